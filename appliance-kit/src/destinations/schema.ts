@@ -1,0 +1,92 @@
+// Where alerts go. Secrets travel one way: in. What is read back says only whether one is set.
+
+import { Problem } from '../problems/schema.ts';
+import { Count, closed, component, Line, nullable, type Static, Time, Type } from '../schema/schema.ts';
+
+const Port = Type.Integer({ minimum: 1, maximum: 65535 });
+const Secret = (what: string) =>
+  Type.String({ maxLength: 1024, writeOnly: true, description: `${what}; left out = as stored, empty = none` });
+
+export const EmailSecurity = Type.Enum(['none', 'starttls', 'tls']);
+const email = {
+  host: Line({ maxLength: 253 }),
+  port: Port,
+  security: EmailSecurity,
+  verifyCertificate: Type.Boolean(),
+  user: Type.Optional(Line({ maxLength: 256, minLength: 0 })),
+  from: Line({ maxLength: 320 }),
+  to: Type.Array(Line({ maxLength: 320 }), { minItems: 1, maxItems: 100 }),
+};
+export const EmailSettings = component('EmailSettings', { ...email, passwordSet: Type.Boolean() });
+export const EmailInput = component('EmailInput', { ...email, password: Type.Optional(Secret('password')) });
+export type EmailInput = Static<typeof EmailInput>;
+
+const snmp = {
+  host: Line({ maxLength: 253 }),
+  port: Port,
+  version: Type.Enum(['2c', '3']),
+  inform: Type.Boolean({ description: 'an inform is acknowledged by its receiver; a trap is not' }),
+  user: Type.Optional(Line({ maxLength: 32, minLength: 0 })),
+  authProtocol: Type.Optional(Type.Enum(['SHA', 'SHA-256', 'SHA-512'])),
+  privProtocol: Type.Optional(Type.Enum(['AES'])),
+};
+export const SnmpSettings = component('SnmpSettings', {
+  ...snmp,
+  communitySet: Type.Boolean(),
+  authPasswordSet: Type.Boolean(),
+  privPasswordSet: Type.Boolean(),
+});
+export const SnmpInput = component('SnmpInput', {
+  ...snmp,
+  community: Type.Optional(Secret('community (v2c)')),
+  authPassword: Type.Optional(Secret('authentication password (v3), 8 characters or more')),
+  privPassword: Type.Optional(Secret('privacy password (v3), 8 characters or more')),
+});
+export type SnmpInput = Static<typeof SnmpInput>;
+
+export const DestinationKind = Type.Enum(['email', 'snmp']);
+export const DestinationHealth = component('DestinationHealth', {
+  state: Type.Enum(['unknown', 'ok', 'failing']),
+  lastSuccessAt: nullable(Time),
+  lastError: nullable(Type.String({ description: "the server's own words" })),
+  waiting: Count,
+});
+export type DestinationHealth = Static<typeof DestinationHealth>;
+
+export const Destination = component('Destination', {
+  id: Type.String(),
+  name: Type.String(),
+  kind: DestinationKind,
+  enabled: Type.Boolean(),
+  email: Type.Optional(EmailSettings),
+  snmp: Type.Optional(SnmpSettings),
+  health: DestinationHealth,
+});
+export type Destination = Static<typeof Destination>;
+
+const input = {
+  name: Line({ maxLength: 100 }),
+  kind: DestinationKind,
+  enabled: Type.Boolean(),
+  email: Type.Optional(EmailInput),
+  snmp: Type.Optional(SnmpInput),
+};
+export const DestinationInput = component('DestinationInput', input);
+export type DestinationInput = Static<typeof DestinationInput>;
+export const DestinationTest = component(
+  'DestinationTest',
+  { ...input, id: Type.Optional(Type.String({ maxLength: 64 })) },
+  'A destination that need not be saved; with `id` the stored secrets are filled in',
+);
+export type DestinationTest = Static<typeof DestinationTest>;
+
+export const ExchangeLine = component('ExchangeLine', {
+  direction: Type.Enum(['>', '<', '!']),
+  text: Type.String(),
+});
+export type ExchangeLine = Static<typeof ExchangeLine>;
+export const TestResult = closed(
+  { ok: Type.Boolean(), exchange: Type.Array(ExchangeLine), problem: nullable(Problem) },
+  { $id: 'TestResult' },
+);
+export type TestResult = Static<typeof TestResult>;

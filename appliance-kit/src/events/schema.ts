@@ -1,0 +1,18 @@
+// What changed; the client then reads it anew.
+import { component, type Static, Type } from '../schema/schema.ts';
+
+export const Topic = Type.Enum([
+  'pools',
+  'disks',
+  'services',
+  'alerts',
+  'jobs',
+  'bundles',
+  'thresholds',
+  'destinations',
+  'setup',
+  'status',
+]);
+export type Topic = Static<typeof Topic>;
+export const Change = component('Change', { topic: Topic, id: Type.Optional(Type.String()) });
+export type Change = Static<typeof Change>;

@@ -1,0 +1,93 @@
+// A pool, its vdevs and its last scan, as the storage page shows them.
+
+import { LayoutId } from '../disks/schema.ts';
+import {
+  Bytes,
+  Count,
+  closed,
+  component,
+  nullable,
+  Percent,
+  Ratio,
+  type Static,
+  Time,
+  Type,
+} from '../schema/schema.ts';
+
+export const PoolState = Type.Enum(['ONLINE', 'DEGRADED', 'FAULTED', 'SUSPENDED', 'UNAVAIL', 'OFFLINE', 'REMOVED']);
+export type PoolState = Static<typeof PoolState>;
+
+export interface Vdev {
+  name: string;
+  type: string;
+  state: string;
+  readErrors: number;
+  writeErrors: number;
+  checksumErrors: number;
+  path: string | null;
+  diskId: string | null;
+  children: Vdev[];
+}
+/** Refers to itself, which a type cannot be inferred through; the interface above says what it holds. */
+const VdevRef = Type.Unsafe<Vdev>({ $ref: '#/components/schemas/Vdev' });
+export const Vdev = Type.Unsafe<Vdev>(
+  component('Vdev', {
+    name: Type.String(),
+    type: Type.String({ description: 'mirror, raidz1, raidz2, raidz3, disk, spare, replacing, log, cache, special' }),
+    state: Type.String(),
+    readErrors: Count,
+    writeErrors: Count,
+    checksumErrors: Count,
+    path: nullable(Type.String()),
+    diskId: nullable(Type.String()),
+    children: Type.Array(VdevRef),
+  }),
+);
+
+export const Scan = component('Scan', {
+  kind: Type.Enum(['scrub', 'resilver', 'none']),
+  state: Type.String({ description: 'scanning, finished, canceled, none' }),
+  percent: nullable(Percent),
+  startedAt: nullable(Time),
+  finishedAt: nullable(Time),
+  errors: Count,
+  repairedBytes: Bytes,
+  sentence: Type.String(),
+});
+export type Scan = Static<typeof Scan>;
+
+export const Pool = component('Pool', {
+  name: Type.String(),
+  state: PoolState,
+  system: Type.Boolean({ description: 'the appliance itself lives on it' }),
+  bytes: Bytes,
+  allocated: Bytes,
+  free: Bytes,
+  fragmentation: nullable(Ratio),
+  capacity: Ratio,
+  sentence: Type.String(),
+  status: nullable(Type.String({ description: "zpool's own words" })),
+  action: nullable(Type.String({ description: "zpool's own words" })),
+  scan: nullable(Scan),
+  vdevs: Type.Array(Vdev),
+  errors: Count,
+  compression: nullable(Type.String()),
+  compressRatio: nullable(Type.Number()),
+  telemetry: Type.Boolean({ description: 'the telemetry store is on it' }),
+});
+export type Pool = Static<typeof Pool>;
+
+export const PoolList = closed(
+  { items: Type.Array(Pool), ageSeconds: Type.Number(), error: nullable(Type.String()) },
+  { $id: 'PoolList' },
+);
+
+export const Compression = Type.Enum(['off', 'lz4', 'zstd', 'gzip', 'lzjb', 'zle']);
+export const NewPool = component('NewPool', {
+  name: Type.String({ maxLength: 255 }),
+  layout: LayoutId,
+  disks: Type.Array(Type.String({ maxLength: 256 }), { minItems: 1, maxItems: 256 }),
+  compression: Type.Optional(Compression),
+  telemetry: Type.Boolean(),
+});
+export type NewPool = Static<typeof NewPool>;

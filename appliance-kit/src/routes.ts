@@ -1,0 +1,134 @@
+// Every route there is, who may use it, what it takes and what it answers. Read it from top to bottom; nothing
+// is served that is not listed here, and a test walks it to see that every line has a decision about who may.
+//
+// The key is the operationId of the OpenAPI document, and the name of the handler the route's domain provides.
+import { Alert, AlertQuery } from './alerts/schema.ts';
+import { AuditEntry, AuditQuery } from './audit/schema.ts';
+import { Bundle, NewBundle } from './bundles/schema.ts';
+import { Destination, DestinationInput, DestinationTest, TestResult } from './destinations/schema.ts';
+import { AdviceQuery, DiskList, LayoutAdvice } from './disks/schema.ts';
+import { Job } from './jobs/schema.ts';
+import { NewPool, Pool, PoolList } from './pools/schema.ts';
+import { closed, list, type Static, type TSchema, Type } from './schema/schema.ts';
+import { Service } from './services/schema.ts';
+import { Credentials, Session } from './session/schema.ts';
+import { Power } from './settings/schema.ts';
+import { Identity, NewAdministrator, NextStep, Setup, SetupCode } from './setup/schema.ts';
+import { Status } from './status/schema.ts';
+import { Threshold, ThresholdInput, ThresholdPreview, ThresholdPreviewInput } from './thresholds/schema.ts';
+import { NewToken, Token } from './tokens/schema.ts';
+import { User } from './users/schema.ts';
+
+/**
+ * Who may use a route.
+ * - `anyone`: no identity is needed. What it shows must be harmless.
+ * - `setup`: whoever gave the right set-up code, as long as set-up has no administrator yet.
+ * - a role: that role or a higher one, by session cookie or API token.
+ * - `nginx`: answers questions nginx asks over the socket; nginx routes no client here.
+ * - `simulation`: is there only on the simulated platform, to make things fail on demand.
+ */
+export type Access = 'anyone' | 'setup' | 'viewer' | 'operator' | 'administrator' | 'nginx' | 'simulation';
+
+/** What a route answers when all went well. `stream`: the handler writes the reply itself. */
+export type Answer = { readonly status: number; readonly schema: TSchema | null; readonly stream?: string };
+
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly path: string;
+  readonly access: Access;
+  readonly summary: string;
+  readonly params?: TSchema;
+  readonly query?: TSchema;
+  readonly body?: TSchema;
+  readonly answer: Answer;
+}
+
+const ok = <S extends TSchema>(schema: S) => ({ status: 200, schema }) as const;
+const created = <S extends TSchema>(schema: S) => ({ status: 201, schema }) as const;
+const accepted = <S extends TSchema>(schema: S) => ({ status: 202, schema }) as const;
+const nothing = { status: 204, schema: null } as const;
+const stream = (type: string) => ({ status: 200, schema: null, stream: type }) as const;
+const id = closed({ id: Type.String({ maxLength: 64 }) });
+const name = closed({ name: Type.String({ maxLength: 255 }) });
+
+// biome-ignore format: one route is one line, so that the table can be read as a table
+export const routes = {
+  getOpenapi:            { method: 'GET',    path: '/api/openapi.json',             access: 'anyone',        summary: 'This description',                             answer: ok(Type.Unknown()) },
+
+  getSetup:              { method: 'GET',    path: '/api/setup',                    access: 'anyone',        summary: 'How far set-up has come',                      answer: ok(Setup) },
+  enterSetupCode:        { method: 'POST',   path: '/api/setup/code',               access: 'anyone',        summary: 'Give the code the console shows; sets the set-up cookie', body: SetupCode, answer: ok(Setup) },
+  createAdministrator:   { method: 'POST',   path: '/api/setup/administrator',      access: 'setup',         summary: 'Create the first administrator and sign in',   body: NewAdministrator, answer: ok(Session) },
+  setIdentity:           { method: 'POST',   path: '/api/setup/identity',           access: 'administrator', summary: 'Set host name and time zone',                  body: Identity, answer: ok(Setup) },
+  setSetupStep:          { method: 'POST',   path: '/api/setup/step',               access: 'administrator', summary: 'Go on to, or skip to, a step of the wizard',   body: NextStep, answer: ok(Setup) },
+  finishSetup:           { method: 'POST',   path: '/api/setup/finish',             access: 'administrator', summary: 'Finish set-up; the code is then worthless',    answer: ok(Setup) },
+
+  getSession:            { method: 'GET',    path: '/api/session',                  access: 'anyone',        summary: 'Who is signed in',                             answer: ok(Session) },
+  signIn:                { method: 'POST',   path: '/api/session',                  access: 'anyone',        summary: 'Sign in',                                      body: Credentials, answer: ok(Session) },
+  signOut:               { method: 'DELETE', path: '/api/session',                  access: 'anyone',        summary: 'Sign out',                                     answer: nothing },
+
+  getStatus:             { method: 'GET',    path: '/api/status',                   access: 'viewer',        summary: 'How the appliance is, in a sentence and in parts', answer: ok(Status) },
+  listServices:          { method: 'GET',    path: '/api/services',                 access: 'viewer',        summary: 'The services of the appliance',                answer: ok(list(Service)) },
+  restartService:        { method: 'POST',   path: '/api/services/:name/restart',   access: 'operator',      summary: 'Restart a service',                            params: name, answer: accepted(Service) },
+
+  listDisks:             { method: 'GET',    path: '/api/disks',                    access: 'viewer',        summary: 'The disks of the machine',                     answer: ok(DiskList) },
+  adviseLayout:          { method: 'GET',    path: '/api/disks/advice',             access: 'viewer',        summary: 'How these disks can be laid out, and how they best are', query: AdviceQuery, answer: ok(LayoutAdvice) },
+  listPools:             { method: 'GET',    path: '/api/pools',                    access: 'viewer',        summary: 'The pools',                                    answer: ok(PoolList) },
+  getPool:               { method: 'GET',    path: '/api/pools/:name',              access: 'viewer',        summary: 'One pool',                                     params: name, answer: ok(Pool) },
+  createPool:            { method: 'POST',   path: '/api/pools',                    access: 'administrator', summary: 'Create a pool',                                body: NewPool, answer: accepted(Job) },
+  placeTelemetryOnSystem:{ method: 'POST',   path: '/api/pools/system/telemetry',   access: 'administrator', summary: 'Keep telemetry on the system pool (a machine with one disk)', answer: accepted(Job) },
+
+  listJobs:              { method: 'GET',    path: '/api/jobs',                     access: 'viewer',        summary: 'Running and recent jobs, newest first',        answer: ok(list(Job)) },
+  getJob:                { method: 'GET',    path: '/api/jobs/:id',                 access: 'viewer',        summary: 'One job',                                      params: id, answer: ok(Job) },
+  cancelJob:             { method: 'POST',   path: '/api/jobs/:id/cancel',          access: 'operator',      summary: 'Ask a job to stop',                            params: id, answer: ok(Job) },
+
+  listDestinations:      { method: 'GET',    path: '/api/destinations',             access: 'viewer',        summary: 'Where alerts go',                              answer: ok(list(Destination)) },
+  createDestination:     { method: 'POST',   path: '/api/destinations',             access: 'operator',      summary: 'Add a destination',                            body: DestinationInput, answer: created(Destination) },
+  updateDestination:     { method: 'PUT',    path: '/api/destinations/:id',         access: 'operator',      summary: 'Change a destination',                         params: id, body: DestinationInput, answer: ok(Destination) },
+  deleteDestination:     { method: 'DELETE', path: '/api/destinations/:id',         access: 'operator',      summary: 'Remove a destination',                         params: id, answer: nothing },
+  testDestination:       { method: 'POST',   path: '/api/destinations/test',        access: 'operator',      summary: 'Send a test message now and show the exchange', body: DestinationTest, answer: ok(TestResult) },
+
+  listThresholds:        { method: 'GET',    path: '/api/thresholds',               access: 'viewer',        summary: 'The threshold rules and their state',          answer: ok(list(Threshold)) },
+  createThreshold:       { method: 'POST',   path: '/api/thresholds',               access: 'operator',      summary: 'Add a rule',                                   body: ThresholdInput, answer: created(Threshold) },
+  updateThreshold:       { method: 'PUT',    path: '/api/thresholds/:id',           access: 'operator',      summary: 'Change a rule',                                params: id, body: ThresholdInput, answer: ok(Threshold) },
+  deleteThreshold:       { method: 'DELETE', path: '/api/thresholds/:id',           access: 'operator',      summary: 'Remove a rule; its active alerts are cleared', params: id, answer: nothing },
+  previewThreshold:      { method: 'POST',   path: '/api/thresholds/preview',       access: 'operator',      summary: 'What a rule would say now',                    body: ThresholdPreviewInput, answer: ok(ThresholdPreview) },
+
+  listAlerts:            { method: 'GET',    path: '/api/alerts',                   access: 'viewer',        summary: 'Alerts, newest first',                         query: AlertQuery, answer: ok(list(Alert)) },
+  getAlert:              { method: 'GET',    path: '/api/alerts/:id',               access: 'viewer',        summary: 'One alert',                                    params: id, answer: ok(Alert) },
+
+  listBundles:           { method: 'GET',    path: '/api/bundles',                  access: 'operator',      summary: 'Support bundles',                              answer: ok(list(Bundle)) },
+  createBundle:          { method: 'POST',   path: '/api/bundles',                  access: 'operator',      summary: 'Make a support bundle',                        body: NewBundle, answer: accepted(Bundle) },
+  getBundle:             { method: 'GET',    path: '/api/bundles/:id',              access: 'operator',      summary: 'One bundle',                                   params: id, answer: ok(Bundle) },
+  deleteBundle:          { method: 'DELETE', path: '/api/bundles/:id',              access: 'operator',      summary: 'Remove a bundle, or cancel one being made',    params: id, answer: nothing },
+  downloadBundle:        { method: 'GET',    path: '/api/bundles/:id/content',      access: 'operator',      summary: "A bundle's content; Range is allowed",         params: id, answer: stream('application/gzip') },
+
+  listTokens:            { method: 'GET',    path: '/api/tokens',                   access: 'administrator', summary: 'API tokens',                                   answer: ok(list(Token)) },
+  createToken:           { method: 'POST',   path: '/api/tokens',                   access: 'administrator', summary: 'Make an API token; the answer is the only place it is shown', body: NewToken, answer: created(Token) },
+  deleteToken:           { method: 'DELETE', path: '/api/tokens/:id',               access: 'administrator', summary: 'Withdraw an API token',                        params: id, answer: nothing },
+
+  listUsers:             { method: 'GET',    path: '/api/users',                    access: 'administrator', summary: 'Who may sign in',                              answer: ok(list(User)) },
+  listAudit:             { method: 'GET',    path: '/api/audit',                    access: 'administrator', summary: 'Who changed what, newest first',               query: AuditQuery, answer: ok(list(AuditEntry)) },
+  listTimeZones:         { method: 'GET',    path: '/api/timezones',                access: 'anyone',        summary: 'The time zones that can be chosen',            answer: ok(list(Type.String())) },
+  watchEvents:           { method: 'GET',    path: '/api/events',                   access: 'viewer',        summary: 'What changes, as server-sent events named `change` that carry a Change', answer: stream('text/event-stream') },
+  power:                 { method: 'POST',   path: '/api/power',                    access: 'administrator', summary: 'Reboot or switch off',                         body: Power, answer: nothing },
+
+  authorize:             { method: 'GET',    path: '/internal/authorize',           access: 'nginx',         summary: "May this request go to storaged? nginx's auth_request asks", answer: nothing },
+  simulate:              { method: 'POST',   path: '/internal/sim/:name',           access: 'simulation',    summary: 'Make something fail, or well again',           params: name, body: Type.Record(Type.String(), Type.Unknown()), answer: nothing },
+} as const satisfies Record<string, Route>;
+
+export type Routes = typeof routes;
+export type RouteId = keyof Routes;
+
+type Part<R, K extends string> = R extends { readonly [P in K]: infer S }
+  ? S extends TSchema
+    ? Static<S>
+    : never
+  : undefined;
+export type Params<Id extends RouteId> = Part<Routes[Id], 'params'>;
+export type Query<Id extends RouteId> = Part<Routes[Id], 'query'>;
+export type Body<Id extends RouteId> = Part<Routes[Id], 'body'>;
+export type Reply<Id extends RouteId> = Routes[Id]['answer']['schema'] extends infer S
+  ? S extends TSchema
+    ? Static<S>
+    : undefined
+  : never;
