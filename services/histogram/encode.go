@@ -1,0 +1,72 @@
+package histogram
+
+// One histogram as bytes, in journal entries and in the head. Layout, version-less because what holds it carries one:
+//
+//	uvarint  number of bins n
+//	varint   first bin                          (n > 0)
+//	uvarint  bin - previous bin, n-1 times      (never 0)
+//	uvarint  count, n times                     (never 0)
+//
+// Blocks lay the same numbers out by column; see tsdb.
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+// ErrEncoding is what bytes that no histogram encodes to are refused with.
+var ErrEncoding = errors.New("these bytes are not a histogram")
+
+// Append encodes h behind buffer.
+func (h *Histogram) Append(buffer []byte) []byte {
+	buffer = binary.AppendUvarint(buffer, uint64(len(h.Bins)))
+	for i, bin := range h.Bins {
+		if i == 0 {
+			buffer = binary.AppendVarint(buffer, int64(bin))
+		} else {
+			buffer = binary.AppendUvarint(buffer, uint64(int(bin)-int(h.Bins[i-1])))
+		}
+	}
+	for _, n := range h.Counts {
+		buffer = binary.AppendUvarint(buffer, n)
+	}
+	return buffer
+}
+
+// Decode replaces h by what the front of buffer holds, keeping h's memory, and returns the rest of buffer.
+func (h *Histogram) Decode(buffer []byte) ([]byte, error) {
+	h.Reset()
+	n, size := binary.Uvarint(buffer)
+	if size <= 0 || n > uint64(2*int(MaxBin)+1) || n > uint64(len(buffer)) {
+		return nil, ErrEncoding
+	}
+	buffer = buffer[size:]
+	bin := int64(0)
+	for i := range n {
+		var size int
+		if i == 0 {
+			bin, size = binary.Varint(buffer)
+		} else {
+			var step uint64
+			step, size = binary.Uvarint(buffer)
+			if step == 0 || step > uint64(2*int(MaxBin)) {
+				return nil, ErrEncoding
+			}
+			bin += int64(step)
+		}
+		if size <= 0 || bin < int64(-MaxBin) || bin > int64(MaxBin) {
+			return nil, ErrEncoding
+		}
+		h.Bins = append(h.Bins, Bin(bin))
+		buffer = buffer[size:]
+	}
+	for range n {
+		count, size := binary.Uvarint(buffer)
+		if size <= 0 || count == 0 {
+			return nil, ErrEncoding
+		}
+		h.Counts = append(h.Counts, count)
+		buffer = buffer[size:]
+	}
+	return buffer, nil
+}

@@ -1,0 +1,242 @@
+package histogram
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/openhistogram/circonusllhist"
+)
+
+// randomValue spreads over many decades, both signs, exact bounds and zero.
+func randomValue(r *rand.Rand) float64 {
+	v := math.Pow(10, r.Float64()*60-30)
+	switch r.IntN(8) {
+	case 0:
+		v = -v
+	case 1:
+		v = lower[1+r.IntN(int(MaxBin))]
+	case 2:
+		v = math.Nextafter(lower[1+r.IntN(int(MaxBin))], 0)
+	case 3:
+		return 0
+	}
+	return v
+}
+
+func TestBinBounds(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 200_000 {
+		v := randomValue(r)
+		bin, ok := BinOf(v)
+		if !ok {
+			t.Fatalf("%g has no bin", v)
+		}
+		from, to := bin.Bounds()
+		inside := v >= from && v < to
+		if v < 0 {
+			inside = v > from && v <= to
+		} else if bin == 0 {
+			inside = math.Abs(v) < 1e-128
+		}
+		if !inside {
+			t.Fatalf("%g is in bin %s, [%g, %g)", v, bin, from, to)
+		}
+		mantissa, exponent := bin.Parts()
+		if back, err := FromParts(mantissa, exponent); err != nil || back != bin {
+			t.Fatalf("%s: %d %d gives %s, %v", bin, mantissa, exponent, back, err)
+		}
+	}
+	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e128, -1e200} {
+		if _, ok := BinOf(v); ok {
+			t.Errorf("%g has a bin", v)
+		}
+	}
+	for bin := Bin(1); bin <= MaxBin; bin++ {
+		if got, ok := BinOf(lower[bin]); !ok || got != bin {
+			t.Fatalf("the lower bound of %s is in %s", bin, got)
+		}
+	}
+}
+
+// The reference rounds its bounds by floating-point arithmetic; a value in the middle of a bin must agree. Its Go
+// version does not keep negative bins in the order of their values, so only the others are compared.
+func TestQuantilesAsTheReference(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for round := range 50 {
+		ours, reference := &Histogram{}, circonusllhist.New(circonusllhist.NoLocks())
+		var accumulator Accumulator
+		for range 1 + r.IntN(2000) {
+			v := math.Abs(randomValue(r))
+			if bin, _ := BinOf(v); bin != 0 {
+				v = bin.Middle()
+			}
+			if err := ours.Insert(v, 1); err != nil {
+				t.Fatal(err)
+			}
+			if err := accumulator.Insert(v, 1); err != nil {
+				t.Fatal(err)
+			}
+			if err := reference.RecordValue(v); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if taken := accumulator.Take(); !taken.Equal(ours) {
+			t.Fatalf("round %d: the accumulator differs", round)
+		}
+		if again := accumulator.Take(); again.Count() != 0 {
+			t.Fatalf("round %d: Take left %d behind", round, again.Count())
+		}
+		qs := []float64{0, 0.01, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999, 1}
+		want, err := reference.ApproxQuantile(qs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, got := range ours.Quantiles(qs...) {
+			if math.Abs(got-want[i]) > 1e-9*math.Abs(want[i]) {
+				t.Fatalf("round %d: q=%g is %g, the reference says %g", round, qs[i], got, want[i])
+			}
+		}
+		if got := reference.ApproxSum(); math.Abs(ours.Sum()-got) > 1e-9*math.Abs(got) {
+			t.Fatalf("round %d: sum %g, the reference says %g", round, ours.Sum(), got)
+		}
+	}
+}
+
+func TestMergeAndSubtract(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 300 {
+		a, b, both := &Histogram{}, &Histogram{}, &Histogram{}
+		for range r.IntN(100) {
+			v := math.Round(r.Float64()*100) / 10
+			_ = both.Insert(v, 1)
+			if r.IntN(2) == 0 {
+				_ = a.Insert(v, 1)
+			} else {
+				_ = b.Insert(v, 1)
+			}
+		}
+		sum := a.Clone()
+		sum.Merge(b)
+		if !sum.Equal(both) {
+			t.Fatalf("%v + %v = %v, want %v", a, b, sum, both)
+		}
+		sum.Subtract(b)
+		if !sum.Equal(a) {
+			t.Fatalf("%v - %v = %v, want %v", both, b, sum, a)
+		}
+		back := &Histogram{}
+		rest, err := back.Decode(append(both.Append(nil), 7, 7))
+		if err != nil || len(rest) != 2 || !back.Equal(both) {
+			t.Fatalf("%v encodes to %v, %v", both, back, err)
+		}
+		text, err := json.Marshal(both)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parsed := &Histogram{}
+		if err := json.Unmarshal(text, parsed); err != nil || !parsed.Equal(both) {
+			t.Fatalf("%s parses to %v, %v", text, parsed, err)
+		}
+	}
+}
+
+func TestCountAbove(t *testing.T) {
+	h := &Histogram{}
+	for _, v := range []float64{0, 1, 1.55, 2, 3, -4} {
+		_ = h.Insert(v, 2)
+	}
+	for _, c := range []struct{ limit, want float64 }{{-10, 12}, {-1, 10}, {0, 8}, {1.5, 6}, {1.55, 5}, {1.6, 4}, {3, 2}, {3.1, 0}} {
+		if got := h.CountAbove(c.limit); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("above %g: %g, want %g", c.limit, got, c.want)
+		}
+		if got := h.CountBelow(c.limit); math.Abs(got-(12-c.want)) > 1e-9 {
+			t.Errorf("below %g: %g, want %g", c.limit, got, 12-c.want)
+		}
+	}
+	if q := (&Histogram{}).Quantile(0.5); !math.IsNaN(q) {
+		t.Errorf("the median of nothing is %g", q)
+	}
+}
+
+func TestCountsDoNotWrap(t *testing.T) {
+	var a Accumulator
+	for range 3 {
+		a.Add(5, math.MaxUint64/2)
+	}
+	a.Add(6, 1<<32-1)
+	a.Add(6, 1)
+	h := a.Take()
+	if h.Counts[0] != math.MaxUint64 || h.Counts[1] != 1<<32 {
+		t.Fatalf("%v", h)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	h := &Histogram{}
+	for _, v := range []float64{-3, 0, 0.0012, 0.0012, 55, 1e99} {
+		_ = h.Insert(v, 3)
+	}
+	f.Add(h.Append(nil))
+	f.Add([]byte{0})
+	f.Add([]byte{2, 1, 0, 1, 1})
+	f.Add([]byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 1})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		h := &Histogram{}
+		rest, err := h.Decode(data)
+		if err != nil {
+			return
+		}
+		back := &Histogram{}
+		if _, err := back.Decode(h.Append(nil)); err != nil || !back.Equal(h) || len(rest) > len(data) {
+			t.Fatalf("%v became %v: %v", h, back, err)
+		}
+		h.Quantiles(0, 0.5, 1)
+	})
+}
+
+func FuzzJSON(f *testing.F) {
+	f.Add([]byte(`{"bins":{"0.0012":4,"-1e3":1,"0":2}}`))
+	f.Add([]byte(`{"bins":{"NaN":4}}`))
+	f.Add([]byte(`{"bins":{"1e500":4}}`))
+	f.Add([]byte(`{"bins":{"1":-4}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		h := &Histogram{}
+		if json.Unmarshal(data, h) != nil {
+			return
+		}
+		for i, bin := range h.Bins {
+			if !bin.Valid() || h.Counts[i] == 0 || i > 0 && h.Bins[i-1] >= bin {
+				t.Fatalf("%s gives %v", data, h)
+			}
+		}
+	})
+}
+
+func BenchmarkInsert(b *testing.B) {
+	values := make([]float64, 1024)
+	r := rand.New(rand.NewPCG(7, 8))
+	for i := range values {
+		values[i] = math.Exp(r.NormFloat64()) * 0.01
+	}
+	var a Accumulator
+	for i := 0; b.Loop(); i++ {
+		_ = a.Insert(values[i%1024], 1)
+	}
+}
+
+func BenchmarkMerge(b *testing.B) {
+	r := rand.New(rand.NewPCG(9, 10))
+	all := make([]*Histogram, 64)
+	for i := range all {
+		all[i] = &Histogram{}
+		for range 2000 {
+			_ = all[i].Insert(math.Exp(r.NormFloat64())*0.01, 1)
+		}
+	}
+	sum := &Histogram{}
+	for i := 0; b.Loop(); i++ {
+		sum.Merge(all[i%64])
+	}
+}
