@@ -32,6 +32,7 @@ debian_bootstrap() {
     --aptopt='APT::Install-Recommends "false"' --aptopt='Acquire::Retries "4"' \
     --skip=essential/unlink --skip=download/empty \
     --setup-hook="mkdir -p \"\$1\"/var/cache/apt/archives/; find '$debs' -name '*.deb' -exec cp -lft \"\$1\"/var/cache/apt/archives/ {} + 2>/dev/null || find '$debs' -name '*.deb' -exec cp -t \"\$1\"/var/cache/apt/archives/ {} +" \
+    --include="$packages" "$@" \
     --customize-hook="find \"\$1\"/var/cache/apt/archives -name '*.deb' -exec cp -nt '$debs' {} +; find \"\$1\"/var/cache/apt/archives -name '*.deb' -delete" \
-    --include="$packages" "$@" "$suite" "$target" - < <(debian_sources "$suite" "$components")
+    "$suite" "$target" - < <(debian_sources "$suite" "$components")
 }

@@ -7,7 +7,7 @@ TOOLS_PACKAGES=ca-certificates,squashfs-tools,mtools,fdisk,dosfstools,grub-efi-a
 
 tools_tree() { # the stage: fills $1
   mkdir -p "$CISTERN_CACHE/log"
-  run "$CISTERN_CACHE/log/tools.log" debian_bootstrap "$1/root" trixie main "$TOOLS_PACKAGES" \
+  run "$CISTERN_CACHE/log/tools.log" debian_bootstrap "$1/root" trixie "main contrib" "$TOOLS_PACKAGES" \
     --dpkgopt=path-exclude='/usr/share/doc/*' --dpkgopt=path-exclude='/usr/share/man/*' --dpkgopt=path-exclude='/usr/share/locale/*'
 }
 

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# The Debian image, as an ordered list of steps. Each is a cached stage (image/common/stage.sh) keyed by what it is
+# made of; a change in our code only costs the last one.
+#
+#   makes   $IMAGE_DIR/cistern-VERSION-debian-amd64.{raw.zst,qcow2,vmdk} and .manifest
+#   needs   root, mmdebstrap, Go, node_modules; $PARTS filled by build_parts (build.sh)
+
+. image/common/stage.sh
+. image/debian/apt.sh
+. image/debian/tools.sh
+. image/debian/zfs.sh
+. image/debian/rootfs.sh
+. image/debian/product.sh
+. image/debian/disk.sh
+
+tools() {
+  stage tools "$(stage_key "$TOOLS_PACKAGES" @image/debian/tools.sh)" tools_tree
+  TOOLS=$STAGE_DIR/root
+}
+
+debian_image() { # VERSION
+  VERSION=$1
+  tools
+  zfs_versions
+  stage zfs "$(stage_key "$KERNEL" "$KERNEL_VERSION" "$ZFS_VERSION" @image/debian/zfs.sh)" zfs_modules
+  ZFS_DEB=$STAGE_DIR/cistern-zfs-modules.deb
+  # The month is part of the key: a root file system older than that lacks security updates.
+  stage rootfs "$(stage_key "$(date +%Y-%m)" "$ZFS_DEB" "$ROOTFS_PACKAGES" @image/debian/rootfs.sh @image/debian/apt.sh @image/debian/files/etc/initramfs-tools)" rootfs
+  ROOTFS=$STAGE_DIR/root
+  build_parts
+  stage image "$(stage_key "$ROOTFS" "$VERSION" "@$PARTS" @image/debian @image/common @smf/manifest)" debian_disk
+  IMAGE_DIR=$STAGE_DIR
+}
+
+debian_disk() { # the stage: fills $1
+  local work=$CISTERN_CACHE/work/root name=$1/cistern-$VERSION-debian-amd64
+  rm -rf "$work"
+  mkdir -p "$(dirname "$work")"
+  cp -a "$ROOTFS" "$work"
+  : >"$CISTERN_CACHE/log/product.log"
+  run "$CISTERN_CACHE/log/product.log" product_files "$work" "$PARTS" "$VERSION"
+  image_check "$work"
+  disk_squashfs "$work" "$1/system.squashfs"
+  disk_image "$work" "$1/system.squashfs" "$1/disk.raw" "$VERSION"
+  tools_bin /usr/bin/zstd -q -T0 -3 "$1/disk.raw" -o "$name.raw.zst"
+  tools_bin /usr/bin/qemu-img convert -O qcow2 "$1/disk.raw" "$name.qcow2"
+  tools_bin /usr/bin/qemu-img convert -O vmdk -o subformat=streamOptimized "$1/disk.raw" "$name.vmdk"
+  {
+    echo "Cistern $VERSION, Debian image, made $(date -u +%Y-%m-%dT%H:%M:%SZ)"
+    echo "kernel $KERNEL_VERSION, OpenZFS $ZFS_VERSION"
+    (cd "$1" && sha256sum ./*.raw.zst ./*.qcow2 ./*.vmdk)
+    echo
+    chroot "$work" dpkg-query -W
+  } >"$name.manifest"
+  rm -rf "$work" "$1/disk.raw" "$1/system.squashfs"
+}
+
+# image_check ROOT: what a shipped image must never hold
+image_check() {
+  local root=$1 bad
+  bad=$(cd "$root" && find etc/ssh -name 'ssh_host_*' && find root -name authorized_keys && find var/lib/cistern -type f)
+  [ -z "$bad" ] || die "the image would hold keys or state: $bad"
+  [ ! -s "$root/etc/machine-id" ] || die "the image would hold a machine id"
+  bad=$(awk -F: '$2 !~ /^[!*]/ {print $1}' "$root/etc/shadow")
+  [ -z "$bad" ] || die "the image would hold a password for: $bad"
+}

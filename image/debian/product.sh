@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Cistern on top of the root file system: our binaries, the management plane, the pages, the units made from the SMF
+# manifests, and the configuration files. Everything that a change in this repository changes.
+
+# product_files ROOT PARTS VERSION: lay the product over ROOT. PARTS is the directory that build_product filled.
+product_files() {
+  local root=$1 parts=$2 version=$3
+  local -x PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8
+  unset TMPDIR
+  mkdir -p "$root/opt/cistern"
+  cp -a "$parts/." "$root/opt/cistern/"
+  echo "$version" >"$root/opt/cistern/version"
+  # Not etc/initramfs-tools: that went into the root file system's initramfs already, and is kept in step by its key.
+  cp -a image/debian/files/. "$root/"
+  ln -sf /opt/cistern/bin/cistern "$root/usr/bin/cistern"
+  rm -f "$root"/etc/systemd/system/{nginx,snmpd}.service
+  "$parts/bin/smf2systemd" --out "$root/etc/systemd/system" smf/manifest/*.xml
+  rm "$root/opt/cistern/bin/smf2systemd"
+  nginx_config "$root/etc/nginx/cistern.conf"
+  chown -R 0:0 "$root/opt/cistern" "$root/usr/lib/cistern" "$root/etc/systemd" "$root/etc/nginx" "$root/etc/snmp"
+  chroot "$root" systemctl preset-all
+  chroot "$root" systemctl mask systemd-udev-settle.service systemd-firstboot.service zfs-load-module.service zfs-import-cache.service zfs-import-scan.service \
+    zfs-mount.service zfs-share.service getty@.service serial-getty@.service autovt@.service apt-daily.timer apt-daily-upgrade.timer
+  chroot "$root" systemctl enable cistern-console@ttyS0.service cistern-console@tty1.service
+}
+
+nginx_config() {
+  sed -e 's|@HTTPS_PORT@|443|g' "$NGINX_TEMPLATE" >"$1"
+}

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# The root file system without Cistern in it: Debian's packages, our ZFS modules, users, and the initramfs. Cached; the
+# product is laid over a copy of it (product.sh), so that a change in our own code does not cost a bootstrap.
+
+ROOTFS_PACKAGES=systemd,systemd-sysv,systemd-resolved,systemd-timesyncd,udev,dbus,kmod,initramfs-tools,zstd,libpam-systemd
+ROOTFS_PACKAGES+=,iproute2,iputils-ping,openssh-server,openssl,ca-certificates,tzdata,nginx-light,snmpd,snmp,smartmontools
+ROOTFS_PACKAGES+=,fdisk,util-linux,procps,less,dosfstools,pciutils,libstdc++6,libatomic1,netbase,login,passwd,hostname
+
+# Fixed ids ≥ 500, the same on OmniOS (docs/INTERFACES.md).
+ROOTFS_USERS="cistern:510 cistern-store:511 cistern-trace:512"
+
+rootfs() { # the stage: fills $1/root; needs $ZFS_DEB and $KERNEL
+  local log=$CISTERN_CACHE/log/rootfs.log root=$1/root
+  : >"$log"
+  run "$log" debian_bootstrap "$root" trixie "main contrib" "$ROOTFS_PACKAGES" \
+    --dpkgopt=path-exclude='/usr/share/doc/*' --dpkgopt=path-include='/usr/share/doc/*/copyright' \
+    --dpkgopt=path-exclude='/usr/share/man/*' --dpkgopt=path-exclude='/usr/share/locale/*' --dpkgopt=path-exclude='/usr/share/info/*' \
+    --dpkgopt=force-confold \
+    --essential-hook='mkdir -p "$1/etc/initramfs-tools" "$1/etc/kernel" && echo update_initramfs=no >"$1/etc/initramfs-tools/update-initramfs.conf"' \
+    --customize-hook="cp '$ZFS_DEB' \"\$1/tmp/zfs-modules.deb\"" \
+    --chrooted-customize-hook="DEBIAN_FRONTEND=noninteractive apt-get -y -o Dpkg::Options::=--force-confold install linux-image-$KERNEL /tmp/zfs-modules.deb zfsutils-linux zfs-zed && rm /tmp/zfs-modules.deb"
+  run "$log" rootfs_settle "$root"
+}
+
+rootfs_settle() {
+  local root=$1 user
+  local -x PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8
+  unset TMPDIR
+  chroot "$root" groupadd --system --gid 520 cistern-web
+  for user in $ROOTFS_USERS; do
+    chroot "$root" groupadd --system --gid "${user#*:}" "${user%:*}"
+    chroot "$root" useradd --system --uid "${user#*:}" --gid "${user#*:}" --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin "${user%:*}"
+  done
+  chroot "$root" usermod -aG cistern,cistern-web cistern
+  chroot "$root" usermod -aG cistern-web www-data
+  chroot "$root" usermod -aG cistern-web cistern-store
+  # What must be this machine's own is made at first boot; nothing of the build machine stays.
+  rm -f "$root"/etc/ssh/ssh_host_* "$root"/etc/hostname "$root"/etc/resolv.conf "$root"/etc/apt/sources.list "$root"/etc/apt/apt.conf.d/99mmdebstrap
+  rm -rf "$root"/var/lib/apt/lists/* "$root"/var/cache/* "$root"/var/log/* "$root"/tmp/* "$root"/var/lib/dbus/machine-id
+  rm -f "$root"/etc/nginx/sites-enabled/default "$root"/etc/localtime "$root"/etc/timezone
+  ln -s ../run/systemd/resolve/stub-resolv.conf "$root/etc/resolv.conf"
+  ln -s /usr/share/zoneinfo/Etc/UTC "$root/etc/localtime"
+  : >"$root/etc/machine-id"
+  : >"$root/etc/fstab"
+  echo zfs >"$root/etc/modules-load.d/zfs.conf"
+  cp -a image/debian/files/etc/initramfs-tools "$root/etc/"
+  sed -i 's/^MODULES=.*/MODULES=list/; s/^COMPRESS=.*/COMPRESS=zstd/' "$root/etc/initramfs-tools/initramfs.conf"
+  printf '%s\n' virtio_pci virtio_blk virtio_scsi ahci nvme sd_mod squashfs overlay >"$root/etc/initramfs-tools/modules"
+  chroot "$root" depmod "$KERNEL"
+  sed -i 's/update_initramfs=no/update_initramfs=all/' "$root/etc/initramfs-tools/update-initramfs.conf"
+  chroot "$root" update-initramfs -c -k "$KERNEL"
+  mkdir -p "$root/srv/telemetry" "$root/var/lib/cistern" "$root/opt/cistern"
+}

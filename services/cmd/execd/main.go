@@ -1,0 +1,72 @@
+// Command execd carries out Cistern's privileged actions; see package execd and docs/INTERFACES.md.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"os/signal"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"cistern/services/execd"
+	"cistern/services/sdnotify"
+	"cistern/services/unixlisten"
+)
+
+var version = "development"
+
+func main() {
+	socket := flag.String("socket", "/run/cistern/execd/http.sock", "Unix socket to listen on")
+	state := flag.String("state", "/var/lib/cistern", "the appliance's state directory")
+	client := flag.String("user", "cistern", "user that may connect, beside root")
+	flag.Parse()
+	if err := run(*socket, *state, *client); err != nil {
+		fmt.Fprintln(os.Stderr, "execd:", err)
+		os.Exit(1)
+	}
+}
+
+func run(socket, state, client string) error {
+	account, err := user.Lookup(client)
+	if err != nil {
+		return err
+	}
+	uid, err := strconv.Atoi(account.Uid)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(state, "execd"), 0o750); err != nil {
+		return err
+	}
+	listener, err := unixlisten.Listen(socket)
+	if err != nil {
+		return err
+	}
+	s := &execd.Server{State: state, Host: execd.NewHost(), UIDs: []int{0, uid}}
+	server := &http.Server{Handler: s.Handler(), ConnContext: unixlisten.ConnContext, ReadHeaderTimeout: 10 * time.Second}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		<-ctx.Done()
+		// A pool that is being made is finished before the process ends.
+		deadline, cancel := context.WithTimeout(context.Background(), 25*time.Second)
+		defer cancel()
+		_ = server.Shutdown(deadline)
+	}()
+	fmt.Fprintf(os.Stderr, "execd %s listens on %s\n", version, socket)
+	_ = sdnotify.Ready()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	<-ended
+	return nil
+}

@@ -1,0 +1,22 @@
+package execd
+
+import "context"
+
+// Host is what differs between operating systems. An error of CheckDisk is a problem document that names the disk.
+type Host interface {
+	// CheckDisk makes sure that path is a whole disk of at least min bytes that nothing uses, and answers with the
+	// device behind it (the same for two names of one disk).
+	CheckDisk(path string, min int64) (device string, err error)
+	// PoolOptions are more arguments for zpool create.
+	PoolOptions() []string
+	// MountPools imports the remembered pools and mounts their datasets where every process sees them.
+	MountPools(ctx context.Context) error
+	// Mounted says whether something is mounted exactly at path, as the whole machine sees it.
+	Mounted(path string) bool
+	// Service does start, stop or restart to one of Cistern's services.
+	Service(ctx context.Context, name, action string) error
+	// ApplyIdentity puts host name and time zone into force.
+	ApplyIdentity(ctx context.Context) error
+	// Power reboots or switches off; it returns before that happens.
+	Power(ctx context.Context, action string) error
+}

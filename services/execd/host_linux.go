@@ -1,0 +1,115 @@
+package execd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"cistern/services/command"
+	"cistern/services/problem"
+)
+
+// Linux is the Debian appliance: systemd, /sys, OpenZFS.
+type Linux struct {
+	// SystemDisk is the kernel's name of the disk that the machine runs from, such as sda.
+	SystemDisk string
+}
+
+// NewHost reads which disk the machine runs from; the initramfs left that in /run/cistern-root/disk.
+func NewHost() Host {
+	disk, _ := os.ReadFile("/run/cistern-root/disk")
+	return &Linux{SystemDisk: strings.TrimSpace(string(disk))}
+}
+
+const byID = "/dev/disk/by-id/"
+
+func (l *Linux) CheckDisk(path string, min int64) (string, error) {
+	name := strings.TrimPrefix(path, byID)
+	if name == path || name == "" || strings.Contains(name, "/") || strings.HasPrefix(name, ".") {
+		return "", invalid("/vdevs", fmt.Sprintf("'%s' is not a disk's stable name (%sNAME).", path, byID))
+	}
+	device, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", problem.New(http.StatusConflict, "disk_missing", fmt.Sprintf("The disk %s is not there.", name), "It was removed or has failed. Plug it in again, or choose another one.")
+	}
+	kernel := filepath.Base(device)
+	sys := filepath.Join("/sys/class/block", kernel)
+	if _, err := os.Stat(filepath.Join(sys, "partition")); err == nil || !strings.HasPrefix(device, "/dev/") {
+		return "", invalid("/vdevs", fmt.Sprintf("'%s' is a partition; a pool is made of whole disks.", name))
+	}
+	if kernel == l.SystemDisk {
+		return "", problem.New(http.StatusConflict, "disk_in_use", fmt.Sprintf("The disk %s is the one this appliance runs from.", name), "Choose another disk.")
+	}
+	sectors, err := os.ReadFile(filepath.Join(sys, "size"))
+	if err != nil {
+		return "", problem.New(http.StatusConflict, "disk_missing", fmt.Sprintf("The disk %s went away while it was being looked at.", name), "Plug it in again, or choose another one.")
+	}
+	if n, _ := strconv.ParseInt(strings.TrimSpace(string(sectors)), 10, 64); n*512 < min {
+		return "", problem.New(http.StatusConflict, "disk_too_small", fmt.Sprintf("The disk %s holds %d MiB; a pool's disk holds at least %d MiB.", name, n*512>>20, min>>20), "Choose a larger disk.")
+	}
+	// O_EXCL on a block device: refused while it is mounted or in a pool that is imported.
+	f, err := os.OpenFile(device, os.O_RDWR|syscall.O_EXCL, 0)
+	if errors.Is(err, syscall.EBUSY) {
+		return "", problem.New(http.StatusConflict, "disk_in_use", fmt.Sprintf("The disk %s is in use: it is mounted, or part of a pool.", name), "Choose another disk.")
+	}
+	if err != nil {
+		return "", problem.New(http.StatusConflict, "disk_missing", fmt.Sprintf("The disk %s does not open: %v.", name, err), "It may have failed. Choose another disk.")
+	}
+	return device, f.Close()
+}
+
+func (l *Linux) PoolOptions() []string {
+	return []string{"-o", "autotrim=on", "-O", "xattr=sa", "-O", "acltype=posixacl"}
+}
+
+func systemctl(ctx context.Context, arguments ...string) error {
+	_, err := command.Run(ctx, 3*time.Minute, 64<<10, append([]string{"systemctl"}, arguments...)...)
+	return err
+}
+
+// MountPools and ApplyIdentity reload a unit rather than restart it: a restart would pull down all that requires it.
+func (l *Linux) MountPools(ctx context.Context) error {
+	return systemctl(ctx, "reload-or-restart", "cistern-pools.service")
+}
+
+func (l *Linux) ApplyIdentity(ctx context.Context) error {
+	return systemctl(ctx, "reload-or-restart", "cistern-identity.service")
+}
+
+// Mounted looks at the mounts of process 1: execd's own view of them is a private one.
+func (l *Linux) Mounted(path string) bool {
+	mounts, err := os.ReadFile("/proc/1/mounts")
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(mounts)) {
+		if f := strings.Fields(line); len(f) > 1 && f[1] == path {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *Linux) Service(ctx context.Context, name, action string) error {
+	unit := "cistern-" + name + ".service"
+	if name == "nginx" || name == "snmpd" {
+		unit = name + ".service"
+	}
+	arguments := []string{action, unit}
+	if name == "execd" || name == "akd" {
+		// The one that asks, or this process itself: do not wait for our own end.
+		arguments = append([]string{"--no-block"}, arguments...)
+	}
+	return systemctl(ctx, arguments...)
+}
+
+func (l *Linux) Power(ctx context.Context, action string) error {
+	return systemctl(ctx, "--no-block", map[string]string{"reboot": "reboot", "off": "poweroff"}[action])
+}

@@ -1,0 +1,252 @@
+package execd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"cistern/services/command"
+	"cistern/services/problem"
+)
+
+// minDisk is the smallest disk that a pool is made on: ZFS itself takes 64 MiB, but a mirror of less than 1 GiB is
+// a typing mistake on any machine that stores telemetry.
+const minDisk = 1 << 30
+
+// TelemetryMount is where the telemetry dataset is mounted, on whichever pool it lies.
+const TelemetryMount = "/srv/telemetry"
+
+type vdevArgument struct {
+	Type  string   `json:"type"`
+	Disks []string `json:"disks"`
+}
+
+type poolCreateArgument struct {
+	Name        string         `json:"name"`
+	Vdevs       []vdevArgument `json:"vdevs"`
+	Compression string         `json:"compression"`
+	Ashift      int            `json:"ashift"`
+}
+
+var (
+	poolName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+	// Names that zpool create would take for something else, or that are ours.
+	reservedPool = regexp.MustCompile(`^(mirror|raidz|draid|spare|log|cache|special|dedup|system$|c[0-9])`)
+	fewestDisks  = map[string]int{"stripe": 1, "mirror": 2, "raidz1": 3, "raidz2": 4, "raidz3": 5}
+	compressions = []string{"off", "lz4", "zstd", "gzip", "lzjb", "zle"}
+)
+
+func invalid(path, message string) error {
+	return problem.New(http.StatusBadRequest, "invalid_request", message, "", problem.Field{Path: path, Message: message})
+}
+
+// poolCreate makes a pool. When it fails, no pool of that name is left, and no disk was written to before all of them
+// had been checked.
+func (s *Server) poolCreate(r *http.Request, a poolCreateArgument) (any, error) {
+	if !poolName.MatchString(a.Name) || reservedPool.MatchString(a.Name) {
+		return nil, invalid("/name", "A pool's name is 1 to 32 lower-case letters, digits, - or _, begins with a letter, and is not a word of ZFS' own (mirror, raidz, spare, log, system …).")
+	}
+	if a.Compression == "" {
+		a.Compression = "lz4"
+	}
+	if !slices.Contains(compressions, a.Compression) {
+		return nil, invalid("/compression", "Compression is one of "+strings.Join(compressions, ", ")+".")
+	}
+	if a.Ashift == 0 {
+		a.Ashift = 12
+	}
+	if a.Ashift < 9 || a.Ashift > 16 {
+		return nil, invalid("/ashift", "ashift is 9 to 16; 12 (4 KiB) fits nearly every disk.")
+	}
+	ctx := context.WithoutCancel(r.Context()) // a client that goes away does not leave half a pool
+	argv := []string{"zpool", "create", "-o", fmt.Sprintf("ashift=%d", a.Ashift), "-o", "cachefile=none",
+		"-O", "compression=" + a.Compression, "-O", "atime=off", "-O", "canmount=off", "-O", "mountpoint=none"}
+	argv = append(argv, s.Host.PoolOptions()...)
+	argv = append(argv, a.Name)
+	seen := map[string]string{}
+	if len(a.Vdevs) == 0 {
+		return nil, invalid("/vdevs", "A pool needs at least one vdev.")
+	}
+	for i, v := range a.Vdevs {
+		fewest, ok := fewestDisks[v.Type]
+		if !ok {
+			return nil, invalid(fmt.Sprintf("/vdevs/%d/type", i), "A vdev is a stripe, mirror, raidz1, raidz2 or raidz3.")
+		}
+		if len(v.Disks) < fewest {
+			return nil, invalid(fmt.Sprintf("/vdevs/%d/disks", i), fmt.Sprintf("A %s needs at least %d disks; %d given.", v.Type, fewest, len(v.Disks)))
+		}
+		if v.Type != "stripe" {
+			argv = append(argv, v.Type)
+		}
+		for _, disk := range v.Disks {
+			device, err := s.Host.CheckDisk(disk, minDisk)
+			if err != nil {
+				return nil, err
+			}
+			if other, twice := seen[device]; twice {
+				return nil, invalid(fmt.Sprintf("/vdevs/%d/disks", i), fmt.Sprintf("%s and %s are the same disk.", other, disk))
+			}
+			seen[device] = disk
+			argv = append(argv, disk)
+		}
+	}
+	if poolExists(ctx, a.Name) {
+		return nil, problem.New(http.StatusConflict, "pool_exists", fmt.Sprintf("There is a pool '%s' already.", a.Name), "Choose another name.")
+	}
+	// The name is written down first: a pool that is made and then forgotten by a crash would be missing at boot,
+	// a name without a pool is only a line in the log.
+	if err := s.rememberPool(a.Name, true); err != nil {
+		return nil, err
+	}
+	if _, err := command.Run(ctx, 3*time.Minute, 64<<10, argv...); err != nil {
+		if poolExists(ctx, a.Name) { // stopped at its deadline, half-way
+			_, _ = command.Run(ctx, time.Minute, 64<<10, "zpool", "destroy", "-f", a.Name)
+		}
+		_ = s.rememberPool(a.Name, false)
+		return nil, createFailure(a, err)
+	}
+	return map[string]string{"pool": a.Name}, nil
+}
+
+// createFailure puts a name to the disk that zpool create refused.
+func createFailure(a poolCreateArgument, err error) error {
+	var failed *command.Error
+	if !errors.As(err, &failed) {
+		return err
+	}
+	for _, v := range a.Vdevs {
+		for _, disk := range v.Disks {
+			name := filepath.Base(disk)
+			switch {
+			case !strings.Contains(failed.Said, name) && len(a.Vdevs)*len(v.Disks) > 1:
+			case strings.Contains(failed.Said, "in use") || strings.Contains(failed.Said, "is part of") || strings.Contains(failed.Said, "contains a"):
+				return problem.New(http.StatusConflict, "disk_in_use", fmt.Sprintf("The disk %s holds something already, and was not touched. ZFS says: %s", name, failed.Said),
+					"If nothing on it is needed, erase it first; otherwise choose another disk.")
+			case strings.Contains(failed.Said, "no such device") || strings.Contains(failed.Said, "cannot resolve path"):
+				return problem.New(http.StatusConflict, "disk_missing", fmt.Sprintf("The disk %s has gone. ZFS says: %s", name, failed.Said), "Plug it in again, or choose another one.")
+			}
+		}
+	}
+	return problem.New(http.StatusInternalServerError, "command_failed", fmt.Sprintf("The pool '%s' could not be made: %v. Nothing of it was left behind.", a.Name, err), "Check the disks it names, and try again.")
+}
+
+type poolDestroyArgument struct {
+	Name    string `json:"name"`
+	Confirm string `json:"confirm"`
+}
+
+func (s *Server) poolDestroy(r *http.Request, a poolDestroyArgument) (any, error) {
+	if !poolName.MatchString(a.Name) || a.Name == "system" {
+		return nil, invalid("/name", "This pool cannot be destroyed: it is the system's own, or no pool's name.")
+	}
+	if a.Confirm != a.Name {
+		return nil, invalid("/confirm", "To destroy a pool, repeat its name.")
+	}
+	ctx := context.WithoutCancel(r.Context())
+	if !poolExists(ctx, a.Name) {
+		return nil, problem.New(http.StatusNotFound, "not_found", fmt.Sprintf("There is no pool '%s'.", a.Name), "")
+	}
+	if mounted, dataset := telemetryDataset(ctx); mounted && strings.HasPrefix(dataset, a.Name+"/") {
+		if err := s.Host.Service(ctx, "storaged", "stop"); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := command.Run(ctx, 2*time.Minute, 64<<10, "zpool", "destroy", a.Name); err != nil {
+		return nil, err
+	}
+	return map[string]string{"pool": a.Name}, s.rememberPool(a.Name, false)
+}
+
+type telemetryPlaceArgument struct {
+	Pool string `json:"pool"`
+}
+
+// telemetryPlace makes the telemetry dataset on a pool and starts storaged on it. Calling it again is harmless.
+func (s *Server) telemetryPlace(r *http.Request, a telemetryPlaceArgument) (any, error) {
+	ctx := context.WithoutCancel(r.Context())
+	if !poolName.MatchString(a.Pool) || !poolExists(ctx, a.Pool) {
+		return nil, problem.New(http.StatusNotFound, "not_found", fmt.Sprintf("There is no pool '%s'.", a.Pool), "Make the pool first.")
+	}
+	dataset := a.Pool + "/telemetry"
+	switch exists, other := telemetryDataset(ctx); {
+	case exists && other != dataset:
+		return nil, problem.New(http.StatusConflict, "conflict", fmt.Sprintf("The telemetry is on '%s' already.", other), "Moving it to another pool is not possible yet.")
+	case !exists:
+		if _, err := command.Run(ctx, time.Minute, 64<<10, "zfs", "create", "-u", "-o", "mountpoint="+TelemetryMount, dataset); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.Host.MountPools(ctx); err != nil {
+		return nil, err
+	}
+	if !s.Host.Mounted(TelemetryMount) {
+		return nil, problem.New(http.StatusInternalServerError, "command_failed", fmt.Sprintf("The dataset %s exists but was not mounted at %s.", dataset, TelemetryMount), "See the log of the service cistern-pools.")
+	}
+	if err := s.Host.Service(ctx, "storaged", "start"); err != nil {
+		return nil, err
+	}
+	return map[string]string{"dataset": dataset}, nil
+}
+
+func poolExists(ctx context.Context, name string) bool {
+	_, err := command.Run(ctx, 20*time.Second, 4096, "zpool", "list", "-H", "-o", "name", name)
+	return err == nil
+}
+
+// telemetryDataset is the dataset whose mountpoint is TelemetryMount, wherever it lies.
+func telemetryDataset(ctx context.Context) (exists bool, name string) {
+	r, err := command.Run(ctx, 20*time.Second, 1<<20, "zfs", "list", "-H", "-o", "name,mountpoint", "-t", "filesystem")
+	if err != nil {
+		return false, ""
+	}
+	for line := range strings.Lines(string(r.Stdout)) {
+		if fields := strings.Split(strings.TrimSpace(line), "\t"); len(fields) == 2 && fields[1] == TelemetryMount {
+			return true, fields[0]
+		}
+	}
+	return false, ""
+}
+
+// rememberPool keeps the names of the data pools that the machine imports at boot, one a line.
+func (s *Server) rememberPool(name string, there bool) error {
+	path := filepath.Join(s.State, "execd", "pools")
+	old, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	names := slices.DeleteFunc(strings.Fields(string(old)), func(n string) bool { return n == name })
+	if there {
+		names = append(names, name)
+	}
+	return replaceFile(path, []byte(strings.Join(append(names, ""), "\n")), 0o644)
+}
+
+// replaceFile writes a file so that after a crash there is the old content or the new one, whole.
+func replaceFile(path string, content []byte, mode os.FileMode) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(content)
+	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Sync()
+}

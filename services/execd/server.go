@@ -1,0 +1,123 @@
+// Package execd carries out Cistern's privileged actions: a fixed table of typed verbs, each with its own check of what
+// it is given, none through a shell. Who may connect is decided by the peer's user id; every call is audited before and
+// after it is carried out.
+package execd
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"cistern/services/problem"
+	"cistern/services/unixlisten"
+)
+
+// Server is execd's HTTP handler. Its methods are called by one request at a time for the verbs that change
+// something (mu), so that two pool creations never see the same free disk.
+type Server struct {
+	State string // /var/lib/cistern
+	Host  Host   // the operating system
+	UIDs  []int  // user ids that may connect
+	mu    sync.Mutex
+}
+
+// verb is one row of the table: it reads its own typed argument and answers with a value for JSON.
+type verb func(s *Server, w http.ResponseWriter, r *http.Request) (argument, answer any, err error)
+
+// verbs is the whole of what execd does.
+var verbs = map[string]verb{
+	"pool.create":     typed((*Server).poolCreate),
+	"pool.destroy":    typed((*Server).poolDestroy),
+	"telemetry.place": typed((*Server).telemetryPlace),
+	"service.action":  typed((*Server).serviceAction),
+	"system.identity": typed((*Server).systemIdentity),
+	"setup.finish":    typed((*Server).setupFinish),
+	"power":           typed((*Server).power),
+}
+
+var errAnswered = errors.New("answered")
+
+func typed[A any](run func(*Server, *http.Request, A) (any, error)) verb {
+	return func(s *Server, w http.ResponseWriter, r *http.Request) (any, any, error) {
+		var argument A
+		if !problem.Decode(w, r, &argument, 256<<10) {
+			return nil, nil, errAnswered
+		}
+		s.audit(r, argument, "asked", nil)
+		answer, err := run(s, r, argument)
+		return argument, answer, err
+	}
+}
+
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	uid, err := unixlisten.RequestPeerUID(r)
+	if err != nil || !slices.Contains(s.UIDs, uid) {
+		problem.Write(w, http.StatusForbidden, "forbidden", "This socket is for the management plane only.", "")
+		return
+	}
+	run, ok := verbs[r.PathValue("verb")]
+	if !ok || r.Method != http.MethodPost {
+		problem.Write(w, http.StatusNotFound, "not_found", "There is no such verb.", "The verbs are listed in docs/INTERFACES.md.")
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	argument, answer, err := run(s, w, r)
+	switch {
+	case errors.Is(err, errAnswered):
+	case err != nil:
+		var document problem.Document
+		if !errors.As(err, &document) {
+			document = problem.New(http.StatusInternalServerError, "command_failed", err.Error(), "The machine's log has more; a support bundle collects it.")
+		}
+		s.audit(r, argument, "failed", err)
+		document.Send(w)
+	default:
+		s.audit(r, argument, "done", nil)
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(answer) // the client has gone: the action is done and audited
+	}
+}
+
+// Handler is the server with its route.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/v1/{verb}", s)
+	return mux
+}
+
+// audit appends one JSON line to execd/audit.log and makes it durable: what was asked is known even when carrying it
+// out takes the machine down. No verb has a secret in its argument.
+func (s *Server) audit(r *http.Request, argument any, outcome string, failure error) {
+	uid, _ := unixlisten.RequestPeerUID(r)
+	entry := struct {
+		Time     time.Time `json:"time"`
+		Verb     string    `json:"verb"`
+		UID      int       `json:"uid"`
+		Argument any       `json:"argument"`
+		Outcome  string    `json:"outcome"`
+		Error    string    `json:"error,omitempty"`
+	}{time.Now().UTC(), r.PathValue("verb"), uid, argument, outcome, ""}
+	if failure != nil {
+		entry.Error = failure.Error()
+	}
+	line, err := json.Marshal(entry)
+	if err != nil {
+		return
+	}
+	line = append(line, '\n')
+	_, _ = os.Stderr.Write(line)
+	f, err := os.OpenFile(filepath.Join(s.State, "execd", "audit.log"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o640)
+	if err != nil {
+		return // the journal of the machine has the line; a full disk must not stop a reboot
+	}
+	defer f.Close()
+	if _, err := f.Write(line); err == nil {
+		_ = f.Sync()
+	}
+}

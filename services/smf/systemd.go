@@ -1,0 +1,167 @@
+package smf
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// counterparts are the systemd units for the FMRIs that our manifests depend on beside each other.
+var counterparts = map[string]string{
+	"svc:/system/filesystem/local":   "local-fs.target",
+	"svc:/milestone/network":         "network-online.target",
+	"svc:/system/cistern/pools":      "cistern-pools.service",
+	"svc:/system/cistern/identity":   "cistern-identity.service",
+	"svc:/network/cistern/nginx":     "nginx.service",
+	"svc:/network/cistern/snmpd":     "snmpd.service",
+	"svc:/application/cistern/akd":   "cistern-akd.service",
+	"svc:/system/filesystem/minimal": "sysinit.target",
+}
+
+// linuxProperties are the names that the property group "linux" may hold: an unknown one is a typing mistake, and a
+// sandbox line that silently does nothing.
+var linuxProperties = []string{"unit", "type", "condition_mount", "runtime_directory", "cache_directory", "logs_directory",
+	"read_write_paths", "address_families", "memory_high", "capabilities", "capabilities_why", "private_devices",
+	"device_allow", "memory_deny_write_execute", "kernel_logs", "kill_mode", "stop_signal", "user", "group"}
+
+// Unit is a rendered systemd unit.
+type Unit struct {
+	Name string // with the ending .service
+	Text string
+}
+
+// Systemd renders the unit for a service.
+//
+// Restarting follows startd's duration=child: on every exit, after a second, without a limit (akd alerts on the
+// restart count instead of leaving the machine without its daemon). The sandbox is the strictest that systemd has;
+// a manifest only opens what it names, and capabilities only with a reason (capabilities_why).
+func Systemd(s *Service) (Unit, error) {
+	linux := func(name string) string { return s.property("linux", name) }
+	for _, g := range s.Groups {
+		if g.Name != "linux" {
+			continue
+		}
+		for _, v := range g.Values {
+			if !slices.Contains(linuxProperties, v.Name) {
+				return Unit{}, fmt.Errorf("service %s: the property linux/%s is not known", s.Name, v.Name)
+			}
+		}
+	}
+	unit := linux("unit")
+	if unit == "" {
+		return Unit{}, fmt.Errorf("service %s: the property linux/unit names no unit", s.Name)
+	}
+	if linux("capabilities") != "" && linux("capabilities_why") == "" {
+		return Unit{}, fmt.Errorf("service %s: capabilities need their reason in linux/capabilities_why", s.Name)
+	}
+	if d := s.property("startd", "duration"); d != "child" {
+		return Unit{}, fmt.Errorf("service %s: startd/duration=%q; only child services are translated", s.Name, d)
+	}
+
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	set := func(name, value string) {
+		if value != "" {
+			line("%s=%s", name, value)
+		}
+	}
+	line("# Made by smf2systemd from svc:/%s; change the manifest, not this file.", s.Name)
+	line("[Unit]")
+	set("Description", s.Title)
+	for _, d := range s.Dependencies {
+		var units []string
+		for _, f := range d.FMRIs {
+			u, ok := counterparts[f.Value]
+			if !ok && strings.HasPrefix(f.Value, "svc:/application/cistern/") {
+				u, ok = "cistern-"+strings.TrimPrefix(f.Value, "svc:/application/cistern/")+".service", true
+			}
+			if !ok {
+				return Unit{}, fmt.Errorf("service %s, dependency %s: no systemd counterpart is known for %s", s.Name, d.Name, f.Value)
+			}
+			units = append(units, u)
+		}
+		all := strings.Join(units, " ")
+		if d.Grouping == "require_all" {
+			line("Requires=%s", all)
+		} else {
+			line("Wants=%s", all)
+		}
+		line("After=%s", all)
+		if d.RestartOn == "restart" || d.RestartOn == "refresh" {
+			line("PartOf=%s", all)
+		}
+	}
+	set("ConditionPathIsMountPoint", linux("condition_mount"))
+	line("StartLimitIntervalSec=0")
+
+	line("\n[Service]")
+	kind := linux("type")
+	if kind != "notify" && kind != "exec" {
+		return Unit{}, fmt.Errorf("service %s: linux/type is %q; it is notify or exec", s.Name, kind)
+	}
+	line("Type=%s", kind)
+	start := s.method("start")
+	line("ExecStart=%s", start.Exec)
+	line("TimeoutStartSec=%d", start.Timeout)
+	if m := s.method("stop"); m != nil {
+		if m.Exec != ":kill" {
+			line("ExecStop=%s", m.Exec)
+		}
+		line("TimeoutStopSec=%d", m.Timeout)
+	}
+	if m := s.method("refresh"); m != nil {
+		reload := m.Exec
+		if signal, ok := strings.CutPrefix(reload, ":kill -"); ok {
+			reload = "/bin/kill -" + signal + " $MAINPID"
+		}
+		line("ExecReload=%s", reload)
+	}
+	line("Restart=always\nRestartSec=1")
+	set("KillMode", linux("kill_mode"))
+	set("KillSignal", linux("stop_signal"))
+	set("WorkingDirectory", s.Context.WorkingDirectory)
+	c := s.Context.Credential
+	if user := linux("user"); user != "" { // Debian's packages name some accounts their own way
+		c.User, c.Group = user, linux("group")
+	}
+	set("User", c.User)
+	set("Group", c.Group)
+	set("SupplementaryGroups", strings.ReplaceAll(c.Groups, ",", " "))
+	for _, e := range s.Context.Environment {
+		line("Environment=%q", e.Name+"="+e.Value)
+	}
+	set("RuntimeDirectory", linux("runtime_directory"))
+	if linux("runtime_directory") != "" {
+		line("RuntimeDirectoryMode=0750")
+	}
+	set("CacheDirectory", linux("cache_directory"))
+	set("LogsDirectory", linux("logs_directory"))
+	set("MemoryHigh", linux("memory_high"))
+	line("UMask=0027\nLimitNOFILE=65536\nTasksMax=512")
+
+	line("\n# The sandbox")
+	line("ProtectSystem=strict")
+	set("ReadWritePaths", linux("read_write_paths"))
+	line("NoNewPrivileges=yes\nPrivateTmp=yes\nProtectHome=yes\nProtectControlGroups=yes\nProtectKernelTunables=yes\nProtectKernelModules=yes\nProtectHostname=yes")
+	line("RestrictSUIDSGID=yes\nRestrictRealtime=yes\nRestrictNamespaces=yes\nLockPersonality=yes\nSystemCallArchitectures=native\nKeyringMode=private\nRemoveIPC=yes")
+	if linux("kernel_logs") != "yes" {
+		line("ProtectKernelLogs=yes")
+	}
+	if linux("memory_deny_write_execute") != "no" {
+		line("MemoryDenyWriteExecute=yes")
+	}
+	if linux("private_devices") != "no" {
+		// ProtectClock= allows one device, and with that denies all the others: it only fits here.
+		line("PrivateDevices=yes\nProtectClock=yes")
+	} else if allow := linux("device_allow"); allow != "" {
+		line("DevicePolicy=closed\nDeviceAllow=%s", allow)
+	}
+	set("RestrictAddressFamilies", linux("address_families"))
+	line("CapabilityBoundingSet=%s", linux("capabilities"))
+	if c.User != "root" {
+		set("AmbientCapabilities", linux("capabilities"))
+	}
+
+	line("\n[Install]\nWantedBy=multi-user.target")
+	return Unit{Name: unit + ".service", Text: b.String()}, nil
+}

@@ -1,0 +1,92 @@
+package smf
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Every manifest of the product translates, and keeps the sandbox that the product promises.
+func TestProductManifests(t *testing.T) {
+	manifests, err := filepath.Glob("../../smf/manifest/*.xml")
+	if err != nil || len(manifests) < 6 {
+		t.Fatalf("found %d manifests, %v", len(manifests), err)
+	}
+	for _, path := range manifests {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		service, err := Read(f)
+		f.Close()
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		unit, err := Systemd(service)
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		for _, want := range []string{"ProtectSystem=strict\n", "NoNewPrivileges=yes\n", "CapabilityBoundingSet=", "Restart=always\n", "User="} {
+			if !strings.Contains(unit.Text, want) {
+				t.Errorf("%s: the unit lacks %q", path, want)
+			}
+		}
+		if strings.Contains(unit.Text, "User=root\n") && !strings.Contains(unit.Text, "CapabilityBoundingSet=CAP_") {
+			t.Errorf("%s runs as root without a list of capabilities", path)
+		}
+	}
+}
+
+const small = `<service_bundle type="manifest" name="x"><service name="application/cistern/x" type="service" version="1">
+<dependency name="d" grouping="GROUPING" restart_on="none" type="service"><service_fmri value="FMRI"/></dependency>
+<method_context><method_credential user="cistern" group="cistern" supp_groups="a,b"/><method_environment><envvar name="A" value="b c"/></method_environment></method_context>
+<exec_method type="method" name="start" exec="START" timeout_seconds="7"/>
+<exec_method type="method" name="refresh" exec=":kill -HUP" timeout_seconds="7"/>
+<property_group name="startd" type="framework"><propval name="duration" type="astring" value="child"/></property_group>
+<property_group name="linux" type="application"><propval name="unit" type="astring" value="x"/><propval name="type" type="astring" value="notify"/>EXTRA</property_group>
+</service></service_bundle>`
+
+func render(t *testing.T, replace ...string) (string, error) {
+	t.Helper()
+	text := strings.NewReplacer(append(replace, "GROUPING", "require_all", "FMRI", "svc:/system/filesystem/local", "START", "/bin/x", "EXTRA", "")...).Replace(small)
+	service, err := Read(strings.NewReader(text))
+	if err != nil {
+		return "", err
+	}
+	unit, err := Systemd(service)
+	return unit.Text, err
+}
+
+func TestTranslation(t *testing.T) {
+	text, err := render(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"Requires=local-fs.target\nAfter=local-fs.target\n", "Type=notify\n", "ExecStart=/bin/x\n", "TimeoutStartSec=7\n",
+		"ExecReload=/bin/kill -HUP $MAINPID\n", "SupplementaryGroups=a b\n", "Environment=\"A=b c\"\n", "PrivateDevices=yes\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("lacks %q in:\n%s", want, text)
+		}
+	}
+}
+
+func TestMistakesAreErrors(t *testing.T) {
+	for name, c := range map[string]struct {
+		replace []string
+		want    string
+	}{
+		"unknown dependency":          {[]string{"FMRI", "svc:/no/such"}, "no systemd counterpart"},
+		"unknown grouping":            {[]string{"GROUPING", "exclude_all"}, "no counterpart in systemd"},
+		"no start method":             {[]string{"START", ""}, "no start method"},
+		"mistyped property":           {[]string{"EXTRA", `<propval name="privat_devices" type="astring" value="no"/>`}, "privat_devices is not known"},
+		"capability without a reason": {[]string{"EXTRA", `<propval name="capabilities" type="astring" value="CAP_SYS_ADMIN"/>`}, "need their reason"},
+	} {
+		if _, err := render(t, c.replace...); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want an error with %q", name, err, c.want)
+		}
+	}
+	if _, err := Read(strings.NewReader("not xml")); err == nil {
+		t.Error("text that is no manifest was read")
+	}
+}
