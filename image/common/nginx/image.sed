@@ -1,0 +1,19 @@
+# The values of cistern.conf.in's placeholders in the appliance: sed -f image.sed cistern.conf.in
+s|@USER@|www-data|g
+s|@WORKERS@|auto|g
+s|@IPV4@||g
+s|@IPV6@||g
+s|@HTTP_PORT@|80|g
+s|@HTTPS_PORT@|443|g
+s|@HTTPS_SUFFIX@||g
+s|@TLS_CERTIFICATE@|/var/lib/cistern/tls/cert.pem|g
+s|@TLS_KEY@|/var/lib/cistern/tls/key.pem|g
+s|@HSTS_SECONDS@|31536000|g
+s|@RUN@|/run/nginx|g
+s|@TEMP@|/var/cache/nginx|g
+s|@SOCKETS@|/run/cistern|g
+s|@UI@|/opt/cistern/ui|g
+s|@BUILT@||g
+/^ *@VITE@/d
+s|@INLINE@||g
+s|@VITE_UPSTREAM@|(none)|g
