@@ -32,6 +32,7 @@ const snmp = {
 };
 export const SnmpSettings = component('SnmpSettings', {
   ...snmp,
+  engineId: Type.String({ description: 'the SNMPv3 engine id of this appliance; a receiver of v3 traps needs it' }),
   communitySet: Type.Boolean(),
   authPasswordSet: Type.Boolean(),
   privPasswordSet: Type.Boolean(),

@@ -1,0 +1,224 @@
+// Every kind of alert the appliance can raise, as declared values. What is declared here is what the pages, the mails
+// and the traps say; nobody words an alert anywhere else.
+
+import { figure } from '../schema/words.ts';
+import { serviceFact } from '../services/catalogue.ts';
+import type { Severity } from '../thresholds/schema.ts';
+
+export interface AlertClass<Args> {
+  /** Stable: rules, filters and traps compare it. */
+  readonly class: string;
+  readonly severity: (args: Args) => Severity;
+  readonly title: (args: Args) => string;
+  readonly text: (args: Args) => string;
+  /** What it means for the users of the appliance. */
+  readonly impact: (args: Args) => string;
+  /** What the appliance does about it by itself. */
+  readonly response: (args: Args) => string;
+  /** What the reader should do. */
+  readonly action: (args: Args) => string;
+  /** The page of the web interface to go to. */
+  readonly page: (args: Args) => string;
+  readonly labels: (args: Args) => Record<string, string>;
+  /** The same trouble has the same key, and is never active twice. */
+  readonly dedupKey: (args: Args) => string;
+  readonly dedupExample: string;
+  /** Keys of alerts that explain this one: while one of them is active, this one is not raised. */
+  readonly dependsOn: (args: Args) => string[];
+  /** How long it has to last before anybody is told: shorter trouble mends itself. */
+  readonly visibleAfterSeconds: number;
+  /** Something that happened, not something that lasts: it is never active. */
+  readonly happening?: boolean;
+}
+
+const declare = <Args>(alert: AlertClass<Args>): AlertClass<Args> => alert;
+
+export interface ThresholdArgs {
+  readonly ruleId: string;
+  readonly ruleName: string;
+  readonly severity: Severity;
+  readonly direction: 'above' | 'below';
+  readonly expression: string;
+  readonly value: number;
+  readonly limit: number;
+  readonly labels: Record<string, string>;
+  readonly seriesKey: string;
+}
+
+/** As `host="web1", disk="sda"`; nothing for a series without labels. */
+export function labelWords(labels: Record<string, string>): string {
+  return Object.entries(labels)
+    .filter(([name]) => name !== '__name__')
+    .map(([name, value]) => `${name}="${value}"`)
+    .join(', ');
+}
+
+const ofSeries = (labels: Record<string, string>) => (labelWords(labels) === '' ? '' : ` (${labelWords(labels)})`);
+
+export const thresholdExceeded = declare<ThresholdArgs>({
+  class: 'threshold.exceeded',
+  severity: ({ severity }) => severity,
+  title: ({ ruleName, labels }) => `${ruleName}${ofSeries(labels)}`,
+  text: ({ ruleName, value, limit, direction, labels }) =>
+    `${ruleName}${ofSeries(labels)} is ${figure(value)}, ${direction} the limit of ${figure(limit)}.`,
+  impact: () => 'A value somebody set a limit for is beyond it. What that means is for whoever set the limit to say.',
+  response: () => 'The appliance goes on measuring, and tells when the value is back within its limit.',
+  action: ({ expression }) => `Look at the chart of ${expression} and find out what changed.`,
+  page: ({ ruleId }) => `/alerts/thresholds/${ruleId}`,
+  labels: ({ labels }) => labels,
+  dedupKey: ({ ruleId, seriesKey }) => `threshold.exceeded/${ruleId}/${seriesKey}`,
+  dedupExample: 'threshold.exceeded/th-0mi5x3k9f-3f9c2b7a10/[["host","web1"]]',
+  dependsOn: () => [],
+  visibleAfterSeconds: 0,
+});
+
+export interface PoolArgs {
+  readonly pool: string;
+  readonly sentence: string;
+  readonly system: boolean;
+  readonly telemetry: boolean;
+}
+
+const pool = (args: PoolArgs) => ({ pool: args.pool });
+const poolPage = ({ pool: name }: PoolArgs) => `/storage/pools/${encodeURIComponent(name)}`;
+const poolKey = (kind: string) => (args: PoolArgs) => `${kind}/${args.pool}`;
+
+export const poolDegraded = declare<PoolArgs>({
+  class: 'pool.degraded',
+  severity: () => 'warning',
+  title: (args) => `Pool “${args.pool}” is degraded`,
+  text: (args) => args.sentence,
+  impact: () => 'No data is lost, but it has fewer copies than intended: another failure may lose some.',
+  response: () => 'The pool goes on with the remaining disks, and with a spare if it has one.',
+  action: () => 'Reseat or replace the disk that is named; the pool then resilvers by itself.',
+  page: poolPage,
+  labels: pool,
+  dedupKey: poolKey('pool.degraded'),
+  dedupExample: 'pool.degraded/tank',
+  dependsOn: (args) => [`pool.faulted/${args.pool}`, `pool.suspended/${args.pool}`],
+  visibleAfterSeconds: 0,
+});
+
+const poolDown = (args: PoolArgs) =>
+  args.telemetry
+    ? 'No measurement can be stored or read until it is back.'
+    : args.system
+      ? 'The appliance cannot keep its own state and may stop working.'
+      : 'What is stored on it cannot be reached.';
+
+export const poolFaulted = declare<PoolArgs>({
+  class: 'pool.faulted',
+  severity: () => 'critical',
+  title: (args) => `Pool “${args.pool}” is faulted`,
+  text: (args) => args.sentence,
+  impact: poolDown,
+  response: () => 'ZFS has stopped using the pool to protect what is on it.',
+  action: () => 'Connect the missing disks again. If they are lost, restore the pool from a replica or a backup.',
+  page: poolPage,
+  labels: pool,
+  dedupKey: poolKey('pool.faulted'),
+  dedupExample: 'pool.faulted/tank',
+  dependsOn: () => [],
+  visibleAfterSeconds: 0,
+});
+
+export const poolSuspended = declare<PoolArgs>({
+  class: 'pool.suspended',
+  severity: () => 'critical',
+  title: (args) => `Pool “${args.pool}” is suspended`,
+  text: (args) => args.sentence,
+  impact: poolDown,
+  response: () => 'ZFS holds all reading and writing until the disks answer again; nothing that was written is lost.',
+  action: () => 'Check cables and controllers, connect the disks again, then clear the pool.',
+  page: poolPage,
+  labels: pool,
+  dedupKey: poolKey('pool.suspended'),
+  dedupExample: 'pool.suspended/tank',
+  dependsOn: (args) => [`pool.faulted/${args.pool}`],
+  visibleAfterSeconds: 0,
+});
+
+export interface ServiceArgs {
+  readonly service: string;
+  readonly title: string;
+  readonly reason: string | null;
+  /** The pool that holds the telemetry, if the service needs it. */
+  readonly pool: string | null;
+}
+
+export const serviceFailed = declare<ServiceArgs>({
+  class: 'service.failed',
+  severity: ({ service }) => (service === 'snmpd' || service === 'supportd' ? 'warning' : 'critical'),
+  title: ({ title, service }) => `${title} (${service}) has failed`,
+  text: ({ title, service, reason }) =>
+    `${title} (${service}) is not running and is not being restarted.${reason === null ? '' : ` ${reason}`}`,
+  impact: ({ service }) => serviceFact(service)?.impact ?? 'What the service does is not being done.',
+  response: () => 'It was restarted several times without success. The other services go on.',
+  action: ({ title }) => `Restart ${title} on the Services page. If it fails again, make a support bundle.`,
+  page: () => '/services',
+  labels: ({ service }) => ({ service }),
+  dedupKey: ({ service }) => `service.failed/${service}`,
+  dedupExample: 'service.failed/storaged',
+  dependsOn: ({ pool: name }) => (name === null ? [] : [`pool.faulted/${name}`, `pool.suspended/${name}`]),
+  // One poll of the services: a restart that is under way is not a failure.
+  visibleAfterSeconds: 10,
+});
+
+export interface StartedArgs {
+  readonly hostName: string;
+  readonly version: string;
+  readonly bootId: string;
+}
+
+export const applianceStarted = declare<StartedArgs>({
+  class: 'appliance.started',
+  severity: () => 'info',
+  title: ({ hostName }) => `${hostName} has started`,
+  text: ({ hostName, version }) => `The appliance ${hostName} has started, with version ${version}.`,
+  impact: () => 'While it was down no measurement was taken in.',
+  response: () => 'All services are started by themselves.',
+  action: () => 'Nothing, if the start was expected. Otherwise look at the log for what came before it.',
+  page: () => '/status',
+  labels: ({ hostName }) => ({ host: hostName }),
+  dedupKey: ({ bootId }) => `appliance.started/${bootId}`,
+  dedupExample: 'appliance.started/5f1c9a52-77c5-4d6e-9d0d-2f6f7b2b8f11',
+  dependsOn: () => [],
+  visibleAfterSeconds: 0,
+  happening: true,
+});
+
+export interface DeliveryArgs {
+  readonly destinationId: string;
+  readonly destinationName: string;
+  readonly error: string;
+  readonly waiting: number;
+}
+
+export const deliveryFailing = declare<DeliveryArgs>({
+  class: 'delivery.failing',
+  severity: () => 'warning',
+  title: ({ destinationName }) => `Alerts cannot be delivered to “${destinationName}”`,
+  text: ({ destinationName, error, waiting }) =>
+    `“${destinationName}” does not take alerts: ${error}. ${waiting} ${waiting === 1 ? 'is' : 'are'} waiting.`,
+  impact: () => 'Whoever relies on this destination is not told of trouble.',
+  response: () => 'Delivery is tried again and again, at most five minutes apart; what waits is delivered in order.',
+  action: () => 'Check the destination with its test button.',
+  page: ({ destinationId }) => `/alerts/destinations/${destinationId}`,
+  labels: ({ destinationName }) => ({ destination: destinationName }),
+  dedupKey: ({ destinationId }) => `delivery.failing/${destinationId}`,
+  dedupExample: 'delivery.failing/dst-0mi5x3k9f-3f9c2b7a10',
+  dependsOn: () => [],
+  // The first retries take a few seconds: a mail server that is being restarted is no alert.
+  visibleAfterSeconds: 60,
+});
+
+/** All of them, for the test that holds each against its promises and for the pages that list them. */
+export const catalogue = [
+  thresholdExceeded,
+  poolDegraded,
+  poolFaulted,
+  poolSuspended,
+  serviceFailed,
+  applianceStarted,
+  deliveryFailing,
+] as const;

@@ -1,0 +1,220 @@
+// Puts the parts together: who knows whom. It holds no logic of its own.
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { Alerts, alertRoutes } from './alerts/alerts.ts';
+import { applianceStarted } from './alerts/catalogue.ts';
+import { Conditions } from './alerts/conditions.ts';
+import { createApp } from './app.ts';
+import { Audit, auditRoutes } from './audit/audit.ts';
+import { bundleRoutes } from './bundles/routes.ts';
+import type { Clock } from './clock.ts';
+import type { Config } from './config.ts';
+import { Destinations } from './destinations/destinations.ts';
+import { destinationRoutes } from './destinations/routes.ts';
+import { Senders } from './destinations/send.ts';
+import { snmpIdentity } from './destinations/snmp/identity.ts';
+import { SnmpSender } from './destinations/snmp/send.ts';
+import { Inventory } from './disks/inventory.ts';
+import { diskRoutes } from './disks/routes.ts';
+import { Changes, eventRoutes } from './events/changes.ts';
+import { authorizeRoutes } from './gate/authorize.ts';
+import { type GateParts, identify } from './gate/gate.ts';
+import type { Handlers } from './handlers.ts';
+import { Jobs, jobRoutes } from './jobs/jobs.ts';
+import type { Log } from './log.ts';
+import { openapi } from './openapi.ts';
+import { Journal } from './outbox/journal.ts';
+import { Outbox } from './outbox/outbox.ts';
+import { Peer } from './peers/peer.ts';
+import { Storaged } from './peers/storaged.ts';
+import type { Platform } from './platform/platform.ts';
+import { Pools, poolRoutes } from './pools/pools.ts';
+import { asProblem, fail } from './problems/problem.ts';
+import { Services, serviceRoutes } from './services/services.ts';
+import { Lockout } from './session/lockout.ts';
+import { sessionRoutes } from './session/routes.ts';
+import { Sessions } from './session/sessions.ts';
+import { powerRoutes } from './settings/power.ts';
+import { Setup, setupRoutes } from './setup/setup.ts';
+import { timeZoneRoutes } from './setup/timezones.ts';
+import { Database } from './state/database.ts';
+import { Settings } from './state/settings.ts';
+import { Status, statusRoutes } from './status/status.ts';
+import { thresholdRoutes } from './thresholds/routes.ts';
+import { Thresholds } from './thresholds/thresholds.ts';
+import { Tokens, tokenRoutes } from './tokens/tokens.ts';
+import { Users, userRoutes } from './users/users.ts';
+import { Watch } from './watch.ts';
+
+export interface Appliance {
+  readonly app: FastifyInstance;
+  readonly alerts: Alerts;
+  readonly audit: Audit;
+  readonly changes: Changes;
+  readonly db: Database;
+  readonly jobs: Jobs;
+  readonly journal: Journal;
+  readonly thresholds: Thresholds;
+  readonly watch: Watch;
+  /** Begins what goes on by itself: evaluating, watching, delivering. */
+  start(): Promise<void>;
+  /** Ends it in order; what is not done is taken up at the next start. */
+  stop(): Promise<void>;
+}
+
+export interface ApplianceParts {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly platform: Platform;
+  readonly log: Log;
+  /** For tests, which do not wait for minutes. */
+  readonly retryAfterMs?: (attempts: number) => number;
+}
+
+export function createAppliance({ config, clock, platform, log, retryAfterMs }: ApplianceParts): Appliance {
+  mkdirSync(config.state, { recursive: true, mode: 0o700 });
+  const db = new Database(join(config.state, 'state.db'));
+  const settings = new Settings(db);
+  const changes = new Changes();
+  const audit = new Audit(db, clock);
+  const cookies = { secure: config.secureCookies };
+  const hostName = () => platform.identity().hostName;
+
+  const users = new Users(db, clock);
+  const sessions = new Sessions(db, clock);
+  const tokens = new Tokens(db, clock);
+  const lockout = new Lockout(db, clock);
+  const jobs = new Jobs({ db, clock, changes, log });
+
+  const peer = (name: string) => new Peer(name, join(config.run, name, 'http.sock'));
+  const storaged = new Storaged(peer('storaged'));
+
+  const inventory = new Inventory(platform, clock);
+  const services = new Services(platform, clock);
+  const setupParts = {
+    db,
+    settings,
+    users,
+    sessions,
+    lockout,
+    audit,
+    changes,
+    platform,
+    cookies,
+    codeFile: config.setupCodeFile,
+    log,
+  };
+  const setup = new Setup(setupParts);
+
+  const snmp = snmpIdentity(settings, clock);
+  const destinations = new Destinations(db, clock, snmp.engineId);
+  const senders = new Senders(new SnmpSender(join(config.state, 'snmp'), snmp));
+  const journal = new Journal(config.cistern, join(config.state, 'outbox'), log);
+  const outbox = new Outbox({
+    db,
+    clock,
+    journal,
+    destinations,
+    changes,
+    log,
+    send: (destination, message) => senders.send(destination, message),
+    ...(retryAfterMs && { retryAfterMs }),
+  });
+  const alerts = new Alerts({
+    db,
+    clock,
+    changes,
+    hostName,
+    recipients: () => destinations.enabled(),
+    written: () => outbox.written(),
+  });
+  const conditions = new Conditions(alerts, clock);
+  const thresholds = new Thresholds({ db, clock, changes, alerts, storaged, log, intervalMs: config.evaluateMs });
+  const watch = new Watch({ inventory, services, destinations, conditions, changes });
+  const changed = () => void watch.look();
+  const pools = new Pools({ platform, inventory, jobs, audit, changed });
+  const status = new Status({
+    clock,
+    platform,
+    inventory,
+    services,
+    alerts,
+    storaged,
+    setup,
+    version: config.version,
+  });
+
+  const gate: GateParts = { sessions, tokens, simulated: platform.simulate !== undefined };
+  const handlers: Handlers = {
+    getOpenapi: () => openapi(config.version),
+    ...setupRoutes(setupParts, setup),
+    ...timeZoneRoutes(),
+    ...sessionRoutes({ db, users, sessions, lockout, audit, cookies }),
+    ...userRoutes(users),
+    ...tokenRoutes({ tokens, db, audit }),
+    ...auditRoutes(audit),
+    ...statusRoutes(status),
+    ...serviceRoutes({ services, platform, audit, changed, log }),
+    ...diskRoutes(inventory),
+    ...poolRoutes(pools, inventory),
+    ...jobRoutes(jobs, audit),
+    ...destinationRoutes({
+      db,
+      clock,
+      destinations,
+      outbox,
+      audit,
+      changes,
+      hostName,
+      send: (destination, message, line) => senders.send(destination, message, line),
+    }),
+    ...thresholdRoutes({ thresholds, db, audit }),
+    ...alertRoutes(alerts),
+    ...bundleRoutes({ supportd: peer('supportd'), audit, changes }),
+    ...eventRoutes(changes, (request) => identify(gate, request)),
+    ...powerRoutes(platform, audit),
+    ...authorizeRoutes(gate),
+    simulate: async ({ params, body }) => {
+      if (platform.simulate === undefined) throw fail('not_found', 'This is not a simulation.');
+      await platform.simulate(params.name, body);
+      await watch.look();
+      return undefined;
+    },
+  };
+  const app = createApp({ gate, handlers, log });
+
+  const timers: NodeJS.Timeout[] = [];
+  return {
+    app,
+    alerts,
+    audit,
+    changes,
+    db,
+    jobs,
+    journal,
+    thresholds,
+    watch,
+    start: async () => {
+      outbox.start();
+      const bootId = await platform.bootId();
+      // Before set-up there is nobody to tell, and no name to tell it by.
+      if (setup.completed()) {
+        const args = { hostName: hostName(), version: config.version, bootId };
+        alerts.raise({ kind: applianceStarted, args });
+      }
+      timers.push(setInterval(() => void thresholds.evaluate(), config.evaluateMs));
+      timers.push(setInterval(() => void watch.look(), config.pollMs));
+      void watch.look();
+      void thresholds.evaluate();
+    },
+    stop: async () => {
+      for (const timer of timers) clearInterval(timer);
+      changes.close();
+      await app.close().catch((error: unknown) => log.error('closing failed', { error: asProblem(error).detail }));
+      await outbox.stop();
+      await journal.close();
+      db.close();
+    },
+  };
+}

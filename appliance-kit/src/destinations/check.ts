@@ -1,0 +1,66 @@
+// What a destination's settings must be like beyond their shape. Strict where a value ends up in a configuration file
+// or on a command line.
+import { fail } from '../problems/problem.ts';
+import type { EmailInput, SnmpInput } from './schema.ts';
+
+type Errors = { path: string; message: string }[];
+
+const HOST = /^[a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?$/;
+const IPV6 = /^[0-9a-fA-F:.]*:[0-9a-fA-F:.]*(%[a-zA-Z0-9]+)?$/;
+/** One address as SMTP takes it, with or without a name before it. Deliberately narrower than RFC 5322. */
+const ADDRESS = /^([^<>"\\]*<)?[^\s<>,;:"()@\\]+@[^\s<>,;:"()@\\]+>?$/;
+/** What can stand between quotes in net-snmp's configuration files and mean itself. */
+const SNMP_SECRET = /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/;
+const SHORTEST_SNMP_PASSPHRASE = 8; // RFC 3414, 11.2
+
+function throwIfAny(errors: Errors, what: string): void {
+  if (errors.length === 0) return;
+  const words = errors.map(({ path, message }) => `${path} ${message}`).join('; ');
+  throw fail('invalid_request', `The ${what} settings were refused: ${words}.`, undefined, errors);
+}
+
+const hostErrors = (path: string, host: string): Errors =>
+  HOST.test(host) || IPV6.test(host) ? [] : [{ path, message: 'must be a host name or an address' }];
+
+export function checkEmail(email: EmailInput): void {
+  const errors = hostErrors('/email/host', email.host);
+  const address = (path: string, text: string) => {
+    const closed = text.includes('<') === text.endsWith('>');
+    if (!ADDRESS.test(text) || !closed) errors.push({ path, message: 'must be a mail address, as ops@example.org' });
+  };
+  address('/email/from', email.from);
+  email.to.forEach((to, at) => {
+    address(`/email/to/${at}`, to);
+  });
+  if (email.user !== undefined && email.password === undefined) {
+    errors.push({ path: '/email/password', message: 'is needed with a user' });
+  }
+  throwIfAny(errors, 'mail');
+}
+
+export function checkSnmp(snmp: SnmpInput): void {
+  const errors = hostErrors('/snmp/host', snmp.host);
+  const secret = (path: string, value: string | undefined, shortest: number) => {
+    if (value === undefined) errors.push({ path, message: 'is missing' });
+    else if (value.length < shortest) errors.push({ path, message: `must have at least ${shortest} characters` });
+    else if (!SNMP_SECRET.test(value)) {
+      errors.push({ path, message: 'may hold printable ASCII characters other than " and \\ only' });
+    }
+  };
+  if (snmp.version === '2c') {
+    secret('/snmp/community', snmp.community, 1);
+  } else {
+    if (snmp.user === undefined) errors.push({ path: '/snmp/user', message: 'is missing' });
+    else if (!/^[\x21\x24-\x5b\x5d-\x7e]+$/.test(snmp.user)) {
+      errors.push({
+        path: '/snmp/user',
+        message: 'may hold printable ASCII characters other than space, ", # and \\ only',
+      });
+    }
+    if (snmp.authProtocol === undefined) errors.push({ path: '/snmp/authProtocol', message: 'is missing' });
+    if (snmp.privProtocol === undefined) errors.push({ path: '/snmp/privProtocol', message: 'is missing' });
+    secret('/snmp/authPassword', snmp.authPassword, SHORTEST_SNMP_PASSPHRASE);
+    secret('/snmp/privPassword', snmp.privPassword, SHORTEST_SNMP_PASSPHRASE);
+  }
+  throwIfAny(errors, 'SNMP');
+}

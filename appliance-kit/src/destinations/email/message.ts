@@ -1,0 +1,98 @@
+// An alert as a mail: everything one needs to know, as text and as HTML, and headers that make raise, repeats and
+// clear one conversation.
+import type { Message } from '../../alerts/alerts.ts';
+import { figure, oneLine } from '../../schema/words.ts';
+
+export interface Mail {
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+  readonly messageId: string;
+  readonly references: string[];
+  readonly headers: Record<string, string>;
+}
+
+const SEVERITY = { critical: 'Critical', warning: 'Warning', info: 'Information' } as const;
+const COLOUR = { critical: '#c9190b', warning: '#b25c00', info: '#2b6cb0' } as const;
+
+function escape(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+/** A host name that is safe between `@` and `>`; what is not allowed in one is left out. */
+function domain(hostName: string): string {
+  return hostName.replace(/[^a-zA-Z0-9.-]/g, '') || 'cistern';
+}
+
+export function compose(message: Message): Mail {
+  const { alert, event, hostName, eventId, at } = message;
+  const host = domain(hostName);
+  const severity = SEVERITY[alert.severity];
+  const prefix = event === 'clear' ? 'Cleared' : event === 'repost' ? `Still ${severity.toLowerCase()}` : severity;
+  const link = `https://${host}/alerts/${encodeURIComponent(alert.id)}`;
+  const labels = Object.entries(alert.labels)
+    .map(([name, value]) => `${name}=${oneLine(value, 200)}`)
+    .join(', ');
+
+  const facts: [string, string][] = [
+    ['Class', alert.class],
+    ['Severity', severity],
+    ['Source', hostName],
+    [event === 'clear' ? 'Cleared' : 'Raised', event === 'clear' ? (alert.clearedAt ?? at) : alert.raisedAt],
+  ];
+  if (event === 'clear') facts.push(['Was raised', alert.raisedAt]);
+  if (alert.value !== null) facts.push(['Value', figure(alert.value)]);
+  if (alert.limit !== null) facts.push(['Limit', figure(alert.limit)]);
+  if (alert.ruleName !== null) facts.push(['Rule', alert.ruleName]);
+  if (labels !== '') facts.push(['Labels', labels]);
+  facts.push(['Event', eventId], ['Alert', alert.id]);
+
+  const paragraphs: [string, string][] = [
+    ['Description', alert.text],
+    ['Automated response', alert.response],
+    ['Impact', alert.impact],
+    ['Recommended action', event === 'clear' ? 'Nothing more needs to be done.' : alert.action],
+  ];
+
+  const width = Math.max(...facts.map(([name]) => name.length));
+  const text = [
+    `${prefix}: ${alert.title}`,
+    '',
+    ...paragraphs.flatMap(([name, words]) => [`${name}:`, `  ${words}`, '']),
+    ...facts.map(([name, value]) => `${`${name}:`.padEnd(width + 2)}${value}`),
+    '',
+    `Open: ${link}`,
+    '',
+  ].join('\n');
+
+  const colour = event === 'clear' ? '#3e8635' : COLOUR[alert.severity];
+  const html = `<!doctype html>
+<html lang="en"><body style="font-family:sans-serif;max-width:40em;line-height:1.4">
+<p style="border-left:6px solid ${colour};padding-left:12px;font-size:1.2em"><strong>${escape(prefix)}</strong><br>${escape(alert.title)}</p>
+${paragraphs.map(([name, words]) => `<p><strong>${name}</strong><br>${escape(words)}</p>`).join('\n')}
+<table style="border-collapse:collapse">
+${facts.map(([name, value]) => `<tr><th scope="row" style="text-align:left;padding:2px 12px 2px 0">${escape(name)}</th><td>${escape(value)}</td></tr>`).join('\n')}
+</table>
+<p><a href="${escape(link)}">Open this alert on ${escape(hostName)}</a></p>
+</body></html>
+`;
+
+  // The first mail of an alert carries the alert's own id, so that those after it can refer to it without knowing it.
+  const root = `<${alert.id}@${host}>`;
+  const isFirst = event === 'raise';
+  return {
+    subject: oneLine(`[${hostName}] ${prefix}: ${alert.title}`, 200),
+    text,
+    html,
+    messageId: isFirst ? root : `<${eventId}@${host}>`,
+    references: isFirst ? [] : [root],
+    headers: {
+      'Auto-Submitted': 'auto-generated',
+      'X-Cistern-Class': alert.class,
+      'X-Cistern-Severity': alert.severity,
+      'X-Cistern-Event': event,
+      'X-Cistern-Event-Id': eventId,
+      'X-Cistern-Alert-Id': alert.id,
+    },
+  };
+}

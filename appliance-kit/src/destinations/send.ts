@@ -1,0 +1,26 @@
+// One way to send, whatever the kind. Each kind's code is loaded when it is first needed: most appliances use one.
+import type { Message } from '../alerts/alerts.ts';
+import { fail } from '../problems/problem.ts';
+import type { StoredDestination } from './destinations.ts';
+import type { ExchangeLine } from './schema.ts';
+import type { SnmpSender } from './snmp/send.ts';
+
+export type OnLine = (direction: ExchangeLine['direction'], text: string) => void;
+
+export class Senders {
+  readonly #snmp: SnmpSender;
+
+  constructor(snmp: SnmpSender) {
+    this.#snmp = snmp;
+  }
+
+  /** Returns when the other side has taken it (email, inform) or it has left (trap). Throws a problem otherwise. */
+  async send(destination: StoredDestination, message: Message, onLine: OnLine = () => {}): Promise<void> {
+    if (destination.email !== undefined) {
+      const { sendEmail } = await import('./email/send.ts');
+      return sendEmail(destination.email, message, onLine);
+    }
+    if (destination.snmp !== undefined) return this.#snmp.send(destination.snmp, message, onLine);
+    throw fail('internal', `The destination ${destination.name} has no settings.`);
+  }
+}

@@ -1,0 +1,98 @@
+// Tells open pages what changed, so that they read it anew. It carries names, never values: what a client may see
+// is decided where it reads.
+import type { ServerResponse } from 'node:http';
+import type { Caller } from '../gate/caller.ts';
+import type { Handlers } from '../handlers.ts';
+import { fail } from '../problems/problem.ts';
+import type { Change, Topic } from './schema.ts';
+
+/** Changes within this time are told once: a busy job must not make every page read it a hundred times a second. */
+const GATHER_MS = 150;
+/** Shorter than any proxy's patience; also how soon a session that ended is noticed. */
+const HEARTBEAT_MS = 15_000;
+const MOST_CLIENTS = 100;
+/** A client that does not read is dropped; it re-reads everything when it connects again. */
+const MOST_BUFFERED = 64 * 1024;
+
+interface Client {
+  readonly response: ServerResponse;
+  readonly stillAllowed: () => boolean;
+}
+
+export class Changes {
+  readonly #clients = new Set<Client>();
+  readonly #listeners = new Set<(change: Change) => void>();
+  readonly #pending = new Map<string, Change>();
+  #timer: NodeJS.Timeout | null = null;
+  #heartbeat: NodeJS.Timeout | null = null;
+
+  publish(topic: Topic, id?: string): void {
+    const change: Change = id === undefined ? { topic } : { topic, id };
+    for (const listener of this.#listeners) listener(change);
+    if (this.#clients.size === 0) return;
+    this.#pending.set(`${topic}/${id ?? ''}`, change);
+    this.#timer ??= setTimeout(() => this.#flush(), GATHER_MS);
+  }
+
+  /** For parts of akd itself. Returns how to stop. */
+  listen(listener: (change: Change) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #flush(): void {
+    this.#timer = null;
+    const text = [...this.#pending.values()]
+      .map((change) => `event: change\ndata: ${JSON.stringify(change)}\n\n`)
+      .join('');
+    this.#pending.clear();
+    this.#send(text);
+  }
+
+  #send(text: string): void {
+    for (const client of this.#clients) {
+      if (client.response.writableLength > MOST_BUFFERED || !client.stillAllowed()) client.response.end();
+      else client.response.write(text);
+    }
+  }
+
+  serve(response: ServerResponse, stillAllowed: () => boolean): void {
+    if (this.#clients.size >= MOST_CLIENTS) throw fail('too_many', `${MOST_CLIENTS} pages are watching already.`);
+    response.writeHead(200, {
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-store',
+      // nginx would otherwise keep events back until its buffer is full.
+      'x-accel-buffering': 'no',
+    });
+    response.write('retry: 2000\n\n');
+    const client = { response, stillAllowed };
+    this.#clients.add(client);
+    this.#heartbeat ??= setInterval(() => this.#send(': still here\n\n'), HEARTBEAT_MS);
+    response.on('close', () => {
+      this.#clients.delete(client);
+      if (this.#clients.size === 0 && this.#heartbeat !== null) {
+        clearInterval(this.#heartbeat);
+        this.#heartbeat = null;
+      }
+    });
+  }
+
+  close(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    if (this.#heartbeat !== null) clearInterval(this.#heartbeat);
+    for (const { response } of this.#clients) response.end();
+  }
+}
+
+export function eventRoutes(
+  changes: Changes,
+  identify: (request: Parameters<Handlers['watchEvents']>[0]['request']) => Caller,
+): Handlers<'watchEvents'> {
+  return {
+    watchEvents: ({ request, reply }) => {
+      reply.hijack();
+      changes.serve(reply.raw, () => identify(request).role !== null);
+      return undefined;
+    },
+  };
+}

@@ -1,0 +1,103 @@
+// Talks to the appliance's other processes over their Unix sockets: with a deadline, a limit on the answer, and
+// their problem documents passed on as they are.
+import http from 'node:http';
+import { fail, ProblemError } from '../problems/problem.ts';
+import { Problem } from '../problems/schema.ts';
+import { fits } from '../schema/validate.ts';
+
+export interface PeerRequest {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly path: string;
+  /** Sent as JSON. */
+  readonly json?: unknown;
+  /** Sent as a form. */
+  readonly form?: Record<string, string>;
+  readonly deadlineMs: number;
+  readonly mostBytes?: number;
+}
+
+export interface PeerAnswer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+const MOST_BYTES = 8 * 1024 * 1024;
+
+export class Peer {
+  readonly name: string;
+  readonly socketPath: string;
+
+  constructor(name: string, socketPath: string) {
+    this.name = name;
+    this.socketPath = socketPath;
+  }
+
+  unavailable(error: Error): ProblemError {
+    return fail(
+      'service_unavailable',
+      `${this.name} does not answer (${(error as NodeJS.ErrnoException).code ?? error.message}).`,
+      'See Services for what is wrong with it. It is restarted by itself; try again in a moment.',
+    );
+  }
+
+  /** Whatever it answered. Throws only when there was no readable answer. */
+  ask(request: PeerRequest): Promise<PeerAnswer> {
+    const { promise, resolve, reject } = Promise.withResolvers<PeerAnswer>();
+    const [type, payload] =
+      request.form !== undefined
+        ? ['application/x-www-form-urlencoded', new URLSearchParams(request.form).toString()]
+        : request.json !== undefined
+          ? ['application/json', JSON.stringify(request.json)]
+          : [undefined, undefined];
+    const timer = setTimeout(
+      () => sent.destroy(fail('timeout', `${this.name} did not answer within ${request.deadlineMs / 1000} s.`)),
+      request.deadlineMs,
+    );
+    const sent = http.request(
+      {
+        socketPath: this.socketPath,
+        method: request.method,
+        path: request.path,
+        agent: false,
+        headers: {
+          host: this.name,
+          ...(type && { 'content-type': type, 'content-length': Buffer.byteLength(payload as string) }),
+        },
+      },
+      (response) => {
+        const chunks: Buffer[] = [];
+        let bytes = 0;
+        response.on('data', (chunk: Buffer) => {
+          bytes += chunk.length;
+          if (bytes > (request.mostBytes ?? MOST_BYTES)) {
+            sent.destroy(fail('service_unavailable', `${this.name} answered with more than can be taken in.`));
+          }
+          chunks.push(chunk);
+        });
+        response.on('error', reject);
+        response.on('end', () => {
+          const text = Buffer.concat(chunks).toString('utf8');
+          try {
+            resolve({ status: response.statusCode ?? 0, body: text === '' ? undefined : JSON.parse(text) });
+          } catch {
+            const start = text.slice(0, 100);
+            reject(fail('service_unavailable', `${this.name} answered what is not JSON: ${start}`));
+          }
+        });
+      },
+    );
+    sent.on('error', (error) => reject(error instanceof ProblemError ? error : this.unavailable(error)));
+    sent.end(payload);
+    return promise.finally(() => clearTimeout(timer));
+  }
+
+  /** The body of a success; a problem document is thrown as the problem it is. */
+  async call(request: PeerRequest): Promise<unknown> {
+    const { status, body } = await this.ask(request);
+    if (status >= 200 && status < 300) return body;
+    if (fits(Problem, body)) throw new ProblemError(body as Problem);
+    const { status: code, detail } = (body ?? {}) as { status?: unknown; detail?: unknown };
+    const words = typeof detail === 'string' ? detail : `${this.name} answered with status ${String(code ?? status)}.`;
+    throw fail('service_unavailable', words);
+  }
+}

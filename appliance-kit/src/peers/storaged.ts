@@ -1,0 +1,69 @@
+// What akd asks of the telemetry store: the present value of an expression, and how the store itself is.
+import type { Peer } from './peer.ts';
+
+/** A rule that takes longer than this to evaluate would delay all others. */
+const QUERY_DEADLINE_MS = 10_000;
+const STATUS_DEADLINE_MS = 1_000;
+
+export interface Sample {
+  readonly labels: Record<string, string>;
+  readonly value: number;
+}
+
+/** PromQL's own words about an expression it cannot evaluate. */
+export class ExpressionError extends Error {}
+
+export interface StorageStatus {
+  readonly series: number;
+  readonly samplesPerSecond: number;
+  readonly rejected: Record<string, number>;
+}
+
+/** As Prometheus' API writes numbers: "NaN", "+Inf" and "-Inf" included. */
+function number(text: string): number {
+  if (text === '+Inf') return Number.POSITIVE_INFINITY;
+  if (text === '-Inf') return Number.NEGATIVE_INFINITY;
+  return Number(text);
+}
+
+type Pair = [number, string];
+type QueryAnswer =
+  | { status: 'success'; data: { resultType: 'vector'; result: { metric: Record<string, string>; value?: Pair }[] } }
+  | { status: 'success'; data: { resultType: 'scalar'; result: Pair } }
+  | { status: 'success'; data: { resultType: 'matrix' | 'string' } }
+  | { status: 'error'; errorType: string; error: string };
+
+export class Storaged {
+  readonly #peer: Peer;
+
+  constructor(peer: Peer) {
+    this.#peer = peer;
+  }
+
+  /** Throws ExpressionError when the expression is at fault, a ProblemError when the store is. */
+  async query(expression: string): Promise<Sample[]> {
+    const { status, body } = await this.#peer.ask({
+      method: 'POST',
+      path: '/api/v1/query',
+      form: { query: expression, timeout: `${QUERY_DEADLINE_MS / 1000}s` },
+      deadlineMs: QUERY_DEADLINE_MS + 500,
+    });
+    const answer = body as QueryAnswer | undefined;
+    if (answer?.status === 'error') throw new ExpressionError(answer.error);
+    if (answer?.status !== 'success') throw this.#peer.unavailable(new Error(`status ${status}`));
+    const { data } = answer;
+    if (data.resultType === 'scalar') return [{ labels: {}, value: number(data.result[1]) }];
+    if (data.resultType !== 'vector') {
+      throw new ExpressionError(
+        `the expression gives a ${data.resultType}; a threshold needs one value for each series`,
+      );
+    }
+    // A histogram has no single value to compare: PromQL's functions make one of it.
+    return data.result.flatMap(({ metric, value }) => (value ? [{ labels: metric, value: number(value[1]) }] : []));
+  }
+
+  async status(): Promise<StorageStatus> {
+    const request = { method: 'GET', path: '/api/v1/status/storage', deadlineMs: STATUS_DEADLINE_MS } as const;
+    return (await this.#peer.call(request)) as StorageStatus;
+  }
+}

@@ -1,0 +1,15 @@
+// Chooses the driver. Its code is loaded only when it is the one.
+import { join } from 'node:path';
+import type { Clock } from '../clock.ts';
+import type { Config } from '../config.ts';
+import type { Log } from '../log.ts';
+import type { Platform } from './platform.ts';
+
+export async function createPlatform(config: Config, clock: Clock, log: Log): Promise<Platform> {
+  if (config.platform === 'sim') {
+    const { Simulation } = await import('./sim/simulation.ts');
+    log.warn('the platform is simulated: no disk, pool or service of this machine is touched');
+    return new Simulation({ clock, file: join(config.state, 'simulation.json') });
+  }
+  throw new Error('CISTERN_PLATFORM=linux: the driver comes with the next commit');
+}

@@ -1,0 +1,83 @@
+// What the management plane needs of an operating system, and nothing else knows about one. Each driver answers in
+// these terms: `linux/`, `illumos/` (to come) and `sim/`, which behaves like the real ones without touching anything.
+//
+// Every call ends by itself within its own deadline; a call that fails throws a ProblemError that names the device
+// and says what can be done. Reading never needs privilege; what changes the machine goes through execd.
+import type { VdevPlan } from '../disks/schema.ts';
+import type { PoolState, Scan, Vdev } from '../pools/schema.ts';
+import type { Service } from '../services/schema.ts';
+
+/** A whole disk as the system sees it. Whether a pool owns it is found out by whoever joins it with the pools. */
+export interface PlatformDisk {
+  /** Stable over reboots and controllers. */
+  readonly id: string;
+  /** The kernel's name for it today. */
+  readonly path: string;
+  /** The stable device path, which pools are made with. */
+  readonly link: string;
+  /** Every path by which a pool might name it or one of its partitions. */
+  readonly aliases: readonly string[];
+  readonly model: string;
+  readonly serial: string;
+  readonly bytes: number;
+  readonly bus: string;
+  readonly rotational: boolean | null;
+  /** The appliance runs from it. */
+  readonly system: boolean;
+  /** What already lives on it, in words, or null. A pool this machine has imported is told apart by the join. */
+  readonly occupant: string | null;
+  readonly readOnly: boolean;
+}
+
+export interface PlatformPool {
+  readonly name: string;
+  readonly state: PoolState;
+  readonly bytes: number;
+  readonly allocated: number;
+  readonly free: number;
+  readonly fragmentation: number | null;
+  readonly status: string | null;
+  readonly action: string | null;
+  readonly scan: Omit<Scan, 'sentence'> | null;
+  /** Without `diskId`: that is the join's. */
+  readonly vdevs: readonly Vdev[];
+  readonly errors: number;
+  readonly compression: string | null;
+  readonly compressRatio: number | null;
+  /** POOL/telemetry is there. */
+  readonly telemetry: boolean;
+}
+
+export interface PoolPlan {
+  readonly name: string;
+  readonly vdevs: readonly VdevPlan[];
+  readonly compression: string;
+}
+
+/** How long work is told about: a step in words, and how far it is if that is known. */
+export type Progress = (step: string, percent: number | null) => void;
+
+export interface Platform {
+  readonly kind: 'linux' | 'illumos' | 'sim';
+  /** Differs after every boot: so the appliance's start is reported once, and not with each restart of akd. */
+  bootId(): Promise<string>;
+  uptimeSeconds(): number;
+  identity(): { hostName: string; timeZone: string };
+
+  disks(): Promise<PlatformDisk[]>;
+  pools(): Promise<PlatformPool[]>;
+  services(): Promise<Service[]>;
+
+  createPool(plan: PoolPlan, progress: Progress): Promise<void>;
+  placeTelemetry(pool: string, progress: Progress): Promise<void>;
+  serviceAction(name: string, action: 'start' | 'stop' | 'restart'): Promise<void>;
+  setIdentity(hostName: string, timeZone: string): Promise<void>;
+  finishSetup(): Promise<void>;
+  power(action: 'reboot' | 'off'): Promise<void>;
+
+  /** Simulation only: make something fail, or well again. */
+  simulate?(what: string, args: Record<string, unknown>): Promise<void>;
+}
+
+/** The pool the appliance itself lives on, on every platform. */
+export const SYSTEM_POOL = 'system';

@@ -1,0 +1,51 @@
+// The services there are, in the order a reader should meet them, and what each is for in plain words.
+export interface ServiceFact {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  /** What is lost while it is down. */
+  readonly impact: string;
+}
+
+export const serviceFacts: readonly ServiceFact[] = [
+  {
+    name: 'storaged',
+    title: 'Telemetry store',
+    description: 'Takes in measurements, keeps them and answers queries.',
+    impact: 'No measurement is taken in, charts are empty and thresholds are not evaluated.',
+  },
+  {
+    name: 'akd',
+    title: 'Management',
+    description: 'The management API: settings, alerts, jobs.',
+    impact: 'The web interface cannot change or show anything, and no alert is raised.',
+  },
+  {
+    name: 'execd',
+    title: 'Privileged actions',
+    description: 'Carries out changes to pools, services, network and power.',
+    impact: 'Pools, services, network and power cannot be changed.',
+  },
+  {
+    name: 'supportd',
+    title: 'Support bundles',
+    description: 'Collects what is needed to find out what went wrong.',
+    impact: 'No support bundle can be made.',
+  },
+  {
+    name: 'nginx',
+    title: 'Web server',
+    description: 'Serves this interface and the APIs over TLS.',
+    impact: 'The web interface and the HTTP inputs cannot be reached.',
+  },
+  {
+    name: 'snmpd',
+    title: 'SNMP agent',
+    description: 'Answers SNMP queries about the appliance.',
+    impact: 'Monitoring by SNMP gets no answer; traps are still sent.',
+  },
+];
+
+export function serviceFact(name: string): ServiceFact | undefined {
+  return serviceFacts.find((fact) => fact.name === name);
+}

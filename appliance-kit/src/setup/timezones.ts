@@ -1,0 +1,13 @@
+// The time zones there are, by their IANA names, as Node's own data has them.
+import type { Handlers } from '../handlers.ts';
+
+// The list the engine gives leaves UTC out, which is what most servers are set to.
+const zones = () => ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')];
+
+export function isTimeZone(name: string): boolean {
+  return zones().includes(name);
+}
+
+export function timeZoneRoutes(): Handlers<'listTimeZones'> {
+  return { listTimeZones: () => ({ items: zones() }) };
+}

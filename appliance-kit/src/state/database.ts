@@ -1,0 +1,80 @@
+// akd's state: one SQLite file on the system pool. A call that returned is on disk (WAL with synchronous=FULL).
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { migrations } from './migrations.ts';
+
+export type Row = Record<string, string | number | null>;
+
+export class Database {
+  readonly #db: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+  #depth = 0;
+
+  /** `:memory:` for tests that do not restart. */
+  constructor(file: string) {
+    if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    this.#db = new DatabaseSync(file);
+    this.#db.exec('PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA busy_timeout=5000');
+    // 1 MiB of page cache: the whole state is small, and memory is counted.
+    this.#db.exec('PRAGMA cache_size=-1024');
+    this.#migrate();
+  }
+
+  #migrate(): void {
+    const version = Number(this.#db.prepare('PRAGMA user_version').get()?.user_version ?? 0);
+    if (version > migrations.length) {
+      throw new Error(`the state was written by a newer version (${version} > ${migrations.length}); not touching it`);
+    }
+    for (let at = version; at < migrations.length; at++) {
+      this.transaction(() => {
+        this.#db.exec(migrations[at] as string);
+        this.#db.exec(`PRAGMA user_version=${at + 1}`);
+      });
+    }
+  }
+
+  #statement(sql: string): StatementSync {
+    let found = this.#statements.get(sql);
+    if (found === undefined) {
+      found = this.#db.prepare(sql);
+      this.#statements.set(sql, found);
+    }
+    return found;
+  }
+
+  all(sql: string, ...values: SQLInputValue[]): Row[] {
+    return this.#statement(sql).all(...values) as Row[];
+  }
+
+  get(sql: string, ...values: SQLInputValue[]): Row | undefined {
+    return this.#statement(sql).get(...values) as Row | undefined;
+  }
+
+  /** The number of rows that were changed. */
+  run(sql: string, ...values: SQLInputValue[]): number {
+    return Number(this.#statement(sql).run(...values).changes);
+  }
+
+  /** All of it or nothing. Nothing inside may wait: the whole process shares the one connection. */
+  transaction<T>(work: () => T): T {
+    if (this.#depth > 0) return work();
+    this.#db.exec('BEGIN IMMEDIATE');
+    this.#depth++;
+    try {
+      const result = work();
+      this.#db.exec('COMMIT');
+      return result;
+    } catch (error) {
+      this.#db.exec('ROLLBACK');
+      throw error;
+    } finally {
+      this.#depth--;
+    }
+  }
+
+  close(): void {
+    this.#statements.clear();
+    this.#db.close();
+  }
+}

@@ -1,0 +1,111 @@
+// Looks at pools, disks, services and destinations every few seconds: tells the pages what changed, and the alerts
+// what is wrong. Events of the system will come on top of this one day; polling stays, because events get lost.
+import { deliveryFailing, poolDegraded, poolFaulted, poolSuspended, serviceFailed } from './alerts/catalogue.ts';
+import type { Conditions } from './alerts/conditions.ts';
+import type { Destinations } from './destinations/destinations.ts';
+import type { Inventory } from './disks/inventory.ts';
+import type { Changes } from './events/changes.ts';
+import type { Topic } from './events/schema.ts';
+import type { Pool } from './pools/schema.ts';
+import type { Services } from './services/services.ts';
+
+export interface WatchParts {
+  readonly inventory: Inventory;
+  readonly services: Services;
+  readonly destinations: Destinations;
+  readonly conditions: Conditions;
+  readonly changes: Changes;
+}
+
+/** Which class of alert a pool's state belongs to; the worst one only. */
+const classOf = (pool: Pool) =>
+  pool.state === 'ONLINE'
+    ? null
+    : pool.state === 'DEGRADED'
+      ? poolDegraded
+      : pool.state === 'SUSPENDED'
+        ? poolSuspended
+        : poolFaulted;
+
+export class Watch {
+  readonly #parts: WatchParts;
+  readonly #last = new Map<Topic, string>();
+  #looking: Promise<void> | null = null;
+  #again = false;
+
+  constructor(parts: WatchParts) {
+    this.#parts = parts;
+  }
+
+  /** Looks now, or once more when a look is under way that may have begun too early. */
+  look(): Promise<void> {
+    if (this.#looking !== null) {
+      this.#again = true;
+      return this.#looking;
+    }
+    this.#looking = this.#round()
+      .catch(() => {
+        // A reading that failed is kept with its reason by whoever reads; here it only means: nothing is known now.
+      })
+      .finally(() => {
+        this.#looking = null;
+        if (this.#again) {
+          this.#again = false;
+          void this.look();
+        }
+      });
+    return this.#looking;
+  }
+
+  #compare(topic: Topic, value: unknown): void {
+    const text = JSON.stringify(value);
+    if (this.#last.get(topic) !== text) this.#parts.changes.publish(topic);
+    this.#last.set(topic, text);
+  }
+
+  async #round(): Promise<void> {
+    const { inventory, services, destinations, conditions } = this.#parts;
+    const [found, running] = await Promise.allSettled([inventory.renew(), services.renew()]);
+
+    let telemetryPool: string | null = null;
+    if (found.status === 'fulfilled') {
+      const { pools, disks } = found.value;
+      telemetryPool = pools.find(({ telemetry }) => telemetry)?.name ?? null;
+      this.#compare('pools', pools);
+      this.#compare('disks', disks);
+      // The worst first, so that a cause is there before what it explains.
+      for (const kind of [poolFaulted, poolSuspended, poolDegraded]) {
+        const present = pools.filter((pool) => classOf(pool) === kind);
+        conditions.report(
+          kind,
+          present.map(({ name: pool, sentence, system, telemetry }) => ({
+            args: { pool, sentence, system, telemetry },
+          })),
+        );
+      }
+    }
+
+    if (running.status === 'fulfilled') {
+      // Memory changes with every look; it is no reason to tell anybody.
+      this.#compare(
+        'services',
+        running.value.map(({ memoryBytes: _, ...service }) => service),
+      );
+      const failed = running.value.filter(({ state }) => state === 'failed' || state === 'maintenance');
+      conditions.report(
+        serviceFailed,
+        failed.map(({ name: service, title, reason }) => ({
+          args: { service, title, reason, pool: service === 'storaged' ? telemetryPool : null },
+        })),
+      );
+    }
+
+    conditions.report(
+      deliveryFailing,
+      destinations.failing().map(({ id, name, error, waiting }) => ({
+        args: { destinationId: id, destinationName: name, error, waiting },
+        except: id,
+      })),
+    );
+  }
+}
