@@ -1,0 +1,94 @@
+package supportd
+
+import (
+	"bytes"
+	"io"
+	"regexp"
+)
+
+const redacted = "[redacted]"
+
+// The rules of redaction, by the shape of what surrounds a secret. They are applied to every line of every file that
+// goes into a bundle, before it is written; a rule that takes too much costs a detail, one that takes too little costs
+// a password.
+var redactions = []struct {
+	pattern *regexp.Regexp
+	with    []byte
+}{
+	// "smtpPassword": "x", password=x, token: x, X-Api-Key: x. A quoted value may hold spaces and escaped quotes.
+	{regexp.MustCompile(`(?i)([\w.\\-]*(?:passw(?:or)?d|passwd|passphrase|secret|token|community|cookie|authorization|api[_-]?key|private[_-]?key|credential|setup[_-]?code)[\w-]*\\?["']?\s*[:=]\s*)(?:\\?"(?:[^"\\]|\\[^"])*\\?"|'[^']*'|(?:Bearer|Basic|Digest)\s+\S+|[^\s,;}\]]+)`), []byte("${1}" + redacted)},
+	{regexp.MustCompile(`(?i)\b(Bearer|Basic)\s+[A-Za-z0-9+/._~=-]{8,}`), []byte("$1 " + redacted)},
+	// snmp.conf and snmpd.conf: the value follows a space.
+	{regexp.MustCompile(`(?i)^(\s*(?:def(?:Community|AuthPassphrase|PrivPassphrase|Passphrase)|r[ow]community6?|com2sec6?|createUser|usmUser|trapcommunity|trapsess|trap2?sink|informsink)\s+).*`), []byte("${1}" + redacted)},
+	// smtp://user:password@host
+	{regexp.MustCompile(`(://[^/\s:@]+:)[^/\s@]+@`), []byte("${1}" + redacted + "@")},
+	{regexp.MustCompile(`\$?\bscrypt[$:][^\s"',]+`), []byte(redacted)},
+	// The set-up code as the console shows it.
+	{regexp.MustCompile(`\b[A-HJ-NP-Z2-9]{4}-[A-HJ-NP-Z2-9]{4}-[A-HJ-NP-Z2-9]{4}\b`), []byte(redacted)},
+}
+
+var (
+	keyBegins = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----`)
+	keyEnds   = regexp.MustCompile(`-----END [A-Z0-9 ]*PRIVATE KEY-----`)
+)
+
+// longestLine is how much is looked at as one line. What has no line ends is cut there, and the cut is made so that
+// the tail of a chunk is seen again with the next one.
+const longestLine = 1 << 20
+
+// redactor passes lines on with their secrets taken out. Close passes on a last line without an end.
+type redactor struct {
+	w     io.Writer
+	line  []byte
+	inKey bool
+}
+
+func (r *redactor) Write(p []byte) (int, error) {
+	n := len(p)
+	for len(p) > 0 {
+		end := bytes.IndexByte(p, '\n')
+		if end < 0 {
+			r.line = append(r.line, p...)
+			if len(r.line) > longestLine {
+				if err := r.pass(); err != nil {
+					return 0, err
+				}
+			}
+			break
+		}
+		r.line = append(r.line, p[:end+1]...)
+		p = p[end+1:]
+		if err := r.pass(); err != nil {
+			return 0, err
+		}
+	}
+	return n, nil
+}
+
+func (r *redactor) Close() error {
+	if len(r.line) == 0 {
+		return nil
+	}
+	return r.pass()
+}
+
+func (r *redactor) pass() error {
+	line := r.line
+	r.line = r.line[:0]
+	if r.inKey {
+		if keyEnds.Match(line) {
+			r.inKey = false
+		}
+		return nil
+	}
+	if keyBegins.Match(line) {
+		r.inKey = !keyEnds.Match(line)
+		_, err := io.WriteString(r.w, redacted+" private key\n")
+		return err
+	}
+	for _, rule := range redactions {
+		line = rule.pattern.ReplaceAll(line, rule.with)
+	}
+	_, err := r.w.Write(line)
+	return err
+}
