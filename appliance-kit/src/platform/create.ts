@@ -11,5 +11,6 @@ export async function createPlatform(config: Config, clock: Clock, log: Log): Pr
     log.warn('the platform is simulated: no disk, pool or service of this machine is touched');
     return new Simulation({ clock, file: join(config.state, 'simulation.json') });
   }
-  throw new Error('CISTERN_PLATFORM=linux: the driver comes with the next commit');
+  const { Linux } = await import('./linux/linux.ts');
+  return new Linux({ run: config.run, clock });
 }

@@ -15,7 +15,7 @@ export interface Mail {
 const SEVERITY = { critical: 'Critical', warning: 'Warning', info: 'Information' } as const;
 const COLOUR = { critical: '#c9190b', warning: '#b25c00', info: '#2b6cb0' } as const;
 
-function escape(text: string): string {
+function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
@@ -68,12 +68,12 @@ export function compose(message: Message): Mail {
   const colour = event === 'clear' ? '#3e8635' : COLOUR[alert.severity];
   const html = `<!doctype html>
 <html lang="en"><body style="font-family:sans-serif;max-width:40em;line-height:1.4">
-<p style="border-left:6px solid ${colour};padding-left:12px;font-size:1.2em"><strong>${escape(prefix)}</strong><br>${escape(alert.title)}</p>
-${paragraphs.map(([name, words]) => `<p><strong>${name}</strong><br>${escape(words)}</p>`).join('\n')}
+<p style="border-left:6px solid ${colour};padding-left:12px;font-size:1.2em"><strong>${escaped(prefix)}</strong><br>${escaped(alert.title)}</p>
+${paragraphs.map(([name, words]) => `<p><strong>${name}</strong><br>${escaped(words)}</p>`).join('\n')}
 <table style="border-collapse:collapse">
-${facts.map(([name, value]) => `<tr><th scope="row" style="text-align:left;padding:2px 12px 2px 0">${escape(name)}</th><td>${escape(value)}</td></tr>`).join('\n')}
+${facts.map(([name, value]) => `<tr><th scope="row" style="text-align:left;padding:2px 12px 2px 0">${escaped(name)}</th><td>${escaped(value)}</td></tr>`).join('\n')}
 </table>
-<p><a href="${escape(link)}">Open this alert on ${escape(hostName)}</a></p>
+<p><a href="${escaped(link)}">Open this alert on ${escaped(hostName)}</a></p>
 </body></html>
 `;
 

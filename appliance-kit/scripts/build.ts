@@ -1,0 +1,24 @@
+// Bundles akd into one file, dist/akd.js: the image needs no node_modules, and one file starts faster than hundreds.
+import { chmodSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+await build({
+  entryPoints: [at('../src/main.ts')],
+  outfile: at('../dist/akd.js'),
+  bundle: true,
+  platform: 'node',
+  target: 'node24',
+  format: 'esm',
+  minify: true,
+  // Stack traces in the log keep their names.
+  keepNames: true,
+  legalComments: 'eof',
+  // What is CommonJS in the bundle asks for Node's own modules by require.
+  banner: {
+    js: "#!/usr/bin/env node\nimport { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
+  },
+});
+chmodSync(at('../dist/akd.js'), 0o755);

@@ -1,0 +1,43 @@
+// Runs a program of the system: with an argument list, a deadline and a limit on what it may print. Never a shell.
+import { execFile } from 'node:child_process';
+import process from 'node:process';
+import { fail } from '../../problems/problem.ts';
+
+export interface CommandOptions {
+  readonly deadlineMs?: number;
+  readonly mostBytes?: number;
+}
+
+export type Command = (program: string, args: readonly string[], options?: CommandOptions) => Promise<string>;
+
+/** Where Debian keeps them; akd's own PATH need not have the administrator's folders in it. */
+const PATH = '/usr/sbin:/usr/bin:/sbin:/bin';
+
+/** What it printed. A failure, a timeout or too much output is a problem that names the command. */
+export const run: Command = (program, args, options = {}) => {
+  const deadlineMs = options.deadlineMs ?? 10_000;
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  execFile(
+    program,
+    [...args],
+    {
+      // A process that waits for a dying disk cannot be killed at once; we only stop waiting for it.
+      timeout: deadlineMs,
+      killSignal: 'SIGKILL',
+      maxBuffer: options.mostBytes ?? 16 * 1024 * 1024,
+      env: { PATH: `${process.env.PATH ?? ''}:${PATH}`, LC_ALL: 'C', TZ: 'UTC' },
+    },
+    (error, stdout, stderr) => {
+      if (error === null) return resolve(stdout);
+      const what = [program, ...args].join(' ');
+      if (error.killed) return reject(fail('timeout', `“${what}” did not end within ${deadlineMs / 1000} s.`));
+      reject(fail('command_failed', `“${what}” failed: ${stderr.trim().slice(0, 500) || error.message}`));
+    },
+  );
+  // execFile's own deadline needs the process to die; this one does not.
+  const timer = setTimeout(
+    () => reject(fail('timeout', `“${program}” did not end within ${deadlineMs / 1000} s.`)),
+    deadlineMs + 1_000,
+  );
+  return promise.finally(() => clearTimeout(timer));
+};

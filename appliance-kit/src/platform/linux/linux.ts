@@ -1,0 +1,134 @@
+// The Debian appliance: lsblk, OpenZFS and systemd for reading, execd for whatever needs privilege.
+import { readFileSync } from 'node:fs';
+import { readdir, readFile, readlink } from 'node:fs/promises';
+import os from 'node:os';
+import { basename, join } from 'node:path';
+import type { Clock } from '../../clock.ts';
+import { Execd } from '../../peers/execd.ts';
+import { Peer } from '../../peers/peer.ts';
+import { serviceFacts } from '../../services/catalogue.ts';
+import type { Service } from '../../services/schema.ts';
+import type { Platform, PlatformDisk, PlatformPool, PoolPlan, Progress } from '../platform.ts';
+import { type Command, run } from './command.ts';
+import { LSBLK_COLUMNS, parseDisks } from './disks.ts';
+import { parsePools } from './pools.ts';
+import { PROPERTIES, parseServices, unitOf } from './services.ts';
+
+const BY_ID = '/dev/disk/by-id';
+/** Left by the initramfs: the kernel's name of the disk the machine runs from. */
+const SYSTEM_DISK_FILE = '/run/cistern-root/disk';
+/** ZFS' default is right for disks with 512 bytes to a sector, and most of them say so while having 4096. */
+const ASHIFT = 12;
+
+export interface LinuxOptions {
+  readonly run: string;
+  readonly clock: Clock;
+  /** For tests. */
+  readonly command?: Command;
+}
+
+export class Linux implements Platform {
+  readonly kind = 'linux';
+  readonly #execd: Execd;
+  readonly #command: Command;
+
+  constructor(options: LinuxOptions) {
+    this.#execd = new Execd(new Peer('execd', join(options.run, 'execd', 'http.sock')));
+    this.#command = options.command ?? run;
+  }
+
+  async bootId(): Promise<string> {
+    return (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
+  }
+
+  uptimeSeconds(): number {
+    return os.uptime();
+  }
+
+  identity(): { hostName: string; timeZone: string } {
+    return { hostName: os.hostname(), timeZone: this.#timeZone() };
+  }
+
+  /** As /etc/timezone or the link /etc/localtime has it now: the one this process started with may have been changed. */
+  #timeZone(): string {
+    try {
+      const zone = readFileSync('/etc/timezone', 'utf8').trim();
+      if (zone !== '') return zone;
+    } catch {
+      // Not every Debian has it; the process's own zone is what is left.
+    }
+    return Intl.DateTimeFormat().resolvedOptions().timeZone;
+  }
+
+  async disks(): Promise<PlatformDisk[]> {
+    const [lsblk, links, systemDisk] = await Promise.all([
+      this.#command('lsblk', ['--json', '--bytes', '--output', LSBLK_COLUMNS]),
+      this.#links(),
+      readFile(SYSTEM_DISK_FILE, 'utf8').catch(() => ''),
+    ]);
+    return parseDisks(lsblk, links, systemDisk.trim() || null);
+  }
+
+  async #links(): Promise<Map<string, string>> {
+    // There is none on a machine whose disks have no serial numbers.
+    const names = await readdir(BY_ID).catch(() => []);
+    const entries = await Promise.all(
+      names.map(async (name) => [name, basename(await readlink(join(BY_ID, name)).catch(() => ''))] as const),
+    );
+    return new Map(entries.filter(([, target]) => target !== ''));
+  }
+
+  async pools(): Promise<PlatformPool[]> {
+    const [status, list, properties] = await Promise.all([
+      this.#command('zpool', ['status', '-j', '-p', '--json-int']),
+      this.#command('zpool', ['list', '-j', '-p', '--json-int', '-o', 'size,allocated,free,fragmentation,health']),
+      // Depth 1: the pools themselves and what is right below them.
+      this.#command('zfs', [
+        'get',
+        '-H',
+        '-p',
+        '-d',
+        '1',
+        '-t',
+        'filesystem',
+        '-o',
+        'name,property,value',
+        'compression,compressratio',
+      ]),
+    ]);
+    return parsePools(status, list, properties);
+  }
+
+  async services(): Promise<Service[]> {
+    const units = serviceFacts.map(({ name }) => unitOf(name));
+    return parseServices(
+      await this.#command('systemctl', ['show', '--timestamp=unix', `--property=${PROPERTIES}`, ...units]),
+    );
+  }
+
+  async createPool({ name, vdevs, compression }: PoolPlan, progress: Progress): Promise<void> {
+    progress('Creating the pool', 10);
+    await this.#execd.run('pool.create', { name, vdevs, compression, ashift: ASHIFT });
+  }
+
+  async placeTelemetry(pool: string, progress: Progress): Promise<void> {
+    progress('Making the telemetry dataset and starting the store', null);
+    await this.#execd.run('telemetry.place', { pool });
+  }
+
+  async serviceAction(service: string, action: 'start' | 'stop' | 'restart'): Promise<void> {
+    await this.#execd.run('service.action', { service, action });
+  }
+
+  async setIdentity(hostName: string, timeZone: string): Promise<void> {
+    await this.#execd.run('system.identity', { hostName, timeZone });
+  }
+
+  async finishSetup(): Promise<void> {
+    await this.#execd.run('setup.finish', {});
+  }
+
+  async power(action: 'reboot' | 'off'): Promise<void> {
+    await this.#execd.run('power', { action });
+  }
+}

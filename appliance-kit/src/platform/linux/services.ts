@@ -1,0 +1,91 @@
+// Reads the state of services from `systemctl show`.
+import { iso } from '../../clock.ts';
+import { serviceFacts } from '../../services/catalogue.ts';
+import type { Service } from '../../services/schema.ts';
+
+/** Ours are named after the appliance; nginx and snmpd are Debian's own. */
+export function unitOf(name: string): string {
+  return name === 'nginx' || name === 'snmpd' ? `${name}.service` : `cistern-${name}.service`;
+}
+
+export const PROPERTIES =
+  'Id,LoadState,ActiveState,SubState,Result,MainPID,MemoryCurrent,NRestarts,StateChangeTimestamp,ConditionResult,ExecMainStatus';
+
+/** systemd's results, as a person would put them. */
+const RESULTS: Record<string, string> = {
+  'exit-code': 'It ended with an error',
+  signal: 'It was ended by a signal',
+  'core-dump': 'It crashed',
+  watchdog: 'It no longer answered and was ended',
+  timeout: 'It took too long to start or to stop',
+  'oom-kill': 'It was ended because memory ran out',
+  'start-limit-hit': 'It failed too often and is not started again',
+  resources: 'It could not be started for lack of resources',
+};
+
+function state(unit: Record<string, string>): Service['state'] {
+  switch (unit.ActiveState) {
+    case 'active':
+      return 'online';
+    case 'activating':
+    case 'reloading':
+      return 'starting';
+    case 'failed':
+      return unit.Result === 'start-limit-hit' ? 'maintenance' : 'failed';
+    default:
+      return 'stopped';
+  }
+}
+
+function reason(unit: Record<string, string>): string | null {
+  if (unit.LoadState === 'not-found') return 'It is not installed.';
+  const words = RESULTS[unit.Result ?? ''];
+  if (words === undefined) return null;
+  if (unit.ActiveState === 'failed') {
+    return `${words}${unit.Result === 'exit-code' ? ` (status ${unit.ExecMainStatus ?? '?'})` : ''}.`;
+  }
+  return unit.SubState === 'auto-restart' ? `${words} and is being restarted.` : null;
+}
+
+/** `@1732155678` with --timestamp=unix. */
+function since(value: string | undefined): string | null {
+  const seconds = Number((value ?? '').replace(/^@/, ''));
+  return Number.isFinite(seconds) && seconds > 0 ? iso(seconds * 1000) : null;
+}
+
+const count = (value: string | undefined) => (/^\d+$/.test(value ?? '') ? Number(value) : 0);
+
+export function parseServices(output: string): Service[] {
+  const units = new Map<string, Record<string, string>>();
+  for (const block of output.split(/\n\s*\n/)) {
+    const unit: Record<string, string> = {};
+    for (const line of block.split('\n')) {
+      const at = line.indexOf('=');
+      if (at > 0) unit[line.slice(0, at)] = line.slice(at + 1);
+    }
+    if (unit.Id !== undefined) units.set(unit.Id, unit);
+  }
+  return serviceFacts.map(({ name, title, description }) => {
+    const unit = units.get(unitOf(name)) ?? { LoadState: 'not-found' };
+    const memory = count(unit.MemoryCurrent);
+    const stopped = state(unit) === 'stopped';
+    return {
+      name,
+      title,
+      description,
+      state: state(unit),
+      since: since(unit.StateChangeTimestamp),
+      pid: count(unit.MainPID) || null,
+      // 2^64-1: not accounted.
+      memoryBytes: memory > 0 && memory < 2 ** 53 ? memory : null,
+      restarts: count(unit.NRestarts),
+      reason: reason(unit),
+      waitingFor:
+        stopped && (unit.ConditionResult === 'no' || name === 'storaged') && unit.LoadState !== 'not-found'
+          ? name === 'storaged'
+            ? 'a pool for telemetry'
+            : 'a condition of its start'
+          : null,
+    };
+  });
+}
