@@ -59,6 +59,8 @@ export function createApp(parts: { gate: GateParts; handlers: Handlers; log: Log
     // Closing ends idle keep-alive connections and lets the busy ones finish.
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 256 },
+    // Refusals from before there is a route: an address that cannot be decoded, for instance.
+    frameworkErrors: (error, _request, reply) => sendProblem(reply, problem('invalid_request', error.message)),
   });
 
   app.removeAllContentTypeParsers();

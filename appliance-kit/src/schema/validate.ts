@@ -1,6 +1,5 @@
 // Checks what a client sent against the route's schema, and says in words what does not fit.
 import { Compile } from 'typebox/compile';
-import { Value } from 'typebox/value';
 import { fail } from '../problems/problem.ts';
 import type { Static, TSchema } from './schema.ts';
 
@@ -63,7 +62,15 @@ export function mustFit<S extends TSchema>(schema: S, value: unknown, what: stri
   );
 }
 
-/** Everything in a URL is text; numbers and lists are read from it as the schema asks. */
+/** Everything in a URL is text: what the schema wants as a number or a list is read as one, if it is one. */
 export function fromText<S extends TSchema>(schema: S, value: unknown, what: string): Static<S> {
-  return mustFit(schema, Value.Convert(schema, { ...(value as object) }), what);
+  const { properties = {} } = schema as { properties?: Record<string, { type?: string }> };
+  const read = Object.entries(value as Record<string, string | string[]>).map(([name, text]) => {
+    const type = properties[name]?.type;
+    if (type === 'array') return [name, Array.isArray(text) ? text : [text]];
+    const isNumber =
+      (type === 'integer' || type === 'number') && typeof text === 'string' && /^-?\d+(\.\d+)?$/.test(text);
+    return [name, isNumber ? Number(text) : text];
+  });
+  return mustFit(schema, Object.fromEntries(read), what);
 }

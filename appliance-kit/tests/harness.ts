@@ -1,0 +1,206 @@
+// An appliance on the simulated machine, in this process, with a clock that is set by hand, and a client that talks to
+// it as a browser would. Every answer is held against the route table's schema.
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { Compile } from 'typebox/compile';
+import { type Appliance, createAppliance } from '../src/appliance.ts';
+import type { Clock } from '../src/clock.ts';
+import type { Config } from '../src/config.ts';
+import { silentLog } from '../src/log.ts';
+import { Simulation } from '../src/platform/sim/simulation.ts';
+import { Vdev } from '../src/pools/schema.ts';
+import { Problem } from '../src/problems/schema.ts';
+import { type Route, routes } from '../src/routes.ts';
+import type { TSchema } from '../src/schema/schema.ts';
+
+export class TestClock implements Clock {
+  #now: number;
+  constructor(now = Date.UTC(2026, 0, 1)) {
+    this.#now = now;
+  }
+  now(): number {
+    return this.#now;
+  }
+  advance(seconds: number): void {
+    this.#now += seconds * 1000;
+  }
+}
+
+export const CODE = 'ABCD-EFGH-JKLM';
+export const PASSWORD = 'correct horse battery';
+
+const compiled = new Map<TSchema, ReturnType<typeof Compile>>();
+
+export function assertFits(schema: TSchema, value: unknown, what: string): void {
+  let validator = compiled.get(schema);
+  if (validator === undefined) {
+    validator = Compile({ '#/components/schemas/Vdev': Vdev } as never, schema) as ReturnType<typeof Compile>;
+    compiled.set(schema, validator);
+  }
+  if (validator.Check(value)) return;
+  assert.fail(`${what} does not fit its schema: ${JSON.stringify([...validator.Errors(value)].slice(0, 3))}`);
+}
+
+function routeOf(method: string, path: string): Route | undefined {
+  const parts = path.split('?')[0]?.split('/') ?? [];
+  const fits = (route: Route) => {
+    const wanted = route.path.split('/');
+    return wanted.length === parts.length && wanted.every((part, at) => part.startsWith(':') || part === parts[at]);
+  };
+  const all = (Object.values(routes) as Route[]).filter((route) => route.method === method && fits(route));
+  // A path without parameters wins, as in the router.
+  return all.sort((a, b) => a.path.split(':').length - b.path.split(':').length)[0];
+}
+
+export interface Answer {
+  readonly status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely; their shape was checked before
+  readonly body: any;
+  readonly headers: Record<string, unknown>;
+}
+
+export interface RequestOptions {
+  readonly headers?: Record<string, string>;
+  /** Sent as it is, instead of JSON. */
+  readonly raw?: string;
+}
+
+export class Client {
+  readonly #appliance: Appliance;
+  readonly cookies = new Map<string, string>();
+  readonly address: string;
+
+  constructor(appliance: Appliance, address = '192.0.2.7') {
+    this.#appliance = appliance;
+    this.address = address;
+  }
+
+  async request(method: string, path: string, body?: unknown, options: RequestOptions = {}): Promise<Answer> {
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const payload = options.raw ?? (body === undefined ? undefined : JSON.stringify(body));
+    const response = await this.#appliance.app.inject({
+      method: method as 'GET',
+      url: path,
+      headers: {
+        host: 'cistern.test',
+        origin: 'https://cistern.test',
+        'x-forwarded-for': this.address,
+        ...(cookie && { cookie }),
+        ...(payload !== undefined && { 'content-type': 'application/json' }),
+        ...options.headers,
+      },
+      ...(payload !== undefined && { payload }),
+    });
+    for (const { name, value, maxAge } of response.cookies) {
+      if (maxAge === 0) this.cookies.delete(name);
+      else this.cookies.set(name, value);
+    }
+    const text = response.body;
+    const parsed = text === '' ? undefined : JSON.parse(text);
+    const what = `${method} ${path} → ${response.statusCode}`;
+    if (response.statusCode >= 400) {
+      assertFits(Problem, parsed, what);
+      assert.match(String(response.headers['content-type']), /^application\/problem\+json/);
+      assert.equal(parsed.status, response.statusCode);
+    } else {
+      const route = routeOf(method, path);
+      assert.ok(route, `${what}: the route is not in the table`);
+      assert.equal(response.statusCode, route.answer.status, what);
+      if (route.answer.schema !== null) assertFits(route.answer.schema, parsed, what);
+    }
+    return { status: response.statusCode, body: parsed, headers: response.headers };
+  }
+
+  get = (path: string, options?: RequestOptions) => this.request('GET', path, undefined, options);
+  post = (path: string, body?: unknown, options?: RequestOptions) => this.request('POST', path, body, options);
+  put = (path: string, body?: unknown, options?: RequestOptions) => this.request('PUT', path, body, options);
+  delete = (path: string, options?: RequestOptions) => this.request('DELETE', path, undefined, options);
+
+  /** As far as a first administrator, who is then signed in. */
+  async setUp(): Promise<void> {
+    assert.equal((await this.post('/api/setup/code', { code: CODE })).status, 200);
+    assert.equal((await this.post('/api/setup/administrator', { name: 'ada', password: PASSWORD })).status, 200);
+  }
+}
+
+export interface Bench {
+  readonly appliance: Appliance;
+  readonly clock: TestClock;
+  readonly simulation: Simulation;
+  readonly directory: string;
+  readonly client: Client;
+  /** Ends the appliance and starts it anew on the same state. */
+  restart(): Promise<Bench>;
+}
+
+export interface BenchOptions {
+  readonly cistern?: string;
+  readonly start?: boolean;
+  readonly retryAfterMs?: (attempts: number) => number;
+}
+
+async function begin(t: TestContext, directory: string, clock: TestClock, options: BenchOptions): Promise<Bench> {
+  const config: Config = {
+    platform: 'sim',
+    run: join(directory, 'run'),
+    state: join(directory, 'state'),
+    setupCodeFile: join(directory, 'code'),
+    cistern: options.cistern ?? join(directory, 'no-such-command'),
+    version: '0.0.0-test',
+    secureCookies: true,
+    evaluateMs: 3_600_000,
+    pollMs: 3_600_000,
+  };
+  const simulation = new Simulation({ clock, file: join(directory, 'simulation.json'), stepMs: 0 });
+  const appliance = createAppliance({
+    config,
+    clock,
+    platform: simulation,
+    log: silentLog,
+    retryAfterMs: options.retryAfterMs ?? (() => 20),
+  });
+  if (options.start) await appliance.start();
+  let stopped = false;
+  const stop = async () => {
+    if (stopped) return;
+    stopped = true;
+    await appliance.jobs.settled();
+    await appliance.stop();
+  };
+  t.after(stop);
+  return {
+    appliance,
+    clock,
+    simulation,
+    directory,
+    client: new Client(appliance),
+    restart: async () => {
+      await stop();
+      return begin(t, directory, clock, options);
+    },
+  };
+}
+
+export async function bench(t: TestContext, options: BenchOptions = {}): Promise<Bench> {
+  const directory = mkdtempSync(join(tmpdir(), 'akd-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  for (const folder of ['run', 'state']) mkdirSync(join(directory, folder));
+  writeFileSync(join(directory, 'code'), `${CODE}\n`);
+  return begin(t, directory, new TestClock(), options);
+}
+
+/** Waits until it holds; fails with the last error when it does not within the time. */
+export async function eventually<T>(check: () => T | Promise<T>, milliseconds = 10_000): Promise<T> {
+  const end = Date.now() + milliseconds;
+  for (;;) {
+    try {
+      return await check();
+    } catch (error) {
+      if (Date.now() > end) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 15));
+  }
+}
