@@ -139,6 +139,8 @@ export interface Bench {
 export interface BenchOptions {
   readonly cistern?: string;
   readonly start?: boolean;
+  /** How long each step of the simulated machine takes. */
+  readonly stepMs?: number;
   readonly retryAfterMs?: (attempts: number) => number;
 }
 
@@ -154,7 +156,7 @@ async function begin(t: TestContext, directory: string, clock: TestClock, option
     evaluateMs: 3_600_000,
     pollMs: 3_600_000,
   };
-  const simulation = new Simulation({ clock, file: join(directory, 'simulation.json'), stepMs: 0 });
+  const simulation = new Simulation({ clock, file: join(directory, 'simulation.json'), stepMs: options.stepMs ?? 0 });
   const appliance = createAppliance({
     config,
     clock,

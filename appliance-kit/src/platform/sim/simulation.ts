@@ -150,7 +150,7 @@ export class Simulation implements Platform {
   }
 
   async disks(): Promise<PlatformDisk[]> {
-    if (this.#delayMs > 0) await sleep(this.#delayMs);
+    if (this.#delayMs > 0) await sleep(this.#delayMs, undefined, { ref: false });
     return this.#state.disks
       .map((disk, index) => ({ disk, path: `/dev/sd${String.fromCharCode(97 + index)}` }))
       .filter(({ disk }) => disk.present)
@@ -171,7 +171,7 @@ export class Simulation implements Platform {
   }
 
   async pools(): Promise<PlatformPool[]> {
-    if (this.#delayMs > 0) await sleep(this.#delayMs);
+    if (this.#delayMs > 0) await sleep(this.#delayMs, undefined, { ref: false });
     return this.#state.pools.map((pool) => this.#describe(pool));
   }
 

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { bench } from '../../tests/harness.ts';
+
+test('services: listed, failing, alerted after a moment, restarted', async (t) => {
+  const { client, clock, appliance } = await bench(t);
+  await client.setUp();
+  const names = (await client.get('/api/services')).body.items.map((one: { name: string }) => one.name);
+  assert.deepEqual(names, ['storaged', 'akd', 'execd', 'supportd', 'nginx', 'snmpd']);
+
+  await client.post('/internal/sim/service', { name: 'storaged', state: 'failed', reason: 'It crashed.' });
+  assert.deepEqual((await client.get('/api/alerts')).body.items, [], 'a restart that is under way is no failure');
+  clock.advance(10);
+  await appliance.watch.look();
+  const [alert] = (await client.get('/api/alerts')).body.items;
+  assert.equal(alert.class, 'service.failed');
+  assert.match(alert.text, /Telemetry store \(storaged\) is not running.*It crashed\./);
+  assert.match(alert.impact, /No measurement is taken in/);
+
+  const { status, body } = await client.post('/api/services/storaged/restart');
+  assert.deepEqual([status, body.state], [202, 'online']);
+  await appliance.watch.look();
+  assert.deepEqual((await client.get('/api/alerts')).body.items, []);
+  assert.equal((await client.post('/api/services/sshd/restart')).body.code, 'not_found');
+});
