@@ -1,0 +1,70 @@
+// Requests as the tests need them: over a Unix socket to a part, or over TLS with the stack's own certificate to nginx.
+import http from 'node:http';
+import https from 'node:https';
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: http.IncomingHttpHeaders;
+  readonly text: string;
+  /** The body read as JSON. */
+  json<T = unknown>(): T;
+}
+export interface Asked {
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+  /** An object is sent as JSON. */
+  readonly body?: unknown;
+}
+
+const TIMEOUT_MS = 20_000;
+
+export function ask(target: { socketPath: string; path: string } | URL, asked: Asked = {}): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    const body = asked.body === undefined || typeof asked.body === 'string' ? asked.body : JSON.stringify(asked.body);
+    const headers: Record<string, string> = { ...asked.headers };
+    if (body !== undefined) {
+      headers['content-type'] ??= 'application/json';
+      headers['content-length'] = String(Buffer.byteLength(body as string));
+    }
+    const options = { method: asked.method ?? (body === undefined ? 'GET' : 'POST'), headers, timeout: TIMEOUT_MS };
+    const request =
+      target instanceof URL
+        ? https.request(target, { ...options, rejectUnauthorized: false })
+        : http.request({ ...options, ...target });
+    request.on('timeout', () => request.destroy(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)));
+    request.on('error', reject);
+    request.on('response', (response) => {
+      const parts: Buffer[] = [];
+      response.on('data', (part: Buffer) => parts.push(part));
+      response.on('error', reject);
+      response.on('end', () => {
+        const text = Buffer.concat(parts).toString('utf8');
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          text,
+          json: <T>() => JSON.parse(text) as T,
+        });
+      });
+    });
+    request.end(body as string | undefined);
+  });
+}
+
+/** Asks again until the answer is as wanted; a connection that fails is an answer that is not. */
+export async function until<T>(what: string, wanted: () => Promise<T | false | undefined>, seconds = 20): Promise<T> {
+  const deadline = Date.now() + seconds * 1000;
+  let last: unknown;
+  for (;;) {
+    try {
+      const found = await wanted();
+      if (found !== false && found !== undefined) return found;
+    } catch (error) {
+      last = error;
+    }
+    if (Date.now() > deadline) {
+      throw new Error(`waited ${seconds} s in vain until ${what}`, { cause: last });
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

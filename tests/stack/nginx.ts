@@ -1,0 +1,47 @@
+// The appliance's own nginx configuration with this machine's values in it.
+import { readFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import path from 'node:path';
+
+const template = path.join(import.meta.dirname, '../../image/common/nginx/cistern.conf.in');
+
+export interface NginxValues {
+  readonly dir: string;
+  readonly run: string;
+  readonly httpPort: number;
+  readonly httpsPort: number;
+  readonly certificate: string;
+  readonly key: string;
+  /** The built pages, or the port Vite serves them from. */
+  readonly ui: { readonly built: string } | { readonly vitePort: number };
+}
+
+export function nginxConfiguration(values: NginxValues): string {
+  const vite = 'vitePort' in values.ui;
+  const replacements: Record<string, string> = {
+    USER: userInfo().username,
+    WORKERS: '1',
+    IPV4: '127.0.0.1:',
+    IPV6: '# ',
+    HTTP_PORT: String(values.httpPort),
+    HTTPS_PORT: String(values.httpsPort),
+    HTTPS_SUFFIX: `:${values.httpsPort}`,
+    TLS_CERTIFICATE: values.certificate,
+    TLS_KEY: values.key,
+    // A browser would hold it against everything else on localhost.
+    HSTS_SECONDS: '0',
+    RUN: values.dir,
+    TEMP: values.dir,
+    SOCKETS: values.run,
+    UI: 'built' in values.ui ? values.ui.built : '',
+    BUILT: vite ? '# ' : '',
+    VITE: vite ? '' : '# ',
+    VITE_UPSTREAM: 'vitePort' in values.ui ? `http://127.0.0.1:${values.ui.vitePort}` : '',
+    INLINE: vite ? " 'unsafe-inline'" : '',
+  };
+  return readFileSync(template, 'utf8').replace(/@([A-Z0-9_]+)@/g, (_, name: string) => {
+    const value = replacements[name];
+    if (value === undefined) throw new Error(`${template} has a placeholder that nobody fills in: @${name}@`);
+    return value;
+  });
+}

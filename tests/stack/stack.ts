@@ -1,0 +1,193 @@
+// The whole product on this machine, without a privilege: storaged, supportd, akd with the simulated platform, and nginx
+// with the appliance's own configuration; in a directory of its own, on free ports. `./build.sh dev` and the browser
+// tests use it alike.
+import { execFileSync } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { binaries, buildGo, buildPages, root } from './build.ts';
+import { type Asked, ask, type Reply, until } from './http.ts';
+import { nginxConfiguration } from './nginx.ts';
+import { type LogLine, Process } from './process.ts';
+
+export type PartName = 'storaged' | 'supportd' | 'akd' | 'nginx' | 'vite';
+
+export interface StackOptions {
+  /** `built`: as the appliance has them. `vite`: from source, with hot replacement. */
+  readonly ui?: 'built' | 'vite';
+  readonly httpsPort?: number;
+  /** statsd over UDP and TCP; a free one unless told. */
+  readonly statsdPort?: number;
+  /** Restart akd when its sources change. */
+  readonly watch?: boolean;
+  readonly log?: LogLine;
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.on('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+/** As the appliance makes it at its first boot: letters and digits that cannot be taken for each other. */
+function newSetupCode(): string {
+  const letters = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789';
+  const group = () => Array.from({ length: 4 }, () => letters[randomInt(letters.length)]).join('');
+  return `${group()}-${group()}-${group()}`;
+}
+
+export class Stack {
+  readonly dir: string;
+  readonly setupCode = newSetupCode();
+  /** The origin of the pages: https://localhost:PORT. */
+  url = '';
+  statsdPort = 0;
+  #parts = new Map<PartName, Process>();
+  readonly #options: StackOptions;
+  readonly #run: string;
+  readonly #log: LogLine;
+  /** Every line any part wrote. */
+  readonly logFile: string;
+
+  constructor(options: StackOptions = {}) {
+    this.#options = options;
+    this.dir = mkdtempSync(path.join(tmpdir(), 'cistern-'));
+    this.#run = path.join(this.dir, 'run');
+    this.logFile = path.join(this.dir, 'log');
+    this.#log = (name, line) => {
+      appendFileSync(this.logFile, `${name.padEnd(8)} | ${line}\n`);
+      options.log?.(name, line);
+    };
+  }
+
+  async start(): Promise<void> {
+    const { dir } = this;
+    const ui = this.#options.ui ?? 'built';
+    const run = this.#run;
+    for (const name of ['storaged', 'supportd', 'akd']) mkdirSync(path.join(run, name), { recursive: true });
+    for (const name of ['data', 'support', 'akd', 'nginx', 'setup', 'tls']) mkdirSync(path.join(dir, name));
+    const [, built] = await Promise.all([buildGo(), ui === 'built' ? buildPages() : '']);
+
+    writeFileSync(path.join(dir, 'setup/code'), `${this.setupCode}\n`, { mode: 0o600 });
+    const certificate = path.join(dir, 'tls/cert.pem');
+    const key = path.join(dir, 'tls/key.pem');
+    execFileSync(
+      'openssl',
+      [
+        ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '30'],
+        ...['-subj', '/O=Cistern/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'],
+        ...['-keyout', key, '-out', certificate],
+      ],
+      { stdio: 'pipe' },
+    );
+
+    const httpsPort = this.#options.httpsPort ?? (await freePort());
+    const httpPort = await freePort();
+    const vitePort = await freePort();
+    this.statsdPort = this.#options.statsdPort ?? (await freePort());
+    this.url = `https://localhost:${httpsPort}`;
+
+    this.#add('storaged', path.join(binaries, 'storaged'), [
+      ...['--data', path.join(dir, 'data'), '--http-socket', `${run}/storaged/http.sock`],
+      ...['--statsd-addr', `127.0.0.1:${this.statsdPort}`],
+    ]);
+    this.#add('supportd', path.join(binaries, 'supportd'), [
+      ...['--socket', `${run}/supportd/http.sock`, '--dir', path.join(dir, 'support')],
+    ]);
+    const watch = this.#options.watch ? ['--watch', '--watch-preserve-output'] : [];
+    this.#add('akd', process.execPath, [...watch, path.join(root, 'appliance-kit/src/main.ts')], {
+      CISTERN_PLATFORM: 'sim',
+      CISTERN_RUN: run,
+      CISTERN_STATE: path.join(dir, 'akd'),
+      CISTERN_SETUP_CODE_FILE: path.join(dir, 'setup/code'),
+      CISTERN_BIN: binaries,
+    });
+    const configuration = path.join(dir, 'nginx.conf');
+    const pages = ui === 'built' ? { built: built as string } : { vitePort };
+    writeFileSync(
+      configuration,
+      nginxConfiguration({ dir: path.join(dir, 'nginx'), run, httpPort, httpsPort, certificate, key, ui: pages }),
+    );
+    const nginx = execFileSync('sh', ['-c', 'PATH=$PATH:/usr/sbin:/sbin command -v nginx'], {
+      encoding: 'utf8',
+    }).trim();
+    this.#add('nginx', nginx, ['-p', dir, '-c', configuration, '-g', 'daemon off;']);
+    if (ui === 'vite') {
+      this.#add('vite', process.execPath, [path.join(root, 'node_modules/vite/bin/vite.js'), path.join(root, 'ui')], {
+        CISTERN_VITE_PORT: String(vitePort),
+        CISTERN_HTTPS_PORT: String(httpsPort),
+      });
+    }
+    await Promise.all([...this.#parts.keys()].map((name) => this.startPart(name)));
+  }
+
+  #add(name: PartName, command: string, args: string[], env: Record<string, string> = {}): void {
+    this.#parts.set(name, new Process({ name, command, args, env, cwd: this.dir }, this.#log));
+  }
+
+  #part(name: PartName): Process {
+    const part = this.#parts.get(name);
+    if (part === undefined) throw new Error(`${name} is not a part of this stack`);
+    return part;
+  }
+
+  /** Starts a part, and returns when it answers. */
+  async startPart(name: PartName): Promise<void> {
+    const part = this.#part(name);
+    part.start();
+    await until(`${name} is ready (see ${this.logFile})`, async () => {
+      if (!part.running) throw new Error(`${name} has ended`);
+      return (await this.#ready(name)) || undefined;
+    });
+  }
+
+  async stopPart(name: PartName): Promise<void> {
+    await this.#part(name).stop(name === 'nginx' ? 'SIGQUIT' : 'SIGTERM');
+  }
+
+  async #ready(name: PartName): Promise<boolean> {
+    switch (name) {
+      case 'storaged':
+        return (await this.socket('storaged', '/healthz')).status === 200;
+      case 'supportd':
+        return (await this.socket('supportd', '/bundles')).status === 200;
+      case 'akd':
+        return (await this.socket('akd', '/api/setup')).status === 200;
+      case 'nginx':
+        return (await ask(new URL('/internal/', this.url))).status === 404;
+      case 'vite':
+        return (await ask(new URL('/', this.url))).status === 200;
+    }
+  }
+
+  /** Asks a part itself, past nginx. */
+  socket(part: 'storaged' | 'supportd' | 'akd', path: string, asked?: Asked): Promise<Reply> {
+    return ask({ socketPath: `${this.#run}/${part}/http.sock`, path }, asked);
+  }
+
+  /** Makes the simulated machine fail, or well again: appliance-kit/src/platform/sim says what there is. */
+  async simulate(what: string, args: Record<string, unknown> = {}): Promise<void> {
+    const reply = await this.socket('akd', `/internal/sim/${what}`, { method: 'POST', body: args });
+    if (reply.status !== 204) throw new Error(`simulate ${what}: ${reply.status} ${reply.text}`);
+  }
+
+  /** Samples straight into the store. */
+  async import(samples: unknown[]): Promise<void> {
+    const reply = await this.socket('storaged', '/api/v1/import', { body: { samples } });
+    if (reply.status !== 200) throw new Error(`import: ${reply.status} ${reply.text}`);
+    const { rejected } = reply.json<{ rejected?: unknown[] }>();
+    if (rejected && rejected.length > 0) throw new Error(`import: refused ${JSON.stringify(rejected.slice(0, 3))}`);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#parts.keys()].map((name) => this.stopPart(name)));
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+}

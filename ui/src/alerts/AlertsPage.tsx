@@ -1,0 +1,85 @@
+// What is wrong now, what was, by which rules, and who is told.
+import { EmptyState, EmptyStateBody, Nav, NavItem, NavList, PageSection } from '@patternfly/react-core';
+import CheckCircleIcon from '@patternfly/react-icons/dist/esm/icons/check-circle-icon';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from 'react-router';
+import { alertsQuery } from '../api/queries.ts';
+import NoSuchPage from '../frame/NoSuchPage.tsx';
+import { PageLoading } from '../frame/PageLoading.tsx';
+import { plural } from '../words/format.ts';
+import { ProblemAlert } from '../words/ProblemAlert.tsx';
+import { PageHead } from '../words/Sentence.tsx';
+import { AlertList } from './AlertList.tsx';
+import { Destinations } from './Destinations.tsx';
+import { Thresholds } from './Thresholds.tsx';
+import type { Alert } from './words.ts';
+
+const tabs = [
+  ['active', 'Active'],
+  ['log', 'Log'],
+  ['thresholds', 'Threshold rules'],
+  ['destinations', 'Destinations'],
+] as const;
+
+function Alerts({ state }: { state: 'active' | 'all' }) {
+  const { data, error, refetch } = useQuery(alertsQuery(state));
+  if (data === undefined) return error ? <ProblemAlert error={error} retry={() => void refetch()} /> : <PageLoading />;
+  if (data.length === 0) {
+    return (
+      <EmptyState
+        status="success"
+        icon={CheckCircleIcon}
+        headingLevel="h2"
+        titleText={state === 'active' ? 'Nothing is wrong' : 'There has been no alert'}
+      >
+        <EmptyStateBody>
+          Pools, services and every threshold rule are watched. <Link to="/alerts/thresholds/new">Add a rule</Link> for
+          what matters to you.
+        </EmptyStateBody>
+      </EmptyState>
+    );
+  }
+  return <AlertList alerts={data} label={state === 'active' ? 'Active alerts' : 'All alerts'} />;
+}
+
+function sentenceOf(alerts: readonly Alert[] | undefined) {
+  if (alerts === undefined) return {};
+  if (alerts.length === 0) return { state: 'ok' as const, sentence: 'No alert is active.' };
+  const worst =
+    alerts.find(({ severity }) => severity === 'critical') ??
+    alerts.find(({ severity }) => severity === 'warning') ??
+    (alerts[0] as Alert);
+  const more = alerts.length > 1 ? ` And ${plural(alerts.length - 1, 'more alert')}.` : '';
+  return { state: worst.severity, sentence: `${worst.title}.${more}` };
+}
+
+export default function AlertsPage() {
+  const { tab = 'active' } = useParams();
+  const active = useQuery(alertsQuery('active'));
+  if (!tabs.some(([name]) => name === tab)) return <NoSuchPage />;
+  return (
+    <>
+      <PageHead title="Alerts" {...sentenceOf(active.data)} />
+      <PageSection type="subnav" className="cistern-tabs">
+        <Nav variant="horizontal-subnav" aria-label="Alerts">
+          <NavList>
+            {tabs.map(([name, title]) => (
+              <NavItem key={name} isActive={name === tab} preventDefault={false}>
+                <Link to={name === 'active' ? '/alerts' : `/alerts/${name}`}>
+                  {title}
+                  {name === 'active' && active.data && active.data.length > 0 && ` (${active.data.length})`}
+                </Link>
+              </NavItem>
+            ))}
+          </NavList>
+        </Nav>
+      </PageSection>
+      <PageSection>
+        {tab === 'active' && <Alerts state="active" />}
+        {tab === 'log' && <Alerts state="all" />}
+        {tab === 'thresholds' && <Thresholds />}
+        {tab === 'destinations' && <Destinations />}
+      </PageSection>
+    </>
+  );
+}

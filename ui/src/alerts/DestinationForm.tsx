@@ -1,0 +1,293 @@
+// Where alerts go, with a test that shows every line that was exchanged. For the wizard and the alerts page alike.
+import { Button, Checkbox, FormSelect, FormSelectOption, Radio } from '@patternfly/react-core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import { answerOf, client, type Schemas } from '../api/client.ts';
+import { asProblem, Failure, fieldMessage } from '../api/problem.ts';
+import { Explained } from '../forms/Explained.tsx';
+import { Field, TextField } from '../forms/Field.tsx';
+import { FormShell } from '../forms/FormShell.tsx';
+import { ProblemAlert } from '../words/ProblemAlert.tsx';
+import { ConditionIcon } from '../words/Sentence.tsx';
+import {
+  type Destination,
+  type DestinationDraft,
+  defaultPort,
+  draftOfDestination,
+  inputOfDestination,
+  newDestination,
+} from './destination.ts';
+
+function Exchange({ result }: { result: Schemas['TestResult'] }) {
+  return (
+    <section aria-label="Result of the test" aria-live="polite">
+      <p className="cistern-sentence">
+        <ConditionIcon state={result.ok ? 'ok' : 'critical'} />{' '}
+        {result.ok ? 'The test message was accepted.' : 'The test message was not accepted.'}
+      </p>
+      {result.problem && <ProblemAlert error={new Failure(result.problem)} />}
+      {result.exchange.length > 0 && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it
+        <pre className="cistern-exchange" tabIndex={0} aria-label="What was exchanged">
+          {result.exchange.map((line, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: a transcript only grows
+            <span key={index} data-direction={line.direction}>{`${line.direction} ${line.text}\n`}</span>
+          ))}
+        </pre>
+      )}
+    </section>
+  );
+}
+
+export function DestinationForm(props: {
+  existing?: Destination | undefined;
+  submit: string;
+  onSaved: () => void;
+  mayNot?: string | null;
+  more?: ReactNode;
+}) {
+  const { existing, mayNot = null } = props;
+  const [draft, setDraft] = useState<DestinationDraft>(() =>
+    existing ? draftOfDestination(existing) : newDestination('email'),
+  );
+  const queries = useQueryClient();
+  const set = (change: Partial<DestinationDraft>) => setDraft((now) => ({ ...now, ...change }));
+  const input = inputOfDestination(draft);
+  const test = useMutation({
+    mutationFn: () =>
+      answerOf(client.POST('/api/destinations/test', { body: { ...input, ...(existing && { id: existing.id }) } })),
+  });
+  const save = useMutation({
+    mutationFn: () =>
+      existing === undefined
+        ? answerOf(client.POST('/api/destinations', { body: input }))
+        : answerOf(client.PUT('/api/destinations/{id}', { params: { path: { id: existing.id } }, body: input })),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['destinations'] });
+      props.onSaved();
+    },
+  });
+  const failure = save.error ?? test.error;
+  const problem = failure ? asProblem(failure) : null;
+  const at = (path: string) => fieldMessage(problem, `/${draft.kind}/${path}`);
+  const email = draft.kind === 'email';
+  const missing =
+    draft.host.trim() === ''
+      ? 'Enter the host first.'
+      : email && draft.to.trim() === ''
+        ? 'Enter at least one recipient first.'
+        : email && draft.from.trim() === ''
+          ? 'Enter the sender first.'
+          : null;
+  const stored = (set_: boolean | undefined) => (set_ ? 'One is stored; leave this empty to keep it.' : undefined);
+  return (
+    <FormShell
+      submit={props.submit}
+      onSubmit={() => save.mutate()}
+      busy={save.isPending}
+      error={failure}
+      fields={['host', 'port', 'user', 'from', 'to', 'community', 'authPassword', 'privPassword'].map(
+        (name) => `/${draft.kind}/${name}`,
+      )}
+      mayNot={mayNot ?? missing}
+      more={
+        <>
+          <Explained why={mayNot ?? missing}>
+            <Button
+              variant="secondary"
+              isLoading={test.isPending}
+              isAriaDisabled={mayNot !== null || missing !== null || test.isPending}
+              onClick={() => test.mutate()}
+            >
+              Send a test
+            </Button>
+          </Explained>
+          {props.more}
+        </>
+      }
+    >
+      {existing === undefined && (
+        <fieldset className="cistern-choices cistern-row">
+          <legend>How</legend>
+          <Radio id="kind-email" name="kind" label="Email" isChecked={email} onChange={() => set({ kind: 'email' })} />
+          <Radio
+            id="kind-snmp"
+            name="kind"
+            label="SNMP trap"
+            isChecked={!email}
+            onChange={() => set({ kind: 'snmp' })}
+          />
+        </fieldset>
+      )}
+      <div className="cistern-pair">
+        <TextField
+          label={email ? 'Mail server' : 'Receiver'}
+          value={draft.host}
+          onChange={(host) => set({ host })}
+          placeholder={email ? 'mail.example.com' : 'nms.example.com'}
+          error={at('host')}
+          autoComplete="off"
+          required
+        />
+        <TextField
+          label="Port"
+          value={draft.port}
+          onChange={(port) => set({ port })}
+          placeholder={String(defaultPort(draft))}
+          inputMode="numeric"
+          error={at('port')}
+          autoComplete="off"
+        />
+      </div>
+      {email ? (
+        <>
+          <Field label="Encryption">
+            {(id) => (
+              <FormSelect
+                id={id}
+                value={draft.security}
+                onChange={(_event, value) => set({ security: value as DestinationDraft['security'] })}
+              >
+                <FormSelectOption value="starttls" label="STARTTLS (usual on port 587)" />
+                <FormSelectOption value="tls" label="TLS from the start (usual on port 465)" />
+                <FormSelectOption value="none" label="none" />
+              </FormSelect>
+            )}
+          </Field>
+          {draft.security !== 'none' && (
+            <Checkbox
+              id="verify"
+              label="Verify the server's certificate"
+              description="Switch this off only for a server with a certificate of its own making."
+              isChecked={draft.verifyCertificate}
+              onChange={(_event, verifyCertificate) => set({ verifyCertificate })}
+            />
+          )}
+          <TextField
+            label="From"
+            type="email"
+            value={draft.from}
+            onChange={(from) => set({ from })}
+            placeholder="cistern@example.com"
+            error={at('from')}
+            autoComplete="off"
+            required
+          />
+          <TextField
+            label="To"
+            value={draft.to}
+            onChange={(to) => set({ to })}
+            placeholder="oncall@example.com, team@example.com"
+            error={at('to') ?? at('to/0')}
+            autoComplete="off"
+            required
+          />
+          <div className="cistern-pair">
+            <TextField
+              label="User"
+              help="Only if the server asks for one."
+              value={draft.user}
+              onChange={(user) => set({ user })}
+              error={at('user')}
+              autoComplete="off"
+            />
+            <TextField
+              label="Password"
+              type="password"
+              help={stored(existing?.email?.passwordSet)}
+              value={draft.password}
+              onChange={(password) => set({ password })}
+              error={at('password')}
+              autoComplete="new-password"
+            />
+          </div>
+        </>
+      ) : (
+        <>
+          <Field label="Version">
+            {(id) => (
+              <FormSelect
+                id={id}
+                value={draft.version}
+                onChange={(_event, value) => set({ version: value as '2c' | '3' })}
+              >
+                <FormSelectOption value="2c" label="SNMPv2c" />
+                <FormSelectOption value="3" label="SNMPv3, authenticated and encrypted" />
+              </FormSelect>
+            )}
+          </Field>
+          {draft.version === '2c' ? (
+            <TextField
+              label="Community"
+              type="password"
+              help={stored(existing?.snmp?.communitySet)}
+              value={draft.community}
+              onChange={(community) => set({ community })}
+              error={at('community')}
+              autoComplete="new-password"
+            />
+          ) : (
+            <>
+              <TextField
+                label="User"
+                value={draft.snmpUser}
+                onChange={(snmpUser) => set({ snmpUser })}
+                error={at('user')}
+                autoComplete="off"
+              />
+              <Field label="Authentication">
+                {(id) => (
+                  <FormSelect
+                    id={id}
+                    value={draft.authProtocol}
+                    onChange={(_event, value) => set({ authProtocol: value as DestinationDraft['authProtocol'] })}
+                  >
+                    {['SHA', 'SHA-256', 'SHA-512'].map((name) => (
+                      <FormSelectOption key={name} value={name} label={name} />
+                    ))}
+                  </FormSelect>
+                )}
+              </Field>
+              <div className="cistern-pair">
+                <TextField
+                  label="Authentication password"
+                  type="password"
+                  help={stored(existing?.snmp?.authPasswordSet)}
+                  value={draft.authPassword}
+                  onChange={(authPassword) => set({ authPassword })}
+                  error={at('authPassword')}
+                  autoComplete="new-password"
+                />
+                <TextField
+                  label="Privacy password (AES)"
+                  type="password"
+                  help={stored(existing?.snmp?.privPasswordSet)}
+                  value={draft.privPassword}
+                  onChange={(privPassword) => set({ privPassword })}
+                  error={at('privPassword')}
+                  autoComplete="new-password"
+                />
+              </div>
+            </>
+          )}
+          <Checkbox
+            id="inform"
+            label="Ask for a receipt (inform)"
+            description="A trap is sent once and may be lost; an inform is repeated until the receiver answers."
+            isChecked={draft.inform}
+            onChange={(_event, inform) => set({ inform })}
+          />
+        </>
+      )}
+      <TextField
+        label="Name"
+        value={draft.name}
+        onChange={(name) => set({ name })}
+        placeholder={input.name}
+        error={fieldMessage(problem, '/name')}
+        autoComplete="off"
+      />
+      {test.data && <Exchange result={test.data} />}
+    </FormShell>
+  );
+}

@@ -1,0 +1,125 @@
+// A destination's form as it is typed, and the API's input made of it. A secret field left alone keeps the stored one.
+import type { Schemas } from '../api/client.ts';
+
+export type Destination = Schemas['Destination'];
+export type DestinationInput = Schemas['DestinationInput'];
+
+export interface DestinationDraft {
+  kind: 'email' | 'snmp';
+  name: string;
+  enabled: boolean;
+  host: string;
+  port: string;
+  // email
+  security: 'none' | 'starttls' | 'tls';
+  verifyCertificate: boolean;
+  user: string;
+  from: string;
+  to: string;
+  password: string;
+  // snmp
+  version: '2c' | '3';
+  inform: boolean;
+  community: string;
+  snmpUser: string;
+  authProtocol: 'SHA' | 'SHA-256' | 'SHA-512';
+  authPassword: string;
+  privPassword: string;
+}
+
+export const usualPort = { none: 25, starttls: 587, tls: 465, snmp: 162 } as const;
+
+export function newDestination(kind: 'email' | 'snmp'): DestinationDraft {
+  return {
+    kind,
+    name: '',
+    enabled: true,
+    host: '',
+    port: '',
+    security: 'starttls',
+    verifyCertificate: true,
+    user: '',
+    from: '',
+    to: '',
+    password: '',
+    version: '2c',
+    inform: false,
+    community: '',
+    snmpUser: '',
+    authProtocol: 'SHA-256',
+    authPassword: '',
+    privPassword: '',
+  };
+}
+
+export function draftOfDestination(one: Destination): DestinationDraft {
+  const base = { ...newDestination(one.kind), name: one.name, enabled: one.enabled };
+  if (one.email) {
+    const { host, port, security, verifyCertificate, user = '', from, to } = one.email;
+    return { ...base, host, port: String(port), security, verifyCertificate, user, from, to: to.join(', ') };
+  }
+  if (one.snmp) {
+    const { host, port, version, inform, user = '', authProtocol = 'SHA-256' } = one.snmp;
+    return { ...base, host, port: String(port), version, inform, snmpUser: user, authProtocol };
+  }
+  return base;
+}
+
+export function defaultPort(draft: DestinationDraft): number {
+  return draft.kind === 'snmp' ? usualPort.snmp : usualPort[draft.security];
+}
+
+export function recipients(text: string): string[] {
+  return text.split(/[\s,;]+/).filter((one) => one !== '');
+}
+
+/** A secret is sent only when something was typed: left out, the stored one stays. */
+function secret<K extends string>(name: K, value: string): { [P in K]?: string } {
+  return (value === '' ? {} : { [name]: value }) as { [P in K]?: string };
+}
+
+export function inputOfDestination(draft: DestinationDraft): DestinationInput {
+  const { kind, enabled } = draft;
+  const host = draft.host.trim();
+  const port = draft.port.trim() === '' ? defaultPort(draft) : Number(draft.port);
+  if (kind === 'email') {
+    const to = recipients(draft.to);
+    const user = draft.user.trim();
+    return {
+      kind,
+      enabled,
+      name: draft.name.trim() || `Email to ${to[0] ?? host}`,
+      email: {
+        host,
+        port,
+        security: draft.security,
+        verifyCertificate: draft.verifyCertificate,
+        from: draft.from.trim(),
+        to,
+        ...(user && { user }),
+        ...secret('password', draft.password),
+      },
+    };
+  }
+  const three = draft.version === '3';
+  return {
+    kind,
+    enabled,
+    name: draft.name.trim() || `SNMP ${draft.inform ? 'informs' : 'traps'} to ${host}`,
+    snmp: {
+      host,
+      port,
+      version: draft.version,
+      inform: draft.inform,
+      ...(three
+        ? {
+            user: draft.snmpUser.trim(),
+            authProtocol: draft.authProtocol,
+            privProtocol: 'AES' as const,
+            ...secret('authPassword', draft.authPassword),
+            ...secret('privPassword', draft.privPassword),
+          }
+        : secret('community', draft.community)),
+    },
+  };
+}

@@ -1,0 +1,79 @@
+// What the Analytics page shows is wholly in its address: metric, filters, breakdown, window, limit. Read and written here.
+export interface View {
+  readonly metric: string;
+  readonly by: string;
+  readonly filters: readonly (readonly [label: string, value: string])[];
+  /** Seconds. */
+  readonly range: number;
+  /** Seconds since the epoch; null = live. */
+  readonly end: number | null;
+  readonly limit: number | undefined;
+  readonly scale: 'log' | 'linear' | 'auto';
+  readonly trim: number;
+}
+
+export const ranges: readonly [seconds: number, text: string][] = [
+  [60, 'Last minute'],
+  [300, 'Last 5 minutes'],
+  [900, 'Last 15 minutes'],
+  [3600, 'Last hour'],
+  [21_600, 'Last 6 hours'],
+  [86_400, 'Last day'],
+  [604_800, 'Last week'],
+];
+const DEFAULT_RANGE = 300;
+const SHORTEST = 10;
+const LONGEST = 2 * 365 * 86_400;
+
+function number(text: string | null): number | undefined {
+  if (text === null || text === '') return undefined;
+  const value = Number(text);
+  return Number.isFinite(value) ? value : undefined;
+}
+
+export function readView(query: URLSearchParams): View {
+  const scale = query.get('scale');
+  return {
+    metric: query.get('metric') ?? '',
+    by: query.get('by') ?? '',
+    filters: [...query].filter(([key]) => key.startsWith('f.')).map(([key, value]) => [key.slice(2), value] as const),
+    range: Math.min(Math.max(number(query.get('range')) ?? DEFAULT_RANGE, SHORTEST), LONGEST),
+    end: number(query.get('end')) ?? null,
+    limit: number(query.get('limit')),
+    scale: scale === 'log' || scale === 'linear' ? scale : 'auto',
+    trim: Math.min(Math.max(number(query.get('trim')) ?? 0, 0), 0.5),
+  };
+}
+
+export function writeView(view: View): URLSearchParams {
+  const query = new URLSearchParams();
+  if (view.metric) query.set('metric', view.metric);
+  if (view.by) query.set('by', view.by);
+  for (const [label, value] of view.filters) query.append(`f.${label}`, value);
+  if (view.range !== DEFAULT_RANGE) query.set('range', String(view.range));
+  if (view.end !== null) query.set('end', String(view.end));
+  if (view.limit !== undefined) query.set('limit', String(view.limit));
+  if (view.scale !== 'auto') query.set('scale', view.scale);
+  if (view.trim > 0) query.set('trim', String(view.trim));
+  return query;
+}
+
+/** The window's steps: one second up to an hour, then as many as a wide screen has pixels. */
+export function stepFor(range: number, most: number): number {
+  const least = range / most;
+  const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21_600, 86_400];
+  return steps.find((step) => step >= least) ?? 86_400;
+}
+
+/** Zooms about the middle (or, live, towards now), or moves by a share of what is shown. */
+export function zoom(view: View, factor: number, now: number): View {
+  const range = Math.min(Math.max(Math.round(view.range * factor), SHORTEST), LONGEST);
+  if (view.end === null) return { ...view, range };
+  const end = Math.round(view.end - view.range / 2 + range / 2);
+  return { ...view, range, end: end >= now ? null : end };
+}
+
+export function pan(view: View, share: number, now: number): View {
+  const end = Math.round((view.end ?? now) + share * view.range);
+  return { ...view, end: end >= now ? null : end };
+}

@@ -1,0 +1,42 @@
+// The appliance says what changed; whatever is shown of it is read again.
+import type { QueryClient } from '@tanstack/react-query';
+
+/** How long to wait before a stream that was refused (not merely interrupted) is tried again. */
+const AGAIN_MS = 3_000;
+
+/** Topics whose change also changes the answer to "how is it?". */
+const IN_STATUS = new Set(['pools', 'disks', 'services', 'alerts']);
+
+/** Listens until the returned function is called. */
+export function listen(queries: QueryClient): () => void {
+  let source: EventSource | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let interrupted = false;
+
+  const open = () => {
+    source = new EventSource('/api/events');
+    source.addEventListener('open', () => {
+      // What changed while nobody listened is not known: everything may have.
+      if (interrupted) void queries.invalidateQueries();
+      interrupted = false;
+    });
+    source.addEventListener('change', (event) => {
+      const { topic } = JSON.parse((event as MessageEvent<string>).data) as { topic: string };
+      void queries.invalidateQueries({ queryKey: [topic] });
+      if (IN_STATUS.has(topic)) void queries.invalidateQueries({ queryKey: ['status'] });
+      if (topic === 'pools') void queries.invalidateQueries({ queryKey: ['disks'] });
+    });
+    source.addEventListener('error', () => {
+      interrupted = true;
+      if (source?.readyState !== EventSource.CLOSED) return;
+      // Refused: signed out, or the management plane is down. Reading the session finds out which.
+      void queries.invalidateQueries({ queryKey: ['session'] });
+      timer = setTimeout(open, AGAIN_MS);
+    });
+  };
+  open();
+  return () => {
+    clearTimeout(timer);
+    source?.close();
+  };
+}

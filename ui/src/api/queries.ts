@@ -1,0 +1,73 @@
+// What the pages read, each under its topic: the first part of a key is the topic that the appliance's change events
+// name, so one invalidation per event is enough. The intervals are only the safety net beneath the events.
+import { queryOptions } from '@tanstack/react-query';
+import { answerOf, client } from './client.ts';
+
+const SAFETY_NET = 15_000;
+
+export const sessionQuery = queryOptions({
+  queryKey: ['session'],
+  queryFn: ({ signal }) => answerOf(client.GET('/api/session', { signal })),
+});
+export const setupQuery = queryOptions({
+  queryKey: ['setup'],
+  queryFn: ({ signal }) => answerOf(client.GET('/api/setup', { signal })),
+});
+/** Every five seconds at most: the ingest rate in it moves without any event. */
+export const statusQuery = queryOptions({
+  queryKey: ['status'],
+  queryFn: ({ signal }) => answerOf(client.GET('/api/status', { signal })),
+  refetchInterval: 5_000,
+});
+export const servicesQuery = queryOptions({
+  queryKey: ['services'],
+  queryFn: async ({ signal }) => (await answerOf(client.GET('/api/services', { signal }))).items,
+  refetchInterval: SAFETY_NET,
+});
+export const poolsQuery = queryOptions({
+  queryKey: ['pools'],
+  queryFn: ({ signal }) => answerOf(client.GET('/api/pools', { signal })),
+  refetchInterval: SAFETY_NET,
+});
+export const disksQuery = queryOptions({
+  queryKey: ['disks'],
+  queryFn: ({ signal }) => answerOf(client.GET('/api/disks', { signal })),
+  refetchInterval: SAFETY_NET,
+});
+export const adviceQuery = (disks: string[]) =>
+  queryOptions({
+    queryKey: ['disks', 'advice', ...[...disks].sort()],
+    queryFn: ({ signal }) => answerOf(client.GET('/api/disks/advice', { params: { query: { disk: disks } }, signal })),
+    enabled: disks.length > 0,
+  });
+export const jobsQuery = queryOptions({
+  queryKey: ['jobs'],
+  queryFn: async ({ signal }) => (await answerOf(client.GET('/api/jobs', { signal }))).items,
+  refetchInterval: (query) => (query.state.data?.some((job) => job.state === 'running') ? 1_000 : SAFETY_NET),
+});
+export const destinationsQuery = queryOptions({
+  queryKey: ['destinations'],
+  queryFn: async ({ signal }) => (await answerOf(client.GET('/api/destinations', { signal }))).items,
+});
+export const thresholdsQuery = queryOptions({
+  queryKey: ['thresholds'],
+  queryFn: async ({ signal }) => (await answerOf(client.GET('/api/thresholds', { signal }))).items,
+  refetchInterval: 5_000,
+});
+export const alertsQuery = (state: 'active' | 'all') =>
+  queryOptions({
+    queryKey: ['alerts', state],
+    queryFn: async ({ signal }) =>
+      (await answerOf(client.GET('/api/alerts', { params: { query: { state, limit: 100 } }, signal }))).items,
+    refetchInterval: SAFETY_NET,
+  });
+export const bundlesQuery = queryOptions({
+  queryKey: ['bundles'],
+  queryFn: async ({ signal }) => (await answerOf(client.GET('/api/bundles', { signal }))).items,
+  refetchInterval: (query) => (query.state.data?.some((bundle) => bundle.state === 'building') ? 500 : SAFETY_NET),
+});
+export const timeZonesQuery = queryOptions({
+  queryKey: ['timezones'],
+  queryFn: async ({ signal }) => (await answerOf(client.GET('/api/timezones', { signal }))).items,
+  staleTime: Number.POSITIVE_INFINITY,
+});

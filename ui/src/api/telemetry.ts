@@ -1,0 +1,100 @@
+// What the telemetry store answers: the Prometheus query API and the histogram routes beside it. Times are seconds since
+// the epoch, as these routes have them.
+import { reachingFetch } from './client.ts';
+import { Failure, problemIn } from './problem.ts';
+
+export interface Metric {
+  name: string;
+  type: 'gauge' | 'counter' | 'histogram';
+  series: number;
+  lastTime: number;
+}
+export interface Series {
+  metric: Record<string, string>;
+  values: [time: number, value: string][];
+}
+export interface HeatmapColumn {
+  time: number;
+  bins: [lower: number, upper: number, count: number][];
+}
+export interface Heatmap {
+  start: number;
+  end: number;
+  step: number;
+  columns: HeatmapColumn[];
+}
+export interface OverColumn {
+  time: number;
+  count: number;
+  over: number;
+  total: number;
+}
+export interface StoreStatus {
+  series: number;
+  samplesPerSecond: number;
+  accepted: Record<string, number>;
+  rejected: Record<string, number>;
+  dataBytes: number;
+}
+
+type Parameters = Record<string, string | number | undefined>;
+
+async function get<T>(path: string, parameters: Parameters, signal?: AbortSignal): Promise<T> {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) if (value !== undefined) query.set(name, String(value));
+  const text = query.toString();
+  const url = new URL(`/api/v1/${path}${text && `?${text}`}`, location.origin);
+  const response = await reachingFetch(new Request(url, { signal: signal ?? null }));
+  const body = await response.json().catch(() => null);
+  if (!response.ok || body === null || body.status === 'error') throw new Failure(problemIn(response.status, body));
+  return body as T;
+}
+
+export interface Window {
+  start: number;
+  end: number;
+  step: number;
+}
+
+export async function listMetrics(match: string, signal?: AbortSignal): Promise<Metric[]> {
+  const found = await get<{ metrics: Metric[] | null }>('metrics', { match: match || undefined, limit: 500 }, signal);
+  return found.metrics ?? [];
+}
+
+export async function queryRange(query: string, { start, end, step }: Window, signal?: AbortSignal): Promise<Series[]> {
+  const found = await get<{ data: { result: Series[] | null } }>('query_range', { query, start, end, step }, signal);
+  return found.data.result ?? [];
+}
+
+/** The label names of the series a selector matches, and each one's values. */
+export async function labelsOf(selector: string, signal?: AbortSignal): Promise<Map<string, string[]>> {
+  const end = Math.floor(Date.now() / 1000);
+  const found = await get<{ data: Record<string, string>[] | null }>(
+    'series',
+    { 'match[]': selector, start: end - 3600, end },
+    signal,
+  );
+  const labels = new Map<string, Set<string>>();
+  for (const series of found.data ?? []) {
+    for (const [name, value] of Object.entries(series)) {
+      if (name === '__name__') continue;
+      const values = labels.get(name) ?? new Set();
+      labels.set(name, values.add(value));
+    }
+  }
+  return new Map([...labels].sort().map(([name, values]) => [name, [...values].sort()]));
+}
+
+export async function heatmap(query: string, { start, end, step }: Window, signal?: AbortSignal): Promise<Heatmap> {
+  const found = await get<Heatmap>('histogram/heatmap', { query, start, end, step }, signal);
+  return { ...found, columns: found.columns ?? [] };
+}
+
+export async function over(query: string, { start, end, step }: Window, limit: number, signal?: AbortSignal) {
+  const found = await get<{ columns: OverColumn[] | null }>(
+    'histogram/over',
+    { query, start, end, step, limit },
+    signal,
+  );
+  return found.columns ?? [];
+}

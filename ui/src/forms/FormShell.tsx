@@ -1,0 +1,52 @@
+// What every form does alike: Enter submits, a refusal stays above the buttons and what was typed stays in the fields,
+// a button that cannot be pressed says why.
+import { ActionGroup, Button, Form } from '@patternfly/react-core';
+import type { ReactNode } from 'react';
+import { asProblem } from '../api/problem.ts';
+import { ProblemAlert } from '../words/ProblemAlert.tsx';
+import { Explained } from './Explained.tsx';
+
+export interface FormShellProps {
+  children: ReactNode;
+  submit: string;
+  onSubmit: () => void;
+  busy?: boolean;
+  error?: unknown;
+  /** Paths of fields that show their own message; a problem about only those needs no second telling. */
+  fields?: readonly string[];
+  mayNot?: string | null;
+  danger?: boolean;
+  more?: ReactNode;
+}
+
+export function FormShell(props: FormShellProps) {
+  const { busy = false, error, mayNot = null, fields = [] } = props;
+  const errors = error ? asProblem(error).errors : undefined;
+  const told = errors !== undefined && errors.length > 0 && errors.every(({ path }) => fields.includes(path));
+  return (
+    <Form
+      noValidate
+      className="cistern-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!busy && mayNot === null) props.onSubmit();
+      }}
+    >
+      {props.children}
+      {error !== undefined && error !== null && !told && <ProblemAlert error={error} />}
+      <ActionGroup>
+        <Explained why={mayNot}>
+          <Button
+            type="submit"
+            variant={props.danger ? 'danger' : 'primary'}
+            isLoading={busy}
+            isAriaDisabled={busy || mayNot !== null}
+          >
+            {props.submit}
+          </Button>
+        </Explained>
+        {props.more}
+      </ActionGroup>
+    </Form>
+  );
+}

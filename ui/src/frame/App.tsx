@@ -1,0 +1,80 @@
+// What is shown at all: the wizard while set-up is not finished, the sign-in page for nobody, else the frame with a page.
+import { useQuery } from '@tanstack/react-query';
+import { lazy, Suspense } from 'react';
+import { Navigate, Route, Routes, useLocation } from 'react-router';
+import { sessionQuery, setupQuery } from '../api/queries.ts';
+import { Frame } from './Frame.tsx';
+import { NotAnswering } from './NotAnswering.tsx';
+import { PageLoading } from './PageLoading.tsx';
+import { SessionContext } from './session.ts';
+
+const SignInPage = lazy(() => import('../session/SignInPage.tsx'));
+const SetupPage = lazy(() => import('../setup/SetupPage.tsx'));
+const StatusPage = lazy(() => import('../status/StatusPage.tsx'));
+const AnalyticsPage = lazy(() => import('../analytics/AnalyticsPage.tsx'));
+const AlertsPage = lazy(() => import('../alerts/AlertsPage.tsx'));
+const ThresholdPage = lazy(() => import('../alerts/ThresholdPage.tsx'));
+const DestinationPage = lazy(() => import('../alerts/DestinationPage.tsx'));
+const StoragePage = lazy(() => import('../storage/StoragePage.tsx'));
+const NewPoolPage = lazy(() => import('../storage/NewPoolPage.tsx'));
+const ServicesPage = lazy(() => import('../services/ServicesPage.tsx'));
+const MaintenancePage = lazy(() => import('../maintenance/MaintenancePage.tsx'));
+const NoSuchPage = lazy(() => import('./NoSuchPage.tsx'));
+
+export function App() {
+  const location = useLocation();
+  const setup = useQuery({ ...setupQuery, refetchInterval: (query) => (query.state.data ? false : 2_000) });
+  const session = useQuery({ ...sessionQuery, refetchInterval: (query) => (query.state.data ? 60_000 : 2_000) });
+
+  if (setup.data === undefined || session.data === undefined) {
+    const error = setup.error ?? session.error;
+    return error ? <NotAnswering error={error} /> : <PageLoading />;
+  }
+  const here = location.pathname + location.search + location.hash;
+  const user = session.data.user;
+  // Someone who knows the administrator's password may finish what was left; the code is not asked for again.
+  const mustSignIn = user === null && (setup.data.completed || !['code', 'administrator'].includes(setup.data.step));
+
+  if (location.pathname === '/sign-in' || mustSignIn) {
+    if (!mustSignIn) return <Navigate to={new URLSearchParams(location.search).get('to') ?? '/'} replace />;
+    if (location.pathname !== '/sign-in') {
+      return <Navigate to={here === '/' ? '/sign-in' : `/sign-in?to=${encodeURIComponent(here)}`} replace />;
+    }
+    return (
+      <Suspense fallback={<PageLoading />}>
+        <SignInPage />
+      </Suspense>
+    );
+  }
+  if (!setup.data.completed) {
+    if (location.pathname !== '/setup') return <Navigate to="/setup" replace />;
+    return (
+      <Suspense fallback={<PageLoading />}>
+        <SetupPage />
+      </Suspense>
+    );
+  }
+  if (user === null) return <Navigate to="/sign-in" replace />;
+  return (
+    <SessionContext value={user}>
+      <Frame>
+        <Suspense fallback={<PageLoading />}>
+          <Routes>
+            <Route path="/" element={<Navigate to="/status" replace />} />
+            <Route path="/setup" element={<Navigate to="/status" replace />} />
+            <Route path="/status" element={<StatusPage />} />
+            <Route path="/analytics" element={<AnalyticsPage />} />
+            <Route path="/alerts/thresholds/:id" element={<ThresholdPage />} />
+            <Route path="/alerts/destinations/:id" element={<DestinationPage />} />
+            <Route path="/alerts/:tab?" element={<AlertsPage />} />
+            <Route path="/storage/new" element={<NewPoolPage />} />
+            <Route path="/storage/*" element={<StoragePage />} />
+            <Route path="/services/*" element={<ServicesPage />} />
+            <Route path="/maintenance/*" element={<MaintenancePage />} />
+            <Route path="*" element={<NoSuchPage />} />
+          </Routes>
+        </Suspense>
+      </Frame>
+    </SessionContext>
+  );
+}

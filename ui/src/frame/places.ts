@@ -1,0 +1,26 @@
+// The places one can go, in the order of the navigation; also what `/` searches and `g` + letter goes to.
+export interface Place {
+  readonly title: string;
+  readonly path: string;
+  /** The letter after `g`; empty for places that are only found by searching. */
+  readonly key: string;
+  readonly about: string;
+}
+
+export const navigation: readonly Place[] = [
+  { title: 'Status', path: '/status', key: 's', about: 'How the appliance is' },
+  { title: 'Analytics', path: '/analytics', key: 'a', about: 'Charts and heatmaps of every metric' },
+  { title: 'Alerts', path: '/alerts', key: 'l', about: 'What is wrong now, and what was' },
+  { title: 'Storage', path: '/storage', key: 't', about: 'Pools and disks' },
+  { title: 'Services', path: '/services', key: 'v', about: 'The parts of the appliance' },
+  { title: 'Maintenance', path: '/maintenance', key: 'm', about: 'Support bundles and system information' },
+];
+
+export const places: readonly Place[] = [
+  ...navigation,
+  { title: 'Threshold rules', path: '/alerts/thresholds', key: '', about: 'When a metric raises an alert' },
+  { title: 'Alert destinations', path: '/alerts/destinations', key: '', about: 'Where alerts are sent' },
+  { title: 'Alert log', path: '/alerts/log', key: '', about: 'Every alert there was' },
+  { title: 'Create a pool', path: '/storage/new', key: '', about: 'From disks that are free' },
+  { title: 'New threshold rule', path: '/alerts/thresholds/new', key: '', about: 'When … stays above …' },
+];

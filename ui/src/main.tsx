@@ -1,0 +1,40 @@
+import '@patternfly/react-core/dist/styles/base.css';
+import './frame/cistern.css';
+import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { BrowserRouter } from 'react-router';
+import { asProblem } from './api/problem.ts';
+import { sessionQuery } from './api/queries.ts';
+import { App } from './frame/App.tsx';
+
+const queries: QueryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 1_000,
+      // A refusal does not get better by asking again; a part that is down may be back in a moment.
+      retry: (count, error) => count < 2 && asProblem(error).status >= 500,
+      retryDelay: 500,
+      refetchOnWindowFocus: true,
+    },
+    mutations: { retry: false },
+  },
+  queryCache: new QueryCache({
+    onError: (error, query) => {
+      // The session ended behind our back: finding that out leads to the sign-in page.
+      if (asProblem(error).code === 'unauthenticated' && query.queryKey[0] !== 'session') {
+        void queries.invalidateQueries({ queryKey: sessionQuery.queryKey });
+      }
+    },
+  }),
+});
+
+createRoot(document.getElementById('root') as HTMLElement).render(
+  <StrictMode>
+    <QueryClientProvider client={queries}>
+      <BrowserRouter>
+        <App />
+      </BrowserRouter>
+    </QueryClientProvider>
+  </StrictMode>,
+);

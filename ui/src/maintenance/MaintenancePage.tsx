@@ -1,0 +1,59 @@
+// Support bundles, and what this machine is.
+import {
+  DescriptionList,
+  DescriptionListDescription,
+  DescriptionListGroup,
+  DescriptionListTerm,
+  PageSection,
+  Title,
+} from '@patternfly/react-core';
+import { useQuery } from '@tanstack/react-query';
+import { setupQuery, statusQuery } from '../api/queries.ts';
+import { duration } from '../words/format.ts';
+import { PageHead } from '../words/Sentence.tsx';
+import { Bundles } from './Bundles.tsx';
+
+export default function MaintenancePage() {
+  const { data: status } = useQuery(statusQuery);
+  const { data: setup } = useQuery(setupQuery);
+  const facts: [string, string][] = status
+    ? [
+        ['Host name', status.hostName],
+        ['Version', status.version],
+        ['Running for', duration(status.uptimeSeconds)],
+        ['Time zone', setup?.timeZone ?? 'unknown'],
+        ['Its clock says', new Date(status.time).toLocaleString(undefined, { timeZoneName: 'short' })],
+      ]
+    : [];
+  return (
+    <>
+      <PageHead
+        title="Maintenance"
+        sentence={status && `Cistern ${status.version}, running for ${duration(status.uptimeSeconds)}.`}
+      />
+      <PageSection>
+        <div className="cistern-stack">
+          <section aria-labelledby="support">
+            <Title headingLevel="h2" id="support">
+              Support bundles
+            </Title>
+            <Bundles />
+          </section>
+          <section aria-labelledby="system">
+            <Title headingLevel="h2" id="system">
+              System
+            </Title>
+            <DescriptionList isHorizontal isCompact>
+              {facts.map(([term, value]) => (
+                <DescriptionListGroup key={term}>
+                  <DescriptionListTerm>{term}</DescriptionListTerm>
+                  <DescriptionListDescription>{value}</DescriptionListDescription>
+                </DescriptionListGroup>
+              ))}
+            </DescriptionList>
+          </section>
+        </div>
+      </PageSection>
+    </>
+  );
+}

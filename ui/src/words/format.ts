@@ -1,0 +1,155 @@
+// Numbers, sizes and times as a storage administrator reads them: with a unit, three digits, and nothing that jumps.
+
+export type Unit = 'seconds' | 'bytes' | 'ratio' | 'plain';
+
+/** A metric's unit is in its name, as Prometheus has it: `_seconds`, `_bytes`, `_ratio`, with or without `_total`. */
+export function unitOf(metric: string): Unit {
+  const match = /_(seconds|bytes|ratio)(?:_total|_sum|_bucket)?$/.exec(metric);
+  return (match?.[1] as Unit | undefined) ?? 'plain';
+}
+
+/** Three significant digits, never an exponent where a person would not write one. */
+export function digits(value: number): string {
+  if (!Number.isFinite(value)) return Number.isNaN(value) ? '–' : value > 0 ? '∞' : '−∞';
+  const size = Math.abs(value);
+  if (size === 0) return '0';
+  if (size >= 1e15 || size < 1e-6) return value.toExponential(2).replace('e+', 'e');
+  if (size >= 100) return Math.round(value).toLocaleString('en-US');
+  const text = value.toPrecision(3);
+  return text.includes('.') ? text.replace(/\.?0+$/, '') : text;
+}
+
+const BINARY = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
+export function bytes(value: number): string {
+  let size = Math.abs(value);
+  let at = 0;
+  while (size >= 1023.5 && at < BINARY.length - 1) {
+    size /= 1024;
+    at += 1;
+  }
+  return `${value < 0 ? '−' : ''}${digits(size)} ${BINARY[at]}`;
+}
+
+export function exactBytes(value: number): string {
+  return `${value.toLocaleString('en-US')} bytes`;
+}
+
+const LARGE: [number, string][] = [
+  [1e12, 'T'],
+  [1e9, 'G'],
+  [1e6, 'M'],
+  [1e4, 'k'],
+];
+/** 12.3 k; below ten thousand the figure itself. */
+export function compact(value: number): string {
+  for (const [size, letter] of LARGE) {
+    if (Math.abs(value) >= size) return `${digits(value / (letter === 'k' ? 1e3 : size))} ${letter}`;
+  }
+  return digits(value);
+}
+
+/** A latency or any other span that is a measurement: 1.2 ms, 340 µs, 4.5 s. */
+export function seconds(value: number): string {
+  const size = Math.abs(value);
+  if (size === 0) return '0 s';
+  if (size < 1e-6) return `${digits(value * 1e9)} ns`;
+  if (size < 1e-3) return `${digits(value * 1e6)} µs`;
+  if (size < 1) return `${digits(value * 1e3)} ms`;
+  if (size < 120) return `${digits(value)} s`;
+  if (size < 7200) return `${digits(value / 60)} min`;
+  if (size < 172_800) return `${digits(value / 3600)} h`;
+  return `${digits(value / 86_400)} d`;
+}
+
+export function percent(ratio: number, places = 1): string {
+  const value = ratio * 100;
+  if (value !== 0 && Math.abs(value) < 0.1) return `${digits(value)} %`;
+  return `${value.toFixed(places).replace(/\.0+$/, '')} %`;
+}
+
+/** A value of a metric with that unit; `perSecond` when what is drawn is a counter's rate. */
+export function quantity(value: number, unit: Unit, perSecond = false): string {
+  switch (unit) {
+    case 'bytes':
+      return bytes(value) + (perSecond ? '/s' : '');
+    case 'seconds':
+      // Seconds per second have no unit: a share of time.
+      return perSecond ? percent(value) : seconds(value);
+    case 'ratio':
+      return perSecond ? `${percent(value)}/s` : percent(value);
+    default:
+      return compact(value) + (perSecond ? '/s' : '');
+  }
+}
+
+/** Reads what a person types into a limit field: `1.5`, `250 ms`, `80 %`, `2 GiB`, `10k`. */
+export function parseQuantity(text: string): number | undefined {
+  const match = /^\s*([+-]?[\d.,]+(?:e[+-]?\d+)?)\s*([a-zA-Zµ%]*)\s*$/.exec(text);
+  if (match === null) return undefined;
+  const value = Number((match[1] as string).replaceAll(',', ''));
+  if (!Number.isFinite(value)) return undefined;
+  const factors: Record<string, number> = {
+    '': 1,
+    s: 1,
+    ms: 1e-3,
+    us: 1e-6,
+    µs: 1e-6,
+    ns: 1e-9,
+    min: 60,
+    h: 3600,
+    d: 86_400,
+    '%': 0.01,
+    k: 1e3,
+    M: 1e6,
+    G: 1e9,
+    T: 1e12,
+    B: 1,
+    KiB: 1024,
+    MiB: 1024 ** 2,
+    GiB: 1024 ** 3,
+    TiB: 1024 ** 4,
+  };
+  const factor = factors[match[2] as string];
+  return factor === undefined ? undefined : value * factor;
+}
+
+/** How long something takes or has to hold, in whole words: 5 minutes, 1 hour 30 minutes. */
+export function duration(total: number): string {
+  const units: [number, string][] = [
+    [86_400, 'day'],
+    [3600, 'hour'],
+    [60, 'minute'],
+    [1, 'second'],
+  ];
+  let rest = Math.max(0, Math.round(total));
+  const words: string[] = [];
+  for (const [size, name] of units) {
+    const count = Math.floor(rest / size);
+    rest -= count * size;
+    if (count > 0) words.push(`${count} ${name}${count === 1 ? '' : 's'}`);
+    if (words.length === 2) break;
+  }
+  return words.join(' ') || '0 seconds';
+}
+
+/** "4 minutes ago"; the exact time belongs into the hover. */
+export function ago(then: number, now: number): string {
+  const past = (now - then) / 1000;
+  const size = Math.abs(past);
+  if (size < 5) return 'just now';
+  const [count, name] =
+    size < 60
+      ? [size, 'second']
+      : size < 3600
+        ? [size / 60, 'minute']
+        : size < 86_400
+          ? [size / 3600, 'hour']
+          : [size / 86_400, 'day'];
+  const whole = Math.floor(count as number);
+  const words = `${whole} ${name}${whole === 1 ? '' : 's'}`;
+  return past > 0 ? `${words} ago` : `in ${words}`;
+}
+
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`;
+}
