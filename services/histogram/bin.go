@@ -75,6 +75,22 @@ func BinOf(v float64) (bin Bin, ok bool) {
 	return Bin(i), true
 }
 
+// Shift is the bin of what b holds times 10^decades, exactly. What becomes too small is zero, what becomes too large the
+// last bin.
+func (b Bin) Shift(decades int) Bin {
+	if b < 0 {
+		return -(-b).Shift(decades)
+	}
+	shifted := int(b) + decades*perDecade
+	switch {
+	case b == 0 || shifted < 1:
+		return 0
+	case shifted > int(MaxBin):
+		return MaxBin
+	}
+	return Bin(shifted)
+}
+
 // Valid says whether b names a bin.
 func (b Bin) Valid() bool { return b >= -MaxBin && b <= MaxBin }
 

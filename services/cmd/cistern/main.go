@@ -1,0 +1,72 @@
+// cistern is the appliance's command line. `cistern help` lists what it can do; `cistern journal pipe` is also how akd
+// keeps its outbox.
+package main
+
+// The table of commands and how they are found.
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// version is set when Cistern is built.
+var version = "development"
+
+// command is one command, named by one or two words. A new one is a new line in commands.
+type command struct {
+	words, arguments, explanation string
+	run                           func(s streams, arguments []string) error
+}
+
+// streams is where a command reads and writes, so that tests can give it something else.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+var commands = []command{
+	{"journal pipe", "--dir DIR", "serve one journal on standard input and output as JSON lines", journalPipe},
+	{"journal stat", "--dir DIR", "show a journal's figures", journalStat},
+	{"journal read", "--dir DIR [--subscriber NAME] [--max N]", "print entries as JSON lines; a checkpoint is not moved", journalRead},
+	{"journal write", "--dir DIR", "append every line of standard input as an entry", journalWrite},
+	{"version", "", "print the version", func(s streams, _ []string) error { fmt.Fprintln(s.out, version); return nil }},
+}
+
+// errUsage: the arguments make no sense; what is wrong was printed.
+var errUsage = errors.New("see cistern help")
+
+func main() {
+	err := dispatch(streams{os.Stdin, os.Stdout, os.Stderr}, os.Args[1:])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "cistern:", err)
+		os.Exit(1)
+	}
+}
+
+func dispatch(s streams, arguments []string) error {
+	if len(arguments) == 0 || arguments[0] == "help" || arguments[0] == "--help" || arguments[0] == "-h" {
+		help(s.out)
+		return nil
+	}
+	for n := min(2, len(arguments)); n > 0; n-- {
+		words := arguments[0]
+		if n == 2 {
+			words += " " + arguments[1]
+		}
+		for _, c := range commands {
+			if c.words == words {
+				return c.run(s, arguments[n:])
+			}
+		}
+	}
+	return fmt.Errorf("there is no command %q; %w", arguments[0], errUsage)
+}
+
+func help(out io.Writer) {
+	fmt.Fprintln(out, "cistern COMMAND")
+	for _, c := range commands {
+		fmt.Fprintf(out, "  %-14s %-42s %s\n", c.words, c.arguments, c.explanation)
+	}
+}

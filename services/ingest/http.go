@@ -1,0 +1,274 @@
+package ingest
+
+// The two routes that take samples.
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"cistern/services/histogram"
+	"cistern/services/journal"
+	"cistern/services/problem"
+	"cistern/services/tsdb"
+
+	"github.com/golang/snappy"
+)
+
+// What one request may hold. A remote writer sends some thousand samples, a few hundred kilobytes.
+const (
+	maxCompressed = 32 << 20
+	maxMessage    = 128 << 20
+	maxImport     = 32 << 20
+	maxListed     = 1000 // rejections named one by one in an answer
+)
+
+// Durability is what both routes promise when they have answered.
+const Durability = journal.Fsync
+
+// Handler takes samples over HTTP.
+type Handler struct {
+	store    tsdb.Ingester
+	decoders sync.Pool
+	// decoding bounds how many large bodies are held at once.
+	decoding chan struct{}
+}
+
+// New makes the handler of a store.
+func New(store tsdb.Ingester) *Handler {
+	return &Handler{store: store, decoders: sync.Pool{New: func() any { return &decoder{} }}, decoding: make(chan struct{}, 16)}
+}
+
+// Register adds the routes to a mux.
+func (h *Handler) Register(mux *http.ServeMux) {
+	mux.HandleFunc("POST /api/v1/write", h.remoteWrite)
+	mux.HandleFunc("POST /api/v1/import", h.importJSON)
+}
+
+// unavailable answers that nothing was accepted; clients keep such a batch and come again.
+func unavailable(w http.ResponseWriter, err error) {
+	w.Header().Set("Retry-After", "5")
+	problem.Write(w, http.StatusServiceUnavailable, "service_unavailable",
+		"The samples cannot be stored now: "+err.Error()+".", "Send them again later. If it goes on, look whether the pool is full or suspended.")
+}
+
+func (h *Handler) enter(w http.ResponseWriter, r *http.Request) bool {
+	select {
+	case h.decoding <- struct{}{}:
+		return true
+	case <-r.Context().Done():
+		unavailable(w, errors.New("the client left"))
+		return false
+	}
+}
+
+func (h *Handler) remoteWrite(w http.ResponseWriter, r *http.Request) {
+	if !h.enter(w, r) {
+		return
+	}
+	defer func() { <-h.decoding }()
+	if content := r.Header.Get("Content-Type"); strings.Contains(content, "io.prometheus.write.v2") {
+		problem.Write(w, http.StatusUnsupportedMediaType, "invalid_request", "Remote write 2.0 is not understood yet.",
+			"Let the writer send prometheus.WriteRequest, the protobuf message of remote write 1.0.")
+		return
+	}
+	compressed, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCompressed))
+	if err != nil {
+		bodyProblem(w, err)
+		return
+	}
+	size, err := snappy.DecodedLen(compressed)
+	if err == nil && size > maxMessage {
+		problem.Write(w, http.StatusRequestEntityTooLarge, "body_too_large",
+			fmt.Sprintf("The message is %d bytes long when unpacked; %d is the limit.", size, maxMessage), "Send it in smaller parts.")
+		return
+	}
+	var message []byte
+	if err == nil {
+		message, err = snappy.Decode(nil, compressed)
+	}
+	if err != nil {
+		h.malformed(w, fmt.Errorf("the body is not snappy: %w", err))
+		return
+	}
+	d := h.decoders.Get().(*decoder)
+	defer h.decoders.Put(d)
+	if err := d.remoteWrite(message); err != nil {
+		h.malformed(w, err)
+		return
+	}
+	rejected, err := h.store.Ingest(r.Context(), "remote_write", d.samples, Durability)
+	if err != nil {
+		unavailable(w, err)
+		return
+	}
+	for _, one := range d.rejected {
+		h.store.Reject(one.Reason, 1)
+	}
+	rejected = append(rejected, d.rejected...)
+	if len(rejected) == 0 {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	// 400 makes Prometheus drop the batch instead of sending it again: right, because the rest was accepted.
+	counts, fields := map[tsdb.Reason]int{}, []problem.Field{}
+	for _, one := range rejected {
+		if counts[one.Reason]++; counts[one.Reason] == 1 { // the first offender of each reason
+			fields = append(fields, problem.Field{Path: string(one.Reason), Message: one.Detail})
+		}
+	}
+	problem.Write(w, http.StatusBadRequest, "samples_rejected",
+		fmt.Sprintf("%d samples were refused (%s), the other %d were stored.", len(rejected), summary(counts), len(d.samples)+len(d.rejected)-len(rejected)),
+		"Do not send the batch again.", fields...)
+}
+
+func summary(counts map[tsdb.Reason]int) string {
+	var parts []string
+	for reason, n := range counts {
+		parts = append(parts, fmt.Sprintf("%s: %d", reason, n))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// malformed answers a body that cannot be read at all.
+func (h *Handler) malformed(w http.ResponseWriter, err error) {
+	h.store.Reject("malformed_body", 1)
+	problem.Write(w, http.StatusBadRequest, "invalid_request", "The samples cannot be read: "+err.Error()+".", "")
+}
+
+func bodyProblem(w http.ResponseWriter, err error) {
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		problem.Write(w, http.StatusRequestEntityTooLarge, "body_too_large",
+			fmt.Sprintf("The request's body is larger than %d bytes.", tooLarge.Limit), "Send it in smaller parts.")
+		return
+	}
+	problem.Write(w, http.StatusBadRequest, "invalid_request", "The request's body could not be read: "+err.Error()+".", "")
+}
+
+// importSample is one sample of POST /api/v1/import.
+type importSample struct {
+	Name      string            `json:"name"`
+	Labels    map[string]string `json:"labels"`
+	Time      *float64          `json:"time"` // seconds since 1970; now when it is missing
+	Value     *float64          `json:"value"`
+	Type      string            `json:"type"` // gauge, counter: of a series that is new
+	Histogram json.RawMessage   `json:"histogram"`
+}
+
+func (h *Handler) importJSON(w http.ResponseWriter, r *http.Request) {
+	if !h.enter(w, r) {
+		return
+	}
+	defer func() { <-h.decoding }()
+	var body struct {
+		Samples []importSample `json:"samples"`
+	}
+	if r.Header.Get("Content-Encoding") == "gzip" {
+		unpacked, err := gzip.NewReader(http.MaxBytesReader(w, r.Body, maxCompressed))
+		if err != nil {
+			bodyProblem(w, err)
+			return
+		}
+		// Bounded after unpacking too: a bomb ends as "too large".
+		r.Body = io.NopCloser(unpacked)
+	}
+	if !problem.Decode(w, r, &body, maxImport) {
+		return
+	}
+	if body.Samples == nil {
+		problem.Write(w, http.StatusBadRequest, "invalid_request", "The request holds no samples.", `Send {"samples": […]}.`,
+			problem.Field{Path: "samples", Message: "is missing"})
+		return
+	}
+	now := time.Now().UnixMilli()
+	var batch []tsdb.Sample
+	var places []int // of the batch's samples in the request
+	rejected := []tsdb.Rejection{}
+	for i := range body.Samples {
+		sample, err := body.Samples[i].sample(now)
+		var bad *tsdb.KeyError
+		if errors.As(err, &bad) {
+			rejected = append(rejected, tsdb.Rejection{Index: i, Reason: bad.Reason, Detail: bad.Detail})
+			continue
+		}
+		batch, places = append(batch, sample), append(places, i)
+	}
+	refused, err := h.store.Ingest(r.Context(), "import", batch, Durability)
+	if err != nil {
+		unavailable(w, err)
+		return
+	}
+	for _, one := range rejected {
+		h.store.Reject(one.Reason, 1)
+	}
+	for _, one := range refused {
+		one.Index = places[one.Index]
+		rejected = append(rejected, one)
+	}
+	answer := struct {
+		Accepted      int                `json:"accepted"`
+		RejectedCount int                `json:"rejectedCount"`
+		Rejected      []tsdb.Rejection   `json:"rejected"`
+		Durability    journal.Durability `json:"durability"`
+	}{len(body.Samples) - len(rejected), len(rejected), rejected, Durability}
+	if len(answer.Rejected) > maxListed {
+		answer.Rejected = answer.Rejected[:maxListed]
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(answer)
+}
+
+// sample checks and converts; its error is a *tsdb.KeyError.
+func (s *importSample) sample(now int64) (tsdb.Sample, error) {
+	bad := func(reason tsdb.Reason, detail string) (tsdb.Sample, error) {
+		return tsdb.Sample{}, &tsdb.KeyError{Reason: reason, Detail: detail}
+	}
+	labels := make([]tsdb.Label, 0, len(s.Labels)+1)
+	labels = append(labels, tsdb.Label{Name: tsdb.NameLabel, Value: s.Name})
+	for name, value := range s.Labels {
+		if name == tsdb.NameLabel {
+			return bad(tsdb.BadLabel, "the name belongs in name, not in a label")
+		}
+		labels = append(labels, tsdb.Label{Name: name, Value: value})
+	}
+	key, err := tsdb.AppendKey(nil, labels)
+	if err != nil {
+		return tsdb.Sample{}, err
+	}
+	sample := tsdb.Sample{Key: key, Kind: tsdb.Gauge, Time: now}
+	if s.Time != nil {
+		if !(math.Abs(*s.Time) < 1e12) {
+			return bad(tsdb.BadValue, "the time is no number of seconds since 1970")
+		}
+		sample.Time = int64(math.Round(*s.Time * 1000))
+	}
+	switch {
+	case (s.Value == nil) == (s.Histogram == nil):
+		return bad(tsdb.BadValue, "a sample has either a value or a histogram")
+	case s.Histogram != nil:
+		sample.Kind, sample.Histogram = tsdb.Histogram, &histogram.Histogram{}
+		if err := json.Unmarshal(s.Histogram, sample.Histogram); err != nil {
+			return bad(tsdb.BadValue, err.Error())
+		}
+	default:
+		sample.Value = *s.Value
+		switch s.Type {
+		case "":
+			sample.Kind = kindByName(labels)
+		case "counter":
+			sample.Kind = tsdb.Counter
+		case "gauge":
+		default:
+			return bad(tsdb.BadValue, "the type must be gauge or counter")
+		}
+	}
+	return sample, nil
+}

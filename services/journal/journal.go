@@ -1,0 +1,409 @@
+package journal
+
+// The writing side: opening, appending, making durable, rolling segments.
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"sort"
+	"sync"
+	"time"
+
+	"cistern/services/vfs"
+)
+
+// Options choose how a journal behaves; the zero value is good.
+type Options struct {
+	// FS is vfs.OS when nil.
+	FS vfs.FS
+	// SegmentBytes is when a new segment is begun; 32 MiB when 0.
+	SegmentBytes int64
+	// SyncEvery makes what was appended durable that often, without being asked; 0 leaves it to Sync.
+	SyncEvery time.Duration
+}
+
+// Durability says what holds for an entry when its append was acknowledged.
+type Durability string
+
+const (
+	// Fsync: it survives a power cut.
+	Fsync Durability = "fsync"
+	// Interval: it survives the process's death at once, and a power cut after at most SyncEvery.
+	Interval Durability = "interval"
+	// Buffered: it survives the process's death; a power cut may take what the kernel had not written.
+	Buffered Durability = "buffered"
+)
+
+type segment struct {
+	base Position
+	size int64
+}
+
+func (s segment) end() Position { return s.base + Position(s.size) }
+
+// Journal is open for writing and reading; safe for many goroutines, and the only writer of its folder.
+type Journal struct {
+	fs      vfs.FS
+	folder  string
+	options Options
+	lock    io.Closer
+
+	// appending serialises writers. It is taken before mu.
+	appending sync.Mutex
+	buffer    []byte // under appending
+
+	mu          sync.Mutex
+	changed     *sync.Cond // syncing has ended
+	segments    []segment  // ascending; the last one is written to
+	file        vfs.File   // of the last segment
+	synced      Position
+	syncing     bool  // somebody is in file.Sync, or rolls: file must not be closed
+	failed      error // an fsync failed: what the kernel dropped is not known, so nothing is accepted any more
+	subscribers map[string]Position
+	stats       counters
+
+	// checkpointing serialises changes of subscriber files. It is taken before mu.
+	checkpointing sync.Mutex
+
+	stop chan struct{}
+	done sync.WaitGroup
+}
+
+type counters struct {
+	entries, syncs, cut, damaged, skipped uint64
+}
+
+// ErrClosed is returned after Close.
+var ErrClosed = errors.New("the journal is closed")
+
+// Open opens the journal in folder, making it when there is none, and repairs what a crash left. While it is open no
+// other process can open it.
+func Open(folder string, options Options) (*Journal, error) {
+	if options.FS == nil {
+		options.FS = vfs.OS
+	}
+	if options.SegmentBytes == 0 {
+		options.SegmentBytes = 32 << 20
+	}
+	j := &Journal{fs: options.FS, folder: folder, options: options, subscribers: map[string]Position{}, stop: make(chan struct{})}
+	j.changed = sync.NewCond(&j.mu)
+	if err := j.fs.MkdirAll(folder); err != nil {
+		return nil, fmt.Errorf("making the journal's folder: %w", err)
+	}
+	lock, err := j.fs.Lock(filepath.Join(folder, "LOCK"))
+	if err != nil {
+		return nil, fmt.Errorf("opening the journal %s: %w", folder, err)
+	}
+	j.lock = lock
+	if err := j.recover(); err != nil {
+		if j.file != nil {
+			j.file.Close()
+		}
+		lock.Close()
+		return nil, fmt.Errorf("opening the journal %s: %w", folder, err)
+	}
+	if options.SyncEvery > 0 {
+		j.done.Add(1)
+		go j.syncAtIntervals()
+	}
+	return j, nil
+}
+
+func (j *Journal) path(name string) string { return filepath.Join(j.folder, name) }
+
+// recover finds the segments and the checkpoints, cuts the torn tail, and opens the last segment for writing.
+func (j *Journal) recover() error {
+	entries, err := j.fs.List(j.folder)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if base, ok := parseSegmentName(entry.Name); ok {
+			j.segments = append(j.segments, segment{base, entry.Bytes})
+		}
+	}
+	sort.Slice(j.segments, func(a, b int) bool { return j.segments[a].base < j.segments[b].base })
+	if err := j.loadSubscribers(entries); err != nil {
+		return err
+	}
+	if err := j.repairTail(); err != nil {
+		return err
+	}
+	end := Position(0)
+	if n := len(j.segments); n > 0 {
+		end = j.segments[n-1].end()
+	}
+	// A checkpoint beyond the end can only come from outside (a folder restored in parts): what is appended from now
+	// on must not fall before it.
+	for _, at := range j.subscribers {
+		end = max(end, at)
+	}
+	if n := len(j.segments); n == 0 || end > j.segments[n-1].end() {
+		if j.file != nil {
+			j.file.Close()
+		}
+		return j.begin(end)
+	}
+	j.synced = end
+	return nil
+}
+
+// repairTail looks through the last segment and cuts what is no entry off its end; a segment whose header never became
+// whole held nothing and is removed. On return the last segment, if there is one, is open for writing and durable.
+func (j *Journal) repairTail() error {
+	for len(j.segments) > 0 {
+		last := &j.segments[len(j.segments)-1]
+		path := j.path(segmentName(last.base))
+		file, err := j.fs.Append(path)
+		if err != nil {
+			return err
+		}
+		if err := checkHeader(file, last.base); err != nil {
+			file.Close()
+			if last.size > headerBytes {
+				return err // not a crash's work: the header is durable before the first entry
+			}
+			if err := j.fs.Remove(path); err != nil {
+				return err
+			}
+			j.stats.cut += uint64(last.size)
+			j.segments = j.segments[:len(j.segments)-1]
+			continue
+		}
+		reader := segmentReader{file: file, size: last.size, offset: headerBytes}
+		for {
+			_, skipped, err := reader.next()
+			if errors.Is(err, errNoEntry) {
+				break
+			}
+			if err != nil {
+				file.Close()
+				return err
+			}
+			j.stats.damaged += uint64(skipped)
+		}
+		if reader.offset < last.size {
+			j.stats.cut += uint64(last.size - reader.offset)
+			if err := file.Truncate(reader.offset); err != nil {
+				file.Close()
+				return fmt.Errorf("cutting the torn tail of segment %s: %w", last.base, err)
+			}
+			last.size = reader.offset
+		}
+		// What is there now may only be in the kernel yet, after a kill: it counts as durable from here on.
+		if err := file.Sync(); err != nil {
+			file.Close()
+			return err
+		}
+		j.file = file
+		return nil
+	}
+	return nil
+}
+
+// begin makes the segment that follows. The caller must be the only one using file.
+func (j *Journal) begin(base Position) error {
+	path := j.path(segmentName(base))
+	file, err := j.fs.Create(path)
+	if err != nil {
+		return fmt.Errorf("making segment %s: %w", base, err)
+	}
+	_, err = file.Write(makeHeader(base))
+	if err == nil {
+		err = file.Sync()
+	}
+	if err == nil {
+		err = j.fs.SyncDir(j.folder)
+	}
+	if err != nil {
+		file.Close()
+		_ = j.fs.Remove(path)
+		return fmt.Errorf("making segment %s: %w", base, err)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.file = file
+	j.segments = append(j.segments, segment{base, headerBytes})
+	j.synced = base + headerBytes
+	return nil
+}
+
+// Append writes entries, in order and next to each other, and returns the position behind the last. They are in the
+// kernel when it returns: a kill of this process does not lose them; a power cut may, until Sync. On an error none of
+// them counts as written.
+func (j *Journal) Append(entries ...[]byte) (Position, error) {
+	j.appending.Lock()
+	defer j.appending.Unlock()
+	j.buffer = j.buffer[:0]
+	for _, data := range entries {
+		if len(data) > MaxEntry {
+			return 0, fmt.Errorf("an entry of %d bytes is too large for the journal: %d is the limit", len(data), MaxEntry)
+		}
+		j.buffer = appendEntry(j.buffer, data)
+	}
+	defer func() {
+		if cap(j.buffer) > 4<<20 { // one huge batch must not be paid for, for ever
+			j.buffer = nil
+		}
+	}()
+
+	j.mu.Lock()
+	last, failed := j.segments[len(j.segments)-1], j.failed
+	j.mu.Unlock()
+	if failed != nil {
+		return 0, failed
+	}
+	if last.size > headerBytes && last.size+int64(len(j.buffer)) > j.options.SegmentBytes {
+		if err := j.roll(last.end()); err != nil {
+			return 0, err
+		}
+	}
+	// Only this goroutine changes file and the last segment's size: appending is held.
+	if _, err := j.file.Write(j.buffer); err != nil {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		size := j.segments[len(j.segments)-1].size
+		// A full disk leaves a part: take it back, so that writing can go on when there is room.
+		if cut := j.file.Truncate(size); cut != nil {
+			j.failed = fmt.Errorf("the journal cannot take back a partial write: %w", cut)
+		}
+		return 0, fmt.Errorf("writing to the journal: %w", err)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	now := &j.segments[len(j.segments)-1]
+	now.size += int64(len(j.buffer))
+	j.stats.entries += uint64(len(entries))
+	return now.end(), nil
+}
+
+// AppendDurable is Append, and waits until d holds. What is behind an error of the waiting was written, but counts as
+// refused: it may come back after a restart.
+func (j *Journal) AppendDurable(d Durability, entries ...[]byte) (Position, error) {
+	position, err := j.Append(entries...)
+	if err == nil && d == Fsync {
+		err = j.Sync(position)
+	}
+	return position, err
+}
+
+// roll makes the last segment durable and begins the next. appending is held.
+func (j *Journal) roll(end Position) error {
+	j.mu.Lock()
+	for j.syncing {
+		j.changed.Wait()
+	}
+	j.syncing = true
+	old := j.file
+	j.mu.Unlock()
+
+	err := old.Sync()
+	failed := err
+	if err == nil {
+		err = j.begin(end)
+	}
+
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.syncing = false
+	j.changed.Broadcast()
+	if failed != nil {
+		j.failed = fmt.Errorf("making the journal durable: %w", failed)
+		return j.failed
+	}
+	if err == nil {
+		old.Close()
+	}
+	return err
+}
+
+// Sync returns when everything before upTo would survive a power cut. Callers at the same time share one fsync: the
+// first does it, those that came while it ran share the next.
+func (j *Journal) Sync(upTo Position) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for {
+		if j.failed != nil {
+			return j.failed
+		}
+		if j.synced >= upTo {
+			return nil
+		}
+		if !j.syncing {
+			break
+		}
+		j.changed.Wait()
+	}
+	j.syncing = true
+	file, end := j.file, j.segments[len(j.segments)-1].end()
+	j.mu.Unlock()
+	err := file.Sync()
+	j.mu.Lock()
+	j.syncing = false
+	j.stats.syncs++
+	if err != nil {
+		j.failed = fmt.Errorf("making the journal durable: %w", err)
+	} else {
+		j.synced = max(j.synced, end)
+	}
+	j.changed.Broadcast()
+	return j.failed
+}
+
+func (j *Journal) syncAtIntervals() {
+	defer j.done.Done()
+	ticker := time.NewTicker(j.options.SyncEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-j.stop:
+			return
+		case <-ticker.C:
+			_ = j.Sync(j.End()) // an error sticks: the next append returns it
+		}
+	}
+}
+
+// End is the position behind the last entry.
+func (j *Journal) End() Position {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.segments[len(j.segments)-1].end()
+}
+
+// Begin is the position before the first entry that is still there.
+func (j *Journal) Begin() Position {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.segments[0].base
+}
+
+// Close makes everything durable and gives the folder free.
+func (j *Journal) Close() error {
+	j.mu.Lock()
+	if errors.Is(j.failed, ErrClosed) {
+		j.mu.Unlock()
+		return nil
+	}
+	j.mu.Unlock()
+	close(j.stop)
+	j.done.Wait()
+	err := j.Sync(j.End())
+	j.appending.Lock()
+	defer j.appending.Unlock()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for j.syncing {
+		j.changed.Wait()
+	}
+	j.failed = ErrClosed
+	if closeErr := j.file.Close(); err == nil {
+		err = closeErr
+	}
+	if closeErr := j.lock.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}

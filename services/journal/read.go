@@ -1,0 +1,171 @@
+package journal
+
+// The reading side: entries from a position on, and the journal's figures. View reads a journal that another process
+// has open.
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"sort"
+
+	"cistern/services/vfs"
+)
+
+// Entry is one entry; Position is the place behind it.
+type Entry struct {
+	Position Position
+	Data     []byte
+}
+
+// Reader walks through the entries of a journal. For one goroutine.
+type Reader struct {
+	segments func() []segment // the present ones, ascending
+	open     func(segment) (vfs.File, error)
+	at       Position
+	current  segmentReader
+	base     Position
+	// Skipped counts damaged bytes that were passed over.
+	Skipped int64
+}
+
+// Read starts reading at from: a checkpoint or an entry's position.
+func (j *Journal) Read(from Position) *Reader {
+	return &Reader{
+		at: from,
+		segments: func() []segment {
+			j.mu.Lock()
+			defer j.mu.Unlock()
+			return append([]segment(nil), j.segments...)
+		},
+		open: func(s segment) (vfs.File, error) { return j.fs.Open(j.path(segmentName(s.base))) },
+	}
+}
+
+// Next returns the next entry, whose data is valid until the next call, or io.EOF at the journal's present end; after
+// that it may be called again when more was appended.
+func (r *Reader) Next() (Entry, error) {
+	for {
+		segments := r.segments()
+		i := sort.Search(len(segments), func(i int) bool { return segments[i].end() > r.at })
+		if i == len(segments) {
+			return Entry{}, io.EOF
+		}
+		s := segments[i]
+		if err := r.enter(s); err != nil {
+			return Entry{}, err
+		}
+		data, skipped, err := r.current.next()
+		if err == nil {
+			r.Skipped += skipped
+			r.at = s.base + Position(r.current.offset)
+			return Entry{r.at, data}, nil
+		}
+		if !errors.Is(err, errNoEntry) {
+			return Entry{}, fmt.Errorf("reading segment %s of the journal: %w", s.base, err)
+		}
+		// Nothing more in this one. Of the last nobody knows yet whether it is damage: it may grow.
+		if i == len(segments)-1 {
+			return Entry{}, io.EOF
+		}
+		r.Skipped += s.size - r.current.offset
+		r.at = s.end()
+	}
+}
+
+// enter makes the segment that holds r.at the current one.
+func (r *Reader) enter(s segment) error {
+	if r.current.file == nil || r.base != s.base {
+		r.Close()
+		file, err := r.open(s)
+		if err != nil {
+			return fmt.Errorf("opening segment %s of the journal: %w", s.base, err)
+		}
+		if err := checkHeader(file, s.base); err != nil {
+			file.Close()
+			return err
+		}
+		r.current, r.base = segmentReader{file: file}, s.base
+	}
+	if r.at < s.base { // entries that were removed, or a hole
+		r.at = s.base
+	}
+	r.current.size = s.size
+	r.current.offset = max(headerBytes, int64(r.at-s.base))
+	return nil
+}
+
+// Close gives the reader's file back. The reader stays usable.
+func (r *Reader) Close() {
+	if r.current.file != nil {
+		r.current.file.Close()
+		r.current = segmentReader{}
+	}
+}
+
+// Stat is a journal's figures.
+type Stat struct {
+	Begin       Position            `json:"begin"`
+	End         Position            `json:"end"`
+	Synced      Position            `json:"synced"`
+	Bytes       int64               `json:"bytes"`
+	Segments    int                 `json:"segments"`
+	Subscribers map[string]Position `json:"subscribers"`
+	// Entries and Syncs count since the journal was opened; Cut is how many bytes of a torn tail opening removed,
+	// Damaged how many bytes it found that no entry could be read from.
+	Entries uint64 `json:"entries"`
+	Syncs   uint64 `json:"syncs"`
+	Cut     uint64 `json:"cut"`
+	Damaged uint64 `json:"damaged"`
+}
+
+// MarshalText writes a position as its text in JSON too.
+func (p Position) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText is the inverse of MarshalText.
+func (p *Position) UnmarshalText(text []byte) (err error) {
+	*p, err = ParsePosition(string(text))
+	return err
+}
+
+// Stat returns the journal's figures.
+func (j *Journal) Stat() Stat {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	stat := Stat{
+		Begin: j.segments[0].base, End: j.segments[len(j.segments)-1].end(), Synced: j.synced,
+		Segments: len(j.segments), Subscribers: map[string]Position{},
+		Entries: j.stats.entries, Syncs: j.stats.syncs, Cut: j.stats.cut, Damaged: j.stats.damaged,
+	}
+	for _, s := range j.segments {
+		stat.Bytes += s.size
+	}
+	for name, at := range j.subscribers {
+		stat.Subscribers[name] = at
+	}
+	return stat
+}
+
+// View opens a journal for reading only, while another process may write it: no lock, no repair, and what is appended
+// later is not seen. Only Read, Stat and Subscriber may be used, and Close need not be called.
+func View(fsys vfs.FS, folder string) (*Journal, error) {
+	j := &Journal{fs: fsys, folder: folder, subscribers: map[string]Position{}}
+	entries, err := fsys.List(folder)
+	if err != nil {
+		return nil, fmt.Errorf("reading the journal %s: %w", folder, err)
+	}
+	for _, entry := range entries {
+		if base, ok := parseSegmentName(entry.Name); ok && entry.Bytes >= headerBytes {
+			j.segments = append(j.segments, segment{base, entry.Bytes})
+		}
+	}
+	if len(j.segments) == 0 {
+		return nil, fmt.Errorf("there is no journal in %s", filepath.Clean(folder))
+	}
+	sort.Slice(j.segments, func(a, b int) bool { return j.segments[a].base < j.segments[b].base })
+	if err := j.loadSubscribers(entries); err != nil {
+		return nil, err
+	}
+	return j, nil
+}

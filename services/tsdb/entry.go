@@ -1,0 +1,179 @@
+package tsdb
+
+// What a batch looks like in the journal. Entry, version 1; u and v are uvarint and varint:
+//
+//	byte 1
+//	u  number of definitions, each: u ref, byte kind, u key length, key
+//	u  number of samples, each:
+//	   v  ref minus the previous sample's
+//	   v  time minus the previous sample's
+//	   8 bytes, the number, little-endian  or, of a histogram: as package histogram encodes it
+//
+// Refs count the series of one head from 0. A definition comes before the first sample of its series after the head
+// began, so a replay that starts where a head began meets every definition it needs.
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+
+	"cistern/services/histogram"
+)
+
+const entryVersion = 1
+
+var errEntry = errors.New("a journal entry's content is damaged")
+
+// resolved is an accepted sample and its series.
+type resolved struct {
+	series    *memSeries
+	time      int64
+	value     float64
+	histogram *histogram.Histogram
+}
+
+// appendBatch encodes a batch. It marks the series that the entry defines as defined, and returns them, so that the
+// caller can take that back when the journal refuses the entry.
+func appendBatch(buffer []byte, batch []resolved) ([]byte, []*memSeries) {
+	var defines []*memSeries
+	for i := range batch {
+		if s := batch[i].series; !s.defined {
+			s.defined = true
+			defines = append(defines, s)
+		}
+	}
+	buffer = append(buffer, entryVersion)
+	buffer = binary.AppendUvarint(buffer, uint64(len(defines)))
+	for _, s := range defines {
+		buffer = binary.AppendUvarint(buffer, uint64(s.ref))
+		buffer = append(buffer, byte(s.kind))
+		buffer = binary.AppendUvarint(buffer, uint64(len(s.key)))
+		buffer = append(buffer, s.key...)
+	}
+	buffer = binary.AppendUvarint(buffer, uint64(len(batch)))
+	ref, time := int64(0), int64(0)
+	for i := range batch {
+		one := &batch[i]
+		buffer = binary.AppendVarint(buffer, int64(one.series.ref)-ref)
+		buffer = binary.AppendVarint(buffer, one.time-time)
+		ref, time = int64(one.series.ref), one.time
+		if one.series.kind == Histogram {
+			buffer = one.histogram.Append(buffer)
+		} else {
+			buffer = binary.LittleEndian.AppendUint64(buffer, math.Float64bits(one.value))
+		}
+	}
+	return buffer, defines
+}
+
+// entryDecoder reads entries in the journal's order; it remembers the definitions.
+type entryDecoder struct {
+	// define makes or finds the series of a key.
+	define func(key string, kind Kind) (*memSeries, error)
+	byRef  map[uint64]definition
+}
+
+type definition struct {
+	series *memSeries
+	kind   Kind // how the samples are encoded, whatever the series has become
+}
+
+// decode returns the samples of an entry. Those whose series was never defined (their definition was damaged) are left
+// out and counted.
+func (d *entryDecoder) decode(entry []byte) (batch []resolved, lost int, err error) {
+	r := entryReader{rest: entry}
+	if version := r.byte(); r.bad || version != entryVersion {
+		return nil, 0, errEntry
+	}
+	for range r.uvarint() {
+		ref, kind := r.uvarint(), Kind(r.byte())
+		key := r.take(r.uvarint())
+		if r.bad || kind < Gauge || kind > Histogram {
+			return nil, 0, errEntry
+		}
+		s, err := d.define(string(key), kind)
+		if err != nil {
+			return nil, 0, errEntry
+		}
+		d.byRef[ref] = definition{s, kind}
+	}
+	ref, time := int64(0), int64(0)
+	for range r.uvarint() {
+		ref += r.varint()
+		time += r.varint()
+		if r.bad {
+			return batch, lost, errEntry
+		}
+		known, ok := d.byRef[uint64(ref)]
+		if !ok { // of which kind, and so how long, it is not known either
+			return batch, lost + 1, errEntry
+		}
+		one := resolved{series: known.series, time: time}
+		if known.kind == Histogram {
+			one.histogram = &histogram.Histogram{}
+			if r.rest, err = one.histogram.Decode(r.rest); err != nil {
+				return batch, lost, errEntry
+			}
+		} else {
+			one.value = math.Float64frombits(binary.LittleEndian.Uint64(r.take8()))
+		}
+		if r.bad {
+			return batch, lost, errEntry
+		}
+		if (known.kind == Histogram) != (known.series.kind == Histogram) {
+			lost++
+			continue
+		}
+		batch = append(batch, one)
+	}
+	return batch, lost, nil
+}
+
+type entryReader struct {
+	rest []byte
+	bad  bool
+}
+
+func (r *entryReader) take(n uint64) []byte {
+	if r.bad || n > uint64(len(r.rest)) {
+		r.bad = true
+		return nil
+	}
+	front := r.rest[:n]
+	r.rest = r.rest[n:]
+	return front
+}
+
+func (r *entryReader) take8() []byte {
+	if front := r.take(8); front != nil {
+		return front
+	}
+	return make([]byte, 8)
+}
+
+func (r *entryReader) byte() byte {
+	if front := r.take(1); len(front) == 1 {
+		return front[0]
+	}
+	return 0
+}
+
+func (r *entryReader) uvarint() uint64 {
+	v, size := binary.Uvarint(r.rest)
+	if size <= 0 || r.bad {
+		r.bad = true
+		return 0
+	}
+	r.rest = r.rest[size:]
+	return v
+}
+
+func (r *entryReader) varint() int64 {
+	v, size := binary.Varint(r.rest)
+	if size <= 0 || r.bad {
+		r.bad = true
+		return 0
+	}
+	r.rest = r.rest[size:]
+	return v
+}

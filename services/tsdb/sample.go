@@ -1,0 +1,88 @@
+// Package tsdb is Cistern's time-series store: samples are journalled, held compressed in memory (the head), and moved
+// to immutable blocks. Numbers and whole histograms are both stored types. What it promises:
+//
+//   - A sample that Ingest has accepted is found by queries at once, and survives what its durability says.
+//   - It is found once: a block carries the position up to which it holds the journal, so that a crash between writing
+//     a block and moving the checkpoint repeats nothing. Histograms of one series and second add up, wherever they
+//     are; of two numbers of one series and millisecond the one that came last wins.
+//   - A refused sample is counted by its reason and does not touch the rest of its batch.
+package tsdb
+
+// What goes in: samples, their kinds, and the reasons for which they are refused.
+
+import (
+	"context"
+
+	"cistern/services/histogram"
+	"cistern/services/journal"
+)
+
+// Kind says what a series holds. The numbers are on disk.
+type Kind uint8
+
+const (
+	// Gauge is a number that goes up and down.
+	Gauge Kind = 1
+	// Counter is a number that only grows, but for restarts.
+	Counter Kind = 2
+	// Histogram is what was measured within one second.
+	Histogram Kind = 3
+)
+
+func (k Kind) String() string {
+	switch k {
+	case Counter:
+		return "counter"
+	case Histogram:
+		return "histogram"
+	}
+	return "gauge"
+}
+
+// Sample is one measurement on its way in.
+type Sample struct {
+	// Key names the series: see AppendKey. It is only read during Ingest.
+	Key []byte
+	// Kind is a new series'; an existing one keeps its own, as long as numbers stay numbers.
+	Kind Kind
+	// Time is in milliseconds since 1970. That of a histogram is its second's beginning: Ingest rounds it down.
+	Time      int64
+	Value     float64
+	Histogram *histogram.Histogram // when Kind says so; only read during Ingest
+}
+
+// Reason is why a sample was refused; a label of cistern_storaged_rejected_total, so short and stable.
+type Reason string
+
+// The reasons of the store itself; inputs have further ones for what they cannot decode.
+const (
+	TooOld        Reason = "too_old"       // older than the retention
+	TooNew        Reason = "too_new"       // more than ten minutes in the future
+	OutOfOrder    Reason = "out_of_order"  // further behind its series than the out-of-order window
+	TypeConflict  Reason = "type_conflict" // a number for a histogram's series or the other way round
+	SeriesRate    Reason = "series_rate"   // new series came too quickly
+	SeriesLimit   Reason = "series_limit"  // too many series
+	MemoryLimit   Reason = "memory_limit"  // the head is full and cannot be written out
+	BadName       Reason = "bad_name"
+	BadLabel      Reason = "bad_label"
+	TooManyLabels Reason = "too_many_labels"
+	LabelTooLong  Reason = "label_too_long"
+	BadValue      Reason = "bad_value"
+	EmptySample   Reason = "empty_histogram"
+)
+
+// Rejection is one refused sample of a batch.
+type Rejection struct {
+	Index  int    `json:"index"`
+	Reason Reason `json:"reason"`
+	Detail string `json:"detail"`
+}
+
+// Ingester takes batches of samples: a store, or later the way to the nodes that hold them.
+type Ingester interface {
+	// Ingest stores a batch that came by the named input. Refused samples are returned and counted, the rest is
+	// accepted with the given durability. An error means that none is acknowledged.
+	Ingest(ctx context.Context, input string, batch []Sample, durability journal.Durability) ([]Rejection, error)
+	// Reject counts samples that an input refused by itself.
+	Reject(reason Reason, n int)
+}

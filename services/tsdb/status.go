@@ -1,0 +1,178 @@
+package tsdb
+
+// What the store says about itself: figures, and the list of metrics.
+
+import (
+	"maps"
+	"sort"
+	"strings"
+	"time"
+)
+
+// Metric is one name of the metric picker.
+type Metric struct {
+	Name     string
+	Kind     Kind
+	Series   int
+	LastTime int64 // ms
+}
+
+// summary is what a block knows of one name; it never changes.
+type summary struct {
+	kind     Kind
+	series   int
+	lastTime int64
+}
+
+// Metrics is the names that contain match, whatever their case, ascending; at most limit when that is above 0.
+func (s *Store) Metrics(match string, limit int) ([]Metric, error) {
+	v, release, err := s.view(-1<<62, 1<<62)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	all := map[string]summary{}
+	add := func(parts map[string]summary) {
+		for name, part := range parts {
+			known := all[name]
+			all[name] = summary{part.kind, max(known.series, part.series), max(known.lastTime, part.lastTime)}
+		}
+	}
+	for _, b := range v.blocks {
+		parts, err := b.metrics()
+		if err != nil {
+			return nil, err
+		}
+		add(parts)
+	}
+	for _, h := range v.heads {
+		add(h.metrics())
+	}
+	match = strings.ToLower(match)
+	list := []Metric{}
+	for name, one := range all {
+		if match == "" || strings.Contains(strings.ToLower(name), match) {
+			list = append(list, Metric{name, one.kind, one.series, one.lastTime})
+		}
+	}
+	sort.Slice(list, func(a, b int) bool { return list[a].Name < list[b].Name })
+	if limit > 0 && len(list) > limit {
+		list = list[:limit]
+	}
+	return list, nil
+}
+
+func (h *head) metrics() map[string]summary {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	parts := map[string]summary{}
+	for name, refs := range h.labels[NameLabel] {
+		var part summary
+		for _, ref := range refs {
+			if s := h.series[ref]; s.has {
+				part = summary{s.kind, part.series + 1, max(part.lastTime, s.maxTime)}
+			}
+		}
+		if part.series > 0 {
+			parts[strings.Clone(name)] = part
+		}
+	}
+	return parts
+}
+
+func (b *block) metrics() (map[string]summary, error) {
+	b.indexMu.Lock()
+	known := b.summaries
+	b.indexMu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	x, err := b.index()
+	if err != nil {
+		return nil, err
+	}
+	parts := map[string]summary{}
+	err = x.eachValue(NameLabel, func(name string, series func() ([]uint32, error)) error {
+		refs, err := series()
+		if err != nil {
+			return err
+		}
+		part := summary{series: len(refs)}
+		for _, ref := range refs {
+			record, err := x.seriesAt(int(ref))
+			if err != nil {
+				return err
+			}
+			part.kind, part.lastTime = record.kind, max(part.lastTime, record.maxTime)
+		}
+		parts[name] = part
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	b.indexMu.Lock()
+	defer b.indexMu.Unlock()
+	b.summaries = parts
+	return parts, nil
+}
+
+// Status is the store's figures.
+type Status struct {
+	Series           int // of the head, and those that were in the one before
+	SamplesPerSecond float64
+	Accepted         map[string]uint64 // by input, since the start
+	Rejected         map[Reason]uint64
+	JournalBytes     int64
+	LagSeconds       float64 // how old the oldest sample is that is in no block yet; 0 when there is none
+	HeadSamples      int64
+	HeadBytes        int64
+	HeadMinTime      int64 // ms; 0 when the head is empty
+	Blocks           []BlockInfo
+	DamagedBlocks    uint64
+	FlushFailures    uint64
+	Started          time.Time
+}
+
+// Status returns the store's figures.
+func (s *Store) Status() Status {
+	stat := s.journal.Stat()
+	status := Status{JournalBytes: stat.Bytes, Started: s.counts.started,
+		DamagedBlocks: s.counts.damaged.Load(), FlushFailures: s.counts.flushFailures.Load()}
+	status.Accepted, status.Rejected, status.SamplesPerSecond = s.counts.snapshot()
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	status.Blocks = []BlockInfo{}
+	for _, b := range s.list {
+		status.Blocks = append(status.Blocks, b.BlockInfo)
+	}
+	for _, h := range []*head{s.frozen, s.live} {
+		if h == nil {
+			continue
+		}
+		h.mu.RLock()
+		status.HeadSamples += h.samples
+		status.HeadBytes += h.bytes
+		if h.has && (status.HeadMinTime == 0 || h.minTime < status.HeadMinTime) {
+			status.HeadMinTime = h.minTime
+		}
+		if h == s.live {
+			status.Series = len(s.recent) + h.fresh
+		}
+		h.mu.RUnlock()
+	}
+	if status.HeadSamples > 0 {
+		status.LagSeconds = max(0, s.options.Now().Sub(s.began).Seconds())
+	}
+	return status
+}
+
+// Totals is Accepted and Rejected alone, for those who ask every second.
+func (s *Store) Totals() (accepted map[string]uint64, rejected map[string]uint64) {
+	accepted, by, _ := s.counts.snapshot()
+	rejected = make(map[string]uint64, len(by))
+	for reason, n := range maps.All(by) {
+		rejected[string(reason)] = n
+	}
+	return accepted, rejected
+}
