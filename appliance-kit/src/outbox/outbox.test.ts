@@ -1,0 +1,287 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { cistern } from '../../tests/cistern.ts';
+import { type Bench, bench, Client, eventually, PASSWORD } from '../../tests/harness.ts';
+import { type Mailbox, smtp } from '../../tests/smtp.ts';
+import { snmptrapd } from '../../tests/snmptrapd.ts';
+import { applianceStarted, poolDegraded } from '../alerts/catalogue.ts';
+import { backOff } from './outbox.ts';
+
+const command = cistern();
+
+const email = (port: number, change: object = {}) => ({
+  name: 'Mail',
+  kind: 'email',
+  enabled: true,
+  email: {
+    host: '127.0.0.1',
+    port,
+    security: 'none',
+    verifyCertificate: false,
+    from: 'cistern@example.org',
+    to: ['ops@example.org'],
+  },
+  ...change,
+});
+
+/** Something that happens, once for each name. */
+function happen({ appliance }: Bench, name: string): string | null {
+  return appliance.alerts.raise({ kind: applianceStarted, args: { hostName: name, version: '1', bootId: name } });
+}
+
+const subjects = (mailbox: Mailbox) =>
+  mailbox.letters.map(({ content }) => /^Subject: .*: (\S+) has started$/im.exec(content)?.[1] ?? content);
+
+const start = (t: Parameters<typeof bench>[0], options = {}) => bench(t, { cistern: command, start: true, ...options });
+
+async function signedIn(on: Bench): Promise<Client> {
+  const client = new Client(on.appliance);
+  assert.equal((await client.post('/api/session', { user: 'ada', password: PASSWORD })).status, 200);
+  return client;
+}
+
+const deliveries = async (client: Client, id: string | null) => (await client.get(`/api/alerts/${id}`)).body.deliveries;
+
+test('an alert reaches every destination once, in order; a new destination gets only what comes after it', async (t) => {
+  const on = await start(t);
+  await on.client.setUp();
+  const first = await smtp(t);
+  await on.client.post('/api/destinations', email(first.port));
+  happen(on, 'one');
+  const second = await smtp(t);
+  await on.client.post('/api/destinations', email(second.port, { name: 'Second' }));
+  happen(on, 'two');
+  const last = happen(on, 'three');
+  await eventually(() => assert.deepEqual(subjects(first), ['one', 'two', 'three']));
+  await eventually(() => assert.deepEqual(subjects(second), ['two', 'three']));
+  await eventually(async () => {
+    const states = (await deliveries(on.client, last)).map((one: { state: string; attempts: number }) => [
+      one.state,
+      one.attempts,
+    ]);
+    assert.deepEqual(states, [
+      ['delivered', 1],
+      ['delivered', 1],
+    ]);
+  });
+  const { health } = (await on.client.get('/api/destinations')).body.items[0];
+  assert.deepEqual([health.state, health.waiting, health.lastError], ['ok', 0, null]);
+});
+
+test('a destination that is down gets its messages when it is back; meanwhile it is red and the others are told', async (t) => {
+  const on = await start(t);
+  await on.client.setUp();
+  let words: string | null = 'disk full';
+  const broken = await smtp(t, { refuse: () => words });
+  const well = await smtp(t);
+  const { body: made } = await on.client.post('/api/destinations', email(broken.port, { name: 'Broken' }));
+  await on.client.post('/api/destinations', email(well.port, { name: 'Well' }));
+  const id = happen(on, 'one');
+  happen(on, 'two');
+  await eventually(async () => {
+    const one = (await on.client.get('/api/destinations')).body.items[0];
+    assert.equal(one.health.state, 'failing');
+    assert.match(one.health.lastError, /451 disk full/);
+    assert.equal(one.health.waiting, 2);
+  });
+  await eventually(() => assert.deepEqual(subjects(well), ['one', 'two']));
+  await on.appliance.watch.look();
+  assert.deepEqual((await on.client.get('/api/alerts')).body.items, [], 'not before it has lasted a minute');
+  on.clock.advance(60);
+  await on.appliance.watch.look();
+  const [alert] = (await on.client.get('/api/alerts')).body.items;
+  assert.equal(alert.class, 'delivery.failing');
+  assert.match(alert.text, /“Broken” does not take alerts: .*451 disk full.* 2 are waiting/);
+  assert.deepEqual(
+    alert.deliveries.map((one: { destinationName: string }) => one.destinationName),
+    ['Well'],
+  );
+  words = null;
+  await eventually(() => assert.deepEqual(subjects(broken), ['one', 'two']));
+  await eventually(async () => {
+    const mine = (await deliveries(on.client, id)).find(
+      (one: { destinationId: string }) => one.destinationId === made.id,
+    );
+    assert.equal(mine.state, 'delivered');
+    assert.ok(mine.attempts > 1);
+  });
+  await on.appliance.watch.look();
+  assert.deepEqual((await on.client.get('/api/alerts')).body.items, []);
+});
+
+test('over a restart nothing is lost and nothing comes twice', async (t) => {
+  const before = await start(t);
+  await before.client.setUp();
+  let words: string | null = null;
+  const mailbox = await smtp(t, { refuse: () => words });
+  await before.client.post('/api/destinations', email(mailbox.port));
+  happen(before, 'one');
+  await eventually(() => assert.deepEqual(subjects(mailbox), ['one']));
+  words = 'not now';
+  happen(before, 'two');
+  happen(before, 'three');
+  await eventually(async () => {
+    assert.equal((await before.client.get('/api/destinations')).body.items[0].health.state, 'failing');
+  });
+  const after = await before.restart();
+  assert.equal(happen(after, 'one'), null, 'what was told of before is known');
+  words = null;
+  happen(after, 'four');
+  await eventually(() => assert.deepEqual(subjects(mailbox), ['one', 'two', 'three', 'four']));
+});
+
+test('what was delivered and not checkpointed before a crash does not come again', async (t) => {
+  const before = await start(t);
+  await before.client.setUp();
+  const mailbox = await smtp(t);
+  await before.client.post('/api/destinations', email(mailbox.port));
+  happen(before, 'one');
+  await eventually(() => assert.deepEqual(subjects(mailbox), ['one']));
+  await eventually(async () =>
+    assert.equal((await before.client.get('/api/destinations')).body.items[0].health.state, 'ok'),
+  );
+  // The journal forgets how far this destination was, as if the crash had come before the checkpoint.
+  const { id } = (await before.client.get('/api/destinations')).body.items[0];
+  await before.appliance.journal.unsubscribe(id);
+  await before.appliance.journal.subscribe(id, 'begin');
+  const after = await before.restart();
+  happen(after, 'two');
+  await eventually(() => assert.deepEqual(subjects(mailbox), ['one', 'two']));
+});
+
+test('what akd could not hand to the journal before a crash is handed over at the next start', async (t) => {
+  const before = await start(t);
+  await before.client.setUp();
+  const mailbox = await smtp(t);
+  await before.client.post('/api/destinations', email(mailbox.port));
+  await before.appliance.journal.close();
+  const id = happen(before, 'one');
+  assert.ok(id);
+  const after = await before.restart();
+  await eventually(() => assert.deepEqual(subjects(mailbox), ['one']));
+  const client = await signedIn(after);
+  await eventually(async () => assert.equal((await deliveries(client, id))[0].state, 'delivered'));
+});
+
+test('the journal command is killed: it is started again and delivery goes on', async (t) => {
+  const on = await start(t);
+  await on.client.setUp();
+  const mailbox = await smtp(t);
+  await on.client.post('/api/destinations', email(mailbox.port));
+  for (const name of ['one', 'two', 'three']) {
+    const { pid } = on.appliance.journal;
+    if (pid !== undefined) process.kill(pid, 'SIGKILL');
+    happen(on, name);
+  }
+  await eventually(() => assert.deepEqual(subjects(mailbox), ['one', 'two', 'three']), 15_000);
+});
+
+test('switched off or removed: nothing more comes, and it does not catch up', async (t) => {
+  const on = await start(t);
+  await on.client.setUp();
+  const mailbox = await smtp(t);
+  const other = await smtp(t);
+  const { body: made } = await on.client.post('/api/destinations', email(mailbox.port));
+  await on.client.post('/api/destinations', email(other.port, { name: 'Other' }));
+  await on.client.put(`/api/destinations/${made.id}`, email(mailbox.port, { enabled: false }));
+  happen(on, 'one');
+  await eventually(() => assert.deepEqual(subjects(other), ['one']));
+  await on.client.put(`/api/destinations/${made.id}`, email(mailbox.port));
+  happen(on, 'two');
+  await eventually(() => assert.deepEqual(subjects(mailbox), ['two']));
+  assert.equal((await on.client.delete(`/api/destinations/${made.id}`)).status, 204);
+  happen(on, 'three');
+  await eventually(() => assert.deepEqual(subjects(other), ['one', 'two', 'three']));
+  assert.deepEqual(subjects(mailbox), ['two']);
+});
+
+test('raise and clear by mail and by trap, only to the destinations that are meant', async (t) => {
+  const on = await start(t);
+  await on.client.setUp();
+  const mailbox = await smtp(t);
+  const elsewhere = await smtp(t);
+  const receiver = await snmptrapd(t, 'authCommunity log public');
+  const snmp = { host: '127.0.0.1', port: receiver.port, version: '2c', inform: true, community: 'public' };
+  const ids: string[] = [];
+  for (const body of [
+    email(mailbox.port),
+    { name: 'Traps', kind: 'snmp', enabled: true, snmp },
+    email(elsewhere.port),
+  ]) {
+    ids.push((await on.client.post('/api/destinations', body)).body.id);
+  }
+  const args = { pool: 'tank', sentence: 'Degraded. A disk was removed.', system: false, telemetry: true };
+  const id = on.appliance.alerts.raise({ kind: poolDegraded, args, only: ids.slice(0, 2) }) as string;
+  assert.equal(on.appliance.alerts.raise({ kind: poolDegraded, args }), null, 'it is active already');
+  on.appliance.alerts.clear(id);
+  on.appliance.alerts.clear(id);
+  await eventually(() => assert.equal(mailbox.letters.length, 2));
+  await eventually(() => assert.equal(receiver.traps().length, 2, receiver.text()));
+  assert.match(receiver.traps()[0] ?? '', /\.7710\.0\.1\b.*pool\.degraded/);
+  assert.match(receiver.traps()[1] ?? '', /\.7710\.0\.2\b.*pool\.degraded/);
+  await eventually(async () => {
+    const list = (await on.client.get(`/api/alerts/${id}`)).body.deliveries;
+    assert.equal(list.filter((one: { state: string }) => one.state === 'delivered').length, 4);
+  });
+  assert.equal(elsewhere.letters.length, 0);
+});
+
+test('secrets of destinations go in and never come out; the test button fills in the stored ones', async (t) => {
+  const on = await start(t);
+  await on.client.setUp();
+  const mailbox = await smtp(t, { user: 'alerts', password: PASSWORD });
+  const { email: open } = email(mailbox.port);
+  const settings = { ...open, security: 'starttls', user: 'alerts' };
+  const secret = { ...email(0), email: { ...settings, password: PASSWORD } };
+  const { body: made } = await on.client.post('/api/destinations', secret);
+  assert.equal(made.email.passwordSet, true);
+  const without = { ...email(0), email: settings };
+  const tested = (await on.client.post('/api/destinations/test', { ...without, id: made.id })).body;
+  assert.deepEqual([tested.ok, tested.problem], [true, null]);
+  assert.equal(mailbox.letters[0]?.user, 'alerts');
+  assert.match(mailbox.letters[0]?.content ?? '', /Somebody pressed the test button/);
+  assert.ok(tested.exchange.some((line: { text: string }) => line.text.startsWith('EHLO')));
+
+  const kept = (await on.client.put(`/api/destinations/${made.id}`, { ...without, name: 'Renamed' })).body;
+  assert.equal(kept.email.passwordSet, true);
+  const wrong = { ...without, id: made.id, email: { ...settings, password: 'not it' } };
+  const refused = (await on.client.post('/api/destinations/test', wrong)).body;
+  assert.equal(refused.ok, false);
+  assert.match(refused.problem.detail, /535/);
+  const emptied = await on.client.put(`/api/destinations/${made.id}`, {
+    ...without,
+    email: { ...settings, password: '' },
+  });
+  assert.equal(emptied.body.code, 'invalid_request', 'a user needs a password');
+
+  const everything = JSON.stringify([
+    made,
+    tested,
+    kept,
+    refused,
+    (await on.client.get('/api/destinations')).body,
+    (await on.client.get('/api/audit')).body,
+  ]);
+  assert.ok(!everything.includes(PASSWORD));
+});
+
+test('settings that will not do are named', async (t) => {
+  const on = await start(t);
+  await on.client.setUp();
+  const paths = async (body: object) => {
+    const answer = await on.client.post('/api/destinations', body);
+    assert.equal(answer.status, 400, JSON.stringify(body));
+    return answer.body.errors.map((error: { path: string }) => error.path);
+  };
+  const { email: good } = email(25);
+  assert.deepEqual(await paths({ ...email(25), email: { ...good, host: 'a b' } }), ['/email/host']);
+  assert.deepEqual(await paths({ ...email(25), email: { ...good, from: 'nobody' } }), ['/email/from']);
+  assert.deepEqual(await paths({ ...email(25), email: { ...good, to: ['a@b', 'x, y@z'] } }), ['/email/to/1']);
+  assert.deepEqual(await paths({ ...email(25), email: { ...good, to: ['a@b\r\nBcc: c@d'] } }), ['/email/to/0']);
+  assert.deepEqual(await paths({ name: 'x', kind: 'snmp', enabled: true }), ['/snmp']);
+  assert.deepEqual((await on.client.get('/api/destinations')).body.items, []);
+});
+
+test('retries: from one second to five minutes', () => {
+  assert.deepEqual([1, 2, 3, 9, 10, 100].map(backOff), [1_000, 2_000, 4_000, 256_000, 300_000, 300_000]);
+});

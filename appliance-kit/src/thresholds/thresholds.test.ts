@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import http from 'node:http';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { type Bench, bench } from '../../tests/harness.ts';
+import { seriesKey } from './thresholds.ts';
+
+const rule = {
+  name: 'Egress',
+  expression: 'egress',
+  direction: 'above',
+  raise: 10,
+  clear: 8,
+  raiseForSeconds: 0,
+  clearForSeconds: 0,
+  repostSeconds: 0,
+  severity: 'critical',
+  enabled: true,
+  destinations: [] as string[],
+};
+
+interface Store {
+  /** What each expression gives: value by host, or PromQL's complaint. */
+  readonly answers: Map<string, Record<string, string> | string>;
+  down: boolean;
+}
+
+/** Answers queries at storaged's socket in the form Prometheus' API has. */
+async function store(t: TestContext, directory: string): Promise<Store> {
+  const known: Store = { answers: new Map(), down: false };
+  const server = http.createServer((request, response) => {
+    let text = '';
+    request.on('data', (chunk) => {
+      text += chunk;
+    });
+    request.on('end', () => {
+      if (known.down) return response.destroy();
+      const answer = known.answers.get(new URLSearchParams(text).get('query') ?? '') ?? {};
+      const [status, body] =
+        typeof answer === 'string'
+          ? [400, { status: 'error', errorType: 'bad_data', error: answer }]
+          : [
+              200,
+              {
+                status: 'success',
+                data: {
+                  resultType: 'vector',
+                  result: Object.entries(answer).map(([host, value]) => ({
+                    metric: { __name__: 'egress', host },
+                    value: [1, value],
+                  })),
+                },
+              },
+            ];
+      response.writeHead(status as number, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    });
+  });
+  mkdirSync(join(directory, 'run', 'storaged'), { recursive: true });
+  await new Promise<void>((resolve) => server.listen(join(directory, 'run', 'storaged', 'http.sock'), resolve));
+  t.after(() => new Promise((resolve) => server.close(resolve)));
+  return known;
+}
+
+async function ready(t: TestContext): Promise<{ on: Bench; known: Store }> {
+  const on = await bench(t);
+  const known = await store(t, on.directory);
+  await on.client.setUp();
+  return { on, known };
+}
+
+const active = async ({ client }: Bench) => (await client.get('/api/alerts')).body.items;
+const evaluate = async (on: Bench, seconds = 5) => {
+  on.clock.advance(seconds);
+  await on.appliance.thresholds.evaluate();
+};
+
+test('one alert for each series, with its value and limit; cleared when it is back', async (t) => {
+  const { on, known } = await ready(t);
+  known.answers.set('egress', { web1: '16', web2: '3', web3: '+Inf' });
+  const { body: made } = await on.client.post('/api/thresholds', rule);
+  await evaluate(on);
+  await evaluate(on);
+  const alerts = await active(on);
+  assert.deepEqual(
+    alerts.map((alert: { labels: { host: string }; value: number }) => [alert.labels.host, alert.value]).sort(),
+    [
+      ['web1', 16],
+      ['web3', Number.MAX_VALUE],
+    ],
+  );
+  const [first] = alerts.filter((alert: { labels: { host: string } }) => alert.labels.host === 'web1');
+  assert.equal(first.text, 'Egress (host="web1") is 16, above the limit of 10.');
+  assert.deepEqual([first.ruleId, first.ruleName, first.limit, first.severity], [made.id, 'Egress', 10, 'critical']);
+  const { state } = (await on.client.get('/api/thresholds')).body.items[0];
+  assert.deepEqual(state.series.map((one: { state: string }) => one.state).sort(), ['active', 'active', 'ok']);
+
+  known.answers.set('egress', { web1: '7', web2: '3', web3: '1' });
+  await evaluate(on);
+  assert.deepEqual(await active(on), []);
+  const cleared = (await on.client.get(`/api/alerts/${first.id}`)).body;
+  assert.equal(cleared.text, 'Egress (host="web1") is back within its limit.');
+  assert.deepEqual([cleared.state, cleared.value], ['cleared', 7]);
+});
+
+test('a restart neither repeats an alert nor loses its clearing', async (t) => {
+  const { on, known } = await ready(t);
+  known.answers.set('egress', { web1: '16' });
+  await on.client.post('/api/thresholds', { ...rule, clearForSeconds: 10 });
+  await evaluate(on);
+  const [before] = await active(on);
+  const again = await on.restart();
+  const later = { ...again, client: on.client };
+  await again.client.post('/api/session', { user: 'ada', password: 'correct horse battery' });
+  await evaluate(later);
+  assert.deepEqual(
+    (await active(again)).map(({ id }: { id: string }) => id),
+    [before.id],
+  );
+  known.answers.set('egress', { web1: '1' });
+  for (let n = 0; n < 3; n++) await evaluate(later);
+  assert.deepEqual(await active(again), []);
+  assert.equal((await again.client.get('/api/alerts?state=all')).body.items.length, 1);
+});
+
+test('the store being down clears nothing and says so', async (t) => {
+  const { on, known } = await ready(t);
+  known.answers.set('egress', { web1: '16' });
+  await on.client.post('/api/thresholds', rule);
+  await evaluate(on);
+  known.down = true;
+  for (let n = 0; n < 5; n++) await evaluate(on);
+  assert.equal((await active(on)).length, 1);
+  assert.match((await on.client.get('/api/thresholds')).body.items[0].state.error, /storaged does not answer/);
+  known.down = false;
+  await evaluate(on);
+  assert.equal((await on.client.get('/api/thresholds')).body.items[0].state.error, null);
+  assert.equal((await active(on)).length, 1);
+});
+
+test('a series that disappears keeps its alert, marked; it goes on when it is back', async (t) => {
+  const { on, known } = await ready(t);
+  known.answers.set('egress', { web1: '16' });
+  await on.client.post('/api/thresholds', rule);
+  await evaluate(on);
+  known.answers.set('egress', {});
+  await evaluate(on);
+  const [marked] = await active(on);
+  assert.equal(marked.noData, true);
+  assert.equal((await on.client.get('/api/thresholds')).body.items[0].state.series[0].state, 'no_data');
+  known.answers.set('egress', { web1: '17' });
+  await evaluate(on);
+  assert.deepEqual(
+    (await active(on)).map((alert: { id: string; noData: boolean }) => [alert.id, alert.noData]),
+    [[marked.id, false]],
+  );
+});
+
+test("an expression that cannot be evaluated shows PromQL's own words", async (t) => {
+  const { on, known } = await ready(t);
+  const words = '1:5: parse error: unexpected end of input';
+  known.answers.set('sum(', words);
+  const condition = { expression: 'sum(', direction: 'above', raise: 1, clear: 1 };
+  assert.deepEqual((await on.client.post('/api/thresholds/preview', condition)).body, { series: [], error: words });
+  await on.client.post('/api/thresholds', { ...rule, expression: 'sum(' });
+  await evaluate(on);
+  assert.equal((await on.client.get('/api/thresholds')).body.items[0].state.error, words);
+});
+
+test('the preview says what each series would be', async (t) => {
+  const { on, known } = await ready(t);
+  known.answers.set('egress', { web1: '16', web2: '3' });
+  const { body } = await on.client.post('/api/thresholds/preview', {
+    expression: 'egress',
+    direction: 'below',
+    raise: 5,
+    clear: 6,
+  });
+  assert.deepEqual(
+    body.series.map((one: { wouldBe: string }) => one.wouldBe),
+    ['ok', 'active'],
+  );
+  known.down = true;
+  const down = await on.client.post('/api/thresholds/preview', {
+    expression: 'egress',
+    direction: 'below',
+    raise: 5,
+    clear: 6,
+  });
+  assert.equal(down.body.code, 'service_unavailable');
+});
+
+test('removing, switching off or re-aiming a rule ends its alerts; new limits do not', async (t) => {
+  const { on, known } = await ready(t);
+  known.answers.set('egress', { web1: '16' });
+  known.answers.set('other', {});
+  const { body: made } = await on.client.post('/api/thresholds', rule);
+  const change = (to: object) => on.client.put(`/api/thresholds/${made.id}`, { ...rule, ...to });
+  await evaluate(on);
+  await change({ raise: 12, name: 'Egress of web servers' });
+  await evaluate(on);
+  assert.equal((await active(on)).length, 1);
+  await change({ enabled: false });
+  assert.equal((await active(on)).length, 0);
+  await evaluate(on);
+  assert.equal((await active(on)).length, 0);
+  await change({});
+  await evaluate(on);
+  assert.equal((await active(on)).length, 1);
+  await change({ expression: 'other' });
+  assert.equal((await active(on)).length, 0);
+  await change({});
+  await evaluate(on);
+  await on.client.delete(`/api/thresholds/${made.id}`);
+  const all = (await on.client.get('/api/alerts?state=all')).body.items;
+  assert.deepEqual(
+    all.map((alert: { state: string }) => alert.state),
+    ['cleared', 'cleared', 'cleared'],
+  );
+  assert.match(all[0].text, /was removed/);
+});
+
+test('the alert list is read in pages', async (t) => {
+  const { on, known } = await ready(t);
+  known.answers.set('egress', Object.fromEntries(Array.from({ length: 7 }, (_, n) => [`web${n}`, '16'])));
+  await on.client.post('/api/thresholds', rule);
+  await evaluate(on);
+  const seen: string[] = [];
+  for (let before = ''; ; ) {
+    const { items } = (await on.client.get(`/api/alerts?limit=3${before && `&before=${before}`}`)).body;
+    if (items.length === 0) break;
+    seen.push(...items.map(({ id }: { id: string }) => id));
+    before = seen.at(-1) as string;
+  }
+  assert.equal(new Set(seen).size, 7);
+});
+
+test('the order of labels makes no difference', () => {
+  assert.equal(seriesKey({ a: '1', b: '2' }), seriesKey({ b: '2', a: '1' }));
+  assert.notEqual(seriesKey({ a: '1' }), seriesKey({ a: '2' }));
+});
