@@ -220,7 +220,7 @@ export class Alerts {
   }
 
   #deliveries(alertId: string): Delivery[] {
-    const sql = 'SELECT * FROM deliveries WHERE alert_id = ? ORDER BY event_id, destination_name';
+    const sql = 'SELECT * FROM deliveries WHERE alert_id = ? ORDER BY rowid';
     return this.#parts.db.all(sql, alertId).map((row) => ({
       destinationId: row.destination_id as string,
       destinationName: row.destination_name as string,

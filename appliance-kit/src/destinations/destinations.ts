@@ -93,7 +93,7 @@ export class Destinations {
   }
 
   list(): Destination[] {
-    return this.#db.all('SELECT * FROM destinations ORDER BY created_at, id').map((row) => this.#describe(row));
+    return this.#db.all('SELECT * FROM destinations ORDER BY rowid').map((row) => this.#describe(row));
   }
 
   get(id: string): Destination {
@@ -109,7 +109,7 @@ export class Destinations {
 
   enabled(): { id: string; name: string }[] {
     return this.#db
-      .all('SELECT id, name FROM destinations WHERE enabled = 1 ORDER BY created_at, id')
+      .all('SELECT id, name FROM destinations WHERE enabled = 1 ORDER BY rowid')
       .map((row) => ({ id: row.id as string, name: row.name as string }));
   }
 

@@ -143,14 +143,14 @@ export class Jobs {
       id,
     );
     this.#db.run(
-      `DELETE FROM jobs WHERE state != 'running' AND id NOT IN (SELECT id FROM jobs ORDER BY started_at DESC, id DESC LIMIT ?)`,
+      `DELETE FROM jobs WHERE state != 'running' AND id NOT IN (SELECT id FROM jobs ORDER BY rowid DESC LIMIT ?)`,
       KEPT,
     );
     this.#changes.publish('jobs', id);
   }
 
   list(): Job[] {
-    return this.#db.all('SELECT * FROM jobs ORDER BY started_at DESC, id DESC LIMIT ?', KEPT).map(fromRow);
+    return this.#db.all('SELECT * FROM jobs ORDER BY rowid DESC LIMIT ?', KEPT).map(fromRow);
   }
 
   get(id: string): Job {

@@ -142,7 +142,7 @@ export class Outbox {
     const { db, journal } = this.#parts;
     let any = false;
     for (;;) {
-      const row = db.get('SELECT event_id, message_json FROM outbox ORDER BY at, event_id LIMIT 1');
+      const row = db.get('SELECT event_id, message_json FROM outbox ORDER BY rowid LIMIT 1');
       if (row === undefined || this.#stopped) return any;
       await journal.append(Buffer.from(row.message_json as string));
       db.run('DELETE FROM outbox WHERE event_id = ?', row.event_id as string);

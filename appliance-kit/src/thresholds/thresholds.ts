@@ -69,7 +69,7 @@ export class Thresholds {
 
   #load(): void {
     const { db } = this.#parts;
-    for (const row of db.all('SELECT * FROM thresholds ORDER BY created_at, id')) {
+    for (const row of db.all('SELECT * FROM thresholds ORDER BY rowid')) {
       const series = new Map<string, Series>();
       for (const one of db.all('SELECT * FROM threshold_series WHERE threshold_id = ?', row.id as string)) {
         const record: SeriesRecord = {

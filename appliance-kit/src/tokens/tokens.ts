@@ -32,7 +32,7 @@ export class Tokens {
   }
 
   list(): Token[] {
-    return this.#db.all('SELECT * FROM tokens ORDER BY created_at, id').map(fromRow);
+    return this.#db.all('SELECT * FROM tokens ORDER BY rowid').map(fromRow);
   }
 
   create(name: string, role: TokenRole): Token {

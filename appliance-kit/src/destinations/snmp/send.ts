@@ -19,9 +19,12 @@ const DEADLINE_MS = 20_000;
 /** SnmpAdminString (RFC 3411) holds this many octets. */
 const MOST_OCTETS = 255;
 
-/** Cut to what fits, never within a character. */
+/** Our own typography, which many receivers would show as a row of hexadecimal numbers. */
+const PLAIN: Record<string, string> = { '“': '"', '”': '"', '’': "'", '‘': "'", '…': '...', '–': '-', '—': '-' };
+
+/** Cut to what fits, never within a character. Names in other scripts stay as they are: SnmpAdminString is UTF-8. */
 function admin(text: string): string {
-  let flat = oneLine(text, MOST_OCTETS);
+  let flat = oneLine(text, MOST_OCTETS).replace(/[“”’‘…–—]/g, (character) => PLAIN[character] as string);
   while (Buffer.byteLength(flat) > MOST_OCTETS) flat = [...flat].slice(0, -1).join('');
   return flat;
 }
