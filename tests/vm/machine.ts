@@ -1,0 +1,246 @@
+// A virtual appliance: the built image under QEMU with data disks, driven by its serial console, ssh and QMP.
+//
+// ssh is off in the image. A test switches it on the way a hypervisor's owner can, by systemd credentials in the
+// machine's firmware tables, with a key made for this run; nothing of it is in the image.
+//
+// One boot serves many tests: `save` keeps a snapshot inside the machine's own disks, and `Machine.restore` starts a
+// fresh process from a copy of them (about three seconds under emulation instead of a boot).
+import { type ChildProcess, execFile, execFileSync } from 'node:child_process';
+import { closeSync, copyFileSync, existsSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs';
+import net from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { firmware, kvmWorks, qemuImg, spawnQemu } from './qemu.ts';
+
+export interface Ports {
+  ssh: number;
+  https: number;
+  http: number;
+  statsd: number;
+}
+
+/** Waits until `probe` gives something true; asks every `every` ms. The error says what was waited for. */
+export async function until<T>(what: string, seconds: number, probe: () => Promise<T> | T, every = 500): Promise<NonNullable<T>> {
+  const deadline = Date.now() + seconds * 1000;
+  let last: unknown;
+  for (;;) {
+    try {
+      const value = await probe();
+      if (value) return value as NonNullable<T>;
+      last = undefined;
+    } catch (error) {
+      last = error;
+    }
+    if (Date.now() > deadline) throw new Error(`${what}: not within ${seconds} s${last ? ` (last: ${last instanceof Error ? last.message : last})` : ''}`);
+    await sleep(every);
+  }
+}
+
+/** A free TCP port of the loopback address (and very likely a free UDP one of the same number). */
+export async function freePort(): Promise<number> {
+  const server = net.createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as net.AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+export interface DiskOptions {
+  serial: string;
+  bytes: string; // as qemu-img takes it: 2G
+}
+
+export const fourDisks: DiskOptions[] = [0, 1, 2, 3].map((n) => ({ serial: `DATA${n}`, bytes: '2G' }));
+
+export class Machine {
+  readonly dir: string;
+  readonly disks: DiskOptions[];
+  ports!: Ports;
+  accelerated = false;
+  private process: ChildProcess | undefined;
+  private qmpSocket: net.Socket | undefined;
+  private qmpAnswers: ((answer: { return?: unknown; error?: { desc: string } }) => void)[] = [];
+
+  private constructor(dir: string, disks: DiskOptions[]) {
+    this.dir = dir;
+    this.disks = disks;
+  }
+
+  /** A new machine in `dir` whose system disk is an overlay of `image` (qcow2), as large as `systemDisk`. */
+  static async create(dir: string, image: string, options: { disks?: DiskOptions[]; systemDisk?: string } = {}): Promise<Machine> {
+    mkdirSync(dir, { recursive: true });
+    const machine = new Machine(dir, options.disks ?? fourDisks);
+    qemuImg('create', '-q', '-f', 'qcow2', '-b', image, '-F', 'qcow2', join(dir, 'system.qcow2'), options.systemDisk ?? '16G');
+    qemuImg('convert', '-f', 'raw', '-O', 'qcow2', firmware('VARS'), join(dir, 'vars.qcow2'));
+    for (const disk of machine.disks) qemuImg('create', '-q', '-f', 'qcow2', join(dir, `${disk.serial}.qcow2`), disk.bytes);
+    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(dir, 'key')]);
+    return machine;
+  }
+
+  /** A machine as `saved` was when `saved.save(name)` was called, in its own process and on copies of the disks. */
+  static async restore(saved: Machine, name: string, dir: string): Promise<Machine> {
+    mkdirSync(dir, { recursive: true });
+    const machine = new Machine(dir, saved.disks);
+    for (const file of ['system.qcow2', 'vars.qcow2', 'key', 'key.pub', ...saved.disks.map((d) => `${d.serial}.qcow2`)]) copyFileSync(join(saved.dir, file), join(dir, file));
+    await machine.start(name);
+    await machine.waitForSsh(60);
+    // The guest woke up in the past.
+    await machine.ssh('date', '-s', `@${Math.floor(Date.now() / 1000)}`);
+    return machine;
+  }
+
+  /** The machine that was made in `dir` earlier. */
+  static open(dir: string, disks: DiskOptions[] = fourDisks): Machine {
+    return new Machine(dir, disks);
+  }
+
+  get running(): boolean {
+    return this.process !== undefined;
+  }
+
+  async start(snapshot?: string): Promise<void> {
+    this.accelerated = await kvmWorks();
+    this.ports = { ssh: await freePort(), https: await freePort(), http: await freePort(), statsd: await freePort() };
+    const { ssh, https, http, statsd } = this.ports;
+    const base64 = (text: string) => Buffer.from(text).toString('base64');
+    const credential = (name: string, text: string) => ['-smbios', `type=11,value=io.systemd.credential.binary:${name}=${base64(text)}`];
+    const args = [
+      ...(this.accelerated ? ['-accel', 'kvm', '-cpu', 'host'] : ['-accel', 'tcg,thread=multi', '-cpu', 'Nehalem']),
+      ...['-machine', 'q35', '-smp', '2', '-m', '2048', '-display', 'none', '-nodefaults', '-no-user-config'],
+      ...['-drive', `if=pflash,format=raw,readonly=on,file=${firmware('CODE')}`, '-drive', `if=pflash,format=qcow2,file=${join(this.dir, 'vars.qcow2')}`],
+      ...['-device', 'virtio-scsi-pci,id=scsi0', '-drive', `if=none,id=system,file=${join(this.dir, 'system.qcow2')},format=qcow2,discard=unmap`],
+      ...['-device', 'scsi-hd,drive=system,serial=SYSTEM,bootindex=0'],
+      ...this.disks.flatMap(({ serial }) => ['-drive', `if=none,id=${serial},file=${join(this.dir, `${serial}.qcow2`)},format=qcow2,discard=unmap`, '-device', `scsi-hd,drive=${serial},serial=${serial},id=disk-${serial}`]),
+      ...['-netdev', `user,id=net0,hostfwd=tcp:127.0.0.1:${ssh}-:22,hostfwd=tcp:127.0.0.1:${https}-:443,hostfwd=tcp:127.0.0.1:${http}-:80,hostfwd=tcp:127.0.0.1:${statsd}-:8125,hostfwd=udp:127.0.0.1:${statsd}-:8125`],
+      ...['-device', 'virtio-net-pci,netdev=net0', '-device', 'virtio-rng-pci'],
+      ...credential('ssh.authorized_keys.root', readFileSync(join(this.dir, 'key.pub'), 'utf8')),
+      ...credential('systemd.unit-dropin.multi-user.target', '[Unit]\nWants=ssh.service\n'),
+      ...['-serial', `file:${join(this.dir, 'console.log')}`, '-qmp', `unix:${join(this.dir, 'qmp')},server=on,wait=off`],
+      ...(snapshot ? ['-loadvm', snapshot] : []),
+    ];
+    rmSync(join(this.dir, 'qmp'), { force: true });
+    const log = openSync(join(this.dir, 'qemu.log'), 'a');
+    const child = spawnQemu(args, log);
+    closeSync(log);
+    this.process = child;
+    child.on('exit', () => {
+      if (this.process === child) this.process = undefined;
+    });
+    await until('QEMU answers', 20, () => {
+      if (child.exitCode !== null) throw new Error(`QEMU ended: ${readFileSync(join(this.dir, 'qemu.log'), 'utf8').slice(-500)}`);
+      return this.connectQmp();
+    }, 100);
+  }
+
+  private async connectQmp(): Promise<boolean> {
+    const path = join(this.dir, 'qmp');
+    if (!existsSync(path)) return false;
+    const socket = net.connect(path);
+    await new Promise<void>((resolve, reject) => {
+      socket.once('connect', resolve);
+      socket.once('error', reject);
+    });
+    socket.on('error', () => {});
+    let text = '';
+    socket.on('data', (data) => {
+      text += data;
+      for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n')) {
+        const message = JSON.parse(text.slice(0, end));
+        text = text.slice(end + 1);
+        if ('return' in message || 'error' in message) this.qmpAnswers.shift()?.(message);
+      }
+    });
+    this.qmpSocket = socket;
+    await this.qmp('qmp_capabilities');
+    return true;
+  }
+
+  /** One command of the QEMU monitor protocol. */
+  async qmp(execute: string, args?: object): Promise<unknown> {
+    const socket = this.qmpSocket;
+    if (!socket) throw new Error('the machine is not running');
+    const answer = new Promise<{ return?: unknown; error?: { desc: string } }>((resolve) => this.qmpAnswers.push(resolve));
+    socket.write(`${JSON.stringify({ execute, arguments: args })}\n`);
+    const { return: value, error } = await answer;
+    if (error) throw new Error(`${execute}: ${error.desc}`);
+    return value;
+  }
+
+  /** What the console has shown, without its colours. */
+  console(): string {
+    const log = join(this.dir, 'console.log');
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the escape sequences are what is taken out
+    return existsSync(log) ? readFileSync(log, 'utf8').replace(/\x1b\[[0-9;?]*[A-Za-z]/g, '').replace(/\r/g, '') : '';
+  }
+
+  get url(): string {
+    return `https://localhost:${this.ports.https}`;
+  }
+
+  private sshArgs(): string[] {
+    const options = ['StrictHostKeyChecking=no', 'UserKnownHostsFile=/dev/null', 'LogLevel=ERROR', 'ConnectTimeout=20', 'ControlMaster=auto', `ControlPath=${join(this.dir, 'ssh-%C').slice(0, 90)}`, 'ControlPersist=60'];
+    return ['-i', join(this.dir, 'key'), '-p', String(this.ports.ssh), ...options.flatMap((o) => ['-o', o]), 'root@127.0.0.1'];
+  }
+
+  /** Runs a command in the guest as root and answers with its output; throws with what it said when it fails. */
+  async ssh(...command: string[]): Promise<string> {
+    const quoted = command.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
+    return new Promise((resolve, reject) => {
+      execFile('ssh', [...this.sshArgs(), quoted], { timeout: 180_000, maxBuffer: 64 << 20 }, (error, stdout, stderr) => {
+        if (error) reject(new Error(`in the guest, ${command.join(' ')}: ${stderr || error.message}`));
+        else resolve(stdout);
+      });
+    });
+  }
+
+  /** A line of shell in the guest, for tests that look at several things at once. */
+  sh(line: string): Promise<string> {
+    return this.ssh('sh', '-c', line);
+  }
+
+  async waitForSsh(seconds: number): Promise<void> {
+    await until('the guest answers on ssh', seconds, async () => {
+      if (!this.process) throw new Error(`QEMU has ended: ${readFileSync(join(this.dir, 'qemu.log'), 'utf8').slice(-500)}`);
+      return (await this.ssh('echo', 'here')).trim() === 'here';
+    });
+  }
+
+  /** Keeps the running machine, memory and disks, as `name`. */
+  async save(name: string): Promise<void> {
+    const said = (await this.qmp('human-monitor-command', { 'command-line': `savevm ${name}` })) as string;
+    if (said.trim()) throw new Error(`savevm: ${said}`);
+  }
+
+  /** The reset button: the guest learns nothing of it, and what was not on disk is gone. */
+  async reset(): Promise<void> {
+    this.closeSsh();
+    await this.qmp('system_reset');
+  }
+
+  /** Pulls a data disk. */
+  async unplug(serial: string): Promise<void> {
+    await this.qmp('device_del', { id: `disk-${serial}` });
+    await until(`${serial} is unplugged`, 30, async () => !(await this.sh('ls /dev/disk/by-id')).includes(`DISK_${serial}\n`));
+  }
+
+  private closeSsh(): void {
+    try {
+      execFileSync('ssh', [...this.sshArgs().slice(0, -1), '-O', 'exit', 'root@127.0.0.1'], { stdio: 'ignore' });
+    } catch {
+      // there was no open connection
+    }
+  }
+
+  /** Ends the machine at once, like a power cut. */
+  async kill(): Promise<void> {
+    this.closeSsh();
+    const child = this.process;
+    this.qmpSocket?.destroy();
+    this.qmpSocket = undefined;
+    this.qmpAnswers = [];
+    if (!child) return;
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGKILL');
+    await ended;
+  }
+}

@@ -1,0 +1,84 @@
+// QEMU out of the tools tree (image/debian/tools.sh): its own loader, libraries and firmware, so that the build
+// machine's release does not matter. Arguments are the same for `run` and for the tests; a saved boot needs that.
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const cache = process.env.CISTERN_CACHE ?? join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'cistern');
+
+/** The newest tools tree that is whole. */
+export function toolsTree(): string {
+  const stages = join(cache, 'stages');
+  const trees = (existsSync(stages) ? readdirSync(stages) : [])
+    .filter((name) => /^tools-[0-9a-f]+$/.test(name))
+    .map((name) => join(stages, name, 'root'))
+    .filter((root) => existsSync(join(root, 'usr/bin/qemu-system-x86_64')))
+    .sort((a, b) => statSync(join(b, '..')).mtimeMs - statSync(join(a, '..')).mtimeMs);
+  if (!trees[0]) throw new Error(`There is no tools tree in ${stages}. Run ./build.sh image first.`);
+  return trees[0];
+}
+
+function inTree(program: string): { command: string; args: string[]; env: NodeJS.ProcessEnv } {
+  const root = toolsTree();
+  const lib = join(root, 'usr/lib/x86_64-linux-gnu');
+  return {
+    command: join(root, 'usr/lib64/ld-linux-x86-64.so.2'),
+    args: ['--library-path', `${lib}:${join(lib, 'pulseaudio')}`, join(root, program)],
+    env: { ...process.env, QEMU_MODULE_DIR: join(lib, 'qemu') },
+  };
+}
+
+/** qemu-img with the arguments given; throws with what it said when it fails. */
+export function qemuImg(...args: string[]): void {
+  const tool = inTree('usr/bin/qemu-img');
+  execFileSync(tool.command, [...tool.args, ...args], { env: tool.env, stdio: ['ignore', 'ignore', 'inherit'] });
+}
+
+/** Starts QEMU; firmware files are found in the tools tree. */
+export function spawnQemu(args: string[], log: number): ChildProcess {
+  const tool = inTree('usr/bin/qemu-system-x86_64');
+  const share = join(toolsTree(), 'usr/share');
+  const child = spawn(tool.command, [...tool.args, '-L', join(share, 'qemu'), '-L', join(share, 'seabios'), ...args], {
+    env: tool.env,
+    stdio: ['ignore', log, log],
+  });
+  return child;
+}
+
+export function firmware(name: 'CODE' | 'VARS'): string {
+  return join(toolsTree(), 'usr/share/OVMF', `OVMF_${name}_4M.fd`);
+}
+
+/**
+ * Whether hardware virtualisation really works: /dev/kvm may exist and refuse, or start and never run. SeaBIOS is
+ * booted under it, and has to say something on the debug port within five seconds.
+ */
+export async function kvmWorks(): Promise<boolean> {
+  if (process.env.CISTERN_ACCEL === 'tcg' || !existsSync('/dev/kvm')) return false;
+  const dir = mkdtempSync(join(tmpdir(), 'cistern-kvm-'));
+  const said = join(dir, 'seabios');
+  const tool = inTree('usr/bin/qemu-system-x86_64');
+  const share = join(toolsTree(), 'usr/share');
+  const child = spawn(
+    tool.command,
+    [...tool.args, '-L', join(share, 'qemu'), '-L', join(share, 'seabios'), '-accel', 'kvm', '-cpu', 'host', '-machine', 'q35', '-m', '64', '-display', 'none', '-nodefaults', '-debugcon', `file:${said}`, '-global', 'isa-debugcon.iobase=0x402'],
+    { env: tool.env, stdio: 'ignore' },
+  );
+  let ended = false;
+  child.on('exit', () => {
+    ended = true;
+  });
+  child.on('error', () => {
+    ended = true;
+  });
+  const deadline = Date.now() + 5_000;
+  let works = false;
+  while (!works && !ended && Date.now() < deadline) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    works = existsSync(said) && readFileSync(said, 'utf8').includes('SeaBIOS');
+  }
+  child.kill('SIGKILL');
+  rmSync(dir, { recursive: true, force: true });
+  return works;
+}
