@@ -1,4 +1,4 @@
-// The real `cistern` command, built once for all tests that need it.
+// The real Go programs, built once for all tests that need them.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,13 +7,14 @@ import { fileURLToPath } from 'node:url';
 const services = fileURLToPath(new URL('../../services', import.meta.url));
 const folder = fileURLToPath(new URL('../dist/test', import.meta.url));
 
-export function cistern(): string {
+export function program(name: 'cistern' | 'storaged' | 'supportd'): string {
+  // A folder in which somebody has built them already.
   const given = process.env.CISTERN_BIN;
-  if (given) return existsSync(join(given, 'cistern')) ? join(given, 'cistern') : given;
+  if (given && existsSync(join(given, name))) return join(given, name);
   mkdirSync(folder, { recursive: true });
-  const binary = join(folder, 'cistern');
+  const binary = join(folder, name);
   // Go's own cache makes this cheap when nothing has changed.
-  execFileSync('go', ['build', '-o', binary, './cmd/cistern'], {
+  execFileSync('go', ['build', '-o', binary, `./cmd/${name}`], {
     cwd: services,
     stdio: ['ignore', 'inherit', 'inherit'],
   });

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cistern } from '../../tests/cistern.ts';
+import { program } from '../../tests/cistern.ts';
 import { type Bench, bench, Client, eventually, PASSWORD } from '../../tests/harness.ts';
 import { type Mailbox, smtp } from '../../tests/smtp.ts';
 import { snmptrapd } from '../../tests/snmptrapd.ts';
 import { applianceStarted, poolDegraded } from '../alerts/catalogue.ts';
 import { backOff } from './outbox.ts';
 
-const command = cistern();
+const command = program('cistern');
 
 const email = (port: number, change: object = {}) => ({
   name: 'Mail',
