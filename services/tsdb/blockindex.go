@@ -138,7 +138,8 @@ func (x *blockIndex) labelNames() []string {
 			break
 		}
 		names = append(names, string(n))
-		i = x.find(string(n)+"\x00", "") // names hold no zero byte: this is behind the last value
+		// Names hold no zero byte: this is behind the last value. In a damaged index it may not be further on.
+		i = max(i+1, x.find(string(n)+"\x00", ""))
 	}
 	return names
 }
