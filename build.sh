@@ -27,8 +27,8 @@ need() {
   local pair missing=()
   for pair in "$@"; do
     case ${pair%%:*} in
-      /*) [ -e "${pair%%:*}" ] || missing+=("${pair#*:}") ;;
-      *) PATH=$PATH:/usr/sbin:/sbin command -v "${pair%%:*}" >/dev/null || missing+=("${pair#*:}") ;;
+    /*) [ -e "${pair%%:*}" ] || missing+=("${pair#*:}") ;;
+    *) PATH=$PATH:/usr/sbin:/sbin command -v "${pair%%:*}" >/dev/null || missing+=("${pair#*:}") ;;
     esac
   done
   [ ${#missing[@]} -gt 0 ] || return 0
@@ -40,7 +40,20 @@ need() {
   say "installing them with apt-get"
   mkdir -p "$CISTERN_CACHE/log"
   run "$CISTERN_CACHE/log/apt.log" "${sudo[@]}" apt-get update
-  run "$CISTERN_CACHE/log/apt.log" "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y --no-install-recommends "${missing[@]}"
+  # Programs are wanted, not services: a policy of "no" keeps the packages from starting theirs.
+  local policy=/usr/sbin/policy-rc.d made=
+  if [ ! -e $policy ]; then
+    printf '#!/bin/sh\nexit 101\n' | "${sudo[@]}" tee $policy >/dev/null
+    "${sudo[@]}" chmod +x $policy
+    made=1
+  fi
+  local status=0
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}" >>"$CISTERN_CACHE/log/apt.log" 2>&1 </dev/null || status=$?
+  [ -z "$made" ] || "${sudo[@]}" rm -f $policy
+  [ $status = 0 ] || {
+    tail -n 20 "$CISTERN_CACHE/log/apt.log" >&2
+    die "apt-get could not install: ${missing[*]}" "The whole log: $CISTERN_CACHE/log/apt.log"
+  }
 }
 
 as_root() {
@@ -113,16 +126,214 @@ verb_image() {
   say "the image: $(cd "$IMAGE_DIR" && ls -sh1 | tail -n +2 | tr '\n' ' ')"
 }
 
-case ${1:-help} in
-  image) verb_image ;;
-  run)
-    shift
-    verb_image
-    exec node tests/vm/run.ts "$@"
-    ;;
-  help | -h | --help) usage ;;
-  *)
-    usage >&2
-    die "there is no verb '$1'"
-    ;;
+# --- tests -----------------------------------------------------------------------------------------------------------
+
+passed=0 failed=0 skipped=0
+
+# check NAME COMMAND…: one check that passes or fails; what it says is shown when it fails
+check() {
+  local name=$1 log=out/log/check.log
+  shift
+  mkdir -p out/log
+  if "$@" >$log 2>&1 </dev/null; then
+    passed=$((passed + 1))
+    printf 'ok    %s\n' "$name"
+  else
+    failed=$((failed + 1))
+    printf 'FAIL  %s\n' "$name"
+    sed 's/^/      /' $log | tail -n 60
+  fi
+}
+
+# node_tests NAME FILE…: run Node's test runner and add up what it says; the run itself failing counts too
+node_tests() {
+  local name=$1 tap=$PWD/out/log/$1.tap status=0
+  shift
+  mkdir -p out/log
+  say "tests: $name"
+  node --test --test-reporter=spec --test-reporter-destination=stdout --test-reporter=tap "--test-reporter-destination=$tap" "$@" </dev/null || status=$?
+  n() { sed -n "s/^# $1 \([0-9]*\)$/\1/p" "$tap" | tail -n 1; }
+  local ok bad cancelled left
+  ok=$(n pass) bad=$(n fail) cancelled=$(n cancelled) left=$(n skipped)
+  passed=$((passed + ${ok:-0}))
+  failed=$((failed + ${bad:-0} + ${cancelled:-0}))
+  skipped=$((skipped + ${left:-0}))
+  if [ $status != 0 ] && [ $((${bad:-0} + ${cancelled:-0})) = 0 ] || [ "${ok:-0}" = 0 ]; then
+    printf 'FAIL  %s: the runner ended with %s\n' "$name" "$status"
+    failed=$((failed + 1))
+  fi
+}
+
+go_tests() {
+  local log=$PWD/out/log/go.json status=0
+  mkdir -p out/log
+  say "tests: Go"
+  (cd services && go test -json ./... >"$log" 2>"$log.err" </dev/null) || status=$?
+  local ok bad left
+  ok=$(grep -c '"Action":"pass".*"Test":"[^/"]*"' "$log" || true)
+  bad=$(grep -c '"Action":"fail".*"Test":"[^/"]*"' "$log" || true)
+  left=$(grep -c '"Action":"skip".*"Test":"[^/"]*"' "$log" || true)
+  passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + left))
+  printf 'Go: %s passed, %s failed, %s skipped\n' "$ok" "$bad" "$left"
+  [ "$left" = 0 ] || jq -r 'select(.Action == "output" and .Test != null and (.Output | test("SKIP|skip"))) | .Output' "$log" | head -n 20
+  if [ $status != 0 ]; then
+    [ "$bad" != 0 ] || failed=$((failed + 1))
+    jq -r 'select(.Action == "output" or .Action == "build-output") | .Output' "$log" | grep -vE '^(=== |--- PASS|PASS|ok )' | tail -n 120
+    cat "$log.err"
+  fi
+}
+
+shell_files() { git ls-files -co --exclude-standard | while read -r f; do [ -f "$f" ] && head -c 64 "$f" | grep -aqE '^#!.*(bash|/sh)' && echo "$f"; done; }
+
+test_lint() {
+  need shellcheck:shellcheck xmllint:libxml2-utils jq:jq
+  toolchain_go
+  toolchain_node
+  local files
+  mapfile -t files < <(shell_files)
+  check 'shell: shellcheck' shellcheck -x -S warning "${files[@]}"
+  check 'shell: shfmt' sh -c 'cd services && out=$(go tool shfmt -i 2 -d $(printf "../%s " "$@")) && [ -z "$out" ] || { echo "$out"; exit 1; }' sh "${files[@]}"
+  check 'Go: gofmt' sh -c 'out=$(gofmt -l services) && [ -z "$out" ] || { echo "$out"; exit 1; }'
+  check 'Go: vet' sh -c 'cd services && go vet ./...'
+  check 'Go: staticcheck' sh -c 'cd services && go tool staticcheck ./...'
+  check 'Go: builds for illumos' sh -c 'cd services && GOOS=illumos GOARCH=amd64 go build -o /dev/null ./...'
+  check 'Go: go.mod is tidy' sh -c 'cd services && go mod tidy -diff'
+  check 'TypeScript: format and lint (biome)' biome check .
+  local part
+  for part in appliance-kit ui tests; do check "TypeScript: types of $part" tsc -p $part; done
+  check 'OpenAPI document is that of the code' sh -c 'node appliance-kit/scripts/write-openapi.ts && git diff --exit-code --stat appliance-kit/openapi.json'
+  check 'SMF manifests are well formed' xmllint --noout --nonet smf/manifest/*.xml
+  check 'nothing names a package registry or mirror' no_hosts
+}
+
+# no_hosts: the hosts of this machine's package sources stand nowhere in the repository
+no_hosts() {
+  local host bad=0
+  for host in $( (
+    npm config get registry 2>/dev/null
+    go env GOPROXY | tr ',|' '\n\n'
+    apt-get indextargets --format '$(REPO_URI)' 2>/dev/null
+  ) |
+    sed -n 's#^https\{0,1\}://\([^/:]*\).*#\1#p' | sort -u); do
+    if git grep -nF "$host" -- .; then bad=1; fi
+  done
+  return $bad
+}
+
+test_unit() {
+  need openssl:openssl /usr/sbin/snmptrapd:snmptrapd snmptrap:snmp jq:jq
+  toolchain_go
+  toolchain_node
+  go_tests
+  # The programs that the management plane's tests run for real.
+  build_go
+  node_tests appliance-kit 'appliance-kit/**/*.test.ts'
+  node_tests ui 'ui/**/*.test.ts'
+}
+
+test_browser() {
+  need chromium:chromium /usr/sbin/nginx:nginx-light openssl:openssl fc-list:fontconfig /usr/share/fonts/truetype/dejavu:fonts-dejavu-core
+  toolchain_go
+  toolchain_node
+  node_tests browser --test-concurrency=1 'tests/browser/**/*.test.ts'
+}
+
+test_vm() {
+  need chromium:chromium ssh:openssh-client /usr/sbin/snmptrapd:snmptrapd /usr/share/fonts/truetype/dejavu:fonts-dejavu-core
+  verb_image
+  prometheus_program
+  node_tests vm --test-concurrency=1 'tests/vm/**/*.test.ts'
+}
+
+# prometheus_program: Debian's own Prometheus, unpacked and not installed: a remote writer that no one here wrote
+prometheus_program() {
+  prometheus_stage() {
+    local package
+    (cd "$1" && run "$CISTERN_CACHE/log/prometheus.log" apt-get -o APT::Sandbox::User=root download prometheus)
+    package=$(find "$1" -name 'prometheus_*.deb')
+    run "$CISTERN_CACHE/log/prometheus.log" dpkg -x "$package" "$1"
+    rm "$package"
+  }
+  [ -n "$(apt-cache policy prometheus 2>/dev/null)" ] || run "$CISTERN_CACHE/log/apt.log" apt-get update
+  stage prometheus "$(stage_key "$(apt-cache policy prometheus | sed -n 's/.*Candidate: //p')")" prometheus_stage
+  export CISTERN_PROMETHEUS=$STAGE_DIR/usr/bin/prometheus
+}
+
+verb_test() {
+  local part started=$SECONDS parts=("$@")
+  [ $# -gt 0 ] || parts=(lint unit browser vm)
+  for part in "${parts[@]}"; do
+    declare -F "test_$part" >/dev/null || die "there are no tests called '$part'" "They are: lint unit browser vm"
+  done
+  for part in "${parts[@]}"; do
+    say "== $part"
+    # In a subshell, so that a part that cannot even start counts as failed and the next one is run all the same.
+    rm -f out/log/counts
+    mkdir -p out/log
+    set +e # not "|| true": inside of that, set -e would be off
+    (
+      set -e
+      "test_$part"
+      echo "$passed $failed $skipped" >out/log/counts
+    )
+    set -e
+    if [ -s out/log/counts ]; then
+      read -r passed failed skipped <out/log/counts
+    else
+      echo "FAIL  $part did not come to its end"
+      failed=$((failed + 1))
+    fi
+  done
+  say "all of it took $(((SECONDS - started) / 60)) min $(((SECONDS - started) % 60)) s"
+  if [ $skipped -gt 0 ]; then
+    printf '%s passed, %s failed, %s skipped\n' $passed $failed $skipped
+  else
+    printf '%s passed, %s failed\n' $passed $failed
+  fi
+  [ $failed = 0 ]
+}
+
+verb_bench() {
+  local part parts=("$@")
+  [ $# -gt 0 ] || parts=(image store)
+  toolchain_go
+  toolchain_node
+  for part in "${parts[@]}"; do
+    case $part in
+    image)
+      verb_image
+      node tests/bench/image.ts
+      ;;
+    store) (cd services && go test -run '^$' -bench . -benchtime 1s ./histogram ./journal ./ingest ./tsdb) ;;
+    *) die "there is no benchmark '$part'" "They are: image store" ;;
+    esac
+  done
+}
+
+verb_dev() {
+  need /usr/sbin/nginx:nginx-light openssl:openssl
+  toolchain_go
+  toolchain_node
+  exec node tests/stack/dev.ts "$@"
+}
+
+verb_run() {
+  need ssh:openssh-client
+  verb_image
+  exec node tests/vm/run.ts "$@"
+}
+
+verb=${1:-help}
+[ $# -eq 0 ] || shift
+case $verb in
+image | run | dev | test | bench) "verb_$verb" "$@" ;;
+clean)
+  rm -rf out node_modules ui/dist appliance-kit/dist "$CISTERN_CACHE"
+  say "removed out/, node_modules and $CISTERN_CACHE"
+  ;;
+help | -h | --help) usage ;;
+*)
+  usage >&2
+  die "there is no verb '$verb'"
+  ;;
 esac

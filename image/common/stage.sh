@@ -35,9 +35,9 @@ stage_key() {
   local part
   for part in "$@"; do
     case $part in
-      @*) (cd "${part#@}" 2>/dev/null && find . -type f -print0 | sort -z | xargs -0r sha256sum && find . -type f -perm -100 | sort) ||
-        sha256sum <"${part#@}" ;;
-      *) printf 'string %s\n' "$part" ;;
+    @*) (cd "${part#@}" 2>/dev/null && find . -type f -print0 | sort -z | xargs -0r sha256sum && find . -type f -perm -100 | sort) ||
+      sha256sum <"${part#@}" ;;
+    *) printf 'string %s\n' "$part" ;;
     esac
   done | sha256sum | cut -c1-24
 }

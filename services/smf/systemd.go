@@ -142,7 +142,8 @@ func Systemd(s *Service) (Unit, error) {
 	line("\n# The sandbox")
 	line("ProtectSystem=strict")
 	set("ReadWritePaths", linux("read_write_paths"))
-	line("NoNewPrivileges=yes\nPrivateTmp=yes\nProtectHome=yes\nProtectControlGroups=yes\nProtectKernelTunables=yes\nProtectKernelModules=yes\nProtectHostname=yes")
+	line("NoNewPrivileges=yes\nPrivateTmp=yes\nProtectHome=yes\nProtectControlGroups=yes\nProtectKernelTunables=yes\nProtectKernelModules=yes")
+	// Not ProtectHostname=: it freezes the host name that the service sees, and the first set-up changes it.
 	line("RestrictSUIDSGID=yes\nRestrictRealtime=yes\nRestrictNamespaces=yes\nLockPersonality=yes\nSystemCallArchitectures=native\nKeyringMode=private\nRemoveIPC=yes")
 	if linux("kernel_logs") != "yes" {
 		line("ProtectKernelLogs=yes")
