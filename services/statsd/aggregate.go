@@ -111,6 +111,13 @@ func (a *Aggregator) line(text []byte) tsdb.Reason {
 	a.text = append(a.text, l.tags...)
 	m := a.byText[string(a.text)]
 	if m == nil {
+		// A name is not kept for the sake of a line that says nothing.
+		if l.kind != set {
+			value, _, _ := bytes.Cut(l.values, []byte(":"))
+			if _, ok := parseNumber(value); !ok {
+				return BadNumber
+			}
+		}
 		if m, reason = a.add(l); reason != "" {
 			return reason
 		}
