@@ -103,10 +103,10 @@ func run(ctx context.Context, o options, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	log.Info("ready", "version", version, "data", o.data, "http", s.httpNames, "statsd", s.statsdName(), "statsdBuffer", s.statsdBuffer())
 	if err := sdnotify.Ready(); err != nil {
 		log.Warn("readiness could not be told", "error", err)
 	}
-	log.Info("ready", "version", version, "data", o.data, "http", s.httpNames, "statsd", s.statsdName(), "statsdBuffer", s.statsdBuffer())
 	select {
 	case <-ctx.Done():
 	case err = <-s.failed:

@@ -13,8 +13,8 @@ import (
 )
 
 type statistics struct {
-	server *server
-	host   bool
+	server  *server
+	host    bool
 	reader  *hoststats.Collector
 	runtime []metrics.Sample
 }
