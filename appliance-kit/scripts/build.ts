@@ -1,9 +1,11 @@
 // Bundles akd into one file, dist/akd.js: the image needs no node_modules, and one file starts faster than hundreds.
-import { chmodSync } from 'node:fs';
+import { chmodSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+const { version } = JSON.parse(readFileSync(at('../package.json'), 'utf8')) as { version: string };
 
 await build({
   entryPoints: [at('../src/main.ts')],
@@ -15,6 +17,7 @@ await build({
   minify: true,
   // Stack traces in the log keep their names.
   keepNames: true,
+  define: { __CISTERN_VERSION__: JSON.stringify(version) },
   legalComments: 'eof',
   // What is CommonJS in the bundle asks for Node's own modules by require.
   banner: {

@@ -35,12 +35,12 @@ function command(path: string): string {
   }
 }
 
+/** Put in by the bundler; there is none when the sources are run. */
+declare const __CISTERN_VERSION__: string | undefined;
+
 function ownVersion(): string {
-  try {
-    return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
-  } catch {
-    return 'development';
-  }
+  if (typeof __CISTERN_VERSION__ === 'string') return __CISTERN_VERSION__;
+  return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
 }
 
 export function readConfig(env: Environment): Config {

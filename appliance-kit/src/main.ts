@@ -8,7 +8,6 @@ import { systemClock } from './clock.ts';
 import { readConfig } from './config.ts';
 import { standardLog as log } from './log.ts';
 import { createPlatform } from './platform/create.ts';
-import { ready } from './ready.ts';
 
 /** The service manager's patience is longer than this; what is not done by then is taken up at the next start. */
 const STOP_MS = 8_000;
@@ -42,7 +41,6 @@ async function main(): Promise<void> {
   process.umask(before);
   chmodSync(socket, 0o660);
   await appliance.start();
-  await ready();
   log.info('akd is ready', { version: config.version, platform: config.platform, socket });
 
   let stopping = false;

@@ -65,14 +65,15 @@ export class Watch {
 
   async #round(): Promise<void> {
     const { inventory, services, destinations, conditions } = this.#parts;
-    const [found, running] = await Promise.allSettled([inventory.renew(), services.renew()]);
+    // Read anew, but with patience: a disk that hangs must not hide what it does to its pool.
+    const disks = await inventory.disksSoon();
+    const [found, running] = await Promise.all([inventory.pools(), services.renew().catch(() => null)]);
 
     let telemetryPool: string | null = null;
-    if (found.status === 'fulfilled') {
-      const { pools, disks } = found.value;
+    if (found.error === null) {
+      const pools = found.value;
       telemetryPool = pools.find(({ telemetry }) => telemetry)?.name ?? null;
       this.#compare('pools', pools);
-      this.#compare('disks', disks);
       // The worst first, so that a cause is there before what it explains.
       for (const kind of [poolFaulted, poolSuspended, poolDegraded]) {
         const present = pools.filter((pool) => classOf(pool) === kind);
@@ -85,13 +86,15 @@ export class Watch {
       }
     }
 
-    if (running.status === 'fulfilled') {
+    if (disks.error === null) this.#compare('disks', disks.value);
+
+    if (running !== null) {
       // Memory changes with every look; it is no reason to tell anybody.
       this.#compare(
         'services',
-        running.value.map(({ memoryBytes: _, ...service }) => service),
+        running.map(({ memoryBytes: _, ...service }) => service),
       );
-      const failed = running.value.filter(({ state }) => state === 'failed' || state === 'maintenance');
+      const failed = running.filter(({ state }) => state === 'failed' || state === 'maintenance');
       conditions.report(
         serviceFailed,
         failed.map(({ name: service, title, reason }) => ({

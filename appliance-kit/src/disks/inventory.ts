@@ -79,7 +79,15 @@ export class Inventory {
   }
 
   async disks(): Promise<Reading<Disk[]>> {
-    const [disks, pools] = await Promise.all([this.#disks.get(), this.#pools.get()]);
+    return this.#joined(...(await Promise.all([this.#disks.get(), this.#pools.get()])));
+  }
+
+  /** As `disks`, but read anew if the machine answers in time. */
+  async disksSoon(): Promise<Reading<Disk[]>> {
+    return this.#joined(...(await Promise.all([this.#disks.soon(), this.#pools.soon()])));
+  }
+
+  #joined(disks: Reading<PlatformDisk[]>, pools: Reading<PlatformPool[]>): Reading<Disk[]> {
     const known = places(pools.value);
     return { ...disks, error: disks.error ?? pools.error, value: disks.value.map((disk) => joinDisk(disk, known)) };
   }

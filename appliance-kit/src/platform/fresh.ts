@@ -59,6 +59,12 @@ export class Fresh<T> {
     return this.last();
   }
 
+  /** A reading that began after this call if it ends in time; else the last known one. */
+  async soon(): Promise<Reading<T>> {
+    await this.#patiently(Promise.resolve(this.#renewing).then(() => this.#renew()));
+    return this.last();
+  }
+
   /** A reading that began after this call, however long it takes: for deciding, not for showing. Throws its error. */
   async now(): Promise<T> {
     await this.#renewing;

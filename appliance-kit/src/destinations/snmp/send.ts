@@ -13,7 +13,7 @@ import type { OnLine } from '../send.ts';
 import { notifications, objects, severities } from './oids.ts';
 
 /** For each try of an inform; a trap is not waited for. */
-const INFORM_TIMEOUT_S = 5;
+const INFORM_TIMEOUT_S = 4;
 const INFORM_RETRIES = 1;
 const DEADLINE_MS = 20_000;
 /** SnmpAdminString (RFC 3411) holds this many octets. */
@@ -70,16 +70,24 @@ export interface SnmpIdentity {
   readonly engineSeconds: () => number;
 }
 
+/** For tests. */
+export interface SnmpOptions {
+  readonly command?: string;
+  readonly informTimeoutS?: number;
+}
+
 export class SnmpSender {
   readonly #directory: string;
   readonly #identity: SnmpIdentity;
   readonly #command: string;
+  readonly #informTimeoutS: number;
 
   /** @param directory private, for configuration files that live as long as one message */
-  constructor(directory: string, identity: SnmpIdentity, command = 'snmptrap') {
+  constructor(directory: string, identity: SnmpIdentity, options: SnmpOptions = {}) {
     this.#directory = directory;
     this.#identity = identity;
-    this.#command = command;
+    this.#command = options.command ?? 'snmptrap';
+    this.#informTimeoutS = options.informTimeoutS ?? INFORM_TIMEOUT_S;
   }
 
   async send(snmp: SnmpInput, message: Message, onLine: OnLine): Promise<void> {
@@ -99,7 +107,7 @@ export class SnmpSender {
           ? ['-e', `0x${engineId}`, '-Z', `${engineBoots},${Math.floor(engineSeconds())}`]
           : [];
       const args = [
-        ...(snmp.inform ? ['-Ci', '-t', String(INFORM_TIMEOUT_S), '-r', String(INFORM_RETRIES)] : []),
+        ...(snmp.inform ? ['-Ci', '-t', String(this.#informTimeoutS), '-r', String(INFORM_RETRIES)] : []),
         ...engine,
         target,
         '', // sysUpTime: net-snmp fills in the machine's own

@@ -9,18 +9,18 @@ import { snmptrapd } from '../../../tests/snmptrapd.ts';
 import { checkSnmp } from '../check.ts';
 import type { SnmpInput } from '../schema.ts';
 import { ENTERPRISE, notifications, objects } from './oids.ts';
-import { SnmpSender, variables } from './send.ts';
+import { type SnmpOptions, SnmpSender, variables } from './send.ts';
 
 const ENGINE = '80001f88800102030405060708';
 const AUTH = 'auth pass phrase #1';
 const PRIV = "priv'pass$phrase";
 
-function sender(t: TestContext, boots = 1, command?: string): { sender: SnmpSender; directory: string } {
+function sender(t: TestContext, boots = 1, options: SnmpOptions = {}): { sender: SnmpSender; directory: string } {
   const directory = mkdtempSync(join(tmpdir(), 'snmp-'));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
   const began = Date.now();
   const identity = { engineId: ENGINE, engineBoots: boots, engineSeconds: () => (Date.now() - began) / 1000 };
-  return { sender: new SnmpSender(directory, identity, command), directory };
+  return { sender: new SnmpSender(directory, identity, options), directory };
 }
 
 const v2c = (port: number, change: Partial<SnmpInput> = {}): SnmpInput => ({
@@ -71,16 +71,17 @@ test('v2c: traps for raise and clear arrive with the right values', async (t) =>
   assert.deepEqual(readdirSync(directory), [], 'nothing with a secret is left behind');
 });
 
-test('v2c: an inform is acknowledged; the wrong community is not, and says so', async (t) => {
+test('v2c: an inform is acknowledged; with the wrong community it is not, and says so', async (t) => {
   const receiver = await snmptrapd(t, authorised);
-  const { sender: snmp } = sender(t);
+  const { sender: snmp } = sender(t, 1, { informTimeoutS: 1 });
   await snmp.send(v2c(receiver.port, { inform: true }), message(), () => {});
   await eventually(() => assert.equal(receiver.traps().length, 1, receiver.text()));
-  await receiver.stop();
+  const wrong = v2c(receiver.port, { inform: true, community: 'another' });
   await assert.rejects(
-    snmp.send(v2c(receiver.port, { inform: true }), message(), () => {}),
+    snmp.send(wrong, message(), () => {}),
     /could not be sent to 127\.0\.0\.1/,
   );
+  assert.equal(receiver.traps().length, 1);
 });
 
 for (const [authProtocol, name] of [
@@ -125,7 +126,7 @@ test('secrets are neither on the command line nor in the environment, and their 
     `#!/bin/sh\nprintf '%s\\n' "$@" > ${home}/argv\nenv > ${home}/env\nstat -c %a "$SNMPCONFPATH" "$SNMPCONFPATH/snmp.conf" > ${home}/modes\ncat "$SNMPCONFPATH/snmp.conf" > ${home}/conf\n`,
   );
   chmodSync(spy, 0o755);
-  await sender(t, 1, spy).sender.send(v3(162), message(), () => {});
+  await sender(t, 1, { command: spy }).sender.send(v3(162), message(), () => {});
   const read = (name: string) => readFileSync(join(home, name), 'utf8');
   for (const place of ['argv', 'env'])
     for (const secret of [AUTH, PRIV]) assert.ok(!read(place).includes(secret), place);
