@@ -72,7 +72,7 @@ type Journal struct {
 }
 
 type counters struct {
-	entries, syncs, cut, damaged, skipped uint64
+	entries, syncs, cut, damaged uint64
 }
 
 // ErrClosed is returned after Close.

@@ -298,5 +298,21 @@ func (a *API) matcherSets(r *http.Request, needed bool) ([][]*labels.Matcher, er
 	if err != nil {
 		return nil, badData("match[]: %w", err)
 	}
+	for _, set := range sets {
+		if matchesAll(set) {
+			return nil, badData("match[]: %w", errMatchesAll)
+		}
+	}
 	return sets, nil
+}
+
+var errMatchesAll = errors.New("a selector must have a matcher that does not match the empty string; {} would be everything")
+
+func matchesAll(set []*labels.Matcher) bool {
+	for _, m := range set {
+		if !m.Matches("") {
+			return false
+		}
+	}
+	return true
 }

@@ -79,6 +79,9 @@ func (a *API) histogramRequest(w http.ResponseWriter, r *http.Request) (start, e
 		problem.Write(w, status, code, "The histograms cannot be shown: "+err.Error()+".", "", problem.Field{Path: path, Message: err.Error()})
 	}
 	matchers, err := a.parser.ParseMetricSelector(r.FormValue("query"))
+	if err == nil && matchesAll(matchers) {
+		err = errMatchesAll
+	}
 	if err != nil {
 		fail(http.StatusBadRequest, "invalid_request", "query", fmt.Errorf("query must select series, like latency{service=\"web\"}: %w", err))
 		return
