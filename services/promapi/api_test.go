@@ -236,7 +236,7 @@ func TestErrorsHavePrometheusEnvelope(t *testing.T) {
 	for _, c := range []struct{ path, kind string }{
 		{"query?query=foo{", "bad_data"}, {"query?query=1&time=x", "bad_data"}, {"query_range?query=1&start=1&end=2&step=0", "bad_data"},
 		{"query_range?query=1&start=0&end=100000&step=1", "bad_data"}, {"query_range?query=1", "bad_data"}, {"series", "bad_data"},
-		{"labels?match[]={", "bad_data"}, {"format_query", "bad_data"}, {"query?query=1&timeout=0.000001", "timeout"},
+		{"labels?match[]={", "bad_data"}, {"format_query", "bad_data"}, {"query?query=up&timeout=0", "timeout"},
 		{"query?query=1&timeout=x", "bad_data"},
 	} {
 		w := httptest.NewRecorder()
