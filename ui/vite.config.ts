@@ -1,4 +1,6 @@
 // How the pages are built: small first load, every file also gzipped for nginx's gzip_static, nothing from elsewhere.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
@@ -20,18 +22,25 @@ function onlyOurThemes(): Plugin {
   };
 }
 
-/** `FILE.gz` beside every text file that gains from it. */
+/**
+ * `FILE.gz` beside every text file that gains from it. Made of what lies on the disk in the end: Vite still writes into
+ * chunks while the bundle is generated.
+ */
 function gzipped(): Plugin {
+  let dir = '';
   return {
     name: 'gzipped',
     apply: 'build',
     enforce: 'post',
-    generateBundle(_options, bundle) {
-      for (const [name, file] of Object.entries(bundle)) {
+    configResolved(config) {
+      dir = path.resolve(config.root, config.build.outDir);
+    },
+    closeBundle() {
+      for (const name of readdirSync(dir, { recursive: true, encoding: 'utf8' })) {
         if (!/\.(?:js|css|html|svg|json)$/.test(name)) continue;
-        const source = file.type === 'chunk' ? file.code : file.source;
+        const source = readFileSync(path.join(dir, name));
         const packed = gzipSync(source, { level: 9 });
-        if (packed.length < source.length) this.emitFile({ type: 'asset', fileName: `${name}.gz`, source: packed });
+        if (packed.length < source.length) writeFileSync(path.join(dir, `${name}.gz`), packed);
       }
     },
   };

@@ -43,7 +43,7 @@ export async function setUp(stack: Stack): Promise<Person> {
   const person = new Person(stack.url);
   await person.get('POST', '/api/setup/code', { code: stack.setupCode });
   await person.get('POST', '/api/setup/administrator', administrator);
-  await person.get('POST', '/api/setup/identity', { hostName: 'cistern-dev', timeZone: 'Etc/UTC' });
+  await person.get('POST', '/api/setup/identity', { hostName: 'cistern-dev', timeZone: 'UTC' });
   const { items } = await person.get<{ items: { id: string; state: string }[] }>('GET', '/api/disks');
   const disks = items.filter((disk) => disk.state === 'available').map((disk) => disk.id);
   const job = await person.get<{ id: string }>('POST', '/api/pools', {

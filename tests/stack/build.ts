@@ -1,46 +1,69 @@
-// The parts that are built before the stack can start: Go programs, and the pages. Both build tools have caches of their
-// own, so asking each time costs little.
+// The parts that are built before the stack can start: Go programs, and the pages. Run as a program it builds what is
+// not up to date; `build()` runs it under a lock, because several stacks may start at once.
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 export const root = path.join(import.meta.dirname, '../..');
 export const binaries = path.join(root, 'out/dev/bin');
-export const pages = path.join(root, 'out/dev/ui');
+const ownPages = path.join(root, 'out/dev/ui');
+/** The built pages; CISTERN_UI names a directory that holds them already. */
+export const pages = process.env.CISTERN_UI ?? ownPages;
 
-async function orSay(what: string, command: string, args: string[], options: { cwd: string; env?: NodeJS.ProcessEnv }) {
+async function orSay(command: string, args: string[], cwd: string, env: Record<string, string> = {}): Promise<void> {
   try {
-    await run(command, args, { ...options, maxBuffer: 64 * 2 ** 20 });
+    await run(command, args, { cwd, env: { ...process.env, ...env }, maxBuffer: 64 * 2 ** 20 });
   } catch (error) {
     const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
-    throw new Error(`${what} failed: ${command} ${args.join(' ')}\n${stdout}${stderr}`, { cause: error });
+    throw new Error(`${[command, ...args].join(' ')} failed:\n${stdout}${stderr}`, { cause: error });
   }
 }
 
-/** storaged, supportd, cistern; into out/dev/bin. */
-export async function buildGo(): Promise<void> {
-  await mkdir(binaries, { recursive: true });
-  const env = { ...process.env, GOFLAGS: '-buildvcs=false', CGO_ENABLED: '0' };
-  const commands = ['storaged', 'supportd', 'cistern'].map((name) => `./cmd/${name}`);
-  await orSay('building the Go programs', 'go', ['build', '-o', `${binaries}/`, ...commands], {
-    cwd: `${root}/services`,
-    env,
+/** storaged, supportd, cistern. Go knows itself what is up to date. */
+async function buildGo(): Promise<void> {
+  mkdirSync(binaries, { recursive: true });
+  const commands = ['storaged', 'supportd', 'cistern']
+    .filter((name) => existsSync(`${root}/services/cmd/${name}/main.go`))
+    .map((name) => `./cmd/${name}`);
+  await orSay('go', ['build', '-o', `${binaries}/`, ...commands], `${root}/services`, {
+    GOFLAGS: '-buildvcs=false',
+    CGO_ENABLED: '0',
   });
 }
 
-/** The pages, into out/dev/ui; CISTERN_UI names a directory that holds them already. */
-export async function buildPages(): Promise<string> {
-  const given = process.env.CISTERN_UI;
-  if (given !== undefined) {
-    if (!existsSync(`${given}/index.html`)) throw new Error(`CISTERN_UI=${given} holds no index.html`);
-    return given;
+function newest(files: readonly string[]): number {
+  return Math.max(
+    ...files.flatMap((file) => {
+      const stat = statSync(file);
+      return stat.isDirectory() ? [newest(readdirSync(file).map((name) => path.join(file, name)))] : [stat.mtimeMs];
+    }),
+  );
+}
+
+async function buildPages(): Promise<void> {
+  if (pages !== ownPages) {
+    if (!existsSync(`${pages}/index.html`)) throw new Error(`CISTERN_UI=${pages} holds no index.html`);
+    return;
   }
+  const sources = ['src', 'public', 'index.html', 'vite.config.ts', 'package.json'].map((name) => `${root}/ui/${name}`);
+  const index = `${pages}/index.html`;
+  if (existsSync(index) && statSync(index).mtimeMs > newest([...sources, `${root}/package-lock.json`])) return;
   const vite = `${root}/node_modules/vite/bin/vite.js`;
-  await orSay('building the pages', process.execPath, [vite, 'build', 'ui', '--outDir', pages, '--emptyOutDir'], {
-    cwd: root,
-  });
-  return pages;
+  await orSay(process.execPath, [vite, 'build', 'ui', '--outDir', pages, '--emptyOutDir'], root);
+}
+
+export async function build(what: 'go' | 'all'): Promise<void> {
+  mkdirSync(path.join(root, 'out/dev'), { recursive: true });
+  await orSay('flock', [path.join(root, 'out/dev/lock'), process.execPath, import.meta.filename, what], root);
+}
+
+if (process.argv[1] === import.meta.filename) {
+  try {
+    await Promise.all([buildGo(), process.argv[2] === 'all' ? buildPages() : undefined]);
+  } catch (error) {
+    console.error((error as Error).message);
+    process.exitCode = 1;
+  }
 }

@@ -7,7 +7,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'n
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { binaries, buildGo, buildPages, root } from './build.ts';
+import { binaries, build, pages, root } from './build.ts';
 import { type Asked, ask, type Reply, until } from './http.ts';
 import { nginxConfiguration } from './nginx.ts';
 import { type LogLine, Process } from './process.ts';
@@ -73,7 +73,7 @@ export class Stack {
     const run = this.#run;
     for (const name of ['storaged', 'supportd', 'akd']) mkdirSync(path.join(run, name), { recursive: true });
     for (const name of ['data', 'support', 'akd', 'nginx', 'setup', 'tls']) mkdirSync(path.join(dir, name));
-    const [, built] = await Promise.all([buildGo(), ui === 'built' ? buildPages() : '']);
+    await build(ui === 'built' ? 'all' : 'go');
 
     writeFileSync(path.join(dir, 'setup/code'), `${this.setupCode}\n`, { mode: 0o600 });
     const certificate = path.join(dir, 'tls/cert.pem');
@@ -110,10 +110,10 @@ export class Stack {
       CISTERN_BIN: binaries,
     });
     const configuration = path.join(dir, 'nginx.conf');
-    const pages = ui === 'built' ? { built: built as string } : { vitePort };
+    const from = ui === 'built' ? { built: pages } : { vitePort };
     writeFileSync(
       configuration,
-      nginxConfiguration({ dir: path.join(dir, 'nginx'), run, httpPort, httpsPort, certificate, key, ui: pages }),
+      nginxConfiguration({ dir: path.join(dir, 'nginx'), run, httpPort, httpsPort, certificate, key, ui: from }),
     );
     const nginx = execFileSync('sh', ['-c', 'PATH=$PATH:/usr/sbin:/sbin command -v nginx'], {
       encoding: 'utf8',

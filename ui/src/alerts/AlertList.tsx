@@ -85,7 +85,7 @@ function Item({ alert }: { alert: Alert }) {
         )}
         <span className="cistern-quiet">
           {' '}
-          since <Ago time={alert.raisedAt} />
+          raised <Ago time={alert.raisedAt} />
         </span>
       </div>
       <p>{alert.text}</p>

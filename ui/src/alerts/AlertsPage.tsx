@@ -50,7 +50,7 @@ function sentenceOf(alerts: readonly Alert[] | undefined) {
     alerts.find(({ severity }) => severity === 'warning') ??
     (alerts[0] as Alert);
   const more = alerts.length > 1 ? ` And ${plural(alerts.length - 1, 'more alert')}.` : '';
-  return { state: worst.severity, sentence: `${worst.title}.${more}` };
+  return { state: worst.severity, sentence: worst.text + more };
 }
 
 export default function AlertsPage() {

@@ -28,7 +28,7 @@ function Exchange({ result }: { result: Schemas['TestResult'] }) {
       {result.problem && <ProblemAlert error={new Failure(result.problem)} />}
       {result.exchange.length > 0 && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it
-        <pre className="cistern-exchange" tabIndex={0} aria-label="What was exchanged">
+        <pre className="cistern-exchange" role="log" tabIndex={0} aria-label="What was exchanged">
           {result.exchange.map((line, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: a transcript only grows
             <span key={index} data-direction={line.direction}>{`${line.direction} ${line.text}\n`}</span>

@@ -33,7 +33,7 @@ export default function DestinationPage() {
         sentence="Where alerts are sent. Test it before you rely on it."
       />
       <PageSection>
-        <Breadcrumb>
+        <Breadcrumb className="cistern-crumbs">
           <BreadcrumbItem>
             <Link to="/alerts/destinations">Destinations</Link>
           </BreadcrumbItem>

@@ -44,6 +44,9 @@ const reposts: [number, string][] = [
   ...[300, 900, 1800, 3600, 14_400, 86_400].map((total): [number, string] => [total, `every ${duration(total)}`]),
 ];
 
+/** What a limit looks like, by the unit of what is watched. */
+const examples = { seconds: '1.5 s', bytes: '2 GiB', ratio: '80 %', plain: '100' } as const;
+
 function draftOf(rule: Threshold | undefined, query: URLSearchParams): Draft {
   if (rule !== undefined) {
     const { id: _id, state: _state, ...input } = rule;
@@ -273,7 +276,7 @@ function Editor({ rule }: { rule: Threshold | undefined }) {
           <Blank
             label="Limit"
             value={draft.raise}
-            placeholder="1.5 s"
+            placeholder={examples[unitOfExpression(draft.expression).unit]}
             error={fieldMessage(problem, '/raise') ?? number(draft.raise)}
             onChange={(raise) => set({ raise })}
           />{' '}
@@ -408,7 +411,7 @@ export default function ThresholdPage() {
         sentence={rule ? standing(rule).words : 'A rule is a sentence: fill in its blanks.'}
       />
       <PageSection>
-        <Breadcrumb>
+        <Breadcrumb className="cistern-crumbs">
           <BreadcrumbItem>
             <Link to="/alerts/thresholds">Threshold rules</Link>
           </BreadcrumbItem>

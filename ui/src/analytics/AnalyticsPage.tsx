@@ -13,7 +13,7 @@ import {
 import PauseIcon from '@patternfly/react-icons/dist/esm/icons/pause-icon';
 import PlayIcon from '@patternfly/react-icons/dist/esm/icons/play-icon';
 import { useQuery } from '@tanstack/react-query';
-import { type KeyboardEvent, useEffect, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, useEffect, useId, useState } from 'react';
 import { Link, useSearchParams } from 'react-router';
 import { listMetrics, type Metric } from '../api/telemetry.ts';
 import { duration, parseQuantity, plural, quantity, unitOf } from '../words/format.ts';
@@ -53,6 +53,17 @@ function TimeControls({ view, change }: { view: View; change: (view: View) => vo
   );
 }
 
+/** A control with its name above it. */
+function Control({ label, children }: { label: string; children: (id: string) => ReactNode }) {
+  const id = useId();
+  return (
+    <div className="cistern-control">
+      <label htmlFor={id}>{label}</label>
+      {children(id)}
+    </div>
+  );
+}
+
 function LimitField({
   view,
   change,
@@ -69,18 +80,20 @@ function LimitField({
   const value = text.trim() === '' ? undefined : parseQuantity(text);
   const bad = text.trim() !== '' && value === undefined;
   return (
-    <label className="cistern-control">
-      Limit
-      <TextInput
-        value={text}
-        placeholder={unit === 'seconds' ? '1.5 s' : unit === 'bytes' ? '2 GiB' : unit === 'ratio' ? '80 %' : '100'}
-        validated={bad ? 'error' : 'default'}
-        onChange={(_event, typed) => setText(typed)}
-        onBlur={() => !bad && value !== view.limit && text !== shown && change({ ...view, limit: value })}
-        onKeyDown={(event) => event.key === 'Enter' && !bad && change({ ...view, limit: value })}
-        size={10}
-      />
-    </label>
+    <Control label="Limit">
+      {(id) => (
+        <TextInput
+          id={id}
+          value={text}
+          placeholder={unit === 'seconds' ? '1.5 s' : unit === 'bytes' ? '2 GiB' : unit === 'ratio' ? '80 %' : '100'}
+          validated={bad ? 'error' : 'default'}
+          onChange={(_event, typed) => setText(typed)}
+          onBlur={() => !bad && value !== view.limit && text !== shown && change({ ...view, limit: value })}
+          onKeyDown={(event) => event.key === 'Enter' && !bad && change({ ...view, limit: value })}
+          size={10}
+        />
+      )}
+    </Control>
   );
 }
 
@@ -132,61 +145,71 @@ function Statistic({ metric, view, change }: { metric: Metric; view: View; chang
       </Title>
       <div className="cistern-controls">
         {metric.type !== 'histogram' && (
-          <label className="cistern-control">
-            Break down by
-            <FormSelect value={view.by} onChange={(_event, by) => change({ ...view, by })}>
-              <FormSelectOption value="" label="nothing: every series" />
-              {free.map(([label, values]) => (
-                <FormSelectOption key={label} value={label} label={`${label} (${values.length})`} />
-              ))}
-            </FormSelect>
-          </label>
+          <Control label="Break down by">
+            {(id) => (
+              <FormSelect id={id} value={view.by} onChange={(_event, by) => change({ ...view, by })}>
+                <FormSelectOption value="" label="nothing: every series" />
+                {free.map(([label, values]) => (
+                  <FormSelectOption key={label} value={label} label={`${label} (${values.length})`} />
+                ))}
+              </FormSelect>
+            )}
+          </Control>
         )}
         {free.length > 0 && (
-          <label className="cistern-control">
-            Only
-            <FormSelect
-              value=""
-              onChange={(_event, chosen) => {
-                const at = chosen.indexOf('=');
-                if (at > 0) narrow([[chosen.slice(0, at), chosen.slice(at + 1)]]);
-              }}
-            >
-              <FormSelectOption value="" label="everything" />
-              {free.flatMap(([label, values]) =>
-                values.map((value) => (
-                  <FormSelectOption
-                    key={`${label}=${value}`}
-                    value={`${label}=${value}`}
-                    label={`${label} = ${value}`}
-                  />
-                )),
-              )}
-            </FormSelect>
-          </label>
+          <Control label="Only">
+            {(id) => (
+              <FormSelect
+                id={id}
+                value=""
+                onChange={(_event, chosen) => {
+                  const at = chosen.indexOf('=');
+                  if (at > 0) narrow([[chosen.slice(0, at), chosen.slice(at + 1)]]);
+                }}
+              >
+                <FormSelectOption value="" label="everything" />
+                {free.flatMap(([label, values]) =>
+                  values.map((value) => (
+                    <FormSelectOption
+                      key={`${label}=${value}`}
+                      value={`${label}=${value}`}
+                      label={`${label} = ${value}`}
+                    />
+                  )),
+                )}
+              </FormSelect>
+            )}
+          </Control>
         )}
         {metric.type === 'histogram' && (
           <>
-            <label className="cistern-control">
-              Scale
-              <FormSelect
-                value={view.scale}
-                onChange={(_event, scale) => change({ ...view, scale: scale as View['scale'] })}
-              >
-                <FormSelectOption value="auto" label="as it fits" />
-                <FormSelectOption value="log" label="logarithmic" />
-                <FormSelectOption value="linear" label="linear" />
-              </FormSelect>
-            </label>
-            <label className="cistern-control">
-              Outliers
-              <FormSelect value={view.trim} onChange={(_event, trim) => change({ ...view, trim: Number(trim) })}>
-                <FormSelectOption value={0} label="shown" />
-                <FormSelectOption value={0.001} label="top 0.1 % cut off" />
-                <FormSelectOption value={0.01} label="top 1 % cut off" />
-                <FormSelectOption value={0.05} label="top 5 % cut off" />
-              </FormSelect>
-            </label>
+            <Control label="Scale">
+              {(id) => (
+                <FormSelect
+                  id={id}
+                  value={view.scale}
+                  onChange={(_event, scale) => change({ ...view, scale: scale as View['scale'] })}
+                >
+                  <FormSelectOption value="auto" label="as it fits" />
+                  <FormSelectOption value="log" label="logarithmic" />
+                  <FormSelectOption value="linear" label="linear" />
+                </FormSelect>
+              )}
+            </Control>
+            <Control label="Outliers">
+              {(id) => (
+                <FormSelect
+                  id={id}
+                  value={view.trim}
+                  onChange={(_event, trim) => change({ ...view, trim: Number(trim) })}
+                >
+                  <FormSelectOption value={0} label="shown" />
+                  <FormSelectOption value={0.001} label="top 0.1 % cut off" />
+                  <FormSelectOption value={0.01} label="top 1 % cut off" />
+                  <FormSelectOption value={0.05} label="top 5 % cut off" />
+                </FormSelect>
+              )}
+            </Control>
           </>
         )}
         <LimitField view={view} change={change} unit={unit} />

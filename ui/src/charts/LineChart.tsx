@@ -29,6 +29,18 @@ export interface LineChartProps {
   readonly onSelect?: (start: number, end: number) => void;
 }
 
+/** Times on the axis as everywhere else: 24 hours, seconds only where they differ, the day only where it changes. */
+function timeTicks(ticks: readonly number[]): string[] {
+  const step = ticks.length > 1 ? (ticks[1] as number) - (ticks[0] as number) : 60;
+  const clock = new Intl.DateTimeFormat(undefined, {
+    hour: '2-digit',
+    minute: '2-digit',
+    ...(step < 60 && { second: '2-digit' }),
+    ...(step >= 21_600 && { day: 'numeric', month: 'short' }),
+  });
+  return ticks.map((time) => clock.format(time * 1000));
+}
+
 export function LineChart(props: LineChartProps) {
   const { label, times, lines, unit, perSecond = false, start, end, limit, highlight = null, height = 220 } = props;
   const box = useRef<HTMLDivElement>(null);
@@ -66,7 +78,10 @@ export function LineChart(props: LineChartProps) {
             },
           },
         },
-        axes: [axis, { ...axis, size: 76, values: (_plot, ticks) => ticks.map(format) }],
+        axes: [
+          { ...axis, values: (_plot, ticks) => timeTicks(ticks) },
+          { ...axis, size: 76, values: (_plot, ticks) => ticks.map(format) },
+        ],
         series: [
           {},
           ...lines.map((line, index) => ({

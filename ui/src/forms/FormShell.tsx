@@ -26,6 +26,7 @@ export function FormShell(props: FormShellProps) {
   return (
     <Form
       noValidate
+      aria-label={props.submit}
       className="cistern-form"
       onSubmit={(event) => {
         event.preventDefault();

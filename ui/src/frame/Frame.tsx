@@ -149,7 +149,7 @@ export function Frame({ children }: { children: ReactNode }) {
   }, [pathname]);
 
   const masthead = (
-    <Masthead className="cistern-masthead">
+    <Masthead className="cistern-masthead" display={{ default: 'inline' }}>
       <MastheadMain>
         <MastheadToggle>
           <PageToggleButton aria-label="Navigation" variant="plain">
@@ -168,7 +168,7 @@ export function Frame({ children }: { children: ReactNode }) {
           <ToolbarContent>
             <ToolbarGroup align={{ default: 'alignEnd' }} gap={{ default: 'gapXs' }}>
               <ToolbarItem>
-                <button type="button" className="cistern-search" onClick={() => setSearching(true)}>
+                <button type="button" className="cistern-search" aria-label="Search" onClick={() => setSearching(true)}>
                   <SearchIcon /> <span className="cistern-wide">Search</span> <kbd className="cistern-wide">/</kbd>
                 </button>
               </ToolbarItem>

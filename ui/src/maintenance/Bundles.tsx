@@ -25,6 +25,9 @@ import { ProblemAlert } from '../words/ProblemAlert.tsx';
 type Bundle = Schemas['Bundle'];
 type Step = Bundle['steps'][number];
 
+/** The rest is one click further. */
+const MOST_FAILURES = 5;
+
 const variants = {
   waiting: 'pending',
   running: 'info',
@@ -95,11 +98,12 @@ function BundleCard({ bundle, mayNot, onRemove }: { bundle: Bundle; mayNot: stri
         )}
         {!building && bad.length > 0 && !open && (
           <ul className="cistern-bad">
-            {bad.map((step) => (
+            {bad.slice(0, MOST_FAILURES).map((step) => (
               <li key={step.category + step.name}>
                 {step.name}: {describe(step)}
               </li>
             ))}
+            {bad.length > MOST_FAILURES && <li>and {bad.length - MOST_FAILURES} more</li>}
           </ul>
         )}
         {(building || open) && <Steps steps={bundle.steps} />}

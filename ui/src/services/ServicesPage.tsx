@@ -88,7 +88,7 @@ export default function ServicesPage() {
     <>
       <PageHead title="Services" {...sentenceOf(data)} />
       <PageSection>
-        <Table aria-label="Services" gridBreakPoint="grid-lg">
+        <Table aria-label="Services" gridBreakPoint="grid-md">
           <Thead>
             <Tr>
               <Th>Service</Th>
@@ -105,13 +105,17 @@ export default function ServicesPage() {
               return (
                 <Tr key={service.name}>
                   <Td dataLabel="Service">
-                    <strong>{service.title}</strong> <small className="cistern-quiet">{service.name}</small>
-                    <div className="cistern-quiet">{service.description}</div>
+                    <div>
+                      <strong>{service.title}</strong> <small className="cistern-quiet">{service.name}</small>
+                      <div className="cistern-quiet">{service.description}</div>
+                    </div>
                   </Td>
                   <Td dataLabel="State">
-                    <ConditionIcon state={condition} /> {words}
-                    {service.reason && <div className="cistern-bad">{service.reason}</div>}
-                    {service.waitingFor && <div className="cistern-quiet">waiting for {service.waitingFor}</div>}
+                    <div>
+                      <ConditionIcon state={condition} /> {words}
+                      {service.reason && <div className="cistern-bad">{service.reason}</div>}
+                      {service.waitingFor && <div className="cistern-quiet">waiting for {service.waitingFor}</div>}
+                    </div>
                   </Td>
                   <Td dataLabel="Since">
                     <Ago time={service.since} />
@@ -124,7 +128,7 @@ export default function ServicesPage() {
                     )}
                   </Td>
                   <Td dataLabel="Restarts">{service.restarts}</Td>
-                  <Td dataLabel="Actions" isActionCell>
+                  <Td dataLabel="Actions">
                     <Explained why={mayNot}>
                       <Button
                         variant="secondary"

@@ -40,6 +40,9 @@ const charts: readonly Chart[] = [
   },
 ];
 
+/** Even the first seconds are drawn on an axis of a minute. */
+const SHORTEST = 60;
+
 function Live({ chart, range }: { chart: Chart; range: number }) {
   const { data } = useSeries(chart.query, { range, end: null, step: range > 900 ? 5 : 1 });
   const drawn = useMemo(() => {
@@ -49,7 +52,10 @@ function Live({ chart, range }: { chart: Chart; range: number }) {
       values: aligned(data.window, values),
     }));
     lines.sort((a, b) => a.label.localeCompare(b.label));
-    return { times: timesOf(data.window), lines };
+    // A machine that has just started shows what there is, not an hour of nothing.
+    const first = Math.min(...data.series.map(({ values }) => values[0]?.[0] ?? Number.POSITIVE_INFINITY));
+    const start = Math.max(data.window.start, Math.min(first, data.window.end - SHORTEST));
+    return { times: timesOf(data.window), lines, start };
   }, [data]);
   const latest = drawn?.lines
     .map((line) => {
@@ -75,7 +81,7 @@ function Live({ chart, range }: { chart: Chart; range: number }) {
             lines={drawn.lines}
             unit={chart.unit}
             perSecond={chart.perSecond}
-            start={data.window.start}
+            start={drawn.start}
             end={data.window.end}
             height={140}
           />

@@ -1,8 +1,8 @@
 // How is it? One sentence, what to do next, four tiles, and what is moving right now.
-import { Alert, Button, Card, CardBody, CardTitle, PageSection, Progress } from '@patternfly/react-core';
+import { Alert, Card, CardBody, CardTitle, PageSection, Progress } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { Link, useNavigate } from 'react-router';
+import { Link } from 'react-router';
 import type { Schemas } from '../api/client.ts';
 import { alertsQuery, servicesQuery, statusQuery } from '../api/queries.ts';
 import { PageLoading } from '../frame/PageLoading.tsx';
@@ -123,6 +123,7 @@ function ActiveAlerts() {
           isInline
           variant={alert.severity === 'critical' ? 'danger' : alert.severity}
           title={alert.title}
+          component="h2"
           actionLinks={<Link to="/alerts">See what to do</Link>}
         >
           {alert.text}
@@ -134,7 +135,6 @@ function ActiveAlerts() {
 
 export default function StatusPage() {
   const { data: status, error, refetch } = useQuery(statusQuery);
-  const navigate = useNavigate();
   if (status === undefined) {
     return error ? (
       <PageSection>
@@ -150,8 +150,16 @@ export default function StatusPage() {
       <PageHead
         title="Status"
         state={status.severity}
-        sentence={status.sentence}
-        actions={next && <Button onClick={() => void navigate(next.page)}>{next.text}</Button>}
+        sentence={
+          <>
+            {status.sentence}
+            {next && (
+              <Link to={next.page} className="cistern-next">
+                {next.text}
+              </Link>
+            )}
+          </>
+        }
       />
       <PageSection>
         <div className="cistern-stack">

@@ -10,7 +10,7 @@ export default function NewPoolPage() {
     <>
       <PageHead title="Create a pool" sentence="A pool joins disks, so that data survives the loss of one." />
       <PageSection>
-        <Breadcrumb>
+        <Breadcrumb className="cistern-crumbs">
           <BreadcrumbItem>
             <Link to="/storage">Storage</Link>
           </BreadcrumbItem>

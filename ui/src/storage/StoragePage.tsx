@@ -143,11 +143,13 @@ function DiskTable({ disks }: { disks: readonly Disk[] }) {
         {disks.map((disk) => (
           <Tr key={disk.id}>
             <Td dataLabel="Disk">
-              <span title={disk.id}>
-                <LightDot light={disk.state === 'in_pool' || disk.state === 'system' ? 'good' : 'off'} />{' '}
-                {diskName(disk)}
-              </span>{' '}
-              <small className="cistern-quiet">{disk.model}</small>
+              <div>
+                <span title={disk.id}>
+                  <LightDot light={disk.state === 'in_pool' || disk.state === 'system' ? 'good' : 'off'} />{' '}
+                  {diskName(disk)}
+                </span>{' '}
+                <small className="cistern-quiet">{disk.model}</small>
+              </div>
             </Td>
             <Td dataLabel="Size">
               <span title={exactBytes(disk.bytes)}>{bytes(disk.bytes)}</span>
@@ -158,8 +160,12 @@ function DiskTable({ disks }: { disks: readonly Disk[] }) {
                 .join(', ')}
             </Td>
             <Td dataLabel="Use">
-              {disk.pool ? `pool ${disk.pool}${disk.vdev ? `, ${disk.vdev}` : ''}` : diskState[disk.state]}
-              {disk.reason && disk.state !== 'in_pool' && <div className="cistern-quiet">{disk.reason}</div>}
+              <div>
+                {disk.pool
+                  ? `pool ${disk.pool}${disk.vdev && disk.vdev !== disk.id ? `, ${disk.vdev}` : ''}`
+                  : diskState[disk.state]}
+                {disk.reason && disk.pool === null && <div className="cistern-quiet">{disk.reason}</div>}
+              </div>
             </Td>
             <Td dataLabel="Path">
               <code>{disk.path}</code>
@@ -178,7 +184,7 @@ function sentenceOf(pools: readonly Pool[], disks: readonly Disk[]): { state: Co
   if (bad.length === 0)
     return {
       state: 'ok',
-      sentence: `${pools.length === 1 ? 'The pool is' : `All ${pools.length} pools are`} healthy. ${rest}`,
+      sentence: `${pools.length === 1 ? 'The pool is' : pools.length === 2 ? 'Both pools are' : `All ${pools.length} pools are`} healthy. ${rest}`,
     };
   const worst = bad.find((pool) => poolCondition(pool) === 'critical') ?? (bad[0] as Pool);
   return { state: poolCondition(worst), sentence: `${worst.name}: ${worst.sentence}` };

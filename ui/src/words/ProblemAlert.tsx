@@ -10,6 +10,7 @@ export function ProblemAlert(props: { error: unknown; title?: string; retry?: ()
       isInline
       variant={props.stale ? 'warning' : 'danger'}
       title={props.title ?? problem.title}
+      component="p"
       className="cistern-problem"
       role="alert"
       actionLinks={

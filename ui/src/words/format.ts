@@ -63,7 +63,7 @@ export function seconds(value: number): string {
 
 export function percent(ratio: number, places = 1): string {
   const value = ratio * 100;
-  if (value !== 0 && Math.abs(value) < 0.1) return `${digits(value)} %`;
+  if (value > 0 && value < 0.1) return '< 0.1 %';
   return `${value.toFixed(places).replace(/\.0+$/, '')} %`;
 }
 
@@ -74,9 +74,9 @@ export function quantity(value: number, unit: Unit, perSecond = false): string {
       return bytes(value) + (perSecond ? '/s' : '');
     case 'seconds':
       // Seconds per second have no unit: a share of time.
-      return perSecond ? percent(value) : seconds(value);
+      return perSecond ? `${digits(value * 100)} %` : seconds(value);
     case 'ratio':
-      return perSecond ? `${percent(value)}/s` : percent(value);
+      return `${digits(value * 100)} %${perSecond ? '/s' : ''}`;
     default:
       return compact(value) + (perSecond ? '/s' : '');
   }

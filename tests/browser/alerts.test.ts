@@ -1,0 +1,99 @@
+// A rule is written as a sentence; it fires; the page shows it, says who was told, and clears it.
+import { after, before, test } from 'node:test';
+import { setUp } from '../stack/api.ts';
+import type { Stack } from '../stack/stack.ts';
+import { lookAt, type Person, person, signInBy, withStack } from './browser.ts';
+
+let stack: Stack;
+let someone: Person;
+let level = 5;
+let sending: ReturnType<typeof setInterval>;
+before(async () => {
+  stack = await withStack();
+  await setUp(stack);
+  sending = setInterval(() => {
+    void stack.import([{ name: 'boiler_pressure', labels: { site: 'north' }, value: level }]).catch(() => {});
+  }, 500);
+  someone = await person(stack);
+});
+after(async () => {
+  clearInterval(sending);
+  await someone?.close();
+  await stack?.stop();
+});
+
+test('a threshold is made, raised, seen everywhere, and cleared', async (t) => {
+  const { page, expect } = await someone.visit(t, '/sign-in?to=%2Falerts%2Fthresholds');
+  await signInBy(page);
+  await page.getByRole('button', { name: 'New rule' }).click();
+
+  expect(/status of 400/);
+  await page.getByLabel('When').fill('boiler_pressure');
+  await page.getByLabel('Limit', { exact: true }).fill('lots');
+  await page.getByRole('button', { name: 'Create the rule' }).click();
+  await page.getByText('A number, as 1.5, 250 ms or 80 %').waitFor();
+  await page.getByLabel('Limit', { exact: true }).fill('8');
+  await page.getByLabel('For how long').selectOption('at once');
+  await page.getByLabel('Limit for the all-clear').fill('6');
+  await page.getByLabel('Clear for how long').selectOption('at once');
+  await page.getByLabel('Severity').selectOption('critical');
+  await page.getByLabel('Name of the rule').fill('Boiler');
+  await page
+    .getByText('When boiler_pressure goes above 8, raise a critical alert; clear it when it goes below 6.')
+    .waitFor();
+  await page.getByText('Right now it is within the limit.').waitFor();
+  await page.getByRole('img', { name: 'The past hour of boiler_pressure' }).waitFor();
+  await lookAt(page, 'alerts-threshold-filled');
+  await page.getByRole('button', { name: 'Create the rule' }).click();
+  await page.getByText('Within the limit: 1 series').waitFor({ timeout: 30_000 });
+
+  level = 9.5;
+  await page.getByRole('button', { name: '1 active alert, the worst is critical' }).click({ timeout: 30_000 });
+  const alert = page
+    .getByRole('list', { name: 'Active alerts' })
+    .getByRole('listitem')
+    .filter({ hasText: 'Boiler' })
+    .first();
+  await alert.getByText(/9\.5/).first().waitFor();
+  await alert.getByRole('button', { name: /What it means/ }).click();
+  await alert.getByText('What to do').waitFor();
+  await alert.getByText(/site=north/).waitFor();
+  await lookAt(page, 'alerts-active');
+  await page.getByRole('link', { name: 'Status', exact: true }).click();
+  await page.getByRole('heading', { name: /Boiler/ }).waitFor();
+
+  level = 5;
+  await page.getByRole('button', { name: 'No active alerts' }).click({ timeout: 30_000 });
+  await page.getByText('Nothing is wrong').waitFor();
+  await page.getByRole('link', { name: 'Log' }).click();
+  await page.getByText('cleared', { exact: true }).first().waitFor();
+
+  await page.getByRole('link', { name: 'Threshold rules' }).click();
+  await page.getByRole('button', { name: 'Remove the rule Boiler' }).click();
+  await page.getByRole('dialog').getByRole('textbox').fill('Boil');
+  await page.getByRole('button', { name: 'Remove the rule', exact: true }).hover();
+  await page.getByText('Type “Boiler” first.').waitFor();
+  await lookAt(page, 'alerts-remove');
+  await page.getByRole('dialog').getByRole('textbox').fill('Boiler');
+  await page.getByRole('button', { name: 'Remove the rule', exact: true }).click();
+  await page.getByText('There is no rule yet').waitFor();
+});
+
+test('an SNMP destination is added, changed without its secret being asked again, and removed', async (t) => {
+  const { page } = await someone.visit(t, '/sign-in?to=%2Falerts%2Fdestinations');
+  await signInBy(page);
+  await page.getByRole('button', { name: 'Add a destination' }).click();
+  await page.getByRole('radio', { name: 'SNMP trap' }).check();
+  await page.getByLabel('Receiver').fill('127.0.0.1');
+  await page.getByLabel('Community').fill('secret');
+  await page.getByRole('button', { name: 'Add the destination' }).click();
+  await page.getByRole('link', { name: 'SNMP traps to 127.0.0.1' }).click();
+  await page.getByText('One is stored; leave this empty to keep it.').waitFor();
+  await lookAt(page, 'alerts-destination-snmp');
+  await page.getByLabel('Name').fill('Network desk');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('button', { name: 'Remove the destination Network desk' }).click();
+  await page.getByRole('dialog').getByRole('textbox').fill('Network desk');
+  await page.getByRole('button', { name: 'Remove the destination', exact: true }).click();
+  await page.getByText('Alerts go nowhere yet').waitFor();
+});

@@ -1,0 +1,134 @@
+// A metric is sent, found, drawn each second and narrowed down; a histogram shows its outliers.
+import assert from 'node:assert/strict';
+import { createSocket } from 'node:dgram';
+import { after, before, test } from 'node:test';
+import { setUp } from '../stack/api.ts';
+import { until } from '../stack/http.ts';
+import type { Stack } from '../stack/stack.ts';
+import { lookAt, type Person, person, signInBy, withStack } from './browser.ts';
+import { latencies } from './load.ts';
+
+let stack: Stack;
+let someone: Person;
+let sending: ReturnType<typeof setInterval>;
+const socket = createSocket('udp4');
+before(async () => {
+  stack = await withStack();
+  await setUp(stack);
+  await stack.import(latencies('shop_checkout_seconds', 240, { host: 'web1' }));
+  await stack.import(latencies('shop_checkout_seconds', 240, { host: 'web2' }));
+  let count = 0;
+  sending = setInterval(() => {
+    count += 1;
+    const packet = `shop.orders:7|c\nshop.queue:${40 + (count % 20)}|g\nshop.render:${20 + (count % 50)}|ms`;
+    socket.send(packet, stack.statsdPort, '127.0.0.1');
+  }, 200);
+  someone = await person(stack);
+});
+after(async () => {
+  clearInterval(sending);
+  socket.close();
+  await someone?.close();
+  await stack?.stop();
+});
+
+test('metrics sent by statsd are found and drawn, counters as rates', async (t) => {
+  const { page } = await someone.visit(t, '/sign-in?to=%2Fanalytics');
+  await signInBy(page);
+  await page.getByRole('textbox', { name: 'Find a metric' }).fill('orders');
+  await page.getByRole('link', { name: /shop.*orders/ }).click();
+  await page
+    .getByText(/per second/)
+    .first()
+    .waitFor();
+  // 7 five times a second.
+  await page.getByRole('cell', { name: /^3[45](\.\d+)?\/s$/ }).waitFor({ timeout: 30_000 });
+  await page.getByLabel('Time range').selectOption('60');
+  await page.getByRole('img', { name: /orders/ }).waitFor();
+  assert.match(page.url(), /range=60/);
+  await lookAt(page, 'analytics-counter');
+});
+
+test('a breakdown lists its values; Enter narrows to one; back widens again; all of it is in the address', async (t) => {
+  const { page } = await someone.visit(t, '/sign-in?to=%2Fanalytics%3Fmetric%3Dcistern_host_network_bytes_total');
+  await signInBy(page);
+  await page.getByLabel('Break down by').selectOption('direction');
+  await page
+    .getByRole('button', { name: /^(in|receive|rx|received)/ })
+    .first()
+    .waitFor();
+  const value = page
+    .getByRole('region', { name: /^Chart/ })
+    .getByRole('row')
+    .first()
+    .getByRole('button');
+  const name = ((await value.textContent()) ?? '').trim();
+  await value.press('Enter');
+  await page.getByRole('button', { name: `Remove the filter direction = ${name}` }).waitFor();
+  assert.match(page.url(), new RegExp(`f\\.direction=${name}`));
+  await page.reload();
+  await page.getByRole('button', { name: `Remove the filter direction = ${name}` }).waitFor();
+  await page.goBack();
+  await until('the breakdown is back', async () => page.url().includes('by=direction') || undefined);
+  await page.getByRole('button', { name: 'Pause' }).click();
+  await page.getByRole('button', { name: 'Go live' }).waitFor();
+  assert.match(page.url(), /end=\d+/);
+  await page.getByRole('region', { name: /^Chart/ }).focus();
+  await page.keyboard.press('-');
+  await until('the range is doubled', async () => page.url().includes('range=600') || undefined);
+});
+
+test('a histogram is a heatmap: a column’s distribution, and people beyond the limit', async (t) => {
+  const { page } = await someone.visit(t, '/sign-in?to=%2Fanalytics%3Fmetric%3Dshop_checkout_seconds');
+  await signInBy(page);
+  const heatmap = page.getByRole('img', { name: /^Heatmap of shop_checkout_seconds/ });
+  await heatmap.waitFor();
+  await page.getByLabel('Limit').fill('1.5 s');
+  await page.getByLabel('Limit').press('Enter');
+  await page.getByText(/^[\d,]+ of [\d,]+ slower than 1\.5 s \([\d.]+ %\)$/).waitFor();
+
+  // The picture is not blank, and its background is: zero is no colour.
+  const painted = await heatmap.evaluate((canvas: HTMLCanvasElement) => {
+    const { data, width, height } = (canvas.getContext('2d') as CanvasRenderingContext2D).getImageData(
+      0,
+      0,
+      canvas.width,
+      canvas.height,
+    );
+    let filled = 0;
+    for (let at = 3; at < data.length; at += 4) if ((data[at] as number) > 0) filled += 1;
+    return filled / (width * height);
+  });
+  assert.ok(painted > 0.05 && painted < 0.9, `${painted} of the canvas is painted`);
+
+  const box = await heatmap.boundingBox();
+  assert.ok(box);
+  await page.getByRole('heading', { name: 'All that is shown' }).waitFor();
+  const all = await page
+    .getByRole('region', { name: /^Distribution/ })
+    .getByText(/events?$/)
+    .textContent();
+  await page.mouse.move(box.x + box.width * 0.6, box.y + box.height / 2);
+  await page.getByRole('region', { name: /^Distribution: \d/ }).waitFor();
+  const one = await page
+    .getByRole('region', { name: /^Distribution/ })
+    .getByText(/events?$/)
+    .textContent();
+  assert.notEqual(one, all);
+  for (const name of ['p50', 'p90', 'p99', 'p99.9'])
+    await page.getByRole('term').filter({ hasText: name }).first().waitFor();
+  await lookAt(page, 'analytics-heatmap-hover');
+
+  await page.getByLabel('Only').selectOption('host=web1');
+  await page.getByRole('button', { name: 'Remove the filter host = web1' }).waitFor();
+  await page.getByLabel('Outliers').selectOption('0.01');
+  await page.getByText(/are not drawn/).waitFor();
+});
+
+test('statsd timers become histograms', async (t) => {
+  const { page } = await someone.visit(t, '/sign-in?to=%2Fanalytics');
+  await signInBy(page);
+  await page.getByRole('textbox', { name: 'Find a metric' }).fill('render');
+  await page.getByRole('link', { name: /render/ }).click();
+  await page.getByRole('img', { name: /^Heatmap/ }).waitFor();
+});

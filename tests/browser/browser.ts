@@ -1,0 +1,144 @@
+// A person with a browser in front of a stack. The test that uses it fails on whatever the browser complained about and
+// on any request to anything but the appliance; what was on the screen then is kept.
+import { mkdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import type { TestContext } from 'node:test';
+import { AxeBuilder } from '@axe-core/playwright';
+import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { administrator } from '../stack/api.ts';
+import { root } from '../stack/build.ts';
+import { Stack, type StackOptions } from '../stack/stack.ts';
+
+export const screenshots = path.join(root, 'out/screenshots');
+const failures = path.join(root, 'out/failures');
+
+export function startBrowser() {
+  return chromium.launch({
+    executablePath: process.env.CISTERN_CHROMIUM ?? '/usr/bin/chromium',
+    args: [
+      ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
+      ...['--disable-component-update', '--disable-sync'],
+    ],
+  });
+}
+
+/** A stack for a test file: started before its tests, stopped after them. */
+export async function withStack(options: StackOptions = {}): Promise<Stack> {
+  const stack = new Stack(options);
+  try {
+    await stack.start();
+  } catch (error) {
+    console.error(readFileSync(stack.logFile, 'utf8'));
+    await stack.stop();
+    throw error;
+  }
+  return stack;
+}
+
+export interface Visit {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** Complaints of the browser that this test provokes: `/status of 401/`. */
+  expect(complaint: RegExp): void;
+}
+
+export interface Person {
+  visit(test: TestContext, path?: string): Promise<Visit>;
+  close(): Promise<void>;
+}
+
+/** One browser; each visit is a new profile. */
+export async function person(stack: Stack): Promise<Person> {
+  const browser = await startBrowser();
+  return {
+    close: () => browser.close(),
+    visit: async (test, start = '/') => {
+      const context = await browser.newContext({
+        ignoreHTTPSErrors: true,
+        viewport: { width: 1440, height: 900 },
+        locale: 'en-GB',
+        timezoneId: 'Europe/Berlin',
+        colorScheme: 'light',
+        acceptDownloads: true,
+      });
+      const page = await context.newPage();
+      page.setDefaultTimeout(15_000);
+      const complaints: string[] = [];
+      const expected: RegExp[] = [];
+      page.on('console', (message) => {
+        if (message.type() === 'error' || message.type() === 'warning') {
+          complaints.push(`${message.type()}: ${message.text()} (${message.location().url})`);
+        }
+      });
+      page.on('pageerror', (error) => complaints.push(`page error: ${error.stack ?? error.message}`));
+      page.on('request', (request) => {
+        const url = request.url();
+        if (!url.startsWith(stack.url) && !/^(?:blob|data|about):/.test(url)) complaints.push(`request to ${url}`);
+      });
+      test.after(async () => {
+        const unexpected = complaints.filter((complaint) => !expected.some((one) => one.test(complaint)));
+        if (unexpected.length > 0 || !(test as { passed?: boolean }).passed) {
+          mkdirSync(failures, { recursive: true });
+          const name = test.name.replace(/[^a-z0-9]+/gi, '-');
+          await page.screenshot({ path: path.join(failures, `${name}.png`) }).catch(() => {});
+          console.error(`--- the browser, in “${test.name}” at ${page.url()}:\n${complaints.join('\n')}`);
+          console.error(`--- the stack:\n${readFileSync(stack.logFile, 'utf8').split('\n').slice(-40).join('\n')}`);
+        }
+        await context.close();
+        if (unexpected.length > 0) throw new Error(`the browser complained:\n${unexpected.join('\n')}`);
+      });
+      await page.goto(stack.url + start);
+      return { page, context, expect: (complaint) => expected.push(complaint) };
+    },
+  };
+}
+
+export async function signInBy(page: Page): Promise<void> {
+  await page.getByLabel('Name').fill(administrator.name);
+  await page.getByLabel('Password').fill(administrator.password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('navigation', { name: 'Pages' }).waitFor({ state: 'attached' });
+}
+
+/** Rules are checked once for each theme and once for each width. */
+const looks = [
+  { theme: 'light', width: 1440, height: 900, rules: true },
+  { theme: 'dark', width: 1440, height: 900, rules: false },
+  { theme: 'light', width: 390, height: 844, rules: false },
+  { theme: 'dark', width: 390, height: 844, rules: true },
+] as const;
+
+/** Pictures of the page in both themes and widths, each looked over by axe. Throws what it found. */
+export async function lookAt(page: Page, name: string): Promise<void> {
+  mkdirSync(screenshots, { recursive: true });
+  const found: string[] = [];
+  for (const { theme, width, height, rules } of looks) {
+    await page.setViewportSize({ width, height });
+    await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
+    // Two frames: one to lay out at the new width, one for the canvases that follow it.
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    // What does not scroll inside but as a page is shown whole: the height of everything, up to a limit.
+    const content = await page.evaluate(() => {
+      const main = document.getElementById('main');
+      return main ? main.scrollHeight + (main.getBoundingClientRect().top | 0) : document.documentElement.scrollHeight;
+    });
+    await page.setViewportSize({ width, height: Math.min(Math.max(content + 16, height), 2400) });
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    await page.screenshot({ path: path.join(screenshots, `${name}-${theme}-${width}.png`), animations: 'disabled' });
+    const overflow = await page.evaluate(
+      () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    );
+    if (overflow > 0) found.push(`${name}, ${theme} ${width}: the page is ${overflow} px too wide`);
+    if (!rules) continue;
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    for (const { id, help, nodes } of violations) {
+      for (const node of nodes.slice(0, 3))
+        found.push(
+          `${name}, ${theme} ${width}: ${id}: ${help}\n    ${node.html.slice(0, 200)}\n    ${node.any[0]?.message ?? ''}`,
+        );
+    }
+  }
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await page.emulateMedia({ colorScheme: 'light' });
+  if (found.length > 0) throw new Error(found.join('\n'));
+}

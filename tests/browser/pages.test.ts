@@ -1,0 +1,125 @@
+// Every page, in both themes and at a desk's and a phone's width: pictures to look at (out/screenshots), no violation of
+// accessibility rules, nothing wider than the screen, and a first load that stays small.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { type Person as ApiPerson, setUp } from '../stack/api.ts';
+import type { Stack } from '../stack/stack.ts';
+import { lookAt, type Person, person, signInBy, withStack } from './browser.ts';
+import { latencies } from './load.ts';
+
+let stack: Stack;
+let someone: Person;
+let api: ApiPerson;
+before(async () => {
+  stack = await withStack();
+  api = await setUp(stack);
+  await stack.import(latencies('shop_checkout_seconds', 120));
+  await api.get('POST', '/api/destinations', {
+    name: 'On call',
+    kind: 'email',
+    enabled: true,
+    email: {
+      host: 'localhost',
+      port: 9,
+      security: 'none',
+      verifyCertificate: true,
+      from: 'cistern@example.com',
+      to: ['oncall@example.com'],
+    },
+  });
+  await api.get('POST', '/api/thresholds', {
+    name: 'Store is taking samples in',
+    expression: 'sum(rate(cistern_storaged_samples_total[5s]))',
+    direction: 'above',
+    raise: 1,
+    clear: 0.5,
+    raiseForSeconds: 0,
+    clearForSeconds: 60,
+    repostSeconds: 0,
+    severity: 'warning',
+    enabled: true,
+    destinations: [],
+  });
+  await api.get('POST', '/api/bundles', {});
+  someone = await person(stack);
+});
+after(async () => {
+  await someone?.close();
+  await stack?.stop();
+});
+
+/** A page, and something on it that says that it is complete. */
+const pages: [name: string, path: string, complete: (page: import('playwright-core').Page) => Promise<unknown>][] = [
+  ['status', '/status', (page) => page.getByRole('img', { name: /^Disk transfers.*(read|write) / }).waitFor()],
+  ['storage', '/storage', (page) => page.getByText('mirror-1').first().waitFor()],
+  ['storage-new', '/storage/new', (page) => page.getByLabel('Name of the pool').waitFor()],
+  ['analytics', '/analytics', (page) => page.getByRole('link', { name: 'cistern_host_cpu_ratio' }).waitFor()],
+  [
+    'analytics-series',
+    '/analytics?metric=cistern_host_cpu_ratio&by=mode&range=60',
+    (page) => page.getByRole('button', { name: /^idle/ }).waitFor(),
+  ],
+  [
+    'analytics-heatmap',
+    '/analytics?metric=shop_checkout_seconds&limit=1.5',
+    (page) => page.getByText(/ slower than 1.5 s/).waitFor(),
+  ],
+  [
+    'alerts',
+    '/alerts',
+    (page) =>
+      page.getByRole('list', { name: 'Active alerts' }).getByText('Store is taking samples in').first().waitFor(),
+  ],
+  ['alerts-log', '/alerts/log', (page) => page.getByRole('list', { name: 'All alerts' }).waitFor()],
+  ['alerts-thresholds', '/alerts/thresholds', (page) => page.getByText(/^Beyond the limit/).waitFor()],
+  [
+    'alerts-threshold-new',
+    '/alerts/thresholds/new?expression=cistern_host_cpu_ratio&type=gauge',
+    (page) => page.getByRole('img', { name: /^The past hour/ }).waitFor(),
+  ],
+  ['alerts-destinations', '/alerts/destinations', (page) => page.getByRole('link', { name: 'On call' }).waitFor()],
+  ['alerts-destination-new', '/alerts/destinations/new', (page) => page.getByLabel('Mail server').waitFor()],
+  ['services', '/services', (page) => page.getByText('Telemetry store').first().waitFor()],
+  ['maintenance', '/maintenance', (page) => page.getByRole('link', { name: /^Download/ }).waitFor({ timeout: 60_000 })],
+  ['no-such-page', '/nothing/here', (page) => page.getByText('There is no such page').waitFor()],
+];
+
+test('the sign-in page', async (t) => {
+  const { page } = await someone.visit(t);
+  await page.getByRole('button', { name: 'Sign in' }).waitFor();
+  await lookAt(page, 'sign-in');
+});
+
+test('the first load is small, and nothing in it comes from elsewhere', async (t) => {
+  const { page } = await someone.visit(t, '/sign-in');
+  let scripts = 0;
+  const session = await page.context().newCDPSession(page);
+  await session.send('Network.enable');
+  await session.send('Network.setCacheDisabled', { cacheDisabled: true });
+  const types = new Map<string, string>();
+  session.on('Network.responseReceived', ({ requestId, type }) => types.set(requestId, type));
+  session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+    if (types.get(requestId) === 'Script') scripts += encodedDataLength;
+  });
+  await signInBy(page);
+  scripts = 0;
+  await page.reload();
+  await page.getByRole('heading', { name: 'Status' }).waitFor();
+  await page.getByRole('img', { name: /^Measurements taken in/ }).waitFor();
+  t.diagnostic(`scripts of the first load of the Status page: ${(scripts / 1024).toFixed(0)} KiB`);
+  assert.ok(scripts > 50 * 1024, 'the measurement saw the scripts');
+  assert.ok(scripts < 350 * 1024, `${scripts} bytes of compressed script`);
+});
+
+test('every page', async (t) => {
+  const { page } = await someone.visit(t, '/sign-in');
+  await signInBy(page);
+  for (const [name, path, complete] of pages) {
+    await t.test(name, async () => {
+      await page.goto(stack.url + path);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      await complete(page);
+      await lookAt(page, name);
+    });
+  }
+});

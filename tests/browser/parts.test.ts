@@ -1,0 +1,103 @@
+// Parts that are down: the page says which, since when, and comes back by itself. Metrics go on flowing.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { type Person as ApiPerson, setUp } from '../stack/api.ts';
+import { ask } from '../stack/http.ts';
+import type { Stack } from '../stack/stack.ts';
+import { lookAt, type Person, person, signInBy, withStack } from './browser.ts';
+
+let stack: Stack;
+let someone: Person;
+let api: ApiPerson;
+before(async () => {
+  stack = await withStack();
+  api = await setUp(stack);
+  someone = await person(stack);
+});
+after(async () => {
+  await someone?.close();
+  await stack?.stop();
+});
+
+test('management is down: a banner, the age of what is shown, metrics accepted meanwhile, and recovery', async (t) => {
+  const { token } = await api.get<{ token: string }>('POST', '/api/tokens', { name: 'sender', role: 'writer' });
+  const send = () =>
+    ask(new URL('/api/v1/import', stack.url), {
+      headers: { authorization: `Bearer ${token}` },
+      body: { samples: [{ name: 'still_flowing', value: 1 }] },
+    });
+  assert.equal((await send()).status, 200);
+
+  const { page, expect } = await someone.visit(t, '/sign-in?to=%2Fstatus');
+  expect(/status of 50[02]|ERR_|EventSource/);
+  await signInBy(page);
+  await page.getByRole('heading', { name: 'Status' }).waitFor();
+  await stack.stopPart('akd');
+  await page
+    .getByRole('alert')
+    .filter({ hasText: 'Management is down' })
+    .getByText(/seconds? old/)
+    .waitFor({ timeout: 20_000 });
+  await page.getByRole('heading', { name: 'Data safety' }).waitFor();
+  await lookAt(page, 'status-management-down');
+  assert.equal((await send()).status, 200, 'a token that was known goes on being accepted');
+
+  await t.test('a page that is opened meanwhile says so too, and loads when it is back', async (inner) => {
+    const other = await someone.visit(inner, '/storage');
+    other.expect(/status of 50[02]/);
+    await other.page.getByRole('heading', { name: 'Management is down' }).waitFor();
+    await lookAt(other.page, 'management-down');
+    await stack.startPart('akd');
+    await other.page.getByRole('button', { name: 'Sign in' }).waitFor({ timeout: 20_000 });
+  });
+  await page
+    .getByRole('alert')
+    .filter({ hasText: 'Management is down' })
+    .waitFor({ state: 'detached', timeout: 20_000 });
+  await page.getByRole('heading', { name: 'Status' }).waitFor();
+});
+
+test('the telemetry store is down: said on every page, and on the chart', async (t) => {
+  const { page, expect } = await someone.visit(t, '/sign-in?to=%2Fanalytics%3Fmetric%3Dcistern_host_cpu_ratio');
+  expect(/status of 502/);
+  await signInBy(page);
+  await page.getByRole('img', { name: /cistern_host_cpu_ratio/ }).waitFor();
+  await stack.stopPart('storaged');
+  await page.getByRole('alert').filter({ hasText: 'The telemetry store is down' }).waitFor({ timeout: 20_000 });
+  await lookAt(page, 'analytics-store-down');
+  await stack.startPart('storaged');
+  await page
+    .getByRole('alert')
+    .filter({ hasText: 'The telemetry store is down' })
+    .waitFor({ state: 'detached', timeout: 30_000 });
+});
+
+test('the appliance cannot be reached: the page says how old it is', async (t) => {
+  const { page, expect } = await someone.visit(t, '/sign-in?to=%2Fstorage');
+  expect(/ERR_/);
+  await signInBy(page);
+  await page.getByRole('region', { name: 'Pool tank' }).waitFor();
+  await stack.stopPart('nginx');
+  await page
+    .getByRole('alert')
+    .filter({ hasText: 'The appliance does not answer' })
+    .getByText(/old/)
+    .waitFor({ timeout: 20_000 });
+  await stack.startPart('nginx');
+  await page
+    .getByRole('alert')
+    .filter({ hasText: 'The appliance does not answer' })
+    .waitFor({ state: 'detached', timeout: 20_000 });
+});
+
+test('a service that fails is named with its reason; a restart mends it', async (t) => {
+  const { page } = await someone.visit(t, '/sign-in?to=%2Fservices');
+  await signInBy(page);
+  await page.getByText('All 6 services are running.').waitFor();
+  await stack.simulate('service', { name: 'snmpd', state: 'failed', reason: 'it ended with code 1' });
+  await page.getByText('SNMP agent is failed: it ended with code 1.').waitFor({ timeout: 30_000 });
+  await lookAt(page, 'services-failed');
+  await page.getByRole('button', { name: 'Restart SNMP agent' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Restart' }).click();
+  await page.getByText('All 6 services are running.').waitFor({ timeout: 30_000 });
+});
