@@ -132,7 +132,7 @@ func configuration(node, akd, state string) Step {
 			return err
 		}
 		defer os.RemoveAll(dir)
-		databases, err := filepath.Glob(filepath.Join(state, "*.sqlite*"))
+		databases, err := filepath.Glob(filepath.Join(state, "state.db*"))
 		if err != nil || len(databases) == 0 {
 			return fmt.Errorf("there is no database in %s", state)
 		}

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { Database } from './database.ts';
+import { exportConfiguration } from './export.ts';
+
+const canary = 'c4n4ry-9';
+
+test('the exported configuration holds everything but the secrets', (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'export-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const db = new Database(join(directory, 'state.db'));
+  db.run("INSERT INTO users VALUES ('ann', 'operator', ?, 1, NULL)", `scrypt$${canary}`);
+  db.run("INSERT INTO sessions VALUES (?, 'ann', 1, 2)", canary);
+  db.run("INSERT INTO tokens VALUES ('t1', 'shop', 'writer', ?, 1, NULL)", canary);
+  const settings = {
+    email: { host: 'mail.example', password: canary },
+    snmp: { community: canary, authPassword: canary },
+  };
+  db.run(
+    "INSERT INTO destinations (id, name, kind, enabled, settings_json, created_at) VALUES ('d1', 'On call', 'email', 1, ?, 1)",
+    JSON.stringify(settings),
+  );
+  db.run("INSERT INTO thresholds VALUES ('r1', ?, 1)", `{"password": "${canary}", broken`);
+  db.close();
+
+  const text = JSON.stringify(exportConfiguration(directory));
+  assert.ok(!text.includes(canary), text);
+  for (const kept of ['ann', 'operator', 'shop', 'On call', 'mail.example']) assert.ok(text.includes(kept), kept);
+});
+
+test('a directory without a database is named', () => {
+  assert.throws(() => exportConfiguration('/no/such'), /no database at \/no\/such\/state\.db/);
+});
