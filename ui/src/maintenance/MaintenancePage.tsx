@@ -1,4 +1,4 @@
-// Support bundles, and what this machine is.
+// Support bundles, API tokens, and what this machine is.
 import {
   DescriptionList,
   DescriptionListDescription,
@@ -12,6 +12,7 @@ import { setupQuery, statusQuery } from '../api/queries.ts';
 import { duration } from '../words/format.ts';
 import { PageHead } from '../words/Sentence.tsx';
 import { Bundles } from './Bundles.tsx';
+import { Tokens } from './Tokens.tsx';
 
 export default function MaintenancePage() {
   const { data: status } = useQuery(statusQuery);
@@ -38,6 +39,12 @@ export default function MaintenancePage() {
               Support bundles
             </Title>
             <Bundles />
+          </section>
+          <section aria-labelledby="tokens">
+            <Title headingLevel="h2" id="tokens">
+              API tokens
+            </Title>
+            <Tokens />
           </section>
           <section aria-labelledby="system">
             <Title headingLevel="h2" id="system">
