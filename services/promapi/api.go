@@ -28,7 +28,7 @@ const (
 	lookback  = 5 * time.Minute // how far an instant looks back for a series' latest sample
 	maxPoints = 11_000          // per series of an answer: what Prometheus allows too
 	// maxSamples is how many samples one query may hold at a time; 16 bytes each, and a histogram counts as its size.
-	maxSamples = 20_000_000
+	maxSamples = 10_000_000
 	maxForm    = 1 << 20
 )
 

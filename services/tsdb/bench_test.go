@@ -62,7 +62,6 @@ func BenchmarkHistogramDay(b *testing.B) {
 	if _, err := s.Flush(); err != nil {
 		b.Fatal(err)
 	}
-	b.ReportMetric(float64(s.Status().Blocks[0].Bytes)/86_400, "bytes/histogram")
 	for b.Loop() {
 		found, release, err := s.Select(b.Context(), 0, math.MaxInt64)
 		if err != nil {
@@ -76,4 +75,5 @@ func BenchmarkHistogramDay(b *testing.B) {
 		}
 		release()
 	}
+	b.ReportMetric(float64(s.Status().Blocks[0].Bytes)/86_400, "bytes/histogram")
 }
