@@ -10,6 +10,7 @@ import { closeSync, copyFileSync, existsSync, mkdirSync, openSync, readFileSync,
 import net from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { stripVTControlCharacters } from 'node:util';
 import { firmware, kvmWorks, qemuImg, spawnQemu } from './qemu.ts';
 
 export interface Ports {
@@ -20,18 +21,26 @@ export interface Ports {
 }
 
 /** Waits until `probe` gives something true; asks every `every` ms. The error says what was waited for. */
-export async function until<T>(what: string, seconds: number, probe: () => Promise<T> | T, every = 500): Promise<NonNullable<T>> {
+export async function until<T>(
+  what: string,
+  seconds: number,
+  probe: () => Promise<T> | T,
+  every = 500,
+): Promise<Exclude<NonNullable<T>, false>> {
   const deadline = Date.now() + seconds * 1000;
   let last: unknown;
   for (;;) {
     try {
       const value = await probe();
-      if (value) return value as NonNullable<T>;
+      if (value) return value as Exclude<NonNullable<T>, false>;
       last = undefined;
     } catch (error) {
       last = error;
     }
-    if (Date.now() > deadline) throw new Error(`${what}: not within ${seconds} s${last ? ` (last: ${last instanceof Error ? last.message : last})` : ''}`);
+    if (Date.now() > deadline)
+      throw new Error(
+        `${what}: not within ${seconds} s${last ? ` (last: ${last instanceof Error ? last.message : last})` : ''}`,
+      );
     await sleep(every);
   }
 }
@@ -67,12 +76,28 @@ export class Machine {
   }
 
   /** A new machine in `dir` whose system disk is an overlay of `image` (qcow2), as large as `systemDisk`. */
-  static async create(dir: string, image: string, options: { disks?: DiskOptions[]; systemDisk?: string } = {}): Promise<Machine> {
+  static async create(
+    dir: string,
+    image: string,
+    options: { disks?: DiskOptions[]; systemDisk?: string } = {},
+  ): Promise<Machine> {
     mkdirSync(dir, { recursive: true });
     const machine = new Machine(dir, options.disks ?? fourDisks);
-    qemuImg('create', '-q', '-f', 'qcow2', '-b', image, '-F', 'qcow2', join(dir, 'system.qcow2'), options.systemDisk ?? '16G');
+    qemuImg(
+      'create',
+      '-q',
+      '-f',
+      'qcow2',
+      '-b',
+      image,
+      '-F',
+      'qcow2',
+      join(dir, 'system.qcow2'),
+      options.systemDisk ?? '16G',
+    );
     qemuImg('convert', '-f', 'raw', '-O', 'qcow2', firmware('VARS'), join(dir, 'vars.qcow2'));
-    for (const disk of machine.disks) qemuImg('create', '-q', '-f', 'qcow2', join(dir, `${disk.serial}.qcow2`), disk.bytes);
+    for (const disk of machine.disks)
+      qemuImg('create', '-q', '-f', 'qcow2', join(dir, `${disk.serial}.qcow2`), disk.bytes);
     execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(dir, 'key')]);
     return machine;
   }
@@ -81,7 +106,8 @@ export class Machine {
   static async restore(saved: Machine, name: string, dir: string): Promise<Machine> {
     mkdirSync(dir, { recursive: true });
     const machine = new Machine(dir, saved.disks);
-    for (const file of ['system.qcow2', 'vars.qcow2', 'key', 'key.pub', ...saved.disks.map((d) => `${d.serial}.qcow2`)]) copyFileSync(join(saved.dir, file), join(dir, file));
+    for (const file of ['system.qcow2', 'vars.qcow2', 'key', 'key.pub', ...saved.disks.map((d) => `${d.serial}.qcow2`)])
+      copyFileSync(join(saved.dir, file), join(dir, file));
     await machine.start(name);
     await machine.waitForSsh(60);
     // The guest woke up in the past.
@@ -103,19 +129,45 @@ export class Machine {
     this.ports = { ssh: await freePort(), https: await freePort(), http: await freePort(), statsd: await freePort() };
     const { ssh, https, http, statsd } = this.ports;
     const base64 = (text: string) => Buffer.from(text).toString('base64');
-    const credential = (name: string, text: string) => ['-smbios', `type=11,value=io.systemd.credential.binary:${name}=${base64(text)}`];
+    const credential = (name: string, text: string) => [
+      '-smbios',
+      `type=11,value=io.systemd.credential.binary:${name}=${base64(text)}`,
+    ];
     const args = [
       ...(this.accelerated ? ['-accel', 'kvm', '-cpu', 'host'] : ['-accel', 'tcg,thread=multi', '-cpu', 'Nehalem']),
       ...['-machine', 'q35', '-smp', '2', '-m', '2048', '-display', 'none', '-nodefaults', '-no-user-config'],
-      ...['-drive', `if=pflash,format=raw,readonly=on,file=${firmware('CODE')}`, '-drive', `if=pflash,format=qcow2,file=${join(this.dir, 'vars.qcow2')}`],
-      ...['-device', 'virtio-scsi-pci,id=scsi0', '-drive', `if=none,id=system,file=${join(this.dir, 'system.qcow2')},format=qcow2,discard=unmap`],
+      ...[
+        '-drive',
+        `if=pflash,format=raw,readonly=on,file=${firmware('CODE')}`,
+        '-drive',
+        `if=pflash,format=qcow2,file=${join(this.dir, 'vars.qcow2')}`,
+      ],
+      ...[
+        '-device',
+        'virtio-scsi-pci,id=scsi0',
+        '-drive',
+        `if=none,id=system,file=${join(this.dir, 'system.qcow2')},format=qcow2,discard=unmap`,
+      ],
       ...['-device', 'scsi-hd,drive=system,serial=SYSTEM,bootindex=0'],
-      ...this.disks.flatMap(({ serial }) => ['-drive', `if=none,id=${serial},file=${join(this.dir, `${serial}.qcow2`)},format=qcow2,discard=unmap`, '-device', `scsi-hd,drive=${serial},serial=${serial},id=disk-${serial}`]),
-      ...['-netdev', `user,id=net0,hostfwd=tcp:127.0.0.1:${ssh}-:22,hostfwd=tcp:127.0.0.1:${https}-:443,hostfwd=tcp:127.0.0.1:${http}-:80,hostfwd=tcp:127.0.0.1:${statsd}-:8125,hostfwd=udp:127.0.0.1:${statsd}-:8125`],
+      ...this.disks.flatMap(({ serial }) => [
+        '-drive',
+        `if=none,id=${serial},file=${join(this.dir, `${serial}.qcow2`)},format=qcow2,discard=unmap`,
+        '-device',
+        `scsi-hd,drive=${serial},serial=${serial},id=disk-${serial}`,
+      ]),
+      ...[
+        '-netdev',
+        `user,id=net0,hostfwd=tcp:127.0.0.1:${ssh}-:22,hostfwd=tcp:127.0.0.1:${https}-:443,hostfwd=tcp:127.0.0.1:${http}-:80,hostfwd=tcp:127.0.0.1:${statsd}-:8125,hostfwd=udp:127.0.0.1:${statsd}-:8125`,
+      ],
       ...['-device', 'virtio-net-pci,netdev=net0', '-device', 'virtio-rng-pci'],
       ...credential('ssh.authorized_keys.root', readFileSync(join(this.dir, 'key.pub'), 'utf8')),
       ...credential('systemd.unit-dropin.multi-user.target', '[Unit]\nWants=ssh.service\n'),
-      ...['-serial', `file:${join(this.dir, 'console.log')}`, '-qmp', `unix:${join(this.dir, 'qmp')},server=on,wait=off`],
+      ...[
+        '-serial',
+        `file:${join(this.dir, 'console.log')}`,
+        '-qmp',
+        `unix:${join(this.dir, 'qmp')},server=on,wait=off`,
+      ],
       ...(snapshot ? ['-loadvm', snapshot] : []),
     ];
     rmSync(join(this.dir, 'qmp'), { force: true });
@@ -126,10 +178,16 @@ export class Machine {
     child.on('exit', () => {
       if (this.process === child) this.process = undefined;
     });
-    await until('QEMU answers', 20, () => {
-      if (child.exitCode !== null) throw new Error(`QEMU ended: ${readFileSync(join(this.dir, 'qemu.log'), 'utf8').slice(-500)}`);
-      return this.connectQmp();
-    }, 100);
+    await until(
+      'QEMU answers',
+      20,
+      () => {
+        if (child.exitCode !== null)
+          throw new Error(`QEMU ended: ${readFileSync(join(this.dir, 'qemu.log'), 'utf8').slice(-500)}`);
+        return this.connectQmp();
+      },
+      100,
+    );
   }
 
   private async connectQmp(): Promise<boolean> {
@@ -159,7 +217,9 @@ export class Machine {
   async qmp(execute: string, args?: object): Promise<unknown> {
     const socket = this.qmpSocket;
     if (!socket) throw new Error('the machine is not running');
-    const answer = new Promise<{ return?: unknown; error?: { desc: string } }>((resolve) => this.qmpAnswers.push(resolve));
+    const answer = new Promise<{ return?: unknown; error?: { desc: string } }>((resolve) =>
+      this.qmpAnswers.push(resolve),
+    );
     socket.write(`${JSON.stringify({ execute, arguments: args })}\n`);
     const { return: value, error } = await answer;
     if (error) throw new Error(`${execute}: ${error.desc}`);
@@ -169,8 +229,7 @@ export class Machine {
   /** What the console has shown, without its colours. */
   console(): string {
     const log = join(this.dir, 'console.log');
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: the escape sequences are what is taken out
-    return existsSync(log) ? readFileSync(log, 'utf8').replace(/\x1b\[[0-9;?]*[A-Za-z]/g, '').replace(/\r/g, '') : '';
+    return existsSync(log) ? stripVTControlCharacters(readFileSync(log, 'utf8')).replaceAll('\r', '') : '';
   }
 
   get url(): string {
@@ -178,18 +237,38 @@ export class Machine {
   }
 
   private sshArgs(): string[] {
-    const options = ['StrictHostKeyChecking=no', 'UserKnownHostsFile=/dev/null', 'LogLevel=ERROR', 'ConnectTimeout=20', 'ControlMaster=auto', `ControlPath=${join(this.dir, 'ssh-%C').slice(0, 90)}`, 'ControlPersist=60'];
-    return ['-i', join(this.dir, 'key'), '-p', String(this.ports.ssh), ...options.flatMap((o) => ['-o', o]), 'root@127.0.0.1'];
+    const options = [
+      'StrictHostKeyChecking=no',
+      'UserKnownHostsFile=/dev/null',
+      'LogLevel=ERROR',
+      'ConnectTimeout=20',
+      'ControlMaster=auto',
+      `ControlPath=${join(this.dir, 'ssh-%C').slice(0, 90)}`,
+      'ControlPersist=60',
+    ];
+    return [
+      '-i',
+      join(this.dir, 'key'),
+      '-p',
+      String(this.ports.ssh),
+      ...options.flatMap((o) => ['-o', o]),
+      'root@127.0.0.1',
+    ];
   }
 
   /** Runs a command in the guest as root and answers with its output; throws with what it said when it fails. */
   async ssh(...command: string[]): Promise<string> {
     const quoted = command.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
     return new Promise((resolve, reject) => {
-      execFile('ssh', [...this.sshArgs(), quoted], { timeout: 180_000, maxBuffer: 64 << 20 }, (error, stdout, stderr) => {
-        if (error) reject(new Error(`in the guest, ${command.join(' ')}: ${stderr || error.message}`));
-        else resolve(stdout);
-      });
+      execFile(
+        'ssh',
+        [...this.sshArgs(), quoted],
+        { timeout: 180_000, maxBuffer: 64 << 20 },
+        (error, stdout, stderr) => {
+          if (error) reject(new Error(`in the guest, ${command.join(' ')}: ${stderr || error.message}`));
+          else resolve(stdout);
+        },
+      );
     });
   }
 
@@ -200,7 +279,8 @@ export class Machine {
 
   async waitForSsh(seconds: number): Promise<void> {
     await until('the guest answers on ssh', seconds, async () => {
-      if (!this.process) throw new Error(`QEMU has ended: ${readFileSync(join(this.dir, 'qemu.log'), 'utf8').slice(-500)}`);
+      if (!this.process)
+        throw new Error(`QEMU has ended: ${readFileSync(join(this.dir, 'qemu.log'), 'utf8').slice(-500)}`);
       return (await this.ssh('echo', 'here')).trim() === 'here';
     });
   }
@@ -220,7 +300,11 @@ export class Machine {
   /** Pulls a data disk. */
   async unplug(serial: string): Promise<void> {
     await this.qmp('device_del', { id: `disk-${serial}` });
-    await until(`${serial} is unplugged`, 30, async () => !(await this.sh('ls /dev/disk/by-id')).includes(`DISK_${serial}\n`));
+    await until(
+      `${serial} is unplugged`,
+      30,
+      async () => !(await this.sh('ls /dev/disk/by-id')).includes(`DISK_${serial}\n`),
+    );
   }
 
   private closeSsh(): void {

@@ -62,7 +62,28 @@ export async function kvmWorks(): Promise<boolean> {
   const share = join(toolsTree(), 'usr/share');
   const child = spawn(
     tool.command,
-    [...tool.args, '-L', join(share, 'qemu'), '-L', join(share, 'seabios'), '-accel', 'kvm', '-cpu', 'host', '-machine', 'q35', '-m', '64', '-display', 'none', '-nodefaults', '-debugcon', `file:${said}`, '-global', 'isa-debugcon.iobase=0x402'],
+    [
+      ...tool.args,
+      '-L',
+      join(share, 'qemu'),
+      '-L',
+      join(share, 'seabios'),
+      '-accel',
+      'kvm',
+      '-cpu',
+      'host',
+      '-machine',
+      'q35',
+      '-m',
+      '64',
+      '-display',
+      'none',
+      '-nodefaults',
+      '-debugcon',
+      `file:${said}`,
+      '-global',
+      'isa-debugcon.iobase=0x402',
+    ],
     { env: tool.env, stdio: 'ignore' },
   );
   let ended = false;

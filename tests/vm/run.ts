@@ -11,8 +11,12 @@ const known = existsSync(join(dir, 'system.qcow2'));
 if (known) console.log(`Using the machine in ${dir}; --fresh makes a new one.`);
 const machine = known ? Machine.open(dir) : await Machine.create(dir, image);
 await machine.start();
-console.log(`Booting ${machine.accelerated ? 'with hardware virtualisation' : 'under emulation (about a minute)'}; console: ${join(dir, 'console.log')}`);
-const code = await until('the console shows the page', 300, () => /Certificate {2}SHA-256 (\S+)\n(?: {2}Set-up code {2}(\S+))?/.exec(machine.console().slice(-4000)));
+console.log(
+  `Booting ${machine.accelerated ? 'with hardware virtualisation' : 'under emulation (about a minute)'}; console: ${join(dir, 'console.log')}`,
+);
+const code = await until('the console shows the page', 300, () =>
+  /Certificate {2}SHA-256 (\S+)\n(?: {2}Set-up code {2}(\S+))?/.exec(machine.console().slice(-4000)),
+);
 console.log(`
   Web page     ${machine.url}/
   Certificate  SHA-256 ${code[1]}

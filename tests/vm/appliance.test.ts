@@ -1,0 +1,609 @@
+// The appliance's first day, as a new user lives it: the built image boots under QEMU, a real browser goes through the
+// wizard, clients that no one here wrote send metrics, a limit is passed, mail and trap arrive, a support bundle is
+// made, and the machine is reset without warning. After that, what goes wrong: each on a machine restored from a saved
+// boot.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import tls from 'node:tls';
+import { StatsD } from 'hot-shots';
+import { smtp } from '../../appliance-kit/tests/smtp.ts';
+import { snmptrapd } from '../../appliance-kit/tests/snmptrapd.ts';
+import { Person as ApiPerson } from '../stack/api.ts';
+import { Machine, until } from './machine.ts';
+import { keepEvidence, type Person, personAt } from './person.ts';
+import { prometheus } from './prometheus.ts';
+
+const work = resolve('out/vm');
+const image = join(resolve('out/image'), readdirSync('out/image').find((name) => name.endsWith('.qcow2')) ?? '');
+/** Where the guest finds this machine. */
+const HOST = '10.0.2.2';
+const admin = { name: 'admin', password: 'three ducks on a pond' };
+const mailUser = { user: 'cistern', password: 'c4nary-Mail-Pw' };
+const community = 'c4nary-Community';
+const byId = (n: number) => `scsi-0QEMU_QEMU_HARDDISK_DATA${n}`;
+
+async function apiOf(machine: Machine): Promise<ApiPerson> {
+  const api = new ApiPerson(machine.url);
+  await api.get('POST', '/api/session', { user: admin.name, password: admin.password });
+  return api;
+}
+
+interface Sample {
+  value: [number, string];
+  metric: Record<string, string>;
+}
+
+async function query(api: ApiPerson, expression: string): Promise<Sample[]> {
+  const reply = await api.get<{ data: { result: Sample[] } }>(
+    'GET',
+    `/api/v1/query?query=${encodeURIComponent(expression)}`,
+  );
+  return reply.data.result;
+}
+
+/** Runs one step after the other; a step that fails ends the row, and what is needed to understand it is kept. */
+function rowOf(t: TestContext, seen: () => { machine: Machine; person?: Person }) {
+  let broken = '';
+  return async (name: string, step: () => Promise<void>) => {
+    await t.test(name, async () => {
+      if (broken) throw new Error(`not reached: “${broken}” failed`);
+      try {
+        await step();
+      } catch (error) {
+        broken = name;
+        const { machine, person } = seen();
+        await keepEvidence(name, machine, person);
+        throw error;
+      }
+    });
+  };
+}
+
+async function signIn(page: Person['page'], machine: Machine): Promise<void> {
+  await page.goto(machine.url);
+  await page.getByLabel('Name').fill(admin.name);
+  await page.getByLabel('Password').fill(admin.password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('navigation', { name: 'Pages' }).waitFor({ state: 'attached' });
+}
+
+test('the first day of an appliance', async (t) => {
+  rmSync(work, { recursive: true, force: true });
+  mkdirSync(work, { recursive: true });
+  const machine = await Machine.create(join(work, 'first'), image);
+  t.after(() => machine.kill());
+  await machine.start();
+  const person = await personAt(machine);
+  t.after(() => person.close());
+  const { page } = person;
+  const step = rowOf(t, () => ({ machine, person }));
+  const mail = await smtp(t, mailUser);
+  const traps = await snmptrapd(t, `authCommunity log "${community}"`);
+  let code = '';
+  let fingerprint = '';
+
+  await step('the console shows the address, the certificate and the set-up code', async () => {
+    const shown = await until('the console shows the set-up code', 300, () =>
+      /Web page {5}https:\/\/10\.0\.2\.15\/[\s\S]*Certificate {2}SHA-256 (\S+)\s+Set-up code {2}(\S+)/.exec(
+        machine.console(),
+      ),
+    );
+    fingerprint = shown[1] as string;
+    code = shown[2] as string;
+    assert.match(code, /^[A-Z2-9]{4}-[A-Z2-9]{4}-[A-Z2-9]{4}$/);
+  });
+
+  await step('the web page has the certificate that the console shows', async () => {
+    const seen = await until(
+      'TLS answers',
+      60,
+      () =>
+        new Promise<string>((done, failed) => {
+          const socket = tls.connect(
+            { port: machine.ports.https, host: '127.0.0.1', rejectUnauthorized: false },
+            () => {
+              done(socket.getPeerCertificate().fingerprint256);
+              socket.destroy();
+            },
+          );
+          socket.on('error', failed);
+        }),
+    );
+    assert.equal(seen, fingerprint);
+  });
+
+  await step('a wrong set-up code is refused, the right one is taken', async () => {
+    const stranger = new ApiPerson(machine.url);
+    await until('management answers', 180, async () => (await stranger.ask('GET', '/api/setup')).status === 200, 1000);
+    await page.goto(machine.url);
+    await page.getByLabel('Set-up code').waitFor({ timeout: 120_000 });
+    await page.getByLabel('Set-up code').fill('AAAA-BBBB-CCCC');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page
+      .getByText(/code/i)
+      .filter({ hasText: /wrong|not the/i })
+      .first()
+      .waitFor();
+    await page.getByLabel('Set-up code').fill(code);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByLabel('Password again').waitFor();
+  });
+
+  await step('the administrator, the name and the time zone', async () => {
+    await page.getByLabel('Password', { exact: true }).fill(admin.password);
+    await page.getByLabel('Password again').fill(admin.password);
+    await page.getByRole('button', { name: 'Create the administrator' }).click();
+    await page.getByLabel('Host name').fill('first');
+    await page.getByLabel('Time zone').selectOption('Europe/Berlin');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByLabel('Name of the pool').waitFor();
+    assert.equal((await machine.ssh('hostname')).trim(), 'first');
+    assert.match(await machine.ssh('date', '+%Z'), /CES?T/);
+  });
+
+  await step('the saved boot: each test of what goes wrong starts here', () => machine.save('at-pool'));
+
+  await step('a pool of two mirrors out of four disks', async () => {
+    for (const n of [0, 1, 2, 3])
+      assert.ok(
+        await page.getByRole('checkbox', { name: new RegExp(`DATA${n}`) }).isChecked(),
+        `DATA${n} is not proposed`,
+      );
+    assert.ok(await page.getByRole('radio', { name: /^Mirrors/ }).isChecked(), 'mirrors are not proposed');
+    await person.look('wizard-pool');
+    await page.getByRole('button', { name: 'Create the pool' }).click();
+    await page.getByText('who should know').waitFor({ timeout: 180_000 });
+    const status = await machine.ssh('zpool', 'status', 'tank');
+    assert.match(status, /mirror-0[\s\S]*DATA[\s\S]*DATA[\s\S]*mirror-1[\s\S]*DATA[\s\S]*DATA/);
+    assert.equal((await machine.ssh('zpool', 'get', '-H', '-o', 'value', 'ashift', 'tank')).trim(), '12');
+    assert.equal((await machine.ssh('zfs', 'get', '-H', '-o', 'value', 'compression', 'tank/telemetry')).trim(), 'lz4');
+  });
+
+  await step('mail is tested before it is saved, with the whole exchange', async () => {
+    await page.getByLabel('Mail server').fill(HOST);
+    await page.getByLabel('Port').fill(String(mail.port));
+    await page.getByLabel("Verify the server's certificate").uncheck();
+    await page.getByLabel('From').fill('cistern@example.com');
+    await page.getByLabel('To', { exact: true }).fill('oncall@example.com');
+    await page.getByLabel('User').fill(mailUser.user);
+    await page.getByLabel('Password').fill('not it');
+    await page.getByRole('button', { name: 'Send a test' }).click();
+    await page.getByText('The test message was not accepted.').waitFor();
+    await page.getByLabel('Password').fill(mailUser.password);
+    await page.getByRole('button', { name: 'Send a test' }).click();
+    await page.getByText('The test message was accepted.').waitFor();
+    const exchange = await page.getByRole('log').innerText();
+    assert.match(exchange, /STARTTLS/);
+    assert.ok(
+      !exchange.includes(mailUser.password) &&
+        !exchange.includes(Buffer.from(`\0${mailUser.user}\0${mailUser.password}`).toString('base64')),
+      'the exchange shows the password',
+    );
+    await person.look('wizard-mail');
+    assert.ok(
+      mail.letters.length >= 1 && mail.letters.every((letter) => letter.secure && letter.user === mailUser.user),
+    );
+    await page.getByRole('button', { name: 'Add the destination' }).click();
+    await page.getByRole('button', { name: 'Add another' }).click();
+  });
+
+  await step('a trap receiver is added, and the wizard ends where data moves', async () => {
+    await page.getByLabel('SNMP trap').check();
+    await page.getByLabel('Receiver').fill(HOST);
+    await page.getByLabel('Port').fill(String(traps.port));
+    await page.getByLabel('Community').fill(community);
+    await page.getByRole('button', { name: 'Send a test' }).click();
+    await page.getByText('The test message was accepted.').waitFor();
+    await until('the test trap arrives', 30, () => traps.traps().length > 0);
+    await page.getByRole('button', { name: 'Add the destination' }).click();
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByText('already measures itself').waitFor();
+    await person.look('wizard-done');
+    await page.getByRole('button', { name: 'Finish' }).click();
+    await page.getByRole('navigation', { name: 'Pages' }).waitFor({ state: 'attached' });
+    assert.equal((await machine.sh('ls /var/lib/cistern/setup')).trim(), 'done');
+    await until(
+      'the console no longer shows the code',
+      30,
+      () => !machine.console().slice(machine.console().lastIndexOf('Certificate')).includes('Set-up code'),
+    );
+  });
+
+  const api = await apiOf(machine).catch(() => undefined);
+
+  await step('every part runs as its own user, in its sandbox', async () => {
+    const expected: Record<string, string> = {
+      'cistern-storaged': 'cistern-store',
+      'cistern-akd': 'cistern',
+      'cistern-execd': 'root',
+      'cistern-supportd': 'root',
+      nginx: 'www-data',
+      snmpd: 'Debian-snmp',
+    };
+    for (const [unit, user] of Object.entries(expected)) {
+      const shown = await machine.ssh(
+        'systemctl',
+        'show',
+        unit,
+        '-p',
+        'ActiveState,MainPID,NoNewPrivileges,ProtectSystem,CapabilityBoundingSet',
+      );
+      assert.match(shown, /ActiveState=active/, unit);
+      assert.match(shown, /NoNewPrivileges=yes/, unit);
+      assert.match(shown, /ProtectSystem=strict/, unit);
+      assert.ok(
+        (/CapabilityBoundingSet=(.*)/.exec(shown)?.[1] ?? '').split(' ').length <= 6,
+        `${unit} may do too much: ${shown}`,
+      );
+      const pid = /MainPID=(\d+)/.exec(shown)?.[1] ?? '';
+      assert.equal((await machine.ssh('ps', '-o', 'user:20=', '-p', pid)).trim(), user, unit);
+    }
+    assert.equal((await machine.ssh('systemctl', '--failed', '--no-legend', '--plain')).trim(), '');
+    assert.equal(
+      (
+        await machine.sh(
+          'ss -Htlnu | awk \'{print $1" "$5}\' | grep -vE "127\\.|\\[::1\\]|:22$|%" | sed "s/ .*:/ /" | sort -u | tr "\\n" " "',
+        )
+      ).trim(),
+      'tcp 443 tcp 80 tcp 8125 udp 161 udp 8125',
+      'something else listens on the network',
+    );
+  });
+
+  await step('metrics arrive from a statsd client that no one here wrote', async () => {
+    assert.ok(api);
+    const client = new StatsD({
+      host: '127.0.0.1',
+      port: machine.ports.statsd,
+      globalTags: { shop: 'berlin' },
+      maxBufferSize: 0,
+    });
+    t.after(() => new Promise<void>((done) => client.close(() => done())));
+    await until(
+      'the appliance has them',
+      90,
+      async () => {
+        client.gauge('queue.depth', 42);
+        client.increment('orders.placed', 3);
+        for (let n = 1; n <= 20; n++) client.timing('checkout.time', n * 10);
+        const [gauge, counter, timer] = await Promise.all([
+          query(api, 'queue_depth{shop="berlin"}'),
+          query(api, 'sum(orders_placed)'),
+          query(api, 'histogram_count(sum(checkout_time))'),
+        ]);
+        return gauge[0]?.value[1] === '42' && Number(counter[0]?.value[1]) > 0 && Number(timer[0]?.value[1]) > 0;
+      },
+      1000,
+    );
+  });
+
+  let token = '';
+  await step('metrics arrive from Prometheus by remote write', async () => {
+    assert.ok(api);
+    await page.goto(`${machine.url}/maintenance`);
+    await page.getByRole('button', { name: 'New API token' }).click();
+    await page.getByLabel('Name of the token').fill('prometheus');
+    await page.getByRole('button', { name: 'Create the token' }).click();
+    token = (await page.getByRole('textbox', { name: 'Token', exact: true }).inputValue()).trim();
+    assert.ok(token.length >= 20);
+    const writer = await prometheus(join(work, 'prometheus'), machine.url, token);
+    t.after(() => writer.stop());
+    await until(
+      "Prometheus' own series are there",
+      90,
+      async () => {
+        const found = await query(api, 'prometheus_tsdb_head_samples_appended_total{job="itself"}');
+        return Number(found[0]?.value[1]) > 0;
+      },
+      2000,
+    );
+  });
+
+  await step('the chart shows a number, the heatmap a timer', async () => {
+    await page.goto(`${machine.url}/analytics`);
+    await page.getByLabel('Find a metric').fill('queue');
+    await page.getByRole('link', { name: 'queue_depth' }).click();
+    await page.getByRole('img', { name: /queue_depth/ }).waitFor();
+    await page.getByText('42', { exact: false }).first().waitFor();
+    await person.look('chart');
+    await page.goto(`${machine.url}/analytics?metric=checkout_time`);
+    await page.getByRole('img', { name: /checkout_time/ }).waitFor();
+    await person.look('heatmap');
+  });
+
+  await step(
+    'a limit is passed: mail and trap arrive with the right values, and the all-clear after them',
+    async () => {
+      assert.ok(api);
+      await page.goto(`${machine.url}/alerts/thresholds/new`);
+      await page.getByLabel('When').fill('queue_depth');
+      await page.getByLabel('Limit', { exact: true }).fill('100');
+      await page.getByLabel('For how long', { exact: true }).selectOption({ label: 'at once' });
+      await page.getByLabel('Limit for the all-clear').fill('80');
+      await page.getByLabel('Clear for how long').selectOption({ label: 'at once' });
+      await page.getByLabel('Name of the rule').fill('Queue is too long');
+      await person.look('threshold');
+      await page.getByRole('button', { name: 'Create the rule' }).click();
+      await page.getByText('Queue is too long').first().waitFor();
+      const mails = mail.letters.length;
+      const heard = traps.traps().length;
+      const client = new StatsD({
+        host: '127.0.0.1',
+        port: machine.ports.statsd,
+        globalTags: { shop: 'berlin' },
+        maxBufferSize: 0,
+      });
+      try {
+        client.gauge('queue.depth', 137);
+        const raised = await until(
+          'the mail arrives',
+          120,
+          () => mail.letters.slice(mails).find((letter) => letter.content.includes('Queue is too long')),
+          1000,
+        );
+        assert.deepEqual(raised.to, ['oncall@example.com']);
+        const text = raised.content.replaceAll('=\r\n', '').replaceAll('=3D', '=');
+        assert.match(text, /137/);
+        assert.match(text, /100/);
+        assert.match(text, /first/, 'the mail does not name the appliance');
+        const trap = await until('the trap arrives', 60, () =>
+          traps
+            .traps()
+            .slice(heard)
+            .find((line) => line.includes('Queue is too long')),
+        );
+        assert.match(trap, /\.1\.3\.6\.1\.4\.1\.8072\.9999\.9999\.7710\.0\.1/);
+        assert.match(trap, /"137"/);
+        assert.match(trap, /"100"/);
+        await page.goto(`${machine.url}/alerts`);
+        await page.getByText('Queue is too long').first().waitFor();
+        await person.look('alert');
+        client.gauge('queue.depth', 12);
+        await until('the all-clear is mailed', 120, () => mail.letters.length >= mails + 2, 1000);
+        await until('the all-clear is trapped', 60, () =>
+          traps
+            .traps()
+            .slice(heard)
+            .find((line) => line.includes('7710.0.2')),
+        );
+      } finally {
+        await new Promise<void>((done) => client.close(() => done()));
+      }
+    },
+  );
+
+  await step('a support bundle is made, downloaded, opened, and holds no secret', async () => {
+    await page.goto(`${machine.url}/maintenance`);
+    await page
+      .getByRole('button', { name: /support bundle/i })
+      .first()
+      .click();
+    const download = page
+      .getByRole('link', { name: /^Download cistern-first/ })
+      .or(page.getByRole('button', { name: /^Download cistern-first/ }));
+    await download.first().waitFor({ timeout: 300_000 });
+    await person.look('bundle');
+    const [file] = await Promise.all([page.waitForEvent('download'), download.first().click()]);
+    const path = join(work, 'bundle.tar.gz');
+    await file.saveAs(path);
+    const open = join(work, 'bundle');
+    mkdirSync(open);
+    execFileSync('tar', ['-xzf', path, '-C', open, '--strip-components=1']);
+    const manifest = JSON.parse(readFileSync(join(open, 'manifest.json'), 'utf8')) as {
+      steps: { name: string; category: string; state: string; sha256?: string; error?: string }[];
+    };
+    const failed = manifest.steps
+      .filter(({ state }) => state !== 'done')
+      .map(({ category, name, error }) => `${category}/${name}: ${error}`);
+    assert.deepEqual(failed, [], 'steps failed');
+    for (const { category, name, sha256 } of manifest.steps)
+      assert.equal(
+        createHash('sha256')
+          .update(readFileSync(join(open, category, name)))
+          .digest('hex'),
+        sha256,
+        name,
+      );
+    assert.match(readFileSync(join(open, 'zfs/pool-status.txt'), 'utf8'), /mirror-1/);
+    const configuration = readFileSync(join(open, 'configuration/akd.json'), 'utf8');
+    assert.match(configuration, /Queue is too long/);
+    for (const secret of [mailUser.password, community, admin.password, token, code]) {
+      const found = spawnGrep(secret, open);
+      assert.equal(found, '', `the bundle holds a secret: ${found}`);
+    }
+  });
+
+  await step('memory in use is counted', async () => {
+    const kilobytes = (
+      await machine.sh(
+        'for s in /proc/[0-9]*/smaps_rollup; do sed -n "s/^Pss: *\\([0-9]*\\) kB/\\1/p" $s; done 2>/dev/null',
+      )
+    )
+      .trim()
+      .split('\n')
+      .reduce((sum, line) => sum + Number(line), 0);
+    mkdirSync(resolve('out/figures'), { recursive: true });
+    writeFileSync(
+      resolve('out/figures/vm.json'),
+      JSON.stringify({ residentBytes: kilobytes * 1024, accelerated: machine.accelerated }),
+    );
+    t.diagnostic(`all processes of the appliance: ${Math.round(kilobytes / 1024)} MiB resident (proportional)`);
+  });
+
+  await step('the machine is reset without warning: nothing acknowledged is lost', async () => {
+    assert.ok(api);
+    const acknowledged: { time: number; value: number }[] = [];
+    let stop = false;
+    const importing = (async () => {
+      for (let n = 0; !stop; n++) {
+        const time = Math.floor(Date.now() / 1000) - 600 + n;
+        const reply = await api
+          .ask('POST', '/api/v1/import', { samples: [{ name: 'canary', time, value: n }] })
+          .catch(() => undefined);
+        if (reply?.status === 200) acknowledged.push({ time, value: n });
+        else break;
+      }
+    })();
+    await until('some are acknowledged', 60, () => acknowledged.length >= 25, 100);
+    await machine.reset();
+    stop = true;
+    await importing.catch(() => {});
+    await machine.waitForSsh(300);
+    const after = await until('the appliance answers again', 180, () => apiOf(machine), 2000);
+    await until('the store answers', 120, async () => (await query(after, 'vector(1)')).length === 1, 2000);
+    const first = acknowledged[0] as { time: number };
+    const last = acknowledged.at(-1) as { time: number };
+    const range = await after.get<{ data: { result: { values: [number, string][] }[] } }>(
+      'GET',
+      `/api/v1/query_range?query=canary&start=${first.time}&end=${last.time}&step=1`,
+    );
+    const stored = new Map((range.data.result[0]?.values ?? []).map(([time, value]) => [time, Number(value)]));
+    const lost = acknowledged.filter(({ time, value }) => stored.get(time) !== value);
+    assert.deepEqual(lost, [], `${lost.length} of ${acknowledged.length} acknowledged samples are lost`);
+    t.diagnostic(`${acknowledged.length} acknowledged samples were there after the reset`);
+    const rules = await after.get<{ items: { name: string }[] }>('GET', '/api/thresholds');
+    assert.ok(rules.items.some(({ name }) => name === 'Queue is too long'));
+    const pools = await after.get<{ items: { name: string; state: string }[] }>('GET', '/api/pools');
+    assert.deepEqual(pools.items.map(({ name, state }) => `${name} ${state}`).sort(), ['system ONLINE', 'tank ONLINE']);
+    assert.ok((await query(after, 'count_over_time(queue_depth[1h])')).length > 0, 'the earlier metrics are gone');
+    assert.equal((await machine.ssh('hostname')).trim(), 'first');
+    await signIn(page, machine);
+    await page.getByRole('heading', { level: 1 }).first().waitFor();
+    await person.look('after-reset');
+  });
+
+  await step('a disk is pulled: the data stays, the page says what to do, and it is alerted', async () => {
+    const after = await apiOf(machine);
+    const mails = mail.letters.length;
+    await machine.unplug('DATA3');
+    await until(
+      'the pool is degraded',
+      90,
+      async () =>
+        (await after.get<{ items: { name: string; state: string }[] }>('GET', '/api/pools')).items.some(
+          ({ name, state }) => name === 'tank' && state === 'DEGRADED',
+        ),
+      1000,
+    );
+    await until(
+      'the alert is mailed',
+      120,
+      () => mail.letters.slice(mails).some(({ content }) => /tank/.test(content)),
+      1000,
+    );
+    await page.goto(`${machine.url}/storage`);
+    await page
+      .getByText(/degraded/i)
+      .first()
+      .waitFor();
+    await person.look('degraded');
+    const reply = await after.get<{ accepted: number }>('POST', '/api/v1/import', {
+      samples: [{ name: 'canary', value: -1 }],
+    });
+    assert.equal(reply.accepted, 1);
+  });
+
+  await t.test('what goes wrong in the wizard, on the saved boot', async (t) => {
+    await machine.kill();
+    const again = await Machine.restore(machine, 'at-pool', join(work, 'again'));
+    t.after(() => again.kill());
+    const user = await personAt(again);
+    t.after(() => user.close());
+    const step = rowOf(t, () => ({ machine: again, person: user }));
+
+    await step('a disk that vanishes while the pool is made: it is named, and no half-made pool stays', async () => {
+      await signIn(user.page, again);
+      await user.page.getByLabel('Name of the pool').waitFor();
+      await user.page.getByRole('checkbox', { name: /DATA2/ }).waitFor();
+      const api = await apiOf(again);
+      await again.unplug('DATA2');
+      // By the API, with the list of disks as it was: the page has taken the disk out of its list by now.
+      const made = await api.ask('POST', '/api/pools', {
+        name: 'tank',
+        layout: 'mirror',
+        disks: [0, 1, 2, 3].map(byId),
+        telemetry: true,
+      });
+      let problem = made.json() as { code: string; detail: string; action: string };
+      if (made.status === 202) {
+        const { id } = made.json() as { id: string };
+        const job = await until('the job ends', 120, async () => {
+          const found = await api.get<{ state: string; error: typeof problem }>('GET', `/api/jobs/${id}`);
+          return found.state !== 'running' && found;
+        });
+        assert.equal(job.state, 'failed');
+        problem = job.error;
+      }
+      assert.equal(problem.code, 'disk_missing');
+      assert.match(problem.detail, /DATA2/);
+      assert.ok(problem.action, 'it does not say what to do');
+      assert.equal((await again.ssh('zpool', 'list', '-H', '-o', 'name')).trim(), 'system');
+      await until(
+        'the page no longer offers the disk',
+        60,
+        async () => !(await user.page.getByRole('checkbox', { name: /DATA2/ }).isVisible()),
+      );
+      await user.look('disk-vanished');
+    });
+
+    await step('with the disks that are left, the pool is made', async () => {
+      await user.page.getByRole('checkbox', { name: /DATA3/ }).uncheck();
+      await user.page.getByRole('button', { name: 'Create the pool' }).click();
+      await user.page.getByText('who should know').waitFor({ timeout: 180_000 });
+    });
+
+    await step('parts that are killed come back, and the page says which one is missing', async () => {
+      const api = await apiOf(again);
+      for (const unit of ['cistern-storaged', 'cistern-akd', 'cistern-execd', 'cistern-supportd', 'nginx', 'snmpd']) {
+        const before = await again.ssh('systemctl', 'show', unit, '-p', 'MainPID', '--value');
+        await again.ssh('systemctl', 'kill', '-s', 'KILL', unit);
+        await until(`${unit} is back`, 90, async () => {
+          const [state, pid] = (
+            await again.ssh('systemctl', 'show', unit, '-p', 'ActiveState', '-p', 'MainPID', '--value')
+          )
+            .trim()
+            .split('\n')
+            .sort();
+          return `${state}${pid}`.includes('active') && !`${state} ${pid}`.includes(before.trim());
+        });
+      }
+      await until('the API answers', 120, async () => (await api.ask('GET', '/api/status')).status === 200, 1000);
+    });
+
+    await step('ten wrong passwords lock the account, and the right one is refused as well', async () => {
+      const stranger = new ApiPerson(again.url);
+      const codes: string[] = [];
+      for (let n = 0; n < 11; n++)
+        codes.push(
+          (
+            (await stranger.ask('POST', '/api/session', { user: admin.name, password: `wrong ${n}` })).json() as {
+              code: string;
+            }
+          ).code,
+        );
+      assert.deepEqual(codes.slice(0, 9), Array(9).fill('wrong_credentials'));
+      assert.equal(codes.at(-1), 'locked_out');
+      assert.equal(
+        (
+          (await stranger.ask('POST', '/api/session', { user: admin.name, password: admin.password })).json() as {
+            code: string;
+          }
+        ).code,
+        'locked_out',
+      );
+    });
+  });
+});
+
+/** The first file below `dir` that holds `text`, or nothing. */
+function spawnGrep(text: string, dir: string): string {
+  try {
+    return execFileSync('grep', ['-rlF', '--', text, dir], { encoding: 'utf8' });
+  } catch {
+    return '';
+  }
+}
