@@ -29,11 +29,11 @@ test('a threshold is made, raised, seen everywhere, and cleared', async (t) => {
 
   expect(/status of 400/);
   await page.getByLabel('When').fill('boiler_pressure');
-  await page.getByLabel('Limit', { exact: true }).fill('lots');
+  await page.getByRole('textbox', { name: 'Limit', exact: true }).fill('lots');
   await page.getByRole('button', { name: 'Create the rule' }).click();
   await page.getByText('A number, as 1.5, 250 ms or 80 %').waitFor();
-  await page.getByLabel('Limit', { exact: true }).fill('8');
-  await page.getByLabel('For how long').selectOption('at once');
+  await page.getByRole('textbox', { name: 'Limit', exact: true }).fill('8');
+  await page.getByLabel('For how long', { exact: true }).selectOption('at once');
   await page.getByLabel('Limit for the all-clear').fill('6');
   await page.getByLabel('Clear for how long').selectOption('at once');
   await page.getByLabel('Severity').selectOption('critical');

@@ -81,8 +81,10 @@ export async function person(stack: Stack): Promise<Person> {
           mkdirSync(failures, { recursive: true });
           const name = test.name.replace(/[^a-z0-9]+/gi, '-');
           await page.screenshot({ path: path.join(failures, `${name}.png`) }).catch(() => {});
-          console.error(`--- the browser, in “${test.name}” at ${page.url()}:\n${complaints.join('\n')}`);
-          console.error(`--- the stack:\n${readFileSync(stack.logFile, 'utf8').split('\n').slice(-40).join('\n')}`);
+          console.error(`--- the browser, in “${test.name}” at ${page.url()}:\n${unexpected.join('\n')}`);
+          console.error(
+            `--- the stack:\n${readFileSync(stack.logFile, 'utf8').split('\n').slice(-12).join('\n').slice(-3000)}`,
+          );
         }
         await context.close();
         if (unexpected.length > 0) throw new Error(`the browser complained:\n${unexpected.join('\n')}`);
@@ -91,6 +93,11 @@ export async function person(stack: Stack): Promise<Person> {
       return { page, context, expect: (complaint) => expected.push(complaint) };
     },
   };
+}
+
+/** A label that is this and no more; PatternFly adds a star to that of a required field. */
+export function exactly(label: string): RegExp {
+  return new RegExp(`^${label}\\s*\\*?$`);
 }
 
 export async function signInBy(page: Page): Promise<void> {

@@ -23,7 +23,7 @@ test('a bundle is made, downloaded and deleted', async (t) => {
   await signInBy(page);
   await page.getByText('No bundle has been made').waitFor();
   await page.getByRole('button', { name: 'Make a support bundle' }).click();
-  const bundle = page.getByRole('region', { name: /^Support bundle/ });
+  const bundle = page.getByRole('region', { name: /^Support bundle \S/ });
   await bundle.waitFor();
   const link = bundle.getByRole('link', { name: /^Download/ });
   await link.waitFor({ timeout: 60_000 });

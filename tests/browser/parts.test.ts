@@ -1,6 +1,6 @@
 // Parts that are down: the page says which, since when, and comes back by itself. Metrics go on flowing.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before, beforeEach, test } from 'node:test';
 import { type Person as ApiPerson, setUp } from '../stack/api.ts';
 import { ask } from '../stack/http.ts';
 import type { Stack } from '../stack/stack.ts';
@@ -9,6 +9,10 @@ import { lookAt, type Person, person, signInBy, withStack } from './browser.ts';
 let stack: Stack;
 let someone: Person;
 let api: ApiPerson;
+// A test that failed in the middle leaves a part stopped: the next begins with all of them.
+beforeEach(async () => {
+  for (const part of ['storaged', 'akd', 'nginx'] as const) await stack.startPart(part);
+});
 before(async () => {
   stack = await withStack();
   api = await setUp(stack);

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import { SMTPServer } from 'smtp-server';
 import { administrator } from '../stack/api.ts';
 import type { Stack } from '../stack/stack.ts';
-import { lookAt, type Person, person, signInBy, withStack } from './browser.ts';
+import { exactly, lookAt, type Person, person, signInBy, withStack } from './browser.ts';
 
 let stack: Stack;
 let someone: Person;
@@ -72,13 +72,13 @@ test('the wizard, from the code to moving data', async (t) => {
   await part('the administrator: two passwords that differ and a short one are told beside the field', async () => {
     expect(/status of 400/);
     await form.getByLabel('Name').fill(administrator.name);
-    await form.getByLabel('Password', { exact: true }).fill('short');
+    await form.getByLabel(exactly('Password')).fill('short');
     await form.getByLabel('Password again').fill('shorter');
     await page.getByRole('button', { name: 'Create the administrator' }).click();
     await page.getByText('This is not the same as above.').waitFor();
     await form.getByLabel('Password again').fill('short');
     await page.getByRole('button', { name: 'Create the administrator' }).click();
-    const field = form.getByLabel('Password', { exact: true });
+    const field = form.getByLabel(exactly('Password'));
     await page.locator('[aria-invalid="true"]').first().waitFor();
     assert.equal(await field.getAttribute('aria-invalid'), 'true');
     await lookAt(page, 'setup-2-administrator');

@@ -48,7 +48,7 @@ test('a pool from a disk that is added; a disk in use says why it cannot be chos
   await page.getByText('Every disk is in use. Add a disk first.').waitFor();
   await stack.simulate('disk-add', { name: 'spare1', bytes: 4 * 2 ** 30 });
   await stack.simulate('disk-add', { name: 'spare2', bytes: 4 * 2 ** 30 });
-  await page.getByRole('cell', { name: /spare2/ }).waitFor({ timeout: 30_000 });
+  await page.getByText('spare2', { exact: true }).waitFor({ timeout: 30_000 });
   await create.click();
   await page
     .getByRole('checkbox', { name: /^data1/ })

@@ -1,7 +1,7 @@
 // The parts that are built before the stack can start: Go programs, and the pages. Run as a program it builds what is
 // not up to date; `build()` runs it under a lock, because several stacks may start at once.
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
@@ -10,7 +10,7 @@ export const root = path.join(import.meta.dirname, '../..');
 export const binaries = path.join(root, 'out/dev/bin');
 const ownPages = path.join(root, 'out/dev/ui');
 /** The built pages; CISTERN_UI names a directory that holds them already. */
-export const pages = process.env.CISTERN_UI ?? ownPages;
+const pages = process.env.CISTERN_UI ?? ownPages;
 
 async function orSay(command: string, args: string[], cwd: string, env: Record<string, string> = {}): Promise<void> {
   try {
@@ -24,9 +24,7 @@ async function orSay(command: string, args: string[], cwd: string, env: Record<s
 /** storaged, supportd, cistern. Go knows itself what is up to date. */
 async function buildGo(): Promise<void> {
   mkdirSync(binaries, { recursive: true });
-  const commands = ['storaged', 'supportd', 'cistern']
-    .filter((name) => existsSync(`${root}/services/cmd/${name}/main.go`))
-    .map((name) => `./cmd/${name}`);
+  const commands = ['storaged', 'supportd', 'cistern'].map((name) => `./cmd/${name}`);
   await orSay('go', ['build', '-o', `${binaries}/`, ...commands], `${root}/services`, {
     GOFLAGS: '-buildvcs=false',
     CGO_ENABLED: '0',
@@ -54,14 +52,21 @@ async function buildPages(): Promise<void> {
   await orSay(process.execPath, [vite, 'build', 'ui', '--outDir', pages, '--emptyOutDir'], root);
 }
 
-export async function build(what: 'go' | 'all'): Promise<void> {
+/**
+ * Builds what is needed. `pagesTo`: a directory that gets a copy of the pages, so that a later build does not pull them
+ * from under a stack that runs.
+ */
+export async function build(pagesTo?: string): Promise<void> {
   mkdirSync(path.join(root, 'out/dev'), { recursive: true });
-  await orSay('flock', [path.join(root, 'out/dev/lock'), process.execPath, import.meta.filename, what], root);
+  const args = pagesTo === undefined ? [] : [pagesTo];
+  await orSay('flock', [path.join(root, 'out/dev/lock'), process.execPath, import.meta.filename, ...args], root);
 }
 
 if (process.argv[1] === import.meta.filename) {
+  const pagesTo = process.argv[2];
   try {
-    await Promise.all([buildGo(), process.argv[2] === 'all' ? buildPages() : undefined]);
+    await Promise.all([buildGo(), pagesTo === undefined ? undefined : buildPages()]);
+    if (pagesTo !== undefined) cpSync(pages, pagesTo, { recursive: true });
   } catch (error) {
     console.error((error as Error).message);
     process.exitCode = 1;

@@ -7,7 +7,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'n
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { binaries, build, pages, root } from './build.ts';
+import { binaries, build, root } from './build.ts';
 import { type Asked, ask, type Reply, until } from './http.ts';
 import { nginxConfiguration } from './nginx.ts';
 import { type LogLine, Process } from './process.ts';
@@ -73,7 +73,8 @@ export class Stack {
     const run = this.#run;
     for (const name of ['storaged', 'supportd', 'akd']) mkdirSync(path.join(run, name), { recursive: true });
     for (const name of ['data', 'support', 'akd', 'nginx', 'setup', 'tls']) mkdirSync(path.join(dir, name));
-    await build(ui === 'built' ? 'all' : 'go');
+    const pages = path.join(dir, 'ui');
+    await build(ui === 'built' ? pages : undefined);
 
     writeFileSync(path.join(dir, 'setup/code'), `${this.setupCode}\n`, { mode: 0o600 });
     const certificate = path.join(dir, 'tls/cert.pem');

@@ -36,7 +36,7 @@ function Details({ alert }: { alert: Alert }) {
             </div>
           ))}
       </dl>
-      <h4>What happened</h4>
+      <h2>What happened</h2>
       <ol className="cistern-timeline">
         <li>
           Raised <Ago time={alert.raisedAt} />

@@ -45,7 +45,8 @@ export interface PoolFormProps {
 
 export function PoolForm({ submit, forTelemetry, mayNot = null, onDone, more }: PoolFormProps) {
   const queries = useQueryClient();
-  const disks = useQuery(disksQuery);
+  // While somebody chooses, a disk that is plugged in should not keep them waiting.
+  const disks = useQuery({ ...disksQuery, refetchInterval: 3_000 });
   const pools = useQuery(poolsQuery);
   const held = pools.data?.items.some((pool) => pool.telemetry) ?? false;
   const [name, setName] = useState('tank');
@@ -188,7 +189,7 @@ export function PoolForm({ submit, forTelemetry, mayNot = null, onDone, more }: 
             />
           ))}
           {advice.data?.warnings.map((warning) => (
-            <Alert key={warning} isInline isPlain variant="warning" title={warning} />
+            <Alert key={warning} component="p" isInline isPlain variant="warning" title={warning} />
           ))}
         </fieldset>
       )}

@@ -71,6 +71,7 @@ function PoolCard({ pool, disks }: { pool: Pool; disks: readonly Disk[] }) {
         <p className="cistern-sentence">{pool.sentence}</p>
         {pool.status && (
           <Alert
+            component="p"
             isInline
             variant={pool.state === 'DEGRADED' ? 'warning' : 'danger'}
             title={`The pool is ${stateWords(pool.state)}`}
@@ -224,7 +225,7 @@ export default function StoragePage() {
       />
       <PageSection>
         {failure && (
-          <Alert isInline variant="warning" title={`This is how it was ${duration(old)} ago`}>
+          <Alert component="p" isInline variant="warning" title={`This is how it was ${duration(old)} ago`}>
             {failure}
           </Alert>
         )}
