@@ -23,9 +23,12 @@ type Linux struct {
 }
 
 // NewHost reads which disk the machine runs from; the initramfs left that in /run/cistern-root/disk.
-func NewHost() Host {
-	disk, _ := os.ReadFile("/run/cistern-root/disk")
-	return &Linux{SystemDisk: strings.TrimSpace(string(disk))}
+func NewHost() (Host, error) {
+	disk, err := os.ReadFile("/run/cistern-root/disk")
+	if err != nil {
+		return nil, fmt.Errorf("which disk this machine runs from is not known, so none can be kept from a pool: %w", err)
+	}
+	return &Linux{SystemDisk: strings.TrimSpace(string(disk))}, nil
 }
 
 const byID = "/dev/disk/by-id/"

@@ -45,11 +45,15 @@ func run(socket, state, client string) error {
 	if err := os.MkdirAll(filepath.Join(state, "execd"), 0o750); err != nil {
 		return err
 	}
+	host, err := execd.NewHost()
+	if err != nil {
+		return err
+	}
 	listener, err := unixlisten.Listen(socket)
 	if err != nil {
 		return err
 	}
-	s := &execd.Server{State: state, Host: execd.NewHost(), UIDs: []int{0, uid}}
+	s := &execd.Server{State: state, Host: host, UIDs: []int{0, uid}}
 	server := &http.Server{Handler: s.Handler(), ConnContext: unixlisten.ConnContext, ReadHeaderTimeout: 10 * time.Second}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()

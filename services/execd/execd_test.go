@@ -1,0 +1,274 @@
+package execd
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"cistern/services/problem"
+	"cistern/services/unixlisten"
+)
+
+// host is an operating system whose disks are what the test says. zpool and zfs are programs of the test's (see
+// programs): what real ones do is the VM tests' business, what is asked of them is this one's.
+type host struct {
+	disks   map[string]string // path → device
+	mounted bool
+	did     []string
+}
+
+func (h *host) CheckDisk(path string, _ int64) (string, error) {
+	if device, ok := h.disks[path]; ok {
+		return device, nil
+	}
+	return "", problem.New(http.StatusConflict, "disk_missing", "The disk "+filepath.Base(path)+" is not there.", "Choose another one.")
+}
+func (h *host) PoolOptions() []string            { return nil }
+func (h *host) MountPools(context.Context) error { h.did = append(h.did, "mount"); return nil }
+func (h *host) Mounted(string) bool              { return h.mounted }
+func (h *host) Service(_ context.Context, name, action string) error {
+	h.did = append(h.did, action+" "+name)
+	return nil
+}
+func (h *host) ApplyIdentity(context.Context) error { h.did = append(h.did, "identity"); return nil }
+func (h *host) Power(_ context.Context, action string) error {
+	h.did = append(h.did, action)
+	return nil
+}
+
+type bench struct {
+	t      *testing.T
+	state  string
+	host   *host
+	client *http.Client
+}
+
+// start serves execd to this process. zpool and zfs are the shell scripts given, first on the PATH.
+func start(t *testing.T, zpool, zfs string, uids ...int) *bench {
+	t.Helper()
+	b := &bench{t: t, state: t.TempDir(), host: &host{disks: map[string]string{}}}
+	for _, dir := range []string{"execd", "identity", "setup", "bin"} {
+		if err := os.Mkdir(filepath.Join(b.state, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, script := range map[string]string{"zpool": zpool, "zfs": zfs} {
+		text := "#!/bin/sh\necho \"" + name + " $*\" >>" + b.state + "/ran\n" + script + "\n"
+		if err := os.WriteFile(filepath.Join(b.state, "bin", name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", filepath.Join(b.state, "bin")+":"+os.Getenv("PATH"))
+	if len(uids) == 0 {
+		uids = []int{os.Getuid()}
+	}
+	socket := filepath.Join(b.state, "socket")
+	listener, err := unixlisten.Listen(socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer((&Server{State: b.state, Host: b.host, UIDs: uids}).Handler())
+	server.Listener, server.Config.ConnContext = listener, unixlisten.ConnContext
+	server.Start()
+	t.Cleanup(server.Close)
+	b.client = &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return net.Dial("unix", socket) }}}
+	return b
+}
+
+// call posts a verb and answers with the status and the problem's code ("" on success).
+func (b *bench) call(verb, body string) (int, string) {
+	b.t.Helper()
+	response, err := b.client.Post("http://unix/v1/"+verb, "application/json", strings.NewReader(body))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var document struct{ Code, Detail string }
+	if response.StatusCode >= 400 {
+		if err := json.Unmarshal(content, &document); err != nil || document.Detail == "" {
+			b.t.Fatalf("%s: %s is no problem document", verb, content)
+		}
+	}
+	return response.StatusCode, document.Code
+}
+
+func (b *bench) want(verb, body string, status int, code string) {
+	b.t.Helper()
+	if s, c := b.call(verb, body); s != status || c != code {
+		b.t.Errorf("%s %s: %d %q, want %d %q", verb, body, s, c, status, code)
+	}
+}
+
+func (b *bench) read(name string) string {
+	content, err := os.ReadFile(filepath.Join(b.state, name))
+	if err != nil {
+		return ""
+	}
+	return string(content)
+}
+
+const two = `{"name":"tank","vdevs":[{"type":"mirror","disks":["/dev/disk/by-id/a","/dev/disk/by-id/b"]}],"compression":"lz4","ashift":12}`
+
+// absent is a zpool that knows no pool and makes every one.
+const absent = `[ "$1" != list ]`
+
+func TestStrangersAreRefused(t *testing.T) {
+	b := start(t, absent, "", os.Getuid()+1)
+	b.want("power", `{"action":"off"}`, 403, "forbidden")
+	if len(b.host.did) != 0 {
+		t.Errorf("it did %v", b.host.did)
+	}
+}
+
+func TestPoolIsMadeAndRemembered(t *testing.T) {
+	b := start(t, absent, "")
+	b.host.disks = map[string]string{"/dev/disk/by-id/a": "/dev/sda", "/dev/disk/by-id/b": "/dev/sdb"}
+	b.want("pool.create", two, 200, "")
+	want := "zpool create -o ashift=12 -o cachefile=none -O compression=lz4 -O atime=off -O canmount=off -O mountpoint=none tank mirror /dev/disk/by-id/a /dev/disk/by-id/b\n"
+	if ran := b.read("ran"); !strings.HasSuffix(ran, want) {
+		t.Errorf("ran:\n%s", ran)
+	}
+	if b.read("execd/pools") != "tank\n" {
+		t.Errorf("remembered %q", b.read("execd/pools"))
+	}
+	if audit := b.read("execd/audit.log"); strings.Count(audit, `"verb":"pool.create"`) != 2 || !strings.Contains(audit, `"outcome":"done"`) {
+		t.Errorf("audited:\n%s", audit)
+	}
+}
+
+func TestBadPoolsTouchNothing(t *testing.T) {
+	b := start(t, absent, "")
+	b.host.disks = map[string]string{"/dev/disk/by-id/a": "/dev/sda", "/dev/disk/by-id/b": "/dev/sdb", "/dev/disk/by-id/again-a": "/dev/sda"}
+	for body, code := range map[string]string{
+		`{`: "malformed_json",
+		strings.Replace(two, `"ashift":12`, `"force":true`, 1):            "unknown_field",
+		strings.Replace(two, `"tank"`, `"mirror-0"`, 1):                   "invalid_request",
+		strings.Replace(two, `"tank"`, `"-f"`, 1):                         "invalid_request",
+		strings.Replace(two, `"tank"`, `"system"`, 1):                     "invalid_request",
+		strings.Replace(two, `"lz4"`, `"lz4 -o x=y"`, 1):                  "invalid_request",
+		strings.Replace(two, `"ashift":12`, `"ashift":40`, 1):             "invalid_request",
+		strings.Replace(two, `"mirror"`, `"special"`, 1):                  "invalid_request",
+		strings.Replace(two, `,"/dev/disk/by-id/b"`, ``, 1):               "invalid_request",
+		strings.Replace(two, `/dev/disk/by-id/b`, `/dev/disk/by-id/c`, 1): "disk_missing",
+		strings.Replace(two, `by-id/b`, `by-id/again-a`, 1):               "invalid_request",
+		`{"name":"tank","vdevs":[]}`:                                      "invalid_request",
+	} {
+		if status, got := b.call("pool.create", body); got != code || status < 400 {
+			t.Errorf("%s: %d %s, want %s", body, status, got, code)
+		}
+	}
+	if ran := b.read("ran"); strings.Contains(ran, "create") {
+		t.Errorf("ran:\n%s", ran)
+	}
+	if b.read("execd/pools") != "" {
+		t.Errorf("remembered %q", b.read("execd/pools"))
+	}
+}
+
+func TestFailedCreationLeavesNothing(t *testing.T) {
+	for said, code := range map[string]string{
+		"cannot create 'tank': /dev/disk/by-id/b is in use and contains a unknown filesystem.": "disk_in_use",
+		"cannot resolve path '/dev/disk/by-id/b'":                                              "disk_missing",
+		"cannot create 'tank': out of memory":                                                  "command_failed",
+	} {
+		// zpool list finds the pool once create has begun: half of it is there, and must go.
+		b := start(t, `case $1 in list) grep -q "zpool create" "`+"$(dirname \"$0\")/../ran"+`" ;; create) echo "`+said+`" >&2; exit 1 ;; esac`, "")
+		b.host.disks = map[string]string{"/dev/disk/by-id/a": "/dev/sda", "/dev/disk/by-id/b": "/dev/sdb"}
+		if _, got := b.call("pool.create", two); got != code {
+			t.Errorf("%s: %s, want %s", said, got, code)
+		}
+		if ran := b.read("ran"); !strings.Contains(ran, "zpool destroy -f tank") {
+			t.Errorf("half a pool is left:\n%s", ran)
+		}
+		if b.read("execd/pools") != "" {
+			t.Errorf("remembered %q", b.read("execd/pools"))
+		}
+	}
+}
+
+func TestExistingPoolIsNotTouched(t *testing.T) {
+	b := start(t, "true", "")
+	b.host.disks = map[string]string{"/dev/disk/by-id/a": "/dev/sda", "/dev/disk/by-id/b": "/dev/sdb"}
+	b.want("pool.create", two, 409, "pool_exists")
+	b.want("pool.destroy", `{"name":"tank","confirm":"tan"}`, 400, "invalid_request")
+	b.want("pool.destroy", `{"name":"system","confirm":"system"}`, 400, "invalid_request")
+	if ran := b.read("ran"); strings.Contains(ran, "create") || strings.Contains(ran, "destroy") {
+		t.Errorf("ran:\n%s", ran)
+	}
+}
+
+func TestTelemetryIsPlacedOnce(t *testing.T) {
+	b := start(t, "true", "")
+	b.host.mounted = true
+	b.want("telemetry.place", `{"pool":"tank"}`, 200, "")
+	if ran := b.read("ran"); !strings.Contains(ran, "zfs create -u -o mountpoint=/srv/telemetry tank/telemetry") {
+		t.Errorf("ran:\n%s", ran)
+	}
+	if strings.Join(b.host.did, ", ") != "mount, start storaged" {
+		t.Errorf("did %v", b.host.did)
+	}
+	elsewhere := start(t, "true", `[ "$1" = list ] && printf 'other/telemetry\t/srv/telemetry\n'`)
+	elsewhere.want("telemetry.place", `{"pool":"tank"}`, 409, "conflict")
+	unmounted := start(t, "true", "")
+	unmounted.want("telemetry.place", `{"pool":"tank"}`, 500, "command_failed")
+	if strings.Contains(strings.Join(unmounted.host.did, " "), "storaged") {
+		t.Error("storaged was started without its dataset")
+	}
+}
+
+func TestIdentity(t *testing.T) {
+	b := start(t, "", "")
+	b.want("system.identity", `{"hostName":"Tank.Example","timeZone":"Etc/UTC"}`, 200, "")
+	if b.read("identity/hostname") != "tank.example\n" || b.read("identity/timezone") != "Etc/UTC\n" {
+		t.Errorf("kept %q %q", b.read("identity/hostname"), b.read("identity/timezone"))
+	}
+	for _, body := range []string{
+		`{"hostName":"-x","timeZone":"Etc/UTC"}`, `{"hostName":"a b","timeZone":"Etc/UTC"}`, `{"hostName":"","timeZone":"Etc/UTC"}`,
+		`{"hostName":"` + strings.Repeat("a.", 40) + `a","timeZone":"Etc/UTC"}`,
+		`{"hostName":"x","timeZone":"../../etc/passwd"}`, `{"hostName":"x","timeZone":"Mars/Base"}`, `{"hostName":"x","timeZone":"Etc"}`,
+	} {
+		b.want("system.identity", body, 400, "invalid_request")
+	}
+	if b.read("identity/hostname") != "tank.example\n" || len(b.host.did) != 1 {
+		t.Errorf("changed by a bad request: %q, %v", b.read("identity/hostname"), b.host.did)
+	}
+}
+
+func TestSetupFinishes(t *testing.T) {
+	b := start(t, "", "")
+	if err := os.WriteFile(filepath.Join(b.state, "setup", "code"), []byte("AAAA\n"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // a second time is harmless
+		b.want("setup.finish", `{}`, 200, "")
+	}
+	files, _ := filepath.Glob(filepath.Join(b.state, "setup", "*"))
+	if len(files) != 1 || filepath.Base(files[0]) != "done" {
+		t.Errorf("left: %v", files)
+	}
+}
+
+func TestServicesAndPower(t *testing.T) {
+	b := start(t, "", "")
+	b.want("service.action", `{"service":"storaged","action":"restart"}`, 200, "")
+	b.want("service.action", `{"service":"sshd","action":"start"}`, 400, "invalid_request")
+	b.want("service.action", `{"service":"akd","action":"stop"}`, 409, "conflict")
+	b.want("service.action", `{"service":"akd","action":"kill"}`, 400, "invalid_request")
+	b.want("power", `{"action":"explode"}`, 400, "invalid_request")
+	b.want("power", `{"action":"reboot"}`, 200, "")
+	b.want("no.such", `{}`, 404, "not_found")
+	if strings.Join(b.host.did, ", ") != "restart storaged, reboot" {
+		t.Errorf("did %v", b.host.did)
+	}
+}
