@@ -15,7 +15,8 @@ function Line({ since, children }: { since: number; children: string }) {
   );
 }
 
-export function Connection() {
+/** `storeExpected` is false where there is no pool yet: the store then waits for one, and nothing is wrong. */
+export function Connection({ storeExpected = true }: { storeExpected?: boolean }) {
   const reach = useReach();
   const status = useQuery({ ...statusQuery, refetchInterval: reach.unreachableSince === null ? 5_000 : 2_000 });
   if (reach.unreachableSince !== null) return <Line since={reach.lastAnswer}>The appliance does not answer.</Line>;
@@ -27,7 +28,7 @@ export function Connection() {
     );
   }
   const store = status.data?.ingest.available === false || reach.down.telemetry !== null;
-  if (!store) return null;
+  if (!store || !storeExpected) return null;
   return (
     <Banner status="danger" role="alert" className="cistern-connection">
       The telemetry store is down: no measurement is taken in, charts are empty and thresholds are not evaluated.

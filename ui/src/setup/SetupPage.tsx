@@ -349,14 +349,14 @@ export default function SetupPage() {
   const at = steps.findIndex(([name]) => name === step);
   return (
     <>
-      <Connection />
+      <Connection storeExpected={step === 'done'} />
       <main className="cistern-alone">
         <Card className="cistern-wizard">
           <CardTitle>
             <h1>
               <img src="/icon.svg" alt="" width="28" height="28" /> Set up {setup.hostName}
             </h1>
-            <ProgressStepper aria-label="Set-up steps" isCompact>
+            <ProgressStepper aria-label="Set-up steps" className="cistern-wide">
               {steps.map(([name, title], index) => (
                 <ProgressStep
                   key={name}
@@ -373,6 +373,9 @@ export default function SetupPage() {
           </CardTitle>
           <CardBody>
             <h2 className="cistern-steptitle">{steps[at]?.[1]}</h2>
+            <p className="cistern-narrow cistern-quiet">
+              Step {at + 1} of {steps.length}
+            </p>
             {step === 'code' && <CodeStep onGiven={() => setRefused(false)} />}
             {step === 'administrator' && <AdministratorStep onRefused={() => setRefused(true)} />}
             {step === 'identity' && <IdentityStep setup={setup} />}
