@@ -63,7 +63,7 @@ as_root() {
 # Go: the version that go.mod asks for. A Go of 1.21 or newer fetches it by itself as a module; an older one (Debian
 # 12) is told to fetch that module, and the toolchain in it is used.
 toolchain_go() {
-  need go:golang-go git:git ca-certificates:ca-certificates
+  need go:golang-go git:git /etc/ssl/certs/ca-certificates.crt:ca-certificates
   local have want
   have=$(go env GOVERSION 2>/dev/null | sed 's/^go//')
   want=$(sed -n 's/^go //p' services/go.mod)
