@@ -71,9 +71,9 @@ test('a threshold is made, raised, seen everywhere, and cleared', async (t) => {
   await page.getByRole('link', { name: 'Threshold rules' }).click();
   await page.getByRole('button', { name: 'Remove the rule Boiler' }).click();
   await page.getByRole('dialog').getByRole('textbox').fill('Boil');
+  await lookAt(page, 'alerts-remove');
   await page.getByRole('button', { name: 'Remove the rule', exact: true }).hover();
   await page.getByText('Type “Boiler” first.').waitFor();
-  await lookAt(page, 'alerts-remove');
   await page.getByRole('dialog').getByRole('textbox').fill('Boiler');
   await page.getByRole('button', { name: 'Remove the rule', exact: true }).click();
   await page.getByText('There is no rule yet').waitFor();

@@ -270,6 +270,11 @@ export function DestinationForm(props: {
               </div>
             </>
           )}
+          {draft.version === '3' && existing?.snmp && (
+            <p className="cistern-quiet">
+              The receiver must know this appliance by its engine ID: <code>{existing.snmp.engineId}</code>
+            </p>
+          )}
           <Checkbox
             id="inform"
             label="Ask for a receipt (inform)"

@@ -1176,6 +1176,8 @@ export interface components {
             authProtocol?: "SHA" | "SHA-256" | "SHA-512";
             /** @enum {unknown} */
             privProtocol?: "AES";
+            /** @description the SNMPv3 engine id of this appliance; a receiver of v3 traps needs it */
+            engineId: string;
             communitySet: boolean;
             authPasswordSet: boolean;
             privPasswordSet: boolean;

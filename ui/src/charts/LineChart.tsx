@@ -29,6 +29,9 @@ export interface LineChartProps {
   readonly onSelect?: (start: number, end: number) => void;
 }
 
+/** Ticks at 256 KiB, 512 KiB, 1 MiB …, not at 19.1 MiB. */
+const BINARY_STEPS = Array.from({ length: 60 }, (_, power) => 2 ** power);
+
 /** Times on the axis as everywhere else: 24 hours, seconds only where they differ, the day only where it changes. */
 function timeTicks(ticks: readonly number[]): string[] {
   const step = ticks.length > 1 ? (ticks[1] as number) - (ticks[0] as number) : 60;
@@ -65,6 +68,8 @@ export function LineChart(props: LineChartProps) {
       {
         width,
         height,
+        // Room for half of the last time's width.
+        padding: [null, 28, null, null],
         legend: { show: false },
         cursor: { drag: { x: true, y: false, setScale: false }, points: { size: 6 } },
         scales: {
@@ -80,7 +85,12 @@ export function LineChart(props: LineChartProps) {
         },
         axes: [
           { ...axis, values: (_plot, ticks) => timeTicks(ticks) },
-          { ...axis, size: 76, values: (_plot, ticks) => ticks.map(format) },
+          {
+            ...axis,
+            size: 84,
+            ...(unit === 'bytes' && { incrs: BINARY_STEPS }),
+            values: (_plot, ticks) => ticks.map(format),
+          },
         ],
         series: [
           {},

@@ -7,11 +7,11 @@ import {
   EmptyState,
   EmptyStateBody,
   Progress,
-  ProgressStep,
-  ProgressStepper,
+  Spinner,
 } from '@patternfly/react-core';
+import PendingIcon from '@patternfly/react-icons/dist/esm/icons/pending-icon';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { answerOf, client, type Schemas } from '../api/client.ts';
 import { bundlesQuery } from '../api/queries.ts';
 import { ConfirmByName } from '../forms/ConfirmByName.tsx';
@@ -21,6 +21,7 @@ import { useMayNot } from '../frame/session.ts';
 import { Ago } from '../words/Ago.tsx';
 import { bytes, exactBytes, plural, seconds } from '../words/format.ts';
 import { ProblemAlert } from '../words/ProblemAlert.tsx';
+import { ConditionIcon } from '../words/Sentence.tsx';
 
 type Bundle = Schemas['Bundle'];
 type Step = Bundle['steps'][number];
@@ -28,13 +29,13 @@ type Step = Bundle['steps'][number];
 /** The rest is one click further. */
 const MOST_FAILURES = 5;
 
-const variants = {
-  waiting: 'pending',
-  running: 'info',
-  done: 'success',
-  failed: 'warning',
-  timeout: 'warning',
-} as const;
+const marks: Record<Step['state'], ReactNode> = {
+  waiting: <PendingIcon aria-hidden />,
+  running: <Spinner size="sm" aria-label="Running" />,
+  done: <ConditionIcon state="ok" />,
+  failed: <ConditionIcon state="warning" />,
+  timeout: <ConditionIcon state="warning" />,
+};
 const words = {
   waiting: 'waiting',
   running: 'running',
@@ -52,21 +53,16 @@ function describe(step: Step): string {
 
 function Steps({ steps }: { steps: readonly Step[] }) {
   return (
-    <ProgressStepper isVertical isCompact={false} aria-label="Steps" className="cistern-steps">
+    <ul aria-label="Steps" className="cistern-steps">
       {steps.map((step) => (
-        <ProgressStep
-          key={`${step.category}/${step.name}`}
-          id={`step-${step.category}-${step.name}`}
-          titleId={`step-title-${step.category}-${step.name}`}
-          variant={variants[step.state]}
-          isCurrent={step.state === 'running'}
-          aria-label={`${step.name}: ${words[step.state]}`}
-          description={describe(step)}
-        >
-          {step.name}
-        </ProgressStep>
+        <li key={`${step.category}/${step.name}`} data-state={step.state}>
+          {marks[step.state]}
+          <div>
+            {step.name} <small className="cistern-quiet">{describe(step)}</small>
+          </div>
+        </li>
       ))}
-    </ProgressStepper>
+    </ul>
   );
 }
 

@@ -133,6 +133,11 @@ function ActiveAlerts() {
   );
 }
 
+/** An hour; less on a machine that has not run for one, so that its first minutes are not a sliver. */
+function historyOf(uptimeSeconds: number): number {
+  return [300, 900].find((range) => uptimeSeconds < range) ?? 3600;
+}
+
 export default function StatusPage() {
   const { data: status, error, refetch } = useQuery(statusQuery);
   if (status === undefined) {
@@ -170,7 +175,7 @@ export default function StatusPage() {
             <Ingest ingest={status.ingest} />
             <Services />
           </div>
-          <LiveCharts />
+          <LiveCharts range={historyOf(status.uptimeSeconds)} />
         </div>
       </PageSection>
     </>

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  ago,
+  bytes,
+  compact,
+  digits,
+  duration,
+  parseQuantity,
+  percent,
+  quantity,
+  seconds,
+  unitOf,
+} from '../src/words/format.ts';
+
+test('the unit is in the metric’s name', () => {
+  assert.equal(unitOf('http_request_seconds'), 'seconds');
+  assert.equal(unitOf('disk_bytes_total'), 'bytes');
+  assert.equal(unitOf('cpu_ratio'), 'ratio');
+  assert.equal(unitOf('http_requests_total'), 'plain');
+  assert.equal(unitOf('seconds_left'), 'plain');
+});
+
+test('three digits, and no exponent where a person would not write one', () => {
+  const cases: [number, string][] = [
+    [0, '0'],
+    [1.5, '1.5'],
+    [12.345, '12.3'],
+    [999.6, '1,000'],
+    [1234567, '1,234,567'],
+    [0.000123, '0.000123'],
+    [-2.5, '-2.5'],
+    [Number.NaN, '–'],
+    [Number.POSITIVE_INFINITY, '∞'],
+  ];
+  for (const [value, text] of cases) assert.equal(digits(value), text);
+});
+
+test('bytes in binary units, and never 1024 of one', () => {
+  assert.equal(bytes(0), '0 B');
+  assert.equal(bytes(1023), '1,023 B');
+  assert.equal(bytes(1024), '1 KiB');
+  assert.equal(bytes(1024 * 1023.9), '1 MiB');
+  assert.equal(bytes(3.72 * 2 ** 30), '3.72 GiB');
+  assert.equal(bytes(-2048), '−2 KiB');
+});
+
+test('times from nanoseconds to days', () => {
+  assert.equal(seconds(0.00034), '340 µs');
+  assert.equal(seconds(0.0012), '1.2 ms');
+  assert.equal(seconds(1.5), '1.5 s');
+  assert.equal(seconds(119), '119 s');
+  assert.equal(seconds(600), '10 min');
+  assert.equal(seconds(259_200), '3 d');
+});
+
+test('a counter is a rate', () => {
+  assert.equal(quantity(2048, 'bytes', true), '2 KiB/s');
+  assert.equal(quantity(0.25, 'seconds', true), '25 %');
+  assert.equal(quantity(12_300, 'plain', true), '12.3 k/s');
+  assert.equal(quantity(0.0004, 'ratio'), '0.04 %');
+});
+
+test('shares: a little is not nothing', () => {
+  assert.equal(percent(0), '0 %');
+  assert.equal(percent(0.0001), '< 0.1 %');
+  assert.equal(percent(0.38), '38 %');
+  assert.equal(percent(0.0874), '8.7 %');
+});
+
+test('what a person types into a limit field', () => {
+  assert.equal(parseQuantity('1.5'), 1.5);
+  assert.equal(parseQuantity('250 ms'), 0.25);
+  assert.equal(parseQuantity('80 %'), 0.8);
+  assert.equal(parseQuantity('2GiB'), 2 * 2 ** 30);
+  assert.equal(parseQuantity('-3'), -3);
+  assert.equal(parseQuantity('10,000'), 10_000);
+  assert.equal(parseQuantity('5 parsecs'), undefined);
+  assert.equal(parseQuantity('lots'), undefined);
+  assert.equal(parseQuantity(''), undefined);
+});
+
+test('what is shown can be typed again', () => {
+  for (const [value, unit] of [
+    [1.5, 'seconds'],
+    [0.25, 'seconds'],
+    [2 * 2 ** 30, 'bytes'],
+    [0.8, 'ratio'],
+    [12_000, 'plain'],
+  ] as const) {
+    assert.equal(parseQuantity(quantity(value, unit)), value);
+  }
+});
+
+test('durations and distances in time, in words', () => {
+  assert.equal(duration(0), '0 seconds');
+  assert.equal(duration(1), '1 second');
+  assert.equal(duration(5400), '1 hour 30 minutes');
+  assert.equal(duration(90_061), '1 day 1 hour');
+  const now = Date.UTC(2026, 0, 1);
+  assert.equal(ago(now - 1_000, now), 'just now');
+  assert.equal(ago(now - 240_000, now), '4 minutes ago');
+  assert.equal(ago(now - 86_400_000, now), '1 day ago');
+  assert.equal(ago(now + 3_600_000, now), 'in 1 hour');
+});
+
+test('large numbers keep their length', () => {
+  assert.equal(compact(9_999), '9,999');
+  assert.equal(compact(41_200), '41.2 k');
+  assert.equal(compact(3_000_000), '3 M');
+});

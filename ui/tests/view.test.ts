@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { expression, selector, seriesName } from '../src/analytics/expression.ts';
+import { pan, readView, stepFor, writeView, zoom } from '../src/analytics/view.ts';
+
+const read = (text: string) => readView(new URLSearchParams(text));
+
+test('what is shown survives the way through the address', () => {
+  const view = {
+    metric: 'shop.checkout',
+    by: 'host',
+    filters: [['path', '/a?b=c&d'] as const, ['host', 'ü "x"'] as const],
+    range: 900,
+    end: 1_790_000_000,
+    limit: 1.5,
+    scale: 'log' as const,
+    trim: 0.01,
+  };
+  assert.deepEqual(readView(new URLSearchParams(writeView(view).toString())), view);
+});
+
+test('an address that makes no sense shows something sensible', () => {
+  const view = read('metric=a&range=-5&end=x&limit=&scale=odd&trim=9');
+  assert.equal(view.range, 10);
+  assert.equal(view.end, null);
+  assert.equal(view.limit, undefined);
+  assert.equal(view.scale, 'auto');
+  assert.equal(view.trim, 0.5);
+});
+
+test('panning back pauses, panning past now goes live', () => {
+  const live = read('metric=a&range=100');
+  const back = pan(live, -0.5, 1000);
+  assert.equal(back.end, 950);
+  assert.equal(pan(back, 1, 1000).end, null);
+  assert.equal(zoom(back, 2, 1000).range, 200);
+  assert.equal(zoom(read('metric=a&range=12'), 0.5, 1000).range, 10, 'not nearer than ten seconds');
+});
+
+test('one second up to an hour, then what the screen can show', () => {
+  assert.equal(stepFor(300, 3600), 1);
+  assert.equal(stepFor(3600, 3600), 1);
+  assert.equal(stepFor(21_600, 3600), 10);
+  assert.equal(stepFor(604_800, 600), 1800);
+});
+
+test('names and values become a selector that PromQL reads as they are', () => {
+  assert.equal(selector({ metric: 'up', filters: [] }), 'up');
+  assert.equal(selector({ metric: 'up', filters: [['a', 'x"y\\z']] }), 'up{a="x\\"y\\\\z"}');
+  assert.equal(selector({ metric: 'shop.orders', filters: [] }), '{__name__="shop.orders"}');
+});
+
+test('a counter is drawn as its rate; shares are averaged, amounts summed', () => {
+  const view = read('metric=m&by=host');
+  assert.equal(expression({ name: 'm', type: 'counter' }, view, 1), 'sum by (host) (rate(m[5s]))');
+  assert.equal(expression({ name: 'm', type: 'gauge' }, read('metric=m'), 1), 'm');
+  assert.equal(
+    expression({ name: 'cpu_ratio', type: 'gauge' }, read('metric=cpu_ratio&by=mode'), 60),
+    'avg by (mode) (cpu_ratio)',
+  );
+  assert.equal(seriesName({ __name__: 'm', host: 'a' }, 'm'), 'a');
+  assert.equal(seriesName({ __name__: 'm' }, 'm'), 'm');
+});
