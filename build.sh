@@ -68,16 +68,21 @@ toolchain_go() {
   have=$(go env GOVERSION 2>/dev/null | sed 's/^go//')
   want=$(sed -n 's/^go //p' services/go.mod)
   if [ "$(printf '%s\n%s\n' 1.21 "$have" | sort -V | head -n 1)" != 1.21 ]; then
-    local module=golang.org/toolchain@v0.0.1-go$want.linux-amd64 root
-    root=$(go env GOMODCACHE)/$module
-    if [ ! -x "$root/bin/go" ]; then
+    go_as_module() {
       say "Go $have is too old; fetching Go $want as a module"
+      local module=golang.org/toolchain@v0.0.1-go$want.linux-amd64
       (cd / && run "$CISTERN_CACHE/log/go.log" env GO111MODULE=on go mod download "$module")
-      chmod -R u+w,a+rX "$root"
-      chmod a+x "$root"/bin/* "$root"/pkg/tool/*/* 2>/dev/null || true
-    fi
-    PATH=$root/bin:$PATH
+      cp -a "$(go env GOMODCACHE)/$module/." "$1/"
+      chmod -R u+w "$1"
+      # What newer Go does itself when it fetches a toolchain: modules carry no execute bits, and no nested go.mod.
+      find "$1/bin" "$1/pkg/tool" -type f -exec chmod a+x {} +
+      cp "$1/src/_go.mod" "$1/src/go.mod"
+      cp "$1/src/cmd/_go.mod" "$1/src/cmd/go.mod"
+    }
+    stage go "$(stage_key "$want")" go_as_module
+    PATH=$STAGE_DIR/bin:$PATH
   fi
+  export GOTOOLCHAIN=auto
   export GOFLAGS=-buildvcs=false CGO_ENABLED=0
 }
 
