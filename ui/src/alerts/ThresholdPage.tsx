@@ -37,7 +37,7 @@ interface Draft extends Omit<ThresholdInput, 'raise' | 'clear'> {
 
 const times: [number, string][] = [0, 5, 10, 30, 60, 120, 300, 600, 900, 1800, 3600].map((total) => [
   total,
-  total === 0 ? 'at once' : duration(total),
+  total === 0 ? 'a moment' : duration(total),
 ]);
 const reposts: [number, string][] = [
   [0, 'never again'],

@@ -1,6 +1,6 @@
 // What is shown at all: the wizard while set-up is not finished, the sign-in page for nobody, else the frame with a page.
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense } from 'react';
+import { lazy, Suspense, useRef } from 'react';
 import { Navigate, Route, Routes, useLocation } from 'react-router';
 import { sessionQuery, setupQuery } from '../api/queries.ts';
 import { Frame } from './Frame.tsx';
@@ -26,8 +26,12 @@ export function App() {
   const setup = useQuery({ ...setupQuery, refetchInterval: (query) => (query.state.data ? false : 2_000) });
   const session = useQuery({ ...sessionQuery, refetchInterval: (query) => (query.state.data ? 60_000 : 2_000) });
 
+  const lastError = useRef<unknown>(null);
+
   if (setup.data === undefined || session.data === undefined) {
-    const error = setup.error ?? session.error;
+    // A query that is asked again forgets its error meanwhile; the page must not flicker between the two.
+    const error = setup.error ?? session.error ?? lastError.current;
+    lastError.current = error;
     return error ? <NotAnswering error={error} /> : <PageLoading />;
   }
   const here = location.pathname + location.search + location.hash;

@@ -115,6 +115,8 @@ function Safety({ pools }: { pools: Status['pools'] }) {
 
 function ActiveAlerts() {
   const { data: alerts = [] } = useQuery(alertsQuery('active'));
+  // A single one is the sentence above already.
+  if (alerts.length < 2) return null;
   return (
     <>
       {alerts.slice(0, 3).map((alert) => (
