@@ -88,13 +88,14 @@ func Stream(ctx context.Context, deadline time.Duration, limit int64, w io.Write
 	cmd.Stderr = &capped{w: &said, limit: 64 << 10}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	// A child in uninterruptible sleep (a dying disk) does not go away by SIGKILL; do not wait for its pipes.
-	cmd.WaitDelay = 2 * time.Second
+	// A child in uninterruptible sleep (a dying disk) does not go away by SIGKILL; do not wait for its pipes for ever.
+	// Nor too short: the time also runs when the child has ended well and a slow w still takes in what it said.
+	cmd.WaitDelay = deadline
 	err = cmd.Run()
 	if err == nil {
 		return stdout.cut, said.Bytes(), nil
 	}
-	failure := &Error{Argv: argv, Code: -1, Timeout: errors.Is(ctx.Err(), context.DeadlineExceeded), Said: firstLines(said.String(), 6), cause: err}
+	failure := &Error{Argv: argv, Code: -1, Timeout: errors.Is(ctx.Err(), context.DeadlineExceeded) || errors.Is(err, exec.ErrWaitDelay), Said: firstLines(said.String(), 6), cause: err}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.Exited() {
 		failure.Code = exit.ExitCode()

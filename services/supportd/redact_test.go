@@ -2,6 +2,7 @@ package supportd
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"testing"
 )
@@ -47,6 +48,33 @@ func TestCanariesAreTakenOut(t *testing.T) {
 	} {
 		if got := redact(t, line+"\nnext\n"); strings.Contains(got, canary) || !strings.HasSuffix(got, "next\n") {
 			t.Errorf("%q became %q", line, got)
+		}
+	}
+}
+
+func TestSetupCodes(t *testing.T) {
+	for line, want := range map[string]string{
+		"code ABCD-EFGH-2345":            "code [redacted]",
+		"ABCD-EFGH-2345 WXYZ-2222-QQ99.": "[redacted] [redacted].",
+		"x-ABCD-EFGH-2345":               "x-ABCD-EFGH-2345", // part of something longer
+		"ABCD-EFGH-23456":                "ABCD-EFGH-23456",
+		"2026-11-21T04:00:00-0100":       "2026-11-21T04:00:00-0100",
+		"-":                              "-",
+	} {
+		if got := redact(t, line); got != want {
+			t.Errorf("%q became %q, want %q", line, got, want)
+		}
+	}
+}
+
+// What a support bundle mostly is: lines without a secret.
+func BenchmarkRedact(b *testing.B) {
+	line := []byte("2026-11-21T04:51:19+0100 first kernel: sd 0:0:1:0: [sdb] 4194304 512-byte logical blocks: (2.15 GB/2.00 GiB)\n")
+	r := &redactor{w: io.Discard}
+	b.SetBytes(int64(len(line)))
+	for b.Loop() {
+		if _, err := r.Write(line); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

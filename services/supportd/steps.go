@@ -124,7 +124,8 @@ func ask(category, name, socket, path string) Step {
 }
 
 // configuration is akd's configuration as JSON, exported by akd's own program from a *copy* of its database, so that it
-// works when akd is dead and cannot disturb it when it is not.
+// works when akd is dead and cannot disturb it when it is not. Without the just-in-time compiler: supportd's sandbox
+// allows no memory that is written and then run.
 func configuration(node, akd, state string) Step {
 	return Step{Name: "akd.json", Category: "configuration", Deadline: 60 * time.Second, Limit: 32 << 20, Collect: func(ctx context.Context, limit int64, w io.Writer) error {
 		dir, err := os.MkdirTemp("", "akd-state-")
@@ -145,7 +146,7 @@ func configuration(node, akd, state string) Step {
 				return err
 			}
 		}
-		cut, _, err := command.Stream(ctx, time.Minute, limit, w, node, akd, "export-configuration", dir)
+		cut, _, err := command.Stream(ctx, time.Minute, limit, w, node, "--jitless", akd, "export-configuration", dir)
 		if err == nil && cut {
 			err = errCut
 		}
@@ -162,7 +163,7 @@ type Paths struct {
 
 // LinuxSteps is what a bundle of the Debian appliance holds.
 func LinuxSteps(p Paths) []Step {
-	const short, long = 10 * time.Second, 60 * time.Second
+	const short, long = 20 * time.Second, 60 * time.Second
 	steps := []Step{
 		files("identity", "versions.txt", filepath.Join(p.Opt, "version"), "/etc/os-release", "/proc/version", "/proc/cmdline", "/proc/uptime", "/etc/hostname", "/etc/machine-id"),
 		run("identity", "packages.txt", long, "dpkg-query", "-W"),
@@ -176,7 +177,7 @@ func LinuxSteps(p Paths) []Step {
 		run("kernel", "sysctl.txt", short, "sysctl", "-a"),
 		run("services", "units.txt", short, "systemctl", "list-units", "--all", "--no-pager", "--full"),
 		run("services", "failed.txt", short, "systemctl", "list-units", "--failed", "--no-pager", "--full"),
-		run("services", "boot-times.txt", short, "systemd-analyze", "blame", "--no-pager"),
+		run("services", "boot-times.txt", long, "systemd-analyze", "blame", "--no-pager"),
 		run("services", "processes.txt", short, "ps", "axwwo", "pid,ppid,user,stat,lstart,time,rss,nlwp,wchan:20,args"),
 		run("logs", "this-boot.txt", long, "journalctl", "-b", "-n", "20000", "--no-pager", "-o", "short-iso-precise"),
 		run("logs", "warnings.txt", long, "journalctl", "-p", "warning", "-n", "5000", "--no-pager", "-o", "short-iso-precise"),
