@@ -14,7 +14,7 @@ import { smtp } from '../../appliance-kit/tests/smtp.ts';
 import { snmptrapd } from '../../appliance-kit/tests/snmptrapd.ts';
 import { exactly } from '../browser/browser.ts';
 import { Person as ApiPerson } from '../stack/api.ts';
-import { Machine, until } from './machine.ts';
+import { fourDisks, Machine, until } from './machine.ts';
 import { keepEvidence, type Person, personAt } from './person.ts';
 import { prometheus } from './prometheus.ts';
 
@@ -77,7 +77,9 @@ async function signIn(page: Person['page'], machine: Machine): Promise<void> {
 test('the first day of an appliance', async (t) => {
   rmSync(work, { recursive: true, force: true });
   mkdirSync(work, { recursive: true });
-  const machine = await Machine.create(join(work, 'first'), image);
+  const machine = await Machine.create(join(work, 'first'), image, {
+    disks: [...fourDisks, { serial: 'TINY', bytes: '200M' }],
+  });
   t.after(() => machine.kill());
   await machine.start();
   const person = await personAt(machine);
@@ -154,6 +156,8 @@ test('the first day of an appliance', async (t) => {
         `DATA${n} is not proposed`,
       );
     assert.ok(await page.getByRole('radio', { name: /^Mirrors/ }).isChecked(), 'mirrors are not proposed');
+    assert.ok(await page.getByRole('checkbox', { name: /SYSTEM/ }).isDisabled(), 'the disk it runs from is offered');
+    assert.ok(await page.getByRole('checkbox', { name: /TINY/ }).isDisabled(), 'a disk that is too small is offered');
     assert.equal(await page.getByRole('alert').count(), 0, 'something is called wrong before the first pool is there');
     await person.look('wizard-pool');
     await page.getByRole('button', { name: 'Create the pool' }).click();
@@ -544,6 +548,20 @@ test('the first day of an appliance', async (t) => {
         assert.equal(problem.code, 'disk_missing');
         assert.match(problem.detail, /DATA2/);
         assert.ok(problem.action, 'it does not say what to do');
+        for (const [name, code] of [
+          ['TINY', 'disk_too_small'],
+          ['SYSTEM', 'disk_in_use'],
+        ]) {
+          const disks = [byId(0), `scsi-0QEMU_QEMU_HARDDISK_${name}`];
+          const refused = await api.ask('POST', '/api/pools', {
+            name: 'tank',
+            layout: 'mirror',
+            disks,
+            telemetry: true,
+          });
+          assert.equal(refused.json<{ code: string }>().code, code, refused.text);
+          assert.match(refused.json<{ detail: string }>().detail, new RegExp(name as string));
+        }
         assert.equal((await again.ssh('zpool', 'list', '-H', '-o', 'name')).trim(), 'system');
         await until(
           'the page no longer offers the disk',
