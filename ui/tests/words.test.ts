@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { draftOfDestination, inputOfDestination, newDestination, recipients } from '../src/alerts/destination.ts';
 import { ruleSentence, unitOfExpression } from '../src/alerts/words.ts';
 import { asProblem, Failure, fieldMessage, problemIn } from '../src/api/problem.ts';
+import { navigation, places, safePath } from '../src/frame/places.ts';
 
 const rule = {
   name: 'Egress',
@@ -102,4 +103,23 @@ test('whatever went wrong is words', () => {
   assert.equal(fieldMessage(problemIn(409, ours), '/disks'), undefined);
   assert.equal(problemIn(400, { status: 'error', errorType: 'bad_data', error: 'parse error' }).detail, 'parse error');
   assert.equal(problemIn(502, '<html>').code, 'service_unavailable');
+});
+
+test('signing in leads to a page of the appliance and nowhere else', () => {
+  assert.equal(safePath('/alerts?x=1'), '/alerts?x=1');
+  for (const other of [
+    null,
+    '',
+    'https://elsewhere.example',
+    '//elsewhere.example',
+    '/\\elsewhere.example',
+    'javascript:alert(1)',
+  ]) {
+    assert.equal(safePath(other), '/');
+  }
+});
+
+test('each page has a letter of its own after g, and every place an address of its own', () => {
+  assert.equal(new Set(navigation.map(({ key }) => key)).size, navigation.length);
+  assert.equal(new Set(places.map(({ path }) => path)).size, places.length);
 });

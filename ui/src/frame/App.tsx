@@ -6,6 +6,7 @@ import { sessionQuery, setupQuery } from '../api/queries.ts';
 import { Frame } from './Frame.tsx';
 import { NotAnswering } from './NotAnswering.tsx';
 import { PageLoading } from './PageLoading.tsx';
+import { safePath } from './places.ts';
 import { SessionContext } from './session.ts';
 
 const SignInPage = lazy(() => import('../session/SignInPage.tsx'));
@@ -40,7 +41,7 @@ export function App() {
   const mustSignIn = user === null && (setup.data.completed || !['code', 'administrator'].includes(setup.data.step));
 
   if (location.pathname === '/sign-in' || mustSignIn) {
-    if (!mustSignIn) return <Navigate to={new URLSearchParams(location.search).get('to') ?? '/'} replace />;
+    if (!mustSignIn) return <Navigate to={safePath(new URLSearchParams(location.search).get('to'))} replace />;
     if (location.pathname !== '/sign-in') {
       return <Navigate to={here === '/' ? '/sign-in' : `/sign-in?to=${encodeURIComponent(here)}`} replace />;
     }

@@ -24,3 +24,8 @@ export const places: readonly Place[] = [
   { title: 'Create a pool', path: '/storage/new', key: '', about: 'From disks that are free' },
   { title: 'New threshold rule', path: '/alerts/thresholds/new', key: '', about: 'When … stays above …' },
 ];
+
+/** Only a path of our own: never an address somebody put into the link. */
+export function safePath(text: string | null): string {
+  return text !== null && /^\/(?![/\\])/.test(text) ? text : '/';
+}

@@ -7,11 +7,7 @@ import { answerOf, client } from '../api/client.ts';
 import { sessionQuery, setupQuery } from '../api/queries.ts';
 import { TextField } from '../forms/Field.tsx';
 import { FormShell } from '../forms/FormShell.tsx';
-
-/** Only a path of our own: never an address somebody put into the link. */
-export function safePath(text: string | null): string {
-  return text !== null && /^\/(?![/\\])/.test(text) ? text : '/';
-}
+import { safePath } from '../frame/places.ts';
 
 export default function SignInPage() {
   const [user, setUser] = useState('');
