@@ -328,9 +328,9 @@ test('the first day of an appliance', async (t) => {
       await page.goto(`${machine.url}/alerts/thresholds/new`);
       await form.getByLabel('When').fill('queue_depth');
       await page.getByRole('textbox', { name: 'Limit', exact: true }).fill('100');
-      await form.getByLabel('For how long', { exact: true }).selectOption('at once');
+      await form.getByLabel('For how long', { exact: true }).selectOption('0');
       await form.getByLabel('Limit for the all-clear').fill('80');
-      await form.getByLabel('Clear for how long').selectOption('at once');
+      await form.getByLabel('Clear for how long').selectOption('0');
       await form.getByLabel('Name of the rule').fill('Queue is too long');
       await person.look('threshold');
       await page.getByRole('button', { name: 'Create the rule' }).click();
