@@ -35,6 +35,13 @@ export async function withStack(options: StackOptions = {}): Promise<Stack> {
   return stack;
 }
 
+/** What is on the screen of a test that fails, in out/failures. */
+export async function keep(page: Page, name: string): Promise<void> {
+  mkdirSync(failures, { recursive: true });
+  const file = `${name.replace(/[^a-z0-9]+/gi, '-')}.png`;
+  await page.screenshot({ path: path.join(failures, file), fullPage: true }).catch(() => {});
+}
+
 export interface Visit {
   readonly page: Page;
   readonly context: BrowserContext;
@@ -78,9 +85,7 @@ export async function person(stack: Stack): Promise<Person> {
       test.after(async () => {
         const unexpected = complaints.filter((complaint) => !expected.some((one) => one.test(complaint)));
         if (unexpected.length > 0 || !(test as { passed?: boolean }).passed) {
-          mkdirSync(failures, { recursive: true });
-          const name = test.name.replace(/[^a-z0-9]+/gi, '-');
-          await page.screenshot({ path: path.join(failures, `${name}.png`) }).catch(() => {});
+          await keep(page, test.name);
           console.error(`--- the browser, in “${test.name}” at ${page.url()}:\n${unexpected.join('\n')}`);
           console.error(
             `--- the stack:\n${readFileSync(stack.logFile, 'utf8').split('\n').slice(-12).join('\n').slice(-3000)}`,

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import { SMTPServer } from 'smtp-server';
 import { administrator } from '../stack/api.ts';
 import type { Stack } from '../stack/stack.ts';
-import { exactly, lookAt, type Person, person, signInBy, withStack } from './browser.ts';
+import { exactly, keep, lookAt, type Person, person, signInBy, withStack } from './browser.ts';
 
 let stack: Stack;
 let someone: Person;
@@ -47,7 +47,10 @@ test('the wizard, from the code to moving data', async (t) => {
   const part = (name: string, act: () => Promise<void>) =>
     t.test(name, { skip: failed }, async () => {
       failed = true;
-      await act();
+      await act().catch(async (error: unknown) => {
+        await keep(page, name);
+        throw error;
+      });
       failed = false;
     });
   const step = (name: string) => page.getByRole('heading', { name, level: 2 }).waitFor();

@@ -157,7 +157,7 @@ function IdentityStep({ setup }: { setup: Setup }) {
   const { data: zones = [] } = useQuery(timeZonesQuery);
   const { set } = useSetup();
   // This browser's zone is the likely one; the appliance's own where it does not know that.
-  const zone = timeZone || [own, setup.timeZone].find((name) => zones.includes(name)) || 'UTC';
+  const zone = timeZone || [own, setup.timeZone].find((name) => zones.length === 0 || zones.includes(name)) || 'UTC';
   const save = useMutation({
     mutationFn: () =>
       answerOf(client.POST('/api/setup/identity', { body: { hostName: hostName.trim(), timeZone: zone } })),
