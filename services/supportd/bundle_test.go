@@ -118,6 +118,17 @@ func TestFailedAndHangingStepsAreRecordedAndTheRestIsThere(t *testing.T) {
 	}
 }
 
+func TestNoTwoStepsWriteTheSameFile(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range LinuxSteps(Paths{}) {
+		path := s.Category + "/" + s.Name
+		if seen[path] || s.Deadline <= 0 || s.Limit <= 0 {
+			t.Errorf("%s: twice, or without a deadline or a limit", path)
+		}
+		seen[path] = true
+	}
+}
+
 func TestOldestGoFirstAndRestartKeepsTheRest(t *testing.T) {
 	m := maker(t, run("a", "x", time.Minute, "echo", "x"))
 	var last Bundle

@@ -182,7 +182,6 @@ func LinuxSteps(p Paths) []Step {
 		run("logs", "this-boot.txt", long, "journalctl", "-b", "-n", "20000", "--no-pager", "-o", "short-iso-precise"),
 		run("logs", "warnings.txt", long, "journalctl", "-p", "warning", "-n", "5000", "--no-pager", "-o", "short-iso-precise"),
 		run("logs", "boots.txt", short, "journalctl", "--list-boots", "--no-pager"),
-		files("logs", "nginx.txt", "/var/log/nginx/*.log"),
 		run("zfs", "pool-status.txt", short, "zpool", "status", "-v", "-P", "-t", "-s"),
 		run("zfs", "pool-status.json", short, "zpool", "status", "-j", "--json-int"),
 		run("zfs", "pools.txt", short, "zpool", "list", "-v", "-P"),
