@@ -71,7 +71,6 @@ async function signIn(page: Person['page'], machine: Machine): Promise<void> {
   await page.getByLabel('Name').fill(admin.name);
   await page.getByLabel('Password').fill(admin.password);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('navigation', { name: 'Pages' }).waitFor({ state: 'attached' });
 }
 
 test('the first day of an appliance', async (t) => {
@@ -454,7 +453,7 @@ test('the first day of an appliance', async (t) => {
         else break;
       }
     })();
-    await until('some are acknowledged', 60, () => acknowledged.length >= 25, 100);
+    await until('some are acknowledged', 60, () => acknowledged.length >= 60, 100);
     await machine.reset();
     stop = true;
     await importing.catch(() => {});
@@ -478,6 +477,7 @@ test('the first day of an appliance', async (t) => {
     assert.ok((await query(after, 'count_over_time(queue_depth[1h])')).length > 0, 'the earlier metrics are gone');
     assert.equal((await machine.ssh('hostname')).trim(), 'first');
     await signIn(page, machine);
+    await page.getByRole('navigation', { name: 'Pages' }).waitFor({ state: 'attached' });
     await page.getByRole('heading', { level: 1 }).first().waitFor();
     await person.look('after-reset');
   });
