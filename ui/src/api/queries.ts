@@ -1,6 +1,6 @@
 // What the pages read, each under its topic: the first part of a key is the topic that the appliance's change events
 // name, so one invalidation per event is enough. The intervals are only the safety net beneath the events.
-import { queryOptions } from '@tanstack/react-query';
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { answerOf, client } from './client.ts';
 
 const SAFETY_NET = 15_000;
@@ -39,6 +39,8 @@ export const adviceQuery = (disks: string[]) =>
     queryKey: ['disks', 'advice', ...[...disks].sort()],
     queryFn: ({ signal }) => answerOf(client.GET('/api/disks/advice', { params: { query: { disk: disks } }, signal })),
     enabled: disks.length > 0,
+    // The layouts stay where they are while others are worked out.
+    placeholderData: keepPreviousData,
   });
 export const jobsQuery = queryOptions({
   queryKey: ['jobs'],

@@ -3,5 +3,10 @@ import { Tooltip } from '@patternfly/react-core';
 import type { ReactElement } from 'react';
 
 export function Explained({ why, children }: { why: string | null; children: ReactElement }) {
-  return why === null ? children : <Tooltip content={why}>{children}</Tooltip>;
+  // Always wrapped: a control that was made anew when the reason goes away would lose the click that is under way.
+  return (
+    <Tooltip content={why ?? ''} trigger={why === null ? 'manual' : 'mouseenter focus'}>
+      {children}
+    </Tooltip>
+  );
 }
