@@ -103,7 +103,7 @@ try {
   await new Promise((done) => setTimeout(done, 120_000));
   const processes = (
     await machine.sh(
-      'for d in /proc/[0-9]*; do p=$(sed -n "s/^Pss: *\\([0-9]*\\) kB/\\1/p" $d/smaps_rollup 2>/dev/null); [ -n "$p" ] && echo "$p $(cat $d/comm)"; done',
+      'for d in /proc/[0-9]*; do p=$(sed -n "s/^Pss: *\\([0-9]*\\) kB/\\1/p" $d/smaps_rollup 2>/dev/null); [ -n "$p" ] && echo "$p $(cat $d/comm)"; done; true',
     )
   )
     .trim()
