@@ -2,7 +2,8 @@
 import type { Handlers } from '../handlers.ts';
 
 // The list the engine gives leaves UTC out, which is what most servers are set to.
-const zones = () => ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')];
+/** With both names of the one zone that every machine begins in: Node lists only one of them. */
+const zones = () => [...new Set(['UTC', 'Etc/UTC', ...Intl.supportedValuesOf('timeZone')])];
 
 export function isTimeZone(name: string): boolean {
   return zones().includes(name);
