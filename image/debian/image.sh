@@ -29,6 +29,7 @@ debian_image() { # VERSION
   ROOTFS=$STAGE_DIR/root
   build_parts
   stage image "$(stage_key "$ROOTFS" "$VERSION" "@$PARTS" @image/debian @image/common @smf/manifest)" debian_disk
+  # shellcheck disable=SC2034 # for build.sh
   IMAGE_DIR=$STAGE_DIR
 }
 
