@@ -476,7 +476,8 @@ test('the first day of an appliance', async (t) => {
     assert.deepEqual(pools.items.map(({ name, state }) => `${name} ${state}`).sort(), ['system ONLINE', 'tank ONLINE']);
     assert.ok((await query(after, 'count_over_time(queue_depth[1h])')).length > 0, 'the earlier metrics are gone');
     assert.equal((await machine.ssh('hostname')).trim(), 'first');
-    await signIn(page, machine);
+    // The session is kept as well: nobody has to sign in again.
+    await page.goto(`${machine.url}/status`);
     await page.getByRole('navigation', { name: 'Pages' }).waitFor({ state: 'attached' });
     await page.getByRole('heading', { level: 1 }).first().waitFor();
     await person.look('after-reset');
