@@ -203,7 +203,7 @@ test_lint() {
   check 'Go: staticcheck' sh -c 'cd services && go tool staticcheck ./...'
   check 'Go: builds for illumos' sh -c 'cd services && GOOS=illumos GOARCH=amd64 go build -o /dev/null ./...'
   check 'Go: go.mod is tidy' sh -c 'cd services && go mod tidy -diff'
-  check 'TypeScript: format and lint (biome)' biome check .
+  check 'TypeScript: format and lint (biome)' node_modules/@biomejs/cli-linux-x64/biome check .
   local part
   for part in appliance-kit ui tests; do check "TypeScript: types of $part" tsc -p $part; done
   check 'OpenAPI document is that of the code' sh -c 'node appliance-kit/scripts/write-openapi.ts && git diff --exit-code --stat appliance-kit/openapi.json'
