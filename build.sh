@@ -14,7 +14,8 @@ usage() {
   run                boot it under QEMU with four data disks; prints the URL and the set-up code
   dev                the whole product natively on this machine, with the simulated platform, for working on it
   test [PART…]       lint, unit, browser, vm (all of them without a PART); ends with "N passed, N failed"
-  bench [PART…]      measure: image, store (all of them without a PART); compares with what the issue asks for
+  bench [PART…]      measure: image, store (all of them without a PART), beside what is asked for;
+                     --no-cold leaves out the image build with an empty cache
   clean              remove out/, node_modules and the caches under ~/.cache/cistern
   help               this text
 It installs what it lacks with apt-get, after saying what. Environment: CISTERN_CACHE (cache directory),
@@ -299,17 +300,23 @@ verb_test() {
 }
 
 verb_bench() {
-  local part parts=("$@")
-  [ $# -gt 0 ] || parts=(image store)
+  local word part parts=() options=()
+  for word in "$@"; do
+    case $word in
+    --*) options+=("$word") ;;
+    *) parts+=("$word") ;;
+    esac
+  done
+  [ ${#parts[@]} -gt 0 ] || parts=(image store)
   toolchain_go
   toolchain_node
   for part in "${parts[@]}"; do
     case $part in
     image)
       verb_image
-      node tests/bench/image.ts
+      node tests/bench/image.ts "${options[@]}"
       ;;
-    store) (cd services && go test -run '^$' -bench . -benchtime 1s ./histogram ./journal ./ingest ./tsdb) ;;
+    store) (cd services && go test -run '^$' -bench . -benchtime 1s ./histogram ./journal ./statsd ./ingest ./tsdb ./promapi) ;;
     *) die "there is no benchmark '$part'" "They are: image store" ;;
     esac
   done

@@ -98,9 +98,9 @@ try {
   );
   row('later boots: reset to a usable sign-in page', `${seconds(again).toFixed(0)} s`, asked);
 
-  // Idle: two minutes in which nobody asks for anything.
+  // Idle: a minute in which nobody asks for anything.
   await machine.waitForSsh(120);
-  await new Promise((done) => setTimeout(done, 120_000));
+  await new Promise((done) => setTimeout(done, 60_000));
   const processes = (
     await machine.sh(
       'for d in /proc/[0-9]*; do p=$(sed -n "s/^Pss: *\\([0-9]*\\) kB/\\1/p" $d/smaps_rollup 2>/dev/null); [ -n "$p" ] && echo "$p $(cat $d/comm)"; done; true',
