@@ -26,7 +26,7 @@ var redactions = []struct {
 }
 
 // hints are what a line must hold, in lower case, for any of the rules to apply. Nearly no line does, and looking for
-// these costs a hundredth of the rules: a bundle reads tens of megabytes on a machine that is in trouble already.
+// these costs a thirtieth of the rules: a bundle reads tens of megabytes on a machine that is in trouble already.
 var hints = [][]byte{[]byte("passw"), []byte("passphrase"), []byte("secret"), []byte("token"), []byte("community"), []byte("cookie"),
 	[]byte("authorization"), []byte("api"), []byte("private"), []byte("credential"), []byte("setup"), []byte("bearer"), []byte("basic"),
 	[]byte("com2sec"), []byte("createuser"), []byte("usmuser"), []byte("trap"), []byte("inform"), []byte("scrypt"), []byte("://"), []byte("-----")}
