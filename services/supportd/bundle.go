@@ -98,9 +98,12 @@ func (m *Maker) Open() error {
 		}
 		m.bundles = append(m.bundles, &b)
 	}
-	leftovers, _ := filepath.Glob(filepath.Join(m.Dir, "*.part"))
-	for _, path := range leftovers {
-		_ = os.RemoveAll(path)
+	// What a bundle that was cut short had collected (.part) or half written (.new).
+	for _, pattern := range []string{"*.part", "*.new"} {
+		leftovers, _ := filepath.Glob(filepath.Join(m.Dir, pattern))
+		for _, path := range leftovers {
+			_ = os.RemoveAll(path)
+		}
 	}
 	slices.SortFunc(m.bundles, func(a, b *Bundle) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	return nil

@@ -149,9 +149,17 @@ func TestInterruptedBundleIsFailedAfterRestart(t *testing.T) {
 	if err := m.save(&Bundle{ID: "00ff", State: "building", CreatedAt: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
+	for _, name := range []string{"00ff.part", "00ff.tar.gz.new", "00ff.json.new"} {
+		if err := os.WriteFile(filepath.Join(m.Dir, name), []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	again := &Maker{Dir: m.Dir, Keep: 3}
 	if err := again.Open(); err != nil {
 		t.Fatal(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(m.Dir, "*.[pn]*")); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
 	}
 	if b, err := again.Get("00ff"); err != nil || b.State != "failed" || b.Error == "" {
 		t.Fatalf("got %+v, %v", b, err)

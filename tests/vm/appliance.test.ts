@@ -578,19 +578,15 @@ test('the first day of an appliance', async (t) => {
         await user.page.getByText('who should know').waitFor({ timeout: 180_000 });
       });
 
-      await step('parts that are killed come back, and the page says which one is missing', async () => {
+      await step('parts that are killed come back', async () => {
         const api = await apiOf(again);
         for (const unit of ['cistern-storaged', 'cistern-akd', 'cistern-execd', 'cistern-supportd', 'nginx', 'snmpd']) {
           const before = await again.ssh('systemctl', 'show', unit, '-p', 'MainPID', '--value');
           await again.ssh('systemctl', 'kill', '-s', 'KILL', unit);
           await until(`${unit} is back`, 90, async () => {
-            const [state, pid] = (
-              await again.ssh('systemctl', 'show', unit, '-p', 'ActiveState', '-p', 'MainPID', '--value')
-            )
-              .trim()
-              .split('\n')
-              .sort();
-            return `${state}${pid}`.includes('active') && !`${state} ${pid}`.includes(before.trim());
+            const shown = await again.ssh('systemctl', 'show', unit, '-p', 'ActiveState', '-p', 'MainPID');
+            const pid = /^MainPID=(\d+)$/m.exec(shown)?.[1];
+            return /^ActiveState=active$/m.test(shown) && pid !== '0' && pid !== before.trim();
           });
         }
         await until('the API answers', 120, async () => (await api.ask('GET', '/api/status')).status === 200, 1000);
