@@ -1,8 +1,13 @@
 package tsdb
 
-// Series keys: the canonical bytes of a name and its labels, in memory, in the journal and in blocks. For each label,
-// ascending by name, __name__ among them: uvarint length, name, uvarint length, value. Two label sets are the same
-// series exactly when their keys are the same bytes.
+// Series keys: the canonical bytes of a name and its labels, in memory, in the journal and in blocks. Two label sets are
+// the same series exactly when their keys are the same bytes. For each label, ascending by name, __name__ among them:
+//
+//	0x0a, uvarint length of what follows, 0x0a, uvarint length, name, 0x12, uvarint length, value
+//
+// which is how protobuf encodes prometheus.TimeSeries' labels. A remote writer that keeps to the specification (labels
+// in order, none empty) therefore sends keys: the bytes of its message are looked up as they are, and neither parsed
+// nor checked again once the series is known.
 
 import (
 	"encoding/binary"
@@ -25,6 +30,13 @@ const (
 	MaxLabelValue = 2048
 )
 
+// The tags of the key's fields.
+const (
+	keyLabel = 0x0a
+	keyName  = 0x0a
+	keyValue = 0x12
+)
+
 // Label is one label of a series.
 type Label struct{ Name, Value string }
 
@@ -41,7 +53,7 @@ func keyError(reason Reason, format string, args ...any) error {
 }
 
 // AppendKey checks labels, puts them in order (changing the slice), leaves out those with an empty value, as Prometheus
-// does, and appends their key to buffer. The error is a *KeyError.
+// does, and appends their key to buffer. Any UTF-8 is a name, so that dots stay. The error is a *KeyError.
 func AppendKey(buffer []byte, labels []Label) ([]byte, error) {
 	if len(labels) > MaxLabels {
 		return buffer, keyError(TooManyLabels, "%d labels are too many, %d is the limit", len(labels), MaxLabels)
@@ -56,11 +68,12 @@ func AppendKey(buffer []byte, labels []Label) ([]byte, error) {
 		case len(l.Name) > MaxLabelName || len(l.Value) > MaxLabelValue:
 			return buffer[:start], keyError(LabelTooLong, "the label %.40q is too long: a name may have %d bytes, a value %d",
 				l.Name, MaxLabelName, MaxLabelValue)
-		case l.Name == NameLabel && !ValidName(l.Value, true):
-			return buffer[:start], keyError(BadName, "%.80q cannot be a metric's name", l.Value)
-		case !ValidName(l.Name, false):
-			return buffer[:start], keyError(BadLabel, "%.80q cannot be a label's name", l.Name)
+		case l.Name == "" || !utf8.ValidString(l.Name):
+			return buffer[:start], keyError(BadLabel, "%.80q cannot be a label's name: it must be UTF-8 and not empty", l.Name)
 		case !utf8.ValidString(l.Value):
+			if l.Name == NameLabel {
+				return buffer[:start], keyError(BadName, "%.80q cannot be a metric's name: it is not UTF-8", l.Value)
+			}
 			return buffer[:start], keyError(BadLabel, "the value of the label %s is not UTF-8", l.Name)
 		case i > 0 && labels[i-1].Name == l.Name:
 			return buffer[:start], keyError(BadLabel, "the label %s is there twice", l.Name)
@@ -69,8 +82,12 @@ func AppendKey(buffer []byte, labels []Label) ([]byte, error) {
 			continue
 		}
 		named = named || l.Name == NameLabel
+		buffer = append(buffer, keyLabel)
+		buffer = binary.AppendUvarint(buffer, uint64(2+uvarintLen(len(l.Name))+len(l.Name)+uvarintLen(len(l.Value))+len(l.Value)))
+		buffer = append(buffer, keyName)
 		buffer = binary.AppendUvarint(buffer, uint64(len(l.Name)))
 		buffer = append(buffer, l.Name...)
+		buffer = append(buffer, keyValue)
 		buffer = binary.AppendUvarint(buffer, uint64(len(l.Value)))
 		buffer = append(buffer, l.Value...)
 	}
@@ -80,41 +97,53 @@ func AppendKey(buffer []byte, labels []Label) ([]byte, error) {
 	return buffer, nil
 }
 
-// ValidName says whether s can name a metric ([a-zA-Z_:][a-zA-Z0-9_:]*) or a label (the same without colons).
-func ValidName(s string, metric bool) bool {
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_':
-		case c >= '0' && c <= '9' && i > 0:
-		case c == ':' && metric:
-		default:
-			return false
-		}
+func uvarintLen(n int) int {
+	size := 1
+	for n >= 0x80 {
+		n >>= 7
+		size++
 	}
-	return s != ""
+	return size
 }
 
 var errKey = errors.New("these bytes are not a series key")
 
 // ParseKey is the inverse of AppendKey. The labels share key's memory. It checks the form only.
 func ParseKey(key string) ([]Label, error) {
-	labels := make([]Label, 0, 8)
+	labels := make([]Label, 0, 12)
 	for key != "" {
-		var parts [2]string
-		for i := range parts {
-			length, size := uvarintString(key)
-			if size <= 0 || length > uint64(len(key)-size) {
-				return nil, errKey
-			}
-			parts[i], key = key[size:size+int(length)], key[size+int(length):]
-		}
-		if n := len(labels); n > 0 && labels[n-1].Name >= parts[0] {
+		body, rest, ok := keyField(key, keyLabel)
+		if !ok {
 			return nil, errKey
 		}
-		labels = append(labels, Label{parts[0], parts[1]})
+		key = rest
+		name, body, ok := keyField(body, keyName)
+		if !ok {
+			return nil, errKey
+		}
+		value, body, ok := keyField(body, keyValue)
+		if !ok || body != "" {
+			return nil, errKey
+		}
+		if n := len(labels); n > 0 && labels[n-1].Name >= name {
+			return nil, errKey
+		}
+		labels = append(labels, Label{name, value})
 	}
 	return labels, nil
+}
+
+// keyField takes a tagged, length-delimited field off the front of key.
+func keyField(key string, tag byte) (field, rest string, ok bool) {
+	if key == "" || key[0] != tag {
+		return "", "", false
+	}
+	length, size := uvarintString(key[1:])
+	if size <= 0 || length > uint64(len(key)-1-size) {
+		return "", "", false
+	}
+	start := 1 + size
+	return key[start : start+int(length)], key[start+int(length):], true
 }
 
 func uvarintString(s string) (uint64, int) {

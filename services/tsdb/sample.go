@@ -15,6 +15,8 @@ import (
 
 	"cistern/services/histogram"
 	"cistern/services/journal"
+
+	promhistogram "github.com/prometheus/prometheus/model/histogram"
 )
 
 // Kind says what a series holds. The numbers are on disk.
@@ -25,8 +27,11 @@ const (
 	Gauge Kind = 1
 	// Counter is a number that only grows, but for restarts.
 	Counter Kind = 2
-	// Histogram is what was measured within one second.
+	// Histogram is what was measured within one second, in log-linear bins.
 	Histogram Kind = 3
+	// NativeHistogram is Prometheus' own: exponential or custom buckets, a running total or not as its counter reset
+	// hint says. It is stored as it came and never re-binned.
+	NativeHistogram Kind = 4
 )
 
 func (k Kind) String() string {
@@ -35,6 +40,8 @@ func (k Kind) String() string {
 		return "counter"
 	case Histogram:
 		return "histogram"
+	case NativeHistogram:
+		return "native_histogram"
 	}
 	return "gauge"
 }
@@ -49,6 +56,21 @@ type Sample struct {
 	Time      int64
 	Value     float64
 	Histogram *histogram.Histogram // when Kind says so; only read during Ingest
+	// Native is a native histogram, when Kind says so; only read during Ingest. One that arrives as whole numbers is
+	// converted with ToFloat(nil): no count below 2^53 changes by it.
+	Native *promhistogram.FloatHistogram
+}
+
+// Metadata is what a client tells of a metric's name; Type is one of Prometheus' (counter, gauge, histogram,
+// gaugehistogram, summary, info, stateset, unknown).
+type Metadata struct{ Name, Type, Unit, Help string }
+
+// Exemplar is one example of a series' measurements, with the trace it came from.
+type Exemplar struct {
+	Key    []byte // the series; only read during the call
+	Labels []Label
+	Value  float64
+	Time   int64 // ms
 }
 
 // Reason is why a sample was refused; a label of cistern_storaged_rejected_total, so short and stable.
@@ -68,6 +90,7 @@ const (
 	TooManyLabels Reason = "too_many_labels"
 	LabelTooLong  Reason = "label_too_long"
 	BadValue      Reason = "bad_value"
+	BadHistogram  Reason = "bad_histogram" // a native histogram that contradicts itself
 	EmptySample   Reason = "empty_histogram"
 )
 
@@ -85,4 +108,8 @@ type Ingester interface {
 	Ingest(ctx context.Context, input string, batch []Sample, durability journal.Durability) ([]Rejection, error)
 	// Reject counts samples that an input refused by itself.
 	Reject(reason Reason, n int)
+	// Describe keeps metadata by name, the latest wins, and Exemplify exemplars, the latest ones of each series; both
+	// are kept over a restart. What is too long is left out.
+	Describe(metadata []Metadata)
+	Exemplify(exemplars []Exemplar)
 }
