@@ -14,8 +14,10 @@ usage() {
   run                boot it under QEMU with four data disks; prints the URL and the set-up code
   dev                the whole product natively on this machine, with the simulated platform, for working on it
   test [PART…]       lint, unit, browser, vm (all of them without a PART); ends with "N passed, N failed"
-  bench [PART…]      measure: image, store (all of them without a PART), beside what is asked for;
-                     --no-cold leaves out the image build with an empty cache
+  bench [PART…]      measure: image, store, storaged (all of them without a PART), beside what is asked for;
+                     --no-cold leaves out the image build with an empty cache;
+                     storaged: Cistern and its peers in one run, into tests/bench/RESULTS.md; --quick, --only NAME,…,
+                     --repeats N, --profile DIR (CPU profiles of storaged), --temp DIR (where the data lie)
   clean              remove out/, node_modules and the caches under ~/.cache/cistern
   help               this text
 It installs what it lacks with apt-get, after saying what. Environment: CISTERN_CACHE (cache directory),
@@ -299,25 +301,72 @@ verb_test() {
   [ $failed = 0 ]
 }
 
+# bench_peers: the systems that storaged is measured against, and the driver that measures them; sets PEERS_DIR. The
+# peers are pinned by a go.mod of their own; their programs are kept as long as it stays the same.
+bench_peers() {
+  peers_stage() {
+    local started=$SECONDS target
+    for target in github.com/VictoriaMetrics/VictoriaMetrics/app/victoria-metrics github.com/prometheus/prometheus/cmd/prometheus github.com/prometheus/statsd_exporter; do
+      say "peers: ${target##*/}"
+      (cd tests/bench/peers && run "$CISTERN_CACHE/log/peers.log" go build -trimpath -tags netgo,remove_all_sd -ldflags '-s -w' -o "$1/" "$target")
+    done
+    run "$CISTERN_CACHE/log/peers.log" npm install --prefix "$1/statsd" --no-audit --no-fund --no-package-lock --ignore-scripts --omit=optional --cache "$CISTERN_CACHE/npm" "statsd@$2"
+    echo $((SECONDS - started)) >"$1/build-seconds"
+  }
+  local statsd=0.9.0
+  peers_with_statsd() { peers_stage "$1" "$statsd"; }
+  stage peers "$(stage_key @tests/bench/peers/go.mod "$(go env GOVERSION)" "statsd $statsd")" peers_with_statsd
+  PEERS_DIR=$STAGE_DIR
+}
+
+# bench_storaged [OPTION…]: Cistern and its peers in one run; the table goes to tests/bench/RESULTS.md
+bench_storaged() {
+  need npm:npm setpriv:util-linux
+  bench_peers
+  local bin=$PWD/out/bench harness=$PWD/out/bench/benchjournal commit overlay
+  mkdir -p "$bin"
+  (cd tests/bench/peers && go build -o "$bin/" ./cmd/bench ./cmd/logs)
+  (cd services && go build -trimpath -ldflags "-s -w -X main.version=$VERSION" -o "$bin/storaged" ./cmd/storaged)
+  # The journal's harness is compiled as if it were one of the services' commands; it may fail while the journal changes.
+  overlay=$bin/overlay.json
+  printf '{"Replace":{"%s":"%s"}}\n' "$PWD/services/cmd/benchjournal/main.go" "$PWD/tests/bench/storaged/journal/main.go" >"$overlay"
+  (cd services && go build -overlay "$overlay" -o "$harness" ./cmd/benchjournal) || {
+    say "the journal's harness does not fit the journal"
+    harness=
+  }
+  commit=$(git rev-parse --short HEAD)
+  [ -z "$(git status --porcelain -- services)" ] || commit+=' and changes'
+  "$bin/bench" -storaged "$bin/storaged" -journal "$harness" -logs "$bin/logs" -peers "$PEERS_DIR" -modules tests/bench/peers/go.mod \
+    -services services -node "$(command -v node)" -commit "$commit" -results tests/bench/RESULTS.md "$@"
+}
+
 verb_bench() {
-  local word part parts=() options=()
-  for word in "$@"; do
-    case $word in
-    --*) options+=("$word") ;;
-    *) parts+=("$word") ;;
+  local part parts=() options=() image_options=()
+  while [ $# -gt 0 ]; do
+    case $1 in
+    --no-cold) image_options+=("$1") ;;
+    --only | --profile | --repeats | --temp | --storaged-flags) # options with a value
+      [ $# -gt 1 ] || die "$1 needs a value"
+      options+=("$1" "$2")
+      shift
+      ;;
+    --*) options+=("$1") ;;
+    *) parts+=("$1") ;;
     esac
+    shift
   done
-  [ ${#parts[@]} -gt 0 ] || parts=(image store)
+  [ ${#parts[@]} -gt 0 ] || parts=(image store storaged)
   toolchain_go
   toolchain_node
   for part in "${parts[@]}"; do
     case $part in
     image)
       verb_image
-      node tests/bench/image.ts "${options[@]}"
+      node tests/bench/image.ts "${image_options[@]}"
       ;;
     store) (cd services && go test -run '^$' -bench . -benchtime 1s ./histogram ./journal ./statsd ./ingest ./tsdb ./promapi) ;;
-    *) die "there is no benchmark '$part'" "They are: image store" ;;
+    storaged) bench_storaged "${options[@]}" ;;
+    *) die "there is no benchmark '$part'" "They are: image store storaged" ;;
     esac
   done
 }

@@ -1,0 +1,386 @@
+package main
+
+// histogram-ingest and histogram-query: a week of one histogram a second, and a thousand series for some minutes.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+const window = 5400 // seconds: 1h30
+
+// histogramWork is the same histograms for everybody.
+type histogramWork struct {
+	requests   map[string]*bodies
+	histograms int64
+	filled     map[string]int64 // bins or buckets that hold something, over all histograms
+}
+
+func (w *histogramWork) close() {
+	for _, b := range w.requests {
+		b.close()
+	}
+}
+
+func newHistogramWork(folder string) (*histogramWork, error) {
+	w := &histogramWork{requests: map[string]*bodies{}, filled: map[string]int64{}}
+	for _, system := range []string{cistern, victoria, prometheus} {
+		path, headers := "/api/v1/write", remoteWriteHeaders
+		if system == cistern {
+			path, headers = cisternPath, cisternHeaders
+		}
+		b, err := newBodies(folder, 1, path, headers)
+		if err != nil {
+			w.close()
+			return nil, err
+		}
+		w.requests[system] = b
+	}
+	return w, nil
+}
+
+// encodeSeries makes requests of `together` histograms each of one series.
+func (w *histogramWork) encodeSeries(ctx context.Context, g *generator, s *histogramSeries, start int64, every, n, measurements, together int) error {
+	var forCistern, native, message, packed, scratch []byte
+	for i := 0; i < n; i += together {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		forCistern, native = beginCistern(forCistern[:0]), native[:0]
+		samples, held := 0, min(together, n-i)
+		for k := range held {
+			at := start + int64(i+k)*int64(every)
+			s.clear()
+			g.draw(&s.counts, s.random, at, measurements)
+			s.accumulate()
+			forCistern = s.appendCistern(forCistern, at*1000, k == 0)
+			native, scratch = s.appendNativeAt(native, scratch, at*1000)
+			samples += s.bufferVM(at * 1000)
+		}
+		err := w.requests[cistern].add(0, endCistern(forCistern), held)
+		message = appendSeries(message[:0], s.nativeLabels, native)
+		packed = compress(message, packed)
+		err = errors.Join(err, w.requests[prometheus].add(0, packed, held))
+		message = s.flushVM(message[:0])
+		packed = compress(message, packed)
+		if err = errors.Join(err, w.requests[victoria].add(0, packed, samples)); err != nil {
+			return err
+		}
+	}
+	w.count(s)
+	return nil
+}
+
+func (w *histogramWork) count(s *histogramSeries) {
+	w.histograms += s.histograms
+	w.filled[cistern] += s.populated
+	w.filled[prometheus] += s.nativeFilled
+	w.filled[victoria] += s.vmFilled
+}
+
+// encodeMany makes requests of one second of many series each.
+func (w *histogramWork) encodeMany(ctx context.Context, g *generator, series, seconds int, start int64) error {
+	all := make([]*histogramSeries, series)
+	for i := range all {
+		all[i] = newHistogramSeries("bench_request_seconds", []label{{"instance", fmt.Sprintf("10.0.%d.%d:9100", i/250, i%250)}, {"job", jobs[i%len(jobs)]}, {"service", fmt.Sprintf("service-%d", i%40)}}, uint64(i)+100)
+	}
+	var forCistern, native, message, writes, packed, scratch []byte
+	for second := range seconds {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		at := start + int64(second)
+		forCistern, message, writes = beginCistern(forCistern[:0]), message[:0], writes[:0]
+		samples := 0
+		for i, s := range all {
+			s.clear()
+			// A series' own place in the day keeps them from being alike.
+			g.draw(&s.counts, s.random, at+int64(i)*1800, perSecond)
+			s.accumulate()
+			forCistern = s.appendCistern(forCistern, at*1000, i == 0)
+			native, scratch = s.appendNativeAt(native[:0], scratch, at*1000)
+			message = appendSeries(message, s.nativeLabels, native)
+			samples += s.bufferVM(at * 1000)
+			writes = s.flushVM(writes)
+		}
+		err := w.requests[cistern].add(0, endCistern(forCistern), series)
+		packed = compress(message, packed)
+		err = errors.Join(err, w.requests[prometheus].add(0, packed, series))
+		packed = compress(writes, packed)
+		if err = errors.Join(err, w.requests[victoria].add(0, packed, samples)); err != nil {
+			return err
+		}
+	}
+	for _, s := range all {
+		w.count(s)
+	}
+	return nil
+}
+
+// information is how many bytes a histogram of n measurements holds at least: its bins' counts are all but independent.
+func (g *generator) information(n int) float64 {
+	table := g.tables[0]
+	var share [logLinearBins]float64
+	for _, m := range table {
+		share[m.logLinear] += 1.0 / draws
+	}
+	bits := 0.0
+	for _, p := range share {
+		if p > 0 {
+			bits += poissonEntropy(p * float64(n))
+		}
+	}
+	return bits / 8
+}
+
+func histogramWorkload(ctx context.Context, b *bench, sections map[string]*section) error {
+	ingest, query := sections["histogram-ingest"], sections["histogram-query"]
+	days, seconds := 7, 120
+	if b.quick {
+		days, seconds = 1, 12
+	}
+	n := days * 86_400
+	start := (time.Now().Unix()/window)*window - int64(n)
+	g := newGenerator()
+	b.say("histogram: encoding %d histograms", n)
+	work, err := newHistogramWork(b.temp)
+	if err != nil {
+		return err
+	}
+	defer work.close()
+	labels := []label{{"instance", "10.0.0.1:9100"}, {"job", "production/api-gateway"}, {"service", "login"}}
+	if err := work.encodeSeries(ctx, g, newHistogramSeries("bench_latency_seconds", labels, 1), start, 1, n, perSecond, 60); err != nil {
+		return err
+	}
+	servers := map[string]*server{}
+	defer func() {
+		for _, s := range servers {
+			s.remove()
+		}
+	}()
+	repeats := b.repeats
+	if ingest == nil {
+		repeats, ingest = 1, &section{name: "histogram-ingest", systems: query.systems}
+		defer func() { query.failed = append(ingest.failed, query.failed...) }()
+	}
+	ingest.about = fmt.Sprintf("One histogram of %s log-normal measurements a second for %d days, 60 per request; to Cistern as log-linear bins (JSON), to Prometheus as native histograms, to VictoriaMetrics as vmrange buckets. Then 1,000 series for %d s, one second per request.",
+		thousands(fmt.Sprint(perSecond)), days, seconds)
+	per := float64(work.histograms)
+	ingest.note("Populated per histogram: %.0f log-linear bins (the second's own), %.0f native buckets and %.0f vmrange buckets (cumulative). The log-linear counts of one histogram hold %.0f bytes of information.",
+		float64(work.filled[cistern])/per, float64(work.filled[prometheus])/per, float64(work.filled[victoria])/per, g.information(perSecond))
+	b.each(ctx, ingest, ingest.systems, repeats, func(ctx context.Context, system string) error {
+		server, err := b.ingestHistograms(ctx, ingest, work, system, "one series", []goal{{prometheus, 3, 6}, {victoria, 8, 20}}, true)
+		if err != nil {
+			return err
+		}
+		if before := servers[system]; before != nil {
+			before.remove()
+		}
+		servers[system] = server
+		return nil
+	})
+	work.close()
+	if query != nil {
+		queryHistograms(ctx, b, query, servers, "one a second", "bench_latency_seconds", start, days, true,
+			[]goal{{"", 20, 5}, {victoria, 30, 0}, {prometheus, 100, 0}})
+		for system, server := range servers {
+			server.remove()
+			delete(servers, system)
+		}
+		// Others again for the week at one minute: a head that has seen the week's end takes nothing from its beginning.
+		minute, err := newHistogramWork(b.temp)
+		if err != nil {
+			return err
+		}
+		defer minute.close()
+		if err := minute.encodeSeries(ctx, g, newHistogramSeries("bench_latency_minute_seconds", labels, 2), start, 60, n/60, 60*perSecond, 60); err != nil {
+			return err
+		}
+		aside := &section{name: query.name, systems: query.systems}
+		b.each(ctx, aside, aside.systems, 1, func(ctx context.Context, system string) (err error) {
+			servers[system], err = b.ingestHistograms(ctx, aside, minute, system, "", nil, false)
+			return err
+		})
+		query.failed = append(query.failed, aside.failed...)
+		queryHistograms(ctx, b, query, servers, "one a minute", "bench_latency_minute_seconds", start, days, false,
+			[]goal{{"", 5, 2}, {victoria, 3, 0}, {prometheus, 10, 0}})
+	}
+	for system, server := range servers {
+		server.remove()
+		delete(servers, system)
+	}
+	if sections["histogram-ingest"] == nil {
+		return nil
+	}
+	b.say("histogram: encoding 1,000 series")
+	many, err := newHistogramWork(b.temp)
+	if err != nil {
+		return err
+	}
+	defer many.close()
+	if err := many.encodeMany(ctx, g, 1000, seconds, time.Now().Unix()-int64(seconds)-5); err != nil {
+		return err
+	}
+	b.each(ctx, ingest, ingest.systems, repeats, func(ctx context.Context, system string) error {
+		server, err := b.ingestHistograms(ctx, ingest, many, system, "1,000 series", nil, false)
+		if err == nil {
+			server.remove()
+		}
+		return err
+	})
+	return nil
+}
+
+// ingestHistograms plays the work to a fresh system, which it returns.
+func (b *bench) ingestHistograms(ctx context.Context, s *section, w *histogramWork, system, name string, goals []goal, diskGoal bool) (_ *server, err error) {
+	cpu := s.row(name+": CPU until flushed", "µs per histogram", goals...)
+	taking := s.row(name+": CPU until acknowledged", "µs per histogram")
+	disk := s.row(name+": disk", "B per histogram")
+	var diskGoals []goal
+	if diskGoal {
+		diskGoals = []goal{{victoria, 1, 1 / 0.7}}
+	}
+	perBin := s.row(name+": disk per populated bin", "B", diskGoals...)
+	memory := s.row(name+": peak memory", "MiB")
+	server, err := b.run(ctx, system, serverOptions{})
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			server.remove()
+		}
+	}()
+	before := server.cpu()
+	p, err := w.requests[system].play(ctx, server)
+	if err != nil {
+		return nil, err
+	}
+	if p.refused > 0 {
+		s.fail(system, fmt.Errorf("%d of %d requests were refused, for example: %s", p.refused, p.requests, p.example))
+	}
+	if err := server.settle(ctx); err != nil {
+		return nil, err
+	}
+	total := server.cpu() - before
+	all, _ := server.peak()
+	if err := server.compact(ctx); err != nil {
+		return nil, err
+	}
+	parts, err := server.disk(ctx)
+	if err != nil {
+		return nil, err
+	}
+	size := float64(parts["samples"] + parts["index"])
+	n := float64(w.histograms)
+	cpu.put(system, total/n*1e6)
+	taking.put(system, p.cpu/n*1e6)
+	disk.put(system, size/n)
+	perBin.put(system, size/float64(w.filled[system]))
+	memory.put(system, float64(all)/(1<<20))
+	return server, nil
+}
+
+// queryHistograms asks for quantiles, an inverse quantile and a heatmap in windows of 1h30 at an aligned start, and when
+// odd is set at one that is aligned to nothing.
+func queryHistograms(ctx context.Context, b *bench, s *section, servers map[string]*server, grain, metric string, start int64, days int, odd bool, goals []goal) {
+	s.about = fmt.Sprintf("Over %d days of one histogram a second (and of one a minute with as many measurements): windows of 1h30, over HTTP, warm, caches of whole answers off; in turns, ≥ 20 runs each (≥ 5 for who is slow).", days)
+	for system, server := range servers {
+		if server == nil {
+			delete(servers, system)
+		}
+	}
+	const limit = 0.1
+	for _, shift := range []int64{0, 1237} {
+		if shift > 0 && !odd {
+			continue
+		}
+		from, to := start+shift, start+int64(days)*86_400
+		if shift > 0 {
+			to -= window - shift
+		}
+		when := "aligned"
+		if shift > 0 {
+			when = "odd start"
+		}
+		ours := fmt.Sprintf("?query=%s&start=%d&end=%d&step=%d", metric, from, to-1, window)
+		theirs := func(query string) string {
+			return fmt.Sprintf("/api/v1/query_range?query=%s&start=%d&end=%d&step=%d&nocache=1&timeout=180s", escape(query), from+window, to, window)
+		}
+		buckets := fmt.Sprintf("sum(increase(%s_bucket[%ds])) by (vmrange)", metric, window)
+		native := fmt.Sprintf("increase(%s[%ds])", metric, window)
+		column := func(read func(column map[string]any) (float64, bool)) func(string, []byte) (float64, error) {
+			return func(system string, text []byte) (float64, error) {
+				if system != cistern {
+					return lastOf(text)
+				}
+				var answer struct{ Columns []map[string]any }
+				if err := json.Unmarshal(text, &answer); err != nil {
+					return 0, err
+				}
+				if len(answer.Columns) == 0 {
+					return 0, errors.New("no columns")
+				}
+				value, ok := read(answer.Columns[len(answer.Columns)-1])
+				if !ok {
+					return 0, errors.New("no number")
+				}
+				return value, nil
+			}
+		}
+		for _, q := range []question{
+			{"p50, p90, p99", map[string]string{
+				cistern:    "/api/v1/histogram/quantile" + ours + "&q=0.5&q=0.9&q=0.99",
+				victoria:   theirs(`histogram_quantiles("phi", 0.5, 0.9, 0.99, ` + buckets + `)`),
+				prometheus: theirs(`histogram_quantiles(` + native + `, "quantile", 0.5, 0.9, 0.99)`),
+			}, column(func(c map[string]any) (float64, bool) {
+				list, _ := c["quantiles"].([]any)
+				if len(list) == 0 {
+					return 0, false
+				}
+				value, ok := list[0].(float64)
+				return value, ok
+			})},
+			{"share above 0.1 s", map[string]string{
+				cistern:    fmt.Sprintf("/api/v1/histogram/over%s&limit=%g", ours, limit),
+				victoria:   theirs(fmt.Sprintf(`1 - histogram_share(%g, %s)`, limit, buckets)),
+				prometheus: theirs(fmt.Sprintf(`1 - histogram_fraction(-Inf, %g, %s)`, limit, native)),
+			}, column(func(c map[string]any) (float64, bool) {
+				over, ok := c["over"].(float64)
+				count, ok2 := c["count"].(float64)
+				return over / count, ok && ok2
+			})},
+			{"heatmap", map[string]string{
+				cistern:    "/api/v1/histogram/heatmap" + ours,
+				victoria:   theirs(buckets),
+				prometheus: theirs(native),
+			}, nil},
+		} {
+			b.say("histogram-query: %s, %s, %s", grain, q.name, when)
+			results := ask(ctx, servers, q, 20, 30*time.Second)
+			name := grain + ", " + q.name + ", " + when
+			s.put(name, results, goals...)
+			if q.extract == nil || shift > 0 {
+				continue
+			}
+			ours, least, most := results[cistern], math.Inf(1), math.Inf(-1)
+			for _, r := range results {
+				if r.failed == nil {
+					least, most = min(least, r.value), max(most, r.value)
+				}
+			}
+			if ours != nil && ours.failed == nil && most > 0 {
+				// Buckets of different bounds: a tenth is what they may differ by.
+				if (most-least)/most > 0.12 {
+					s.fail(name, fmt.Errorf("the systems' answers differ: %v to %v, Cistern's is %v", least, most, ours.value))
+				} else {
+					s.note("%s: the answers for the last window are %.4g to %.4g, Cistern's %.4g.", name, least, most, ours.value)
+				}
+			}
+		}
+	}
+}
