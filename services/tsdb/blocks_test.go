@@ -455,8 +455,14 @@ func TestMemoryLimit(t *testing.T) {
 	o := testOptions(vfs.NewMemory())
 	o.HeadBytes = 400_000
 	s := openStore(t, o)
-	defer s.Close()
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
 	reasons := map[Reason]int{}
+	s.flushing.Lock() // the disk takes its time
+	defer s.flushing.Unlock()
 	for i := range 4000 {
 		rejected, err := s.Ingest(t.Context(), "test", []Sample{
 			{Key: key(t, "a", "i", fmt.Sprint(i)), Kind: Gauge, Time: start.UnixMilli(), Value: 1}}, journal.Buffered)
