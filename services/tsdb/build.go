@@ -17,6 +17,7 @@ type builder struct {
 	times  []int64
 	values []float64
 	hists  []histogram.Histogram
+	places []int
 	// Which tracks are wanted, whatever they cost.
 	always [tracks]bool
 	// Without the samples.
@@ -192,8 +193,57 @@ func (b *builder) histograms(it *HistogramIterator) (*seriesData, error) {
 // boundary says whether a frame of n histograms ends before time t: it has its size, or is long enough and a new five
 // minutes begin, so that frames begin where windows do.
 func boundary(n int, times []int64, t int64) bool {
+	return n == frameHistograms || n >= sealHistograms && crosses(times[n-1], t)
+}
+
+// crosses says whether a new five minutes begin between two times.
+func crosses(before, t int64) bool {
 	const grid = 300_000
-	return n == frameHistograms || n >= 60 && floorTo(times[n-1], grid) != floorTo(t, grid)
+	return floorTo(before, grid) != floorTo(t, grid)
+}
+
+// framed is histograms for frames that are as a block wants them: they are taken as they are, and only their sums made.
+func (b *builder) framed(frames []frame) (*seriesData, error) {
+	var all []int64
+	var run column.HistogramRun
+	var minutes []*histogram.Dense
+	var starts []int64
+	for i := range frames {
+		f := &frames[i]
+		if err := run.Open(f.bytes); err != nil || run.Len() == 0 {
+			return nil, errFrame
+		}
+		b.places = b.places[:0]
+		for _, relative := range run.Times() {
+			t := f.minTime + relative
+			all = append(all, t)
+			if at := floorTo(t, trackWidth[trackMinute]); len(starts) == 0 || starts[len(starts)-1] != at {
+				starts, minutes = append(starts, at), append(minutes, nil)
+			}
+			b.places = append(b.places, len(starts)-1)
+		}
+		if err := run.AddWindows(b.places, minutes); err != nil {
+			return nil, errFrame
+		}
+	}
+	data := &seriesData{minTime: all[0], maxTime: all[len(all)-1], samples: uint64(len(all))}
+	data.frames[trackRaw] = frames
+	want := b.wanted(all)
+	rolled := [tracks]histogramRollup{trackMinute: {width: trackWidth[trackMinute]}, trackHour: {width: trackWidth[trackHour]}}
+	for i, at := range starts {
+		sum := minutes[i].Histogram()
+		for track := trackMinute; track < tracks; track++ {
+			if want[track] {
+				rolled[track].add(at, sum)
+			}
+		}
+	}
+	for track := trackMinute; track < tracks; track++ {
+		if want[track] {
+			data.frames[track] = rolled[track].frames()
+		}
+	}
+	return data, nil
 }
 
 type histogramRollup struct {

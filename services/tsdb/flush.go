@@ -188,6 +188,13 @@ func (s *Store) replace(gone, added []*block) {
 func (s *memSeries) build(b *builder, minTime, maxTime int64) (*seriesData, error) {
 	switch s.kind {
 	case Histogram:
+		if m := s.more; len(m.lateRows.times) == 0 && s.minTime >= minTime && s.maxTime <= maxTime {
+			frames, err := s.histogramFrames()
+			if err != nil {
+				return nil, err
+			}
+			return b.framed(frames)
+		}
 		return b.histograms(newIterator(s.histogramSources(), minTime, maxTime, decodeHistograms, sumOfHistograms))
 	case NativeHistogram:
 		return b.natives(newIterator(s.nativeSources(), minTime, maxTime, decodeNatives, newestNative))

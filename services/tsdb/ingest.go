@@ -99,6 +99,7 @@ func (s *Store) write(samples []Sample) (position journal.Position, accepted int
 		}
 		return 0, 0, nil, err
 	}
+	live.coder.tight = live.sampleBytes > s.options.HeadBytes/8
 	live.put(batch)
 	live.defined += int64(defined)
 	if s.large(live, position) {

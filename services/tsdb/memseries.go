@@ -72,9 +72,9 @@ func (s *memSeries) touch(t int64) bool {
 
 // What is sealed at a time: small enough that points not sealed cost little, large enough that headers do.
 const (
-	sealPoints  = 32
-	sealRows    = 60
-	sealNatives = 30
+	sealPoints     = 32
+	sealHistograms = 60
+	sealNatives    = 30
 )
 
 // appendNumber adds a number and returns by how many bytes the series grew, about.
@@ -104,7 +104,7 @@ type coder struct {
 	times  []int64
 	values []float64
 	bytes  []byte
-	dense  histogram.Histogram
+	tight  bool // memory is short
 }
 
 func (s *memSeries) sealNumbers(c *coder) int {
@@ -131,7 +131,7 @@ func (s *memSeries) seal(f frame) int {
 }
 
 // appendHistogram adds a second's histogram, to what that second has already.
-func (s *memSeries) appendHistogram(t int64, h *histogram.Histogram) int {
+func (s *memSeries) appendHistogram(t int64, h *histogram.Histogram, c *coder) int {
 	s.count++
 	m := s.extra()
 	switch {
@@ -139,6 +139,10 @@ func (s *memSeries) appendHistogram(t int64, h *histogram.Histogram) int {
 		grown := 0
 		if m.pending != nil {
 			grown = s.sealPending()
+			// Where memory is short frames are short too: rows take five times what a frame does.
+			if n := int(m.rows.count); n == frameHistograms || n >= sealHistograms && (c.tight || crosses(m.rows.time, t)) {
+				grown += s.sealRows()
+			}
 		}
 		m.pendingTime, m.pending = t, h.Clone()
 		return grown + 10*len(h.Bins)
@@ -162,13 +166,19 @@ func (s *memSeries) sealPending() int {
 	m.rows.append(m.pendingTime, m.pending)
 	grown := len(m.rows.bytes) - before - 10*len(m.pending.Bins)
 	m.pending = nil
-	if m.rows.count == sealRows {
+	return grown
+}
+
+// sealRows makes a frame of the rows, as blocks have them: writing the block then copies it.
+func (s *memSeries) sealRows() (grown int) {
+	m := s.more
+	if m.rows.count > 0 {
 		rows := m.growingRows()
 		var decoded batch[histogram.Histogram]
-		if err := decodeHistograms(rows, &decoded); err != nil { // cannot be: they were just encoded
-			return grown + s.seal(rows)
+		if err := decodeHistograms(rows, &decoded); err != nil {
+			panic(err) // they were just encoded
 		}
-		grown += s.seal(histogramFrame(decoded.times, decoded.values)) - len(m.rows.bytes)
+		grown = s.seal(histogramFrame(decoded.times, decoded.values)) - len(m.rows.bytes)
 		m.rows = rowEncoder{bytes: m.rows.bytes[:0]}
 	}
 	return grown
@@ -176,6 +186,29 @@ func (s *memSeries) sealPending() int {
 
 func (m *moreSeries) growingRows() frame {
 	return frame{encoding: encodingRows, count: uint32(m.rows.count), minTime: m.began, maxTime: m.rows.time, bytes: slices.Clone(m.rows.bytes)}
+}
+
+// histogramFrames is all histograms but the late ones as frames.
+func (s *memSeries) histogramFrames() ([]frame, error) {
+	frames, m := s.frames(), s.more
+	for i := range frames {
+		if frames[i].encoding != encodingHistograms {
+			return nil, errFrame
+		}
+	}
+	var last batch[histogram.Histogram]
+	if m.rows.count > 0 {
+		if err := decodeHistograms(m.growingRows(), &last); err != nil {
+			return nil, err
+		}
+	}
+	if m.pending != nil {
+		last.times, last.values = append(last.times, m.pendingTime), append(last.values, *m.pending)
+	}
+	if len(last.times) > 0 {
+		frames = append(frames, histogramFrame(last.times, last.values))
+	}
+	return frames, nil
 }
 
 // appendNative adds a native histogram.

@@ -26,8 +26,11 @@ func (e *rowEncoder) append(t int64, h *histogram.Histogram) {
 	e.count++
 }
 
+// decodeRows appends a frame's histograms; they share two arrays, which no other frame uses.
 func decodeRows(frame []byte, count int, times []int64, hists []histogram.Histogram) ([]int64, []histogram.Histogram, error) {
 	var t, step int64
+	// Every bin and every count takes a byte at least, and most take one: rarely do these grow.
+	all := histogram.Histogram{Bins: make([]histogram.Bin, 0, len(frame)/2), Counts: make([]uint64, 0, len(frame)/2)}
 	for i := range count {
 		change, size := binary.Varint(frame)
 		if size <= 0 {
@@ -38,13 +41,15 @@ func decodeRows(frame []byte, count int, times []int64, hists []histogram.Histog
 		if i == 0 {
 			step = 0
 		}
-		var h histogram.Histogram
-		rest, err := h.Decode(frame[size:])
+		start := len(all.Bins)
+		rest, err := all.DecodeBehind(frame[size:])
 		if err != nil {
 			return times, hists, errFrame
 		}
 		frame = rest
-		times, hists = append(times, t), append(hists, h)
+		end := len(all.Bins)
+		times = append(times, t)
+		hists = append(hists, histogram.Histogram{Bins: all.Bins[start:end:end], Counts: all.Counts[start:end:end]})
 	}
 	return times, hists, nil
 }
