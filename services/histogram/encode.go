@@ -36,6 +36,18 @@ func (h *Histogram) Append(buffer []byte) []byte {
 // Decode replaces h by what the front of buffer holds, keeping h's memory, and returns the rest of buffer.
 func (h *Histogram) Decode(buffer []byte) ([]byte, error) {
 	h.Reset()
+	return h.DecodeBehind(buffer)
+}
+
+// DecodeBehind is Decode and puts the bins behind those that h has, so that many share two arrays; h is then no
+// histogram itself. On an error nothing is added.
+func (h *Histogram) DecodeBehind(buffer []byte) (rest []byte, err error) {
+	start := len(h.Bins)
+	defer func() {
+		if err != nil {
+			h.Bins, h.Counts = h.Bins[:start], h.Counts[:start]
+		}
+	}()
 	n, size := binary.Uvarint(buffer)
 	if size <= 0 || n > uint64(2*int(MaxBin)+1) || n > uint64(len(buffer)) {
 		return nil, ErrEncoding

@@ -19,7 +19,7 @@ import (
 	"cistern/services/problem"
 	"cistern/services/tsdb"
 
-	"github.com/golang/snappy"
+	"github.com/klauspost/compress/s2"
 )
 
 // What one request may hold. A remote writer sends some thousand samples, a few hundred kilobytes.
@@ -79,31 +79,17 @@ func (h *Handler) remoteWrite(w http.ResponseWriter, r *http.Request) {
 			"Let the writer send prometheus.WriteRequest, the protobuf message of remote write 1.0.")
 		return
 	}
-	compressed, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCompressed))
-	if err != nil {
-		bodyProblem(w, err)
-		return
-	}
-	size, err := snappy.DecodedLen(compressed)
-	if err == nil && size > maxMessage {
-		problem.Write(w, http.StatusRequestEntityTooLarge, "body_too_large",
-			fmt.Sprintf("The message is %d bytes long when unpacked; %d is the limit.", size, maxMessage), "Send it in smaller parts.")
-		return
-	}
-	var message []byte
-	if err == nil {
-		message, err = snappy.Decode(nil, compressed)
-	}
-	if err != nil {
-		h.malformed(w, fmt.Errorf("the body is not snappy: %w", err))
-		return
-	}
 	d := h.decoders.Get().(*decoder)
 	defer h.decoders.Put(d)
-	if err := d.remoteWrite(message); err != nil {
+	if !h.unpack(w, r, d) {
+		return
+	}
+	if err := d.remoteWrite(d.message); err != nil {
 		h.malformed(w, err)
 		return
 	}
+	h.store.Describe(d.metadata)
+	h.store.Exemplify(d.exemplars)
 	rejected, err := h.store.Ingest(r.Context(), "remote_write", d.samples, Durability)
 	if err != nil {
 		unavailable(w, err)
@@ -127,6 +113,52 @@ func (h *Handler) remoteWrite(w http.ResponseWriter, r *http.Request) {
 	problem.Write(w, http.StatusBadRequest, "samples_rejected",
 		fmt.Sprintf("%d samples were refused (%s), the other %d were stored.", len(rejected), summary(counts), len(d.samples)+len(d.rejected)-len(rejected)),
 		"Do not send the batch again.", fields...)
+}
+
+// unpack reads a snappy-compressed body into d.message, or answers what is wrong with it.
+func (h *Handler) unpack(w http.ResponseWriter, r *http.Request, d *decoder) bool {
+	if cap(d.message) > 16<<20 || cap(d.compressed) > 8<<20 { // one huge body must not be paid for, for ever
+		d.message, d.compressed = nil, nil
+	}
+	var err error
+	if d.compressed, err = readAll(http.MaxBytesReader(w, r.Body, maxCompressed), r.ContentLength, d.compressed[:0]); err != nil {
+		bodyProblem(w, err)
+		return false
+	}
+	size, err := s2.DecodedLen(d.compressed)
+	if err == nil && size > maxMessage {
+		problem.Write(w, http.StatusRequestEntityTooLarge, "body_too_large",
+			fmt.Sprintf("The message is %d bytes long when unpacked; %d is the limit.", size, maxMessage), "Send it in smaller parts.")
+		return false
+	}
+	if err == nil {
+		d.message, err = s2.Decode(d.message[:cap(d.message)], d.compressed)
+	}
+	if err != nil {
+		h.malformed(w, fmt.Errorf("the body is not snappy: %w", err))
+		return false
+	}
+	return true
+}
+
+// readAll is io.ReadAll into memory that is there, with the announced length in mind; it may be -1, or a lie.
+func readAll(body io.Reader, length int64, into []byte) ([]byte, error) {
+	if length > 0 && length < maxCompressed && int64(cap(into)) <= length {
+		into = make([]byte, 0, length+1)
+	}
+	for {
+		if len(into) == cap(into) {
+			into = append(into, 0)[:len(into)]
+		}
+		n, err := body.Read(into[len(into):cap(into)])
+		into = into[:len(into)+n]
+		if err == io.EOF {
+			return into, nil
+		}
+		if err != nil {
+			return into, err
+		}
+	}
 }
 
 func summary(counts map[tsdb.Reason]int) string {
@@ -262,7 +294,7 @@ func (s *importSample) sample(now int64) (tsdb.Sample, error) {
 		sample.Value = *s.Value
 		switch s.Type {
 		case "":
-			sample.Kind = kindByName(labels)
+			sample.Kind = tsdb.Guess
 		case "counter":
 			sample.Kind = tsdb.Counter
 		case "gauge":

@@ -118,7 +118,7 @@ func TestRemoteWrite(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	rejected := s.Status().Rejected
-	for _, reason := range []tsdb.Reason{tsdb.BadName, tsdb.TooOld, UnsupportedHistogram, tsdb.LabelTooLong} {
+	for _, reason := range []tsdb.Reason{tsdb.BadName, tsdb.TooOld, "native_histogram_unsupported", tsdb.LabelTooLong} {
 		if rejected[reason] != 1 {
 			t.Errorf("%s: %d", reason, rejected[reason])
 		}
@@ -152,7 +152,7 @@ func TestImport(t *testing.T) {
 	fmt.Fprintf(writer, `{"samples":[
 		{"name":"a","labels":{"x":"y"},"time":%f,"value":1.5},
 		{"name":"lat","time":%f,"histogram":{"bins":{"0.0012":4,"3":1}}},
-		{"name":"bad name","value":1},
+		{"name":"","value":1},
 		{"name":"both","value":1,"histogram":{"bins":{"1":1}}},
 		{"name":"neither"},
 		{"name":"h","histogram":{"bins":{"x":1}}},

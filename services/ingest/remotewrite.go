@@ -8,22 +8,18 @@ package ingest
 //	TimeSeries   { repeated Label labels = 1; repeated Sample samples = 2; repeated Exemplar exemplars = 3; repeated Histogram histograms = 4 }
 //	Label        { string name = 1; string value = 2 }
 //	Sample       { double value = 1; int64 timestamp = 2 }
+//	Exemplar     { repeated Label labels = 1; double value = 2; int64 timestamp = 3 }
 //
-// Metadata and exemplars are left out for now. Native histograms are counted and refused: they are a stored type of
-// their own to come, and must not be re-binned.
+// Labels are not looked into here: their bytes are how the store knows the series (tsdb.Sample.Raw).
 
 import (
 	"encoding/binary"
 	"errors"
 	"math"
-	"strings"
 	"unsafe"
 
 	"cistern/services/tsdb"
 )
-
-// UnsupportedHistogram is the reason for native histograms by remote write.
-const UnsupportedHistogram tsdb.Reason = "native_histogram_unsupported"
 
 // ErrProtobuf is what bytes that are no such message are refused with.
 var ErrProtobuf = errors.New("the body is no remote-write message")
@@ -82,20 +78,23 @@ func next(message []byte) (f field, rest []byte, err error) {
 
 // decoder turns messages into samples; its memory is reused.
 type decoder struct {
-	samples  []tsdb.Sample
-	keys     []byte // of all series, one after the other
-	labels   []tsdb.Label
-	rejected []tsdb.Rejection // what it refuses itself
-	// offsets are where each sample's key is in keys, which moves while it grows.
-	offsets [][2]int
+	compressed []byte
+	message    []byte
+
+	samples   []tsdb.Sample
+	metadata  []tsdb.Metadata
+	exemplars []tsdb.Exemplar
+	rejected  []tsdb.Rejection // what it refuses itself
+	scattered []byte           // keys of series whose labels do not lie together
 }
 
 func (d *decoder) reset() {
-	d.samples, d.keys, d.labels = d.samples[:0], d.keys[:0], d.labels[:0]
-	d.rejected, d.offsets = d.rejected[:0], d.offsets[:0]
+	clear(d.samples) // hold no message longer than needed
+	d.samples, d.metadata, d.exemplars = d.samples[:0], d.metadata[:0], d.exemplars[:0]
+	d.rejected, d.scattered = d.rejected[:0], d.scattered[:0]
 }
 
-// remoteWrite decodes an uncompressed message. The samples hold no memory of it, but are valid only until the next use.
+// remoteWrite decodes an uncompressed message. The samples share its memory, and are valid until the next use.
 func (d *decoder) remoteWrite(message []byte) error {
 	d.reset()
 	for len(message) > 0 {
@@ -104,22 +103,58 @@ func (d *decoder) remoteWrite(message []byte) error {
 			return err
 		}
 		message = rest
-		if f.number == 1 && f.kind == delimited {
-			if err := d.timeSeries(f.bytes); err != nil {
-				return err
-			}
+		if f.kind != delimited {
+			continue
 		}
-	}
-	for i := range d.samples {
-		d.samples[i].Key = d.keys[d.offsets[i][0]:d.offsets[i][1]]
+		switch f.number {
+		case 1:
+			err = d.timeSeries(f.bytes)
+		case 3:
+			err = d.describe(f.bytes)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
+// Tags of TimeSeries' fields. All are below 128, so a tag is a byte.
+const (
+	tagLabel     = 1<<3 | delimited
+	tagSample    = 2<<3 | delimited
+	tagExemplar  = 3<<3 | delimited
+	tagHistogram = 4<<3 | delimited
+)
+
 func (d *decoder) timeSeries(message []byte) error {
-	d.labels = d.labels[:0]
-	var samples, histograms int
-	for rest := message; len(rest) > 0; {
+	// The labels come first and together, or the message was not made by a protobuf library; then they are collected.
+	end := 0
+	for end < len(message) && message[end] == tagLabel {
+		length, n := uvarint(message[end+1:])
+		if n <= 0 || length > uint64(len(message)-end-1-n) {
+			return ErrProtobuf
+		}
+		end += 1 + n + int(length)
+	}
+	key, rest, first := message[:end:end], message[end:], len(d.samples)
+	for len(rest) > 0 {
+		// The usual sample: a tag, a length below 128, value and time in this order.
+		if len(rest) >= 12 && rest[0] == tagSample && rest[1] < 0x80 && rest[2] == 1<<3|fixed64 && int(rest[1]) <= len(rest)-2 && rest[1] >= 9 {
+			body := rest[2 : 2+rest[1]]
+			one := tsdb.Sample{Key: key, Raw: true, Value: math.Float64frombits(binary.LittleEndian.Uint64(body[1:]))}
+			if len(body) == 9 {
+				d.samples, rest = append(d.samples, one), rest[2+len(body):]
+				continue
+			}
+			if body[9] == 2<<3|varintField {
+				if t, n := uvarint(body[10:]); n == len(body)-10 {
+					one.Time = int64(t)
+					d.samples, rest = append(d.samples, one), rest[2+len(body):]
+					continue
+				}
+			}
+		}
 		f, after, err := next(rest)
 		if err != nil {
 			return err
@@ -129,62 +164,144 @@ func (d *decoder) timeSeries(message []byte) error {
 			continue
 		}
 		switch f.number {
-		case 1:
-			if len(d.labels) > 4*tsdb.MaxLabels { // AppendKey refuses them; do not collect a hundred thousand first
-				continue
+		case 1: // a label behind something else: once more, with all of them
+			d.samples = d.samples[:first]
+			if key, rest, err = d.gather(message); err != nil {
+				return err
 			}
+		case 2:
+			err = d.sample(key, f.bytes)
+		case 3:
+			err = d.exemplar(key, f.bytes)
+		case 4:
+			err = d.native(key, f.bytes)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// uvarint is binary.Uvarint, quicker for what is short.
+func uvarint(b []byte) (uint64, int) {
+	if len(b) > 0 && b[0] < 0x80 {
+		return uint64(b[0]), 1
+	}
+	return binary.Uvarint(b)
+}
+
+// gather collects the labels of a series that do not lie together, and what remains of the message.
+func (d *decoder) gather(message []byte) (key, rest []byte, err error) {
+	start := len(d.scattered)
+	for at := message; len(at) > 0; {
+		f, after, err := next(at)
+		if err != nil {
+			return nil, nil, err
+		}
+		field := at[:len(at)-len(after)]
+		if f.number == 1 && f.kind == delimited {
+			d.scattered = append(d.scattered, field...)
+		} else {
+			rest = append(rest, field...)
+		}
+		at = after
+	}
+	// Earlier keys keep the array they are in when this one moves.
+	return d.scattered[start:len(d.scattered):len(d.scattered)], rest, nil
+}
+
+func (d *decoder) sample(key, message []byte) error {
+	one := tsdb.Sample{Key: key, Raw: true}
+	for len(message) > 0 {
+		f, rest, err := next(message)
+		if err != nil {
+			return err
+		}
+		message = rest
+		switch {
+		case f.number == 1 && f.kind == fixed64:
+			one.Value = math.Float64frombits(f.value)
+		case f.number == 2 && f.kind == varintField:
+			one.Time = int64(f.value)
+		}
+	}
+	d.samples = append(d.samples, one)
+	return nil
+}
+
+func (d *decoder) native(key, message []byte) error {
+	t, h, err := nativeOfProto(message)
+	var bad *tsdb.KeyError
+	switch {
+	case errors.As(err, &bad):
+		d.reject(bad.Reason, bad.Detail, 1)
+	case err != nil:
+		return err
+	default:
+		d.samples = append(d.samples, tsdb.Sample{Key: key, Raw: true, Kind: tsdb.NativeHistogram, Time: t, Native: h})
+	}
+	return nil
+}
+
+// exemplar keeps one with its series, if that has a key: exemplars of a series that is refused are of no use.
+func (d *decoder) exemplar(key, message []byte) error {
+	labels, err := tsdb.ParseKey(borrow(key))
+	if err != nil {
+		return nil
+	}
+	canonical, err := tsdb.AppendKey(nil, labels)
+	if err != nil {
+		return nil
+	}
+	one := tsdb.Exemplar{Key: canonical}
+	for len(message) > 0 {
+		f, rest, err := next(message)
+		if err != nil {
+			return err
+		}
+		message = rest
+		switch {
+		case f.number == 1 && f.kind == delimited:
 			label, err := parseLabel(f.bytes)
 			if err != nil {
 				return err
 			}
-			d.labels = append(d.labels, label)
-		case 2:
-			samples++
-		case 4:
-			histograms++
+			one.Labels = append(one.Labels, label)
+		case f.number == 2 && f.kind == fixed64:
+			one.Value = math.Float64frombits(f.value)
+		case f.number == 3 && f.kind == varintField:
+			one.Time = int64(f.value)
 		}
 	}
-	if histograms > 0 {
-		d.reject(UnsupportedHistogram, "native histograms are not accepted yet", histograms)
-	}
-	start := len(d.keys)
-	kind := kindByName(d.labels)
-	keys, err := tsdb.AppendKey(d.keys, d.labels)
-	if err != nil {
-		var bad *tsdb.KeyError
-		if !errors.As(err, &bad) {
-			return err
-		}
-		d.reject(bad.Reason, bad.Detail, samples)
-		return nil
-	}
-	d.keys = keys
-	for rest := message; len(rest) > 0; {
-		f, after, err := next(rest)
+	d.exemplars = append(d.exemplars, one)
+	return nil
+}
+
+// metricTypes are the names of MetricMetadata.MetricType.
+var metricTypes = []string{"unknown", "counter", "gauge", "histogram", "gaugehistogram", "summary", "info", "stateset"}
+
+// describe reads MetricMetadata { MetricType type = 1; string metric_family_name = 2; string help = 4; string unit = 5 }.
+func (d *decoder) describe(message []byte) error {
+	one := tsdb.Metadata{Type: metricTypes[0]}
+	for len(message) > 0 {
+		f, rest, err := next(message)
 		if err != nil {
 			return err
 		}
-		rest = after
-		if f.number != 2 || f.kind != delimited {
-			continue
+		message = rest
+		switch {
+		case f.number == 1 && f.kind == varintField && f.value < uint64(len(metricTypes)):
+			one.Type = metricTypes[f.value]
+		case f.number == 2 && f.kind == delimited:
+			one.Name = borrow(f.bytes)
+		case f.number == 4 && f.kind == delimited:
+			one.Help = borrow(f.bytes)
+		case f.number == 5 && f.kind == delimited:
+			one.Unit = borrow(f.bytes)
 		}
-		sample := tsdb.Sample{Kind: kind}
-		for inner := f.bytes; len(inner) > 0; {
-			g, after, err := next(inner)
-			if err != nil {
-				return err
-			}
-			inner = after
-			switch {
-			case g.number == 1 && g.kind == fixed64:
-				sample.Value = math.Float64frombits(g.value)
-			case g.number == 2 && g.kind == varintField:
-				sample.Time = int64(g.value)
-			}
-		}
-		d.samples = append(d.samples, sample)
-		d.offsets = append(d.offsets, [2]int{start, len(d.keys)})
 	}
+	d.metadata = append(d.metadata, one)
 	return nil
 }
 
@@ -214,19 +331,5 @@ func parseLabel(message []byte) (label tsdb.Label, err error) {
 	return label, nil
 }
 
-// borrow makes a string of bytes without copying; it must not outlive them. AppendKey copies what it keeps.
+// borrow makes a string of bytes without copying; it must not outlive them. Whoever keeps one copies it.
 func borrow(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
-
-// kindByName: remote write 1.0 does not say what a series is; Prometheus' naming rules do.
-func kindByName(labels []tsdb.Label) tsdb.Kind {
-	for _, l := range labels {
-		if l.Name == tsdb.NameLabel {
-			for _, suffix := range []string{"_total", "_count", "_sum", "_bucket"} {
-				if strings.HasSuffix(l.Value, suffix) {
-					return tsdb.Counter
-				}
-			}
-		}
-	}
-	return tsdb.Gauge
-}

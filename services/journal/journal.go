@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sort"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"cistern/services/vfs"
@@ -22,6 +23,15 @@ type Options struct {
 	SegmentBytes int64
 	// SyncEvery makes what was appended durable that often, without being asked; 0 leaves it to Sync.
 	SyncEvery time.Duration
+	// PreCommit is the size of the pre-commit buffer in bytes; 0 is none, and each Append is a write of its own.
+	PreCommit int
+	// FlushEvery is how long an entry may stay in the pre-commit buffer; 0 leaves it to Flush, Sync and its size.
+	FlushEvery time.Duration
+	// Compress makes a journal whose entries are compressed with LZ4, those of one Append or of one pre-commit buffer
+	// together. It is fixed when the journal is made; one that exists keeps what it has.
+	Compress bool
+	// Shared lets several processes write, each in its turn. Within a process use one Journal: the locks are the process's.
+	Shared bool
 }
 
 // Durability says what holds for an entry when its append was acknowledged.
@@ -52,7 +62,14 @@ type Journal struct {
 
 	// appending serialises writers. It is taken before mu.
 	appending sync.Mutex
-	buffer    []byte // under appending
+	buffer    []byte // these three under appending
+	group     group
+	pre       *precommit
+	flags     uint32       // of segments
+	pending   atomic.Int64 // bytes in the pre-commit buffer
+	preBase   Position     // of its first entry
+	appended  atomic.Uint64
+	closing   bool
 
 	mu          sync.Mutex
 	changed     *sync.Cond // syncing has ended
@@ -62,6 +79,7 @@ type Journal struct {
 	syncing     bool  // somebody is in file.Sync, or rolls: file must not be closed
 	failed      error // an fsync failed: what the kernel dropped is not known, so nothing is accepted any more
 	subscribers map[string]Position
+	marks       map[string]Position
 	stats       counters
 
 	// checkpointing serialises changes of subscriber files. It is taken before mu.
@@ -72,7 +90,7 @@ type Journal struct {
 }
 
 type counters struct {
-	entries, syncs, cut, damaged uint64
+	entries, syncs, cut, damaged, flushes uint64
 }
 
 // ErrClosed is returned after Close.
@@ -87,22 +105,36 @@ func Open(folder string, options Options) (*Journal, error) {
 	if options.SegmentBytes == 0 {
 		options.SegmentBytes = 32 << 20
 	}
-	j := &Journal{fs: options.FS, folder: folder, options: options, subscribers: map[string]Position{}, stop: make(chan struct{})}
+	j := &Journal{fs: options.FS, folder: folder, options: options, subscribers: map[string]Position{}, marks: map[string]Position{},
+		stop: make(chan struct{})}
+	if options.Compress {
+		j.flags = flagGroups
+	}
 	j.changed = sync.NewCond(&j.mu)
 	if err := j.fs.MkdirAll(folder); err != nil {
 		return nil, fmt.Errorf("making the journal's folder: %w", err)
 	}
-	lock, err := j.fs.Lock(filepath.Join(folder, "LOCK"))
+	err := j.takeLock()
 	if err != nil {
 		return nil, fmt.Errorf("opening the journal %s: %w", folder, err)
 	}
-	j.lock = lock
-	if err := j.recover(); err != nil {
+	err = j.recover()
+	if err == nil {
+		err = j.openPrecommit()
+	}
+	if err != nil {
 		if j.file != nil {
 			j.file.Close()
 		}
-		lock.Close()
+		j.lock.Close()
 		return nil, fmt.Errorf("opening the journal %s: %w", folder, err)
+	}
+	if options.Shared {
+		j.giveLock()
+	}
+	if j.pre != nil && options.FlushEvery > 0 {
+		j.done.Add(1)
+		go j.flushAtIntervals()
 	}
 	if options.SyncEvery > 0 {
 		j.done.Add(1)
@@ -160,7 +192,10 @@ func (j *Journal) repairTail() error {
 		if err != nil {
 			return err
 		}
-		if err := checkHeader(file, last.base); err != nil {
+		flags, err := checkHeader(file, last.base)
+		if err == nil {
+			j.flags = flags
+		} else {
 			file.Close()
 			if last.size > headerBytes {
 				return err // not a crash's work: the header is durable before the first entry
@@ -210,7 +245,7 @@ func (j *Journal) begin(base Position) error {
 	if err != nil {
 		return fmt.Errorf("making segment %s: %w", base, err)
 	}
-	_, err = file.Write(makeHeader(base))
+	_, err = file.Write(makeHeader(base, j.flags))
 	if err == nil {
 		err = file.Sync()
 	}
@@ -236,32 +271,104 @@ func (j *Journal) begin(base Position) error {
 func (j *Journal) Append(entries ...[]byte) (Position, error) {
 	j.appending.Lock()
 	defer j.appending.Unlock()
-	j.buffer = j.buffer[:0]
+	size := 0
 	for _, data := range entries {
 		if len(data) > MaxEntry {
 			return 0, fmt.Errorf("an entry of %d bytes is too large for the journal: %d is the limit", len(data), MaxEntry)
 		}
+		size += entryHeaderBytes + len(data)
+	}
+	if j.pre != nil {
+		if position, done, err := j.precommitted(entries, size); done || err != nil {
+			return position, err
+		}
+	}
+	if j.options.Shared {
+		if err := j.turn(); err != nil {
+			return 0, err
+		}
+		defer j.giveLock()
+	}
+	j.buffer = j.buffer[:0]
+	for _, data := range entries {
+		if j.flags&flagGroups != 0 {
+			j.group.add(data)
+			if len(j.group.raw) > MaxEntry/2 {
+				j.buffer = j.group.append(j.buffer)
+			}
+			continue
+		}
 		j.buffer = appendEntry(j.buffer, data)
 	}
+	j.buffer = j.group.append(j.buffer)
 	defer func() {
 		if cap(j.buffer) > 4<<20 { // one huge batch must not be paid for, for ever
-			j.buffer = nil
+			j.buffer, j.group = nil, group{}
 		}
 	}()
+	if err := j.rollIfFull(int64(len(j.buffer))); err != nil {
+		return 0, err
+	}
+	if err := j.writeOut(j.buffer); err != nil {
+		return 0, err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.stats.entries += uint64(len(entries))
+	return j.segments[len(j.segments)-1].end(), nil
+}
 
+// precommitted puts entries into the pre-commit buffer; false when they are too large for it, which is then empty.
+func (j *Journal) precommitted(entries [][]byte, size int) (position Position, done bool, err error) {
+	p := j.pre
+	if size > len(p.bytes) || j.closing {
+		return 0, false, j.flush()
+	}
+	if p.used+size > len(p.bytes) {
+		if err := j.flush(); err != nil {
+			return 0, false, err
+		}
+	}
+	if p.used == 0 {
+		// A new segment begins only here: the positions of what is in the buffer are known by its first one's.
+		if err := j.rollIfFull(int64(size)); err != nil {
+			return 0, false, err
+		}
+		j.mu.Lock()
+		base, failed := j.segments[len(j.segments)-1].end(), j.failed
+		j.mu.Unlock()
+		if failed != nil {
+			return 0, false, failed
+		}
+		p.reset(base)
+		j.preBase = base
+	}
+	p.put(entries, size)
+	j.pending.Store(int64(p.used))
+	j.appended.Add(uint64(len(entries)))
+	if j.flags&flagGroups != 0 {
+		return j.preBase + Position(p.entries), true, nil
+	}
+	return j.preBase + Position(p.used), true, nil
+}
+
+// rollIfFull begins a new segment when there is no room for more bytes. The caller holds appending.
+func (j *Journal) rollIfFull(more int64) error {
 	j.mu.Lock()
 	last, failed := j.segments[len(j.segments)-1], j.failed
 	j.mu.Unlock()
 	if failed != nil {
-		return 0, failed
+		return failed
 	}
-	if last.size > headerBytes && last.size+int64(len(j.buffer)) > j.options.SegmentBytes {
-		if err := j.roll(last.end()); err != nil {
-			return 0, err
-		}
+	if last.size > headerBytes && last.size+more > j.options.SegmentBytes {
+		return j.roll(last.end())
 	}
-	// Only this goroutine changes file and the last segment's size: appending is held.
-	if _, err := j.file.Write(j.buffer); err != nil {
+	return nil
+}
+
+// writeOut adds bytes to the last segment. The caller holds appending: only it changes file and the last segment's size.
+func (j *Journal) writeOut(bytes []byte) error {
+	if _, err := j.file.Write(bytes); err != nil {
 		j.mu.Lock()
 		defer j.mu.Unlock()
 		size := j.segments[len(j.segments)-1].size
@@ -269,14 +376,12 @@ func (j *Journal) Append(entries ...[]byte) (Position, error) {
 		if cut := j.file.Truncate(size); cut != nil {
 			j.failed = fmt.Errorf("the journal cannot take back a partial write: %w", cut)
 		}
-		return 0, fmt.Errorf("writing to the journal: %w", err)
+		return fmt.Errorf("writing to the journal: %w", err)
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	now := &j.segments[len(j.segments)-1]
-	now.size += int64(len(j.buffer))
-	j.stats.entries += uint64(len(entries))
-	return now.end(), nil
+	j.segments[len(j.segments)-1].size += int64(len(bytes))
+	return nil
 }
 
 // AppendDurable is Append, and waits until d holds. What is behind an error of the waiting was written, but counts as
@@ -322,6 +427,11 @@ func (j *Journal) roll(end Position) error {
 // Sync returns when everything before upTo would survive a power cut. Callers at the same time share one fsync: the
 // first does it, those that came while it ran share the next.
 func (j *Journal) Sync(upTo Position) error {
+	if j.pending.Load() > 0 {
+		if err := j.Flush(); err != nil {
+			return err
+		}
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for {
@@ -352,6 +462,20 @@ func (j *Journal) Sync(upTo Position) error {
 	return j.failed
 }
 
+func (j *Journal) flushAtIntervals() {
+	defer j.done.Done()
+	ticker := time.NewTicker(j.options.FlushEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-j.stop:
+			return
+		case <-ticker.C:
+			_ = j.Flush() // what could not be written stays in the buffer, and the next append that needs room says so
+		}
+	}
+}
+
 func (j *Journal) syncAtIntervals() {
 	defer j.done.Done()
 	ticker := time.NewTicker(j.options.SyncEvery)
@@ -366,7 +490,7 @@ func (j *Journal) syncAtIntervals() {
 	}
 }
 
-// End is the position behind the last entry.
+// End is the position behind the last entry that is in a segment.
 func (j *Journal) End() Position {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -390,9 +514,13 @@ func (j *Journal) Close() error {
 	j.mu.Unlock()
 	close(j.stop)
 	j.done.Wait()
-	err := j.Sync(j.End())
+	err := j.Flush()
+	if syncErr := j.Sync(j.End()); err == nil {
+		err = syncErr
+	}
 	j.appending.Lock()
 	defer j.appending.Unlock()
+	j.closing = true
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for j.syncing {
@@ -402,8 +530,17 @@ func (j *Journal) Close() error {
 	if closeErr := j.file.Close(); err == nil {
 		err = closeErr
 	}
-	if closeErr := j.lock.Close(); err == nil {
-		err = closeErr
+	if j.pre != nil {
+		// What could not be written stays in the file, and the next to open the journal writes it.
+		if closeErr := j.pre.mapping.Close(); err == nil {
+			err = closeErr
+		}
+		j.pre = nil
+	}
+	if j.lock != nil {
+		if closeErr := j.lock.Close(); err == nil {
+			err = closeErr
+		}
 	}
 	return err
 }

@@ -392,7 +392,7 @@ func FuzzSegment(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content []byte) {
 		memory := vfs.NewMemory()
 		file, _ := memory.Create("/j/" + segmentName(0))
-		_, _ = file.Write(makeHeader(0))
+		_, _ = file.Write(makeHeader(0, 0))
 		_, _ = file.Write(content)
 		j, err := Open("/j", Options{FS: memory})
 		if err != nil {

@@ -25,16 +25,23 @@ type Reader struct {
 	open     func(segment) (vfs.File, error)
 	at       Position
 	current  segmentReader
+	file     vfs.File
 	base     Position
+	groups   bool
 	// Skipped counts damaged bytes that were passed over.
 	Skipped int64
 }
 
 // Read starts reading at from: a checkpoint or an entry's position.
+//
+// What is in the pre-commit buffer is read after it was flushed.
 func (j *Journal) Read(from Position) *Reader {
 	return &Reader{
 		at: from,
 		segments: func() []segment {
+			if j.options.Shared {
+				_ = j.refresh() // what cannot be seen is not there yet
+			}
 			j.mu.Lock()
 			defer j.mu.Unlock()
 			return append([]segment(nil), j.segments...)
@@ -46,6 +53,13 @@ func (j *Journal) Read(from Position) *Reader {
 // Next returns the next entry, whose data is valid until the next call, or io.EOF at the journal's present end; after
 // that it may be called again when more was appended.
 func (r *Reader) Next() (Entry, error) {
+	// Within a group, or with more of the segment known to be there, nobody has to be asked.
+	if r.file != nil && r.at == r.base+Position(r.current.offset) && (r.current.left > 0 || r.current.offset+entryHeaderBytes < r.current.size) {
+		if data, skipped, err := r.current.next(); err == nil && skipped == 0 {
+			r.at = r.base + Position(r.current.offset)
+			return Entry{r.at, data}, nil
+		}
+	}
 	for {
 		segments := r.segments()
 		i := sort.Search(len(segments), func(i int) bool { return segments[i].end() > r.at })
@@ -76,31 +90,32 @@ func (r *Reader) Next() (Entry, error) {
 
 // enter makes the segment that holds r.at the current one.
 func (r *Reader) enter(s segment) error {
-	if r.current.file == nil || r.base != s.base {
+	if r.file == nil || r.base != s.base {
 		r.Close()
 		file, err := r.open(s)
 		if err != nil {
 			return fmt.Errorf("opening segment %s of the journal: %w", s.base, err)
 		}
-		if err := checkHeader(file, s.base); err != nil {
+		flags, err := checkHeader(file, s.base)
+		if err != nil {
 			file.Close()
 			return err
 		}
-		r.current, r.base = segmentReader{file: file}, s.base
+		r.file, r.base, r.groups = file, s.base, flags&flagGroups != 0
+		r.current.file = file
 	}
 	if r.at < s.base { // entries that were removed, or a hole
 		r.at = s.base
 	}
 	r.current.size = s.size
-	r.current.offset = max(headerBytes, int64(r.at-s.base))
-	return nil
+	return r.current.seek(max(headerBytes, int64(r.at-s.base)), r.groups)
 }
 
 // Close gives the reader's file back. The reader stays usable.
 func (r *Reader) Close() {
-	if r.current.file != nil {
-		r.current.file.Close()
-		r.current = segmentReader{}
+	if r.file != nil {
+		r.file.Close()
+		r.file, r.current = nil, segmentReader{group: r.current.group, window: r.current.window[:0]}
 	}
 }
 
@@ -118,6 +133,13 @@ type Stat struct {
 	Syncs   uint64 `json:"syncs"`
 	Cut     uint64 `json:"cut"`
 	Damaged uint64 `json:"damaged"`
+	// Marks are the named positions that pin the journal; Pending is what the pre-commit buffer holds, in bytes,
+	// Flushes how often it was written out, Compressed whether groups are, Failed what keeps it from taking entries.
+	Marks      map[string]Position `json:"marks"`
+	Pending    int                 `json:"pending"`
+	Flushes    uint64              `json:"flushes"`
+	Compressed bool                `json:"compressed"`
+	Failed     string              `json:"failed,omitempty"`
 }
 
 // MarshalText writes a position as its text in JSON too.
@@ -136,7 +158,12 @@ func (j *Journal) Stat() Stat {
 	stat := Stat{
 		Begin: j.segments[0].base, End: j.segments[len(j.segments)-1].end(), Synced: j.synced,
 		Segments: len(j.segments), Subscribers: map[string]Position{},
-		Entries: j.stats.entries, Syncs: j.stats.syncs, Cut: j.stats.cut, Damaged: j.stats.damaged,
+		Entries: j.stats.entries + j.appended.Load(), Syncs: j.stats.syncs, Cut: j.stats.cut, Damaged: j.stats.damaged,
+	}
+	stat.Marks, stat.Flushes, stat.Compressed = map[string]Position{}, j.stats.flushes, j.flags&flagGroups != 0
+	stat.Pending = int(j.pending.Load())
+	if j.failed != nil {
+		stat.Failed = j.failed.Error()
 	}
 	for _, s := range j.segments {
 		stat.Bytes += s.size
@@ -144,13 +171,16 @@ func (j *Journal) Stat() Stat {
 	for name, at := range j.subscribers {
 		stat.Subscribers[name] = at
 	}
+	for name, at := range j.marks {
+		stat.Marks[name] = at
+	}
 	return stat
 }
 
 // View opens a journal for reading only, while another process may write it: no lock, no repair, and what is appended
 // later is not seen. Only Read, Stat and Subscriber may be used, and Close need not be called.
 func View(fsys vfs.FS, folder string) (*Journal, error) {
-	j := &Journal{fs: fsys, folder: folder, subscribers: map[string]Position{}}
+	j := &Journal{fs: fsys, folder: folder, subscribers: map[string]Position{}, marks: map[string]Position{}}
 	entries, err := fsys.List(folder)
 	if err != nil {
 		return nil, fmt.Errorf("reading the journal %s: %w", folder, err)

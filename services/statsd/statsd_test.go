@@ -48,6 +48,9 @@ func (m *memory) Ingest(_ context.Context, _ string, batch []tsdb.Sample, _ jour
 	return nil, nil
 }
 
+func (m *memory) Describe([]tsdb.Metadata)  {}
+func (m *memory) Exemplify([]tsdb.Exemplar) {}
+
 func (m *memory) Reject(reason tsdb.Reason, n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -3,11 +3,14 @@ package tsdb
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"testing"
 	"time"
 
 	"cistern/services/histogram"
 	"cistern/services/journal"
+
+	"github.com/prometheus/prometheus/model/labels"
 )
 
 // BenchmarkIngest is the store's part of remote write: batches of 10,000 samples out of 100,000 series, journalled.
@@ -76,4 +79,87 @@ func BenchmarkHistogramDay(b *testing.B) {
 		release()
 	}
 	b.ReportMetric(float64(s.Status().Blocks[0].Bytes)/86_400, "bytes/histogram")
+}
+
+// BenchmarkGrowth is what a sample costs and a series takes as series grow in number: it should stay flat.
+func BenchmarkGrowth(b *testing.B) {
+	for _, series := range []int{10_000, 100_000, 1_000_000, 5_000_000} {
+		b.Run(fmt.Sprint(series), func(b *testing.B) {
+			if testing.Short() && series > 1_000_000 {
+				b.Skip("too many for a short run")
+			}
+			now := time.Now()
+			s, err := Open(b.TempDir(), Options{Now: func() time.Time { return now }, HeadBytes: 12 << 30})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer s.Close()
+			const size = 10_000
+			batch := make([]Sample, size)
+			buffer := make([]byte, 0, 400*size)
+			round := func() time.Duration {
+				now = now.Add(10 * time.Second)
+				var spent time.Duration
+				for n := 0; n < series; n += size {
+					buffer = buffer[:0]
+					for i := range batch {
+						start, id := len(buffer), n+i
+						buffer, err = AppendKey(buffer, []Label{{NameLabel, "http_requests_total"}, {"cluster", "eu-west-1"},
+							{"container", "app"}, {"instance", fmt.Sprintf("10.%d.%d.7:9100", id/100/256, id/100%256)}, {"job", "kubernetes-pods"},
+							{"namespace", fmt.Sprintf("team-%d", id%50)}, {"path", fmt.Sprintf("/api/v1/%d", id%100)},
+							{"pod", fmt.Sprintf("app-7d9f8b6c5-%06x", id/100)}, {"status", "200"}})
+						if err != nil {
+							b.Fatal(err)
+						}
+						batch[i] = Sample{Key: buffer[start:len(buffer):len(buffer)], Kind: Counter, Time: now.UnixMilli(), Value: float64(id + int(now.Unix()%100))}
+					}
+					begin := time.Now()
+					if rejected, err := s.Ingest(b.Context(), "bench", batch, journal.Interval); err != nil || len(rejected) > 0 {
+						b.Fatal(rejected, err)
+					}
+					spent += time.Since(begin)
+				}
+				return spent
+			}
+			first := round()
+			for b.Loop() {
+				spent := time.Duration(0)
+				for range 3 {
+					spent += round()
+				}
+				b.ReportMetric(float64(spent.Nanoseconds())/float64(3*series), "ns/sample")
+			}
+			b.ReportMetric(float64(first.Nanoseconds())/float64(series), "ns/new-series")
+			runtime.GC()
+			var memory runtime.MemStats
+			runtime.ReadMemStats(&memory)
+			b.ReportMetric(float64(memory.HeapAlloc)/float64(series), "heap-bytes/series")
+			b.ReportMetric(float64(s.Status().HeadBytes)/float64(series), "counted-bytes/series")
+			matcher := equal("pod", fmt.Sprintf("app-7d9f8b6c5-%06x", series/300))
+			begin := time.Now()
+			for range 20 {
+				found, release, err := s.Select(b.Context(), 0, math.MaxInt64, equal(NameLabel, "http_requests_total"), matcher, labels.MustNewMatcher(labels.MatchRegexp, "path", "/api/v1/1.*"))
+				release()
+				if err != nil || len(found) == 0 {
+					b.Fatal(len(found), err)
+				}
+			}
+			b.ReportMetric(float64(time.Since(begin).Microseconds())/20, "µs/select")
+			begin = time.Now()
+			if _, err := s.Flush(); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportMetric(time.Since(begin).Seconds(), "s/flush")
+			b.ReportMetric(float64(s.Status().Blocks[0].Bytes)/float64(series), "block-bytes/series")
+			begin = time.Now()
+			for range 20 {
+				found, release, err := s.Select(b.Context(), 0, math.MaxInt64, equal(NameLabel, "http_requests_total"), matcher, labels.MustNewMatcher(labels.MatchRegexp, "path", "/api/v1/1.*"))
+				release()
+				if err != nil || len(found) == 0 {
+					b.Fatal(len(found), err)
+				}
+			}
+			b.ReportMetric(float64(time.Since(begin).Microseconds())/20, "µs/select-block")
+		})
+	}
 }

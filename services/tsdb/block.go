@@ -1,31 +1,38 @@
 package tsdb
 
-// Blocks: immutable files, each with what one head held. Everything in a block that is read is checked by its CRC-32C
+// Blocks: immutable files of samples and their rollups. Everything in a block that is read is checked by its CRC-32C
 // before it is believed.
 //
-// FILE "SEQUENCE.block", 16 hexadecimal digits; made as ".tmp", synced, renamed, the folder synced. Version 1. Numbers
-// are little-endian, u is uvarint, v is varint.
+// FILE "SEQUENCE.block", 16 hexadecimal digits; made as ".tmp", synced, renamed, the folder synced. Version 2. Numbers
+// are little-endian, u is uvarint, v is varint. Stored means: as zstd when that is shorter, which the lengths tell.
 //
-//	header, 64 bytes:
-//	  0 "CISTBLK1" · 8 uint32 version · 12 uint32 flags 0 · 16 int64 least time · 24 int64 greatest time (ms)
-//	  32 uint64 through: the journal's position before which every entry is in this block or an older one
-//	  40 int64 when it was made (ms) · 48 12 bytes 0 · 60 uint32 CRC of the bytes before
-//	data: for each series, ascending by key, its chunk:
-//	  u number of frames; for each: byte encoding, u count, v least time (minus the previous frame's greatest), u
-//	  greatest minus least time, u length; then the frames' bytes one after the other; uint32 CRC of the chunk
-//	index:
-//	  uint32 number of series n · n+1 × uint32 where the series' records begin, from the index's start
-//	  uint32 number of labels m · m+1 × uint32 where the labels' records begin
-//	  series record: u key length, key, byte kind, v least time, u greatest minus least time, u samples, u chunk's
-//	    offset in the file, u its length
-//	  label record, ascending by name and value: u name length, name, u value length, value, u number of series, then
-//	    u the first series' number and the steps to the others
-//	footer, 64 bytes:
-//	  0 uint64 index offset · 8 uint64 index length · 16 uint32 index CRC · 20 uint32 series · 24 uint64 samples
-//	  32 20 bytes 0 · 52 uint32 CRC of the bytes before · 56 "CISTBEND"
+//	header, 80 bytes:
+//	  0 "CISTBLK2" · 8 uint32 version · 12 uint32 flags (1: the last of its flush) · 16 int64 least time · 24 int64
+//	  greatest time (ms) · 32 uint64 through: the journal's position before which every entry is in this flush's blocks
+//	  or an older one's · 40 uint64 rank · 48 int64 when it was made (ms) · 56 20 bytes 0 · 76 uint32 CRC of the bytes before
+//	data: for each series, ascending by key, up to three chunks, one behind the other: its samples, its rollups of a
+//	  minute, and of an hour. Chunk: u number of frames; when it is 1 and the samples': byte encoding, the frame's bytes,
+//	  uint32 CRC of all that; else u length of the headers, for each frame its header as frame.appendHeader writes it
+//	  (the first one's time counts from the series' least) and uint32 CRC of its bytes, uint32 CRC of all that, then the
+//	  frames' bytes
+//	index, from the index offset:
+//	  pages of series, pageSeries each: v as in blockindex.go; stored, each
+//	  postings of labels that many series have: bytes, then their uint32 CRC
+//	  pages of labels, stored, each
+//	  names: what Metrics tells; stored
+//	  directory: stored
+//	meta: u number of blocks this one replaces, each u sequence
+//	footer, 96 bytes:
+//	  0 uint64 directory's offset · 8 uint32 its length · 12 its length before compression · 16 its CRC · 20 uint32
+//	  number of series · 24 uint64 samples · 32 uint64 meta's offset · 40 uint32 its length · 44 its CRC · 48 uint64
+//	  index offset · 56 uint64 bytes of the minutes' chunks · 64 of the hours' · 72 12 bytes 0 · 84 uint32 CRC of the
+//	  bytes before · 88 "CISTEND2"
 //
-// Room to grow: frames of new encodings (rollups, cumulative histogram checkpoints) beside the samples' own, flags, and
-// the zero bytes of header and footer.
+// Rank says which of two blocks is newer where both have a sample: that of a flush is its sequence, that of a merge the
+// greatest of those it replaces. The blocks of one flush (one for each day it has samples of) have the same "through",
+// and only with the last one are they there: a crash in between leaves blocks whose "through" is beyond what a last one
+// vouches for, and opening removes them, because the journal still holds their samples. A block that replaces others
+// has all they had: opening removes those that are still there.
 
 import (
 	"encoding/binary"
@@ -41,17 +48,32 @@ import (
 
 	"cistern/services/journal"
 	"cistern/services/vfs"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 const (
-	blockMagic    = "CISTBLK1"
-	blockEnd      = "CISTBEND"
-	blockVersion  = 1
-	blockHeader   = 64
-	blockFooter   = 64
+	blockMagic    = "CISTBLK2"
+	blockEnd      = "CISTEND2"
+	blockVersion  = 2
+	blockHeader   = 80
+	blockFooter   = 96
 	blockSuffix   = ".block"
 	damagedSuffix = ".damaged"
+
+	flagLast = 1
 )
+
+// The chunks of a series.
+const (
+	trackRaw = iota
+	trackMinute
+	trackHour
+	tracks
+)
+
+// trackWidth is how long a record of a track stands for, in ms; 0 is a sample.
+var trackWidth = [tracks]int64{0, 60_000, 3_600_000}
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -61,29 +83,41 @@ type BlockInfo struct {
 	MinTime int64 // ms
 	MaxTime int64
 	Series  int
-	Samples int64
+	Samples int64 // 0 when only rollups are left
 	Bytes   int64
+	Made    int64 // ms
 }
 
 // block is an open block. Its file is closed and, when it was dropped, removed with the last reference.
 type block struct {
 	BlockInfo
-	through  journal.Position
-	sequence uint64
-	fs       vfs.FS
-	path     string
-	file     vfs.File
+	through   journal.Position
+	rank      uint64
+	last      bool
+	sequence  uint64
+	parents   []uint64
+	fs        vfs.FS
+	path      string
+	file      vfs.File
+	directory extent
+	end       int64 // of chunks and index
+	tracks    [tracks]int64
 
-	indexOffset, indexLength int64
-	indexSum                 uint32
-	references               atomic.Int64
-	dropped                  atomic.Bool
+	references atomic.Int64
+	dropped    atomic.Bool
+	damaged    atomic.Bool // something in it was found damaged since it was opened
 
-	// The index is read when it is needed, and let go when it was not for a while.
-	indexMu   sync.Mutex
-	cached    *blockIndex
-	lastUse   time.Time
-	summaries map[string]summary
+	// The directory is read when it is needed, and let go when it was not for a while.
+	indexMu sync.Mutex
+	cached  *blockIndex
+	lastUse time.Time
+}
+
+// extent is a stretch of a file that is checked and perhaps compressed.
+type extent struct {
+	offset      int64
+	length, raw uint32
+	sum         uint32
 }
 
 func blockName(sequence uint64) string { return fmt.Sprintf("%016x%s", sequence, blockSuffix) }
@@ -130,22 +164,44 @@ func (b *block) readEnds() error {
 		return err
 	}
 	le := binary.LittleEndian
-	if string(header[:8]) != blockMagic || crc32.Checksum(header[:60], castagnoli) != le.Uint32(header[60:]) {
+	if string(header[:7]) == blockMagic[:7] && header[7] != blockMagic[7] {
+		return fmt.Errorf("it is of format %q, which this Cistern does not know", header[:8])
+	}
+	if string(header[:8]) != blockMagic || crc32.Checksum(header[:76], castagnoli) != le.Uint32(header[76:]) {
 		return fmt.Errorf("%w: its header", errDamaged)
 	}
-	if version, flags := le.Uint32(header[8:]), le.Uint32(header[12:]); version != blockVersion || flags != 0 {
+	if version, flags := le.Uint32(header[8:]), le.Uint32(header[12:]); version != blockVersion || flags&^flagLast != 0 {
 		return fmt.Errorf("its version is %d (flags %x), which this Cistern does not know; a newer one wrote it", version, flags)
 	}
-	if string(footer[56:]) != blockEnd || crc32.Checksum(footer[:52], castagnoli) != le.Uint32(footer[52:]) {
+	if string(footer[88:]) != blockEnd || crc32.Checksum(footer[:84], castagnoli) != le.Uint32(footer[84:]) {
 		return fmt.Errorf("%w: its footer", errDamaged)
 	}
+	b.last = le.Uint32(header[12:])&flagLast != 0
 	b.MinTime, b.MaxTime = int64(le.Uint64(header[16:])), int64(le.Uint64(header[24:]))
-	b.through = journal.Position(le.Uint64(header[32:]))
-	b.indexOffset, b.indexLength = int64(le.Uint64(footer[0:])), int64(le.Uint64(footer[8:]))
-	b.indexSum, b.Series = le.Uint32(footer[16:]), int(le.Uint32(footer[20:]))
-	b.Samples, b.Bytes = int64(le.Uint64(footer[24:])), size
-	if b.indexOffset < blockHeader || b.indexLength < 0 || b.indexOffset+b.indexLength != size-blockFooter {
+	b.through, b.rank = journal.Position(le.Uint64(header[32:])), le.Uint64(header[40:])
+	b.Made = int64(le.Uint64(header[48:]))
+	b.directory = extent{int64(le.Uint64(footer[0:])), le.Uint32(footer[8:]), le.Uint32(footer[12:]), le.Uint32(footer[16:])}
+	b.Series, b.Samples, b.Bytes = int(le.Uint32(footer[20:])), int64(le.Uint64(footer[24:])), size
+	metaOffset, metaLength := int64(le.Uint64(footer[32:])), int64(le.Uint32(footer[40:]))
+	b.tracks = [tracks]int64{trackMinute: int64(le.Uint64(footer[56:])), trackHour: int64(le.Uint64(footer[64:]))}
+	b.end = metaOffset
+	if metaOffset < blockHeader || metaOffset+metaLength != size-blockFooter {
 		return fmt.Errorf("%w: its footer", errDamaged)
+	}
+	meta := make([]byte, metaLength)
+	if _, err := b.file.ReadAt(meta, metaOffset); err != nil {
+		return err
+	}
+	if crc32.Checksum(meta, castagnoli) != le.Uint32(footer[44:]) {
+		return fmt.Errorf("%w: its list of parents", errDamaged)
+	}
+	r := entryReader{rest: meta}
+	n := r.uvarint()
+	for range min(n, uint64(len(meta))) {
+		b.parents = append(b.parents, r.uvarint())
+	}
+	if r.bad {
+		return fmt.Errorf("%w: its list of parents", errDamaged)
 	}
 	return nil
 }
@@ -162,7 +218,49 @@ func (b *block) release() {
 	}
 }
 
-// index is the block's index, read if it is not in memory.
+var (
+	zstdDecoder = sync.OnceValue(func() *zstd.Decoder {
+		d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxStored))
+		if err != nil {
+			panic(err) // the options are constants
+		}
+		return d
+	})
+	zstdEncoder = sync.OnceValue(func() *zstd.Encoder {
+		e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false))
+		if err != nil {
+			panic(err)
+		}
+		return e
+	})
+)
+
+// maxStored bounds what a compressed extent may unpack to.
+const maxStored = 1 << 30
+
+// read returns an extent's bytes, checked and unpacked.
+func (b *block) read(x extent) ([]byte, error) {
+	if x.offset < blockHeader || x.offset+int64(x.length) > b.end || x.raw > maxStored {
+		return nil, fmt.Errorf("block %s: %w: a part lies outside", b.ID, errDamaged)
+	}
+	bytes := make([]byte, x.length)
+	if _, err := b.file.ReadAt(bytes, x.offset); err != nil {
+		return nil, fmt.Errorf("reading block %s: %w", b.ID, err)
+	}
+	if crc32.Checksum(bytes, castagnoli) != x.sum {
+		return nil, fmt.Errorf("block %s: %w: its index", b.ID, errDamaged)
+	}
+	if x.raw == x.length {
+		return bytes, nil
+	}
+	raw, err := zstdDecoder().DecodeAll(bytes, make([]byte, 0, x.raw))
+	if err != nil || len(raw) != int(x.raw) {
+		return nil, fmt.Errorf("block %s: %w: its index", b.ID, errDamaged)
+	}
+	return raw, nil
+}
+
+// index is the block's index, its directory read if it is not in memory.
 func (b *block) index() (*blockIndex, error) {
 	b.indexMu.Lock()
 	defer b.indexMu.Unlock()
@@ -170,14 +268,11 @@ func (b *block) index() (*blockIndex, error) {
 	if b.cached != nil {
 		return b.cached, nil
 	}
-	bytes := make([]byte, b.indexLength)
-	if _, err := b.file.ReadAt(bytes, b.indexOffset); err != nil {
-		return nil, fmt.Errorf("reading the index of block %s: %w", b.ID, err)
+	bytes, err := b.read(b.directory)
+	if err != nil {
+		return nil, err
 	}
-	if crc32.Checksum(bytes, castagnoli) != b.indexSum {
-		return nil, fmt.Errorf("block %s: %w: its index", b.ID, errDamaged)
-	}
-	x, err := parseIndex(bytes)
+	x, err := parseDirectory(b, bytes)
 	if err != nil {
 		return nil, fmt.Errorf("block %s: %w", b.ID, err)
 	}
@@ -194,51 +289,139 @@ func (b *block) forget(since time.Time) {
 	}
 }
 
-// chunk reads a series' frames.
-func (b *block) chunk(s blockSeries) ([]frame, error) {
-	if s.offset < blockHeader || s.length < 4 || s.offset+s.length > b.indexOffset {
+// A chunk that is not larger is read in one piece; of others the frames that are wanted.
+const wholeChunk = 64 << 10
+
+// frames reads one of a series' chunks; it has none when the list is empty. The frames' bytes may be left out: fill
+// brings them.
+func (b *block) frames(s *blockSeries, track int) ([]frame, error) {
+	offset, length := s.offset, int64(s.lengths[track])
+	for i := range track {
+		offset += int64(s.lengths[i])
+	}
+	if length == 0 {
+		return nil, nil
+	}
+	if offset < blockHeader || length < 5 || offset+length > b.end {
 		return nil, fmt.Errorf("block %s: %w: a series lies outside", b.ID, errDamaged)
 	}
-	bytes := make([]byte, s.length)
-	if _, err := b.file.ReadAt(bytes, s.offset); err != nil {
-		return nil, fmt.Errorf("reading block %s: %w", b.ID, err)
-	}
-	body, sum := bytes[:s.length-4], binary.LittleEndian.Uint32(bytes[s.length-4:])
-	if crc32.Checksum(body, castagnoli) != sum {
-		return nil, fmt.Errorf("block %s: %w: a series' samples", b.ID, errDamaged)
-	}
-	frames, err := parseChunk(body)
+	bytes, err := b.bytes(offset, min(length, wholeChunk))
 	if err != nil {
-		return nil, fmt.Errorf("block %s: %w", b.ID, err)
+		return nil, err
+	}
+	if length > wholeChunk { // the headers may be longer still
+		r := entryReader{rest: bytes}
+		r.uvarint()
+		need := int64(r.uvarint()) + 2*binary.MaxVarintLen64
+		if need > length {
+			return nil, fmt.Errorf("block %s: %w: a series' frames", b.ID, errDamaged)
+		}
+		if need > wholeChunk {
+			if bytes, err = b.bytes(offset, need); err != nil {
+				return nil, err
+			}
+		}
+	}
+	frames, err := parseChunk(bytes, offset, length, s, track)
+	if err != nil {
+		return nil, fmt.Errorf("block %s: %w: the samples of a series", b.ID, err)
 	}
 	return frames, nil
 }
 
-func parseChunk(body []byte) ([]frame, error) {
-	r := entryReader{rest: body}
-	n := r.uvarint()
-	if n > uint64(len(body)) {
-		return nil, errDamaged
+func (b *block) bytes(offset, length int64) ([]byte, error) {
+	bytes := make([]byte, length)
+	if _, err := b.file.ReadAt(bytes, offset); err != nil {
+		return nil, fmt.Errorf("reading block %s: %w", b.ID, err)
 	}
-	frames, lengths := make([]frame, n), make([]uint64, n)
-	last := int64(0)
-	for i := range frames {
+	return bytes, nil
+}
+
+// fill reads the bytes of the first frames, as many as lie together and do not begin behind maxTime.
+func (b *block) fill(frames []frame, maxTime int64) error {
+	n, length := 1, int64(frames[0].length)
+	for n < len(frames) && length < 256<<10 && frames[n].bytes == nil && frames[n].minTime <= maxTime {
+		length += int64(frames[n].length)
+		n++
+	}
+	bytes, err := b.bytes(frames[0].at, length)
+	if err != nil {
+		return err
+	}
+	for i := range frames[:n] {
 		f := &frames[i]
-		f.encoding, f.count = r.byte(), uint32(r.uvarint())
-		f.minTime = last + r.varint()
-		f.maxTime = f.minTime + int64(r.uvarint())
-		lengths[i] = r.uvarint()
-		last = f.maxTime
-		// No encoding of samples needs less than two bits for each: what claims more would eat memory.
-		if f.encoding < encodingAddition && uint64(f.count) > 8*lengths[i] {
-			return nil, errDamaged
+		f.bytes, bytes = bytes[:f.length:f.length], bytes[f.length:]
+		if crc32.Checksum(f.bytes, castagnoli) != f.sum {
+			return fmt.Errorf("block %s: %w: the samples of a series", b.ID, errDamaged)
 		}
 	}
-	for i := range frames {
-		frames[i].bytes = r.take(lengths[i])
-	}
-	if r.bad {
+	return nil
+}
+
+// parseChunk reads a chunk that lies at offset and is length bytes long; bytes is its beginning.
+func parseChunk(bytes []byte, offset, length int64, s *blockSeries, track int) ([]frame, error) {
+	r := entryReader{rest: bytes}
+	n := r.uvarint()
+	if n == 0 || n > uint64(length) {
 		return nil, errDamaged
 	}
+	if n == 1 && track == trackRaw {
+		if int64(len(bytes)) != length || crc32.Checksum(bytes[:length-4], castagnoli) != binary.LittleEndian.Uint32(bytes[length-4:]) {
+			return nil, errDamaged
+		}
+		f := frame{encoding: r.byte(), count: uint32(s.samples), minTime: s.minTime, maxTime: s.maxTime}
+		f.bytes = r.rest[:len(r.rest)-4]
+		return []frame{f}, nil
+	}
+	headers := entryReader{rest: r.take(r.uvarint())}
+	read := len(bytes) - len(r.rest)
+	if sum := r.take(4); r.bad || crc32.Checksum(bytes[:read], castagnoli) != binary.LittleEndian.Uint32(sum) || n > uint64(len(headers.rest)) {
+		return nil, errDamaged
+	}
+	frames := make([]frame, n)
+	last, at := s.minTime, offset+int64(read)+4
+	whole := int64(len(bytes)) == length
+	for i := range frames {
+		f := &frames[i]
+		f.readHeader(&headers, last)
+		f.sum = binary.LittleEndian.Uint32(headers.take4())
+		f.at = at
+		at += int64(f.length)
+		last = f.maxTime
+		if headers.bad || at > offset+length {
+			return nil, errDamaged
+		}
+		if whole {
+			f.bytes = r.take(uint64(f.length))
+			if r.bad || crc32.Checksum(f.bytes, castagnoli) != f.sum {
+				return nil, errDamaged
+			}
+		}
+	}
 	return frames, nil
+}
+
+// appendChunk is the inverse of parseChunk.
+func appendChunk(dst []byte, frames []frame, minTime int64, track int) []byte {
+	start := len(dst)
+	dst = binary.AppendUvarint(dst, uint64(len(frames)))
+	if len(frames) == 1 && track == trackRaw {
+		dst = append(dst, frames[0].encoding)
+		dst = append(dst, frames[0].bytes...)
+		return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli))
+	}
+	var headers []byte
+	last := minTime
+	for i := range frames {
+		headers = frames[i].appendHeader(headers, last)
+		headers = binary.LittleEndian.AppendUint32(headers, crc32.Checksum(frames[i].bytes, castagnoli))
+		last = frames[i].maxTime
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(headers)))
+	dst = append(dst, headers...)
+	dst = binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli))
+	for i := range frames {
+		dst = append(dst, frames[i].bytes...)
+	}
+	return dst
 }

@@ -1,6 +1,6 @@
 package tsdb
 
-// Writing a block; its layout is in block.go.
+// Writing a block; its layout is in block.go and blockindex.go.
 
 import (
 	"bufio"
@@ -8,49 +8,73 @@ import (
 	"fmt"
 	"hash/crc32"
 	"path/filepath"
-	"sort"
+	"slices"
 
 	"cistern/services/journal"
 	"cistern/services/vfs"
 )
 
+// blockHead is what a block's header says.
+type blockHead struct {
+	sequence         uint64
+	minTime, maxTime int64
+	through          journal.Position
+	rank             uint64
+	last             bool
+	parents          []uint64
+	now              int64
+}
+
 // blockWriter writes one block, series by series, and publishes it.
 type blockWriter struct {
+	blockHead
 	fs      vfs.FS
 	folder  string
-	name    string
 	file    vfs.File
 	out     *bufio.Writer
 	offset  int64
-	records []byte   // series records
-	starts  []uint32 // where each begins, from the first one's
-	labels  map[Label][]uint32
+	labels  map[Label]*postingsWriter
+	names   map[string]summary
 	samples uint64
-	scratch []byte
+	series  uint32
+	tracks  [tracks]int64
+	chunks  []byte
+
+	// The pages of series that are full wait here: they go behind the chunks.
+	pages     []byte
+	page      []byte
+	lastKey   string
+	directory []byte
+	packed    []byte
 }
 
 // newBlockWriter begins a block. The times must be known first: they are in the header.
-func newBlockWriter(fsys vfs.FS, folder string, sequence uint64, minTime, maxTime, now int64, through journal.Position) (*blockWriter, error) {
-	w := &blockWriter{fs: fsys, folder: folder, name: blockName(sequence), labels: map[Label][]uint32{}}
+func newBlockWriter(fsys vfs.FS, folder string, head blockHead) (*blockWriter, error) {
+	w := &blockWriter{blockHead: head, fs: fsys, folder: folder, labels: map[Label]*postingsWriter{}, names: map[string]summary{}}
 	file, err := fsys.Create(w.path() + ".tmp")
 	if err != nil {
-		return nil, fmt.Errorf("making block %s: %w", w.name, err)
+		return nil, fmt.Errorf("making block %s: %w", w.name(), err)
 	}
 	w.file, w.out = file, bufio.NewWriterSize(file, 256<<10)
 	header := make([]byte, blockHeader)
 	copy(header, blockMagic)
 	le := binary.LittleEndian
 	le.PutUint32(header[8:], blockVersion)
-	le.PutUint64(header[16:], uint64(minTime))
-	le.PutUint64(header[24:], uint64(maxTime))
-	le.PutUint64(header[32:], uint64(through))
-	le.PutUint64(header[40:], uint64(now))
-	le.PutUint32(header[60:], crc32.Checksum(header[:60], castagnoli))
+	if head.last {
+		le.PutUint32(header[12:], flagLast)
+	}
+	le.PutUint64(header[16:], uint64(head.minTime))
+	le.PutUint64(header[24:], uint64(head.maxTime))
+	le.PutUint64(header[32:], uint64(head.through))
+	le.PutUint64(header[40:], head.rank)
+	le.PutUint64(header[48:], uint64(head.now))
+	le.PutUint32(header[76:], crc32.Checksum(header[:76], castagnoli))
 	w.write(header)
 	return w, nil
 }
 
-func (w *blockWriter) path() string { return filepath.Join(w.folder, w.name) }
+func (w *blockWriter) name() string { return blockName(w.sequence) }
+func (w *blockWriter) path() string { return filepath.Join(w.folder, w.name()) }
 
 // write adds bytes; bufio keeps the first error until Flush.
 func (w *blockWriter) write(bytes []byte) {
@@ -58,104 +82,165 @@ func (w *blockWriter) write(bytes []byte) {
 	w.offset += int64(len(bytes))
 }
 
+// seriesData is what a block stores of one series.
+type seriesData struct {
+	minTime, maxTime int64
+	samples          uint64
+	frames           [tracks][]frame
+}
+
 // add writes a series; keys must ascend.
-func (w *blockWriter) add(key string, kind Kind, frames []frame) error {
+func (w *blockWriter) add(key string, kind Kind, data *seriesData) error {
 	labels, err := ParseKey(key)
 	if err != nil {
 		return err
 	}
-	if len(frames) == 0 {
-		return nil
-	}
-	ref := uint32(len(w.starts))
+	ref := w.series
 	for _, l := range labels {
-		w.labels[l] = append(w.labels[l], ref)
+		p := w.labels[l]
+		if p == nil {
+			p = &postingsWriter{}
+			w.labels[l] = p
+		}
+		p.add(ref)
+		if l.Name == NameLabel {
+			known := w.names[l.Value]
+			w.names[l.Value] = summary{kind, known.series + 1, max(known.lastTime, data.maxTime)}
+		}
 	}
-	chunk := binary.AppendUvarint(w.scratch[:0], uint64(len(frames)))
-	last, samples := int64(0), uint64(0)
-	for _, f := range frames {
-		chunk = append(chunk, f.encoding)
-		chunk = binary.AppendUvarint(chunk, uint64(f.count))
-		chunk = binary.AppendVarint(chunk, f.minTime-last)
-		chunk = binary.AppendUvarint(chunk, uint64(f.maxTime-f.minTime))
-		chunk = binary.AppendUvarint(chunk, uint64(len(f.bytes)))
-		last = f.maxTime
-		samples += uint64(f.count)
+	record := blockSeries{key: key, kind: kind, minTime: data.minTime, maxTime: data.maxTime, samples: data.samples}
+	if ref%pageSeries == 0 {
+		w.finishPage()
+		w.page = binary.LittleEndian.AppendUint64(w.page[:0], uint64(w.offset))
+		w.lastKey = ""
 	}
-	for _, f := range frames {
-		chunk = append(chunk, f.bytes...)
+	for track, frames := range data.frames {
+		if len(frames) == 0 {
+			continue
+		}
+		w.chunks = appendChunk(w.chunks[:0], frames, data.minTime, track)
+		record.lengths[track] = uint32(len(w.chunks))
+		w.tracks[track] += int64(len(w.chunks))
+		w.write(w.chunks)
 	}
-	chunk = binary.LittleEndian.AppendUint32(chunk, crc32.Checksum(chunk, castagnoli))
-	w.scratch = chunk
-
-	w.starts = append(w.starts, uint32(len(w.records)))
-	w.records = binary.AppendUvarint(w.records, uint64(len(key)))
-	w.records = append(w.records, key...)
-	w.records = append(w.records, byte(kind))
-	w.records = binary.AppendVarint(w.records, frames[0].minTime)
-	w.records = binary.AppendUvarint(w.records, uint64(last-frames[0].minTime))
-	w.records = binary.AppendUvarint(w.records, samples)
-	w.records = binary.AppendUvarint(w.records, uint64(w.offset))
-	w.records = binary.AppendUvarint(w.records, uint64(len(chunk)))
-	w.samples += samples
-	w.write(chunk)
+	w.page = appendSeries(w.page, w.lastKey, &record, w.minTime)
+	w.lastKey = key
+	w.samples += data.samples
+	w.series++
 	return nil
 }
 
-// index is the index's bytes.
+// pack returns bytes as they are stored, and their directory entry behind directory; gap is to the previous extent.
+func (w *blockWriter) pack(directory []byte, gap int64, bytes []byte) (stored, entry []byte) {
+	stored = zstdEncoder().EncodeAll(bytes, w.packed[:0])
+	w.packed = stored
+	if len(stored) >= len(bytes) {
+		stored = bytes
+	}
+	entry = binary.AppendUvarint(directory, uint64(gap))
+	entry = binary.AppendUvarint(entry, uint64(len(stored)))
+	entry = binary.AppendUvarint(entry, uint64(len(bytes)))
+	return stored, binary.LittleEndian.AppendUint32(entry, crc32.Checksum(stored, castagnoli))
+}
+
+func (w *blockWriter) finishPage() {
+	if len(w.page) == 0 {
+		return
+	}
+	stored, entry := w.pack(w.directory, 0, w.page)
+	w.pages, w.directory = append(w.pages, stored...), entry
+	w.page = w.page[:0]
+}
+
+// index writes the pages and returns the directory.
 func (w *blockWriter) index() []byte {
+	w.finishPage()
+	// The first entry's offset is from 0, which pack did not know yet.
+	directory := binary.AppendUvarint(nil, uint64((w.series+pageSeries-1)/pageSeries))
+	gap := w.offset
+	if len(w.directory) > 0 {
+		directory = binary.AppendUvarint(directory, uint64(gap))
+		directory = append(directory, w.directory[1:]...) // behind the gap of 0, which is one byte
+		gap = 0
+	}
+	w.write(w.pages)
+
 	order := make([]Label, 0, len(w.labels))
 	for l := range w.labels {
 		order = append(order, l)
 	}
-	sort.Slice(order, func(a, b int) bool {
-		if order[a].Name != order[b].Name {
-			return order[a].Name < order[b].Name
-		}
-		return order[a].Value < order[b].Value
-	})
-	le := binary.LittleEndian
-	base := uint32(4 + 4*(len(w.starts)+1) + 4 + 4*(len(order)+1))
-	index := le.AppendUint32(nil, uint32(len(w.starts)))
-	for _, start := range w.starts {
-		index = le.AppendUint32(index, base+start)
-	}
-	base += uint32(len(w.records))
-	index = le.AppendUint32(index, base)
-
-	index = le.AppendUint32(index, uint32(len(order)))
-	var records []byte
+	slices.SortFunc(order, compareLabels)
+	places := make(map[Label]int64)
 	for _, l := range order {
-		index = le.AppendUint32(index, base+uint32(len(records)))
-		records = binary.AppendUvarint(records, uint64(len(l.Name)))
-		records = append(records, l.Name...)
-		records = binary.AppendUvarint(records, uint64(len(l.Value)))
-		records = append(records, l.Value...)
-		records = binary.AppendUvarint(records, uint64(len(w.labels[l])))
-		last := uint32(0)
-		for _, ref := range w.labels[l] {
-			records = binary.AppendUvarint(records, uint64(ref-last))
-			last = ref
+		if bytes := w.labels[l].finish(); len(bytes) > inlinePostings {
+			places[l] = w.offset
+			w.write(bytes)
+			w.write(binary.LittleEndian.AppendUint32(nil, crc32.Checksum(bytes, castagnoli)))
+			gap += int64(len(bytes)) + 4
 		}
 	}
-	index = le.AppendUint32(index, base+uint32(len(records)))
-	index = append(index, w.records...)
-	return append(index, records...)
+	directory = binary.AppendUvarint(directory, uint64((len(order)+pageLabels-1)/pageLabels))
+	for len(order) > 0 {
+		n := min(pageLabels, len(order))
+		page, previous := w.page[:0], Label{}
+		for _, l := range order[:n] {
+			p := w.labels[l]
+			one := blockLabel{Label: l, count: p.count, inline: p.bytes, length: uint32(len(p.bytes))}
+			one.offset, one.external = places[l]
+			page = appendLabel(page, previous, &one)
+			previous = l
+		}
+		w.page = page
+		var stored []byte
+		stored, directory = w.pack(directory, gap, page)
+		gap = 0
+		w.write(stored)
+		for _, part := range []string{order[0].Name, order[0].Value} {
+			directory = binary.AppendUvarint(directory, uint64(len(part)))
+			directory = append(directory, part...)
+		}
+		order = order[n:]
+	}
+	var names []byte
+	for name, part := range w.names {
+		names = binary.AppendUvarint(names, uint64(len(name)))
+		names = append(names, name...)
+		names = append(names, byte(part.kind))
+		names = binary.AppendUvarint(names, uint64(part.series))
+		names = binary.AppendVarint(names, part.lastTime-w.minTime)
+	}
+	stored, directory := w.pack(directory, gap, names)
+	w.write(stored)
+	return directory
 }
 
-// publish finishes the block: when it returns without an error the block is there, whole and durable.
-func (w *blockWriter) publish() (err error) {
-	index := w.index()
+// finish makes the block whole and durable under its temporary name.
+func (w *blockWriter) finish() (err error) {
+	indexOffset := w.offset
+	directory := w.index()
+	stored, _ := w.pack(nil, 0, directory)
 	footer := make([]byte, blockFooter)
 	le := binary.LittleEndian
 	le.PutUint64(footer[0:], uint64(w.offset))
-	le.PutUint64(footer[8:], uint64(len(index)))
-	le.PutUint32(footer[16:], crc32.Checksum(index, castagnoli))
-	le.PutUint32(footer[20:], uint32(len(w.starts)))
+	le.PutUint32(footer[8:], uint32(len(stored)))
+	le.PutUint32(footer[12:], uint32(len(directory)))
+	le.PutUint32(footer[16:], crc32.Checksum(stored, castagnoli))
+	w.write(stored)
+	meta := binary.AppendUvarint(nil, uint64(len(w.parents)))
+	for _, p := range w.parents {
+		meta = binary.AppendUvarint(meta, p)
+	}
+	le.PutUint32(footer[20:], w.series)
 	le.PutUint64(footer[24:], w.samples)
-	le.PutUint32(footer[52:], crc32.Checksum(footer[:52], castagnoli))
-	copy(footer[56:], blockEnd)
-	w.write(index)
+	le.PutUint64(footer[32:], uint64(w.offset))
+	le.PutUint32(footer[40:], uint32(len(meta)))
+	le.PutUint32(footer[44:], crc32.Checksum(meta, castagnoli))
+	w.write(meta)
+	le.PutUint64(footer[48:], uint64(indexOffset))
+	le.PutUint64(footer[56:], uint64(w.tracks[trackMinute]))
+	le.PutUint64(footer[64:], uint64(w.tracks[trackHour]))
+	le.PutUint32(footer[84:], crc32.Checksum(footer[:84], castagnoli))
+	copy(footer[88:], blockEnd)
 	w.write(footer)
 	err = w.out.Flush()
 	if err == nil {
@@ -164,15 +249,27 @@ func (w *blockWriter) publish() (err error) {
 	if closeErr := w.file.Close(); err == nil {
 		err = closeErr
 	}
-	if err == nil {
-		err = w.fs.Rename(w.path()+".tmp", w.path())
-	}
 	if err != nil {
 		_ = w.fs.Remove(w.path() + ".tmp")
-		return fmt.Errorf("writing block %s: %w", w.name, err)
+		return fmt.Errorf("writing block %s: %w", w.name(), err)
 	}
-	if err := w.fs.SyncDir(w.folder); err != nil {
-		return fmt.Errorf("publishing block %s: %w", w.name, err)
+	return nil
+}
+
+// publish gives finished blocks their names: when it returns without an error they are all there and durable. They
+// become visible in their order, so that the last one vouches for the others.
+func publish(writers ...*blockWriter) error {
+	for i, w := range writers {
+		if err := w.fs.Rename(w.path()+".tmp", w.path()); err != nil {
+			for _, rest := range writers[i:] {
+				_ = w.fs.Remove(rest.path() + ".tmp")
+			}
+			return fmt.Errorf("publishing block %s: %w", w.name(), err)
+		}
+		// Names become durable in their order only when each is made so.
+		if err := w.fs.SyncDir(w.folder); err != nil {
+			return fmt.Errorf("publishing block %s: %w", w.name(), err)
+		}
 	}
 	return nil
 }

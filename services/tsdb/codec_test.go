@@ -1,52 +1,15 @@
 package tsdb
 
 import (
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"cistern/services/histogram"
-)
 
-func TestXORKeepsEveryBit(t *testing.T) {
-	r := rand.New(rand.NewPCG(31, 32))
-	for range 300 {
-		var e xorEncoder
-		var times []int64
-		var values []float64
-		at, v := r.Int64N(1<<41), r.NormFloat64()
-		for range 1 + r.IntN(600) {
-			switch r.IntN(10) {
-			case 0:
-				at += 1 + r.Int64N(1<<r.IntN(40))
-			case 1:
-				at += 990 + r.Int64N(20)
-			default:
-				at += 1000
-			}
-			switch r.IntN(6) {
-			case 0:
-				v = math.Float64frombits(r.Uint64())
-			case 1:
-				v += 1
-			case 2:
-				v = math.Round(v)
-			}
-			e.append(at, v)
-			times, values = append(times, at), append(values, v)
-		}
-		gotTimes, gotValues, err := decodeXOR(e.bytes, int(e.count), nil, nil)
-		if err != nil || !slices.Equal(gotTimes, times) {
-			t.Fatalf("%v\n%v\n%v", err, gotTimes, times)
-		}
-		for i := range values {
-			if math.Float64bits(values[i]) != math.Float64bits(gotValues[i]) {
-				t.Fatalf("value %d: %x became %x", i, math.Float64bits(values[i]), math.Float64bits(gotValues[i]))
-			}
-		}
-	}
-}
+	"github.com/cespare/xxhash/v2"
+	promhistogram "github.com/prometheus/prometheus/model/histogram"
+)
 
 func someHistograms(r *rand.Rand, n int) (times []int64, hists []histogram.Histogram) {
 	at := int64(1_790_000_000_000)
@@ -61,7 +24,7 @@ func someHistograms(r *rand.Rand, n int) (times []int64, hists []histogram.Histo
 	return times, hists
 }
 
-func TestHistogramFrames(t *testing.T) {
+func TestFrames(t *testing.T) {
 	r := rand.New(rand.NewPCG(33, 34))
 	for range 50 {
 		times, hists := someHistograms(r, 1+r.IntN(128))
@@ -71,7 +34,7 @@ func TestHistogramFrames(t *testing.T) {
 		}
 		for _, f := range []frame{
 			{encoding: encodingRows, count: uint32(len(times)), bytes: rows.bytes},
-			{encoding: encodingColumns, count: uint32(len(times)), bytes: encodeColumns(times, hists)},
+			histogramFrame(times, hists),
 		} {
 			var got batch[histogram.Histogram]
 			if err := decodeHistograms(f, &got); err != nil || !slices.Equal(got.times, times) {
@@ -86,24 +49,79 @@ func TestHistogramFrames(t *testing.T) {
 	}
 }
 
+// someNatives is native histograms as clients send them: a running total that grows buckets, and a reset.
+func someNatives(r *rand.Rand, n int) (times []int64, hists []*nativeHistogram) {
+	at := int64(1_790_000_000_000)
+	total := &nativeHistogram{Schema: 3, ZeroThreshold: 1e-128}
+	for range n {
+		at += 1000
+		if r.IntN(40) == 0 {
+			total = &nativeHistogram{Schema: 3, ZeroThreshold: 1e-128}
+		}
+		one := &nativeHistogram{Schema: 3, ZeroThreshold: 1e-128,
+			PositiveSpans:   []promhistogram.Span{{Offset: int32(r.IntN(5)) - 2, Length: 2}, {Offset: int32(r.IntN(3)), Length: 1}},
+			PositiveBuckets: []float64{float64(r.IntN(9)), 2, 3}, ZeroCount: 1, Sum: r.NormFloat64()}
+		if r.IntN(3) == 0 {
+			one.NegativeSpans, one.NegativeBuckets = []promhistogram.Span{{Offset: -3, Length: 1}}, []float64{5}
+		}
+		one.Count = one.ZeroCount
+		for _, n := range slices.Concat(one.PositiveBuckets, one.NegativeBuckets) {
+			one.Count += n
+		}
+		total = total.Copy()
+		if _, _, _, err := total.Add(one); err != nil {
+			panic(err)
+		}
+		times, hists = append(times, at), append(hists, total)
+	}
+	return times, hists
+}
+
+func TestNativeFrames(t *testing.T) {
+	r := rand.New(rand.NewPCG(35, 37))
+	for range 20 {
+		times, hists := someNatives(r, 1+r.IntN(200))
+		at := 0
+		for _, f := range nativeFrames(times, hists) {
+			var got batch[*nativeHistogram]
+			if err := decodeNatives(f, &got); err != nil {
+				t.Fatal(err)
+			}
+			for i, h := range got.values {
+				// Buckets that others of the frame have are there, empty.
+				if got.times[i] != times[at] || !h.Copy().Compact(0).Equals(hists[at].Copy().Compact(0)) {
+					t.Fatalf("%d: %v, want %v", at, h, hists[at])
+				}
+				at++
+			}
+		}
+		if at != len(times) {
+			t.Fatalf("%d of %d", at, len(times))
+		}
+	}
+}
+
 // The decoders take whatever a disk may hold: they end, with an error or without, and do not eat memory.
 func FuzzFrames(f *testing.F) {
 	r := rand.New(rand.NewPCG(35, 36))
 	times, hists := someHistograms(r, 5)
 	var rows rowEncoder
-	var numbers xorEncoder
+	var numbers []float64
 	for i := range times {
 		rows.append(times[i], &hists[i])
-		numbers.append(times[i], float64(i)*1.5)
+		numbers = append(numbers, float64(i)*1.5)
 	}
-	f.Add(uint8(encodingXOR), uint16(5), numbers.bytes)
+	f.Add(uint8(encodingNumbers), uint16(5), numberFrame(times, numbers).bytes)
 	f.Add(uint8(encodingRows), uint16(5), rows.bytes)
-	f.Add(uint8(encodingColumns), uint16(5), encodeColumns(times, hists))
-	f.Add(uint8(encodingColumns), uint16(9), []byte{1, 0, 1, 255, 0, 0})
+	f.Add(uint8(encodingHistograms), uint16(5), histogramFrame(times, hists).bytes)
+	nativeTimes, natives := someNatives(r, 4)
+	f.Add(uint8(encodingNatives), uint16(4), nativeFrames(nativeTimes, natives)[0].bytes)
+	f.Add(uint8(encodingRollup), uint16(1), rollupFrames(rollup(times, numbers, 60_000))[0].bytes)
 	f.Add(uint8(9), uint16(1), []byte{})
 	f.Fuzz(func(t *testing.T, encoding uint8, count uint16, bytes []byte) {
 		one := frame{encoding: encoding, count: uint32(count), bytes: bytes}
-		_ = decodeNumbers(one, &batch[float64]{})
+		_ = decodeNumbersAs(Gauge, Default)(one, &batch[float64]{})
+		_ = decodeNatives(one, &batch[*nativeHistogram]{})
 		var got batch[histogram.Histogram]
 		_ = decodeHistograms(one, &got)
 		for _, h := range got.values {
@@ -114,41 +132,47 @@ func FuzzFrames(f *testing.F) {
 }
 
 func FuzzBlockParts(f *testing.F) {
-	w := blockWriter{labels: map[Label][]uint32{{"__name__", "a"}: {0, 3}, {"b", "c"}: {3}}, starts: []uint32{0}, records: []byte{1, 2, 3}}
-	f.Add(w.index())
-	f.Add([]byte{1, 1, 5, 0, 0, 4, 1, 2, 3, 4})
-	f.Add([]byte{0, 0, 0, 0, 0, 0, 0, 0})
+	page := appendSeries(make([]byte, 8), "", &blockSeries{key: "abc", kind: Gauge, samples: 3, lengths: [tracks]uint32{7}}, 0)
+	f.Add(page)
+	f.Add(appendLabel(nil, Label{}, &blockLabel{Label: Label{"a", "b"}, count: 1, length: 2, inline: []byte{0, 0}}))
+	times := []int64{1000, 2000}
+	one := numberFrame(times, []float64{1, 2})
+	f.Add(appendChunk(nil, []frame{one}, 1000, trackRaw))
+	f.Add(appendChunk(nil, []frame{one, one}, 1000, trackMinute))
 	f.Fuzz(func(t *testing.T, bytes []byte) {
-		_, _ = parseChunk(bytes)
-		x, err := parseIndex(bytes)
-		if err != nil {
-			return
+		s := &blockSeries{}
+		for track := range tracks {
+			_, _ = parseChunk(bytes, 0, int64(len(bytes)), s, track)
 		}
-		if x.seriesCount() > 0 {
-			_, _ = x.seriesAt(0)
-		}
-		_, _ = x.postings("__name__", "a")
-		_ = x.eachValue("b", func(_ string, series func() ([]uint32, error)) error { _, err := series(); return err })
-		x.labelNames()
+		_, _ = parseSeriesPage(bytes, 0)
+		_, _ = parseLabelPage(bytes)
+		_, _ = parsePostings(bytes, uint32(len(bytes)), 1000)
+		_, _ = parseDirectory(&block{}, bytes)
 	})
 }
 
 func FuzzEntry(f *testing.F) {
-	one := &memSeries{key: string([]byte{8}) + "__name__" + string([]byte{1}) + "a", kind: Gauge}
-	two := &memSeries{key: one.key + string([]byte{1}) + "b" + string([]byte{1}) + "c", ref: 1, kind: Histogram}
+	first, _ := AppendKey(nil, []Label{{NameLabel, "a"}})
+	second, _ := AppendKey(nil, []Label{{NameLabel, "a"}, {"b", "c"}})
+	third, _ := AppendKey(nil, []Label{{NameLabel, "n"}})
 	h := &histogram.Histogram{}
 	_ = h.Insert(3, 4)
-	entry, _ := appendBatch(nil, []resolved{{series: one, time: 1000, value: 2}, {series: two, time: 2000, histogram: h}})
+	_, natives := someNatives(rand.New(rand.NewPCG(1, 2)), 1)
+	entry, _, _ := appendBatch(nil, []resolved{
+		{series: &memSeries{key: string(first), kind: Gauge}, time: 1000, value: 2},
+		{series: &memSeries{key: string(second), ref: 1, kind: Histogram}, time: 2000, histogram: h},
+		{series: &memSeries{key: string(third), ref: 2, kind: NativeHistogram}, time: 2000, native: natives[0]}})
 	f.Add(entry)
-	f.Add([]byte{1, 0, 1, 0, 0})
-	f.Add([]byte{1, 255, 255, 255, 255, 15})
+	f.Add([]byte{2, 0, 1, 0, 0})
+	f.Add([]byte{2, 255, 255, 255, 255, 15})
 	f.Fuzz(func(t *testing.T, bytes []byte) {
 		live := newHead(0)
-		d := entryDecoder{byRef: map[uint64]definition{}, define: func(key string, kind Kind) (*memSeries, error) {
-			if known := live.byKey[key]; known != nil {
+		d := entryDecoder{byRef: map[uint64]definition{}, define: func(key []byte, kind Kind) (*memSeries, error) {
+			hash := xxhash.Sum64(key)
+			if known := live.find(key, hash); known != nil {
 				return known, nil
 			}
-			return live.create(key, kind)
+			return live.create(key, hash, kind)
 		}}
 		batch, _, _ := d.decode(bytes)
 		live.put(batch)
@@ -156,8 +180,8 @@ func FuzzEntry(f *testing.F) {
 }
 
 func FuzzKey(f *testing.F) {
-	f.Add("\x08__name__\x01a\x01b\x01c")
-	f.Add("\x01b\x01c\x01a\x01c")
+	f.Add("\x0a\x0d\x0a\x08__name__\x12\x01a\x0a\x06\x0a\x01b\x12\x01c")
+	f.Add("\x0a\x06\x0a\x01b\x12\x01c\x0a\x06\x0a\x01a\x12\x01c")
 	f.Add("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01")
 	f.Fuzz(func(t *testing.T, text string) {
 		set, err := ParseKey(text)

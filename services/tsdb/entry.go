@@ -1,13 +1,14 @@
 package tsdb
 
-// What a batch looks like in the journal. Entry, version 1; u and v are uvarint and varint:
+// What a batch looks like in the journal; u and v are uvarint and varint:
 //
-//	byte 1
+//	byte 2 (its version; 16 and 17 are metadata and exemplars: describe.go)
 //	u  number of definitions, each: u ref, byte kind, u key length, key
 //	u  number of samples, each:
 //	   v  ref minus the previous sample's
 //	   v  time minus the previous sample's
-//	   8 bytes, the number, little-endian  or, of a histogram: as package histogram encodes it
+//	   8 bytes, the number, little-endian; or of a histogram, as package histogram encodes it; or of a native one, as
+//	   native.go does
 //
 // Refs count the series of one head from 0. A definition comes before the first sample of its series after the head
 // began, so a replay that starts where a head began meets every definition it needs.
@@ -20,7 +21,7 @@ import (
 	"cistern/services/histogram"
 )
 
-const entryVersion = 1
+const entryVersion = 2
 
 var errEntry = errors.New("a journal entry's content is damaged")
 
@@ -30,11 +31,12 @@ type resolved struct {
 	time      int64
 	value     float64
 	histogram *histogram.Histogram
+	native    *nativeHistogram
 }
 
 // appendBatch encodes a batch. It marks the series that the entry defines as defined, and returns them, so that the
-// caller can take that back when the journal refuses the entry.
-func appendBatch(buffer []byte, batch []resolved) ([]byte, []*memSeries) {
+// caller can take that back when the journal refuses the entry, and how many bytes the definitions took.
+func appendBatch(buffer []byte, batch []resolved) (_ []byte, _ []*memSeries, definitions int) {
 	var defines []*memSeries
 	for i := range batch {
 		if s := batch[i].series; !s.defined {
@@ -42,6 +44,7 @@ func appendBatch(buffer []byte, batch []resolved) ([]byte, []*memSeries) {
 			defines = append(defines, s)
 		}
 	}
+	start := len(buffer)
 	buffer = append(buffer, entryVersion)
 	buffer = binary.AppendUvarint(buffer, uint64(len(defines)))
 	for _, s := range defines {
@@ -50,6 +53,7 @@ func appendBatch(buffer []byte, batch []resolved) ([]byte, []*memSeries) {
 		buffer = binary.AppendUvarint(buffer, uint64(len(s.key)))
 		buffer = append(buffer, s.key...)
 	}
+	definitions = len(buffer) - start
 	buffer = binary.AppendUvarint(buffer, uint64(len(batch)))
 	ref, time := int64(0), int64(0)
 	for i := range batch {
@@ -57,19 +61,22 @@ func appendBatch(buffer []byte, batch []resolved) ([]byte, []*memSeries) {
 		buffer = binary.AppendVarint(buffer, int64(one.series.ref)-ref)
 		buffer = binary.AppendVarint(buffer, one.time-time)
 		ref, time = int64(one.series.ref), one.time
-		if one.series.kind == Histogram {
+		switch one.series.kind {
+		case Histogram:
 			buffer = one.histogram.Append(buffer)
-		} else {
+		case NativeHistogram:
+			buffer = appendNative(buffer, one.native)
+		default:
 			buffer = binary.LittleEndian.AppendUint64(buffer, math.Float64bits(one.value))
 		}
 	}
-	return buffer, defines
+	return buffer, defines, definitions
 }
 
 // entryDecoder reads entries in the journal's order; it remembers the definitions.
 type entryDecoder struct {
 	// define makes or finds the series of a key.
-	define func(key string, kind Kind) (*memSeries, error)
+	define func(key []byte, kind Kind) (*memSeries, error)
 	byRef  map[uint64]definition
 }
 
@@ -88,10 +95,10 @@ func (d *entryDecoder) decode(entry []byte) (batch []resolved, lost int, err err
 	for range r.uvarint() {
 		ref, kind := r.uvarint(), Kind(r.byte())
 		key := r.take(r.uvarint())
-		if r.bad || kind < Gauge || kind > Histogram {
+		if r.bad || kind < Gauge || kind > NativeHistogram {
 			return nil, 0, errEntry
 		}
-		s, err := d.define(string(key), kind)
+		s, err := d.define(key, kind)
 		if err != nil {
 			return nil, 0, errEntry
 		}
@@ -109,18 +116,21 @@ func (d *entryDecoder) decode(entry []byte) (batch []resolved, lost int, err err
 			return batch, lost + 1, errEntry
 		}
 		one := resolved{series: known.series, time: time}
-		if known.kind == Histogram {
+		switch known.kind {
+		case Histogram:
 			one.histogram = &histogram.Histogram{}
 			if r.rest, err = one.histogram.Decode(r.rest); err != nil {
 				return batch, lost, errEntry
 			}
-		} else {
+		case NativeHistogram:
+			one.native = readNative(&r)
+		default:
 			one.value = math.Float64frombits(binary.LittleEndian.Uint64(r.take8()))
 		}
 		if r.bad {
 			return batch, lost, errEntry
 		}
-		if (known.kind == Histogram) != (known.series.kind == Histogram) {
+		if !known.kind.together(known.series.kind) {
 			lost++
 			continue
 		}
@@ -149,6 +159,13 @@ func (r *entryReader) take8() []byte {
 		return front
 	}
 	return make([]byte, 8)
+}
+
+func (r *entryReader) take4() []byte {
+	if front := r.take(4); front != nil {
+		return front
+	}
+	return make([]byte, 4)
 }
 
 func (r *entryReader) byte() byte {

@@ -1,9 +1,10 @@
 package tsdb
 
-// From the head to blocks, and from blocks to nothing when they are old.
+// From the head to blocks, by the clock and by size.
 
 import (
 	"fmt"
+	"sort"
 	"time"
 )
 
@@ -24,7 +25,7 @@ func (s *Store) Flush() (blocks int, err error) {
 	}
 	s.freeze()
 	if s.frozen == nil {
-		return len(s.list), nil
+		return len(s.list), s.saveDescriptions()
 	}
 	err = s.writeFrozen()
 	return len(s.list), err
@@ -48,7 +49,27 @@ func (s *Store) freeze() {
 	}
 }
 
-// writeFrozen writes the frozen head as a block, and only then lets it and its part of the journal go.
+// The windows of blocks: a flush is cut at the days it spans, and merges do not go beyond the windows' bounds.
+const (
+	dayMillis = 86_400_000
+	// A head that spans more is cut at the largest window instead.
+	maxDays = 40
+)
+
+// parts is the stretches of time into which a head is cut.
+func parts(minTime, maxTime int64) []interval {
+	width := int64(dayMillis)
+	if maxTime-minTime > maxDays*dayMillis {
+		width = windows[len(windows)-1]
+	}
+	var list []interval
+	for from := floorTo(minTime, width); from <= maxTime; from += width {
+		list = append(list, interval{from, from + width - 1})
+	}
+	return list
+}
+
+// writeFrozen writes the frozen head as blocks, and only then lets it and its part of the journal go.
 func (s *Store) writeFrozen() error {
 	h := s.frozen
 	s.mu.RLock()
@@ -59,68 +80,137 @@ func (s *Store) writeFrozen() error {
 	if err := s.journal.Sync(through); err != nil {
 		return err
 	}
-	sequence := s.sequence + 1
-	w, err := newBlockWriter(s.options.FS, s.blocks, sequence, h.minTime, h.maxTime, s.options.Now().UnixMilli(), through)
-	if err != nil {
-		return err
-	}
-	for _, one := range h.byKeyOrder() {
-		frames, err := one.blockFrames()
-		if err == nil {
-			err = w.add(one.key, one.kind, frames)
-		}
-		if err != nil {
+	series := h.byKeyOrder()
+	var writers []*blockWriter
+	abandon := func(err error) error {
+		for _, w := range writers {
 			w.abandon()
-			return fmt.Errorf("writing block %s: %w", w.name, err)
 		}
-	}
-	if err := w.publish(); err != nil {
-		return err // the sequence stays: the next try replaces whatever this one left
-	}
-	b, err := openBlock(s.options.FS, s.blocks, sequence)
-	if err != nil {
 		return err
 	}
-	s.sequence = sequence
+	// The numbers are taken only when all went well: the next try then replaces whatever this one left.
+	sequence := s.nextSequence()
+	var build builder
+	cut := parts(h.minTime, h.maxTime)
+	for _, part := range cut {
+		var w *blockWriter
+		minTime, maxTime := max(part.from, h.minTime), min(part.to, h.maxTime)
+		for _, one := range series {
+			if one.maxTime < minTime || one.minTime > maxTime {
+				continue
+			}
+			data, err := one.build(&build, minTime, maxTime)
+			if err != nil {
+				return abandon(fmt.Errorf("writing the head to a block: %w", err))
+			}
+			if data == nil {
+				continue
+			}
+			if w == nil {
+				w, err = newBlockWriter(s.options.FS, s.blocks, blockHead{
+					sequence: sequence, minTime: minTime, maxTime: maxTime, through: through, rank: sequence,
+					last: part == cut[len(cut)-1], now: s.options.Now().UnixMilli(),
+				})
+				if err != nil {
+					return abandon(err)
+				}
+				writers = append(writers, w)
+				sequence++
+			}
+			if err := w.add(one.key, one.kind, data); err != nil {
+				return abandon(fmt.Errorf("writing block %s: %w", w.name(), err))
+			}
+		}
+	}
+	for i, w := range writers {
+		if err := w.finish(); err != nil {
+			for _, other := range writers[i+1:] {
+				other.abandon()
+			}
+			return err
+		}
+	}
+	if err := publish(writers...); err != nil {
+		return err
+	}
+	var opened []*block
+	for _, w := range writers {
+		b, err := openBlock(s.options.FS, s.blocks, w.sequence)
+		if err != nil {
+			for _, o := range opened {
+				o.release()
+			}
+			return err
+		}
+		opened = append(opened, b)
+	}
+	if err := s.saveDescriptions(); err != nil {
+		return err
+	}
 	s.mu.Lock()
-	s.list = append(s.list[:len(s.list):len(s.list)], b) // a new slice: queries hold the old one
+	s.sequence = sequence - 1
+	s.replace(nil, opened)
 	s.frozen = nil
 	s.mu.Unlock()
 	return s.journal.Checkpoint(subscriber, through)
 }
 
-// expire drops the blocks that hold nothing younger than the retention.
-func (s *Store) expire() {
-	s.flushing.Lock()
-	defer s.flushing.Unlock()
-	before := s.options.Now().Add(-s.options.Retention).UnixMilli()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var kept, dropped []*block
+// nextSequence is the number of the next block. The caller holds flushing.
+func (s *Store) nextSequence() uint64 { return s.sequence + 1 }
+
+// replace takes blocks out of the list and puts others in; the caller holds mu. Queries hold the old list.
+func (s *Store) replace(gone, added []*block) {
+	out := map[*block]bool{}
+	for _, b := range gone {
+		out[b] = true
+	}
+	var list []*block
 	for _, b := range s.list {
-		if b.MaxTime < before {
-			dropped = append(dropped, b)
-		} else {
-			kept = append(kept, b)
+		if !out[b] {
+			list = append(list, b)
 		}
 	}
-	s.list = kept
-	for _, b := range dropped {
-		s.options.Log.Info("dropped a block by its age", "block", b.ID, "bytes", b.Bytes)
+	list = append(list, added...)
+	sort.Slice(list, func(a, b int) bool {
+		if list[a].rank != list[b].rank {
+			return list[a].rank < list[b].rank
+		}
+		return list[a].sequence < list[b].sequence
+	})
+	s.list = list
+	for _, b := range gone {
 		b.dropped.Store(true)
 		b.release()
 	}
 }
 
+// build is what a block stores of the series' samples in a stretch of time; nil when there are none.
+func (s *memSeries) build(b *builder, minTime, maxTime int64) (*seriesData, error) {
+	switch s.kind {
+	case Histogram:
+		if m := s.more; len(m.lateRows.times) == 0 && s.minTime >= minTime && s.maxTime <= maxTime {
+			frames, err := s.histogramFrames()
+			if err != nil {
+				return nil, err
+			}
+			return b.framed(frames)
+		}
+		return b.histograms(newIterator(s.histogramSources(), minTime, maxTime, decodeHistograms, sumOfHistograms))
+	case NativeHistogram:
+		return b.natives(newIterator(s.nativeSources(), minTime, maxTime, decodeNatives, newestNative))
+	}
+	return b.numbers(newIterator(s.numberSources(), minTime, maxTime, decodeNumbers, newestNumber))
+}
+
 // indexIdle is how long an unused block's index stays in memory.
 const indexIdle = 5 * time.Minute
 
-// maintain flushes, drops and measures by the clock, until Close.
+// maintain flushes, merges, drops and measures by the clock, until Close.
 func (s *Store) maintain() {
 	defer s.done.Done()
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
-	lastExpiry, retry := time.Time{}, time.Time{}
+	lastTidy, retry := time.Time{}, time.Time{}
 	for {
 		select {
 		case <-s.stop:
@@ -137,9 +227,11 @@ func (s *Store) maintain() {
 				retry = now.Add(10 * time.Second)
 			}
 		}
-		if now.Sub(lastExpiry) > time.Minute {
-			lastExpiry = now
-			s.expire()
+		if now.Sub(lastTidy) > time.Minute {
+			lastTidy = now
+			if err := s.tidy(); err != nil {
+				s.options.Log.Error("the blocks could not be tidied", "error", err)
+			}
 			s.mu.RLock()
 			for _, b := range s.list {
 				b.forget(time.Now().Add(-indexIdle))
@@ -155,6 +247,5 @@ func (s *Store) due(now time.Time) bool {
 	defer s.mu.RUnlock()
 	s.live.mu.RLock()
 	defer s.live.mu.RUnlock()
-	return s.frozen != nil || now.Sub(s.began) > s.options.BlockEvery || s.live.bytes > s.options.HeadBytes ||
-		int64(s.journal.End()-s.live.since) > s.options.JournalBytes
+	return s.frozen != nil || now.Sub(s.began) > s.options.BlockEvery || s.large(s.live, s.journal.End())
 }

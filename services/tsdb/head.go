@@ -5,7 +5,10 @@ package tsdb
 
 import (
 	"sort"
+	"strings"
 	"sync"
+	"sync/atomic"
+	"unsafe"
 
 	"cistern/services/journal"
 )
@@ -13,44 +16,109 @@ import (
 type head struct {
 	// mu guards everything below. Only the holder of Store.ingesting changes it, so that one may read without mu.
 	mu     sync.RWMutex
-	byKey  map[string]*memSeries
+	table  seriesTable
 	series []*memSeries // by ref
-	labels map[string]map[string][]uint32
+	slab   []memSeries  // what the next series are taken from
+	arena  []byte       // what the next keys are taken from
+	labels map[string]map[string]*posting
+	coder  coder
 
 	minTime, maxTime int64
 	has              bool
 	samples          int64
-	bytes            int64 // about
-	// since is the journal's position when this head began: everything in it comes from behind.
-	since journal.Position
+	seriesBytes      int64        // about: what the series cost without their samples
+	sampleBytes      int64        // about
+	pressure         atomic.Int64 // both, for those who hold no lock
+	// since is the journal's position when this head began: everything in it comes from behind. defined is how much of
+	// what was journalled since is definitions.
+	since   journal.Position
+	defined int64
 	// fresh counts the series that were not in the head before.
 	fresh int
 }
 
-func newHead(since journal.Position) *head {
-	return &head{byKey: map[string]*memSeries{}, labels: map[string]map[string][]uint32{}, since: since}
+// posting is the series that have a label; nearly every label is one series' or many's.
+type posting struct {
+	first uint32
+	list  []uint32 // all of them, first too; nil while there is one
 }
 
-// create adds a series. The caller holds Store.ingesting.
-func (h *head) create(key string, kind Kind) (*memSeries, error) {
-	labels, err := ParseKey(key)
+func (p *posting) refs() []uint32 {
+	if p == nil {
+		return nil
+	}
+	if p.list != nil {
+		return p.list
+	}
+	return []uint32{p.first}
+}
+
+func newHead(since journal.Position) *head {
+	return &head{labels: map[string]map[string]*posting{}, since: since}
+}
+
+func (h *head) bytes() int64 { return h.seriesBytes + h.sampleBytes }
+
+// find is the series of a key, or nil.
+func (h *head) find(key []byte, hash uint64) *memSeries {
+	ref, ok := h.table.find(hash, func(ref uint32) bool { return h.series[ref].key == string(key) })
+	if !ok {
+		return nil
+	}
+	return h.series[ref]
+}
+
+// keep copies a key into the arena.
+func (h *head) keep(key []byte) string {
+	if len(key) > cap(h.arena)-len(h.arena) {
+		h.arena = make([]byte, 0, max(64<<10, len(key)))
+	}
+	start := len(h.arena)
+	h.arena = append(h.arena, key...)
+	kept := h.arena[start:]
+	return unsafe.String(unsafe.SliceData(kept), len(kept)) // nobody writes there again
+}
+
+// overhead is about what a series costs besides its key, its labels and its samples.
+const overhead = int64(unsafe.Sizeof(memSeries{})) + 8 + 16
+
+// create adds a series that is not there. The caller holds Store.ingesting.
+func (h *head) create(key []byte, hash uint64, kind Kind) (*memSeries, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	kept := h.keep(key)
+	labels, err := ParseKey(kept)
 	if err != nil {
 		return nil, err
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	s := &memSeries{key: key, ref: uint32(len(h.series)), kind: kind}
-	h.byKey[key] = s
+	if len(h.slab) == 0 {
+		h.slab = make([]memSeries, 64)
+	}
+	s := &h.slab[0]
+	h.slab = h.slab[1:]
+	s.key, s.ref, s.kind = kept, uint32(len(h.series)), kind
+	h.table.add(hash, s.ref)
 	h.series = append(h.series, s)
+	h.seriesBytes += overhead + int64(len(key))
 	for _, l := range labels {
 		values := h.labels[l.Name]
 		if values == nil {
-			values = map[string][]uint32{}
+			values = map[string]*posting{}
 			h.labels[l.Name] = values
 		}
-		values[l.Value] = append(values[l.Value], s.ref)
+		p := values[l.Value]
+		switch {
+		case p == nil:
+			values[l.Value] = &posting{first: s.ref}
+			h.seriesBytes += 72
+		case p.list == nil:
+			p.list = []uint32{p.first, s.ref}
+			h.seriesBytes += 8
+		default:
+			p.list = append(p.list, s.ref)
+			h.seriesBytes += 6
+		}
 	}
-	h.bytes += int64(len(key) + overhead)
 	return s, nil
 }
 
@@ -61,18 +129,22 @@ func (h *head) put(batch []resolved) {
 	for i := range batch {
 		one := &batch[i]
 		var grown int
-		if one.series.kind == Histogram {
-			grown = one.series.appendHistogram(one.time, one.histogram)
-		} else {
-			grown = one.series.appendNumber(one.time, one.value)
+		switch one.series.kind {
+		case Histogram:
+			grown = one.series.appendHistogram(one.time, one.histogram, &h.coder)
+		case NativeHistogram:
+			grown = one.series.appendNative(one.time, one.native)
+		default:
+			grown = one.series.appendNumber(one.time, one.value, &h.coder)
 		}
-		h.bytes += int64(grown)
+		h.sampleBytes += int64(grown)
 		if !h.has {
 			h.has, h.minTime, h.maxTime = true, one.time, one.time
 		}
 		h.minTime, h.maxTime = min(h.minTime, one.time), max(h.maxTime, one.time)
 	}
 	h.samples += int64(len(batch))
+	h.pressure.Store(h.bytes())
 }
 
 // The index; the caller holds mu for reading.
@@ -85,16 +157,25 @@ func (h *head) all() ([]uint32, error) {
 	return refs, nil
 }
 
-func (h *head) postings(name, value string) ([]uint32, error) { return h.labels[name][value], nil }
+func (h *head) postings(name, value string) ([]uint32, error) {
+	return h.labels[name][value].refs(), nil
+}
 
-func (h *head) eachValue(name string, f func(string, func() ([]uint32, error)) error) error {
-	for value, refs := range h.labels[name] {
-		if err := f(value, func() ([]uint32, error) { return refs, nil }); err != nil {
+func (h *head) count(name, value string) (int, error) { return len(h.labels[name][value].refs()), nil }
+
+func (h *head) eachValue(name, prefix string, f func(string, func() ([]uint32, error)) error) error {
+	for value, p := range h.labels[name] {
+		if !strings.HasPrefix(value, prefix) {
+			continue
+		}
+		if err := f(value, func() ([]uint32, error) { return p.refs(), nil }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+func (h *head) keyOf(ref uint32) (string, error) { return h.series[ref].key, nil }
 
 // byKeyOrder is the series that hold samples, in the order of their keys, as blocks want them.
 func (h *head) byKeyOrder() []*memSeries {

@@ -159,3 +159,20 @@ func uvarintString(s string) (uint64, int) {
 
 // SeriesID is a series' 64-bit id, the same on every machine.
 func SeriesID(key string) uint64 { return xxhash.Sum64String(key) }
+
+// labelOf is a label's value in a key; "" when it has none.
+func labelOf(key, name string) string {
+	for key != "" {
+		body, rest, ok := keyField(key, keyLabel)
+		if !ok {
+			return ""
+		}
+		key = rest
+		n, body, ok := keyField(body, keyName)
+		if ok && n == name {
+			value, _, _ := keyField(body, keyValue)
+			return value
+		}
+	}
+	return ""
+}

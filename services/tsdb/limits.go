@@ -43,6 +43,7 @@ type counts struct {
 	started          time.Time
 	damaged          atomic.Uint64
 	flushFailures    atomic.Uint64
+	merges           atomic.Uint64
 }
 
 func (c *counts) init(now time.Time) {

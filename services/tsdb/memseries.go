@@ -1,38 +1,60 @@
 package tsdb
 
-// One series in the head: sealed frames, the frame that grows, and what came late.
+// One series in the head: sealed frames, the points that are in none yet, and what came late.
 
 import (
 	"slices"
 	"sort"
 
+	"cistern/services/column"
 	"cistern/services/histogram"
+
+	promhistogram "github.com/prometheus/prometheus/model/histogram"
 )
+
+type point struct {
+	time  int64
+	value float64
+}
 
 type memSeries struct {
 	key     string
 	ref     uint32
 	kind    Kind
 	defined bool // its definition is in the journal since this head began
-	// has: a sample was accepted; last is the latest time of one.
-	has              bool
+	has     bool // a sample was accepted; the times below mean something
+
 	minTime, maxTime int64
-
-	frames  []frame
-	numbers *xorEncoder // of numbers; nil between frames
-	rows    *rowEncoder // of histograms
-	// pending is the histogram of the latest second, to which more may be added. Shares nothing.
-	pendingTime int64
-	pending     *histogram.Histogram
-
-	lateNumbers    batch[float64] // in the order in which they came
-	lateHistograms batch[histogram.Histogram]
-	count          uint32
-	began          int64 // first time of the growing frame
+	// sealedTo is the last time in sealed, which holds frames one behind the other: byte encoding, uvarint count, varint
+	// least time minus the previous frame's greatest, uvarint greatest minus least, uvarint length, bytes.
+	sealedTo int64
+	sealed   []byte
+	points   []point // numbers, ascending, behind sealedTo
+	count    uint32
+	more     *moreSeries
 }
 
-// overhead is about what a series costs besides its samples: the struct, its map and index entries.
-const overhead = 400
+// moreSeries is what most series have none of.
+type moreSeries struct {
+	late []point // in the order in which they came
+
+	// pending is the histogram of the latest second, to which more may be added. Shares nothing.
+	pending     *histogram.Histogram
+	pendingTime int64
+	rows        rowEncoder // the seconds before it
+	began       int64      // time of the first row
+	lateRows    batch[histogram.Histogram]
+
+	natives     batch[*promhistogram.FloatHistogram]
+	lateNatives batch[*promhistogram.FloatHistogram]
+}
+
+func (s *memSeries) extra() *moreSeries {
+	if s.more == nil {
+		s.more = &moreSeries{}
+	}
+	return s.more
+}
 
 // touch notes a time, and says whether it is later than all before.
 func (s *memSeries) touch(t int64) bool {
@@ -40,111 +62,248 @@ func (s *memSeries) touch(t int64) bool {
 		s.has, s.minTime, s.maxTime = true, t, t
 		return true
 	}
-	s.minTime = min(s.minTime, t)
 	if t > s.maxTime {
 		s.maxTime = t
 		return true
 	}
+	s.minTime = min(s.minTime, t)
 	return false
 }
 
+// What is sealed at a time: small enough that points not sealed cost little, large enough that headers do.
+const (
+	sealPoints     = 32
+	sealHistograms = 60
+	sealNatives    = 30
+)
+
 // appendNumber adds a number and returns by how many bytes the series grew, about.
-func (s *memSeries) appendNumber(t int64, v float64) int {
+func (s *memSeries) appendNumber(t int64, v float64, c *coder) int {
 	s.count++
 	if !s.touch(t) {
-		s.lateNumbers.times, s.lateNumbers.values = append(s.lateNumbers.times, t), append(s.lateNumbers.values, v)
+		m := s.extra()
+		m.late = append(m.late, point{t, v})
 		return 16
 	}
-	if s.numbers == nil {
-		s.numbers, s.began = &xorEncoder{}, t
+	grown := 0
+	if len(s.points) == cap(s.points) {
+		if len(s.points) >= sealPoints {
+			grown = s.sealNumbers(c)
+		} else {
+			room := max(2, min(2*cap(s.points), sealPoints))
+			grown = 16 * (room - cap(s.points))
+			s.points = append(make([]point, 0, room), s.points...)
+		}
 	}
-	before := len(s.numbers.bytes)
-	s.numbers.append(t, v)
-	grown := len(s.numbers.bytes) - before
-	if s.numbers.count == frameNumbers {
-		s.frames = append(s.frames, s.growingNumbers())
-		s.numbers = nil
-	}
+	s.points = append(s.points, point{t, v})
 	return grown
 }
 
-// growingNumbers is the growing frame as it is now, its bytes copied to measure.
-func (s *memSeries) growingNumbers() frame {
-	return frame{encodingXOR, uint32(s.numbers.count), s.began, s.numbers.time, slices.Clone(s.numbers.bytes)}
+// coder is the scratch memory of sealing; whoever changes the head holds it.
+type coder struct {
+	times  []int64
+	values []float64
+	bytes  []byte
+	tight  bool // memory is short
+}
+
+func (s *memSeries) sealNumbers(c *coder) int {
+	c.times, c.values = c.times[:0], c.values[:0]
+	first := s.points[0].time
+	for _, p := range s.points {
+		c.times, c.values = append(c.times, p.time-first), append(c.values, p.value)
+	}
+	c.bytes = column.AppendNumbers(c.bytes[:0], c.times, c.values)
+	last := s.points[len(s.points)-1].time
+	s.points = s.points[:0]
+	return s.seal(frame{encoding: encodingNumbers, count: uint32(len(c.times)), minTime: first, maxTime: last, bytes: c.bytes})
+}
+
+// seal adds a frame behind the others; its bytes are copied.
+func (s *memSeries) seal(f frame) int {
+	before := cap(s.sealed)
+	if need := len(s.sealed) + len(f.bytes) + 24; need > cap(s.sealed) {
+		s.sealed = append(make([]byte, 0, need+need/4), s.sealed...)
+	}
+	s.sealed = f.append(s.sealed, s.sealedTo)
+	s.sealedTo = f.maxTime
+	return cap(s.sealed) - before
 }
 
 // appendHistogram adds a second's histogram, to what that second has already.
-func (s *memSeries) appendHistogram(t int64, h *histogram.Histogram) int {
+func (s *memSeries) appendHistogram(t int64, h *histogram.Histogram, c *coder) int {
 	s.count++
+	m := s.extra()
 	switch {
 	case s.touch(t):
 		grown := 0
-		if s.pending != nil {
+		if m.pending != nil {
 			grown = s.sealPending()
+			// Where memory is short frames are short too: rows take five times what a frame does.
+			if n := int(m.rows.count); n == frameHistograms || n >= sealHistograms && (c.tight || crosses(m.rows.time, t)) {
+				grown += s.sealRows()
+			}
 		}
-		s.pendingTime, s.pending = t, h.Clone()
+		m.pendingTime, m.pending = t, h.Clone()
 		return grown + 10*len(h.Bins)
-	case s.pending != nil && t == s.pendingTime:
-		before := len(s.pending.Bins)
-		s.pending.Merge(h)
+	case m.pending != nil && t == m.pendingTime:
+		before := len(m.pending.Bins)
+		m.pending.Merge(h)
 		s.count--
-		return 10 * (len(s.pending.Bins) - before)
+		return 10 * (len(m.pending.Bins) - before)
 	}
-	s.lateHistograms.times = append(s.lateHistograms.times, t)
-	s.lateHistograms.values = append(s.lateHistograms.values, *h.Clone())
+	m.lateRows.times = append(m.lateRows.times, t)
+	m.lateRows.values = append(m.lateRows.values, *h.Clone())
 	return 64 + 10*len(h.Bins)
 }
 
 func (s *memSeries) sealPending() int {
-	if s.rows == nil {
-		s.rows, s.began = &rowEncoder{}, s.pendingTime
+	m := s.more
+	if m.rows.count == 0 {
+		m.began = m.pendingTime
 	}
-	before := len(s.rows.bytes)
-	s.rows.append(s.pendingTime, s.pending)
-	grown := len(s.rows.bytes) - before - 10*len(s.pending.Bins)
-	s.pending = nil
-	if s.rows.count == frameHistograms {
-		s.frames = append(s.frames, s.growingRows())
-		s.rows = nil
+	before := len(m.rows.bytes)
+	m.rows.append(m.pendingTime, m.pending)
+	grown := len(m.rows.bytes) - before - 10*len(m.pending.Bins)
+	m.pending = nil
+	return grown
+}
+
+// sealRows makes a frame of the rows, as blocks have them: writing the block then copies it.
+func (s *memSeries) sealRows() (grown int) {
+	m := s.more
+	if m.rows.count > 0 {
+		rows := m.growingRows()
+		var decoded batch[histogram.Histogram]
+		if err := decodeHistograms(rows, &decoded); err != nil {
+			panic(err) // they were just encoded
+		}
+		grown = s.seal(histogramFrame(decoded.times, decoded.values)) - len(m.rows.bytes)
+		m.rows = rowEncoder{bytes: m.rows.bytes[:0]}
 	}
 	return grown
 }
 
-func (s *memSeries) growingRows() frame {
-	return frame{encodingRows, uint32(s.rows.count), s.began, s.rows.time, slices.Clone(s.rows.bytes)}
+func (m *moreSeries) growingRows() frame {
+	return frame{encoding: encodingRows, count: uint32(m.rows.count), minTime: m.began, maxTime: m.rows.time, bytes: slices.Clone(m.rows.bytes)}
+}
+
+// histogramFrames is all histograms but the late ones as frames.
+func (s *memSeries) histogramFrames() ([]frame, error) {
+	frames, m := s.frames(), s.more
+	for i := range frames {
+		if frames[i].encoding != encodingHistograms {
+			return nil, errFrame
+		}
+	}
+	var last batch[histogram.Histogram]
+	if m.rows.count > 0 {
+		if err := decodeHistograms(m.growingRows(), &last); err != nil {
+			return nil, err
+		}
+	}
+	if m.pending != nil {
+		last.times, last.values = append(last.times, m.pendingTime), append(last.values, *m.pending)
+	}
+	if len(last.times) > 0 {
+		frames = append(frames, histogramFrame(last.times, last.values))
+	}
+	return frames, nil
+}
+
+// appendNative adds a native histogram.
+func (s *memSeries) appendNative(t int64, h *promhistogram.FloatHistogram) int {
+	s.count++
+	m := s.extra()
+	size := 200 + 8*len(h.PositiveBuckets) + 8*len(h.NegativeBuckets)
+	h = h.Copy()
+	if !s.touch(t) {
+		m.lateNatives.times, m.lateNatives.values = append(m.lateNatives.times, t), append(m.lateNatives.values, h)
+		return size
+	}
+	m.natives.times, m.natives.values = append(m.natives.times, t), append(m.natives.values, h)
+	if len(m.natives.times) == sealNatives {
+		for _, f := range nativeFrames(m.natives.times, m.natives.values) {
+			size += s.seal(f)
+		}
+		m.natives = batch[*promhistogram.FloatHistogram]{}
+	}
+	return size
+}
+
+// frames is the sealed ones; they share the series' memory, which is only ever added to.
+func (s *memSeries) frames() []frame {
+	var list []frame
+	last := int64(0)
+	for r := (entryReader{rest: s.sealed}); len(r.rest) > 0 && !r.bad; {
+		var f frame
+		f.readHeader(&r, last)
+		f.bytes = r.take(uint64(f.length))
+		last = f.maxTime
+		list = append(list, f)
+	}
+	return list
 }
 
 // numberSources is a copy of the series as sources, which stays valid while the series goes on.
 func (s *memSeries) numberSources() []source[float64] {
 	var sources []source[float64]
-	frames := s.frames[:len(s.frames):len(s.frames)]
-	if s.numbers != nil {
-		frames = append(frames, s.growingNumbers())
-	}
-	if len(frames) > 0 {
+	if frames := s.frames(); len(frames) > 0 {
 		sources = append(sources, loaded(frames, batch[float64]{}))
 	}
-	if len(s.lateNumbers.times) > 0 {
-		sources = append(sources, loaded(nil, sortLate(s.lateNumbers, newestNumber)))
+	if n := len(s.points); n > 0 {
+		tail := batch[float64]{make([]int64, n), make([]float64, n)}
+		for i, p := range s.points {
+			tail.times[i], tail.values[i] = p.time, p.value
+		}
+		sources = append(sources, loaded(nil, tail))
+	}
+	if s.more != nil && len(s.more.late) > 0 {
+		var late batch[float64]
+		for _, p := range s.more.late {
+			late.times, late.values = append(late.times, p.time), append(late.values, p.value)
+		}
+		sources = append(sources, loaded(nil, sortLate(late, newestNumber)))
 	}
 	return sources
 }
 
 func (s *memSeries) histogramSources() []source[histogram.Histogram] {
 	var sources []source[histogram.Histogram]
-	frames := s.frames[:len(s.frames):len(s.frames)]
-	if s.rows != nil {
-		frames = append(frames, s.growingRows())
-	}
-	if len(frames) > 0 {
+	if frames := s.frames(); len(frames) > 0 {
 		sources = append(sources, loaded(frames, batch[histogram.Histogram]{}))
 	}
-	if s.pending != nil {
-		sources = append(sources, loaded(nil, batch[histogram.Histogram]{
-			[]int64{s.pendingTime}, []histogram.Histogram{*s.pending.Clone()}}))
+	m := s.more
+	if m == nil {
+		return sources
 	}
-	if len(s.lateHistograms.times) > 0 {
-		sources = append(sources, loaded(nil, sortLate(s.lateHistograms, sumOfHistograms)))
+	if m.rows.count > 0 {
+		sources = append(sources, loaded([]frame{m.growingRows()}, batch[histogram.Histogram]{}))
+	}
+	if m.pending != nil {
+		sources = append(sources, loaded(nil, batch[histogram.Histogram]{
+			[]int64{m.pendingTime}, []histogram.Histogram{*m.pending.Clone()}}))
+	}
+	if len(m.lateRows.times) > 0 {
+		sources = append(sources, loaded(nil, sortLate(m.lateRows, sumOfHistograms)))
+	}
+	return sources
+}
+
+func (s *memSeries) nativeSources() []source[*promhistogram.FloatHistogram] {
+	var sources []source[*promhistogram.FloatHistogram]
+	if frames := s.frames(); len(frames) > 0 {
+		sources = append(sources, loaded(frames, batch[*promhistogram.FloatHistogram]{}))
+	}
+	m := s.more
+	if m == nil {
+		return sources
+	}
+	if n := len(m.natives.times); n > 0 { // only ever added to, and the values never changed
+		sources = append(sources, loaded(nil, batch[*promhistogram.FloatHistogram]{m.natives.times[:n:n], m.natives.values[:n:n]}))
+	}
+	if len(m.lateNatives.times) > 0 {
+		sources = append(sources, loaded(nil, sortLate(m.lateNatives, newestNative)))
 	}
 	return sources
 }
@@ -175,54 +334,4 @@ func sortLate[V any](late batch[V], combine func(newest, other V) V) batch[V] {
 		sorted.times, sorted.values = append(sorted.times, late.times[i]), append(sorted.values, late.values[i])
 	}
 	return sorted
-}
-
-// blockFrames is the whole series as frames that ascend and do not overlap, as blocks hold them.
-func (s *memSeries) blockFrames() ([]frame, error) {
-	if s.kind == Histogram {
-		it := newIterator(s.histogramSources(), s.minTime, s.maxTime, decodeHistograms, sumOfHistograms)
-		return histogramFrames(it)
-	}
-	if len(s.lateNumbers.times) == 0 {
-		frames := s.frames[:len(s.frames):len(s.frames)]
-		if s.numbers != nil {
-			frames = append(frames, s.growingNumbers())
-		}
-		return frames, nil
-	}
-	return numberFrames(newIterator(s.numberSources(), s.minTime, s.maxTime, decodeNumbers, newestNumber))
-}
-
-func numberFrames(it *NumberIterator) ([]frame, error) {
-	var frames []frame
-	s := memSeries{}
-	for it.Next() {
-		t, v := it.At()
-		s.appendNumber(t, v)
-	}
-	frames = s.frames
-	if s.numbers != nil {
-		frames = append(frames, s.growingNumbers())
-	}
-	return frames, it.Err()
-}
-
-func histogramFrames(it *HistogramIterator) ([]frame, error) {
-	var frames []frame
-	var open batch[histogram.Histogram]
-	seal := func() {
-		if n := len(open.times); n > 0 {
-			frames = append(frames, frame{encodingColumns, uint32(n), open.times[0], open.times[n-1], encodeColumns(open.times, open.values)})
-			open.times, open.values = open.times[:0], open.values[:0]
-		}
-	}
-	for it.Next() {
-		t, h := it.At()
-		open.times, open.values = append(open.times, t), append(open.values, h)
-		if len(open.times) == frameHistograms {
-			seal()
-		}
-	}
-	seal()
-	return frames, it.Err()
 }

@@ -16,47 +16,93 @@ type Matcher = labels.Matcher
 type index interface {
 	// all is every series.
 	all() ([]uint32, error)
-	// postings is the series whose label name has this value.
+	// postings is the series whose label name has this value; count is how many they are.
 	postings(name, value string) ([]uint32, error)
-	// eachValue calls f with the values of a label and their series, until f returns an error.
-	eachValue(name string, f func(value string, series func() ([]uint32, error)) error) error
+	count(name, value string) (int, error)
+	// eachValue calls f with the values of a label that begin with prefix and their series, until f returns an error.
+	eachValue(name, prefix string, f func(value string, series func() ([]uint32, error)) error) error
+	// keyOf is a series' key.
+	keyOf(ref uint32) (string, error)
 }
+
+// fewSeries is up to how many series are looked at one by one instead of reading lists that are this much longer.
+const (
+	fewSeries = 2000
+	muchMore  = 100
+)
 
 // selectSeries is the series that match all matchers, ascending.
 func selectSeries(x index, matchers []*Matcher) ([]uint32, error) {
-	var selected []uint32
-	narrowed := false
-	narrow := func(list []uint32) {
-		if narrowed {
-			selected = intersect(selected, list)
-		} else {
-			selected, narrowed = list, true
-		}
-	}
 	// A matcher that the empty string satisfies also takes series without the label: what it refuses is subtracted.
-	var refusals []*Matcher
+	var demands, refusals []*Matcher
+	least, leastCount := -1, 0
 	for _, m := range matchers {
 		if m.Matches("") {
 			refusals = append(refusals, m)
 			continue
 		}
+		if m.Type == labels.MatchEqual {
+			n, err := x.count(m.Name, m.Value)
+			if err != nil || n == 0 {
+				return nil, err
+			}
+			if least < 0 || n < leastCount {
+				least, leastCount = len(demands), n
+			}
+		}
+		demands = append(demands, m)
+	}
+	if least > 0 { // the shortest list first
+		demands[0], demands[least] = demands[least], demands[0]
+	}
+	var selected []uint32
+	for i, m := range demands {
+		if i > 0 {
+			long := muchMore * len(selected)
+			if m.Type == labels.MatchEqual {
+				n, err := x.count(m.Name, m.Value)
+				if err != nil {
+					return nil, err
+				}
+				long = n
+			}
+			// A regular expression has to be matched against every value there is; some series are looked at sooner.
+			if len(selected) <= fewSeries && long >= muchMore*len(selected) {
+				var err error
+				if selected, err = filter(x, selected, m); err != nil || len(selected) == 0 {
+					return nil, err
+				}
+				continue
+			}
+		}
 		list, err := matching(x, m.Name, m, true)
 		if err != nil {
 			return nil, err
 		}
-		narrow(list)
+		if i == 0 {
+			selected = list
+		} else {
+			selected = intersect(selected, list)
+		}
 		if len(selected) == 0 {
 			return nil, nil
 		}
 	}
-	if !narrowed {
+	if len(demands) == 0 {
 		list, err := x.all()
 		if err != nil {
 			return nil, err
 		}
-		narrow(list)
+		selected = list
 	}
 	for _, m := range refusals {
+		if len(selected) <= fewSeries && m.Type != labels.MatchNotEqual {
+			var err error
+			if selected, err = filter(x, selected, m); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		refused, err := matching(x, m.Name, m, false)
 		if err != nil {
 			return nil, err
@@ -66,14 +112,27 @@ func selectSeries(x index, matchers []*Matcher) ([]uint32, error) {
 	return selected, nil
 }
 
+// filter looks at each series' label.
+func filter(x index, refs []uint32, m *Matcher) ([]uint32, error) {
+	var kept []uint32
+	for _, ref := range refs {
+		key, err := x.keyOf(ref)
+		if err != nil {
+			return nil, err
+		}
+		if m.Matches(labelOf(key, m.Name)) {
+			kept = append(kept, ref)
+		}
+	}
+	return kept, nil
+}
+
 // matching is the series that have the label with a value for which m says wanted.
 func matching(x index, name string, m *Matcher, wanted bool) ([]uint32, error) {
-	if m.Type == labels.MatchEqual && wanted {
+	if m.Type == labels.MatchEqual && wanted || m.Type == labels.MatchNotEqual && !wanted {
 		return x.postings(name, m.Value)
 	}
-	if m.Type == labels.MatchNotEqual && !wanted {
-		return x.postings(name, m.Value)
-	}
+	prefix := ""
 	if m.Type == labels.MatchRegexp && wanted {
 		if values := m.SetMatches(); len(values) > 0 {
 			var lists [][]uint32
@@ -86,9 +145,10 @@ func matching(x index, name string, m *Matcher, wanted bool) ([]uint32, error) {
 			}
 			return union(lists), nil
 		}
+		prefix = m.Prefix()
 	}
 	var lists [][]uint32
-	err := x.eachValue(name, func(value string, series func() ([]uint32, error)) error {
+	err := x.eachValue(name, prefix, func(value string, series func() ([]uint32, error)) error {
 		if m.Matches(value) != wanted {
 			return nil
 		}
@@ -148,7 +208,11 @@ func union(lists [][]uint32) []uint32 {
 	if len(lists) == 1 {
 		return lists[0]
 	}
-	var all []uint32
+	total := 0
+	for _, list := range lists {
+		total += len(list)
+	}
+	all := make([]uint32, 0, total)
 	for _, list := range lists {
 		all = append(all, list...)
 	}

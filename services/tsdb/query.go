@@ -4,8 +4,11 @@ package tsdb
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"sort"
+	"sync"
 
 	"cistern/services/histogram"
 )
@@ -21,6 +24,38 @@ type Querier interface {
 	LabelValues(ctx context.Context, name string, minTime, maxTime int64, matchers ...*Matcher) ([]string, error)
 }
 
+// Warnings collects what a query could not read, to be told with its answer; safe for many goroutines.
+type Warnings struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (w *Warnings) add(text string) {
+	if w == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !slices.Contains(w.list, text) && len(w.list) < 20 {
+		w.list = append(w.list, text)
+	}
+}
+
+// List is what was collected so far.
+func (w *Warnings) List() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.list)
+}
+
+type warningsKey struct{}
+
+// WithWarnings makes queries under the context leave out what is damaged and tell w, also while the samples of what
+// Select found are read. Without it they do the same and only the log tells.
+func WithWarnings(ctx context.Context, w *Warnings) context.Context {
+	return context.WithValue(ctx, warningsKey{}, w)
+}
+
 // Series is one series of a query's answer.
 type Series struct {
 	Key    string
@@ -29,31 +64,60 @@ type Series struct {
 	// Where its samples are, from the oldest block to the head.
 	numbers    []source[float64]
 	histograms []source[histogram.Histogram]
+	natives    []source[*nativeHistogram]
 }
 
-// Numbers walks through the numbers in [minTime, maxTime].
+// Numbers walks through the numbers in [minTime, maxTime]. Where only rollups are left they stand in for the samples.
 func (s *Series) Numbers(minTime, maxTime int64) *NumberIterator {
-	return newIterator(s.numbers, minTime, maxTime, decodeNumbers, newestNumber)
+	return s.NumbersAs(minTime, maxTime, Default)
 }
+
+// NumbersAs is Numbers and says what stands in for samples that were let go.
+func (s *Series) NumbersAs(minTime, maxTime int64, aggregate Aggregate) *NumberIterator {
+	return newIterator(s.numbers, minTime, maxTime, decodeNumbersAs(s.Kind, aggregate), newestNumber)
+}
+
+// AppendNumbers appends the numbers in [minTime, maxTime] to times and values: the quickest way to all of them.
+func (s *Series) AppendNumbers(minTime, maxTime int64, times []int64, values []float64) ([]int64, []float64, error) {
+	it := s.Numbers(minTime, maxTime)
+	for t, v, ok := it.NextBatch(); ok; t, v, ok = it.NextBatch() {
+		times, values = append(times, t...), append(values, v...)
+	}
+	return times, values, it.Err()
+}
+
+// HasNumbers, HasHistograms and HasNatives say whether there may be any.
+func (s *Series) HasNumbers() bool    { return len(s.numbers) > 0 }
+func (s *Series) HasHistograms() bool { return len(s.histograms) > 0 }
+func (s *Series) HasNatives() bool    { return len(s.natives) > 0 }
 
 // Histograms walks through the histograms in [minTime, maxTime], one per second at most.
 func (s *Series) Histograms(minTime, maxTime int64) *HistogramIterator {
 	return newIterator(s.histograms, minTime, maxTime, decodeHistograms, sumOfHistograms)
 }
 
-// view is what a query sees: heads and blocks at one moment. A sample is in exactly one of them.
-type view struct {
-	heads  []*head // older first
-	blocks []*block
+// Natives walks through the native histograms in [minTime, maxTime].
+func (s *Series) Natives(minTime, maxTime int64) *NativeIterator {
+	return newIterator(s.natives, minTime, maxTime, decodeNatives, newestNative)
 }
 
-func (s *Store) view(minTime, maxTime int64) (view, func(), error) {
+// view is what a query sees: heads and blocks at one moment. A sample is in exactly one of them.
+type view struct {
+	store     *Store
+	heads     []*head // older first
+	blocks    []*block
+	deletions []deletion
+	warnings  *Warnings
+}
+
+func (s *Store) view(ctx context.Context, minTime, maxTime int64) (view, func(), error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.closed {
 		return view{}, func() {}, ErrClosed
 	}
-	var v view
+	v := view{store: s, deletions: s.deletions}
+	v.warnings, _ = ctx.Value(warningsKey{}).(*Warnings)
 	for _, b := range s.list {
 		if b.MaxTime >= minTime && b.MinTime <= maxTime {
 			b.acquire()
@@ -74,7 +138,7 @@ func (s *Store) view(minTime, maxTime int64) (view, func(), error) {
 
 // Select implements Querier.
 func (s *Store) Select(ctx context.Context, minTime, maxTime int64, matchers ...*Matcher) ([]*Series, func(), error) {
-	v, release, err := s.view(minTime, maxTime)
+	v, release, err := s.view(ctx, minTime, maxTime)
 	if err != nil {
 		return nil, release, err
 	}
@@ -91,13 +155,37 @@ func (s *Store) Select(ctx context.Context, minTime, maxTime int64, matchers ...
 	return list, release, nil
 }
 
+// noteDamage marks a block in which damage was found; it stays in the list and is served as far as it can be.
+func (s *Store) noteDamage(b *block, err error) {
+	if !errors.Is(err, errDamaged) && !errors.Is(err, errFrame) {
+		return
+	}
+	if !b.damaged.Swap(true) {
+		s.counts.damaged.Add(1)
+		s.options.Log.Error("a block is damaged: what cannot be read of it is left out; restore it from a snapshot, or run storaged repair",
+			"block", b.ID, "error", err)
+	}
+}
+
+// spoiled notes damage for a query, or returns the error when it is none.
+func (v view) spoiled(b *block, err error) error {
+	if !errors.Is(err, errDamaged) && !errors.Is(err, errFrame) {
+		return err
+	}
+	v.store.noteDamage(b, err)
+	v.warnings.add(fmt.Sprintf("block %s is damaged: some samples are missing from the answer", b.ID))
+	return nil
+}
+
 func (v view) collect(ctx context.Context, minTime, maxTime int64, matchers []*Matcher, found map[string]*Series) error {
 	for _, b := range v.blocks {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := b.collect(minTime, maxTime, matchers, found); err != nil {
-			return err
+		if err := v.collectBlock(b, minTime, maxTime, matchers, found); err != nil {
+			if err := v.spoiled(b, err); err != nil {
+				return err
+			}
 		}
 	}
 	for _, h := range v.heads {
@@ -122,7 +210,7 @@ func lookUp(found map[string]*Series, key string, kind Kind) (*Series, error) {
 	return one, nil
 }
 
-func (b *block) collect(minTime, maxTime int64, matchers []*Matcher, found map[string]*Series) error {
+func (v view) collectBlock(b *block, minTime, maxTime int64, matchers []*Matcher, found map[string]*Series) error {
 	x, err := b.index()
 	if err != nil {
 		return err
@@ -143,21 +231,55 @@ func (b *block) collect(minTime, maxTime int64, matchers []*Matcher, found map[s
 		if err != nil {
 			return err
 		}
-		if record.kind == Histogram {
-			one.histograms = append(one.histograms, source[histogram.Histogram]{record.minTime, record.maxTime,
-				func() ([]frame, batch[histogram.Histogram], error) {
-					frames, err := b.chunk(record)
-					return frames, batch[histogram.Histogram]{}, err
-				}})
-		} else {
-			one.numbers = append(one.numbers, source[float64]{record.minTime, record.maxTime,
-				func() ([]frame, batch[float64], error) {
-					frames, err := b.chunk(record)
-					return frames, batch[float64]{}, err
-				}})
+		damage := func(err error) { _ = v.spoiled(b, err) }
+		if err := one.addBlock(v.store, b, record, damage); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// addBlock adds what a block has of the series. Without damage an error ends the iteration.
+func (s *Series) addBlock(store *Store, b *block, record *blockSeries, damage func(error)) error {
+	var deleted []interval
+	if deletions := store.deletionsNow(); len(deletions) > 0 {
+		labels, err := ParseKey(record.key)
+		if err != nil {
+			return errDamaged
+		}
+		deleted = deletedFrom(deletions, b, labels)
+	}
+	track := trackRaw // the finest there is
+	for track < trackHour && record.lengths[track] == 0 {
+		track++
+	}
+	switch {
+	case record.kind == Histogram:
+		s.histograms = append(s.histograms, blockSource[histogram.Histogram](b, record, track, deleted, damage))
+	case record.kind == NativeHistogram:
+		s.natives = append(s.natives, blockSource[*nativeHistogram](b, record, track, deleted, damage))
+	default:
+		s.numbers = append(s.numbers, blockSource[float64](b, record, track, deleted, damage))
+	}
+	return nil
+}
+
+func (s *Store) deletionsNow() []deletion {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.deletions
+}
+
+func blockSource[V any](b *block, record *blockSeries, track int, deleted []interval, damage func(error)) source[V] {
+	return source[V]{
+		// A record of a rollup is as old as what it stands for began.
+		minTime: floorTo(record.minTime, max(1, trackWidth[track])), maxTime: record.maxTime,
+		load: func() ([]frame, batch[V], error) {
+			frames, err := b.frames(record, track)
+			return frames, batch[V]{}, err
+		},
+		block: b, record: record, deleted: deleted, damage: damage,
+	}
 }
 
 func (h *head) collect(minTime, maxTime int64, matchers []*Matcher, found map[string]*Series) error {
@@ -176,9 +298,12 @@ func (h *head) collect(minTime, maxTime int64, matchers []*Matcher, found map[st
 		if err != nil {
 			return err
 		}
-		if s.kind == Histogram {
+		switch s.kind {
+		case Histogram:
 			one.histograms = append(one.histograms, s.histogramSources()...)
-		} else {
+		case NativeHistogram:
+			one.natives = append(one.natives, s.nativeSources()...)
+		default:
 			one.numbers = append(one.numbers, s.numberSources()...)
 		}
 	}
@@ -190,10 +315,11 @@ func (s *Store) LabelNames(ctx context.Context, minTime, maxTime int64, matchers
 	names := map[string]bool{}
 	err := s.eachLabelSource(ctx, minTime, maxTime, matchers,
 		func(x *blockIndex) error {
-			for _, name := range x.labelNames() {
+			list, err := x.labelNames()
+			for _, name := range list {
 				names[name] = true
 			}
-			return nil
+			return err
 		},
 		func(h *head) error {
 			for name := range h.labels {
@@ -214,8 +340,8 @@ func (s *Store) LabelValues(ctx context.Context, name string, minTime, maxTime i
 	values := map[string]bool{}
 	add := func(value string, _ func() ([]uint32, error)) error { values[value] = true; return nil }
 	err := s.eachLabelSource(ctx, minTime, maxTime, matchers,
-		func(x *blockIndex) error { return x.eachValue(name, add) },
-		func(h *head) error { return h.eachValue(name, add) },
+		func(x *blockIndex) error { return x.eachValue(name, "", add) },
+		func(h *head) error { return h.eachValue(name, "", add) },
 		func(labels []Label) {
 			for _, l := range labels {
 				if l.Name == name {
@@ -229,7 +355,7 @@ func (s *Store) LabelValues(ctx context.Context, name string, minTime, maxTime i
 // eachLabelSource asks the indexes themselves when there is no matcher, and the selected series otherwise.
 func (s *Store) eachLabelSource(ctx context.Context, minTime, maxTime int64, matchers []*Matcher,
 	ofBlock func(*blockIndex) error, ofHead func(*head) error, ofSeries func([]Label)) error {
-	v, release, err := s.view(minTime, maxTime)
+	v, release, err := s.view(ctx, minTime, maxTime)
 	if err != nil {
 		return err
 	}
@@ -246,11 +372,13 @@ func (s *Store) eachLabelSource(ctx context.Context, minTime, maxTime int64, mat
 	}
 	for _, b := range v.blocks {
 		x, err := b.index()
-		if err != nil {
-			return err
+		if err == nil {
+			err = ofBlock(x)
 		}
-		if err := ofBlock(x); err != nil {
-			return err
+		if err != nil {
+			if err := v.spoiled(b, err); err != nil {
+				return err
+			}
 		}
 	}
 	for _, h := range v.heads {

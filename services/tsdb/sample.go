@@ -23,6 +23,8 @@ import (
 type Kind uint8
 
 const (
+	// Guess is no kind: a number whose series becomes a counter when Prometheus' naming rules say so, else a gauge.
+	Guess Kind = 0
 	// Gauge is a number that goes up and down.
 	Gauge Kind = 1
 	// Counter is a number that only grows, but for restarts.
@@ -33,6 +35,11 @@ const (
 	// hint says. It is stored as it came and never re-binned.
 	NativeHistogram Kind = 4
 )
+
+// together says whether samples of both kinds can be in one series: numbers stay numbers.
+func (k Kind) together(other Kind) bool {
+	return k == other || k < Histogram && other < Histogram
+}
 
 func (k Kind) String() string {
 	switch k {
@@ -50,7 +57,10 @@ func (k Kind) String() string {
 type Sample struct {
 	// Key names the series: see AppendKey. It is only read during Ingest.
 	Key []byte
-	// Kind is a new series'; an existing one keeps its own, as long as numbers stay numbers.
+	// Raw says that Key is what a client sent: labels in the form of a key, but in any order and not checked. The store
+	// does both when it does not know these bytes.
+	Raw bool
+	// Kind is a new series'; an existing one keeps its own, as long as numbers stay numbers. Guess leaves it to the name.
 	Kind Kind
 	// Time is in milliseconds since 1970. That of a histogram is its second's beginning: Ingest rounds it down.
 	Time      int64

@@ -3,6 +3,7 @@ package tsdb
 // What the store says about itself: figures, and the list of metrics.
 
 import (
+	"context"
 	"maps"
 	"sort"
 	"strings"
@@ -26,7 +27,7 @@ type summary struct {
 
 // Metrics is the names that contain match, whatever their case, ascending; at most limit when that is above 0.
 func (s *Store) Metrics(match string, limit int) ([]Metric, error) {
-	v, release, err := s.view(-1<<62, 1<<62)
+	v, release, err := s.view(context.Background(), -1<<62, 1<<62)
 	if err != nil {
 		return nil, err
 	}
@@ -39,9 +40,15 @@ func (s *Store) Metrics(match string, limit int) ([]Metric, error) {
 		}
 	}
 	for _, b := range v.blocks {
-		parts, err := b.metrics()
+		x, err := b.index()
+		var parts map[string]summary
+		if err == nil {
+			parts, err = x.metrics()
+		}
 		if err != nil {
-			return nil, err
+			if err := v.spoiled(b, err); err != nil {
+				return nil, err
+			}
 		}
 		add(parts)
 	}
@@ -66,9 +73,9 @@ func (h *head) metrics() map[string]summary {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	parts := map[string]summary{}
-	for name, refs := range h.labels[NameLabel] {
+	for name, p := range h.labels[NameLabel] {
 		var part summary
-		for _, ref := range refs {
+		for _, ref := range p.refs() {
 			if s := h.series[ref]; s.has {
 				part = summary{s.kind, part.series + 1, max(part.lastTime, s.maxTime)}
 			}
@@ -78,43 +85,6 @@ func (h *head) metrics() map[string]summary {
 		}
 	}
 	return parts
-}
-
-func (b *block) metrics() (map[string]summary, error) {
-	b.indexMu.Lock()
-	known := b.summaries
-	b.indexMu.Unlock()
-	if known != nil {
-		return known, nil
-	}
-	x, err := b.index()
-	if err != nil {
-		return nil, err
-	}
-	parts := map[string]summary{}
-	err = x.eachValue(NameLabel, func(name string, series func() ([]uint32, error)) error {
-		refs, err := series()
-		if err != nil {
-			return err
-		}
-		part := summary{series: len(refs)}
-		for _, ref := range refs {
-			record, err := x.seriesAt(int(ref))
-			if err != nil {
-				return err
-			}
-			part.kind, part.lastTime = record.kind, max(part.lastTime, record.maxTime)
-		}
-		parts[name] = part
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	b.indexMu.Lock()
-	defer b.indexMu.Unlock()
-	b.summaries = parts
-	return parts, nil
 }
 
 // Status is the store's figures.
@@ -131,6 +101,8 @@ type Status struct {
 	Blocks           []BlockInfo
 	DamagedBlocks    uint64
 	FlushFailures    uint64
+	Merges           uint64
+	Deletions        int // not carried out in all blocks yet
 	Started          time.Time
 }
 
@@ -138,11 +110,11 @@ type Status struct {
 func (s *Store) Status() Status {
 	stat := s.journal.Stat()
 	status := Status{JournalBytes: stat.Bytes, Started: s.counts.started,
-		DamagedBlocks: s.counts.damaged.Load(), FlushFailures: s.counts.flushFailures.Load()}
+		DamagedBlocks: s.counts.damaged.Load(), FlushFailures: s.counts.flushFailures.Load(), Merges: s.counts.merges.Load()}
 	status.Accepted, status.Rejected, status.SamplesPerSecond = s.counts.snapshot()
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	status.Blocks = []BlockInfo{}
+	status.Blocks, status.Deletions = []BlockInfo{}, len(s.deletions)
 	for _, b := range s.list {
 		status.Blocks = append(status.Blocks, b.BlockInfo)
 	}
@@ -152,7 +124,7 @@ func (s *Store) Status() Status {
 		}
 		h.mu.RLock()
 		status.HeadSamples += h.samples
-		status.HeadBytes += h.bytes
+		status.HeadBytes += h.bytes()
 		if h.has && (status.HeadMinTime == 0 || h.minTime < status.HeadMinTime) {
 			status.HeadMinTime = h.minTime
 		}

@@ -3,7 +3,6 @@ package tsdb
 // The store: one folder with a journal and blocks, and the head between them.
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,6 +12,8 @@ import (
 
 	"cistern/services/journal"
 	"cistern/services/vfs"
+
+	"github.com/cespare/xxhash/v2"
 )
 
 // Options choose how a store behaves; zero values mean the defaults named here.
@@ -21,13 +22,15 @@ type Options struct {
 	Now             func() time.Time // time.Now
 	Log             *slog.Logger     // nothing is logged
 	Retention       time.Duration    // 400 days; how long samples are kept
+	RetentionMinute time.Duration    // Retention; how long rollups of a minute are kept, if that is longer
+	RetentionHour   time.Duration    // ten years; and of an hour
 	OutOfOrder      time.Duration    // an hour; how far behind its series' latest sample one may be
 	BlockEvery      time.Duration    // two hours; how old the head gets before it becomes a block
-	HeadBytes       int64            // 256 MiB; the head becomes a block earlier when it is that large
-	JournalBytes    int64            // 256 MiB; or when this much would have to be replayed
-	MaxSeries       int              // 2 million at a time
-	SeriesPerSecond int              // 20,000 new ones on average
-	SeriesBurst     int              // 200,000 new ones at once
+	HeadBytes       int64            // 512 MiB; what series and samples in memory may take: see memory.go
+	JournalBytes    int64            // 256 MiB; the head becomes a block when this much would have to be replayed
+	MaxSeries       int              // 10 million at a time
+	SeriesPerSecond int              // 50,000 new ones on average
+	SeriesBurst     int              // 10 million new ones at once
 	SegmentBytes    int64            // the journal's
 }
 
@@ -57,13 +60,15 @@ func (o *Options) defaults() {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	set(&o.Retention, 400*24*time.Hour)
+	set(&o.RetentionMinute, o.Retention)
+	set(&o.RetentionHour, max(o.Retention, 10*365*24*time.Hour))
 	set(&o.OutOfOrder, time.Hour)
 	set(&o.BlockEvery, 2*time.Hour)
-	size(&o.HeadBytes, 256<<20)
+	size(&o.HeadBytes, 512<<20)
 	size(&o.JournalBytes, 256<<20)
-	number(&o.MaxSeries, 2_000_000)
-	number(&o.SeriesPerSecond, 20_000)
-	number(&o.SeriesBurst, 200_000)
+	number(&o.MaxSeries, 10_000_000)
+	number(&o.SeriesPerSecond, 50_000)
+	number(&o.SeriesBurst, o.MaxSeries)
 	size(&o.SegmentBytes, 32<<20)
 }
 
@@ -84,24 +89,29 @@ type Store struct {
 	ingesting sync.Mutex
 	buffer    []byte
 	batch     []resolved
+	found     []*memSeries
+	hashes    []uint64
+	canonical []byte
 	bucket    bucket
 
 	// flushing serialises flushes and retention. It is taken before ingesting.
 	flushing sync.Mutex
 	sequence uint64 // of the newest block
 
-	mu     sync.RWMutex // guards which heads and blocks there are
-	live   *head
-	frozen *head               // being written to a block, else nil
-	list   []*block            // ascending by sequence
-	recent map[uint64]struct{} // ids of the last generation's series: their return is no creation
-	began  time.Time           // when live was begun
-	closed bool
+	mu        sync.RWMutex // guards which heads and blocks there are
+	live      *head
+	frozen    *head               // being written to a block, else nil
+	list      []*block            // ascending by sequence
+	recent    map[uint64]struct{} // ids of the last generation's series: their return is no creation
+	began     time.Time           // when live was begun
+	closed    bool
+	deletions []deletion
 
-	counts counts
-	stop   chan struct{}
-	kick   chan struct{} // the head may have become too large
-	done   sync.WaitGroup
+	described descriptions
+	counts    counts
+	stop      chan struct{}
+	kick      chan struct{} // the head may have become too large
+	done      sync.WaitGroup
 }
 
 // Open opens the store in folder, making it when there is none. What the journal holds beyond the blocks is in the
@@ -143,10 +153,29 @@ func (s *Store) recover() error {
 	if err != nil {
 		return err
 	}
+	if err := s.openBlocks(); err != nil {
+		return err
+	}
+	for _, b := range s.list {
+		through = max(through, b.through)
+	}
+	if err := s.loadDeletions(); err != nil {
+		return err
+	}
+	if err := s.loadDescriptions(); err != nil {
+		return err
+	}
+	return s.replay(through)
+}
+
+// openBlocks opens what is there: whole flushes, and of a merge either the parents or their successor.
+func (s *Store) openBlocks() error {
 	entries, err := s.options.FS.List(s.blocks)
 	if err != nil {
 		return err
 	}
+	var vouched journal.Position
+	replaced := map[uint64]bool{}
 	for _, entry := range entries {
 		if filepath.Ext(entry.Name) == ".tmp" {
 			if err := s.options.FS.Remove(filepath.Join(s.blocks, entry.Name)); err != nil {
@@ -162,7 +191,7 @@ func (s *Store) recover() error {
 		b, err := openBlock(s.options.FS, s.blocks, sequence)
 		if errors.Is(err, errDamaged) {
 			s.counts.damaged.Add(1)
-			s.options.Log.Error("a block is damaged and was set aside; restore it from a snapshot", "error", err)
+			s.options.Log.Error("a block is damaged and was set aside; restore it from a snapshot, or run storaged repair", "error", err)
 			path := filepath.Join(s.blocks, entry.Name)
 			if err := s.options.FS.Rename(path, path+damagedSuffix); err != nil {
 				return err
@@ -172,10 +201,24 @@ func (s *Store) recover() error {
 		if err != nil {
 			return err
 		}
+		if b.last {
+			vouched = max(vouched, b.through)
+		}
+		for _, p := range b.parents {
+			replaced[p] = true
+		}
 		s.list = append(s.list, b)
-		through = max(through, b.through)
 	}
-	return s.replay(through)
+	var gone []*block
+	for _, b := range s.list {
+		if replaced[b.sequence] || b.through > vouched {
+			gone = append(gone, b)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.replace(gone, nil)
+	return nil
 }
 
 // replay fills the head from what the journal holds behind the blocks.
@@ -184,11 +227,12 @@ func (s *Store) replay(through journal.Position) error {
 	s.live = newHead(through)
 	reader := s.journal.Read(through)
 	defer reader.Close()
-	decoder := entryDecoder{byRef: map[uint64]definition{}, define: func(key string, kind Kind) (*memSeries, error) {
-		if known := s.live.byKey[key]; known != nil {
+	decoder := entryDecoder{byRef: map[uint64]definition{}, define: func(key []byte, kind Kind) (*memSeries, error) {
+		hash := xxhash.Sum64(key)
+		if known := s.live.find(key, hash); known != nil {
 			return known, nil
 		}
-		return s.live.create(key, kind)
+		return s.live.create(key, hash, kind)
 	}}
 	samples, entries, lost := 0, 0, 0
 	for {
@@ -204,6 +248,9 @@ func (s *Store) replay(through journal.Position) error {
 			}
 			return err
 		}
+		if s.replayDescription(entry.Data) {
+			continue
+		}
 		batch, _, err := decoder.decode(entry.Data)
 		if err != nil { // checked bytes that make no sense: keep what could be read, and say so
 			lost++
@@ -216,121 +263,6 @@ func (s *Store) replay(through journal.Position) error {
 
 // ErrClosed is returned after Close.
 var ErrClosed = errors.New("the store is closed")
-
-// Ingest implements Ingester.
-func (s *Store) Ingest(_ context.Context, input string, samples []Sample, durability journal.Durability) ([]Rejection, error) {
-	position, accepted, rejected, err := s.write(samples)
-	if err != nil {
-		return nil, err
-	}
-	if durability == journal.Fsync && accepted > 0 {
-		if err := s.journal.Sync(position); err != nil {
-			return nil, err
-		}
-	}
-	s.counts.accept(input, accepted)
-	for _, r := range rejected {
-		s.counts.reject(r.Reason, 1)
-	}
-	return rejected, nil
-}
-
-// Reject implements Ingester.
-func (s *Store) Reject(reason Reason, n int) { s.counts.reject(reason, n) }
-
-func (s *Store) write(samples []Sample) (position journal.Position, accepted int, rejected []Rejection, err error) {
-	s.ingesting.Lock()
-	defer s.ingesting.Unlock()
-	s.mu.RLock()
-	live, closed := s.live, s.closed
-	s.mu.RUnlock()
-	if closed {
-		return 0, 0, nil, ErrClosed
-	}
-	now := s.options.Now()
-	s.bucket.refill(now)
-	oldest, newest := now.Add(-s.options.Retention).UnixMilli(), now.Add(maxFuture).UnixMilli()
-	window := s.options.OutOfOrder.Milliseconds()
-	full := live.bytes > 2*s.options.HeadBytes
-	batch := s.batch[:0]
-	for i := range samples {
-		one := &samples[i]
-		t := one.Time
-		var reason Reason
-		var detail string
-		series := live.byKey[string(one.Key)]
-		switch {
-		case t < oldest:
-			reason, detail = TooOld, fmt.Sprintf("the time %d is further back than the retention of %s", t, s.options.Retention)
-		case t > newest:
-			reason, detail = TooNew, fmt.Sprintf("the time %d is more than %s in the future", t, maxFuture)
-		case full:
-			reason, detail = MemoryLimit, "the memory for new samples is full: they come faster than they can be written to disk"
-		case one.Kind == Histogram && (one.Histogram == nil || len(one.Histogram.Bins) == 0):
-			reason, detail = EmptySample, "the histogram holds nothing"
-		case series == nil:
-			series, reason, detail = s.create(live, one)
-		case (series.kind == Histogram) != (one.Kind == Histogram):
-			reason, detail = TypeConflict, fmt.Sprintf("the series is a %s; it cannot hold a %s too", series.kind, one.Kind)
-		case series.has && t < series.maxTime-window:
-			reason, detail = OutOfOrder, fmt.Sprintf("the time %d is more than %s behind the series' latest sample", t, s.options.OutOfOrder)
-		}
-		if reason != "" {
-			rejected = append(rejected, Rejection{i, reason, detail})
-			continue
-		}
-		if one.Kind == Histogram {
-			t -= ((t % 1000) + 1000) % 1000
-		}
-		batch = append(batch, resolved{series, t, one.Value, one.Histogram})
-	}
-	s.batch = batch
-	defer func() { clear(batch) }() // hold no histogram longer than needed
-	if len(batch) == 0 {
-		return 0, 0, rejected, nil
-	}
-	var defines []*memSeries
-	s.buffer, defines = appendBatch(s.buffer[:0], batch)
-	position, err = s.journal.Append(s.buffer)
-	if cap(s.buffer) > 4<<20 || cap(s.batch) > 1<<17 {
-		s.buffer, s.batch = nil, nil
-	}
-	if err != nil {
-		for _, d := range defines {
-			d.defined = false
-		}
-		return 0, 0, nil, err
-	}
-	live.put(batch)
-	if live.bytes > s.options.HeadBytes || int64(position-live.since) > s.options.JournalBytes {
-		select {
-		case s.kick <- struct{}{}:
-		default:
-		}
-	}
-	return position, len(batch), rejected, nil
-}
-
-// create makes a new series, if the limits allow it.
-func (s *Store) create(live *head, one *Sample) (*memSeries, Reason, string) {
-	key := string(one.Key)
-	if _, known := s.recent[SeriesID(key)]; !known {
-		if len(live.series) >= s.options.MaxSeries {
-			return nil, SeriesLimit, fmt.Sprintf("there are %d series already, which is the limit", s.options.MaxSeries)
-		}
-		if !s.bucket.take() {
-			return nil, SeriesRate, fmt.Sprintf("new series come faster than %d per second", s.options.SeriesPerSecond)
-		}
-		live.mu.Lock() // Status reads it
-		live.fresh++
-		live.mu.Unlock()
-	}
-	series, err := live.create(key, one.Kind)
-	if err != nil {
-		return nil, BadLabel, err.Error()
-	}
-	return series, "", ""
-}
 
 // Close writes the head to a block and closes everything. Samples that come later are refused.
 func (s *Store) Close() error {

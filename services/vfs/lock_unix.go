@@ -19,3 +19,21 @@ func lock(file *os.File) error {
 	}
 	return err
 }
+
+type mapping struct{ bytes []byte }
+
+func (m *mapping) Bytes() []byte { return m.bytes }
+
+func (m *mapping) Close() error {
+	bytes := m.bytes
+	m.bytes = nil
+	return unix.Munmap(bytes)
+}
+
+func mapFile(file *os.File, size int) (Mapping, error) {
+	bytes, err := unix.Mmap(int(file.Fd()), 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return nil, err
+	}
+	return &mapping{bytes}, nil
+}

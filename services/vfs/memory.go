@@ -209,3 +209,26 @@ func (f *memoryFile) Size() (int64, error) {
 }
 
 func (f *memoryFile) Close() error { return nil }
+
+// Map maps a file.
+func (m *Memory) Map(path string, size int) (Mapping, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	path = filepath.Clean(path)
+	c := m.names[path]
+	if c == nil {
+		c = &content{}
+		m.names[path] = c
+	}
+	if len(c.data) != size {
+		data := make([]byte, size)
+		copy(data, c.data)
+		c.data = data
+	}
+	return memoryMapping{c}, nil
+}
+
+type memoryMapping struct{ c *content }
+
+func (m memoryMapping) Bytes() []byte { return m.c.data }
+func (m memoryMapping) Close() error  { return nil }

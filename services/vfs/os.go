@@ -89,3 +89,40 @@ func (osFS) Lock(path string) (io.Closer, error) {
 	}
 	return file, nil
 }
+
+func (osFS) Map(path string, size int) (Mapping, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o640)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() // the mapping stays
+	info, err := file.Stat()
+	if err == nil && info.Size() != int64(size) {
+		err = file.Truncate(int64(size))
+	}
+	if err == nil {
+		// The blocks are taken now: a full disk is an error here, and not a signal when the memory is written to.
+		err = fillHoles(file, info.Size(), int64(size))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("making room for the buffer %s: %w", path, err)
+	}
+	m, err := mapFile(file, size)
+	if err != nil {
+		return nil, fmt.Errorf("mapping %s: %w", path, err)
+	}
+	return m, nil
+}
+
+// fillHoles writes zeroes where a file was made longer.
+func fillHoles(file *os.File, from, to int64) error {
+	zeroes := make([]byte, 64<<10)
+	for from < to {
+		n, err := file.WriteAt(zeroes[:min(int64(len(zeroes)), to-from)], from)
+		if err != nil {
+			return err
+		}
+		from += int64(n)
+	}
+	return nil
+}

@@ -28,6 +28,8 @@ type FS interface {
 	SyncDir(path string) error
 	// Lock takes an exclusive lock that ends with the process; the file is made when it is missing.
 	Lock(path string) (io.Closer, error)
+	// Map maps a file that is made when it is missing, and made size bytes long, zeroes added, when it is not.
+	Map(path string, size int) (Mapping, error)
 }
 
 // Entry is one file of a folder.
@@ -97,3 +99,10 @@ func Replace(fsys FS, folder, path string, content []byte) error {
 
 // NotExist says whether an error means that a file is missing.
 func NotExist(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+// Mapping is a file in memory: what is written to Bytes is the kernel's at once, so that it survives the process, but
+// not a power cut.
+type Mapping interface {
+	Bytes() []byte
+	io.Closer
+}

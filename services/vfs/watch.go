@@ -130,3 +130,10 @@ func (f *watchedFile) Truncate(size int64) error {
 	}
 	return f.File.Truncate(size)
 }
+
+func (w *watched) Map(path string, size int) (Mapping, error) {
+	if err := w.before("map", filepath.Base(path), size); err != nil {
+		return nil, err
+	}
+	return w.FS.Map(path, size)
+}

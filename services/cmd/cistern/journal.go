@@ -10,6 +10,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"time"
 
 	"cistern/services/journal"
 	"cistern/services/vfs"
@@ -91,8 +92,7 @@ func journalRead(s streams, arguments []string) error {
 		if err != nil {
 			return err
 		}
-		line := map[string]string{"position": entry.Position.String(), "data": base64.StdEncoding.EncodeToString(entry.Data)}
-		if err := encoder.Encode(line); err != nil {
+		if err := encoder.Encode(journalLine(entry)); err != nil {
 			return err
 		}
 	}
@@ -102,19 +102,119 @@ func journalRead(s streams, arguments []string) error {
 	return nil
 }
 
-func journalWrite(s streams, arguments []string) error {
-	folder, err := journalFlags(s, "journal write", arguments, nil)
+// journalTail prints entries as they come, until it is stopped.
+func journalTail(s streams, arguments []string) error {
+	var every time.Duration
+	var most int
+	folder, err := journalFlags(s, "journal tail", arguments, func(flags *flag.FlagSet) {
+		flags.DurationVar(&every, "every", 200*time.Millisecond, "how often to look")
+		flags.IntVar(&most, "max", 0, "end after so many entries; 0 is never")
+	})
 	if err != nil {
 		return err
 	}
+	encoder := json.NewEncoder(s.out)
+	from := journal.Position(0)
+	for first, n := true, 0; ; first = false {
+		j, err := journal.View(vfs.OS, folder)
+		if err != nil {
+			return err
+		}
+		if first {
+			from = j.End()
+		}
+		reader := j.Read(from)
+		for {
+			entry, err := reader.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return err
+			}
+			from = entry.Position
+			if err := encoder.Encode(journalLine(entry)); err != nil {
+				return err
+			}
+			if n++; n == most {
+				return nil
+			}
+		}
+		reader.Close()
+		time.Sleep(every)
+	}
+}
+
+func journalLine(entry journal.Entry) map[string]string {
+	return map[string]string{"position": entry.Position.String(), "data": base64.StdEncoding.EncodeToString(entry.Data)}
+}
+
+// journalRepair opens a journal, which repairs what a crash left, reads all of it, and says what is wrong.
+func journalRepair(s streams, arguments []string) error {
+	folder, err := journalFlags(s, "journal repair", arguments, nil)
+	if err != nil {
+		return err
+	}
+	if _, err := journal.View(vfs.OS, folder); err != nil { // opening would make one
+		return err
+	}
 	j, err := journal.Open(folder, journal.Options{})
+	if err != nil {
+		return fmt.Errorf("%w; if a process has it open, stop that first", err)
+	}
+	reader := j.Read(j.Begin())
+	entries := 0
+	for {
+		_, readErr := reader.Next()
+		if errors.Is(readErr, io.EOF) {
+			break
+		}
+		if err = readErr; err != nil {
+			break
+		}
+		entries++
+	}
+	reader.Close()
+	stat := j.Stat()
+	if err = errors.Join(err, j.Close()); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "%d entries can be read; %d bytes of a torn tail were cut off\n", entries, stat.Cut)
+	if reader.Skipped > 0 {
+		return fmt.Errorf("%d damaged bytes hold no entry; what they held is lost, readers pass over them", reader.Skipped)
+	}
+	return nil
+}
+
+func journalWrite(s streams, arguments []string) error {
+	o := journal.Options{FlushEvery: time.Second}
+	var durability string
+	folder, err := journalFlags(s, "journal write", arguments, func(flags *flag.FlagSet) {
+		flags.IntVar(&o.PreCommit, "pre-commit", 0, "collect entries in a mapped buffer of so many `bytes`; 0 is none")
+		flags.BoolVar(&o.Compress, "lz4", false, "make the journal compressed, if it does not exist yet")
+		flags.BoolVar(&o.Shared, "shared", false, "let other processes write it at the same time, which must say so too")
+		flags.Int64Var(&o.SegmentBytes, "segment", 0, "`bytes` of a segment; 0 is 32 MiB")
+		flags.StringVar(&durability, "durability", "interval", "fsync: each line is on the disk before the next is read; interval: once a second; buffered: at the end")
+	})
+	if err != nil {
+		return err
+	}
+	d := journal.Durability(durability)
+	switch d {
+	case journal.Fsync, journal.Buffered:
+	case journal.Interval:
+		o.SyncEvery = time.Second
+	default:
+		return fmt.Errorf("--durability must be fsync, interval or buffered, not %q", durability)
+	}
+	j, err := journal.Open(folder, o)
 	if err != nil {
 		return err
 	}
 	lines := bufio.NewScanner(s.in)
 	lines.Buffer(nil, journal.MaxEntry)
 	for err == nil && lines.Scan() {
-		_, err = j.Append(lines.Bytes())
+		_, err = j.AppendDurable(d, lines.Bytes())
 	}
 	if err == nil {
 		err = lines.Err()

@@ -30,7 +30,9 @@ var commands = []command{
 	{"journal pipe", "--dir DIR", "serve one journal on standard input and output as JSON lines", journalPipe},
 	{"journal stat", "--dir DIR", "show a journal's figures", journalStat},
 	{"journal read", "--dir DIR [--subscriber NAME] [--max N]", "print entries as JSON lines; a checkpoint is not moved", journalRead},
-	{"journal write", "--dir DIR", "append every line of standard input as an entry", journalWrite},
+	{"journal tail", "--dir DIR [--max N]", "print entries as they come", journalTail},
+	{"journal write", "--dir DIR [--pre-commit N] [--lz4] [--shared]", "append every line of standard input as an entry", journalWrite},
+	{"journal repair", "--dir DIR", "repair what a crash left, read everything, and say what is lost", journalRepair},
 	{"version", "", "print the version", func(s streams, _ []string) error { fmt.Fprintln(s.out, version); return nil }},
 }
 
@@ -67,6 +69,6 @@ func dispatch(s streams, arguments []string) error {
 func help(out io.Writer) {
 	fmt.Fprintln(out, "cistern COMMAND")
 	for _, c := range commands {
-		fmt.Fprintf(out, "  %-14s %-42s %s\n", c.words, c.arguments, c.explanation)
+		fmt.Fprintf(out, "  %-14s %-48s %s\n", c.words, c.arguments, c.explanation)
 	}
 }

@@ -2,8 +2,11 @@ package main
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func cistern(t *testing.T, input string, arguments ...string) (out string, err error) {
@@ -30,6 +33,64 @@ func TestJournalCommands(t *testing.T) {
 	out, err = cistern(t, "", "journal", "stat", "--dir", folder)
 	if err != nil || !strings.Contains(out, `"mail": "0000000000000000"`) {
 		t.Fatalf("%v %s", err, out)
+	}
+}
+
+// A torn tail is cut, damage is told, and both leave the rest to be read; tail shows what comes.
+func TestJournalRepairAndTail(t *testing.T) {
+	folder := t.TempDir()
+	for _, flags := range [][]string{{"--lz4", "--pre-commit", "8192"}, {"--durability", "fsync"}} {
+		if _, err := cistern(t, "one\ntwo\nthree\n", append([]string{"journal", "write", "--dir", folder}, flags...)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	segment := filepath.Join(folder, "0000000000000000.journal")
+	file, err := os.OpenFile(segment, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = file.WriteString("torn")
+	file.Close()
+	out, err := cistern(t, "", "journal", "repair", "--dir", folder)
+	if err != nil || !strings.Contains(out, "6 entries can be read; 4 bytes") {
+		t.Fatalf("%v %s", err, out)
+	}
+	type answer struct {
+		out string
+		err error
+	}
+	tail := make(chan answer)
+	go func() {
+		out, err := cistern(t, "", "journal", "tail", "--dir", folder, "--max", "1", "--every", "1ms")
+		tail <- answer{out, err}
+	}()
+	for {
+		if _, err := cistern(t, "later\n", "journal", "write", "--dir", folder); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case got := <-tail:
+			if got.err != nil || !strings.Contains(got.out, `"data":"bGF0ZXI="`) {
+				t.Fatalf("%v %s", got.err, got.out)
+			}
+		case <-time.After(20 * time.Millisecond): // it was not looking yet
+			continue
+		}
+		break
+	}
+	content, _ := os.ReadFile(segment)
+	content[40] ^= 1
+	if err := os.WriteFile(segment, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cistern(t, "", "journal", "repair", "--dir", folder); err == nil || !strings.Contains(err.Error(), "damaged bytes") {
+		t.Fatalf("%v", err)
+	}
+	if _, err := cistern(t, "", "journal", "repair", "--dir", filepath.Join(folder, "none")); err == nil {
+		t.Fatal("a journal was made to be repaired")
+	}
+	if _, err := cistern(t, "x\n", "journal", "write", "--dir", folder, "--durability", "none"); err == nil {
+		t.Fatal("a durability that does not exist was taken")
 	}
 }
 

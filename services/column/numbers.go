@@ -1,0 +1,504 @@
+package column
+
+// Numbers over times.
+//
+// A run: uvarint number of samples n; byte form; when n > 0 the times, then the values.
+//
+//	form: bits 0 and 1: how the times are stored, bits 2 and 3: how the values are, bits 4 and 5: the order of differences
+//	times 0, regular: varint first, uvarint interval
+//	times 1: varint first, uvarint usual interval, then residuals: zigzag of each interval minus the usual
+//	values 0, constant: 8 bytes
+//	values 1, decimals: byte exponent e, uvarint number of exceptions, each: uvarint index minus the previous one's,
+//	  8 bytes; then the whole numbers m of which each value is m / 10^e: by order, varint first m (0 and above: of m, of
+//	  its first difference), varint mean of the residuals, and the residuals: zigzag of each minus the mean
+//	values 2, any: the bits of each exclusive-or those of the one before: byte 16·(zero bytes above) + zero bytes below,
+//	  or 128 when all are zero, and the bytes in between
+//
+// A value is taken as a decimal only when dividing gives back every one of its bits. Exceptions are NaN, infinities and
+// minus zero; among them Prometheus' mark of a series' end.
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"sync"
+)
+
+const (
+	timesRegular = 0
+	timesGroups  = 1
+
+	valuesConstant = 0
+	valuesDecimal  = 1
+	valuesAny      = 2
+
+	maxExponent = 15
+	maxWhole    = 1 << 53
+)
+
+var powers = [maxExponent + 1]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
+
+type scratch struct {
+	whole     []int64
+	residuals []uint64
+	odd       []int
+}
+
+var scratches = sync.Pool{New: func() any { return &scratch{} }}
+
+func (s *scratch) room(n int) {
+	if cap(s.whole) < n {
+		s.whole, s.residuals = make([]int64, n), make([]uint64, n)
+	}
+	s.whole, s.residuals, s.odd = s.whole[:n], s.residuals[:n], s.odd[:0]
+}
+
+// AppendNumbers appends a run to dst. times, in ms, ascend strictly and are as many as values; at most MaxRun.
+func AppendNumbers(dst []byte, times []int64, values []float64) []byte {
+	n := len(times)
+	dst = binary.AppendUvarint(dst, uint64(n))
+	form := len(dst)
+	dst = append(dst, 0)
+	if n == 0 {
+		return dst
+	}
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
+	s.room(n)
+	dst, timesForm := appendTimes(dst, times, s)
+	dst, valuesForm := appendValues(dst, values, s)
+	dst[form] = timesForm | valuesForm<<2
+	return dst
+}
+
+func appendTimes(dst []byte, times []int64, s *scratch) ([]byte, byte) {
+	dst = binary.AppendVarint(dst, times[0])
+	if len(times) == 1 {
+		return append(dst, 0), timesRegular
+	}
+	interval := times[1] - times[0]
+	regular := true
+	for i := 2; i < len(times); i++ {
+		if times[i]-times[i-1] != interval {
+			regular = false
+			break
+		}
+	}
+	if regular {
+		return binary.AppendUvarint(dst, uint64(interval)), timesRegular
+	}
+	// The mean is off where there is a gap; that of the middle half's is not, and is found without sorting.
+	n := len(times)
+	interval = (times[n-1-n/4] - times[n/4]) / int64(max(1, n-1-n/4-n/4))
+	if even := (interval + 500) / 1000 * 1000; even > 0 && interval-even < 20 && even-interval < 20 {
+		interval = even
+	}
+	dst = binary.AppendUvarint(dst, uint64(interval))
+	for i := 1; i < n; i++ {
+		s.residuals[i-1] = zigzag(times[i] - times[i-1] - interval)
+	}
+	return appendGroups(dst, s.residuals[:n-1]), timesGroups
+}
+
+func appendValues(dst []byte, values []float64, s *scratch) ([]byte, byte) {
+	first := math.Float64bits(values[0])
+	constant := true
+	for _, v := range values {
+		if math.Float64bits(v) != first {
+			constant = false
+			break
+		}
+	}
+	if constant {
+		return binary.LittleEndian.AppendUint64(dst, first), valuesConstant
+	}
+	if e, ok := decimals(values, s); ok {
+		return appendDecimals(dst, values, e, s)
+	}
+	previous := uint64(0)
+	for _, v := range values {
+		now := math.Float64bits(v)
+		x := now ^ previous
+		previous = now
+		if x == 0 {
+			dst = append(dst, 128)
+			continue
+		}
+		above, below := bits.LeadingZeros64(x)/8, bits.TrailingZeros64(x)/8
+		dst = append(dst, byte(above<<4|below))
+		x >>= 8 * below
+		for range 8 - above - below {
+			dst = append(dst, byte(x))
+			x >>= 8
+		}
+	}
+	return dst, valuesAny
+}
+
+// decimals fills s.whole with the numbers that give the values when divided by 10^e.
+func decimals(values []float64, s *scratch) (e int, ok bool) {
+	for {
+		power := powers[e]
+		failed := false
+		s.odd = s.odd[:0]
+		last := int64(0)
+		for i, v := range values {
+			scaled := v * power
+			if !(scaled < maxWhole && scaled > -maxWhole) || v == 0 && math.Signbit(v) {
+				if !math.IsNaN(v) && !math.IsInf(v, 0) && v != 0 {
+					return 0, false
+				}
+				s.odd = append(s.odd, i)
+				s.whole[i] = last
+				if len(s.odd) > 2+len(values)/8 {
+					return 0, false
+				}
+				continue
+			}
+			whole := int64(math.RoundToEven(scaled))
+			if float64(whole)/power != v {
+				failed = true
+				break
+			}
+			s.whole[i], last = whole, whole
+		}
+		if !failed {
+			return e, true
+		}
+		// The exponent that this value needs is at least the next; most values of a series need the same.
+		if e++; e > maxExponent {
+			return 0, false
+		}
+	}
+}
+
+func appendDecimals(dst []byte, values []float64, e int, s *scratch) ([]byte, byte) {
+	dst = append(dst, byte(e))
+	dst = binary.AppendUvarint(dst, uint64(len(s.odd)))
+	last := 0
+	for _, i := range s.odd {
+		dst = binary.AppendUvarint(dst, uint64(i-last))
+		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(values[i]))
+		last = i
+	}
+	// Which order of differences is smallest, by the sum of their lengths.
+	var cost [3]int
+	var sums [3]int64
+	before, beforeStep := s.whole[0], int64(0)
+	n := int64(len(s.whole))
+	for _, m := range s.whole {
+		sums[0] += m / n
+	}
+	for i, m := range s.whole {
+		cost[0] += bits.Len64(zigzag(m - sums[0]))
+		if i > 0 {
+			step := m - before
+			cost[1] += bits.Len64(zigzag(step))
+			if i > 1 {
+				cost[2] += bits.Len64(zigzag(step - beforeStep))
+			}
+			before, beforeStep = m, step
+		}
+	}
+	order := 0
+	if cost[1] < cost[0] {
+		order = 1
+	}
+	if cost[2] < cost[order] {
+		order = 2
+	}
+	if order == 1 && len(s.whole) > 2 {
+		// Steps that are far from zero, as a counter's: about their mean they are small.
+		order = 1
+	}
+	rest := s.whole
+	for range order {
+		dst = binary.AppendVarint(dst, rest[0])
+		for i := len(rest) - 1; i > 0; i-- {
+			rest[i] -= rest[i-1]
+		}
+		rest = rest[1:]
+	}
+	mean := int64(0)
+	if k := int64(len(rest)); k > 0 {
+		var whole, part int64 // the sum, in two parts because it may not fit
+		for _, m := range rest {
+			whole += m / k
+			part += m % k
+		}
+		mean = whole + part/k
+		// About nothing is as good when it is nearly so, and a mean that one outlier moved is worse.
+		var about, zero int
+		for _, m := range rest {
+			about += bits.Len64(zigzag(m - mean))
+			zero += bits.Len64(zigzag(m))
+		}
+		if zero <= about {
+			mean = 0
+		}
+	}
+	dst = binary.AppendVarint(dst, mean)
+	residuals := s.residuals[:len(rest)]
+	for i, m := range rest {
+		residuals[i] = zigzag(m - mean)
+	}
+	return appendGroups(dst, residuals), valuesDecimal | byte(order)<<2
+}
+
+// DecodeNumbers appends a run's samples to times and values. src is one run and nothing else.
+func DecodeNumbers(src []byte, times []int64, values []float64) ([]int64, []float64, error) {
+	n, size := binary.Uvarint(src)
+	if size <= 0 || n > MaxRun || len(src) == size {
+		return times, values, ErrDamaged
+	}
+	form, src := src[size], src[size+1:]
+	if n == 0 {
+		return times, values, nil
+	}
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
+	s.room(int(n))
+	startTimes, startValues := len(times), len(values)
+	times, src, err := decodeTimes(src, int(n), form&3, times, s)
+	if err == nil {
+		values, src, err = decodeValues(src, int(n), form>>2, values, s)
+	}
+	if err != nil || len(src) != 0 {
+		return times[:startTimes], values[:startValues], ErrDamaged
+	}
+	return times, values, nil
+}
+
+func decodeTimes(src []byte, n int, form byte, times []int64, s *scratch) ([]int64, []byte, error) {
+	first, size := binary.Varint(src)
+	if size <= 0 {
+		return times, nil, ErrDamaged
+	}
+	src = src[size:]
+	interval, size := binary.Uvarint(src)
+	if size <= 0 || interval > 1<<62 {
+		return times, nil, ErrDamaged
+	}
+	src = src[size:]
+	start := len(times)
+	times = grow(times, n)
+	out := times[start:]
+	switch form {
+	case timesRegular:
+		for i := range out {
+			out[i] = first
+			first += int64(interval)
+		}
+	case timesGroups:
+		residuals := s.residuals[:n-1]
+		var err error
+		if src, err = readGroups(src, residuals); err != nil {
+			return times, nil, err
+		}
+		out[0] = first
+		for i, r := range residuals {
+			first += int64(interval) + unzigzag(r)
+			out[i+1] = first
+		}
+	default:
+		return times, nil, ErrDamaged
+	}
+	return times, src, nil
+}
+
+func grow[V any](list []V, n int) []V {
+	if need := len(list) + n; need > cap(list) {
+		bigger := make([]V, len(list), max(need, 2*cap(list)))
+		copy(bigger, list)
+		list = bigger
+	}
+	return list[:len(list)+n]
+}
+
+func decodeValues(src []byte, n int, form byte, values []float64, s *scratch) ([]float64, []byte, error) {
+	start := len(values)
+	switch form & 3 {
+	case valuesConstant:
+		if len(src) < 8 {
+			return values, nil, ErrDamaged
+		}
+		values = grow(values, n)
+		v := math.Float64frombits(binary.LittleEndian.Uint64(src))
+		for i := range values[start:] {
+			values[start+i] = v
+		}
+		return values, src[8:], nil
+	case valuesAny:
+		if len(src) < n { // a byte each at least
+			return values, nil, ErrDamaged
+		}
+		values = grow(values, n)
+		previous := uint64(0)
+		for i := range values[start:] {
+			if len(src) == 0 {
+				return values, nil, ErrDamaged
+			}
+			control := src[0]
+			src = src[1:]
+			if control != 128 {
+				above, below := int(control>>4), int(control&15)
+				length := 8 - above - below
+				if above > 7 || length <= 0 || len(src) < length {
+					return values, nil, ErrDamaged
+				}
+				x := load(src, 0)
+				x &= 1<<(8*length) - 1 // by 64 is all ones
+				previous ^= x << (8 * below)
+				src = src[length:]
+			}
+			values[start+i] = math.Float64frombits(previous)
+		}
+		return values, src, nil
+	case valuesDecimal:
+		return decodeDecimals(src, n, int(form>>2), values, s)
+	}
+	return values, nil, ErrDamaged
+}
+
+func decodeDecimals(src []byte, n, order int, values []float64, s *scratch) ([]float64, []byte, error) {
+	start := len(values)
+	if len(src) == 0 || src[0] > maxExponent || order > 2 || order > n {
+		return values, nil, ErrDamaged
+	}
+	e := int(src[0])
+	odd, size := binary.Uvarint(src[1:])
+	if size <= 0 || odd > uint64(len(src)/9) {
+		return values, nil, ErrDamaged
+	}
+	src = src[1+size:]
+	exceptions := src
+	last := uint64(0)
+	for range odd {
+		step, size := binary.Uvarint(src)
+		if last += step; size <= 0 || len(src) < size+8 || last >= uint64(n) {
+			return values, nil, ErrDamaged
+		}
+		src = src[size+8:]
+	}
+	var firsts [2]int64
+	for i := range order {
+		v, size := binary.Varint(src)
+		if size <= 0 {
+			return values, nil, ErrDamaged
+		}
+		firsts[i], src = v, src[size:]
+	}
+	mean, size := binary.Varint(src)
+	if size <= 0 {
+		return values, nil, ErrDamaged
+	}
+	residuals := s.residuals[:n-order]
+	src, err := readGroups(src[size:], residuals)
+	if err != nil {
+		return values, nil, err
+	}
+	values = grow(values, n)
+	out := values[start:]
+	power := powers[e]
+	switch order {
+	case 0:
+		for i, r := range residuals {
+			out[i] = float64(unzigzag(r) + mean)
+		}
+	case 1:
+		m := firsts[0]
+		out[0] = float64(m)
+		for i, r := range residuals {
+			m += unzigzag(r) + mean
+			out[i+1] = float64(m)
+		}
+	case 2:
+		m, step := firsts[0], firsts[1]
+		out[0] = float64(m)
+		if n > 1 {
+			m += step
+			out[1] = float64(m)
+		}
+		for i, r := range residuals {
+			step += unzigzag(r) + mean
+			m += step
+			out[i+2] = float64(m)
+		}
+	}
+	if e > 0 {
+		for i := range out {
+			out[i] /= power
+		}
+	}
+	last = 0
+	for range odd {
+		step, size := binary.Uvarint(exceptions)
+		last += step
+		out[last] = math.Float64frombits(binary.LittleEndian.Uint64(exceptions[size:]))
+		exceptions = exceptions[size+8:]
+	}
+	return values, src, nil
+}
+
+// Rollup is records of a width of time: what the numbers in each came to. All columns are as long as Times.
+type Rollup struct {
+	Times               []int64 // where each record begins
+	Min, Max, Sum, Last []float64
+	Count               []uint64
+}
+
+// AppendRollups appends records, whose times ascend strictly: uvarint length and a run over the times for Sum, then for
+// each of Min, Max, Last and Count uvarint length and a run over 0, 1, 2, ….
+func AppendRollups(dst []byte, r *Rollup) []byte {
+	n := len(r.Times)
+	index, counts := make([]int64, n), make([]float64, n)
+	for i := range index {
+		index[i], counts[i] = int64(i), float64(r.Count[i])
+	}
+	var run []byte
+	for i, column := range [][]float64{r.Sum, r.Min, r.Max, r.Last, counts} {
+		times := index
+		if i == 0 {
+			times = r.Times
+		}
+		run = AppendNumbers(run[:0], times, column)
+		dst = binary.AppendUvarint(dst, uint64(len(run)))
+		dst = append(dst, run...)
+	}
+	return dst
+}
+
+// DecodeRollups appends records to r.
+func DecodeRollups(src []byte, r *Rollup) error {
+	var times []int64
+	var counts []float64
+	before := len(r.Times)
+	for i, column := range []*[]float64{&r.Sum, &r.Min, &r.Max, &r.Last, &counts} {
+		length, size := binary.Uvarint(src)
+		if size <= 0 || length > uint64(len(src)-size) {
+			return ErrDamaged
+		}
+		run := src[size : size+int(length)]
+		src = src[size+int(length):]
+		var err error
+		if i == 0 {
+			r.Times, *column, err = DecodeNumbers(run, r.Times, *column)
+		} else {
+			times, *column, err = DecodeNumbers(run, times[:0], *column)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, n := range counts {
+		if !(n >= 0 && n <= maxWhole) {
+			return ErrDamaged
+		}
+		r.Count = append(r.Count, uint64(n))
+	}
+	n := len(r.Times)
+	if len(src) != 0 || len(r.Sum) != n || len(r.Min) != n || len(r.Max) != n || len(r.Last) != n || len(r.Count) != n || n < before {
+		return ErrDamaged
+	}
+	return nil
+}

@@ -1,0 +1,332 @@
+package tsdb
+
+// What a block stores of a series: its samples in frames, and their rollups. A rollup is kept beside the samples where
+// one of its records stands for thirty of them or more: then it costs little and saves a lot. Where the samples are let
+// go (retain.go) it is made in any case.
+
+import (
+	"cistern/services/column"
+	"cistern/services/histogram"
+)
+
+// worthwhile is how many samples a record of a rollup must stand for to be kept beside them.
+const worthwhile = 30
+
+// builder makes seriesData; its memory is reused.
+type builder struct {
+	times  []int64
+	values []float64
+	hists  []histogram.Histogram
+	places []int
+	// Which tracks are wanted, whatever they cost.
+	always [tracks]bool
+	// Without the samples.
+	noRaw bool
+	// Without the minutes.
+	noMinute bool
+}
+
+func floorTo(t, width int64) int64 {
+	r := t % width
+	if r < 0 {
+		r += width
+	}
+	return t - r
+}
+
+// wanted says which tracks to make of samples at these times.
+func (b *builder) wanted(times []int64) (want [tracks]bool) {
+	want[trackRaw] = !b.noRaw
+	for track := trackMinute; track < tracks; track++ {
+		if b.always[track] {
+			want[track] = true
+			continue
+		}
+		if len(times) < worthwhile || track == trackMinute && b.noMinute {
+			continue
+		}
+		records, last := 0, int64(-1<<63)
+		for _, t := range times {
+			if at := floorTo(t, trackWidth[track]); at != last {
+				records, last = records+1, at
+			}
+		}
+		want[track] = len(times) >= worthwhile*records
+	}
+	return want
+}
+
+// numbers builds what a block stores of the numbers that it yields; nil when there are none.
+func (b *builder) numbers(it *NumberIterator) (*seriesData, error) {
+	b.times, b.values = b.times[:0], b.values[:0]
+	for {
+		times, values, ok := it.NextBatch()
+		if !ok {
+			break
+		}
+		b.times, b.values = append(b.times, times...), append(b.values, values...)
+	}
+	if err := it.Err(); err != nil || len(b.times) == 0 {
+		return nil, err
+	}
+	data := &seriesData{minTime: b.times[0], maxTime: b.times[len(b.times)-1]}
+	want := b.wanted(b.times)
+	if want[trackRaw] {
+		data.samples = uint64(len(b.times))
+		for from := 0; from < len(b.times); from += frameNumbers {
+			to := min(from+frameNumbers, len(b.times))
+			data.frames[trackRaw] = append(data.frames[trackRaw], numberFrame(b.times[from:to], b.values[from:to]))
+		}
+	}
+	for track := trackMinute; track < tracks; track++ {
+		if want[track] {
+			data.frames[track] = rollupFrames(rollup(b.times, b.values, trackWidth[track]))
+		}
+	}
+	return data, nil
+}
+
+// rollup is the records of a width that numbers make; NaN counts, but is in no minimum, maximum or sum.
+func rollup(times []int64, values []float64, width int64) *column.Rollup {
+	r := &column.Rollup{}
+	for i, t := range times {
+		at, v := floorTo(t, width), values[i]
+		n := len(r.Times) - 1
+		if n < 0 || r.Times[n] != at {
+			r.Times = append(r.Times, at)
+			r.Min, r.Max, r.Sum, r.Last = append(r.Min, v), append(r.Max, v), append(r.Sum, 0), append(r.Last, v)
+			r.Count = append(r.Count, 0)
+			n++
+		}
+		r.Last[n] = v
+		if v != v {
+			continue
+		}
+		if r.Count[n] == 0 {
+			r.Min[n], r.Max[n] = v, v
+		}
+		r.Min[n], r.Max[n] = min(r.Min[n], v), max(r.Max[n], v)
+		r.Sum[n] += v
+		r.Count[n]++
+	}
+	return r
+}
+
+// coarser is the records of a greater width that records make.
+func coarser(fine *column.Rollup, width int64) *column.Rollup {
+	r := &column.Rollup{}
+	for i, t := range fine.Times {
+		at := floorTo(t, width)
+		n := len(r.Times) - 1
+		if n < 0 || r.Times[n] != at {
+			r.Times = append(r.Times, at)
+			r.Min, r.Max, r.Sum = append(r.Min, fine.Min[i]), append(r.Max, fine.Max[i]), append(r.Sum, fine.Sum[i])
+			r.Last, r.Count = append(r.Last, fine.Last[i]), append(r.Count, fine.Count[i])
+			continue
+		}
+		r.Last[n] = fine.Last[i]
+		if fine.Count[i] == 0 {
+			continue
+		}
+		if r.Count[n] == 0 {
+			r.Min[n], r.Max[n] = fine.Min[i], fine.Max[i]
+		}
+		r.Min[n], r.Max[n] = min(r.Min[n], fine.Min[i]), max(r.Max[n], fine.Max[i])
+		r.Sum[n] += fine.Sum[i]
+		r.Count[n] += fine.Count[i]
+	}
+	return r
+}
+
+func rollupFrames(r *column.Rollup) []frame {
+	var frames []frame
+	for from := 0; from < len(r.Times); from += frameRollups {
+		to := min(from+frameRollups, len(r.Times))
+		part := column.Rollup{Times: relative(r.Times[from:to]), Min: r.Min[from:to], Max: r.Max[from:to],
+			Sum: r.Sum[from:to], Last: r.Last[from:to], Count: r.Count[from:to]}
+		frames = append(frames, makeFrame(encodingRollup, r.Times[from:to], column.AppendRollups(nil, &part)))
+	}
+	return frames
+}
+
+// histograms is numbers for histograms.
+func (b *builder) histograms(it *HistogramIterator) (*seriesData, error) {
+	data := &seriesData{}
+	rolled := [tracks]histogramRollup{trackMinute: {width: trackWidth[trackMinute]}, trackHour: {width: trackWidth[trackHour]}}
+	b.times, b.hists = b.times[:0], b.hists[:0]
+	var all []int64
+	seal := func() {
+		if n := len(b.times); n > 0 && !b.noRaw {
+			data.frames[trackRaw] = append(data.frames[trackRaw], histogramFrame(b.times, b.hists))
+		}
+		b.times, b.hists = b.times[:0], b.hists[:0]
+	}
+	for it.Next() {
+		t, h := it.At()
+		if boundary(len(b.times), b.times, t) {
+			seal()
+		}
+		b.times, b.hists = append(b.times, t), append(b.hists, h)
+		all = append(all, t)
+		for track := trackMinute; track < tracks; track++ {
+			rolled[track].add(t, &h)
+		}
+	}
+	seal()
+	clear(b.hists[:cap(b.hists)])
+	if err := it.Err(); err != nil || len(all) == 0 {
+		return nil, err
+	}
+	data.minTime, data.maxTime = all[0], all[len(all)-1]
+	want := b.wanted(all)
+	if want[trackRaw] {
+		data.samples = uint64(len(all))
+	}
+	for track := trackMinute; track < tracks; track++ {
+		if want[track] {
+			data.frames[track] = rolled[track].frames()
+		}
+	}
+	return data, nil
+}
+
+// boundary says whether a frame of n histograms ends before time t: it has its size, or is long enough and a new five
+// minutes begin, so that frames begin where windows do.
+func boundary(n int, times []int64, t int64) bool {
+	return n == frameHistograms || n >= sealHistograms && crosses(times[n-1], t)
+}
+
+// crosses says whether a new five minutes begin between two times.
+func crosses(before, t int64) bool {
+	const grid = 300_000
+	return floorTo(before, grid) != floorTo(t, grid)
+}
+
+// framed is histograms for frames that are as a block wants them: they are taken as they are, and only their sums made.
+func (b *builder) framed(frames []frame) (*seriesData, error) {
+	var all []int64
+	var run column.HistogramRun
+	var minutes []*histogram.Dense
+	var starts []int64
+	for i := range frames {
+		f := &frames[i]
+		if err := run.Open(f.bytes); err != nil || run.Len() == 0 {
+			return nil, errFrame
+		}
+		b.places = b.places[:0]
+		for _, relative := range run.Times() {
+			t := f.minTime + relative
+			all = append(all, t)
+			if at := floorTo(t, trackWidth[trackMinute]); len(starts) == 0 || starts[len(starts)-1] != at {
+				starts, minutes = append(starts, at), append(minutes, nil)
+			}
+			b.places = append(b.places, len(starts)-1)
+		}
+		if err := run.AddWindows(b.places, minutes); err != nil {
+			return nil, errFrame
+		}
+	}
+	data := &seriesData{minTime: all[0], maxTime: all[len(all)-1], samples: uint64(len(all))}
+	data.frames[trackRaw] = frames
+	want := b.wanted(all)
+	rolled := [tracks]histogramRollup{trackMinute: {width: trackWidth[trackMinute]}, trackHour: {width: trackWidth[trackHour]}}
+	for i, at := range starts {
+		sum := minutes[i].Histogram()
+		for track := trackMinute; track < tracks; track++ {
+			if want[track] {
+				rolled[track].add(at, sum)
+			}
+		}
+	}
+	for track := trackMinute; track < tracks; track++ {
+		if want[track] {
+			data.frames[track] = rolled[track].frames()
+		}
+	}
+	return data, nil
+}
+
+type histogramRollup struct {
+	width int64
+	times []int64
+	hists []histogram.Histogram
+	open  histogram.Dense
+	at    int64
+	any   bool
+}
+
+func (r *histogramRollup) add(t int64, h *histogram.Histogram) {
+	if at := floorTo(t, r.width); !r.any || at != r.at {
+		r.close()
+		r.at, r.any = at, true
+	}
+	r.open.Merge(h)
+}
+
+func (r *histogramRollup) close() {
+	if r.any {
+		r.times, r.hists = append(r.times, r.at), append(r.hists, *r.open.Histogram().Clone())
+		r.open.Reset()
+	}
+}
+
+func (r *histogramRollup) frames() []frame {
+	r.close()
+	r.any = false
+	var frames []frame
+	for from := 0; from < len(r.times); {
+		to := from + 1
+		for to < len(r.times) && !boundary(to-from, r.times[from:to], r.times[to]) {
+			to++
+		}
+		frames = append(frames, histogramFrame(r.times[from:to], r.hists[from:to]))
+		from = to
+	}
+	return frames
+}
+
+// natives is numbers for native histograms. A running total's rollup is its last value, that of the others their sum.
+func (b *builder) natives(it *NativeIterator) (*seriesData, error) {
+	var times []int64
+	var hists []*nativeHistogram
+	for it.Next() {
+		t, h := it.At()
+		times, hists = append(times, t), append(hists, h)
+	}
+	if err := it.Err(); err != nil || len(times) == 0 {
+		return nil, err
+	}
+	data := &seriesData{minTime: times[0], maxTime: times[len(times)-1]}
+	want := b.wanted(times)
+	if want[trackRaw] {
+		data.samples = uint64(len(times))
+		data.frames[trackRaw] = nativeFrames(times, hists)
+	}
+	for track := trackMinute; track < tracks; track++ {
+		if want[track] {
+			data.frames[track] = nativeFrames(nativeRollup(times, hists, trackWidth[track]))
+		}
+	}
+	return data, nil
+}
+
+func nativeRollup(times []int64, hists []*nativeHistogram, width int64) ([]int64, []*nativeHistogram) {
+	var at []int64
+	var rolled []*nativeHistogram
+	for i, t := range times {
+		start := floorTo(t, width)
+		n := len(at) - 1
+		if n < 0 || at[n] != start {
+			at, rolled = append(at, start), append(rolled, hists[i].Copy())
+			continue
+		}
+		if hists[i].CounterResetHint == gaugeHint && rolled[n].CounterResetHint == gaugeHint {
+			if sum, _, _, err := rolled[n].Add(hists[i]); err == nil {
+				rolled[n] = sum
+				continue
+			}
+		}
+		rolled[n] = hists[i].Copy()
+	}
+	return at, rolled
+}

@@ -1,0 +1,266 @@
+package tsdb
+
+// The way of a batch: each sample finds its series, all are journalled, then they are in the head. The steps are loops
+// over the batch, one after the other, so that the cache misses of many samples run at the same time.
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unsafe"
+
+	"cistern/services/journal"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// Ingest implements Ingester.
+func (s *Store) Ingest(ctx context.Context, input string, samples []Sample, durability journal.Durability) ([]Rejection, error) {
+	if err := s.pace(ctx); err != nil {
+		return nil, err
+	}
+	position, accepted, rejected, err := s.write(samples)
+	if err != nil {
+		return nil, err
+	}
+	if durability == journal.Fsync && accepted > 0 {
+		if err := s.journal.Sync(position); err != nil {
+			return nil, err
+		}
+	}
+	s.counts.accept(input, accepted)
+	for _, r := range rejected {
+		s.counts.reject(r.Reason, 1)
+	}
+	return rejected, nil
+}
+
+// Reject implements Ingester.
+func (s *Store) Reject(reason Reason, n int) { s.counts.reject(reason, n) }
+
+func (s *Store) write(samples []Sample) (position journal.Position, accepted int, rejected []Rejection, err error) {
+	s.ingesting.Lock()
+	defer s.ingesting.Unlock()
+	s.mu.RLock()
+	live, closed := s.live, s.closed
+	s.mu.RUnlock()
+	if closed {
+		return 0, 0, nil, ErrClosed
+	}
+	now := s.options.Now()
+	s.bucket.refill(now)
+	limits := checks{
+		oldest: now.Add(-s.options.longest()).UnixMilli(), newest: now.Add(maxFuture).UnixMilli(),
+		window: s.options.OutOfOrder.Milliseconds(), full: s.full(live),
+	}
+	s.resolve(live, samples)
+	batch := s.batch[:0]
+	for i := range samples {
+		one, series := &samples[i], s.found[i]
+		if series == nil {
+			// Also when it was created a moment ago, by a sample of this batch.
+			var reason Reason
+			var detail string
+			if series, reason, detail = s.unknown(live, one, &limits, s.hashes[i]); reason != "" {
+				rejected = append(rejected, Rejection{i, reason, detail})
+				continue
+			}
+		}
+		t := one.Time
+		if reason, detail := s.check(one, series, t, &limits); reason != "" {
+			rejected = append(rejected, Rejection{i, reason, detail})
+			continue
+		}
+		if one.Kind == Histogram {
+			t -= ((t % 1000) + 1000) % 1000
+		}
+		batch = append(batch, resolved{series, t, one.Value, one.Histogram, one.Native})
+	}
+	s.batch = batch
+	defer func() {
+		clear(batch) // hold no histogram longer than needed
+		clear(s.found)
+	}()
+	if len(batch) == 0 {
+		return 0, 0, rejected, nil
+	}
+	var defines []*memSeries
+	var defined int
+	s.buffer, defines, defined = appendBatch(s.buffer[:0], batch)
+	position, err = s.journal.Append(s.buffer)
+	if cap(s.buffer) > 4<<20 || cap(s.batch) > 1<<17 {
+		s.buffer, s.batch, s.found, s.hashes = nil, nil, nil, nil
+	}
+	if err != nil {
+		for _, d := range defines {
+			d.defined = false
+		}
+		return 0, 0, nil, err
+	}
+	live.coder.tight = live.sampleBytes > s.options.HeadBytes/8
+	live.put(batch)
+	live.defined += int64(defined)
+	if s.large(live, position) {
+		select {
+		case s.kick <- struct{}{}:
+		default:
+		}
+	}
+	return position, len(batch), rejected, nil
+}
+
+// resolve looks the samples' series up: s.found[i] is that of the i-th, nil when it is not known by these bytes.
+func (s *Store) resolve(live *head, samples []Sample) {
+	n := len(samples)
+	if cap(s.found) < n {
+		s.found, s.hashes = make([]*memSeries, n), make([]uint64, n)
+	}
+	s.found, s.hashes = s.found[:n], s.hashes[:n]
+	for i := range samples {
+		if i > 0 && sameSlice(samples[i].Key, samples[i-1].Key) {
+			s.hashes[i] = s.hashes[i-1]
+			continue
+		}
+		s.hashes[i] = xxhash.Sum64(samples[i].Key)
+	}
+	for i := range samples {
+		if ref, ok := live.table.candidate(s.hashes[i]); ok {
+			s.found[i] = live.series[ref]
+		}
+	}
+	for i := range samples {
+		one := s.found[i]
+		if one == nil || one.key == unsafe.String(unsafe.SliceData(samples[i].Key), len(samples[i].Key)) {
+			continue
+		}
+		s.found[i] = live.find(samples[i].Key, s.hashes[i]) // two keys with the same half of a hash
+	}
+}
+
+func sameSlice(a, b []byte) bool {
+	return len(a) == len(b) && unsafe.SliceData(a) == unsafe.SliceData(b)
+}
+
+type checks struct {
+	oldest, newest, window int64
+	full                   bool
+}
+
+// check says why a sample cannot be taken by its series, or "".
+func (s *Store) check(one *Sample, series *memSeries, t int64, limits *checks) (Reason, string) {
+	switch {
+	case t < limits.oldest:
+		return TooOld, fmt.Sprintf("the time %d is further back than the retention of %s", t, s.options.longest())
+	case t > limits.newest:
+		return TooNew, fmt.Sprintf("the time %d is more than %s in the future", t, maxFuture)
+	case limits.full:
+		return MemoryLimit, "the memory for new samples is full: they come faster than they can be written to disk"
+	case !series.kind.together(one.Kind):
+		return TypeConflict, fmt.Sprintf("the series is a %s; it cannot hold a %s too", series.kind, one.Kind)
+	case one.Kind == Histogram && (one.Histogram == nil || len(one.Histogram.Bins) == 0):
+		return EmptySample, "the histogram holds nothing"
+	case one.Kind == NativeHistogram && one.Native == nil:
+		return EmptySample, "the histogram holds nothing"
+	case series.has && t < series.maxTime-limits.window:
+		return OutOfOrder, fmt.Sprintf("the time %d is more than %s behind the series' latest sample", t, s.options.OutOfOrder)
+	}
+	return "", ""
+}
+
+// unknown is the series of a key that the head did not know when the batch came.
+func (s *Store) unknown(live *head, one *Sample, limits *checks, hash uint64) (*memSeries, Reason, string) {
+	key := one.Key
+	if one.Raw {
+		labels, err := parseRaw(key)
+		if err == nil {
+			s.canonical, err = AppendKey(s.canonical[:0], labels)
+		}
+		var bad *KeyError
+		if errors.As(err, &bad) {
+			return nil, bad.Reason, bad.Detail
+		}
+		if !bytes.Equal(s.canonical, key) {
+			key, hash = s.canonical, xxhash.Sum64(s.canonical)
+		}
+	}
+	if known := live.find(key, hash); known != nil {
+		return known, "", ""
+	}
+	// What is refused anyway makes no series.
+	fresh := memSeries{kind: one.Kind}
+	if reason, detail := s.check(one, &fresh, one.Time, limits); reason != "" {
+		return nil, reason, detail
+	}
+	if _, known := s.recent[hash]; !known {
+		switch {
+		case len(live.series) >= s.options.MaxSeries:
+			return nil, SeriesLimit, fmt.Sprintf("there are %d series already, which is the limit", s.options.MaxSeries)
+		case s.seriesFull(live):
+			return nil, MemoryLimit, fmt.Sprintf("the %d series fill the memory that is set aside for them", len(live.series))
+		case !s.bucket.take():
+			return nil, SeriesRate, fmt.Sprintf("new series come faster than %d per second", s.options.SeriesPerSecond)
+		}
+		live.mu.Lock() // Status reads it
+		live.fresh++
+		live.mu.Unlock()
+	}
+	kind := one.Kind
+	if kind == Guess {
+		kind = kindByName(key)
+	}
+	series, err := live.create(key, hash, kind)
+	if err != nil {
+		return nil, BadLabel, err.Error()
+	}
+	return series, "", ""
+}
+
+// parseRaw reads labels in the form of a key, in any order; other fields are passed over, as protobuf wants it.
+func parseRaw(raw []byte) ([]Label, error) {
+	text := unsafe.String(unsafe.SliceData(raw), len(raw))
+	var labels []Label
+	for text != "" {
+		if len(labels) > MaxLabels {
+			return nil, keyError(TooManyLabels, "more than %d labels are too many", MaxLabels)
+		}
+		body, rest, ok := keyField(text, keyLabel)
+		if !ok {
+			return nil, keyError(BadLabel, "the labels cannot be read")
+		}
+		text = rest
+		var l Label
+		for body != "" {
+			tag := body[0]
+			value, rest, ok := keyField(body, tag)
+			if !ok || tag&7 != 2 {
+				return nil, keyError(BadLabel, "the labels cannot be read")
+			}
+			switch tag {
+			case keyName:
+				l.Name = value
+			case keyValue:
+				l.Value = value
+			}
+			body = rest
+		}
+		labels = append(labels, l)
+	}
+	return labels, nil
+}
+
+// kindByName: those who do not say what a series is name it by Prometheus' rules.
+func kindByName(key []byte) Kind {
+	labels, _ := ParseKey(unsafe.String(unsafe.SliceData(key), len(key)))
+	for _, l := range labels {
+		if l.Name == NameLabel {
+			for _, suffix := range []string{"_total", "_count", "_sum", "_bucket"} {
+				if strings.HasSuffix(l.Value, suffix) {
+					return Counter
+				}
+			}
+		}
+	}
+	return Gauge
+}

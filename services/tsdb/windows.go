@@ -1,0 +1,187 @@
+package tsdb
+
+// Merging histograms over stretches of time, without reading each: the rollups in a block are checkpoints. An hour that
+// lies in one stretch is one record; only at the stretches' ends are its minutes read, and of the minutes at the ends
+// the seconds. The answer is exact at any alignment.
+
+import (
+	"context"
+	"math"
+
+	"cistern/services/column"
+	"cistern/services/histogram"
+)
+
+// Windows adds the histograms of [from+i*width, from+(i+1)*width) to into[i], making it when it is nil; times in ms. It
+// returns how many histograms it merged, rollups counting as one each.
+func (s *Series) Windows(ctx context.Context, from, width int64, into []*histogram.Dense) (merged int, err error) {
+	w := windowing{from: from, width: width, to: from + width*int64(len(into)), into: into}
+	for i := range s.histograms {
+		if err := ctx.Err(); err != nil {
+			return w.merged, err
+		}
+		one := &s.histograms[i]
+		if one.maxTime < w.from || one.minTime >= w.to {
+			continue
+		}
+		if one.block == nil || len(one.deleted) > 0 {
+			err = w.each(s.histograms[i : i+1])
+		} else {
+			err = w.block(one)
+		}
+		if err != nil {
+			it := iterator[histogram.Histogram]{}
+			if it.fail(one, err); it.err != nil {
+				return w.merged, it.err
+			}
+		}
+	}
+	return w.merged, nil
+}
+
+type windowing struct {
+	from, width, to int64
+	into            []*histogram.Dense
+	merged          int
+	run             column.HistogramRun
+	index           []int
+}
+
+// at is the number of the window that holds t; -1 before the first, len(into) behind the last.
+func (w *windowing) at(t int64) int {
+	switch {
+	case t < w.from:
+		return -1
+	case t >= w.to:
+		return len(w.into)
+	}
+	return int((t - w.from) / w.width)
+}
+
+// each merges the samples one by one.
+func (w *windowing) each(sources []source[histogram.Histogram]) error {
+	it := newIterator(sources, w.from, w.to-1, decodeHistograms, sumOfHistograms)
+	for it.Next() {
+		t, h := it.At()
+		i := w.at(t)
+		if w.into[i] == nil {
+			w.into[i] = &histogram.Dense{}
+		}
+		w.into[i].Merge(&h)
+		w.merged++
+	}
+	return it.Err()
+}
+
+// block merges what a block has, from its hours down to its seconds.
+func (w *windowing) block(one *source[histogram.Histogram]) error {
+	b, record := one.block, one.record
+	// What is still to be merged: stretches of time, ascending, both ends in them.
+	todo := []interval{{max(w.from, one.minTime), min(w.to-1, one.maxTime)}}
+	for track := trackHour; track >= trackRaw && len(todo) > 0; track-- {
+		if record.lengths[track] == 0 {
+			if track == trackRaw { // the samples were let go: a record at an end goes where it begins
+				track = trackMinute
+				if record.lengths[track] == 0 {
+					track = trackHour
+				}
+				return w.track(one, track, todo, nil)
+			}
+			continue
+		}
+		frames, err := b.frames(record, track)
+		if err != nil {
+			return err
+		}
+		var left []interval
+		rest := &left
+		if err := w.frames(one, frames, track, todo, rest); err != nil {
+			return err
+		}
+		todo = left
+	}
+	return nil
+}
+
+func (w *windowing) track(one *source[histogram.Histogram], track int, todo, _ []interval) error {
+	frames, err := one.block.frames(one.record, track)
+	if err != nil {
+		return err
+	}
+	return w.frames(one, frames, track, todo, nil)
+}
+
+// frames merges the records of a track that lie in todo. Those that lie in several windows are left: their time is put
+// into left, unless that is nil.
+func (w *windowing) frames(one *source[histogram.Histogram], frames []frame, track int, todo []interval, left *[]interval) error {
+	length := max(1, trackWidth[track])
+	for len(frames) > 0 && len(todo) > 0 {
+		f := &frames[0]
+		for len(todo) > 0 && todo[0].to < f.minTime {
+			todo = todo[1:]
+		}
+		if len(todo) == 0 {
+			break
+		}
+		if f.maxTime+length-1 < todo[0].from {
+			frames = frames[1:]
+			continue
+		}
+		if f.bytes == nil {
+			// As far as the stretch goes; of seconds that is a minute or two.
+			if err := one.block.fill(frames, todo[0].to); err != nil {
+				return err
+			}
+		}
+		if err := w.run.Open(f.bytes); err != nil {
+			return errFrame
+		}
+		w.index = w.index[:0]
+		wanted := todo
+		for _, relative := range w.run.Times() {
+			t := f.minTime + relative
+			// What the record stands for, as far as there can be samples of it.
+			from, to := max(t, one.record.minTime), min(t+length-1, one.record.maxTime)
+			for len(wanted) > 0 && wanted[0].to < from {
+				wanted = wanted[1:]
+			}
+			at := -1
+			if len(wanted) > 0 && wanted[0].from <= to {
+				first, last := w.at(from), w.at(to)
+				switch {
+				case first == last:
+					at = first
+				case left != nil:
+					*left = append(*left, interval{from, to})
+				default:
+					at = first
+				}
+			}
+			if at == len(w.into) {
+				at = -1
+			}
+			if at >= 0 {
+				w.merged++
+			}
+			w.index = append(w.index, at)
+		}
+		if err := w.run.AddWindows(w.index, w.into); err != nil {
+			return errFrame
+		}
+		frames = frames[1:]
+	}
+	return nil
+}
+
+// Whole is one histogram of everything in [minTime, maxTime].
+func (s *Series) Whole(ctx context.Context, minTime, maxTime int64) (*histogram.Histogram, error) {
+	into := []*histogram.Dense{nil}
+	width := maxTime - minTime + 1
+	if width <= 0 || maxTime > math.MaxInt64/2 {
+		return &histogram.Histogram{}, nil
+	}
+	if _, err := s.Windows(ctx, minTime, width, into); err != nil || into[0] == nil {
+		return &histogram.Histogram{}, err
+	}
+	return into[0].Histogram(), nil
+}
