@@ -292,7 +292,8 @@ func Repair(fsys vfs.FS, folder string, report func(Finding)) ([]Repaired, error
 				b.release()
 				return done, err
 			}
-			if err := fsys.Rename(b.path, b.path+damagedSuffix); err == nil {
+			err = fsys.Rename(b.path, b.path+damagedSuffix)
+			if err == nil {
 				err = fsys.SyncDir(blocks)
 			}
 			if err != nil {
