@@ -323,7 +323,7 @@ bench_peers() {
 bench_storaged() {
   need npm:npm setpriv:util-linux
   bench_peers
-  local bin=$PWD/out/bench harness=$PWD/out/bench/benchjournal commit overlay
+  local bin=$PWD/out/bench-storaged harness=$PWD/out/bench-storaged/benchjournal commit overlay
   mkdir -p "$bin"
   (cd tests/bench/peers && go build -o "$bin/" ./cmd/bench ./cmd/logs)
   (cd services && go build -trimpath -ldflags "-s -w -X main.version=$VERSION" -o "$bin/storaged" ./cmd/storaged)

@@ -145,7 +145,6 @@ type histogramSeries struct {
 	vmFilled     int64
 	histograms   int64
 	buffered     map[int][]byte // vm: samples that wait for their request
-	nativeBuffer []byte
 	countBuffer  []byte
 	sumBuffer    []byte
 }

@@ -50,7 +50,7 @@ var workloads = []struct {
 	{"remote-write", 40 * time.Minute, remoteWriteWorkload, []string{"remote-write"}},
 	{"churn", 40 * time.Minute, churnWorkload, []string{"churn"}},
 	{"histogram", 60 * time.Minute, histogramWorkload, []string{"histogram-ingest", "histogram-query"}},
-	{"statsd", 20 * time.Minute, statsdWorkload, []string{"statsd"}},
+	{"statsd", 45 * time.Minute, statsdWorkload, []string{"statsd"}},
 	{"journal", 15 * time.Minute, journalWorkload, []string{"journal"}},
 	{"histogram-micro", 10 * time.Minute, microWorkload, []string{"histogram-micro"}},
 	{"clock", 5 * time.Minute, clockWorkload, []string{"clock"}},
@@ -118,7 +118,9 @@ func run() (err error) {
 			b.repeats = 1
 		}
 	}
-	unlock, err := alone(temp)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	unlock, err := b.alone(ctx, temp)
 	if err != nil {
 		return err
 	}
@@ -126,8 +128,6 @@ func run() (err error) {
 	if b.temp, err = os.MkdirTemp(temp, tempPrefix); err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
 	defer func() {
 		b.killAll()
 		err = errors.Join(err, os.RemoveAll(b.temp))
@@ -160,7 +160,7 @@ func run() (err error) {
 			}
 			failed += len(s.failed)
 			s.write(os.Stdout)
-			if results != "" {
+			if results != "" && ctx.Err() == nil { // what was stopped is no result
 				if err := keep(results, machine, sectionNames(), s); err != nil {
 					return err
 				}
@@ -198,16 +198,29 @@ func (b *bench) say(format string, arguments ...any) {
 
 const tempPrefix = "cistern-bench-"
 
-// alone makes sure that one bench runs at a time: two would measure each other. Whoever has the lock also removes what
-// a killed one left.
-func alone(temp string) (unlock func(), err error) {
+// alone makes sure that one bench runs at a time: two would measure each other. It waits for the other one, within
+// bounds. Whoever has the lock also removes what a killed one left.
+func (b *bench) alone(ctx context.Context, temp string) (unlock func(), err error) {
 	lock, err := os.OpenFile(filepath.Join(temp, ".cistern-bench.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		lock.Close()
-		return nil, fmt.Errorf("another bench is running (lock %s): %w", lock.Name(), err)
+	for began, told := time.Now(), false; ; {
+		if err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
+			break
+		}
+		if !told {
+			told = true
+			b.say("another bench is running (%s is locked): waiting for it", lock.Name())
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+		if ctx.Err() != nil || time.Since(began) > time.Hour {
+			lock.Close()
+			return nil, fmt.Errorf("another bench is running (%s is locked): %w", lock.Name(), err)
+		}
 	}
 	left, _ := filepath.Glob(filepath.Join(temp, tempPrefix+"*"))
 	for _, folder := range left {

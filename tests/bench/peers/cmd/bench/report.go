@@ -74,7 +74,13 @@ func (s *section) note(format string, arguments ...any) {
 
 // fail keeps an error of one part; the others go on.
 func (s *section) fail(what string, err error) {
-	s.failed = append(s.failed, fmt.Sprintf("%s: %v", what, err))
+	text := fmt.Sprintf("%s: %v", what, err)
+	if len(text) > 600 {
+		text = strings.ToValidUTF8(text[:600], "") + "…"
+	}
+	if !slices.Contains(s.failed, text) { // once is enough, however many runs it happened in
+		s.failed = append(s.failed, text)
+	}
 }
 
 func median(list []float64) float64 {
@@ -273,8 +279,8 @@ const preface = `# Cistern and its peers, side by side
 Written by ` + "`./build.sh bench storaged`" + `; do not edit. Each section is one run of one workload, in which every system got the same
 requests, encoded beforehand, in turn. Figures are medians (with the spread where there were several runs). "Better by" is
 always how many times better Cistern is, so that 2 means half the cost or twice the speed; the goals are those of issue 3.
-CPU is the server's user and system time from /proc; memory is VmHWM. A quick section (a tenth of the work) never
-replaces a full one.
+CPU is the server's user and system time from /proc; memory is VmHWM. A quick section (a tenth of the work,
+where the goals are no more than a hint) never replaces a full one.
 
 `
 

@@ -108,10 +108,9 @@ func microWorkload(ctx context.Context, b *bench, sections map[string]*section) 
 		}
 		week = append(week, text.Bytes())
 	}
-	insert, merge, stored := math.NaN(), math.NaN(), math.NaN()
 	var inserts, merges, weeks []float64
 	for range b.repeats {
-		insert = perOp(func(t *testing.B) {
+		insert := perOp(func(t *testing.B) {
 			h := circonusllhist.New(circonusllhist.NoLocks())
 			for i := range t.N {
 				_ = h.RecordValue(values[i%1024])
@@ -125,7 +124,7 @@ func microWorkload(ctx context.Context, b *bench, sections map[string]*section) 
 			}
 			all = append(all, h)
 		}
-		merge = perOp(func(t *testing.B) {
+		merge := perOp(func(t *testing.B) {
 			sum := circonusllhist.New(circonusllhist.NoLocks())
 			for i := range t.N {
 				sum.Merge(all[i%64])
@@ -142,7 +141,7 @@ func microWorkload(ctx context.Context, b *bench, sections map[string]*section) 
 				sum.Merge(h)
 			}
 		}
-		stored = time.Since(began).Seconds() * 1000
+		stored := time.Since(began).Seconds() * 1000
 		inserts, merges, weeks = append(inserts, insert), append(merges, merge), append(weeks, stored)
 	}
 	names, ns, err := b.goBench(ctx, "histogram")

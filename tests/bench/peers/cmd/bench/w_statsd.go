@@ -207,6 +207,7 @@ func statsdWorkload(ctx context.Context, b *bench, sections map[string]*section)
 		{"208 KiB buffer, one by one", "each", buffers{212_992, 212_992}, false},
 		{"4 MiB buffer", "burst", buffers{4 << 20, 4 << 20}, false},
 		{"64 MiB buffer (the image's)", "burst", buffers{64 << 20, 64 << 20}, false},
+		{"64 MiB buffer (the image's), one by one", "each", buffers{64 << 20, 64 << 20}, false},
 	}
 	b.restoreBuffers()
 	canSet := os.Geteuid() == 0 && machine.set() == nil
@@ -222,6 +223,7 @@ func statsdWorkload(ctx context.Context, b *bench, sections map[string]*section)
 		}
 		defer b.restoreBuffers()
 	}
+	s.note("\"One by one\" costs the sender so much here that nearly everybody keeps up with it; the ratio of what is captured is asked of bursts, the 100 %% of packets one by one, as PEERS.md's sender sends them.")
 	s.note("The buffer is that of every daemon: the limit of the system is set to it, and Cistern runs without the privilege to go beyond. The floor takes packets in batches and only counts them.")
 	for _, setting := range settings {
 		if canSet {
@@ -234,7 +236,7 @@ func statsdWorkload(ctx context.Context, b *bench, sections map[string]*section)
 		case setting.main:
 			captureGoals = []goal{{nodeStatsd, 2.5, 0}, {statsdExporter, 2.5, 0}}
 			cpuGoals = []goal{{nodeStatsd, 2.5, 0}, {statsdExporter, 2.5, 0}}
-		case setting.limit.most == 64<<20:
+		case setting.limit.most == 64<<20 && setting.mode == "each":
 			captureGoals = []goal{{"", 100, 0}}
 		}
 		captured := s.add(setting.name+": captured", "%", captureGoals...)
@@ -328,8 +330,13 @@ func (b *bench) captureStatsd(ctx context.Context, system string, n int, mode st
 		if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
 			return r, err
 		}
+		// It logs by a function that newer Node has no more.
+		restore := filepath.Join(folder, "restore.cjs")
+		if err := os.WriteFile(restore, []byte("require('util').log ??= (...text) => console.log(...text);\n"), 0o644); err != nil {
+			return r, err
+		}
 		statsd := filepath.Join(b.peers, "statsd/node_modules/statsd/stats.js")
-		if daemon, err = launch(folder, b.node, []string{statsd, config}, nil); err != nil {
+		if daemon, err = launch(folder, b.node, []string{"--require", restore, statsd, config}, nil); err != nil {
 			return r, err
 		}
 		result = func() (float64, error) {
@@ -446,7 +453,7 @@ func (b *bench) cisternStatsd(ctx context.Context, s *server, began time.Time, r
 	for _, c := range answer.Columns {
 		timed += c.Count
 	}
-	drops, err := s.scalar(ctx, fmt.Sprintf("/api/v1/query?query=%s&time=%d", escape(`sum({__name__=~"cistern_storaged_(statsd|udp)_kernel_drops_total"})`), now.Unix()))
+	drops, err := s.scalar(ctx, fmt.Sprintf("/api/v1/query?query=%s&time=%d", escape(`sum({__name__=~"cistern_storaged_.*kernel_drops_total"})`), now.Unix()))
 	if err == nil {
 		r.drops = drops
 	}
