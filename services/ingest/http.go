@@ -212,6 +212,10 @@ func (h *Handler) importJSON(w http.ResponseWriter, r *http.Request) {
 		// Bounded after unpacking too: a bomb ends as "too large".
 		r.Body = io.NopCloser(unpacked)
 	}
+	if content, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); content == samplesType {
+		h.importBinary(w, r, r.Body)
+		return
+	}
 	if !problem.Decode(w, r, &body, maxImport) {
 		return
 	}
@@ -245,12 +249,19 @@ func (h *Handler) importJSON(w http.ResponseWriter, r *http.Request) {
 		one.Index = places[one.Index]
 		rejected = append(rejected, one)
 	}
+	answerImport(w, len(body.Samples), rejected)
+}
+
+func answerImport(w http.ResponseWriter, samples int, rejected []tsdb.Rejection) {
+	if rejected == nil {
+		rejected = []tsdb.Rejection{}
+	}
 	answer := struct {
 		Accepted      int                `json:"accepted"`
 		RejectedCount int                `json:"rejectedCount"`
 		Rejected      []tsdb.Rejection   `json:"rejected"`
 		Durability    journal.Durability `json:"durability"`
-	}{len(body.Samples) - len(rejected), len(rejected), rejected, Durability}
+	}{samples - len(rejected), len(rejected), rejected, Durability}
 	if len(answer.Rejected) > maxListed {
 		answer.Rejected = answer.Rejected[:maxListed]
 	}

@@ -97,7 +97,7 @@ func TestRemoteWrite(t *testing.T) {
 	w := post(h, "/api/v1/write", encode(t,
 		prompb.TimeSeries{Labels: labelsOf("job", "nameless"), Samples: []prompb.Sample{{Value: 1, Timestamp: now}}},
 		prompb.TimeSeries{Labels: labelsOf("__name__", "kept"), Samples: []prompb.Sample{{Value: 7, Timestamp: now}, {Value: 8, Timestamp: 1000}}},
-		prompb.TimeSeries{Labels: labelsOf("__name__", "native"), Histograms: []prompb.Histogram{{Timestamp: now}}},
+		prompb.TimeSeries{Labels: labelsOf("__name__", "native"), Histograms: []prompb.Histogram{{Timestamp: now, Schema: 99}}},
 		prompb.TimeSeries{Labels: labelsOf("__name__", "long", "x", strings.Repeat("x", 5000)), Samples: []prompb.Sample{{Value: 1, Timestamp: now}}},
 	))
 	if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "4 samples were refused") ||
@@ -118,7 +118,7 @@ func TestRemoteWrite(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	rejected := s.Status().Rejected
-	for _, reason := range []tsdb.Reason{tsdb.BadName, tsdb.TooOld, "native_histogram_unsupported", tsdb.LabelTooLong} {
+	for _, reason := range []tsdb.Reason{tsdb.BadName, tsdb.TooOld, tsdb.BadHistogram, tsdb.LabelTooLong} {
 		if rejected[reason] != 1 {
 			t.Errorf("%s: %d", reason, rejected[reason])
 		}

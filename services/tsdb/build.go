@@ -9,8 +9,12 @@ import (
 	"cistern/services/histogram"
 )
 
-// worthwhile is how many samples a record of a rollup must stand for to be kept beside them.
-const worthwhile = 30
+// worthwhile is how many samples a record of a rollup must stand for to be kept beside them, and how many records there
+// must be: reading fewer samples is as quick.
+const (
+	worthwhile  = 30
+	enoughTimes = 12
+)
 
 // builder makes seriesData; its memory is reused.
 type builder struct {
@@ -42,7 +46,7 @@ func (b *builder) wanted(times []int64) (want [tracks]bool) {
 			want[track] = true
 			continue
 		}
-		if len(times) < worthwhile || track == trackMinute && b.noMinute {
+		if len(times) < worthwhile*enoughTimes || track == trackMinute && b.noMinute {
 			continue
 		}
 		records, last := 0, int64(-1<<63)
@@ -51,7 +55,7 @@ func (b *builder) wanted(times []int64) (want [tracks]bool) {
 				records, last = records+1, at
 			}
 		}
-		want[track] = len(times) >= worthwhile*records
+		want[track] = records >= enoughTimes && len(times) >= worthwhile*records
 	}
 	return want
 }

@@ -39,7 +39,7 @@ type server struct {
 func start(o options, log *slog.Logger) (_ *server, err error) {
 	s := &server{log: log, failed: make(chan error, 4)}
 	s.store, err = tsdb.Open(o.data, tsdb.Options{
-		Log: log, Retention: o.retention, OutOfOrder: o.outOfOrder, BlockEvery: o.blockEvery, HeadBytes: o.memory << 20 / 4,
+		Log: log, Retention: o.retention, OutOfOrder: o.outOfOrder, BlockEvery: o.blockEvery, HeadBytes: o.memory << 20 * 6 / 10,
 	})
 	if err != nil {
 		return nil, err

@@ -1,0 +1,154 @@
+package ingest
+
+// Samples in Cistern's own form, which agents and benchmarks send: POST /api/v1/import with the content type
+// application/vnd.cistern.samples. u and v are uvarint and varint:
+//
+//	"CISTSMP1"
+//	u  number of series, each: byte kind (1 gauge, 2 counter, 3 histogram), u length, the key: for each label, ascending by
+//	   name, __name__ among them: 0x0a, u length of the rest, 0x0a, u length, name, 0x12, u length, value
+//	u  number of samples, each:
+//	   v  the series' number, from 0, minus the previous sample's
+//	   v  time in ms since 1970 minus the previous sample's
+//	   8 bytes, the number, little-endian; or of a histogram: u number of bins; v the first bin; u steps to the others;
+//	   u counts. Bins are OpenHistogram's: (exponent+128)·90 + two digits-9 for positive values, 0 for zero, negative
+//	   mirrored
+//
+// A body that cannot be read to its end is refused as a whole; one bad series or sample is not.
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+
+	"cistern/services/histogram"
+	"cistern/services/tsdb"
+)
+
+const (
+	samplesType  = "application/vnd.cistern.samples"
+	samplesMagic = "CISTSMP1"
+)
+
+var errSamples = errors.New("the body is not in the form of " + samplesType)
+
+type binaryReader struct {
+	rest []byte
+	bad  bool
+}
+
+func (r *binaryReader) uvarint() uint64 {
+	v, n := binary.Uvarint(r.rest)
+	if n <= 0 {
+		r.bad, r.rest = true, nil
+		return 0
+	}
+	r.rest = r.rest[n:]
+	return v
+}
+
+func (r *binaryReader) varint() int64 {
+	v, n := binary.Varint(r.rest)
+	if n <= 0 {
+		r.bad, r.rest = true, nil
+		return 0
+	}
+	r.rest = r.rest[n:]
+	return v
+}
+
+func (r *binaryReader) take(n uint64) []byte {
+	if n > uint64(len(r.rest)) {
+		r.bad, r.rest = true, nil
+		return nil
+	}
+	front := r.rest[:n:n]
+	r.rest = r.rest[n:]
+	return front
+}
+
+// decodeBinary turns a body into samples, which share its memory. Keys are checked by the store when it does not know
+// them.
+func decodeBinary(body []byte) (samples []tsdb.Sample, err error) {
+	r := binaryReader{rest: body}
+	if string(r.take(uint64(len(samplesMagic)))) != samplesMagic {
+		return nil, errSamples
+	}
+	type series struct {
+		key  []byte
+		kind tsdb.Kind
+	}
+	n := r.uvarint()
+	if n > uint64(len(r.rest)) {
+		return nil, errSamples
+	}
+	list := make([]series, n)
+	for i := range list {
+		kind := r.take(1)
+		key := r.take(r.uvarint())
+		if r.bad || tsdb.Kind(kind[0]) < tsdb.Gauge || tsdb.Kind(kind[0]) > tsdb.Histogram {
+			return nil, fmt.Errorf("%w: series %d", errSamples, i)
+		}
+		list[i] = series{key, tsdb.Kind(kind[0])}
+	}
+	n = r.uvarint()
+	if n > uint64(len(r.rest))/3+1 { // two numbers and a histogram's none are the least
+		return nil, errSamples
+	}
+	samples = make([]tsdb.Sample, n)
+	hists := []histogram.Histogram{}
+	ref, at := int64(0), int64(0)
+	for i := range samples {
+		ref += r.varint()
+		at += r.varint()
+		if r.bad || ref < 0 || ref >= int64(len(list)) {
+			return nil, fmt.Errorf("%w: sample %d", errSamples, i)
+		}
+		one := &samples[i]
+		one.Key, one.Raw, one.Kind, one.Time = list[ref].key, true, list[ref].kind, at
+		if one.Kind != tsdb.Histogram {
+			value := r.take(8)
+			if r.bad {
+				return nil, fmt.Errorf("%w: sample %d", errSamples, i)
+			}
+			one.Value = math.Float64frombits(binary.LittleEndian.Uint64(value))
+			continue
+		}
+		if len(hists) == cap(hists) {
+			hists = make([]histogram.Histogram, 0, min(256, len(samples)-i))
+		}
+		hists = hists[:len(hists)+1]
+		one.Histogram = &hists[len(hists)-1]
+		if r.rest, err = one.Histogram.Decode(r.rest); err != nil {
+			return nil, fmt.Errorf("%w: the histogram of sample %d", errSamples, i)
+		}
+	}
+	if r.bad || len(r.rest) > 0 {
+		return nil, errSamples
+	}
+	return samples, nil
+}
+
+// importBinary answers as importJSON does.
+func (h *Handler) importBinary(w http.ResponseWriter, r *http.Request, body io.Reader) {
+	d := h.decoders.Get().(*decoder)
+	defer h.decoders.Put(d)
+	var err error
+	if d.compressed, err = readAll(http.MaxBytesReader(w, io.NopCloser(body), maxImport), r.ContentLength, d.compressed[:0]); err != nil {
+		bodyProblem(w, err)
+		return
+	}
+	samples, err := decodeBinary(d.compressed)
+	if err != nil {
+		h.malformed(w, err)
+		return
+	}
+	rejected, err := h.store.Ingest(r.Context(), "import", samples, Durability)
+	if err != nil {
+		unavailable(w, err)
+		return
+	}
+	answerImport(w, len(samples), rejected)
+}
