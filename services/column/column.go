@@ -113,9 +113,25 @@ func appendGroup(dst []byte, values []uint64) []byte {
 	if mean := sum / uint64(len(values)); mean > 0 {
 		guess = uint(bits.Len64(mean)) - 1
 	}
-	for k := max(guess, 1) - 1; k <= guess+1 && k < 57; k++ {
-		if c := riceCost(values, k); c < cost {
-			mode, w, cost = modeRice, k, c
+	least := max(guess, 1) - 1
+	if least < 54 && or>>least < escape { // no number needs the escape: the three sums are all there is to the costs
+		var shifted [3]uint64
+		for _, v := range values {
+			v >>= least
+			shifted[0] += v
+			shifted[1] += v >> 1
+			shifted[2] += v >> 2
+		}
+		for i, q := range shifted {
+			if c := len(values)*(int(least)+i+1) + int(q); c < cost {
+				mode, w, cost = modeRice, least+uint(i), c
+			}
+		}
+	} else {
+		for k := least; k <= least+2 && k < 57; k++ {
+			if c := riceCost(values, k); c < cost {
+				mode, w, cost = modeRice, k, c
+			}
 		}
 	}
 	if len(values)-zeros < 256 && sparse < cost {
@@ -149,6 +165,11 @@ func appendGroup(dst []byte, values []uint64) []byte {
 		mask := uint64(1)<<w - 1
 		for _, v := range values {
 			q := uint(v >> w)
+			if n := q + 1 + w; v>>w < escape && out.used+n < 64 {
+				out.word |= (1<<q | (v&mask)<<(q+1)) << out.used
+				out.used += n
+				continue
+			}
 			if v>>w >= escape {
 				out.write(1<<escape, escape+1)
 				n := uint(bits.Len64(v))

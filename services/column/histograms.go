@@ -52,28 +52,29 @@ func AppendHistograms(dst []byte, times []int64, hists []histogram.Histogram) []
 		}
 	}
 	centred := s.residuals[:n]
-	var direct, about []byte
 	for k := range bins {
 		counts := cells[k*n : k*n+n]
-		var sum, most uint64
+		var sum, or uint64
 		for _, c := range counts {
-			sum += min(c, 1<<47) // MaxRun of these do not overflow
-			most = max(most, c)
+			sum += c
+			or |= c
 		}
-		direct = appendLarge(append(direct[:0], 0), counts)
-		best := direct
-		if mean := sum / uint64(n); mean > 2 && most < 1<<62 {
-			about = append(about[:0], 1)
-			about = binary.AppendUvarint(about, mean)
+		if or < 1<<46 { // MaxRun of these do not overflow
+			mean := sum / uint64(n)
+			away := uint64(0)
 			for i, c := range counts {
-				centred[i] = zigzag(int64(c) - int64(mean))
+				v := zigzag(int64(c) - int64(mean))
+				centred[i] = v
+				away += v
 			}
-			about = appendLarge(about, centred)
-			if len(about) < len(direct) {
-				best = about
+			if away < sum { // the residuals about the mean are smaller than the counts
+				dst = append(dst, 1)
+				dst = binary.AppendUvarint(dst, mean)
+				dst = appendLarge(dst, centred)
+				continue
 			}
 		}
-		dst = append(dst, best...)
+		dst = appendLarge(append(dst, 0), counts)
 	}
 	return dst
 }

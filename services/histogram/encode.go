@@ -82,3 +82,44 @@ func (h *Histogram) DecodeBehind(buffer []byte) (rest []byte, err error) {
 	}
 	return buffer, nil
 }
+
+// Skip checks that a histogram stands at the front of buffer, as Append writes it, and returns what follows it. It
+// accepts exactly what Decode does.
+func Skip(buffer []byte) (rest []byte, err error) {
+	n, size := binary.Uvarint(buffer)
+	if size <= 0 || n > uint64(2*int(MaxBin)+1) || n > uint64(len(buffer)) {
+		return nil, ErrEncoding
+	}
+	buffer = buffer[size:]
+	bin := int64(0)
+	for i := range n {
+		if i == 0 {
+			bin, size = binary.Varint(buffer)
+		} else if len(buffer) > 0 && buffer[0] < 0x80 && buffer[0] > 0 { // nearly always
+			bin, size = bin+int64(buffer[0]), 1
+		} else {
+			var step uint64
+			step, size = binary.Uvarint(buffer)
+			if step == 0 || step > uint64(2*int(MaxBin)) {
+				return nil, ErrEncoding
+			}
+			bin += int64(step)
+		}
+		if size <= 0 || bin < int64(-MaxBin) || bin > int64(MaxBin) {
+			return nil, ErrEncoding
+		}
+		buffer = buffer[size:]
+	}
+	for range n {
+		if len(buffer) > 0 && buffer[0] < 0x80 && buffer[0] > 0 {
+			buffer = buffer[1:]
+			continue
+		}
+		count, size := binary.Uvarint(buffer)
+		if size <= 0 || count == 0 {
+			return nil, ErrEncoding
+		}
+		buffer = buffer[size:]
+	}
+	return buffer, nil
+}

@@ -240,3 +240,20 @@ func BenchmarkMerge(b *testing.B) {
 		sum.Merge(all[i%64])
 	}
 }
+
+// Skip takes what Decode takes, and ends where it ends.
+func FuzzSkip(f *testing.F) {
+	h := &Histogram{}
+	_ = h.Insert(3, 4)
+	_ = h.Insert(300, 1e9)
+	f.Add(h.Append(nil))
+	f.Add([]byte{2, 1, 0, 1, 1})
+	f.Fuzz(func(t *testing.T, bytes []byte) {
+		var h Histogram
+		rest, err := h.Decode(bytes)
+		after, skipErr := Skip(bytes)
+		if (err == nil) != (skipErr == nil) || len(rest) != len(after) {
+			t.Fatalf("%v, %v; %d and %d bytes are left", err, skipErr, len(rest), len(after))
+		}
+	})
+}

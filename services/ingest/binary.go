@@ -98,7 +98,6 @@ func decodeBinary(body []byte) (samples []tsdb.Sample, err error) {
 		return nil, errSamples
 	}
 	samples = make([]tsdb.Sample, n)
-	hists := []histogram.Histogram{}
 	ref, at := int64(0), int64(0)
 	for i := range samples {
 		ref += r.varint()
@@ -116,14 +115,11 @@ func decodeBinary(body []byte) (samples []tsdb.Sample, err error) {
 			one.Value = math.Float64frombits(binary.LittleEndian.Uint64(value))
 			continue
 		}
-		if len(hists) == cap(hists) {
-			hists = make([]histogram.Histogram, 0, min(256, len(samples)-i))
-		}
-		hists = hists[:len(hists)+1]
-		one.Histogram = &hists[len(hists)-1]
-		if r.rest, err = one.Histogram.Decode(r.rest); err != nil {
+		one.Encoded = r.rest
+		if r.rest, err = histogram.Skip(r.rest); err != nil {
 			return nil, fmt.Errorf("%w: the histogram of sample %d", errSamples, i)
 		}
+		one.Encoded = one.Encoded[:len(one.Encoded)-len(r.rest)]
 	}
 	if r.bad || len(r.rest) > 0 {
 		return nil, errSamples

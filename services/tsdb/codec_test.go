@@ -30,7 +30,7 @@ func TestFrames(t *testing.T) {
 		times, hists := someHistograms(r, 1+r.IntN(128))
 		var rows rowEncoder
 		for i := range times {
-			rows.append(times[i], &hists[i])
+			rows.append(times[i], hists[i].Append(nil))
 		}
 		for _, f := range []frame{
 			{encoding: encodingRows, count: uint32(len(times)), bytes: rows.bytes},
@@ -108,7 +108,7 @@ func FuzzFrames(f *testing.F) {
 	var rows rowEncoder
 	var numbers []float64
 	for i := range times {
-		rows.append(times[i], &hists[i])
+		rows.append(times[i], hists[i].Append(nil))
 		numbers = append(numbers, float64(i)*1.5)
 	}
 	f.Add(uint8(encodingNumbers), uint16(5), numberFrame(times, numbers).bytes)
@@ -160,7 +160,7 @@ func FuzzEntry(f *testing.F) {
 	_, natives := someNatives(rand.New(rand.NewPCG(1, 2)), 1)
 	entry, _, _ := appendBatch(nil, []resolved{
 		{series: &memSeries{key: string(first), kind: Gauge}, time: 1000, value: 2},
-		{series: &memSeries{key: string(second), ref: 1, kind: Histogram}, time: 2000, histogram: h},
+		{series: &memSeries{key: string(second), ref: 1, kind: Histogram}, time: 2000, encoded: h.Append(nil)},
 		{series: &memSeries{key: string(third), ref: 2, kind: NativeHistogram}, time: 2000, native: natives[0]}})
 	f.Add(entry)
 	f.Add([]byte{2, 0, 1, 0, 0})

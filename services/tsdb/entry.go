@@ -27,11 +27,11 @@ var errEntry = errors.New("a journal entry's content is damaged")
 
 // resolved is an accepted sample and its series.
 type resolved struct {
-	series    *memSeries
-	time      int64
-	value     float64
-	histogram *histogram.Histogram
-	native    *nativeHistogram
+	series  *memSeries
+	time    int64
+	value   float64
+	encoded []byte // a histogram
+	native  *nativeHistogram
 }
 
 // appendBatch encodes a batch. It marks the series that the entry defines as defined, and returns them, so that the
@@ -63,7 +63,7 @@ func appendBatch(buffer []byte, batch []resolved) (_ []byte, _ []*memSeries, def
 		ref, time = int64(one.series.ref), one.time
 		switch one.series.kind {
 		case Histogram:
-			buffer = one.histogram.Append(buffer)
+			buffer = append(buffer, one.encoded...)
 		case NativeHistogram:
 			buffer = appendNative(buffer, one.native)
 		default:
@@ -118,10 +118,11 @@ func (d *entryDecoder) decode(entry []byte) (batch []resolved, lost int, err err
 		one := resolved{series: known.series, time: time}
 		switch known.kind {
 		case Histogram:
-			one.histogram = &histogram.Histogram{}
-			if r.rest, err = one.histogram.Decode(r.rest); err != nil {
+			one.encoded = r.rest
+			if r.rest, err = histogram.Skip(r.rest); err != nil {
 				return batch, lost, errEntry
 			}
+			one.encoded = one.encoded[:len(one.encoded)-len(r.rest)]
 		case NativeHistogram:
 			one.native = readNative(&r)
 		default:

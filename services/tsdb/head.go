@@ -131,7 +131,7 @@ func (h *head) put(batch []resolved) {
 		var grown int
 		switch one.series.kind {
 		case Histogram:
-			grown = one.series.appendHistogram(one.time, one.histogram, &h.coder)
+			grown = one.series.appendHistogram(one.time, one.encoded, &h.coder)
 		case NativeHistogram:
 			grown = one.series.appendNative(one.time, one.native)
 		default:

@@ -57,6 +57,7 @@ func (s *Store) write(samples []Sample) (position journal.Position, accepted int
 	}
 	s.resolve(live, samples)
 	batch := s.batch[:0]
+	s.encoding = s.encoding[:0]
 	for i := range samples {
 		one, series := &samples[i], s.found[i]
 		if series == nil {
@@ -73,10 +74,20 @@ func (s *Store) write(samples []Sample) (position journal.Position, accepted int
 			rejected = append(rejected, Rejection{i, reason, detail})
 			continue
 		}
+		encoded := one.Encoded
 		if one.Kind == Histogram {
 			t -= ((t % 1000) + 1000) % 1000
+			if encoded == nil {
+				// A new array when this one is full: what is in the old one stays where it is.
+				if cap(s.encoding)-len(s.encoding) < 6+13*len(one.Histogram.Bins) {
+					s.encoding = make([]byte, 0, max(64<<10, 6+13*len(one.Histogram.Bins)))
+				}
+				start := len(s.encoding)
+				s.encoding = one.Histogram.Append(s.encoding)
+				encoded = s.encoding[start:]
+			}
 		}
-		batch = append(batch, resolved{series, t, one.Value, one.Histogram, one.Native})
+		batch = append(batch, resolved{series, t, one.Value, encoded, one.Native})
 	}
 	s.batch = batch
 	defer func() {
@@ -159,7 +170,7 @@ func (s *Store) check(one *Sample, series *memSeries, t int64, limits *checks) (
 		return MemoryLimit, "the memory for new samples is full: they come faster than they can be written to disk"
 	case !series.kind.together(one.Kind):
 		return TypeConflict, fmt.Sprintf("the series is a %s; it cannot hold a %s too", series.kind, one.Kind)
-	case one.Kind == Histogram && (one.Histogram == nil || len(one.Histogram.Bins) == 0):
+	case one.Kind == Histogram && (one.Histogram == nil || len(one.Histogram.Bins) == 0) && (len(one.Encoded) == 0 || one.Encoded[0] == 0):
 		return EmptySample, "the histogram holds nothing"
 	case one.Kind == NativeHistogram && one.Native == nil:
 		return EmptySample, "the histogram holds nothing"

@@ -38,8 +38,8 @@ type memSeries struct {
 type moreSeries struct {
 	late []point // in the order in which they came
 
-	// pending is the histogram of the latest second, to which more may be added. Shares nothing.
-	pending     *histogram.Histogram
+	// pending is the histogram of the latest second, encoded, to which more may be added; empty when there is none.
+	pending     []byte
 	pendingTime int64
 	rows        rowEncoder // the seconds before it
 	began       int64      // time of the first row
@@ -105,6 +105,7 @@ type coder struct {
 	values []float64
 	bytes  []byte
 	tight  bool // memory is short
+	sum    histogram.Histogram
 }
 
 func (s *memSeries) sealNumbers(c *coder) int {
@@ -130,31 +131,44 @@ func (s *memSeries) seal(f frame) int {
 	return cap(s.sealed) - before
 }
 
-// appendHistogram adds a second's histogram, to what that second has already.
-func (s *memSeries) appendHistogram(t int64, h *histogram.Histogram, c *coder) int {
+// appendHistogram adds a second's histogram, to what that second has already. It must be one that histogram.Skip accepts.
+func (s *memSeries) appendHistogram(t int64, encoded []byte, c *coder) int {
 	s.count++
 	m := s.extra()
 	switch {
 	case s.touch(t):
 		grown := 0
-		if m.pending != nil {
+		if len(m.pending) > 0 {
 			grown = s.sealPending()
 			// Where memory is short frames are short too: rows take five times what a frame does.
 			if n := int(m.rows.count); n == frameHistograms || n >= sealHistograms && (c.tight || crosses(m.rows.time, t)) {
 				grown += s.sealRows()
 			}
 		}
-		m.pendingTime, m.pending = t, h.Clone()
-		return grown + 10*len(h.Bins)
-	case m.pending != nil && t == m.pendingTime:
-		before := len(m.pending.Bins)
-		m.pending.Merge(h)
+		m.pendingTime, m.pending = t, append(m.pending[:0], encoded...)
+		return grown + len(encoded)
+	case len(m.pending) > 0 && t == m.pendingTime:
+		before := len(m.pending)
+		var other histogram.Histogram
+		mustDecode(&c.sum, m.pending)
+		mustDecode(&other, encoded)
+		c.sum.Merge(&other)
+		m.pending = c.sum.Append(m.pending[:0])
 		s.count--
-		return 10 * (len(m.pending.Bins) - before)
+		return len(m.pending) - before
 	}
+	var late histogram.Histogram
+	mustDecode(&late, encoded)
 	m.lateRows.times = append(m.lateRows.times, t)
-	m.lateRows.values = append(m.lateRows.values, *h.Clone())
-	return 64 + 10*len(h.Bins)
+	m.lateRows.values = append(m.lateRows.values, late)
+	return 64 + 10*len(late.Bins)
+}
+
+// mustDecode decodes what was checked already.
+func mustDecode(h *histogram.Histogram, encoded []byte) {
+	if _, err := h.Decode(encoded); err != nil {
+		panic(err)
+	}
 }
 
 func (s *memSeries) sealPending() int {
@@ -162,11 +176,10 @@ func (s *memSeries) sealPending() int {
 	if m.rows.count == 0 {
 		m.began = m.pendingTime
 	}
-	before := len(m.rows.bytes)
+	before := len(m.rows.bytes) + len(m.pending)
 	m.rows.append(m.pendingTime, m.pending)
-	grown := len(m.rows.bytes) - before - 10*len(m.pending.Bins)
-	m.pending = nil
-	return grown
+	m.pending = m.pending[:0]
+	return len(m.rows.bytes) - before
 }
 
 // sealRows makes a frame of the rows, as blocks have them: writing the block then copies it.
@@ -202,8 +215,10 @@ func (s *memSeries) histogramFrames() ([]frame, error) {
 			return nil, err
 		}
 	}
-	if m.pending != nil {
-		last.times, last.values = append(last.times, m.pendingTime), append(last.values, *m.pending)
+	if len(m.pending) > 0 {
+		var h histogram.Histogram
+		mustDecode(&h, m.pending)
+		last.times, last.values = append(last.times, m.pendingTime), append(last.values, h)
 	}
 	if len(last.times) > 0 {
 		frames = append(frames, histogramFrame(last.times, last.values))
@@ -280,9 +295,10 @@ func (s *memSeries) histogramSources() []source[histogram.Histogram] {
 	if m.rows.count > 0 {
 		sources = append(sources, loaded([]frame{m.growingRows()}, batch[histogram.Histogram]{}))
 	}
-	if m.pending != nil {
-		sources = append(sources, loaded(nil, batch[histogram.Histogram]{
-			[]int64{m.pendingTime}, []histogram.Histogram{*m.pending.Clone()}}))
+	if len(m.pending) > 0 {
+		var h histogram.Histogram
+		mustDecode(&h, m.pending)
+		sources = append(sources, loaded(nil, batch[histogram.Histogram]{[]int64{m.pendingTime}, []histogram.Histogram{h}}))
 	}
 	if len(m.lateRows.times) > 0 {
 		sources = append(sources, loaded(nil, sortLate(m.lateRows, sumOfHistograms)))

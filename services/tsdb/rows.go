@@ -15,10 +15,11 @@ type rowEncoder struct {
 	time, step int64
 }
 
-func (e *rowEncoder) append(t int64, h *histogram.Histogram) {
+// append adds a histogram, encoded.
+func (e *rowEncoder) append(t int64, encoded []byte) {
 	step := t - e.time
 	e.bytes = binary.AppendVarint(e.bytes, step-e.step)
-	e.bytes = h.Append(e.bytes)
+	e.bytes = append(e.bytes, encoded...)
 	e.time, e.step = t, step
 	if e.count == 0 { // the first "step" is the time itself
 		e.step = 0

@@ -63,9 +63,12 @@ type Sample struct {
 	// Kind is a new series'; an existing one keeps its own, as long as numbers stay numbers. Guess leaves it to the name.
 	Kind Kind
 	// Time is in milliseconds since 1970. That of a histogram is its second's beginning: Ingest rounds it down.
-	Time      int64
-	Value     float64
-	Histogram *histogram.Histogram // when Kind says so; only read during Ingest
+	Time  int64
+	Value float64
+	// Histogram is one, when Kind says so, or Encoded is, as histogram.Append wrote it and histogram.Skip accepts it: that
+	// is kept as it is. Both are only read during Ingest.
+	Histogram *histogram.Histogram
+	Encoded   []byte
 	// Native is a native histogram, when Kind says so; only read during Ingest. One that arrives as whole numbers is
 	// converted with ToFloat(nil): no count below 2^53 changes by it.
 	Native *promhistogram.FloatHistogram

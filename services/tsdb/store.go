@@ -92,6 +92,7 @@ type Store struct {
 	found     []*memSeries
 	hashes    []uint64
 	canonical []byte
+	encoding  []byte
 	bucket    bucket
 
 	// flushing serialises flushes and retention. It is taken before ingesting.
