@@ -87,18 +87,12 @@ func riceCost(values []uint64, w uint) int {
 // appendGroup encodes up to 512 numbers.
 func appendGroup(dst []byte, values []uint64) []byte {
 	var or, sum uint64
-	zeros, sparse := 0, 8
-	indexBits := 8
-	if len(values) > 256 {
-		indexBits = 16
-	}
+	zeros := 0
 	for _, v := range values {
 		or |= v
-		sum += min(v, 1<<50)
+		sum += v // may wrap: then the guess is a bad one, and fixed width is taken
 		if v == 0 {
 			zeros++
-		} else {
-			sparse += indexBits + 8*((bits.Len64(v)+6)/7)
 		}
 	}
 	width := bits.Len64(or)
@@ -134,7 +128,19 @@ func appendGroup(dst []byte, values []uint64) []byte {
 			}
 		}
 	}
-	if len(values)-zeros < 256 && sparse < cost {
+	indexBits, sparse := 8, 1<<30
+	if len(values) > 256 {
+		indexBits = 16
+	}
+	if 2*zeros > len(values) && len(values)-zeros < 256 {
+		sparse = 8
+		for _, v := range values {
+			if v != 0 {
+				sparse += indexBits + 8*((bits.Len64(v)+6)/7)
+			}
+		}
+	}
+	if sparse < cost {
 		dst = append(dst, modeSparse<<6, byte(len(values)-zeros))
 		for i, v := range values {
 			if v == 0 {

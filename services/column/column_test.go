@@ -116,11 +116,11 @@ func poisson(r *rand.Rand, mean float64) uint64 {
 }
 
 // seconds is histograms of n values each, log-normal, one a second.
-func seconds(r *rand.Rand, records, n int) (times []int64, hists []histogram.Histogram) {
+func seconds(r *rand.Rand, records, n int, sigma float64) (times []int64, hists []histogram.Histogram) {
 	for i := range records {
 		var a histogram.Accumulator
 		for range n {
-			_ = a.Insert(0.01*math.Exp(0.5*r.NormFloat64()), 1)
+			_ = a.Insert(0.01*math.Exp(sigma*r.NormFloat64()), 1)
 		}
 		times, hists = append(times, int64(i)*1000), append(hists, *a.Take())
 	}
@@ -226,7 +226,7 @@ func FuzzNumbers(f *testing.F) {
 }
 
 func FuzzHistograms(f *testing.F) {
-	times, hists := seconds(rand.New(rand.NewPCG(7, 8)), 4, 30)
+	times, hists := seconds(rand.New(rand.NewPCG(7, 8)), 4, 30, 0.5)
 	f.Add(AppendHistograms(nil, times, hists))
 	f.Add([]byte{2, 0, 0, 1, 1, 2, 0, 64})
 	f.Fuzz(func(t *testing.T, bytes []byte) {
@@ -287,14 +287,18 @@ func BenchmarkNumbers(b *testing.B) {
 
 func BenchmarkHistograms(b *testing.B) {
 	r := rand.New(rand.NewPCG(11, 12))
-	for _, records := range []int{60, 300} {
-		times, hists := seconds(r, records, 2000)
+	for _, c := range []struct {
+		name    string
+		records int
+		sigma   float64
+	}{{"60", 60, 0.5}, {"300", 300, 0.5}, {"wide-60", 60, 1.3}, {"wide-300", 300, 1.3}} {
+		records, name := c.records, c.name
+		times, hists := seconds(r, records, 2000, c.sigma)
 		populated := 0
 		for i := range hists {
 			populated += len(hists[i].Bins)
 		}
 		bytes := AppendHistograms(nil, times, hists)
-		name := map[int]string{60: "60", 300: "300"}[records]
 		b.Run(name+"/encode", func(b *testing.B) {
 			for b.Loop() {
 				bytes = AppendHistograms(bytes[:0], times, hists)

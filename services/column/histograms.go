@@ -38,7 +38,7 @@ func AppendHistograms(dst []byte, times []int64, hists []histogram.Histogram) []
 		last = int64(bin)
 	}
 	// All columns, one behind the other.
-	cells := make([]uint64, len(bins)*n)
+	cells := s.table(len(bins) * n)
 	var place []int32
 	if len(bins) > 0 {
 		place = make([]int32, int(bins[len(bins)-1])-int(bins[0])+1)

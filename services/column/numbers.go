@@ -42,6 +42,21 @@ type scratch struct {
 	whole     []int64
 	residuals []uint64
 	odd       []int
+	cells     []uint64
+}
+
+// table is n zeroes.
+func (s *scratch) table(n int) []uint64 {
+	if cap(s.cells) < n {
+		s.cells = make([]uint64, n)
+		return s.cells
+	}
+	cells := s.cells[:n]
+	clear(cells)
+	if n > 1<<20 { // one huge run must not be paid for, for ever
+		s.cells = nil
+	}
+	return cells
 }
 
 var scratches = sync.Pool{New: func() any { return &scratch{} }}

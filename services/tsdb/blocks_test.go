@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,11 +16,25 @@ import (
 	"cistern/services/vfs"
 )
 
+// clock is moved by the test, and read by the store's goroutines too.
+type clock struct{ nanos atomic.Int64 }
+
+func newClock(t time.Time) *clock {
+	c := &clock{}
+	c.set(t)
+	return c
+}
+
+func (c *clock) now() time.Time          { return time.Unix(0, c.nanos.Load()) }
+func (c *clock) set(t time.Time)         { c.nanos.Store(t.UnixNano()) }
+func (c *clock) advance(d time.Duration) { c.nanos.Add(int64(d)) }
+func (c *clock) UnixMilli() int64        { return c.now().UnixMilli() }
+
 // clockOptions have a clock that the test moves.
-func clockOptions(fsys vfs.FS) (Options, *time.Time) {
-	o, now := testOptions(fsys), start
-	o.Now = func() time.Time { return now }
-	return o, &now
+func clockOptions(fsys vfs.FS) (Options, *clock) {
+	o, c := testOptions(fsys), newClock(start)
+	o.Now = c.now
+	return o, c
 }
 
 func mustIngest(t testing.TB, s *Store, batch ...Sample) {
@@ -44,7 +59,7 @@ func TestMerging(t *testing.T) {
 	o.OutOfOrder = 30 * time.Hour
 	s, m := openStore(t, o), newModel()
 	for step := range 160 {
-		*now = now.Add(time.Duration(1+r.IntN(180)) * time.Minute)
+		now.advance(time.Duration(1+r.IntN(180)) * time.Minute)
 		batch := randomBatch(t, r, now.UnixMilli())
 		for i := range batch {
 			if r.IntN(10) == 0 {
@@ -73,7 +88,7 @@ func TestMerging(t *testing.T) {
 		}
 	}
 	defer s.Close()
-	*now = now.Add(20 * 24 * time.Hour)
+	now.advance(20 * 24 * time.Hour)
 	if err := s.tidy(); err != nil {
 		t.Fatal(err)
 	}
@@ -124,9 +139,9 @@ func TestPowerCutWhileMerging(t *testing.T) {
 				if _, err := s.Flush(); err != nil {
 					return err
 				}
-				*now = now.Add(time.Hour)
+				now.advance(time.Hour)
 			}
-			*now = now.Add(20 * 24 * time.Hour)
+			now.advance(20 * 24 * time.Hour)
 			if err := s.tidy(); err != nil {
 				return err
 			}
@@ -190,7 +205,7 @@ func TestWindows(t *testing.T) {
 			model[at].Merge(h)
 		}
 		for i := range 12_000 {
-			*now = now.Add(time.Duration(interval) * time.Second)
+			now.advance(time.Duration(interval) * time.Second)
 			add(now.UnixMilli())
 			if r.IntN(500) == 0 {
 				add(now.UnixMilli() - int64(r.IntN(3600_000)))
@@ -202,7 +217,7 @@ func TestWindows(t *testing.T) {
 		first, last := start.UnixMilli(), now.UnixMilli()
 		for _, merged := range []bool{false, true} {
 			if merged {
-				*now = now.Add(20 * 24 * time.Hour)
+				now.advance(20 * 24 * time.Hour)
 				if err := s.tidy(); err != nil {
 					t.Fatal(err)
 				}
@@ -255,7 +270,7 @@ func TestRetentionByGranularity(t *testing.T) {
 	o.Retention, o.RetentionMinute, o.RetentionHour = 10*24*time.Hour, 30*24*time.Hour, 60*24*time.Hour
 	s := openStore(t, o)
 	defer s.Close()
-	*now = floorHour(start)
+	now.set(floorHour(start))
 	begin := now.UnixMilli()
 	total := &histogram.Histogram{}
 	const hours = 3
@@ -269,7 +284,7 @@ func TestRetentionByGranularity(t *testing.T) {
 			Sample{Key: key(t, "c_total"), Kind: Counter, Time: now.UnixMilli(), Value: float64(i)},
 			Sample{Key: key(t, "native"), Kind: NativeHistogram, Time: now.UnixMilli(), Native: natives[0]},
 			Sample{Key: key(t, "h"), Kind: Histogram, Time: now.UnixMilli(), Histogram: h})
-		*now = now.Add(10 * time.Second)
+		now.advance(10 * time.Second)
 	}
 	mustFlush(t, s)
 	answer := func(name string, aggregate Aggregate) (times []int64, values []float64) {
@@ -332,14 +347,14 @@ func TestRetentionByGranularity(t *testing.T) {
 		}
 	}
 	check("samples", hours*360, 10_000, 1, 1, 1, 1)
-	*now = now.Add(11 * 24 * time.Hour)
+	now.advance(11 * 24 * time.Hour)
 	check("minutes", hours*60, 60_000, 2.5, 0, 5, 11)
 	if s.Status().Blocks[0].Samples != 0 {
 		t.Fatal("the samples are still there")
 	}
-	*now = now.Add(20 * 24 * time.Hour)
+	now.advance(20 * 24 * time.Hour)
 	check("hours", hours, 3600_000, 2.5, 0, 5, 719)
-	*now = now.Add(30 * 24 * time.Hour)
+	now.advance(30 * 24 * time.Hour)
 	if err := s.tidy(); err != nil {
 		t.Fatal(err)
 	}

@@ -220,10 +220,10 @@ func TestAgainstModel(t *testing.T) {
 	for seed := range uint64(4) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		memory := vfs.NewMemory()
-		now := start
+		now := newClock(start)
 		options := func() Options {
 			o := testOptions(memory)
-			o.Now = func() time.Time { return now }
+			o.Now = now.now
 			return o
 		}
 		s, m := openStore(t, options()), newModel()
@@ -248,7 +248,7 @@ func TestAgainstModel(t *testing.T) {
 					t.Fatal(err)
 				}
 			case action == 4:
-				now = now.Add(time.Duration(r.IntN(9)) * time.Hour)
+				now.advance(time.Duration(r.IntN(9)) * time.Hour)
 			case action < 7:
 				from := now.UnixMilli() - int64(r.IntN(2000_000))
 				to := from + int64(r.IntN(1000_000))
@@ -256,7 +256,7 @@ func TestAgainstModel(t *testing.T) {
 					t.Fatalf("seed %d, step %d, [%d, %d]: %s", seed, step, from, to, d)
 				}
 			default:
-				now = now.Add(time.Duration(r.IntN(2500)) * time.Millisecond)
+				now.advance(time.Duration(r.IntN(2500)) * time.Millisecond)
 				batch := randomBatch(t, r, now.UnixMilli())
 				rejected, err := s.Ingest(t.Context(), "test", batch, journal.Buffered)
 				if err != nil || len(rejected) > 0 {
@@ -567,8 +567,8 @@ func TestDamagedBlocks(t *testing.T) {
 
 func TestRetention(t *testing.T) {
 	memory := vfs.NewMemory()
-	o, now := testOptions(memory), start
-	o.Now, o.Retention, o.RetentionHour = func() time.Time { return now }, time.Hour, time.Hour
+	o, now := clockOptions(memory)
+	o.Retention, o.RetentionHour = time.Hour, time.Hour
 	s := openStore(t, o)
 	defer s.Close()
 	for range 3 {
@@ -579,7 +579,7 @@ func TestRetention(t *testing.T) {
 		if _, err := s.Flush(); err != nil {
 			t.Fatal(err)
 		}
-		now = now.Add(25 * time.Minute)
+		now.advance(25 * time.Minute)
 	}
 	_, release, err := s.Select(t.Context(), 0, math.MaxInt64) // a query that goes on holds its blocks
 	if err != nil {

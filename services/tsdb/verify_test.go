@@ -17,7 +17,7 @@ func TestVerifyAndRepair(t *testing.T) {
 	s := openStore(t, o)
 	m := newModel()
 	for range 60 {
-		*now = now.Add(1e9)
+		now.advance(1e9)
 		batch := randomBatch(t, r, now.UnixMilli())
 		mustIngest(t, s, batch...)
 		m.add(batch)
