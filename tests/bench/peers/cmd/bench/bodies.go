@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -144,7 +145,15 @@ func (b *bodies) play(ctx context.Context, s *server) (played, error) {
 // send sends one request, again and again while the server says that it is too busy.
 func (s *server) send(ctx context.Context, b *bodies, request []byte) (retries int, err error) {
 	for {
-		_, err = s.do(ctx, http.MethodPost, b.path, &bytesReader{data: request}, b.headers)
+		var answer []byte
+		answer, err = s.do(ctx, http.MethodPost, b.path, &bytesReader{data: request}, b.headers)
+		if err == nil && b.path == cisternPath {
+			// The import answers 200 and says in its answer what it refused.
+			var said struct{ RejectedCount int }
+			if err := json.Unmarshal(answer, &said); err != nil || said.RejectedCount > 0 {
+				return retries, &httpError{http.StatusBadRequest, string(answer)}
+			}
+		}
 		var refused *httpError
 		if !errors.As(err, &refused) || refused.status != http.StatusServiceUnavailable && refused.status != http.StatusTooManyRequests || retries == maxRetries {
 			return retries, err

@@ -4,10 +4,10 @@ package main
 // for Prometheus, vmrange buckets for VictoriaMetrics. The measurements are log-normal; their middle moves over the day.
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strconv"
 )
 
 const (
@@ -87,21 +87,12 @@ func (g *generator) draw(c *counts, r *rand.PCG, second int64, n int) {
 	c.n += uint64(n)
 }
 
-// logLinearBounds are the decimal digits and exponent of a bin: mantissa/10 × 10^exponent.
+// logLinearParts are the decimal digits and exponent of a bin: mantissa/10 × 10^exponent.
 func logLinearParts(i int) (mantissa, exponent int) {
 	i += logLinearFirst
 	decade := int(math.Floor(float64(i) / 90))
 	return i - decade*90 + 10, decade
 }
-
-// logLinearNames are the bins as JSON keys: a value within each.
-var logLinearNames = func() (names [logLinearBins]string) {
-	for i := range names {
-		mantissa, exponent := logLinearParts(i)
-		names[i] = strconv.Quote(fmt.Sprintf("%d5e%d", mantissa, exponent-2))
-	}
-	return names
-}()
 
 var logLinearMiddle = func() (values [logLinearBins]float64) {
 	for i := range values {
@@ -139,8 +130,7 @@ type histogramSeries struct {
 	sumLabels    []byte
 	vmLabels     map[int][]byte
 	name         string
-	json         []byte // name and labels
-	populated    int64  // log-linear bins with something in them, over all histograms
+	populated    int64 // log-linear bins with something in them, over all histograms
 	nativeFilled int64
 	vmFilled     int64
 	histograms   int64
@@ -154,18 +144,6 @@ func newHistogramSeries(name string, labels []label, seed uint64) *histogramSeri
 	s.nativeLabels = appendLabels(nil, append([]label{{"__name__", name}}, labels...))
 	s.countLabels = appendLabels(nil, append([]label{{"__name__", name + "_count"}}, labels...))
 	s.sumLabels = appendLabels(nil, append([]label{{"__name__", name + "_sum"}}, labels...))
-	s.json = append(s.json, `{"name":`...)
-	s.json = strconv.AppendQuote(s.json, name)
-	s.json = append(s.json, `,"labels":{`...)
-	for i, l := range labels {
-		if i > 0 {
-			s.json = append(s.json, ',')
-		}
-		s.json = strconv.AppendQuote(s.json, l.name)
-		s.json = append(s.json, ':')
-		s.json = strconv.AppendQuote(s.json, l.value)
-	}
-	s.json = append(s.json, '}')
 	return s
 }
 
@@ -241,37 +219,72 @@ func (s *histogramSeries) flushVM(message []byte) []byte {
 	return message
 }
 
-// cisternHeaders and appendCistern are the one place that knows how histograms get to storaged: JSON until there is a
-// binary import.
-var cisternHeaders = map[string]string{"Content-Type": "application/json"}
+// cisternHeaders, cisternPath and cisternBatch are the one place that knows how histograms get to storaged: its binary
+// import, see services/ingest/binary.go.
+var cisternHeaders = map[string]string{"Content-Type": "application/vnd.cistern.samples"}
 
 const cisternPath = "/api/v1/import"
 
-func beginCistern(to []byte) []byte { return append(to, `{"samples":[`...) }
+const cisternHistogram = 3 // the kind of a series
 
-func endCistern(to []byte) []byte { return append(to, "]}"...) }
+// cisternBatch is a request in the making.
+type cisternBatch struct {
+	series, samples []byte
+	seriesCount     int64
+	sampleCount     int
+	number, time    int64 // of the sample before
+	counts          []byte
+}
 
-// appendCistern adds the current histogram, the difference to the one before, to a request.
-func (s *histogramSeries) appendCistern(to []byte, time int64, first bool) []byte {
-	if !first {
-		to = append(to, ',')
+func (c *cisternBatch) reset() {
+	c.series, c.samples = c.series[:0], c.samples[:0]
+	c.seriesCount, c.sampleCount, c.number, c.time = 0, 0, 0, 0
+}
+
+// begin declares the next series.
+func (c *cisternBatch) begin(s *histogramSeries) {
+	c.series = append(c.series, cisternHistogram)
+	c.series = binary.AppendUvarint(c.series, uint64(len(s.nativeLabels)))
+	c.series = append(c.series, s.nativeLabels...)
+	c.seriesCount++
+}
+
+// add appends the current histogram, the difference to the one before, of the series declared last.
+func (c *cisternBatch) add(s *histogramSeries, time int64) {
+	c.samples = binary.AppendVarint(c.samples, c.seriesCount-1-c.number)
+	c.samples = binary.AppendVarint(c.samples, time-c.time)
+	c.number, c.time = c.seriesCount-1, time
+	c.sampleCount++
+	bins, last := uint64(0), 0
+	for _, n := range s.counts.logLinear {
+		if n > 0 {
+			bins++
+		}
 	}
-	to = append(to, s.json...)
-	to = append(to, `,"time":`...)
-	to = strconv.AppendFloat(to, float64(time)/1000, 'f', -1, 64)
-	to = append(to, `,"histogram":{"bins":{`...)
-	comma := false
+	c.samples = binary.AppendUvarint(c.samples, bins)
+	c.counts = c.counts[:0]
 	for i, n := range s.counts.logLinear {
 		if n == 0 {
 			continue
 		}
-		if comma {
-			to = append(to, ',')
+		// From this table's place to OpenHistogram's number of the bin.
+		bin := i + logLinearFirst + 128*90 + 1
+		if last == 0 {
+			c.samples = binary.AppendVarint(c.samples, int64(bin))
+		} else {
+			c.samples = binary.AppendUvarint(c.samples, uint64(bin-last))
 		}
-		comma = true
-		to = append(to, logLinearNames[i]...)
-		to = append(to, ':')
-		to = strconv.AppendUint(to, uint64(n), 10)
+		last = bin
+		c.counts = binary.AppendUvarint(c.counts, uint64(n))
 	}
-	return append(to, "}}}"...)
+	c.samples = append(c.samples, c.counts...)
+}
+
+// end writes the request.
+func (c *cisternBatch) end(to []byte) []byte {
+	to = append(to, "CISTSMP1"...)
+	to = binary.AppendUvarint(to, uint64(c.seriesCount))
+	to = append(to, c.series...)
+	to = binary.AppendUvarint(to, uint64(c.sampleCount))
+	return append(to, c.samples...)
 }

@@ -45,23 +45,27 @@ func newHistogramWork(folder string) (*histogramWork, error) {
 
 // encodeSeries makes requests of `together` histograms each of one series.
 func (w *histogramWork) encodeSeries(ctx context.Context, g *generator, s *histogramSeries, start int64, every, n, measurements, together int) error {
-	var forCistern, native, message, packed, scratch []byte
+	var forCistern cisternBatch
+	var request, native, message, packed, scratch []byte
 	for i := 0; i < n; i += together {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		forCistern, native = beginCistern(forCistern[:0]), native[:0]
+		forCistern.reset()
+		forCistern.begin(s)
+		native = native[:0]
 		samples, held := 0, min(together, n-i)
 		for k := range held {
 			at := start + int64(i+k)*int64(every)
 			s.clear()
 			g.draw(&s.counts, s.random, at, measurements)
 			s.accumulate()
-			forCistern = s.appendCistern(forCistern, at*1000, k == 0)
+			forCistern.add(s, at*1000)
 			native, scratch = s.appendNativeAt(native, scratch, at*1000)
 			samples += s.bufferVM(at * 1000)
 		}
-		err := w.requests[cistern].add(0, endCistern(forCistern), held)
+		request = forCistern.end(request[:0])
+		err := w.requests[cistern].add(0, request, held)
 		message = appendSeries(message[:0], s.nativeLabels, native)
 		packed = compress(message, packed)
 		err = errors.Join(err, w.requests[prometheus].add(0, packed, held))
@@ -88,26 +92,30 @@ func (w *histogramWork) encodeMany(ctx context.Context, g *generator, series, se
 	for i := range all {
 		all[i] = newHistogramSeries("bench_request_seconds", []label{{"instance", fmt.Sprintf("10.0.%d.%d:9100", i/250, i%250)}, {"job", jobs[i%len(jobs)]}, {"service", fmt.Sprintf("service-%d", i%40)}}, uint64(i)+100)
 	}
-	var forCistern, native, message, writes, packed, scratch []byte
+	var forCistern cisternBatch
+	var request, native, message, writes, packed, scratch []byte
 	for second := range seconds {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		at := start + int64(second)
-		forCistern, message, writes = beginCistern(forCistern[:0]), message[:0], writes[:0]
+		forCistern.reset()
+		message, writes = message[:0], writes[:0]
 		samples := 0
 		for i, s := range all {
 			s.clear()
 			// A series' own place in the day keeps them from being alike.
 			g.draw(&s.counts, s.random, at+int64(i)*1800, perSecond)
 			s.accumulate()
-			forCistern = s.appendCistern(forCistern, at*1000, i == 0)
+			forCistern.begin(s)
+			forCistern.add(s, at*1000)
 			native, scratch = s.appendNativeAt(native[:0], scratch, at*1000)
 			message = appendSeries(message, s.nativeLabels, native)
 			samples += s.bufferVM(at * 1000)
 			writes = s.flushVM(writes)
 		}
-		err := w.requests[cistern].add(0, endCistern(forCistern), series)
+		request = forCistern.end(request[:0])
+		err := w.requests[cistern].add(0, request, series)
 		packed = compress(message, packed)
 		err = errors.Join(err, w.requests[prometheus].add(0, packed, series))
 		packed = compress(writes, packed)
@@ -167,7 +175,7 @@ func histogramWorkload(ctx context.Context, b *bench, sections map[string]*secti
 		repeats, ingest = 1, &section{name: "histogram-ingest", systems: query.systems}
 		defer func() { query.failed = append(ingest.failed, query.failed...) }()
 	}
-	ingest.about = fmt.Sprintf("One histogram of %s log-normal measurements a second for %d days, 60 per request; to Cistern as log-linear bins (JSON), to Prometheus as native histograms, to VictoriaMetrics as vmrange buckets. Then 1,000 series for %d s, one second per request.",
+	ingest.about = fmt.Sprintf("One histogram of %s log-normal measurements a second for %d days, 60 per request; to Cistern as log-linear bins (binary import), to Prometheus as native histograms, to VictoriaMetrics as vmrange buckets. Then 1,000 series for %d s, one second per request.",
 		thousands(fmt.Sprint(perSecond)), days, seconds)
 	per := float64(work.histograms)
 	ingest.note("Populated per histogram: %.0f log-linear bins (the second's own), %.0f native buckets and %.0f vmrange buckets (cumulative). The log-linear counts of one histogram hold %.0f bytes of information.",
