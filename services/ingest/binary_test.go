@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"cistern/services/histogram"
+	"cistern/services/journal"
 	"cistern/services/tsdb"
 
 	promhistogram "github.com/prometheus/prometheus/model/histogram"
@@ -136,4 +138,61 @@ func TestUnusualSeries(t *testing.T) {
 	if got := numbers(t, s); len(got) != 1 || got["[{__name__ up} {job j}]"] != "gauge 1 2" {
 		t.Fatalf("%v", got)
 	}
+}
+
+// BenchmarkHistogramImport is one series of one histogram a second, sixty to a request, until it is in a block.
+func BenchmarkHistogramImport(b *testing.B) {
+	s, err := tsdb.Open(b.TempDir(), tsdb.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	key, err := tsdb.AppendKey(nil, []tsdb.Label{{Name: "__name__", Value: "h"}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	var pool [][]byte
+	for range 600 {
+		var a histogram.Accumulator
+		for range 2000 {
+			_ = a.Insert(0.02*math.Exp(1.3*r.NormFloat64()), 1)
+		}
+		pool = append(pool, a.Take().Append(nil))
+	}
+	at, n := time.Now().Add(-300*24*time.Hour).UnixMilli()/1000*1000, 0
+	var body []byte
+	for b.Loop() {
+		body = append(body[:0], samplesMagic...)
+		body = binary.AppendUvarint(body, 1)
+		body = append(body, 3)
+		body = binary.AppendUvarint(body, uint64(len(key)))
+		body = append(body, key...)
+		body = binary.AppendUvarint(body, 60)
+		for i := range 60 {
+			body = binary.AppendVarint(body, 0)
+			if i == 0 {
+				body = binary.AppendVarint(body, at)
+			} else {
+				body = binary.AppendVarint(body, 1000)
+			}
+			body = append(body, pool[n%len(pool)]...)
+			n++
+		}
+		at += 60_000
+		samples, err := decodeBinary(body)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if rejected, err := s.Ingest(b.Context(), "bench", samples, journal.Interval); err != nil || len(rejected) > 0 {
+			b.Fatal(rejected, err)
+		}
+	}
+	acknowledged := b.Elapsed()
+	begin := time.Now()
+	if _, err := s.Flush(); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(acknowledged.Nanoseconds())/float64(n), "ns/histogram")
+	b.ReportMetric(float64(time.Since(begin).Nanoseconds())/float64(n), "ns/histogram-flushed")
 }

@@ -103,16 +103,32 @@ func (h *Handler) remoteWrite(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	// 400 makes Prometheus drop the batch instead of sending it again: right, because the rest was accepted.
+	answerRejected(w, rejected, len(d.samples)+len(d.rejected))
+}
+
+// later says whether what was refused for this reason would be taken some time later.
+func later(reason tsdb.Reason) bool { return reason == tsdb.MemoryLimit || reason == tsdb.SeriesRate }
+
+// answerRejected tells a remote writer what was refused. 400 makes it drop the batch: right when the rest was stored and
+// the same would be refused again. What can be taken later is answered with 503, so that it comes again: that changes
+// nothing of what was stored already.
+func answerRejected(w http.ResponseWriter, rejected []tsdb.Rejection, all int) {
 	counts, fields := map[tsdb.Reason]int{}, []problem.Field{}
 	for _, one := range rejected {
 		if counts[one.Reason]++; counts[one.Reason] == 1 { // the first offender of each reason
 			fields = append(fields, problem.Field{Path: string(one.Reason), Message: one.Detail})
 		}
 	}
-	problem.Write(w, http.StatusBadRequest, "samples_rejected",
-		fmt.Sprintf("%d samples were refused (%s), the other %d were stored.", len(rejected), summary(counts), len(d.samples)+len(d.rejected)-len(rejected)),
-		"Do not send the batch again.", fields...)
+	title := fmt.Sprintf("%d samples were refused (%s), the other %d were stored.", len(rejected), summary(counts), all-len(rejected))
+	for reason := range counts {
+		if later(reason) {
+			w.Header().Set("Retry-After", "5")
+			problem.Write(w, http.StatusServiceUnavailable, "overloaded", title,
+				"Send the batch again later. If it goes on, give storaged more memory, or find out which sender makes so many series.", fields...)
+			return
+		}
+	}
+	problem.Write(w, http.StatusBadRequest, "samples_rejected", title, "Do not send the batch again.", fields...)
 }
 
 // unpack reads a snappy-compressed body into d.message, or answers what is wrong with it.

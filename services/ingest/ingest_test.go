@@ -258,3 +258,14 @@ func BenchmarkRemoteWrite(b *testing.B) {
 	}
 	b.ReportMetric(float64(n)*size/b.Elapsed().Seconds(), "samples/s")
 }
+
+// What can be taken later is asked for again; what cannot is not.
+func TestOverload(t *testing.T) {
+	for reason, code := range map[tsdb.Reason]int{tsdb.MemoryLimit: 503, tsdb.SeriesRate: 503, tsdb.TooOld: 400} {
+		w := httptest.NewRecorder()
+		answerRejected(w, []tsdb.Rejection{{Reason: tsdb.BadName}, {Reason: reason, Detail: "why"}}, 5)
+		if w.Code != code || (w.Header().Get("Retry-After") != "") != (code == 503) || !strings.Contains(w.Body.String(), "the other 3 were stored") {
+			t.Errorf("%s: %d %s", reason, w.Code, w.Body)
+		}
+	}
+}

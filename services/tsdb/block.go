@@ -85,6 +85,8 @@ type BlockInfo struct {
 	Series  int
 	Samples int64 // 0 when only rollups are left
 	Bytes   int64
+	Index   int64 // bytes of it that are no samples
+	Rollups int64 // bytes of it that are rollups
 	Made    int64 // ms
 }
 
@@ -185,6 +187,7 @@ func (b *block) readEnds() error {
 	metaOffset, metaLength := int64(le.Uint64(footer[32:])), int64(le.Uint32(footer[40:]))
 	b.tracks = [tracks]int64{trackMinute: int64(le.Uint64(footer[56:])), trackHour: int64(le.Uint64(footer[64:]))}
 	b.end = metaOffset
+	b.Index, b.Rollups = size-int64(le.Uint64(footer[48:])), b.tracks[trackMinute]+b.tracks[trackHour]
 	if metaOffset < blockHeader || metaOffset+metaLength != size-blockFooter {
 		return fmt.Errorf("%w: its footer", errDamaged)
 	}

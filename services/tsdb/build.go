@@ -21,7 +21,6 @@ type builder struct {
 	times  []int64
 	values []float64
 	hists  []histogram.Histogram
-	places []int
 	// Which tracks are wanted, whatever they cost.
 	always [tracks]bool
 	// Without the samples.
@@ -206,48 +205,32 @@ func crosses(before, t int64) bool {
 	return floorTo(before, grid) != floorTo(t, grid)
 }
 
-// framed is histograms for frames that are as a block wants them: they are taken as they are, and only their sums made.
-func (b *builder) framed(frames []frame) (*seriesData, error) {
-	var all []int64
-	var run column.HistogramRun
-	var minutes []*histogram.Dense
-	var starts []int64
-	for i := range frames {
-		f := &frames[i]
-		if err := run.Open(f.bytes); err != nil || run.Len() == 0 {
-			return nil, errFrame
-		}
-		b.places = b.places[:0]
-		for _, relative := range run.Times() {
-			t := f.minTime + relative
-			all = append(all, t)
-			if at := floorTo(t, trackWidth[trackMinute]); len(starts) == 0 || starts[len(starts)-1] != at {
-				starts, minutes = append(starts, at), append(minutes, nil)
-			}
-			b.places = append(b.places, len(starts)-1)
-		}
-		if err := run.AddWindows(b.places, minutes); err != nil {
-			return nil, errFrame
-		}
+// framed is histograms for frames that are as a block wants them, with their sums by minute: nothing is encoded again.
+func (b *builder) framed(frames []frame, minutes batch[histogram.Histogram]) *seriesData {
+	if len(frames) == 0 {
+		return nil
 	}
-	data := &seriesData{minTime: all[0], maxTime: all[len(all)-1], samples: uint64(len(all))}
+	data := &seriesData{minTime: frames[0].minTime, maxTime: frames[len(frames)-1].maxTime}
+	for i := range frames {
+		data.samples += uint64(frames[i].count)
+	}
 	data.frames[trackRaw] = frames
-	want := b.wanted(all)
 	rolled := [tracks]histogramRollup{trackMinute: {width: trackWidth[trackMinute]}, trackHour: {width: trackWidth[trackHour]}}
-	for i, at := range starts {
-		sum := minutes[i].Histogram()
+	for i, at := range minutes.times {
+		if at < floorTo(data.minTime, trackWidth[trackMinute]) || at > data.maxTime {
+			continue
+		}
 		for track := trackMinute; track < tracks; track++ {
-			if want[track] {
-				rolled[track].add(at, sum)
-			}
+			rolled[track].add(at, &minutes.values[i])
 		}
 	}
 	for track := trackMinute; track < tracks; track++ {
-		if want[track] {
+		rolled[track].close()
+		if n := len(rolled[track].times); n >= enoughTimes && data.samples >= uint64(worthwhile*n) {
 			data.frames[track] = rolled[track].frames()
 		}
 	}
-	return data, nil
+	return data
 }
 
 type histogramRollup struct {
@@ -271,12 +254,12 @@ func (r *histogramRollup) close() {
 	if r.any {
 		r.times, r.hists = append(r.times, r.at), append(r.hists, *r.open.Histogram().Clone())
 		r.open.Reset()
+		r.any = false
 	}
 }
 
 func (r *histogramRollup) frames() []frame {
 	r.close()
-	r.any = false
 	var frames []frame
 	for from := 0; from < len(r.times); {
 		to := from + 1

@@ -188,18 +188,34 @@ func (s *Store) replace(gone, added []*block) {
 func (s *memSeries) build(b *builder, minTime, maxTime int64) (*seriesData, error) {
 	switch s.kind {
 	case Histogram:
-		if m := s.more; len(m.lateRows.times) == 0 && s.minTime >= minTime && s.maxTime <= maxTime {
-			frames, err := s.histogramFrames()
+		if m := s.more; len(m.lateRows.times) == 0 {
+			frames, minutes, err := s.histogramFrames()
 			if err != nil {
 				return nil, err
 			}
-			return b.framed(frames)
+			if frames, whole := within(frames, minTime, maxTime); whole {
+				return b.framed(frames, minutes), nil
+			}
 		}
 		return b.histograms(newIterator(s.histogramSources(), minTime, maxTime, decodeHistograms, sumOfHistograms))
 	case NativeHistogram:
 		return b.natives(newIterator(s.nativeSources(), minTime, maxTime, decodeNatives, newestNative))
 	}
 	return b.numbers(newIterator(s.numberSources(), minTime, maxTime, decodeNumbers, newestNumber))
+}
+
+// within is the frames that lie in a stretch of time; whole says that none lies across its ends.
+func within(frames []frame, minTime, maxTime int64) (list []frame, whole bool) {
+	for _, f := range frames {
+		switch {
+		case f.maxTime < minTime || f.minTime > maxTime:
+		case f.minTime >= minTime && f.maxTime <= maxTime:
+			list = append(list, f)
+		default:
+			return nil, false
+		}
+	}
+	return list, true
 }
 
 // indexIdle is how long an unused block's index stays in memory.

@@ -43,6 +43,7 @@ type moreSeries struct {
 	pendingTime int64
 	rows        rowEncoder // the seconds before it
 	began       int64      // time of the first row
+	minutes     rowEncoder // the sums of what was sealed, by minute; one may be there in parts
 	lateRows    batch[histogram.Histogram]
 
 	natives     batch[*promhistogram.FloatHistogram]
@@ -105,6 +106,8 @@ type coder struct {
 	values []float64
 	bytes  []byte
 	tight  bool // memory is short
+	rows   batch[histogram.Histogram]
+	minute histogram.Dense
 	sum    histogram.Histogram
 }
 
@@ -142,7 +145,7 @@ func (s *memSeries) appendHistogram(t int64, encoded []byte, c *coder) int {
 			grown = s.sealPending()
 			// Where memory is short frames are short too: rows take five times what a frame does.
 			if n := int(m.rows.count); n == frameHistograms || n >= sealHistograms && (c.tight || crosses(m.rows.time, t)) {
-				grown += s.sealRows()
+				grown += s.sealRows(c)
 			}
 		}
 		m.pendingTime, m.pending = t, append(m.pending[:0], encoded...)
@@ -183,36 +186,54 @@ func (s *memSeries) sealPending() int {
 }
 
 // sealRows makes a frame of the rows, as blocks have them: writing the block then copies it.
-func (s *memSeries) sealRows() (grown int) {
+func (s *memSeries) sealRows(c *coder) (grown int) {
 	m := s.more
-	if m.rows.count > 0 {
-		rows := m.growingRows()
-		var decoded batch[histogram.Histogram]
-		if err := decodeHistograms(rows, &decoded); err != nil {
-			panic(err) // they were just encoded
-		}
-		grown = s.seal(histogramFrame(decoded.times, decoded.values)) - len(m.rows.bytes)
-		m.rows = rowEncoder{bytes: m.rows.bytes[:0]}
+	if m.rows.count == 0 {
+		return 0
 	}
+	f := m.growingRows()
+	if err := decodeHistograms(f, &c.rows); err != nil {
+		panic(err) // they were just encoded
+	}
+	before := len(m.minutes.bytes)
+	m.sumUp(&c.rows, &c.minute)
+	grown = s.seal(histogramFrame(c.rows.times, c.rows.values)) - len(m.rows.bytes) + len(m.minutes.bytes) - before
+	m.rows = rowEncoder{bytes: m.rows.bytes[:0]}
+	clear(c.rows.values)
 	return grown
 }
 
+// growingRows is the rows as a frame. They are only ever added to, until the frame is sealed and their memory is used
+// again: who keeps the frame clones its bytes.
 func (m *moreSeries) growingRows() frame {
-	return frame{encoding: encodingRows, count: uint32(m.rows.count), minTime: m.began, maxTime: m.rows.time, bytes: slices.Clone(m.rows.bytes)}
+	return frame{encoding: encodingRows, count: m.rows.count, minTime: m.began, maxTime: m.rows.time, bytes: m.rows.bytes}
 }
 
-// histogramFrames is all histograms but the late ones as frames.
-func (s *memSeries) histogramFrames() ([]frame, error) {
-	frames, m := s.frames(), s.more
+// sumUp adds the sums of each minute to minutes.
+func (m *moreSeries) sumUp(rows *batch[histogram.Histogram], sum *histogram.Dense) {
+	for i := 0; i < len(rows.times); {
+		at := floorTo(rows.times[i], trackWidth[trackMinute])
+		sum.Reset()
+		for ; i < len(rows.times) && floorTo(rows.times[i], trackWidth[trackMinute]) == at; i++ {
+			sum.Merge(&rows.values[i])
+		}
+		m.minutes.append(at, sum.Histogram().Append(nil))
+	}
+}
+
+// histogramFrames is all histograms but the late ones as frames, and their sums by minute. The head is frozen.
+func (s *memSeries) histogramFrames() (frames []frame, minutes batch[histogram.Histogram], err error) {
+	m := s.more
+	frames = s.frames()
 	for i := range frames {
 		if frames[i].encoding != encodingHistograms {
-			return nil, errFrame
+			return nil, minutes, errFrame
 		}
 	}
 	var last batch[histogram.Histogram]
 	if m.rows.count > 0 {
 		if err := decodeHistograms(m.growingRows(), &last); err != nil {
-			return nil, err
+			return nil, minutes, err
 		}
 	}
 	if len(m.pending) > 0 {
@@ -220,10 +241,14 @@ func (s *memSeries) histogramFrames() ([]frame, error) {
 		mustDecode(&h, m.pending)
 		last.times, last.values = append(last.times, m.pendingTime), append(last.values, h)
 	}
+	sums := moreSeries{minutes: m.minutes}
+	sums.minutes.bytes = slices.Clone(m.minutes.bytes)
 	if len(last.times) > 0 {
 		frames = append(frames, histogramFrame(last.times, last.values))
+		sums.sumUp(&last, &histogram.Dense{})
 	}
-	return frames, nil
+	minutes.times, minutes.values, err = decodeRows(sums.minutes.bytes, int(sums.minutes.count), nil, nil)
+	return frames, minutes, err
 }
 
 // appendNative adds a native histogram.
@@ -293,7 +318,9 @@ func (s *memSeries) histogramSources() []source[histogram.Histogram] {
 		return sources
 	}
 	if m.rows.count > 0 {
-		sources = append(sources, loaded([]frame{m.growingRows()}, batch[histogram.Histogram]{}))
+		f := m.growingRows()
+		f.bytes = slices.Clone(f.bytes)
+		sources = append(sources, loaded([]frame{f}, batch[histogram.Histogram]{}))
 	}
 	if len(m.pending) > 0 {
 		var h histogram.Histogram

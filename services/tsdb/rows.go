@@ -11,7 +11,7 @@ import (
 
 type rowEncoder struct {
 	bytes      []byte
-	count      uint16
+	count      uint32
 	time, step int64
 }
 
