@@ -1,12 +1,14 @@
 package promapi
 
-// Answers as JSON. Points are written by hand: a chart asks for a hundred thousand of them.
+// Answers as JSON. Points are written by hand, and sent on as they are written: a chart asks for a hundred thousand.
 
 import (
 	"encoding/json"
+	"io"
 	"math"
 	"net/http"
 	"strconv"
+	"unicode/utf8"
 
 	promhistogram "github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
@@ -14,100 +16,143 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-func writeData(w http.ResponseWriter, data any, warnings, infos []string) {
-	text, written := data.(raw)
-	if !written {
-		var err error
-		if text, err = json.Marshal(data); err != nil {
+// out collects an answer and sends it in pieces. Once the client does not read any more, writing does nothing.
+type out struct {
+	w      io.Writer
+	b      []byte
+	failed bool
+}
+
+const piece = 64 << 10
+
+// spill sends what was collected when that is enough.
+func (o *out) spill() {
+	if len(o.b) >= piece {
+		o.flush()
+	}
+}
+
+func (o *out) flush() {
+	if !o.failed && len(o.b) > 0 {
+		_, err := o.w.Write(o.b)
+		o.failed = err != nil
+	}
+	o.b = o.b[:0]
+}
+
+func writeAnswer(w http.ResponseWriter, a *answer) {
+	o := &out{w: w, b: make([]byte, 0, 4096)}
+	o.b = append(o.b, `{"status":"success","data":`...)
+	if a.value == nil {
+		text, err := json.Marshal(a.data)
+		if err != nil {
 			writeError(w, err)
 			return
 		}
-	}
-	body := append([]byte(`{"status":"success","data":`), text...)
-	for name, list := range map[string][]string{"warnings": warnings, "infos": infos} {
-		if len(list) > 0 {
-			more, _ := json.Marshal(list)
-			body = append(body, `,"`+name+`":`...)
-			body = append(body, more...)
-		}
+		o.b = append(o.b, text...)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(append(body, '}'))
+	if a.value != nil {
+		o.value(a.value)
+		if a.stats != nil {
+			if text, err := json.Marshal(a.stats); err == nil {
+				o.b = append(append(o.b, `,"stats":`...), text...)
+			}
+		}
+		o.b = append(o.b, '}')
+	}
+	for i, list := range [][]string{a.warnings, a.infos} {
+		if len(list) > 0 {
+			text, _ := json.Marshal(list)
+			o.b = append(append(o.b, []string{`,"warnings":`, `,"infos":`}[i]...), text...)
+		}
+	}
+	o.b = append(o.b, '}')
+	o.flush()
 }
 
 func writeError(w http.ResponseWriter, err error) {
 	known := classify(err)
 	body, _ := json.Marshal(map[string]string{"status": "error", "errorType": known.kind, "error": known.Error()})
 	w.Header().Set("Content-Type", "application/json")
+	if known.status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "5")
+	}
 	w.WriteHeader(known.status)
 	_, _ = w.Write(body)
 }
 
-// raw is JSON that is written already.
-type raw []byte
-
-func encodeValue(value parser.Value) raw {
-	b := append([]byte(`{"resultType":"`), value.Type()...)
-	b = append(b, `","result":`...)
+// value writes the object of a query's result, but for its closing brace.
+func (o *out) value(value parser.Value) {
+	o.b = append(append(o.b, `{"resultType":"`...), value.Type()...)
+	o.b = append(o.b, `","result":`...)
 	switch v := value.(type) {
 	case promql.Matrix:
-		b = append(b, '[')
+		o.b = append(o.b, '[')
 		for i, s := range v {
 			if i > 0 {
-				b = append(b, ',')
+				o.b = append(o.b, ',')
 			}
-			b = appendMetric(append(b, '{'), s.Metric)
+			o.b = appendMetric(append(o.b, '{'), s.Metric)
 			if len(s.Floats) > 0 {
-				b = append(b, `,"values":[`...)
+				o.b = append(o.b, `,"values":[`...)
 				for k, p := range s.Floats {
 					if k > 0 {
-						b = append(b, ',')
+						o.b = append(o.b, ',')
 					}
-					b = appendPoint(b, p.T, p.F)
+					o.b = appendPoint(o.b, p.T, p.F)
+					o.spill()
 				}
-				b = append(b, ']')
+				o.b = append(o.b, ']')
 			}
 			if len(s.Histograms) > 0 {
-				b = append(b, `,"histograms":[`...)
+				o.b = append(o.b, `,"histograms":[`...)
 				for k, p := range s.Histograms {
 					if k > 0 {
-						b = append(b, ',')
+						o.b = append(o.b, ',')
 					}
-					b = appendHistogramPoint(b, p.T, p.H)
+					o.b = appendHistogramPoint(o.b, p.T, p.H)
+					o.spill()
 				}
-				b = append(b, ']')
+				o.b = append(o.b, ']')
 			}
-			b = append(b, '}')
+			o.b = append(o.b, '}')
 		}
-		b = append(b, ']')
+		o.b = append(o.b, ']')
 	case promql.Vector:
-		b = append(b, '[')
+		o.b = append(o.b, '[')
 		for i, s := range v {
 			if i > 0 {
-				b = append(b, ',')
+				o.b = append(o.b, ',')
 			}
-			b = appendMetric(append(b, '{'), s.Metric)
+			o.b = appendMetric(append(o.b, '{'), s.Metric)
 			if s.H != nil {
-				b = appendHistogramPoint(append(b, `,"histogram":`...), s.T, s.H)
+				o.b = appendHistogramPoint(append(o.b, `,"histogram":`...), s.T, s.H)
 			} else {
-				b = appendPoint(append(b, `,"value":`...), s.T, s.F)
+				o.b = appendPoint(append(o.b, `,"value":`...), s.T, s.F)
 			}
-			b = append(b, '}')
+			o.b = append(o.b, '}')
+			o.spill()
 		}
-		b = append(b, ']')
+		o.b = append(o.b, ']')
 	case promql.Scalar:
-		b = appendPoint(b, v.T, v.V)
+		o.b = appendPoint(o.b, v.T, v.V)
 	case promql.String:
-		b = appendTime(append(b, '['), v.T)
-		b = appendString(append(b, ','), v.V)
-		b = append(b, ']')
+		o.b = appendTime(append(o.b, '['), v.T)
+		o.b = appendString(append(o.b, ','), v.V)
+		o.b = append(o.b, ']')
 	}
-	return append(b, '}')
 }
 
+// appendString writes a JSON string. Nearly all need no escapes.
 func appendString(b []byte, s string) []byte {
-	text, _ := json.Marshal(s)
-	return append(b, text...)
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' || c >= utf8.RuneSelf {
+			text, _ := json.Marshal(s)
+			return append(b, text...)
+		}
+	}
+	return append(append(append(b, '"'), s...), '"')
 }
 
 func appendMetric(b []byte, metric labels.Labels) []byte {
@@ -139,11 +184,22 @@ func appendTime(b []byte, ms int64) []byte {
 
 // appendNumber writes a number as Prometheus does, without quotes; JSON has no NaN, so it is used within them.
 func appendNumber(b []byte, v float64) []byte {
+	if whole := int64(v); float64(whole) == v && whole > -1e15 && whole < 1e15 && (whole != 0 || !math.Signbit(v)) {
+		return strconv.AppendInt(b, whole, 10)
+	}
 	form := byte('f')
 	if a := math.Abs(v); a != 0 && (a < 1e-6 || a >= 1e21) {
 		form = 'e'
 	}
 	return strconv.AppendFloat(b, v, form, -1, 64)
+}
+
+// appendFloat writes a number for Cistern's own routes: null for what JSON does not have.
+func appendFloat(b []byte, v float64) []byte {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return append(b, "null"...)
+	}
+	return appendNumber(b, v)
 }
 
 func appendPoint(b []byte, t int64, v float64) []byte {
@@ -156,7 +212,7 @@ func appendHistogramPoint(b []byte, t int64, h *promhistogram.FloatHistogram) []
 	b = appendTime(append(b, '['), t)
 	b = appendNumber(append(b, `,{"count":"`...), h.Count)
 	b = appendNumber(append(b, `","sum":"`...), h.Sum)
-	b = append(b, `","buckets":[`...)
+	b = append(b, '"')
 	first := true
 	for it := h.AllBucketIterator(); it.Next(); {
 		bucket := it.At()
@@ -173,7 +229,9 @@ func appendHistogramPoint(b []byte, t int64, h *promhistogram.FloatHistogram) []
 		case bucket.UpperInclusive:
 			bounds = '0'
 		}
-		if !first {
+		if first {
+			b = append(b, `,"buckets":[`...)
+		} else {
 			b = append(b, ',')
 		}
 		first = false
@@ -184,5 +242,8 @@ func appendHistogramPoint(b []byte, t int64, h *promhistogram.FloatHistogram) []
 		}
 		b = append(b, ']')
 	}
-	return append(b, `]}]`...)
+	if !first {
+		b = append(b, ']')
+	}
+	return append(b, `}]`...)
 }

@@ -1,179 +1,272 @@
 package promapi
 
-// Prometheus' routes about what there is: labels, series, metadata, and the version.
+// Prometheus' routes about what there is: labels, series, metadata, exemplars; and deleting it.
 
 import (
-	"errors"
+	"encoding/json"
 	"net/http"
 	"slices"
-	"sort"
-	"strconv"
-	"time"
+	"strings"
+
+	"cistern/services/promapi/promstore"
+	"cistern/services/tsdb"
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
-	"github.com/prometheus/prometheus/util/annotations"
 )
 
-func parsePromDuration(text string) (time.Duration, error) {
-	d, err := model.ParseDuration(text)
-	return time.Duration(d), err
+// notes makes queries of the request tell what is damaged.
+func notes(r *http.Request) (*http.Request, *tsdb.Warnings) {
+	warnings := &tsdb.Warnings{}
+	return r.WithContext(tsdb.WithWarnings(r.Context(), warnings)), warnings
 }
 
-// span is the time that labels and series are asked for; all of it when it is not said.
-func (a *API) span(r *http.Request) (minTime, maxTime int64, err error) {
-	start, err := parseTime(r.FormValue("start"), time.UnixMilli(0))
-	if err != nil {
-		return 0, 0, badData("start: %w", err)
-	}
-	end, err := parseTime(r.FormValue("end"), a.now().Add(time.Hour))
-	if err != nil {
-		return 0, 0, badData("end: %w", err)
-	}
-	return start.UnixMilli(), end.UnixMilli(), nil
-}
-
-func parseLimit(r *http.Request) (int, error) {
-	text := r.FormValue("limit")
-	if text == "" {
-		return 0, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 0 {
-		return 0, badData("limit: must be a whole number, 0 for none")
-	}
-	return n, nil
-}
-
-// over collects a list over several selectors.
-func (a *API) collect(r *http.Request, ask func(minTime, maxTime int64, matchers []*labels.Matcher) ([]string, error)) (any, annotations.Annotations, error) {
+// collect makes a list over several selectors.
+func (a *API) collect(r *http.Request, ask func(r *http.Request, minTime, maxTime int64, matchers []*labels.Matcher) ([]string, error)) (answer, error) {
 	minTime, maxTime, err := a.span(r)
 	if err != nil {
-		return nil, nil, err
+		return answer{}, err
 	}
 	most, err := parseLimit(r)
 	if err != nil {
-		return nil, nil, err
+		return answer{}, err
 	}
 	sets, err := a.matcherSets(r, false)
 	if err != nil {
-		return nil, nil, err
+		return answer{}, err
 	}
 	if sets == nil {
 		sets = [][]*labels.Matcher{nil}
 	}
+	ctx, cancel, err := deadline(r)
+	if err != nil {
+		return answer{}, err
+	}
+	defer cancel()
+	r, warnings := notes(r.WithContext(ctx))
+	done, err := a.admit(ctx)
+	if err != nil {
+		return answer{}, err
+	}
+	defer done()
 	all := []string{}
 	for _, matchers := range sets {
-		list, err := ask(minTime, maxTime, matchers)
+		list, err := ask(r, minTime, maxTime, matchers)
 		if err != nil {
-			return nil, nil, err
+			return answer{}, err
 		}
 		all = append(all, list...)
 	}
-	slices.Sort(all)
-	all = slices.Compact(all)
+	all = sortedUnique(all)
+	result := answer{warnings: warnings.List()}
 	if most > 0 && len(all) > most {
-		all = all[:most]
+		all, result.warnings = all[:most], append(result.warnings, cutShort)
 	}
-	return all, nil, nil
+	result.data = all
+	return result, nil
 }
 
-func (a *API) labelNames(_ http.ResponseWriter, r *http.Request) (any, annotations.Annotations, error) {
-	return a.collect(r, func(minTime, maxTime int64, matchers []*labels.Matcher) ([]string, error) {
+func (a *API) labelNames(r *http.Request) (answer, error) {
+	return a.collect(r, func(r *http.Request, minTime, maxTime int64, matchers []*labels.Matcher) ([]string, error) {
 		return a.store.LabelNames(r.Context(), minTime, maxTime, matchers...)
 	})
 }
 
-func (a *API) labelValues(_ http.ResponseWriter, r *http.Request) (any, annotations.Annotations, error) {
+func (a *API) labelValues(r *http.Request) (answer, error) {
 	name := r.PathValue("name")
-	return a.collect(r, func(minTime, maxTime int64, matchers []*labels.Matcher) ([]string, error) {
+	if strings.HasPrefix(name, "U__") {
+		name = model.UnescapeName(name, model.ValueEncodingEscaping)
+	}
+	if !model.UTF8Validation.IsValidLabelName(name) {
+		return answer{}, badData("name: %q is no label's name", shorten(name))
+	}
+	return a.collect(r, func(r *http.Request, minTime, maxTime int64, matchers []*labels.Matcher) ([]string, error) {
 		return a.store.LabelValues(r.Context(), name, minTime, maxTime, matchers...)
 	})
 }
 
-func (a *API) series(_ http.ResponseWriter, r *http.Request) (any, annotations.Annotations, error) {
+// labelSet is labels that become a JSON object; they are in order already.
+type labelSet []tsdb.Label
+
+func (s labelSet) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for i, l := range s {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendString(b, l.Name)
+		b = appendString(append(b, ':'), l.Value)
+	}
+	return append(b, '}'), nil
+}
+
+func (a *API) series(r *http.Request) (answer, error) {
 	minTime, maxTime, err := a.span(r)
 	if err != nil {
-		return nil, nil, err
+		return answer{}, err
 	}
 	most, err := parseLimit(r)
 	if err != nil {
-		return nil, nil, err
+		return answer{}, err
 	}
 	sets, err := a.matcherSets(r, true)
 	if err != nil {
-		return nil, nil, err
+		return answer{}, err
 	}
-	found := map[string]map[string]string{}
+	ctx, cancel, err := deadline(r)
+	if err != nil {
+		return answer{}, err
+	}
+	defer cancel()
+	r, warnings := notes(r.WithContext(ctx))
+	done, err := a.admit(ctx)
+	if err != nil {
+		return answer{}, err
+	}
+	defer done()
+	found := map[string]labelSet{}
 	for _, matchers := range sets {
 		list, release, err := a.store.Select(r.Context(), minTime, maxTime, matchers...)
 		if err != nil {
-			return nil, nil, err
+			release()
+			return answer{}, err
 		}
 		for _, one := range list {
-			set := make(map[string]string, len(one.Labels))
-			for _, l := range one.Labels {
-				set[l.Name] = l.Value
-			}
-			found[one.Key] = set
+			found[one.Key] = one.Labels
 		}
 		release()
 	}
-	keys := make([]string, 0, len(found))
-	for key := range found {
-		keys = append(keys, key)
+	all := make([]labelSet, 0, len(found))
+	for _, set := range found {
+		all = append(all, set)
 	}
-	sort.Strings(keys)
-	if most > 0 && len(keys) > most {
-		keys = keys[:most]
+	slices.SortFunc(all, func(x, y labelSet) int { return promstore.CompareLabels(x, y) })
+	result := answer{warnings: warnings.List()}
+	if most > 0 && len(all) > most {
+		all, result.warnings = all[:most], append(result.warnings, cutShort)
 	}
-	answer := make([]map[string]string, 0, len(keys))
-	for _, key := range keys {
-		answer = append(answer, found[key])
-	}
-	return answer, nil, nil
+	result.data = all
+	return result, nil
 }
 
-func (a *API) metadata(_ http.ResponseWriter, r *http.Request) (any, annotations.Annotations, error) {
+func (a *API) metadata(r *http.Request) (answer, error) {
 	most, err := parseLimit(r)
 	if err != nil {
-		return nil, nil, err
-	}
-	list, err := a.metrics("", 0)
-	if err != nil {
-		return nil, nil, err
+		return answer{}, err
 	}
 	type entry struct {
 		Type string `json:"type"`
 		Help string `json:"help"`
 		Unit string `json:"unit"`
 	}
-	answer := map[string][]entry{}
+	all := map[string][]entry{}
+	for name, m := range a.store.Metadata() {
+		kind := m.Type
+		if kind == "" {
+			kind = "unknown"
+		}
+		all[name] = []entry{{kind, m.Help, m.Unit}}
+	}
+	// What nobody described is told by its kind.
+	list, err := a.store.Metrics("", 0)
+	if err != nil {
+		return answer{}, err
+	}
 	for _, one := range list {
-		if only := r.FormValue("metric"); only != "" && only != one.Name {
+		if _, described := all[one.Name]; described {
 			continue
 		}
-		if most > 0 && len(answer) == most {
-			break
+		kind := one.Kind.String()
+		if one.Kind == tsdb.NativeHistogram {
+			kind = "histogram"
 		}
-		answer[one.Name] = []entry{{Type: one.Kind.String()}}
+		all[one.Name] = []entry{{Type: kind}}
 	}
-	return answer, nil, nil
+	if only := r.FormValue("metric"); only != "" {
+		entries, ok := all[only]
+		all = map[string][]entry{}
+		if ok {
+			all[only] = entries
+		}
+	}
+	if most > 0 && len(all) > most {
+		names := make([]string, 0, len(all))
+		for name := range all {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		for _, name := range names[most:] {
+			delete(all, name)
+		}
+	}
+	return answer{data: all}, nil
 }
 
-func (a *API) buildInfo(http.ResponseWriter, *http.Request) (any, annotations.Annotations, error) {
-	// Grafana reads the version to choose what it may ask: it is that of the API's model, not Cistern's.
-	return map[string]string{"version": "3.0.0", "application": "cistern", "cisternVersion": a.version}, nil, nil
-}
-
-func (a *API) formatQuery(_ http.ResponseWriter, r *http.Request) (any, annotations.Annotations, error) {
+func (a *API) formatQuery(r *http.Request) (answer, error) {
 	if r.FormValue("query") == "" {
-		return nil, nil, badData("query: %w", errors.New("is missing"))
+		return answer{}, badData("query: is missing; give a PromQL expression")
 	}
 	expression, err := a.parser.ParseExpr(r.FormValue("query"))
 	if err != nil {
-		return nil, nil, badData("query: %w", err)
+		return answer{}, badData("query: %w", err)
 	}
-	return parser.Prettify(expression), nil, nil
+	return answer{data: parser.Prettify(expression)}, nil
+}
+
+func (a *API) exemplars(r *http.Request) (answer, error) {
+	if r.FormValue("query") == "" {
+		return answer{}, badData("query: is missing; give a PromQL expression")
+	}
+	start, end, err := a.span(r)
+	if err != nil {
+		return answer{}, err
+	}
+	expression, err := a.parser.ParseExpr(r.FormValue("query"))
+	if err != nil {
+		return answer{}, badData("query: %w", err)
+	}
+	type exemplar struct {
+		Labels    labelSet        `json:"labels"`
+		Value     string          `json:"value"`
+		Timestamp json.RawMessage `json:"timestamp"`
+	}
+	type set struct {
+		Series    labelSet   `json:"seriesLabels"`
+		Exemplars []exemplar `json:"exemplars"`
+	}
+	answered := []set{}
+	seen := map[string]bool{}
+	for _, matchers := range parser.ExtractSelectors(expression) {
+		for _, found := range a.store.Exemplars(start, end, matchers...) {
+			one := set{Series: found.Labels}
+			name, _ := one.Series.MarshalJSON()
+			if seen[string(name)] {
+				continue
+			}
+			seen[string(name)] = true
+			for _, e := range found.Exemplars {
+				one.Exemplars = append(one.Exemplars, exemplar{e.Labels, string(appendNumber(nil, e.Value)), appendTime(nil, e.Time)})
+			}
+			answered = append(answered, one)
+		}
+	}
+	return answer{data: answered}, nil
+}
+
+func (a *API) deleteSeries(r *http.Request) (answer, error) {
+	minTime, maxTime, err := a.span(r)
+	if err != nil {
+		return answer{}, err
+	}
+	sets, err := a.matcherSets(r, true)
+	if err != nil {
+		return answer{}, err
+	}
+	for _, matchers := range sets {
+		if err := a.store.Delete(r.Context(), minTime, maxTime, matchers...); err != nil {
+			return answer{}, err
+		}
+	}
+	return answer{nothing: true}, nil
 }

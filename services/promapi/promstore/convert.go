@@ -1,4 +1,4 @@
-package promapi
+package promstore
 
 // From Cistern's histograms to those that the PromQL engine knows: native histograms with custom bounds, where every
 // bin keeps its own bucket. Nothing is re-binned.
@@ -59,8 +59,8 @@ func usual(h *histogram.Histogram) bool {
 	return first >= usualFirst && h.Bins[n-1] <= usualLast
 }
 
-// fill makes to the native form of h. Its memory is reused.
-func fill(to *promhistogram.FloatHistogram, h *histogram.Histogram, hint promhistogram.CounterResetHint) {
+// Fill makes to the native form of h. Its memory is reused; the bounds are shared and must not be changed.
+func Fill(to *promhistogram.FloatHistogram, h *histogram.Histogram, hint promhistogram.CounterResetHint) {
 	list := usualBounds()
 	offset := int(usualFirst) - 2 // bin usualFirst has slot 2, behind zero and the gap
 	zero := 0

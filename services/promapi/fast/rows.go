@@ -1,0 +1,289 @@
+package fast
+
+// From the samples of one series to a row of results, with the semantics of PromQL: windows are open on the left, a
+// stale marker is no sample to a function and ends a series for a selector.
+
+import (
+	"math"
+
+	"github.com/prometheus/prometheus/model/value"
+	"github.com/prometheus/prometheus/util/kahansum"
+)
+
+// absent stands in a row for no result: the bits of a stale marker, which no result can be.
+var absent = math.Float64frombits(value.StaleNaN)
+
+func isAbsent(v float64) bool { return math.Float64bits(v) == value.StaleNaN }
+
+// steps is when results are wanted.
+type steps struct {
+	start, step int64 // ms
+	n           int
+}
+
+func (s steps) at(i int) int64 { return s.start + int64(i)*s.step }
+func (s steps) end() int64     { return s.at(s.n - 1) }
+
+// scratch is memory that is used again for each series.
+type scratch struct {
+	times  []int64
+	values []float64
+	row    []float64
+	resets []int
+	queue  []int
+}
+
+// withoutStale takes stale markers out, in place.
+func withoutStale(times []int64, values []float64) ([]int64, []float64) {
+	kept := 0
+	for i, v := range values {
+		if isAbsent(v) {
+			continue
+		}
+		if kept != i {
+			times[kept], values[kept] = times[i], v
+		}
+		kept++
+	}
+	return times[:kept], values[:kept]
+}
+
+func anyStale(values []float64) bool {
+	for _, v := range values {
+		if isAbsent(v) {
+			return true
+		}
+	}
+	return false
+}
+
+// evaluate fills the row, which is as long as there are steps, and says whether there is anything in it.
+func (n *node) evaluate(at steps, lookback int64, s *scratch) (any bool) {
+	times, values, row := s.times, s.values, s.row
+	for i := range row {
+		row[i] = absent
+	}
+	if n.function == latest {
+		return latestRow(times, values, row, at, n.offset, lookback)
+	}
+	if anyStale(values) {
+		times, values = withoutStale(times, values)
+	}
+	if len(times) == 0 {
+		return false
+	}
+	w := window{times: times, values: values, row: row, at: at, offset: n.offset, width: n.window}
+	switch n.function {
+	case rate, increase, delta:
+		return w.extrapolated(n.function != delta, n.function == rate, s)
+	case irate, idelta:
+		return w.each(func(lo, hi int) float64 { return w.instant(hi, n.function == irate) }, 2)
+	case sumOver:
+		return w.each(w.sum, 1)
+	case avgOver:
+		return w.each(w.average, 1)
+	case minOver:
+		return w.extreme(s, func(a, b float64) bool { return a < b })
+	case maxOver:
+		return w.extreme(s, func(a, b float64) bool { return a > b })
+	case countOver:
+		return w.each(func(lo, hi int) float64 { return float64(hi - lo) }, 1)
+	default:
+		return w.each(func(lo, hi int) float64 { return values[hi-1] }, 1)
+	}
+}
+
+func latestRow(times []int64, values, row []float64, at steps, offset, lookback int64) (any bool) {
+	next := 0
+	for i := range row {
+		t := at.at(i) - offset
+		for next < len(times) && times[next] <= t {
+			next++
+		}
+		if next == 0 || times[next-1] <= t-lookback || isAbsent(values[next-1]) {
+			continue
+		}
+		row[i], any = values[next-1], true
+	}
+	return any
+}
+
+// window slides over the samples of a series.
+type window struct {
+	times         []int64
+	values, row   []float64
+	at            steps
+	offset, width int64
+	lo, hi        int // the samples that are in it: [lo, hi)
+}
+
+// slide moves it to the i-th step.
+func (w *window) slide(i int) (end int64) {
+	end = w.at.at(i) - w.offset
+	start := end - w.width
+	hi, lo, times := w.hi, w.lo, w.times
+	for hi < len(times) && times[hi] <= end {
+		hi++
+	}
+	for lo < hi && times[lo] <= start {
+		lo++
+	}
+	w.hi, w.lo = hi, lo
+	return end
+}
+
+// each computes what depends on the samples of a window alone, when there are enough of them.
+func (w *window) each(f func(lo, hi int) float64, least int) (any bool) {
+	for i := range w.row {
+		w.slide(i)
+		if w.hi-w.lo < least {
+			continue
+		}
+		if v := f(w.lo, w.hi); !isAbsent(v) {
+			w.row[i], any = v, true
+		}
+	}
+	return any
+}
+
+// extrapolated is rate, increase and delta. The difference of the last and first sample, and what was lost by counter
+// resets, is extended to the window's ends: all the way when the first (last) sample is no further from it than 1.1
+// times the samples' mean distance, else by half that distance; and for a counter no further back than where it was 0.
+func (w *window) extrapolated(counter, perSecond bool, s *scratch) (any bool) {
+	resets := s.resets[:0]
+	if counter {
+		for i := 1; i < len(w.values); i++ {
+			if w.values[i] < w.values[i-1] {
+				resets = append(resets, i)
+			}
+		}
+		s.resets = resets
+	}
+	seconds := float64(w.width) / 1000
+	for i := range w.row {
+		end := w.slide(i)
+		lo, hi := w.lo, w.hi
+		if hi-lo < 2 {
+			continue
+		}
+		first, grown := w.values[lo], w.values[hi-1]-w.values[lo]
+		for len(resets) > 0 && resets[0] <= lo {
+			resets = resets[1:]
+		}
+		for _, at := range resets {
+			if at >= hi {
+				break
+			}
+			grown += w.values[at-1]
+		}
+		between := float64(w.times[hi-1]-w.times[lo]) / 1000
+		mean := between / float64(hi-lo-1)
+		before := float64(w.times[lo]-(end-w.width)) / 1000
+		behind := float64(end-w.times[hi-1]) / 1000
+		near := mean * 1.1
+		if before >= near {
+			before = mean / 2
+		}
+		if counter && grown > 0 && first >= 0 {
+			if zero := between * (first / grown); zero < before {
+				before = zero
+			}
+		}
+		if behind >= near {
+			behind = mean / 2
+		}
+		factor := 1.0
+		if between != 0 {
+			factor = (between + before + behind) / between
+		}
+		if perSecond {
+			factor /= seconds
+		}
+		w.row[i], any = grown*factor, true
+	}
+	return any
+}
+
+// instant is irate and idelta: of the last two samples.
+func (w *window) instant(hi int, perSecond bool) float64 {
+	v, last := w.values[hi-1], w.values[hi-2]
+	between := w.times[hi-1] - w.times[hi-2]
+	if between == 0 {
+		return absent
+	}
+	if !perSecond || !(v < last) {
+		v -= last
+	}
+	if perSecond {
+		v /= float64(between) / 1000
+	}
+	return v
+}
+
+func (w *window) sum(lo, hi int) float64 {
+	sum, lost := 0.0, 0.0
+	for _, v := range w.values[lo:hi] {
+		sum, lost = kahansum.Inc(v, sum, lost)
+	}
+	if math.IsInf(sum, 0) {
+		return sum
+	}
+	return sum + lost
+}
+
+func (w *window) average(lo, hi int) float64 {
+	values := w.values[lo:hi]
+	sum, lost, n := values[0], 0.0, float64(hi-lo)
+	for i, v := range values[1:] {
+		more, moreLost := kahansum.Inc(v, sum, lost)
+		if math.IsInf(more, 0) {
+			// The sum is too large for a number: from here on the mean itself is kept.
+			mean, before := sum/float64(i+1), float64(i+1)
+			lost /= before
+			for k, v := range values[i+1:] {
+				count := float64(i + 2 + k)
+				share := (count - 1) / count
+				mean, lost = kahansum.Inc(v/count, share*mean, share*lost)
+			}
+			return mean + lost
+		}
+		sum, lost = more, moreLost
+	}
+	return sum/n + lost/n
+}
+
+// extreme is the least or greatest value, NaN only when there is nothing else. The queue holds those that are still
+// better than all behind them.
+func (w *window) extreme(s *scratch, better func(a, b float64) bool) (any bool) {
+	queue, head, next := s.queue[:0], 0, 0
+	for i := range w.row {
+		w.slide(i)
+		if next < w.lo {
+			next = w.lo
+		}
+		for ; next < w.hi; next++ {
+			v := w.values[next]
+			if v != v {
+				continue
+			}
+			for len(queue) > head && better(v, w.values[queue[len(queue)-1]]) {
+				queue = queue[:len(queue)-1]
+			}
+			queue = append(queue, next)
+		}
+		for head < len(queue) && queue[head] < w.lo {
+			head++
+		}
+		switch {
+		case w.lo == w.hi:
+			continue
+		case head < len(queue):
+			w.row[i] = w.values[queue[head]]
+		default:
+			w.row[i] = math.NaN()
+		}
+		any = true
+	}
+	s.queue = queue
+	return any
+}

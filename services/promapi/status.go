@@ -1,0 +1,141 @@
+package promapi
+
+// What the store says about itself in Prometheus' words.
+
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"os"
+	"runtime"
+	"slices"
+	"time"
+
+	"cistern/services/tsdb"
+)
+
+func (a *API) buildInfo(*http.Request) (answer, error) {
+	// Grafana reads the version to choose what it may ask: it is that of the API's model, not Cistern's.
+	return answer{data: map[string]string{"version": "3.0.0", "revision": "", "branch": "", "buildUser": "", "buildDate": "",
+		"goVersion": runtime.Version(), "application": "cistern", "cisternVersion": a.version}}, nil
+}
+
+func (a *API) runtimeInfo(*http.Request) (answer, error) {
+	status := a.store.Status()
+	host, _ := os.Hostname()
+	return answer{data: map[string]any{
+		"startTime": status.Started.UTC().Format(time.RFC3339Nano), "serverTime": a.now().UTC().Format(time.RFC3339Nano),
+		"hostname": host, "reloadConfigSuccess": true, "lastConfigTime": status.Started.UTC().Format(time.RFC3339Nano),
+		"corruptionCount": status.DamagedBlocks, "goroutineCount": runtime.NumGoroutine(), "GOMAXPROCS": runtime.GOMAXPROCS(0),
+		"GOGC": os.Getenv("GOGC"), "GODEBUG": os.Getenv("GODEBUG"), "storageRetention": "",
+	}}, nil
+}
+
+// figure is one line of status/tsdb's lists.
+type figure struct {
+	Name  string `json:"name"`
+	Value uint64 `json:"value"`
+}
+
+func greatest(list []figure, most int) []figure {
+	slices.SortFunc(list, func(x, y figure) int {
+		if c := cmp.Compare(y.Value, x.Value); c != 0 {
+			return c
+		}
+		return cmp.Compare(x.Name, y.Name)
+	})
+	if list == nil {
+		list = []figure{}
+	}
+	return list[:min(most, len(list))]
+}
+
+// Above so many series the pairs of labels are not counted: that would read them all.
+const countPairsUpTo = 200_000
+
+func (a *API) statusTSDB(r *http.Request) (answer, error) {
+	most, err := parseLimit(r)
+	if err != nil {
+		return answer{}, err
+	}
+	if most == 0 {
+		most = 10
+	}
+	ctx, cancel, err := deadline(r)
+	if err != nil {
+		return answer{}, err
+	}
+	defer cancel()
+	status := a.store.Status()
+	now := a.now().UnixMilli()
+	from := now - 2*3_600_000
+	if status.HeadMinTime > 0 {
+		from = min(from, status.HeadMinTime)
+	}
+	names, err := a.store.LabelNames(ctx, from, now)
+	if err != nil {
+		return answer{}, err
+	}
+	var valueCounts, bytes, byName, pairs []figure
+	for _, name := range names {
+		values, err := a.store.LabelValues(ctx, name, from, now)
+		if err != nil {
+			return answer{}, err
+		}
+		size := 0
+		for _, v := range values {
+			size += len(v)
+		}
+		valueCounts, bytes = append(valueCounts, figure{name, uint64(len(values))}), append(bytes, figure{name, uint64(size)})
+	}
+	metrics, err := a.store.Metrics("", 0)
+	if err != nil {
+		return answer{}, err
+	}
+	pairCount := 0
+	for _, f := range valueCounts {
+		pairCount += int(f.Value)
+	}
+	count := map[string]uint64{}
+	for _, m := range metrics {
+		byName = append(byName, figure{m.Name, uint64(m.Series)})
+		count[tsdb.NameLabel+"="+m.Name] = uint64(m.Series)
+	}
+	if status.Series <= countPairsUpTo && len(names) > 0 {
+		clear(count)
+		for _, m := range metrics {
+			matchers, err := a.parser.ParseMetricSelector(`{__name__=` + string(appendString(nil, m.Name)) + `}`)
+			if err != nil {
+				continue
+			}
+			list, release, err := a.store.Select(ctx, from, now, matchers...)
+			if err != nil {
+				release()
+				return answer{}, err
+			}
+			for _, s := range list {
+				for _, l := range s.Labels {
+					count[l.Name+"="+l.Value]++
+				}
+			}
+			release()
+		}
+	}
+	for pair, n := range maps.All(count) {
+		pairs = append(pairs, figure{pair, n})
+	}
+	type headStats struct {
+		Series     int   `json:"numSeries"`
+		LabelPairs int   `json:"numLabelPairs"`
+		Chunks     int64 `json:"chunkCount"`
+		MinTime    int64 `json:"minTime"`
+		MaxTime    int64 `json:"maxTime"`
+	}
+	return answer{data: map[string]any{
+		"headStats":                   headStats{status.Series, pairCount, int64(len(status.Blocks)), status.HeadMinTime, now},
+		"seriesCountByMetricName":     greatest(byName, most),
+		"labelValueCountByLabelName":  greatest(valueCounts, most),
+		"memoryInBytesByLabelName":    greatest(bytes, most),
+		"seriesCountByLabelValuePair": greatest(pairs, most),
+	}}, nil
+}
