@@ -28,6 +28,20 @@ const (
 // the last bin. 184 KB, made once; every comparison with a bound goes through it, so that binning is exact.
 var lower [MaxBin + 2]float64
 
+// Cells cut each power of two into 128 parts, fewer than a hundredth of it wide, so that at most one bound of a bin lies
+// in any: a look-up and one comparison find a value's bin. cellBin is the bin at the cell's low end, bounds the bits of
+// lower, which order as the numbers do.
+const (
+	cellShift = 52 - 7
+	firstCell = 0x255 << 7 // where the power of two that holds 1e-128 begins
+	lastCell  = 0x5a8<<7 | 127
+)
+
+var (
+	cellBin [lastCell - firstCell + 1]uint16
+	bounds  [MaxBin + 2]uint64
+)
+
 func init() {
 	text := make([]byte, 0, 16)
 	for i := Bin(1); i <= MaxBin; i++ {
@@ -38,39 +52,37 @@ func init() {
 		lower[i], _ = strconv.ParseFloat(string(text), 64)
 	}
 	lower[MaxBin+1] = 1e128
+	for i := range lower {
+		bounds[i] = math.Float64bits(lower[i])
+	}
+	bin := 0
+	for cell := range cellBin {
+		for start := uint64(cell+firstCell) << cellShift; bin <= int(MaxBin) && bounds[bin+1] <= start; {
+			bin++
+		}
+		cellBin[cell] = uint16(min(bin, int(MaxBin)))
+	}
 }
-
-// log10of2 turns a binary exponent into a decimal one.
-const log10of2 = 0.30102999566398119521
 
 // BinOf is the bin that holds v. Values nearer to zero than 1e-128 are in the zero bin; ok is false for NaN, infinities
 // and anything from 1e128 on, which no bin holds.
+//
+// The bounds are exact: the doubles nearest to the decimal numbers, each in the bin that it begins. OpenHistogram's own
+// code computes them and allows for its rounding errors, so that it puts what lies within a part in 10^14 below a bound
+// into the bin above.
 func BinOf(v float64) (bin Bin, ok bool) {
-	magnitude := math.Abs(v)
-	if magnitude < 1e-128 { // also zero; false for NaN
-		return 0, true
+	magnitude := math.Float64bits(v) &^ (1 << 63)
+	cell := magnitude>>cellShift - firstCell
+	if cell >= uint64(len(cellBin)) {
+		return 0, magnitude < bounds[1]
 	}
-	if !(magnitude < 1e128) {
+	i := uint64(cellBin[cell])
+	i += 1 - (magnitude-bounds[i+1])>>63 // one more from the bound on
+	if i > uint64(MaxBin) {
 		return 0, false
 	}
-	// An estimate of the decade from the binary exponent, which is right or one too low, then of the bin within it.
-	exponent := int(math.Float64bits(magnitude)>>52) - 1023
-	decade := int(math.Floor(float64(exponent) * log10of2))
-	first := (decade-minExponent)*perDecade + 1
-	if decade < minExponent {
-		first = 1
-	} else if decade < maxExponent && magnitude >= lower[first+perDecade] {
-		first += perDecade
-	}
-	i := first + int(magnitude/lower[first]*10) - 10
-	// The division rounds: one step either way settles it against the exact bounds.
-	if magnitude < lower[i] {
-		i--
-	} else if magnitude >= lower[i+1] {
-		i++
-	}
 	if v < 0 {
-		return Bin(-i), true
+		return -Bin(i), true
 	}
 	return Bin(i), true
 }

@@ -214,18 +214,6 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-func BenchmarkInsert(b *testing.B) {
-	values := make([]float64, 1024)
-	r := rand.New(rand.NewPCG(7, 8))
-	for i := range values {
-		values[i] = math.Exp(r.NormFloat64()) * 0.01
-	}
-	var a Accumulator
-	for i := 0; b.Loop(); i++ {
-		_ = a.Insert(values[i%1024], 1)
-	}
-}
-
 func BenchmarkMerge(b *testing.B) {
 	r := rand.New(rand.NewPCG(9, 10))
 	all := make([]*Histogram, 64)
