@@ -27,7 +27,7 @@ const (
 // How many samples make a frame of a block. A range query decodes whole frames, and a small one pays for its headers.
 const (
 	frameNumbers    = 1024
-	frameHistograms = 300
+	frameHistograms = 360 // five minutes, and what comes before the first five minutes begin
 	frameNatives    = 120
 	frameRollups    = 256
 )

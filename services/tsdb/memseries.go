@@ -107,6 +107,7 @@ type coder struct {
 	bytes  []byte
 	tight  bool // memory is short
 	rows   batch[histogram.Histogram]
+	all    histogram.Histogram // what rows share
 	minute histogram.Dense
 	sum    histogram.Histogram
 }
@@ -191,15 +192,18 @@ func (s *memSeries) sealRows(c *coder) (grown int) {
 	if m.rows.count == 0 {
 		return 0
 	}
-	f := m.growingRows()
-	if err := decodeHistograms(f, &c.rows); err != nil {
+	var err error
+	c.rows.times, c.rows.values, err = decodeRowsInto(&c.all, m.rows.bytes, int(m.rows.count), c.rows.times[:0], c.rows.values[:0])
+	if err != nil {
 		panic(err) // they were just encoded
 	}
 	before := len(m.minutes.bytes)
 	m.sumUp(&c.rows, &c.minute)
 	grown = s.seal(histogramFrame(c.rows.times, c.rows.values)) - len(m.rows.bytes) + len(m.minutes.bytes) - before
 	m.rows = rowEncoder{bytes: m.rows.bytes[:0]}
-	clear(c.rows.values)
+	if cap(c.all.Counts) > 1<<20 { // one huge series must not be paid for, for ever
+		c.all, c.rows = histogram.Histogram{}, batch[histogram.Histogram]{}
+	}
 	return grown
 }
 

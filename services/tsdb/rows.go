@@ -29,9 +29,15 @@ func (e *rowEncoder) append(t int64, encoded []byte) {
 
 // decodeRows appends a frame's histograms; they share two arrays, which no other frame uses.
 func decodeRows(frame []byte, count int, times []int64, hists []histogram.Histogram) ([]int64, []histogram.Histogram, error) {
-	var t, step int64
 	// Every bin and every count takes a byte at least, and most take one: rarely do these grow.
 	all := histogram.Histogram{Bins: make([]histogram.Bin, 0, len(frame)/2), Counts: make([]uint64, 0, len(frame)/2)}
+	return decodeRowsInto(&all, frame, count, times, hists)
+}
+
+// decodeRowsInto is decodeRows into the two arrays of all, which are used from their beginning.
+func decodeRowsInto(all *histogram.Histogram, frame []byte, count int, times []int64, hists []histogram.Histogram) ([]int64, []histogram.Histogram, error) {
+	var t, step int64
+	all.Reset()
 	for i := range count {
 		change, size := binary.Varint(frame)
 		if size <= 0 {
