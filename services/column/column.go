@@ -141,19 +141,7 @@ func appendGroup(dst []byte, values []uint64) []byte {
 		}
 	}
 	if sparse < cost {
-		dst = append(dst, modeSparse<<6, byte(len(values)-zeros))
-		for i, v := range values {
-			if v == 0 {
-				continue
-			}
-			if indexBits == 16 {
-				dst = binary.LittleEndian.AppendUint16(dst, uint16(i))
-			} else {
-				dst = append(dst, byte(i))
-			}
-			dst = binary.AppendUvarint(dst, v)
-		}
-		return dst
+		return appendSparse(dst, values, len(values)-zeros)
 	}
 	dst = append(dst, byte(mode)<<6|byte(w))
 	out := bitWriter{bytes: dst}
@@ -192,6 +180,23 @@ func appendGroup(dst []byte, values []uint64) []byte {
 		}
 	}
 	return out.finish()
+}
+
+// appendSparse is a group of which few, fewer than 256, are not zero.
+func appendSparse(dst []byte, values []uint64, few int) []byte {
+	dst = append(dst, modeSparse<<6, byte(few))
+	for i, v := range values {
+		if v == 0 {
+			continue
+		}
+		if len(values) > 256 {
+			dst = binary.LittleEndian.AppendUint16(dst, uint16(i))
+		} else {
+			dst = append(dst, byte(i))
+		}
+		dst = binary.AppendUvarint(dst, v)
+	}
+	return dst
 }
 
 // tail loads up to eight bytes from the end of src.

@@ -55,9 +55,15 @@ func AppendHistograms(dst []byte, times []int64, hists []histogram.Histogram) []
 	for k := range bins {
 		counts := cells[k*n : k*n+n]
 		var sum, or uint64
+		few := 0
 		for _, c := range counts {
 			sum += c
 			or |= c
+			few += int((c | -c) >> 63) // one when c is not zero
+		}
+		if 24*few < n && n <= histogramGroup && few < 256 { // a bin that rarely counts: no need to look further
+			dst = appendSparse(append(dst, 0), counts, few)
+			continue
 		}
 		if or < 1<<46 { // MaxRun of these do not overflow
 			mean := sum / uint64(n)
