@@ -172,11 +172,12 @@ node_tests() {
   fi
 }
 
+# go_tests FOLDER: the tests of a Go module
 go_tests() {
   local log=$PWD/out/log/go.json status=0
   mkdir -p out/log
-  say "tests: Go"
-  (cd services && go test -json ./... >"$log" 2>"$log.err" </dev/null) || status=$?
+  say "tests: Go, $1"
+  (cd "$1" && go test -json ./... >"$log" 2>"$log.err" </dev/null) || status=$?
   local ok bad left
   ok=$(grep -c '"Action":"pass".*"Test":"[^/"]*"' "$log" || true)
   bad=$(grep -c '"Action":"fail".*"Test":"[^/"]*"' "$log" || true)
@@ -201,11 +202,12 @@ test_lint() {
   mapfile -t files < <(shell_files)
   check 'shell: shellcheck' shellcheck -x -S warning "${files[@]}"
   check 'shell: shfmt' sh -c 'cd services && out=$(go tool shfmt -i 2 -d $(printf "../%s " "$@")) && [ -z "$out" ] || { echo "$out"; exit 1; }' sh "${files[@]}"
-  check 'Go: gofmt' sh -c 'out=$(gofmt -l services) && [ -z "$out" ] || { echo "$out"; exit 1; }'
+  check 'Go: gofmt' sh -c 'out=$(gofmt -l services tests) && [ -z "$out" ] || { echo "$out"; exit 1; }'
   check 'Go: vet' sh -c 'cd services && go vet ./...'
   check 'Go: staticcheck' sh -c 'cd services && go tool staticcheck ./...'
+  check 'Go: vet of the tests' sh -c 'cd tests/conformance && go vet ./... && cd ../bench/peers && go vet ./...'
   check 'Go: builds for illumos' sh -c 'cd services && GOOS=illumos GOARCH=amd64 go build -o /dev/null ./...'
-  check 'Go: go.mod is tidy' sh -c 'cd services && go mod tidy -diff'
+  check 'Go: go.mod is tidy' sh -c 'cd services && go mod tidy -diff && cd ../tests/conformance && go mod tidy -diff'
   check 'TypeScript: format and lint (biome)' node_modules/@biomejs/cli-linux-x64/biome check .
   local part
   for part in appliance-kit ui tests; do check "TypeScript: types of $part" tsc -p $part; done
@@ -232,7 +234,8 @@ test_unit() {
   need openssl:openssl /usr/sbin/snmptrapd:snmptrapd snmptrap:snmp jq:jq
   toolchain_go
   toolchain_node
-  go_tests
+  go_tests services
+  go_tests tests/conformance
   # The programs that the management plane's tests run for real.
   build_go
   node_tests appliance-kit 'appliance-kit/**/*.test.ts'
