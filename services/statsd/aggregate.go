@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -54,7 +55,7 @@ type Aggregator struct {
 
 	// flushing serialises what walks over shards and metrics: the second's end, and the administrator.
 	flushing sync.Mutex
-	second   uint64
+	second   atomic.Uint64 // counts flushes; changed under flushing
 	unstored []tsdb.Sample // histograms of earlier seconds that the store did not take
 
 	mu      sync.Mutex // guards the following, and metric.entries
@@ -62,6 +63,7 @@ type Aggregator struct {
 	metrics map[string]*metric // by type and series key: several spellings may be one series
 	list    []*metric          // the same; only flushing's holder removes from it
 
+	waiting     atomic.Int64 // len(unstored)
 	lines, bad  atomic.Uint64
 	received    atomic.Int64 // when the last batch came, by the clock
 	badReceived atomic.Int64
@@ -303,7 +305,7 @@ func (s *shard) add(l *line, hash uint64) (*entry, tsdb.Reason) {
 	a.mu.Lock()
 	m := a.metrics[string(key)]
 	if m == nil && len(a.list) < a.maxNames {
-		m = &metric{key: key[1:], kind: l.kind}
+		m = &metric{key: key[1:], kind: l.kind, last: a.second.Load()}
 		a.metrics[string(key)] = m
 		a.list = append(a.list, m)
 	}
@@ -330,15 +332,15 @@ func (a *Aggregator) Flush(ctx context.Context, second time.Time) error {
 	defer a.flushing.Unlock()
 	a.merge()
 	samples := a.gather(second.Unix() * 1000)
-	if a.second%sweepEvery == 0 {
+	if a.second.Add(1)%sweepEvery == 0 {
 		a.forget()
 	}
-	a.second++
 	return a.write(ctx, samples)
 }
 
 // write stores samples. When that fails, what cannot be said again later (counters and gauges will be) is kept.
 func (a *Aggregator) write(ctx context.Context, samples []tsdb.Sample) error {
+	defer func() { a.waiting.Store(int64(len(a.unstored))) }()
 	samples = append(a.unstored, samples...)
 	a.unstored = nil
 	for len(samples) > 0 {
@@ -380,7 +382,7 @@ func (a *Aggregator) merge() {
 			s.mu.Lock()
 			for _, e := range dirty[:n] {
 				e.dirty = false
-				e.metric.merge(e, a.second)
+				e.metric.merge(e, a.second.Load())
 			}
 			s.mu.Unlock()
 			dirty = dirty[n:]
@@ -391,7 +393,6 @@ func (a *Aggregator) merge() {
 func (m *metric) merge(e *entry, second uint64) {
 	m.last = second
 	switch {
-	case m.gone:
 	case e.kind == counter:
 		if sum := m.total + e.sum; !math.IsInf(sum, 0) {
 			m.total = sum
@@ -455,16 +456,16 @@ func (a *Aggregator) all() []*metric {
 func (a *Aggregator) forget() {
 	var old []*metric
 	for _, m := range a.all() {
-		if a.second-m.last > forgetAfter {
+		if a.second.Load()-m.last > forgetAfter {
 			old = append(old, m)
 		}
 	}
-	a.remove(old)
+	a.remove(old, false)
 }
 
-// remove takes metrics out of the shards and then away. The caller holds flushing. One that a packet names meanwhile
-// stays, and begins anew.
-func (a *Aggregator) remove(metrics []*metric) {
+// remove takes metrics out of the shards and then away. The caller holds flushing. One that a packet named meanwhile
+// stays, unless its values are to be dropped too; then it begins anew.
+func (a *Aggregator) remove(metrics []*metric, values bool) {
 	if len(metrics) == 0 {
 		return
 	}
@@ -478,20 +479,15 @@ func (a *Aggregator) remove(metrics []*metric) {
 		s.mu.Lock()
 		removed := map[*metric]int{}
 		s.table.remove(func(e *entry) bool {
-			if e.metric.gone {
-				removed[e.metric]++
-				e.dirty = true // what is on its way is dropped
+			if !e.metric.gone || e.dirty && !values {
+				return false
 			}
-			return e.metric.gone
+			removed[e.metric]++
+			return true
 		})
-		kept := s.dirty[:0]
-		for _, e := range s.dirty {
-			if _, gone := removed[e.metric]; !gone {
-				kept = append(kept, e)
-			}
+		if values {
+			s.dirty = slices.DeleteFunc(s.dirty, func(e *entry) bool { return e.metric.gone })
 		}
-		clear(s.dirty[len(kept):])
-		s.dirty = kept
 		a.mu.Lock()
 		for m, n := range removed {
 			m.entries -= n
@@ -508,7 +504,10 @@ func (a *Aggregator) remove(metrics []*metric) {
 			continue
 		}
 		if m.gone {
-			m.gone, m.total, m.count, m.spread, m.last = false, 0, 0, nil, a.second
+			m.gone = false
+			if values {
+				m.total, m.count, m.spread = 0, 0, nil
+			}
 		}
 		kept = append(kept, m)
 	}
