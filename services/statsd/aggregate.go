@@ -1,15 +1,24 @@
 package statsd
 
 // What came since the last second, by name; and once a second, samples of it.
+//
+// Each reader has a shard with its own name table, sums and histograms, so that readers share nothing while packets
+// come. Once a second the shards are emptied into the metrics that they name, a few entries at a time. Gauges and sets
+// are the exception: the order of a gauge's changes matters, so they are changed in place, under a lock of their own.
+//
+// Locks: flushing before a shard's mu before Aggregator.mu; a metric's mu is the last.
 
 import (
 	"bytes"
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"cistern/services/fastclock"
 	"cistern/services/histogram"
 	"cistern/services/journal"
 	"cistern/services/tsdb"
@@ -18,66 +27,122 @@ import (
 // Limits.
 const (
 	maxLine = 8 << 10
-	// maxNames is how many names with tags are kept; each costs some hundred bytes.
-	maxNames = 1_000_000
+	// defaultNames is how many names with tags are kept; each costs some hundred bytes.
+	defaultNames = 1_000_000
 	// maxSetMembers bounds one set within one second.
 	maxSetMembers = 1_000_000
 	// forgetAfter is how many seconds without a packet a name is kept. A counter goes on from where it was, and a gauge
 	// is repeated, as long: statsd's clients say only what changes.
 	forgetAfter = 3600
+	sweepEvery  = 60
+	// mergeAtOnce is how many entries are merged while a reader waits: some tenths of a millisecond.
+	mergeAtOnce = 256
+	// ingestAtOnce keeps other inputs from waiting for a large second.
+	ingestAtOnce = 10_000
+	// maxUnstored is how many samples wait for a store that fails.
+	maxUnstored = 1_000_000
 )
 
-// Durability is what holds for what came by statsd: nobody waits for an answer.
+// Durability is what holds for what came by statsd unless Options say otherwise: nobody waits for an answer.
 const Durability = journal.Interval
 
 // Aggregator gathers lines and writes them to a store. Safe for many goroutines.
 type Aggregator struct {
-	store tsdb.Ingester
+	store      tsdb.Ingester
+	durability journal.Durability
+	maxNames   int
+	clock      *fastclock.Clock
 
-	mu sync.Mutex
-	// byText finds a metric by its name, type and tags as they were sent: no parsing of tags for what is known.
-	byText map[string]*metric
-	byKey  map[string]*metric // by series key and type: several spellings may be one series
-	text   []byte
-	second uint64
+	// flushing serialises what walks over shards and metrics: the second's end, and the administrator.
+	flushing sync.Mutex
+	second   atomic.Uint64 // counts flushes; changed under flushing
+	unstored []tsdb.Sample // histograms of earlier seconds that the store did not take
 
-	refused map[tsdb.Reason]int
-	lines   uint64
+	mu      sync.Mutex // guards the following, and metric.entries
+	shards  []*shard
+	metrics map[string]*metric // by type and series key: several spellings may be one series
+	list    []*metric          // the same; only flushing's holder removes from it
+
+	waiting     atomic.Int64 // len(unstored)
+	lines, bad  atomic.Uint64
+	received    atomic.Int64 // when the last batch came, by the clock
+	badReceived atomic.Int64
 }
 
+// metric is what becomes a series.
 type metric struct {
 	key     []byte
 	kind    metricType
-	last    uint64 // the second of the last line
-	value   float64
-	changed bool
-	known   bool // a gauge has a value
-	spread  histogram.Accumulator
+	entries int // in the shards' tables
+
+	// Guarded by flushing.
+	last   uint64  // the second of the last line
+	total  float64 // of a counter, since it began
+	spread *histogram.Histogram
+	count  uint64 // of a timer's measurements, since it began
+	gone   bool
+
+	mu      sync.Mutex // guards the following
+	level   float64    // of a gauge
+	order   int64      // when the gauge was last set
+	known   bool       // the gauge has a value
 	members map[string]struct{}
 }
 
+// shard is a reader's part.
+type shard struct {
+	a *Aggregator
+
+	mu      sync.Mutex
+	table   table
+	dirty   []*entry
+	refused map[tsdb.Reason]int
+	order   int64 // the time of the batch
+	lines   uint64
+	line    line
+}
+
 // NewAggregator makes one that writes to a store.
-func NewAggregator(store tsdb.Ingester) *Aggregator {
-	return &Aggregator{store: store, byText: map[string]*metric{}, byKey: map[string]*metric{}, refused: map[tsdb.Reason]int{}}
+func NewAggregator(store tsdb.Ingester, o Options) *Aggregator {
+	a := &Aggregator{store: store, durability: o.Durability, maxNames: o.Names, clock: o.Clock, metrics: map[string]*metric{}}
+	if a.durability == "" {
+		a.durability = Durability
+	}
+	if a.maxNames == 0 {
+		a.maxNames = defaultNames
+	}
+	if a.clock == nil {
+		a.clock = fastclock.New()
+	}
+	return a
 }
 
-// Packet takes a packet: lines separated by newlines. A bad line is counted, the rest is kept.
-func (a *Aggregator) Packet(packet []byte) {
+// shard makes a shard for a reader.
+func (a *Aggregator) shard() *shard {
+	s := &shard{a: a, refused: map[tsdb.Reason]int{}}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.packet(packet)
+	a.shards = append(a.shards, s)
+	return s
 }
 
-// Packets takes several under one lock.
-func (a *Aggregator) Packets(packets [][]byte) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+// packets takes what was received at one time: lines separated by newlines. A bad line is counted, the rest is kept.
+// received, by the clock, orders what comes by several readers.
+func (s *shard) packets(packets [][]byte, received int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.order = received
 	for _, packet := range packets {
-		a.packet(packet)
+		s.packet(packet)
+	}
+	s.a.received.Store(received)
+	if s.lines > 0 {
+		s.a.lines.Add(s.lines)
+		s.lines = 0
 	}
 }
 
-func (a *Aggregator) packet(packet []byte) {
+func (s *shard) packet(packet []byte) {
 	for len(packet) > 0 {
 		var text []byte
 		if newline := bytes.IndexByte(packet, '\n'); newline >= 0 {
@@ -91,66 +156,144 @@ func (a *Aggregator) packet(packet []byte) {
 		if len(text) == 0 {
 			continue
 		}
-		if reason := a.line(text); reason != "" {
-			a.refused[reason]++
+		if reason := s.text(text); reason != "" {
+			s.refuse(reason)
 		}
 	}
 }
 
-func (a *Aggregator) line(text []byte) tsdb.Reason {
+func (s *shard) refuse(reason tsdb.Reason) {
+	s.refused[reason]++
+	s.a.bad.Add(1)
+	s.a.badReceived.Store(s.order)
+}
+
+func (s *shard) text(text []byte) tsdb.Reason {
 	if len(text) > maxLine {
 		return TooLong
 	}
-	l, reason := parseLine(text)
-	if reason != "" {
+	l := &s.line
+	if reason := parseLine(text, l); reason != "" {
 		return reason
 	}
-	a.text = append(a.text[:0], byte('0'+l.kind))
-	a.text = append(a.text, l.name...)
-	a.text = append(a.text, '|')
-	a.text = append(a.text, l.tags...)
-	m := a.byText[string(a.text)]
-	if m == nil {
-		// A name is not kept for the sake of a line that says nothing.
-		if l.kind != set {
-			value, _, _ := bytes.Cut(l.values, []byte(":"))
-			if _, ok := parseNumber(value); !ok {
-				return BadNumber
-			}
-		}
-		if m, reason = a.add(l); reason != "" {
+	hash := hashOf(l)
+	e := s.table.find(l, hash)
+	if e == nil {
+		var reason tsdb.Reason
+		if e, reason = s.add(l, hash); reason != "" {
 			return reason
 		}
 	}
-	for values := l.values; ; {
+	values, good := l.values, false
+	for {
 		value := values
-		colon := bytes.IndexByte(values, ':')
-		if colon >= 0 && l.kind != set {
-			value, values = values[:colon], values[colon+1:]
+		colon := -1
+		if l.kind != set {
+			if colon = bytes.IndexByte(values, ':'); colon >= 0 {
+				value, values = values[:colon], values[colon+1:]
+			}
 		}
-		if reason := m.take(value, l.rate); reason != "" {
-			return reason
+		if reason := s.take(e, value, l.rate); reason != "" {
+			s.refuse(reason)
+		} else {
+			good = true
 		}
-		if colon < 0 || l.kind == set {
+		if colon < 0 {
 			break
 		}
 	}
-	m.last = a.second
-	a.lines++
+	if good {
+		if !e.dirty {
+			e.dirty = true
+			s.dirty = append(s.dirty, e)
+		}
+		s.lines++
+	}
 	return ""
 }
 
-// add makes a metric for a line not seen before.
-func (a *Aggregator) add(l line) (*metric, tsdb.Reason) {
-	if len(a.byText) >= maxNames {
-		return nil, tsdb.SeriesLimit
+// take counts one value.
+func (s *shard) take(e *entry, value []byte, rate float64) tsdb.Reason {
+	if e.kind == set {
+		return e.metric.join(value)
 	}
-	name := appendName(nil, l.name, true)
-	if len(name) == 0 {
-		return nil, BadLine
+	v, ok := parseNumber(value)
+	if !ok {
+		return BadNumber
 	}
-	labels := parseTags([]tsdb.Label{{Name: tsdb.NameLabel, Value: string(name)}}, l.tags)
-	key, err := tsdb.AppendKey([]byte{}, labels)
+	switch e.kind {
+	case counter:
+		sum := e.sum + v/rate
+		if math.IsInf(sum, 0) {
+			return BadNumber
+		}
+		e.sum = sum
+	case gauge:
+		return e.metric.set(v, value[0] == '+' || value[0] == '-', s.order)
+	default:
+		bin, ok := histogram.BinOf(v)
+		if !ok {
+			return BadNumber
+		}
+		if e.kind == timer {
+			// The bin is shifted, not the number divided: 1.2/1000 is not quite the 0.0012 where its bin begins.
+			bin = bin.Shift(-3)
+		}
+		n := uint64(1)
+		if rate != 1 {
+			n = uint64(math.Round(1 / rate))
+		}
+		e.spread.Add(bin, n)
+	}
+	return ""
+}
+
+// set sets or changes a gauge. A sign makes it a change: that is statsd's way, and why a gauge is set to 0 before it is
+// set to something negative.
+func (m *metric) set(v float64, change bool, order int64) tsdb.Reason {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case order < m.order: // another reader had something newer
+	case !change:
+		m.level, m.order = v, order
+	case math.IsInf(m.level+v, 0):
+		return BadNumber
+	default:
+		m.level += v
+	}
+	m.known = true
+	return ""
+}
+
+func (m *metric) join(member []byte) tsdb.Reason {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.members == nil {
+		m.members = map[string]struct{}{}
+	}
+	if _, known := m.members[string(member)]; !known {
+		if len(m.members) >= maxSetMembers {
+			return Members
+		}
+		m.members[string(member)] = struct{}{}
+	}
+	return ""
+}
+
+// add makes an entry for a line not seen before. A name is not kept for the sake of a line that says nothing.
+func (s *shard) add(l *line, hash uint64) (*entry, tsdb.Reason) {
+	if l.kind != set {
+		value, _, _ := bytes.Cut(l.values, []byte(":"))
+		if _, ok := parseNumber(value); !ok {
+			return nil, BadNumber
+		}
+	}
+	labels, reason := labelsOf(l.name, l.tags)
+	if reason != "" {
+		return nil, reason
+	}
+	key, err := tsdb.AppendKey([]byte{byte(l.kind)}, labels)
 	if err != nil {
 		var bad *tsdb.KeyError
 		if errors.As(err, &bad) {
@@ -158,114 +301,217 @@ func (a *Aggregator) add(l line) (*metric, tsdb.Reason) {
 		}
 		return nil, BadLine
 	}
-	identity := string(append([]byte{byte('0' + l.kind)}, key...))
-	m := a.byKey[identity]
-	if m == nil {
-		m = &metric{key: key, kind: l.kind}
-		a.byKey[identity] = m
+	a := s.a
+	a.mu.Lock()
+	m := a.metrics[string(key)]
+	if m == nil && len(a.list) < a.maxNames {
+		m = &metric{key: key[1:], kind: l.kind, last: a.second.Load()}
+		a.metrics[string(key)] = m
+		a.list = append(a.list, m)
 	}
-	a.byText[string(a.text)] = m
-	return m, ""
-}
-
-func (m *metric) take(value []byte, rate float64) tsdb.Reason {
-	if m.kind == set {
-		if m.members == nil {
-			m.members = map[string]struct{}{}
-		}
-		if len(m.members) < maxSetMembers {
-			m.members[string(value)] = struct{}{}
-		}
-		m.changed = true
-		return ""
+	// Some spellings of one series are normal; many are someone's mistake.
+	full := m == nil || s.table.used >= 2*a.maxNames
+	if !full {
+		m.entries++
 	}
-	v, ok := parseNumber(value)
-	if !ok {
-		return BadNumber
+	a.mu.Unlock()
+	if full {
+		return nil, Names
 	}
-	switch m.kind {
-	case counter:
-		m.value += v / rate
-	case gauge:
-		// A sign makes it a change: that is statsd's way, and why a negative gauge is set to 0 first.
-		if value[0] == '+' || value[0] == '-' {
-			m.value += v
-		} else {
-			m.value = v
-		}
-		m.known = true
-	default:
-		bin, ok := histogram.BinOf(v)
-		if !ok {
-			return BadNumber
-		}
-		if m.kind == timer {
-			// The bin is shifted, not the number divided: 1.2/1000 is not quite the 0.0012 where its bin begins.
-			bin = bin.Shift(-3)
-		}
-		m.spread.Add(bin, uint64(math.Max(1, math.Round(1/rate))))
+	e := &entry{hash: hash, text: owned(l), name: len(l.name), kind: l.kind, metric: m}
+	if l.kind == timer || l.kind == distribution {
+		e.spread = &histogram.Accumulator{}
 	}
-	m.changed = true
-	return ""
+	s.table.insert(e)
+	return e, ""
 }
 
 // Flush writes what came since the last time as samples of the second that begins at second.
 func (a *Aggregator) Flush(ctx context.Context, second time.Time) error {
-	samples, refused := a.gather(second.Unix() * 1000)
-	for reason, n := range refused {
-		a.store.Reject(reason, n)
+	a.flushing.Lock()
+	defer a.flushing.Unlock()
+	a.merge()
+	samples := a.gather(second.Unix() * 1000)
+	if a.second.Add(1)%sweepEvery == 0 {
+		a.forget()
 	}
-	if len(samples) == 0 {
-		return nil
-	}
-	_, err := a.store.Ingest(ctx, "statsd", samples, Durability)
-	return err
+	return a.write(ctx, samples)
 }
 
-func (a *Aggregator) gather(ms int64) ([]tsdb.Sample, map[tsdb.Reason]int) {
+// write stores samples. When that fails, what cannot be said again later (counters and gauges will be) is kept.
+func (a *Aggregator) write(ctx context.Context, samples []tsdb.Sample) error {
+	defer func() { a.waiting.Store(int64(len(a.unstored))) }()
+	samples = append(a.unstored, samples...)
+	a.unstored = nil
+	for len(samples) > 0 {
+		n := min(len(samples), ingestAtOnce)
+		if _, err := a.store.Ingest(ctx, "statsd", samples[:n], a.durability); err != nil {
+			lost := 0
+			for _, s := range samples {
+				switch {
+				case s.Kind != tsdb.Histogram:
+				case len(a.unstored) < maxUnstored:
+					a.unstored = append(a.unstored, s)
+				default:
+					lost++
+				}
+			}
+			a.store.Reject(Unstored, lost)
+			return err
+		}
+		samples = samples[n:]
+	}
+	return nil
+}
+
+// merge empties the shards. The caller holds flushing.
+func (a *Aggregator) merge() {
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	refused := a.refused
-	a.refused = map[tsdb.Reason]int{}
-	var samples []tsdb.Sample
-	forgotten := false
-	for identity, m := range a.byKey {
-		if a.second-m.last > forgetAfter {
-			delete(a.byKey, identity)
-			forgotten = true
-			continue
+	shards := a.shards
+	a.mu.Unlock()
+	for _, s := range shards {
+		s.mu.Lock()
+		dirty, refused := s.dirty, s.refused
+		s.dirty, s.refused = make([]*entry, 0, len(dirty)), map[tsdb.Reason]int{}
+		s.mu.Unlock()
+		for reason, n := range refused {
+			a.store.Reject(reason, n)
 		}
-		sample := tsdb.Sample{Key: m.key, Time: ms, Value: m.value}
-		switch {
-		case m.kind == counter: // also unchanged: a line in a chart that stays level is a fact
-			sample.Kind = tsdb.Counter
-		case m.kind == gauge:
-			if !m.known {
+		for len(dirty) > 0 {
+			n := min(len(dirty), mergeAtOnce)
+			s.mu.Lock()
+			for _, e := range dirty[:n] {
+				e.dirty = false
+				e.metric.merge(e, a.second.Load())
+			}
+			s.mu.Unlock()
+			dirty = dirty[n:]
+		}
+	}
+}
+
+func (m *metric) merge(e *entry, second uint64) {
+	m.last = second
+	switch {
+	case e.kind == counter:
+		if sum := m.total + e.sum; !math.IsInf(sum, 0) {
+			m.total = sum
+		}
+	case e.spread != nil && e.spread.Count() > 0:
+		m.count += e.spread.Count()
+		if h := e.spread.Take(); m.spread == nil {
+			m.spread = h
+		} else {
+			m.spread.Merge(h)
+		}
+	}
+	e.sum = 0
+}
+
+// gather makes the second's samples. The caller holds flushing.
+func (a *Aggregator) gather(ms int64) []tsdb.Sample {
+	list := a.all()
+	samples := make([]tsdb.Sample, 0, len(list))
+	for _, m := range list {
+		sample := tsdb.Sample{Key: m.key, Time: ms}
+		switch m.kind {
+		case counter: // also unchanged: a line in a chart that stays level is a fact
+			sample.Kind, sample.Value = tsdb.Counter, m.total
+		case gauge:
+			m.mu.Lock()
+			known := m.known
+			sample.Kind, sample.Value = tsdb.Gauge, m.level
+			m.mu.Unlock()
+			if !known {
 				continue
 			}
-			sample.Kind = tsdb.Gauge
-		case m.kind == set:
-			if !m.changed {
+		case set:
+			m.mu.Lock()
+			n := len(m.members)
+			m.members = nil
+			m.mu.Unlock()
+			if n == 0 {
 				continue
 			}
-			sample.Kind, sample.Value, m.members = tsdb.Gauge, float64(len(m.members)), nil
-		case m.spread.Count() == 0:
-			continue
+			sample.Kind, sample.Value = tsdb.Gauge, float64(n)
 		default:
-			sample.Kind, sample.Histogram = tsdb.Histogram, m.spread.Take()
+			if m.spread == nil {
+				continue
+			}
+			sample.Kind, sample.Histogram, m.spread = tsdb.Histogram, m.spread, nil
 		}
-		m.changed = false
 		samples = append(samples, sample)
 	}
-	if forgotten {
-		for text, m := range a.byText {
-			if a.second-m.last > forgetAfter {
-				delete(a.byText, text)
-			}
+	return samples
+}
+
+// all is the metrics; new ones are added behind it only.
+func (a *Aggregator) all() []*metric {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.list
+}
+
+// forget removes what nobody has named for long. The caller holds flushing.
+func (a *Aggregator) forget() {
+	var old []*metric
+	for _, m := range a.all() {
+		if a.second.Load()-m.last > forgetAfter {
+			old = append(old, m)
 		}
 	}
-	a.second++
-	return samples, refused
+	a.remove(old, false)
+}
+
+// remove takes metrics out of the shards and then away. The caller holds flushing. One that a packet named meanwhile
+// stays, unless its values are to be dropped too; then it begins anew.
+func (a *Aggregator) remove(metrics []*metric, values bool) {
+	if len(metrics) == 0 {
+		return
+	}
+	for _, m := range metrics {
+		m.gone = true
+	}
+	a.mu.Lock()
+	shards := a.shards
+	a.mu.Unlock()
+	for _, s := range shards {
+		s.mu.Lock()
+		removed := map[*metric]int{}
+		s.table.remove(func(e *entry) bool {
+			if !e.metric.gone || e.dirty && !values {
+				return false
+			}
+			removed[e.metric]++
+			return true
+		})
+		if values {
+			s.dirty = slices.DeleteFunc(s.dirty, func(e *entry) bool { return e.metric.gone })
+		}
+		a.mu.Lock()
+		for m, n := range removed {
+			m.entries -= n
+		}
+		a.mu.Unlock()
+		s.mu.Unlock()
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	kept := make([]*metric, 0, len(a.list))
+	for _, m := range a.list {
+		if m.gone && m.entries == 0 {
+			delete(a.metrics, string(append([]byte{byte(m.kind)}, m.key...)))
+			continue
+		}
+		if m.gone {
+			m.gone = false
+			if values {
+				m.total, m.count, m.spread = 0, 0, nil
+			}
+		}
+		kept = append(kept, m)
+	}
+	a.list = kept
 }
 
 // Run flushes at the beginning of every second until ctx ends, and once more then. report is called with errors.
@@ -288,8 +534,4 @@ func (a *Aggregator) Run(ctx context.Context, report func(error)) {
 }
 
 // Lines is how many good lines came.
-func (a *Aggregator) Lines() uint64 {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.lines
-}
+func (a *Aggregator) Lines() uint64 { return a.lines.Load() }

@@ -1,138 +1,255 @@
 package statsd
 
 // The sockets. How packets are received in batches, and how large the kernel's buffer may be, is the operating
-// system's; see udp_linux.go and udp_other.go.
+// system's; see receive_linux.go and receive_other.go. TCP is in stream.go, the administrator's port in admin.go.
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"cistern/services/fastclock"
+	"cistern/services/journal"
+	"cistern/services/tsdb"
 )
 
 const (
-	maxPacket = 64 << 10
+	maxPacket    = 64 << 10
+	batchPackets = 64
 	// wantedBuffer is how much the kernel is asked to hold while we are not scheduled: PEERS.md's measurements show no
 	// loss with this much.
 	wantedBuffer = 64 << 20
-	// maxConnections and idleTimeout keep forgotten TCP clients from piling up.
-	maxConnections = 1024
-	idleTimeout    = 10 * time.Minute
+	// packetCost is what a small packet takes of that buffer, with the kernel's book-keeping.
+	packetCost = 768
 )
 
-// Server listens for statsd over UDP and TCP on one address.
-type Server struct {
-	aggregator *Aggregator
-	udp        *net.UDPConn
-	tcp        net.Listener
-	// BufferBytes is what the kernel granted; 0 when it does not say.
-	BufferBytes int
-
-	packets, drops atomic.Uint64
-	mu             sync.Mutex
-	connections    map[net.Conn]struct{}
-	done           sync.WaitGroup
+// Options say where to listen. Nothing is listened on that has no address.
+type Options struct {
+	Address    string             // UDP and TCP
+	Socket     string             // path of a Unix datagram socket, which everybody on the machine may write to
+	Admin      string             // the administrator's text interface over TCP
+	Readers    int                // UDP sockets, or readers where the kernel does not spread packets; one per processor, 8 at most
+	Buffer     int                // bytes the kernel is asked to hold for each socket; 64 MiB
+	Names      int                // how many names with their tags are kept; a million
+	Durability journal.Durability // Interval
+	Clock      *fastclock.Clock   // one of our own
+	Settings   map[string]string  // what the administrator's "config" shows
 }
 
-// Listen opens both sockets and serves them until Close.
-func Listen(address string, aggregator *Aggregator) (*Server, error) {
-	tcp, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf("listening for statsd on %s/tcp: %w", address, err)
+// Server listens for statsd.
+type Server struct {
+	aggregator *Aggregator
+	options    Options
+	sockets    []*socket
+	tcp, admin net.Listener
+	streams    *shard
+	began      time.Time
+	down       atomic.Bool // what the administrator has it say of its health
+
+	refusedConnections atomic.Uint64
+	mu                 sync.Mutex
+	connections        map[net.Conn]struct{} // nil: closed
+	done               sync.WaitGroup
+}
+
+// socket is one socket that receives packets.
+type socket struct {
+	network    string // udp, unixgram
+	connection packetConn
+	buffer     int           // what the kernel granted; 0 when it does not say
+	pause      time.Duration // how long packets may pile up
+	packets    atomic.Uint64
+	truncated  atomic.Uint64
+	drops      atomic.Uint64 // what the kernel dropped because the buffer was full
+	meter      dropMeter
+	turn       sync.Mutex // of readers that share it
+
+	deadline sync.Mutex // guards closing together with the deadline
+	closing  bool
+}
+
+// patience is how long a reader waits for a packet: for ever, until the socket is to be closed; then it takes what the
+// kernel still holds.
+func (s *socket) patience(closing bool) (more bool) {
+	s.deadline.Lock()
+	defer s.deadline.Unlock()
+	if s.closing = s.closing || closing; s.closing {
+		_ = s.connection.SetReadDeadline(time.Now())
+	} else {
+		_ = s.connection.SetReadDeadline(time.Time{})
 	}
-	// With port 0 both get the same.
-	resolved, err := net.ResolveUDPAddr("udp", address)
-	if err != nil {
-		tcp.Close()
-		return nil, fmt.Errorf("listening for statsd on %s/udp: %w", address, err)
+	return !s.closing
+}
+
+// Listen opens the sockets and serves them until Close.
+func Listen(store tsdb.Ingester, o Options) (_ *Server, err error) {
+	if o.Readers == 0 {
+		o.Readers = defaultReaders()
 	}
-	resolved.Port = tcp.Addr().(*net.TCPAddr).Port
-	udp, err := net.ListenUDP("udp", resolved)
-	if err != nil {
-		tcp.Close()
-		return nil, fmt.Errorf("listening for statsd on %s/udp: %w", address, err)
+	if o.Buffer == 0 {
+		o.Buffer = wantedBuffer
 	}
-	s := &Server{aggregator: aggregator, udp: udp, tcp: tcp, connections: map[net.Conn]struct{}{}}
-	s.BufferBytes = prepare(udp)
-	s.done.Add(2)
-	go func() { defer s.done.Done(); s.receive() }()
-	go func() { defer s.done.Done(); s.accept() }()
+	s := &Server{aggregator: NewAggregator(store, o), options: o, connections: map[net.Conn]struct{}{}, began: time.Now()}
+	s.streams = s.aggregator.shard()
+	defer func() {
+		if err != nil {
+			_ = s.Close()
+		}
+	}()
+	if o.Address != "" {
+		if s.tcp, err = net.Listen("tcp", o.Address); err != nil {
+			return nil, fmt.Errorf("listening for statsd on %s/tcp: %w", o.Address, err)
+		}
+		// With port 0 both get the same.
+		resolved, err := net.ResolveUDPAddr("udp", o.Address)
+		if err != nil {
+			return nil, fmt.Errorf("listening for statsd on %s/udp: %w", o.Address, err)
+		}
+		resolved.Port = s.tcp.Addr().(*net.TCPAddr).Port
+		connections, err := listenUDP(resolved.String(), o.Readers)
+		for _, one := range connections {
+			s.sockets = append(s.sockets, &socket{network: "udp", connection: one})
+		}
+		if err != nil {
+			return nil, fmt.Errorf("listening for statsd on %s/udp: %w", o.Address, err)
+		}
+	}
+	if o.Socket != "" {
+		connection, err := listenUnix(o.Socket)
+		if err != nil {
+			return nil, err
+		}
+		s.sockets = append(s.sockets, &socket{network: "unixgram", connection: connection})
+	}
+	if o.Admin != "" {
+		if s.admin, err = net.Listen("tcp", o.Admin); err != nil {
+			return nil, fmt.Errorf("listening for statsd's administrator on %s: %w", o.Admin, err)
+		}
+		s.serve(s.admin, s.administer)
+	}
+	for _, one := range s.sockets {
+		one.prepare(o.Buffer)
+		// A wake-up costs more than some packets: they are let pile up, to a quarter of what a million packets a second
+		// would fill.
+		if one.pause = min(2*time.Millisecond, time.Duration(one.buffer/packetCost/4)*time.Microsecond); one.pause < 200*time.Microsecond {
+			one.pause = 0
+		}
+		for range readersOf(o.Readers, one.network) {
+			reader := s.aggregator.shard()
+			s.done.Go(func() { one.receive(reader) })
+		}
+	}
+	if s.tcp != nil {
+		s.serve(s.tcp, s.stream)
+	}
 	return s, nil
 }
 
-// Addr is the address of both sockets.
-func (s *Server) Addr() string { return s.tcp.Addr().String() }
-
-// Packets is how many UDP packets came; Drops how many the kernel dropped because its buffer was full, as far as it says.
-func (s *Server) Packets() uint64 { return s.packets.Load() }
-
-// Drops: see Packets.
-func (s *Server) Drops() uint64 { return s.drops.Load() }
-
-func (s *Server) accept() {
-	for {
-		connection, err := s.tcp.Accept()
-		if errors.Is(err, net.ErrClosed) {
-			return
+// listenUnix opens a datagram socket at a path, in place of one that nobody listens on any more.
+func listenUnix(path string) (*net.UnixConn, error) {
+	address := &net.UnixAddr{Name: path, Net: "unixgram"}
+	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket != 0 {
+		if other, err := net.DialUnix("unixgram", nil, address); err == nil {
+			other.Close()
+			return nil, fmt.Errorf("listening for statsd on %s: another process listens there", path)
 		}
-		if err != nil { // out of descriptors, most likely
-			time.Sleep(100 * time.Millisecond)
-			continue
-		}
-		s.mu.Lock()
-		if s.connections == nil || len(s.connections) >= maxConnections {
-			s.mu.Unlock()
-			connection.Close()
-			continue
-		}
-		s.connections[connection] = struct{}{}
-		s.done.Add(1)
-		s.mu.Unlock()
-		go func() {
-			defer s.done.Done()
-			s.stream(connection)
-			connection.Close()
-			s.mu.Lock()
-			delete(s.connections, connection)
-			s.mu.Unlock()
-		}()
-	}
-}
-
-// stream reads lines from a connection. One that is too long is refused and skipped to its end.
-func (s *Server) stream(connection net.Conn) {
-	reader := bufio.NewReaderSize(connection, maxLine+2)
-	for {
-		_ = connection.SetReadDeadline(time.Now().Add(idleTimeout))
-		text, err := reader.ReadSlice('\n')
-		if errors.Is(err, bufio.ErrBufferFull) {
-			s.aggregator.store.Reject(TooLong, 1)
-			for errors.Is(err, bufio.ErrBufferFull) {
-				_, err = reader.ReadSlice('\n')
-			}
-			text = nil
-		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			return
-		}
-		// What is there already comes along under the same lock.
-		if len(text) > 0 {
-			s.aggregator.Packet(text)
-		}
-		if err != nil {
-			return
+		if err := os.Remove(path); err != nil {
+			return nil, fmt.Errorf("listening for statsd on %s: %w", path, err)
 		}
 	}
+	connection, err := net.ListenUnixgram("unixgram", address)
+	if err == nil {
+		// Whoever could send by UDP may send here.
+		if err = os.Chmod(path, 0o666); err != nil {
+			connection.Close()
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listening for statsd on %s: %w", path, err)
+	}
+	return connection, nil
 }
 
-// Close stops listening, and returns when everything received was handed on.
+// Addr is the address for UDP and TCP, "" when there is none.
+func (s *Server) Addr() string { return addressOf(s.tcp) }
+
+// AdminAddr is the administrator's.
+func (s *Server) AdminAddr() string { return addressOf(s.admin) }
+
+func addressOf(l net.Listener) string {
+	if l == nil {
+		return ""
+	}
+	return l.Addr().String()
+}
+
+// Stats is the server's figures since it began.
+type Stats struct {
+	Packets            uint64 // datagrams received
+	Drops              uint64 // by the kernel, because its buffer was full
+	DropsKnown         bool   // the kernel says
+	Truncated          uint64 // datagrams longer than any may be
+	Lines, BadLines    uint64
+	Sockets            int
+	BufferBytes        int // of each socket; 0 when the kernel does not say
+	Names, Unstored    int
+	Connections        int
+	RefusedConnections uint64
+	Last               time.Time // when something came last
+}
+
+// Stats returns the figures.
+func (s *Server) Stats() Stats {
+	a := s.aggregator
+	stats := Stats{Lines: a.lines.Load(), BadLines: a.bad.Load(), Names: len(a.all()), Sockets: len(s.sockets),
+		RefusedConnections: s.refusedConnections.Load(), Last: a.timeOf(a.received.Load()), DropsKnown: len(s.sockets) > 0}
+	for _, one := range s.sockets {
+		one.measureDrops()
+		stats.Packets += one.packets.Load()
+		stats.Drops += one.drops.Load()
+		stats.Truncated += one.truncated.Load()
+		if one.network == "udp" {
+			stats.DropsKnown = stats.DropsKnown && one.meter.known()
+			stats.BufferBytes = one.buffer
+		}
+	}
+	if stats.BufferBytes == 0 && len(s.sockets) > 0 {
+		stats.BufferBytes = s.sockets[0].buffer
+	}
+	s.mu.Lock()
+	stats.Connections = len(s.connections)
+	s.mu.Unlock()
+	stats.Unstored = int(a.waiting.Load())
+	return stats
+}
+
+// timeOf is the time of day of a reading of the clock; zero for none.
+func (a *Aggregator) timeOf(reading int64) time.Time {
+	if reading == 0 {
+		return time.Time{}
+	}
+	return a.clock.Time().Add(time.Duration(reading - a.clock.Now()))
+}
+
+// drainFor bounds how long a sender who does not stop can keep us from closing.
+const drainFor = time.Second
+
+// Close stops listening, and returns when everything received was handed on, what the kernel still held too.
 func (s *Server) Close() error {
-	err := errors.Join(s.udp.Close(), s.tcp.Close())
+	var errs []error
+	for _, one := range s.sockets {
+		one.patience(true)
+	}
+	for _, l := range []net.Listener{s.tcp, s.admin} {
+		if l != nil {
+			errs = append(errs, l.Close())
+		}
+	}
 	s.mu.Lock()
 	for connection := range s.connections {
 		connection.Close()
@@ -140,7 +257,14 @@ func (s *Server) Close() error {
 	s.connections = nil
 	s.mu.Unlock()
 	s.done.Wait()
-	return err
+	for _, one := range s.sockets {
+		one.measureDrops()
+		errs = append(errs, one.connection.Close())
+		if one.network == "unixgram" {
+			_ = os.Remove(s.options.Socket)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Serve runs the aggregator, and closes the sockets when ctx ends: what was received until then is written.

@@ -1,10 +1,10 @@
-// Package statsd takes statsd packets: counters, gauges, timers, histograms, distributions and sets, with sample rates
-// and DogStatsD's tags, over UDP and TCP. Once a second what came becomes samples: timers whole histograms, never a
-// handful of percentiles.
+// Package statsd takes statsd packets: counters, gauges, timers, histograms, distributions and sets, with sample rates,
+// DogStatsD's and Graphite's tags, over UDP, TCP and Unix datagrams. Once a second what came becomes samples: timers
+// whole histograms, never a handful of percentiles. Names stay as they are sent.
 package statsd
 
-// One line of statsd: name:value|type[|@rate][|#tag:value,…]. DogStatsD's further fields (|c:container, |T timestamp)
-// are left out; several values (name:1:2:3|ms) are taken.
+// One line of statsd: name:value|type[|@rate][|#tag:value,…]. DogStatsD's further fields (|c:container, |T timestamp,
+// |e:, |card:) are left out; several values (name:1:2:3|ms) are taken, and so are Graphite's tags (name;tag=value).
 
 import (
 	"bytes"
@@ -17,12 +17,16 @@ import (
 
 // What is wrong with a line; reasons of refusal.
 const (
-	BadLine   tsdb.Reason = "statsd_malformed" // no name, no value, no type
-	BadType   tsdb.Reason = "statsd_unknown_type"
-	BadNumber tsdb.Reason = "statsd_bad_value"
-	BadRate   tsdb.Reason = "statsd_bad_rate"
-	TooLong   tsdb.Reason = "statsd_line_too_long"
-	NotMetric tsdb.Reason = "statsd_event" // DogStatsD's events and service checks, which are no metrics
+	BadLine      tsdb.Reason = "statsd_malformed" // no name, no value, no type
+	BadType      tsdb.Reason = "statsd_unknown_type"
+	BadNumber    tsdb.Reason = "statsd_bad_value"
+	BadRate      tsdb.Reason = "statsd_bad_rate"
+	TooLong      tsdb.Reason = "statsd_line_too_long"
+	Event        tsdb.Reason = "statsd_event"         // DogStatsD's events are no metrics
+	ServiceCheck tsdb.Reason = "statsd_service_check" // nor are its service checks
+	Names        tsdb.Reason = "statsd_too_many_names"
+	Members      tsdb.Reason = "statsd_set_too_large"
+	Unstored     tsdb.Reason = "statsd_unstored" // the store was out of order for too long
 )
 
 type metricType uint8
@@ -35,44 +39,66 @@ const (
 	set
 )
 
+// leastRate is the smallest sample rate that is believed: one in a thousand million.
+const leastRate = 1e-9
+
 // line is a parsed line; it shares the packet's memory.
 type line struct {
-	name   []byte
+	name   []byte // with Graphite's tags
 	values []byte // one or more, separated by colons
 	kind   metricType
-	rate   float64 // 0 < rate ≤ 1
-	tags   []byte  // without the #
+	rate   float64 // leastRate ≤ rate ≤ 1
+	tags   []byte  // DogStatsD's, without the #
 }
 
-func parseLine(text []byte) (l line, reason tsdb.Reason) {
-	if bytes.HasPrefix(text, []byte("_e{")) || bytes.HasPrefix(text, []byte("_sc|")) {
-		return l, NotMetric
-	}
+func parseLine(text []byte, l *line) tsdb.Reason {
 	colon := bytes.IndexByte(text, ':')
 	if colon <= 0 {
-		return l, BadLine
+		if bytes.HasPrefix(text, []byte("_sc|")) {
+			return ServiceCheck
+		}
+		return BadLine
+	}
+	if text[0] == '_' {
+		if bytes.HasPrefix(text, []byte("_e{")) {
+			return Event
+		}
+		if bytes.HasPrefix(text, []byte("_sc|")) {
+			return ServiceCheck
+		}
 	}
 	l.name, text = text[:colon], text[colon+1:]
 	bar := bytes.IndexByte(text, '|')
 	if bar <= 0 {
-		return l, BadLine
+		return BadLine
 	}
 	l.values, text = text[:bar], text[bar+1:]
-	l.rate = 1
-	kind, text := cutField(text)
-	switch string(kind) {
-	case "c":
-		l.kind = counter
-	case "g":
-		l.kind = gauge
-	case "ms":
+	l.rate, l.tags = 1, nil
+	var kind []byte
+	kind, text = cutField(text)
+	switch len(kind) {
+	case 1:
+		switch kind[0] {
+		case 'c':
+			l.kind = counter
+		case 'g':
+			l.kind = gauge
+		case 'h', 'd':
+			l.kind = distribution
+		case 's':
+			l.kind = set
+		default:
+			return BadType
+		}
+	case 2:
+		if kind[0] != 'm' || kind[1] != 's' {
+			return BadType
+		}
 		l.kind = timer
-	case "h", "d":
-		l.kind = distribution
-	case "s":
-		l.kind = set
+	case 0:
+		return BadLine
 	default:
-		return l, BadType
+		return BadType
 	}
 	for len(text) > 0 {
 		var extra []byte
@@ -81,17 +107,17 @@ func parseLine(text []byte) (l line, reason tsdb.Reason) {
 			continue
 		}
 		switch extra[0] {
-		case '@':
-			rate, err := strconv.ParseFloat(borrow(extra[1:]), 64)
-			if err != nil || !(rate > 0 && rate <= 1) {
-				return l, BadRate
-			}
-			l.rate = rate
 		case '#':
 			l.tags = extra[1:]
+		case '@':
+			rate, ok := parseNumber(extra[1:])
+			if !ok || !(rate >= leastRate && rate <= 1) {
+				return BadRate
+			}
+			l.rate = rate
 		}
 	}
-	return l, ""
+	return ""
 }
 
 func cutField(text []byte) (field, rest []byte) {
@@ -101,25 +127,52 @@ func cutField(text []byte) (field, rest []byte) {
 	return text, nil
 }
 
-// parseNumber reads a finite number.
+// tens are the powers of ten that a float64 holds exactly.
+var tens = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
+
+// parseNumber reads a finite decimal number.
 func parseNumber(text []byte) (float64, bool) {
-	// Most are small whole numbers.
-	if n := len(text); n > 0 && n <= 15 {
-		v, whole := int64(0), true
-		for _, c := range text {
-			if c < '0' || c > '9' {
-				whole = false
-				break
-			}
-			v = v*10 + int64(c-'0')
+	// Most have few digits: a whole number and a power of ten that are both exact, so that one division rounds once.
+	digits, whole, point, i := 0, uint64(0), -1, 0
+	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
+		i = 1
+	}
+	for ; i < len(text); i++ {
+		c := text[i]
+		if c >= '0' && c <= '9' {
+			whole = whole*10 + uint64(c-'0')
+			digits++
+		} else if c == '.' && point < 0 {
+			point = digits
+		} else {
+			return parseSlowly(text)
 		}
-		if whole {
-			return float64(v), true
+	}
+	if digits == 0 {
+		return 0, false
+	}
+	if digits > 15 {
+		return parseSlowly(text)
+	}
+	v := float64(whole)
+	if point >= 0 {
+		v /= tens[digits-point]
+	}
+	if text[0] == '-' {
+		v = -v
+	}
+	return v, true
+}
+
+func parseSlowly(text []byte) (float64, bool) {
+	// ParseFloat takes "inf", "nan", hexadecimal and underscores too; only decimal numbers are meant here.
+	for _, c := range text {
+		if (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' && c != 'e' && c != 'E' {
+			return 0, false
 		}
 	}
 	v, err := strconv.ParseFloat(borrow(text), 64)
-	// ParseFloat takes "inf", "nan", hexadecimal and underscores too; only decimal numbers are meant here.
-	if err != nil || math.IsInf(v, 0) || math.IsNaN(v) || bytes.ContainsAny(text, "xXpP_") {
+	if err != nil || math.IsInf(v, 0) || math.IsNaN(v) {
 		return 0, false
 	}
 	return v, true
@@ -127,53 +180,50 @@ func parseNumber(text []byte) (float64, bool) {
 
 func borrow(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// appendName appends a metric's or label's name with everything that Prometheus' names do not allow made "_".
-func appendName(buffer, name []byte, metric bool) []byte {
-	for i, c := range name {
-		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_', c == ':' && metric:
-		case c >= '0' && c <= '9':
-			if i == 0 {
-				buffer = append(buffer, '_')
-			}
-		default:
-			c = '_'
-		}
-		buffer = append(buffer, c)
+// labelsOf makes a name with its tags of both kinds labels. Of a tag that is there twice the last one counts.
+func labelsOf(name, tags []byte) ([]tsdb.Label, tsdb.Reason) {
+	name, graphite, tagged := bytes.Cut(name, []byte(";"))
+	if len(name) == 0 {
+		return nil, BadLine
 	}
-	return buffer
-}
-
-// parseTags makes DogStatsD's tags labels: "env:prod,canary" is env="prod", canary="true". Of a tag that is there twice
-// the last one counts. Invalid UTF-8 becomes "_" too.
-func parseTags(labels []tsdb.Label, tags []byte) []tsdb.Label {
-	for len(tags) > 0 {
-		tag := tags
-		if comma := bytes.IndexByte(tags, ','); comma >= 0 {
-			tag, tags = tags[:comma], tags[comma+1:]
-		} else {
-			tags = nil
+	labels := []tsdb.Label{{Name: tsdb.NameLabel, Value: string(name)}}
+	for tagged {
+		var tag []byte
+		tag, graphite, tagged = bytes.Cut(graphite, []byte(";"))
+		key, value, ok := bytes.Cut(tag, []byte("="))
+		if !ok || len(key) == 0 {
+			return nil, BadLine
 		}
-		name, value, valued := bytes.Cut(tag, []byte(":"))
-		if len(name) == 0 {
+		labels = appendTag(labels, string(key), string(value))
+	}
+	// "env:prod,canary" is env="prod", canary="true".
+	for len(tags) > 0 {
+		var tag []byte
+		tag, tags, _ = bytes.Cut(tags, []byte(","))
+		key, value, valued := bytes.Cut(tag, []byte(":"))
+		if len(key) == 0 {
 			continue
 		}
 		if !valued {
 			value = []byte("true")
 		}
-		l := tsdb.Label{Name: string(appendName(nil, name, false)), Value: string(bytes.ToValidUTF8(value, []byte("_")))}
-		if l.Name == tsdb.NameLabel {
-			l.Name = "name"
-		}
-		replaced := false
-		for i := range labels {
-			if labels[i].Name == l.Name {
-				labels[i], replaced = l, true
-			}
-		}
-		if !replaced {
-			labels = append(labels, l)
+		labels = appendTag(labels, string(key), string(value))
+		if len(labels) > tsdb.MaxLabels {
+			return nil, tsdb.TooManyLabels
 		}
 	}
-	return labels
+	return labels, ""
+}
+
+func appendTag(labels []tsdb.Label, name, value string) []tsdb.Label {
+	if name == tsdb.NameLabel { // that place is taken
+		name = "name"
+	}
+	for i := range labels {
+		if labels[i].Name == name {
+			labels[i].Value = value
+			return labels
+		}
+	}
+	return append(labels, tsdb.Label{Name: name, Value: value})
 }

@@ -1,18 +1,24 @@
 package statsd
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
-	"maps"
+	"io"
 	"math/rand/v2"
 	"net"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"cistern/services/fastclock"
 	"cistern/services/journal"
 	"cistern/services/tsdb"
 )
@@ -22,11 +28,16 @@ type memory struct {
 	mu       sync.Mutex
 	samples  []string
 	rejected map[tsdb.Reason]int
+	fail     error
+	forget   bool
 }
 
 func (m *memory) Ingest(_ context.Context, _ string, batch []tsdb.Sample, _ journal.Durability) ([]tsdb.Rejection, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.fail != nil || m.forget {
+		return nil, m.fail
+	}
 	for _, s := range batch {
 		labels, err := tsdb.ParseKey(string(s.Key))
 		if err != nil {
@@ -52,6 +63,9 @@ func (m *memory) Describe([]tsdb.Metadata)  {}
 func (m *memory) Exemplify([]tsdb.Exemplar) {}
 
 func (m *memory) Reject(reason tsdb.Reason, n int) {
+	if n == 0 {
+		return
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.rejected == nil {
@@ -74,6 +88,16 @@ func (m *memory) second(t *testing.T, a *Aggregator) []string {
 	return got
 }
 
+// one is an aggregator with one reader.
+func one(m *memory) (*Aggregator, *shard) {
+	a := NewAggregator(m, Options{Clock: clock})
+	return a, a.shard()
+}
+
+var clock = fastclock.New()
+
+func (s *shard) text1(packet string) { s.packets([][]byte{[]byte(packet)}, clock.Now()) }
+
 func TestLines(t *testing.T) {
 	for _, c := range []struct {
 		packets string
@@ -81,8 +105,8 @@ func TestLines(t *testing.T) {
 	}{
 		{"hits:1|c\nhits:2|c", []string{"counter hits 3"}},
 		{"hits:1|c|@0.1", []string{"counter hits 10"}},
-		{"web.req-s/x:1|c\r\n", []string{"counter web_req_s_x 1"}},
-		{"9lives:1|c", []string{"counter _9lives 1"}},
+		{"web.req-s/x:1|c\r\n", []string{"counter web.req-s/x 1"}},
+		{"9lives:1|c", []string{"counter 9lives 1"}},
 		{"temp:20|g\ntemp:+2|g\ntemp:-5|g", []string{"gauge temp 17"}},
 		{"temp:-5|g", []string{"gauge temp -5"}},
 		{"t:1.2|ms\nt:1.2|ms\nt:12|ms", []string{"histogram t 1.2e-3:2 1.2e-2:1"}},
@@ -91,13 +115,30 @@ func TestLines(t *testing.T) {
 		{"t:1:2:2|ms", []string{"histogram t 1.0e-3:1 2.0e-3:2"}},
 		{"users:ann|s\nusers:bob|s\nusers:ann|s", []string{"gauge users 2"}},
 		{"hits:1|c|#env:prod,canary\nhits:1|c|#canary,env:prod", []string{"counter hits,canary=true,env=prod 2"}},
-		{"hits:1|c|@0.5|#a.b:x:y|c:container|T1656581400", []string{"counter hits,a_b=x:y 2"}},
+		{"hits:1|c|@0.5|#a.b:x:y|c:container|T1656581400", []string{"counter hits,a.b=x:y 2"}},
 		{"hits:1|c|#env:a,env:b", []string{"counter hits,env=b 1"}},
+		{"hits:1|c|T1656581400|c:x|e:y|card:low|#a:b", []string{"counter hits,a=b 1"}},
+		{"disk.used;host=web1;dc=eu west:5|g", []string{"gauge disk.used,dc=eu west,host=web1 5"}},
+		{"n;a=b:1|c|#c:d", []string{"counter n,a=b,c=d 1"}},
+		{"n;a=b:1|c|#a:d", []string{"counter n,a=d 1"}},
+		{"näme mit leer:1|c", []string{"counter näme mit leer 1"}},
+		{"hits:1:2:3|c|@0.5", []string{"counter hits 12"}},
+		{"temp:1:2:+3|g", []string{"gauge temp 5"}},
+		{"temp:0.1|g", []string{"gauge temp 0.1"}},
+		{"temp:123456789.123456789|g", []string{"gauge temp 1.2345678912345679e+08"}},
+		{"temp:1e3|g\ntemp:-1.5e1|g", []string{"gauge temp 985"}},
+		{"t:-0|ms\nt:0|ms\nt:-3|ms", []string{"histogram t -3.0e-3:1 0:2"}},
+		{"t:1|ms|@0.000001", []string{"histogram t 1.0e-3:1000000"}},
+		{"x:1|c\nx:5|g\nx:2|ms", []string{"counter x 1", "gauge x 5", "histogram x 2.0e-3:1"}},
+		{"users:a:b|s\nusers:a|s", []string{"gauge users 2"}},
+		{"hits:1|c|#a:,b:c", []string{"counter hits,b=c 1"}},
+		{"hits:1|c|#,,a:b,", []string{"counter hits,a=b 1"}},
+		{"hits:1|c|||#a:b", []string{"counter hits,a=b 1"}},
 		{"hits:1|c|#__name__:x", []string{"counter hits,name=x 1"}},
 	} {
 		m := &memory{}
-		a := NewAggregator(m)
-		a.Packet([]byte(c.packets))
+		a, s := one(m)
+		s.text1(c.packets)
 		if got := m.second(t, a); !slices.Equal(got, c.want) || len(m.rejected) > 0 {
 			t.Errorf("%q: %q, want %q; refused %v", c.packets, got, c.want, m.rejected)
 		}
@@ -106,76 +147,360 @@ func TestLines(t *testing.T) {
 
 // A bad line is counted by its reason, and what is around it is kept.
 func TestBadLines(t *testing.T) {
-	m := &memory{}
-	a := NewAggregator(m)
-	a.Packet([]byte("good:1|c\nnonsense\n:1|c\nx|c\nx:1\nx:|c\nx:1|q\nx:abc|c\nx:NaN|g\nx:0x10|g\nx:inf|ms\nx:1_000|c\nx:1|c|@0\nx:1|c|@2\nx:1|c|@y\n" +
-		"_e{1,1}:a|b\n_sc|x|0\n" + strings.Repeat("y", maxLine+1) + "\ngood:1|c"))
-	if got := m.second(t, a); !slices.Equal(got, []string{"counter good 2"}) {
-		t.Errorf("%q", got)
+	many := "x:1|c|#"
+	for i := range 70 {
+		many += fmt.Sprintf("t%d:v,", i)
 	}
-	want := map[tsdb.Reason]int{BadLine: 5, BadType: 1, BadNumber: 5, BadRate: 3, NotMetric: 2, TooLong: 1}
-	if !maps.Equal(m.rejected, want) {
-		t.Errorf("%v, want %v", m.rejected, want)
+	for reason, lines := range map[tsdb.Reason][]string{
+		BadLine:            {"nonsense", ":1|c", "x|c", "x:1", "x:|c", "x:1|", ";a=b:1|c", "x;a:1|c", "x;=b:1|c", "|", ":", "::", "x;:1|c"},
+		BadType:            {"x:1|q", "x:1|mss", "x:1|cc", "x:1|C", "x:1|m"},
+		BadNumber:          {"x:abc|c", "x:NaN|g", "x:0x10|g", "x:inf|ms", "x:1_000|c", "x:+|g", "x:-|g", "x:.|g", "x:1e999|c", "x:1e200|ms", "x: 1|c", "x:1.2.3|g", "x:--1|g", "x::|c"},
+		BadRate:            {"x:1|c|@0", "x:1|c|@2", "x:1|c|@y", "x:1|c|@-0.5", "x:1|c|@", "x:1|c|@1e-300", "x:1|c|@nan"},
+		Event:              {"_e{1,1}:a|b", "_e{5,4}:title|text|t:warning"},
+		ServiceCheck:       {"_sc|x|0", "_sc|db.up|1|d:1700000000|m:gone"},
+		TooLong:            {strings.Repeat("y", maxLine+1)},
+		tsdb.BadName:       {"x\xff:1|c"},
+		tsdb.BadLabel:      {"x:1|c|#a\xff:b", "x:1|c|#a:\xfe"},
+		tsdb.LabelTooLong:  {strings.Repeat("n", tsdb.MaxLabelValue+1) + ":1|c", "x:1|c|#" + strings.Repeat("n", tsdb.MaxLabelName+1) + ":1"},
+		tsdb.TooManyLabels: {many},
+	} {
+		for _, line := range lines {
+			m := &memory{}
+			a, s := one(m)
+			s.text1("good:1|c\n" + line + "\ngood:1|c")
+			got := m.second(t, a)
+			want := 1
+			if line == "x::|c" { // two values, both bad
+				want = 2
+			}
+			if len(got) != 1 || got[0] != "counter good 2" || m.rejected[reason] < 1 || m.rejected[reason] > want || len(m.rejected) != 1 {
+				t.Errorf("%.80q: %q, refused %v, want %s", line, got, m.rejected, reason)
+			}
+			if len(a.list) != 1 && line != "x:1e200|ms" {
+				t.Errorf("%.80q: a name is kept for it", line)
+			}
+		}
+	}
+	// Of several values the good ones count.
+	m := &memory{}
+	a, s := one(m)
+	s.text1("t:1:x:3|ms")
+	if got := m.second(t, a); !slices.Equal(got, []string{"histogram t 1.0e-3:1 3.0e-3:1"}) || m.rejected[BadNumber] != 1 {
+		t.Errorf("%q %v", got, m.rejected)
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	for _, text := range []string{"0", "1", "-1", "+1", "12.5", "0.1", "-0.001", "123456789012345", "1234567890123456", "99999999999999999999",
+		"0.000000000000001", "1.", ".5", "1e5", "1E-5", "-1.5e+3", "3.141592653589793", "00012", "1234567.8901234"} {
+		want, err := strconv.ParseFloat(text, 64)
+		if got, ok := parseNumber([]byte(text)); err != nil || !ok || got != want {
+			t.Errorf("%q: %v %v, want %v", text, got, ok, want)
+		}
 	}
 }
 
 func TestSeconds(t *testing.T) {
 	m := &memory{}
-	a := NewAggregator(m)
-	a.Packet([]byte("c:5|c\ng:7|g\nt:1|ms\ns:x|s"))
+	a, s := one(m)
+	s.text1("c:5|c\ng:7|g\nt:1|ms\ns:x|s")
 	m.second(t, a)
 	// A quiet second: counters and gauges stay, timers and sets say nothing.
 	if got := m.second(t, a); !slices.Equal(got, []string{"counter c 5", "gauge g 7"}) {
 		t.Errorf("%q", got)
 	}
-	a.Packet([]byte("c:1|c"))
+	s.text1("c:1|c")
 	if got := m.second(t, a); !slices.Equal(got, []string{"counter c 6", "gauge g 7"}) {
 		t.Errorf("%q", got)
 	}
-	for range forgetAfter {
+	for range forgetAfter + sweepEvery {
 		m.second(t, a)
 	}
-	if got := m.second(t, a); len(got) != 0 || len(a.byKey) != 0 || len(a.byText) != 0 {
-		t.Errorf("nothing came for an hour: %q, %d names are kept", got, len(a.byText))
+	if got := m.second(t, a); len(got) != 0 || len(a.list) != 0 || len(a.metrics) != 0 || s.table.used != 0 {
+		t.Errorf("nothing came for an hour: %q, %d names are kept", got, len(a.list))
+	}
+	s.text1("c:1|c")
+	if got := m.second(t, a); !slices.Equal(got, []string{"counter c 1"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+// Several readers: counts add up, and of a gauge's changes the order of their arrival counts.
+func TestReaders(t *testing.T) {
+	m := &memory{}
+	a, first := one(m)
+	second := a.shard()
+	first.packets([][]byte{[]byte("c:1|c\nt:1|ms\nu:a|s\nu:b|s")}, 1)
+	second.packets([][]byte{[]byte("c:2|c\nt:1|ms\nt:2|ms\nu:b|s")}, 1)
+	second.packets([][]byte{[]byte("g:10|g")}, 5)
+	first.packets([][]byte{[]byte("g:99|g\ng:+50|g")}, 4) // taken from the socket earlier
+	first.packets([][]byte{[]byte("g:+1|g")}, 6)
+	if got, want := m.second(t, a), []string{"counter c 3", "gauge g 11", "gauge u 2", "histogram t 1.0e-3:2 2.0e-3:1"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Nothing is counted twice or lost while seconds end and names are forgotten.
+func TestRace(t *testing.T) {
+	m := &memory{}
+	a := NewAggregator(m, Options{Clock: clock})
+	const readers, packets = 4, 2000
+	var all sync.WaitGroup
+	for range readers {
+		s := a.shard()
+		all.Go(func() {
+			for i := range packets {
+				s.text1(fmt.Sprintf("t%d:1|ms\nc:1|c", i%10))
+			}
+		})
+	}
+	total, counted := uint64(0), 0.0
+	count := func() {
+		for _, line := range m.second(t, a) {
+			if _, rest, ok := strings.Cut(line, "1.0e-3:"); ok {
+				n, _ := strconv.ParseUint(rest, 10, 64)
+				total += n
+			} else if _, err := fmt.Sscanf(line, "counter c %g", &counted); err != nil {
+				t.Error(line)
+			}
+		}
+	}
+	stop := make(chan struct{})
+	go func() { all.Wait(); close(stop) }()
+	for running := true; running; {
+		select {
+		case <-stop:
+			running = false
+		default:
+		}
+		count()
+	}
+	count()
+	if total != readers*packets || counted != readers*packets {
+		t.Errorf("%d measurements, %v counted", total, counted)
+	}
+}
+
+// A store that fails gets the timers later, with their own second.
+func TestStoreFails(t *testing.T) {
+	m := &memory{fail: errors.New("the disk is full")}
+	a, s := one(m)
+	s.text1("c:5|c\nt:1|ms")
+	if err := a.Flush(t.Context(), time.Unix(10, 0)); !errors.Is(err, m.fail) {
+		t.Fatal(err)
+	}
+	m.fail = nil
+	s.text1("t:2|ms")
+	if got, want := m.second(t, a), []string{"counter c 5", "histogram t 1.0e-3:1", "histogram t 2.0e-3:1"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestNames(t *testing.T) {
+	m := &memory{}
+	a := NewAggregator(m, Options{Clock: clock, Names: 3})
+	s := a.shard()
+	s.text1("a:1|c\nb:1|c\nc:1|c\nd:1|c\na:1|c")
+	if got := m.second(t, a); len(got) != 3 || got[0] != "counter a 2" || m.rejected[Names] != 1 {
+		t.Errorf("%q %v", got, m.rejected)
+	}
+	var many []string
+	for i := range 5000 {
+		many = append(many, fmt.Sprintf("n%d:%d|c|#i:%d", i, i, i))
+	}
+	m = &memory{}
+	a, s = one(m)
+	for range 2 {
+		for _, line := range many {
+			s.text1(line)
+		}
+	}
+	got := m.second(t, a)
+	if len(got) != 5000 || !slices.Contains(got, "counter n4999,i=4999 9998") {
+		t.Errorf("%d names", len(got))
 	}
 }
 
 func TestSockets(t *testing.T) {
 	m := &memory{}
-	a := NewAggregator(m)
-	s, err := Listen("127.0.0.1:0", a)
+	path := filepath.Join(t.TempDir(), "statsd.sock")
+	s, err := Listen(m, Options{Address: "127.0.0.1:0", Socket: path, Readers: 2, Clock: clock})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if _, err := Listen(m, Options{Address: s.Addr(), Clock: clock}); err == nil {
+		t.Error("two of them on one address")
+	}
+	if _, err := Listen(m, Options{Socket: path, Clock: clock}); err == nil {
+		t.Error("two of them on one path")
+	}
+	const packets = 500
+	for _, to := range [][2]string{{"udp", s.Addr()}, {"unixgram", path}} {
+		connection, err := net.Dial(to[0], to[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer connection.Close()
+		for i := range packets {
+			if _, err := fmt.Fprintf(connection, "%s:1|c\nsize:%d|h", to[0], i); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	tcp, err := net.Dial("tcp", s.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{strings.Repeat("z", 3*maxLine), "\ntcp:1", "|c\ntcp:1|c\n", "tcp:1|c"} {
+		fmt.Fprint(tcp, part)
+		time.Sleep(time.Millisecond)
+	}
+	tcp.Close()
+	deadline := time.Now().Add(10 * time.Second)
+	for s.Stats().Lines < 4*packets+3 && time.Now().Before(deadline) {
+		time.Sleep(time.Millisecond)
+	}
+	got := m.second(t, s.aggregator)
+	if len(got) != 4 || got[0] != "counter tcp 3" || got[1] != fmt.Sprintf("counter udp %d", packets) || got[2] != fmt.Sprintf("counter unixgram %d", packets) {
+		t.Errorf("%.300q", got)
+	}
+	if stats := s.Stats(); stats.Packets != 2*packets || stats.Drops != 0 || m.rejected[TooLong] != 1 || stats.BadLines != 1 || time.Since(stats.Last) > time.Minute {
+		t.Errorf("%+v, refused %v", stats, m.rejected)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Error("the socket's file is left")
+	}
+}
+
+// What the kernel holds when the end comes is taken too.
+func TestDrain(t *testing.T) {
+	m := &memory{}
+	s, err := Listen(m, Options{Address: "127.0.0.1:0", Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var done sync.WaitGroup
+	done.Go(func() { s.Serve(ctx, func(err error) { t.Error(err) }) })
+	udp, err := net.Dial("udp", s.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer udp.Close()
+	for range 100 {
+		fmt.Fprint(udp, "c:1|c")
+	}
+	cancel()
+	done.Wait()
+	if stats := s.Stats(); stats.Packets != 100 {
+		t.Errorf("%+v", stats)
+	}
+	if n := len(m.samples); n == 0 || m.samples[n-1] != "counter c 100" {
+		t.Errorf("%q", m.samples)
+	}
+}
+
+// Drops are the kernel's to tell; each packet is either received or dropped.
+func TestDrops(t *testing.T) {
+	m := &memory{}
+	s, err := Listen(m, Options{Address: "127.0.0.1:0", Readers: 1, Buffer: 4096, Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if !s.Stats().DropsKnown {
+		t.Skip("the kernel does not say")
 	}
 	udp, err := net.Dial("udp", s.Addr())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer udp.Close()
-	tcp, err := net.Dial("tcp", s.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
-	const packets = 500
-	for i := range packets {
-		if _, err := fmt.Fprintf(udp, "udp:1|c\nsize:%d|h", i); err != nil {
+	s.sockets[0].pause = 0
+	const packets = 20_000
+	s.streams.a.shards[1].mu.Lock() // nobody reads on
+	for range packets {
+		if _, err := udp.Write([]byte("c:1|c")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	fmt.Fprintf(tcp, "%s\ntcp:1|c\ntcp:1|c", strings.Repeat("z", 3*maxLine))
-	tcp.Close()
-	deadline := time.Now().Add(10 * time.Second)
-	for a.Lines() < 2*packets+2 && time.Now().Before(deadline) {
+	s.streams.a.shards[1].mu.Unlock()
+	deadline := time.Now().Add(5 * time.Second)
+	for time.Now().Before(deadline) {
+		if stats := s.Stats(); stats.Packets+stats.Drops == packets {
+			break
+		}
 		time.Sleep(time.Millisecond)
 	}
-	got := m.second(t, a)
-	if len(got) != 3 || got[0] != "counter tcp 2" || got[1] != fmt.Sprintf("counter udp %d", packets) {
-		t.Errorf("%.300q", got)
+	if stats := s.Stats(); stats.Packets+stats.Drops != packets || stats.Drops == 0 || stats.Lines != stats.Packets {
+		t.Errorf("%+v", stats)
 	}
-	if s.Packets() != packets || s.Drops() != 0 || m.rejected[TooLong] != 1 {
-		t.Errorf("%d packets, %d drops, refused %v", s.Packets(), s.Drops(), m.rejected)
+}
+
+func TestAdmin(t *testing.T) {
+	m := &memory{}
+	s, err := Listen(m, Options{Address: "127.0.0.1:0", Admin: "127.0.0.1:0", Clock: clock, Settings: map[string]string{"statsd.address": ":8125"}})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if err := s.Close(); err != nil {
+	defer s.Close()
+	s.streams.text1("web.hits:3|c\nweb.misses:1|c|#env:prod\ndb.hits:1|c\nqueue:5|g\nt.a:1:2|ms\nbad")
+	m.second(t, s.aggregator)
+	connection, err := net.Dial("tcp", s.AdminAddr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	_ = connection.SetDeadline(time.Now().Add(10 * time.Second))
+	reader := bufio.NewReader(connection)
+	ask := func(command, last string) string {
+		t.Helper()
+		fmt.Fprintf(connection, "%s\r\n", command)
+		answer := ""
+		for !strings.HasSuffix(answer, last) {
+			line, err := reader.ReadString('\n')
+			answer += line
+			if err != nil {
+				t.Fatalf("%s: %q %v", command, answer, err)
+			}
+		}
+		return answer
+	}
+	for _, c := range []struct{ command, last, want string }{
+		{"counters", end, "{\n  \"db.hits\": 1,\n  \"web.hits\": 3,\n  \"web.misses{env=\\\"prod\\\"}\": 1\n}\nEND\n\n"},
+		{"gauges", end, "{\n  \"queue\": 5\n}\nEND\n\n"},
+		{"timers", end, "{\n  \"t.a\": {\"count\":2}\n}\nEND\n\n"},
+		{"delcounters web.* nothing", end, "deleted: web.hits\ndeleted: web.misses{env=\"prod\"}\nmetric nothing not found\nEND\n\n"},
+		{"counters", end, "{\n  \"db.hits\": 1\n}\nEND\n\n"},
+		{"delgauges queue", end, "deleted: queue\nEND\n\n"},
+		{"deltimers t.a", end, "deleted: t.a\nEND\n\n"},
+		{"timers", end, "{\n}\nEND\n\n"},
+		{"health", "\n", "health: up\n"},
+		{"health down", "\n", "health: down\n"},
+		{"HEALTH", "\n", "health: down\n"},
+		{"health up", "\n", "health: up\n"},
+		{"config", end, "statsd.address: :8125\nEND\n\n"},
+		{"rm -rf", "\n", "ERROR\n"},
+	} {
+		if got := ask(c.command, c.last); got != c.want {
+			t.Errorf("%s: %q, want %q", c.command, got, c.want)
+		}
+	}
+	if got := ask("stats", end); !strings.Contains(got, "messages.bad_lines_seen: 1\n") || !strings.Contains(got, "lines_received: 5\n") {
+		t.Errorf("%q", got)
+	}
+	if got := ask("help", "quit\n\n"); !strings.Contains(got, "delcounters") {
+		t.Errorf("%q", got)
+	}
+	s.streams.text1("web.hits:1|c")
+	if got := m.second(t, s.aggregator); !slices.Equal(got, []string{"counter db.hits 1", "counter web.hits 1"}) {
+		t.Errorf("%q", got)
+	}
+	fmt.Fprint(connection, "quit\n")
+	if _, err := io.ReadAll(reader); err != nil {
 		t.Error(err)
 	}
 }
@@ -184,29 +509,73 @@ func FuzzPacket(f *testing.F) {
 	f.Add([]byte("a.b:1|c|@0.1|#x:y,z\nt:1.5:2|ms\n:|c\ng:+1|g"))
 	f.Add([]byte("a:1|c|#\xff:\xfe"))
 	f.Add([]byte("\n\n\r\n:::|||@@@###"))
+	f.Add([]byte("a;b=c;d=e:1e5|d|T1|c:x\n_e{1,1}:a|b\n_sc|a|0\nu:a|s"))
 	f.Fuzz(func(t *testing.T, packet []byte) {
 		m := &memory{}
-		a := NewAggregator(m)
+		a, s := one(m)
 		before := bytes.Clone(packet)
-		a.Packet(packet)
+		s.packets([][]byte{packet, packet}, 1)
 		if !bytes.Equal(before, packet) {
 			t.Fatal("the packet was changed")
 		}
+		clear(packet)                                                 // the reader's buffer is used again
 		if err := a.Flush(t.Context(), time.Unix(1, 0)); err != nil { // every key must be a key
 			t.Fatal(err)
+		}
+		refused := 0
+		for _, n := range m.rejected {
+			refused += n
+		}
+		lines := 0
+		for line := range bytes.Lines(before) {
+			if len(bytes.TrimRight(line, "\r\n")) > 0 {
+				lines++
+			}
+		}
+		if int(a.Lines())+refused < 2*lines {
+			t.Fatalf("%d lines of %d were taken, %d refused", a.Lines(), 2*lines, refused)
 		}
 	})
 }
 
-func BenchmarkPackets(b *testing.B) {
-	a := NewAggregator(&memory{})
+func benchmarkPackets(names int) [][]byte {
 	r := rand.New(rand.NewPCG(1, 1))
-	packets := make([][]byte, 1024)
+	packets := make([][]byte, 1<<16)
 	for i := range packets {
-		packets[i] = fmt.Appendf(nil, "service.%d.latency:%.2f|ms|#env:prod,host:web%d", r.IntN(100), r.ExpFloat64()*20, r.IntN(10))
+		packets[i] = fmt.Appendf(nil, "service.%d.latency:%.2f|ms|#env:prod,host:web%d", r.IntN(names), r.ExpFloat64()*20, r.IntN(10))
 	}
-	for i := 0; b.Loop(); i++ {
-		a.Packets(packets[i%1024 : i%1024+1])
+	return packets
+}
+
+// The parser and the table alone, in batches as they come from the kernel.
+func BenchmarkPackets(b *testing.B) {
+	for _, names := range []int{100, 10_000} {
+		b.Run(fmt.Sprint(names*10), func(b *testing.B) {
+			_, s := one(&memory{})
+			packets := benchmarkPackets(names)
+			for i := 0; i+batchPackets <= len(packets); i += batchPackets {
+				s.packets(packets[i:i+batchPackets], 1)
+			}
+			b.ReportAllocs()
+			b.ResetTimer()
+			for i := 0; i < b.N; i += batchPackets {
+				at := i % len(packets)
+				s.packets(packets[at:at+batchPackets], clock.Now())
+			}
+		})
 	}
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "packets/s")
+}
+
+// A second's end with 10,000 timers that were all measured.
+func BenchmarkSecond(b *testing.B) {
+	a, s := one(&memory{forget: true})
+	packets := benchmarkPackets(1000)
+	for b.Loop() {
+		b.StopTimer()
+		s.packets(packets, 1)
+		b.StartTimer()
+		if err := a.Flush(b.Context(), time.Unix(1, 0)); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

@@ -1,0 +1,92 @@
+package statsd
+
+// Connections: lines over TCP, and the administrator's.
+
+import (
+	"bytes"
+	"errors"
+	"net"
+	"time"
+)
+
+const (
+	// maxConnections and idleTimeout keep forgotten TCP clients from piling up.
+	maxConnections = 1024
+	idleTimeout    = 10 * time.Minute
+	streamBuffer   = 2 * (maxLine + 2)
+)
+
+// serve accepts connections until the listener is closed.
+func (s *Server) serve(listener net.Listener, handle func(net.Conn)) {
+	s.done.Go(func() {
+		for {
+			connection, err := listener.Accept()
+			if errors.Is(err, net.ErrClosed) {
+				return
+			}
+			if err != nil { // out of descriptors, most likely
+				time.Sleep(100 * time.Millisecond)
+				continue
+			}
+			s.mu.Lock()
+			if s.connections == nil || len(s.connections) >= maxConnections {
+				s.mu.Unlock()
+				s.refusedConnections.Add(1)
+				connection.Close()
+				continue
+			}
+			s.connections[connection] = struct{}{}
+			s.done.Go(func() {
+				handle(connection)
+				connection.Close()
+				s.mu.Lock()
+				delete(s.connections, connection)
+				s.mu.Unlock()
+			})
+			s.mu.Unlock()
+		}
+	})
+}
+
+// stream reads lines from a connection: all that is there at once. One that is too long is refused and skipped to its
+// end; the last one needs no newline.
+func (s *Server) stream(connection net.Conn) {
+	buffer := make([]byte, streamBuffer)
+	held, skipping := 0, false
+	take := func(text []byte) {
+		if len(text) > 0 {
+			s.streams.packets([][]byte{text}, s.aggregator.clock.Now())
+		}
+	}
+	for {
+		_ = connection.SetReadDeadline(time.Now().Add(idleTimeout))
+		n, err := connection.Read(buffer[held:])
+		text := buffer[:held+n]
+		if skipping {
+			newline := bytes.IndexByte(text, '\n')
+			if newline < 0 {
+				if err != nil {
+					return
+				}
+				held = 0
+				continue
+			}
+			text, skipping = text[newline+1:], false
+		}
+		end := bytes.LastIndexByte(text, '\n') + 1
+		take(text[:end])
+		rest := text[end:]
+		if err != nil {
+			take(rest)
+			return
+		}
+		if len(rest) > maxLine+1 { // with a carriage return
+			s.streams.mu.Lock()
+			s.streams.refuse(TooLong)
+			s.streams.mu.Unlock()
+			held, skipping = 0, true
+			continue
+		}
+		held = copy(buffer, rest)
+	}
+}
