@@ -211,6 +211,7 @@ var translations = []struct {
 		{"asInt":"1","attributes":[{"key":"l","value":{"stringValue":"` + strings.Repeat("x", 3000) + `"}}]},
 		{"asInt":"1","attributes":[` + strings.Repeat(`{"key":"b"},`, 1000) + `{}]}]}}`,
 		nil, map[tsdb.Reason]int{tsdb.BadLabel: 3, tsdb.LabelTooLong: 1, tsdb.TooManyLabels: 1}},
+	{"a long name", `{"name":"` + strings.Repeat("n", 1<<20) + `","summary":{"dataPoints":[{},{}]}}`, nil, map[tsdb.Reason]int{tsdb.LabelTooLong: 2}},
 	{"too old", `{"name":"a","gauge":{"dataPoints":[{"asInt":"1","timeUnixNano":"1"}]}}`, nil, nil},
 }
 
@@ -419,6 +420,9 @@ func TestLongAttributes(t *testing.T) {
 
 func FuzzMetrics(f *testing.F) {
 	for _, c := range translations {
+		if len(c.metrics) > 10_000 {
+			continue
+		}
 		f.Add([]byte(around(c.metrics)), true)
 		f.Add(toProtobuf(f, around(c.metrics)), false)
 	}

@@ -71,6 +71,15 @@ func translate(data *metrics.MetricsData, now int64) *translation {
 
 func (t *translation) metric(m *metrics.Metric) {
 	t.name = m.GetName()
+	if len(t.name) > tsdb.MaxLabelValue {
+		// Here and not only where the key is made: each point would carry the name along.
+		t.name = t.name[:100] + "…"
+		for range pointsOf(m) {
+			t.reject(tsdb.LabelTooLong, "the name is too long")
+			t.point++
+		}
+		return
+	}
 	kind := ""
 	before := len(t.samples)
 	switch data := m.GetData().(type) {
@@ -107,6 +116,12 @@ func (t *translation) metric(m *metrics.Metric) {
 	if len(t.samples) > before {
 		t.metadata = append(t.metadata, tsdb.Metadata{Name: t.name, Type: kind, Unit: m.GetUnit(), Help: m.GetDescription()})
 	}
+}
+
+// pointsOf is how many data points a metric has.
+func pointsOf(m *metrics.Metric) int {
+	return len(m.GetGauge().GetDataPoints()) + len(m.GetSum().GetDataPoints()) + len(m.GetHistogram().GetDataPoints()) +
+		len(m.GetExponentialHistogram().GetDataPoints()) + len(m.GetSummary().GetDataPoints())
 }
 
 // sum makes monotonic sums counters and the others gauges. Differences become running totals.
