@@ -6,11 +6,16 @@ function quoted(text: string): string {
   return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}"`;
 }
 
+/** Labels may have any name; PromQL wants the unusual ones in quotes. */
+function labelName(name: string): string {
+  return /^[a-zA-Z_][a-zA-Z0-9_]*$/.test(name) ? name : quoted(name);
+}
+
 const IDENTIFIER = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
 
 export function selector({ metric, filters }: Pick<View, 'metric' | 'filters'>): string {
   const plain = IDENTIFIER.test(metric);
-  const matchers = filters.map(([label, value]) => `${label}=${quoted(value)}`);
+  const matchers = filters.map(([label, value]) => `${labelName(label)}=${quoted(value)}`);
   if (!plain) matchers.unshift(`__name__=${quoted(metric)}`);
   const inside = matchers.length > 0 ? `{${matchers.join(',')}}` : '';
   return (plain ? metric : '') + inside;
@@ -27,7 +32,7 @@ const RATE_WINDOW = 5;
 export function expression(metric: Pick<Metric, 'name' | 'type'>, view: View, step: number): string {
   const base = selector(view);
   const values = metric.type === 'counter' ? `rate(${base}[${Math.max(RATE_WINDOW, 2 * step)}s])` : base;
-  return view.by === '' ? values : `${aggregation(metric)} by (${view.by}) (${values})`;
+  return view.by === '' ? values : `${aggregation(metric)} by (${labelName(view.by)}) (${values})`;
 }
 
 /** What is drawn, in words, for the chart's title. */
