@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"time"
 
+	"cistern/services/fastclock"
 	"cistern/services/ingest"
-	"cistern/services/statsd"
 )
 
 func (s *server) status(w http.ResponseWriter, _ *http.Request) {
@@ -34,9 +34,28 @@ func (s *server) status(w http.ResponseWriter, _ *http.Request) {
 		"durability": map[string]any{"write": ingest.Durability, "import": ingest.Durability, "statsd": statsd.Durability},
 		"startedAt":  status.Started.UTC().Format(time.RFC3339Nano),
 		"damaged":    status.DamagedBlocks, "flushFailures": status.FlushFailures,
+		"merges": status.Merges, "deletions": status.Deletions,
+		"clock": clockStatus(s.clock.Status()),
 	}
 	if s.statsd != nil {
-		answer["statsd"] = map[string]any{"packets": s.statsd.Packets(), "kernelDrops": s.statsd.Drops(), "bufferBytes": s.statsd.BufferBytes, "lines": s.lines.Lines()}
+		stats := s.statsd.Stats()
+		answer["statsd"] = map[string]any{
+			"address": s.statsd.Addr(), "packets": stats.Packets, "lines": stats.Lines, "badLines": stats.BadLines,
+			"kernelDrops": stats.Drops, "kernelDropsKnown": stats.DropsKnown, "truncated": stats.Truncated,
+			"bufferBytes": stats.BufferBytes, "sockets": stats.Sockets, "names": stats.Names, "unstored": stats.Unstored,
+			"connections": stats.Connections, "refusedConnections": stats.RefusedConnections,
+		}
 	}
 	writeJSON(w, answer)
+}
+
+func clockStatus(c fastclock.Status) map[string]any {
+	answer := map[string]any{"counter": c.Counter, "hertz": c.Frequency, "errorSeconds": c.Error.Seconds(), "recalibrations": c.Recalibrations}
+	if c.Skew >= 0 {
+		answer["skewSeconds"] = c.Skew.Seconds()
+	}
+	if c.Reason != "" {
+		answer["reason"] = c.Reason
+	}
+	return answer
 }
