@@ -31,11 +31,14 @@ const (
 	maxDecoding = 4
 )
 
-// Durability is what is promised when a request was answered.
+// Durability is what is promised when a request was answered, unless the handler is told otherwise.
 const Durability = journal.Fsync
 
 // Handler takes JSON over HTTP. It remembers cumulative histograms: see cumulative.
 type Handler struct {
+	// Durability is what is promised when a request was answered.
+	Durability journal.Durability
+
 	store      tsdb.Ingester
 	decoding   chan struct{}
 	cumulative *cumulative
@@ -44,7 +47,7 @@ type Handler struct {
 
 // New makes the handler of a store.
 func New(store tsdb.Ingester) *Handler {
-	return &Handler{store: store, decoding: make(chan struct{}, maxDecoding), cumulative: newCumulative(), now: time.Now}
+	return &Handler{Durability: Durability, store: store, decoding: make(chan struct{}, maxDecoding), cumulative: newCumulative(), now: time.Now}
 }
 
 // Register adds the routes to a mux.
@@ -94,7 +97,7 @@ func (h *Handler) trap(w http.ResponseWriter, r *http.Request) {
 		defer release()
 		commit = h.cumulative.apply(t, h.now())
 	}
-	refused, err := h.store.Ingest(r.Context(), "trap", t.samples, Durability)
+	refused, err := h.store.Ingest(r.Context(), "trap", t.samples, h.Durability)
 	if err != nil {
 		unavailable(w, err)
 		return
@@ -113,7 +116,7 @@ func (h *Handler) trap(w http.ResponseWriter, r *http.Request) {
 		RejectedCount int                `json:"rejectedCount"`
 		Rejected      []Rejection        `json:"rejected"`
 		Durability    journal.Durability `json:"durability"`
-	}{len(t.samples) - len(refused), count, t.rejected, Durability}
+	}{len(t.samples) - len(refused), count, t.rejected, h.Durability}
 	if answer.Rejected == nil {
 		answer.Rejected = []Rejection{}
 	}

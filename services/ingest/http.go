@@ -30,11 +30,14 @@ const (
 	maxListed     = 1000 // rejections named one by one in an answer
 )
 
-// Durability is what both routes promise when they have answered.
+// Durability is what both routes promise when they have answered, unless the handler is told otherwise.
 const Durability = journal.Fsync
 
 // Handler takes samples over HTTP.
 type Handler struct {
+	// What is promised when remote write and import have answered.
+	Write, Import journal.Durability
+
 	store    tsdb.Ingester
 	decoders sync.Pool
 	// decoding bounds how many large bodies are held at once.
@@ -43,7 +46,7 @@ type Handler struct {
 
 // New makes the handler of a store.
 func New(store tsdb.Ingester) *Handler {
-	return &Handler{store: store, decoders: sync.Pool{New: func() any { return &decoder{} }}, decoding: make(chan struct{}, 16)}
+	return &Handler{Write: Durability, Import: Durability, store: store, decoders: sync.Pool{New: func() any { return &decoder{} }}, decoding: make(chan struct{}, 16)}
 }
 
 // Register adds the routes to a mux.
@@ -90,7 +93,7 @@ func (h *Handler) remoteWrite(w http.ResponseWriter, r *http.Request) {
 	}
 	h.store.Describe(d.metadata)
 	h.store.Exemplify(d.exemplars)
-	rejected, err := h.store.Ingest(r.Context(), "remote_write", d.samples, Durability)
+	rejected, err := h.store.Ingest(r.Context(), "remote_write", d.samples, h.Write)
 	if err != nil {
 		unavailable(w, err)
 		return
@@ -253,7 +256,7 @@ func (h *Handler) importJSON(w http.ResponseWriter, r *http.Request) {
 		}
 		batch, places = append(batch, sample), append(places, i)
 	}
-	refused, err := h.store.Ingest(r.Context(), "import", batch, Durability)
+	refused, err := h.store.Ingest(r.Context(), "import", batch, h.Import)
 	if err != nil {
 		unavailable(w, err)
 		return
@@ -265,10 +268,10 @@ func (h *Handler) importJSON(w http.ResponseWriter, r *http.Request) {
 		one.Index = places[one.Index]
 		rejected = append(rejected, one)
 	}
-	answerImport(w, len(body.Samples), rejected)
+	h.answerImport(w, len(body.Samples), rejected)
 }
 
-func answerImport(w http.ResponseWriter, samples int, rejected []tsdb.Rejection) {
+func (h *Handler) answerImport(w http.ResponseWriter, samples int, rejected []tsdb.Rejection) {
 	if rejected == nil {
 		rejected = []tsdb.Rejection{}
 	}
@@ -277,7 +280,7 @@ func answerImport(w http.ResponseWriter, samples int, rejected []tsdb.Rejection)
 		RejectedCount int                `json:"rejectedCount"`
 		Rejected      []tsdb.Rejection   `json:"rejected"`
 		Durability    journal.Durability `json:"durability"`
-	}{samples - len(rejected), len(rejected), rejected, Durability}
+	}{samples - len(rejected), len(rejected), rejected, h.Import}
 	if len(answer.Rejected) > maxListed {
 		answer.Rejected = answer.Rejected[:maxListed]
 	}

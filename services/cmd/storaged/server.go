@@ -15,7 +15,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"cistern/services/collectd"
+	"cistern/services/fastclock"
+	"cistern/services/graphite"
 	"cistern/services/ingest"
+	"cistern/services/journal"
 	"cistern/services/problem"
 	"cistern/services/promapi"
 	"cistern/services/statsd"
@@ -25,22 +29,29 @@ import (
 
 type server struct {
 	log       *slog.Logger
+	config    *config
 	store     *tsdb.Store
+	clock     *fastclock.Clock
+	figures   *statistics
 	http      *http.Server
 	httpNames []string
-	lines     *statsd.Aggregator
-	statsd    *statsd.Server
+	statsd    *statsd.Server // these are nil when they are off
+	graphite  *graphite.Server
+	collectd  *collectd.Server
 	failed    chan error
 	ready     atomic.Bool
 
 	stopInputs context.CancelFunc
-	inputs     sync.WaitGroup
+	serving    sync.WaitGroup
 }
 
-func start(o options, log *slog.Logger) (_ *server, err error) {
-	s := &server{log: log, failed: make(chan error, 4)}
-	s.store, err = tsdb.Open(o.data, tsdb.Options{
-		Log: log, Retention: o.retention, OutOfOrder: o.outOfOrder, BlockEvery: o.blockEvery, HeadBytes: o.memory << 20 * 6 / 10,
+func start(c *config, log *slog.Logger) (_ *server, err error) {
+	s := &server{log: log, config: c, failed: make(chan error, 4)}
+	s.store, err = tsdb.Open(c.Data, tsdb.Options{
+		Log: log, Retention: time.Duration(c.Retention.Raw), RetentionMinute: time.Duration(c.Retention.Minute),
+		RetentionHour: time.Duration(c.Retention.Hour), OutOfOrder: time.Duration(c.Store.OutOfOrder),
+		BlockEvery: time.Duration(c.Store.BlockEvery), HeadBytes: c.Limits.MemoryMiB << 20 * 6 / 10,
+		MaxSeries: c.Limits.Series, SeriesPerSecond: c.Limits.SeriesPerSecond, SeriesBurst: c.Limits.SeriesBurst,
 	})
 	if err != nil {
 		return nil, err
@@ -52,43 +63,38 @@ func start(o options, log *slog.Logger) (_ *server, err error) {
 			err = errors.Join(err, s.stop())
 		}
 	}()
-	if o.statsdAddress != "" {
-		s.lines = statsd.NewAggregator(s.store)
-		if s.statsd, err = statsd.Listen(o.statsdAddress, s.lines); err != nil {
-			return nil, err
-		}
-		s.input(func() {
-			s.statsd.Serve(ctx, func(err error) { log.Error("statsd's second was not stored", "error", err) })
-		})
+	s.clock = fastclock.New()
+	s.input(func() { s.clock.Run(ctx.Done()) })
+	if err := s.startInputs(ctx, c); err != nil {
+		return nil, err
 	}
+	s.figures = newStatistics(s, c.Statistics.Host)
 	s.http = &http.Server{
 		Handler: s.routes(), ConnContext: unixlisten.ConnContext,
 		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 2 * time.Minute, IdleTimeout: 5 * time.Minute,
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
-	if o.httpSocket != "" {
-		listener, err := unixlisten.Listen(o.httpSocket)
+	if c.HTTP.Socket != "" {
+		listener, err := unixlisten.Listen(c.HTTP.Socket)
 		if err != nil {
 			return nil, err
 		}
-		s.serve(listener, o.httpSocket)
+		s.serve(listener, c.HTTP.Socket)
 	}
-	if o.httpAddress != "" {
-		listener, err := net.Listen("tcp", o.httpAddress)
+	if c.HTTP.Address != "" {
+		listener, err := net.Listen("tcp", c.HTTP.Address)
 		if err != nil {
-			return nil, fmt.Errorf("listening for HTTP on %s: %w", o.httpAddress, err)
+			return nil, fmt.Errorf("listening for HTTP on %s: %w", c.HTTP.Address, err)
 		}
 		s.serve(listener, listener.Addr().String())
 	}
-	statistics := newStatistics(s, o.hostStatistics)
-	s.input(func() { statistics.run(ctx) })
+	s.input(func() { s.figures.run(ctx) })
 	s.ready.Store(true)
 	return s, nil
 }
 
 func (s *server) input(f func()) {
-	s.inputs.Add(1)
-	go func() { defer s.inputs.Done(); f() }()
+	s.serving.Go(f)
 }
 
 func (s *server) serve(listener net.Listener, name string) {
@@ -113,29 +119,19 @@ func (s *server) stop() error {
 		cancel()
 	}
 	s.stopInputs()
-	s.inputs.Wait()
+	s.serving.Wait()
 	return errors.Join(httpErr, s.store.Close())
-}
-
-func (s *server) statsdName() string {
-	if s.statsd == nil {
-		return ""
-	}
-	return s.statsd.Addr()
-}
-
-func (s *server) statsdBuffer() int {
-	if s.statsd == nil {
-		return 0
-	}
-	return s.statsd.BufferBytes
 }
 
 func (s *server) routes() http.Handler {
 	mux := http.NewServeMux()
 	promapi.New(s.store, version).Register(mux)
-	ingest.New(s.store).Register(mux)
+	samples := ingest.New(s.store)
+	samples.Write, samples.Import = journal.Durability(s.config.RemoteWrite.Durability), journal.Durability(s.config.Import.Durability)
+	samples.Register(mux)
+	s.inputRoutes(s.config, mux)
 	mux.HandleFunc("GET /api/v1/status/storage", s.status)
+	mux.HandleFunc("GET /metrics", s.figures.expose)
 	mux.HandleFunc("POST /admin/flush", s.flush)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		if !s.ready.Load() {

@@ -1,28 +1,128 @@
 package main
 
-// storaged's own figures and the host's, stored once a second like anybody else's.
+// storaged's own figures: stored once a second like anybody else's, beside the host's, and told on /metrics. One table
+// says what there is.
 
 import (
+	"bufio"
 	"context"
+	"maps"
+	"net/http"
 	"runtime/metrics"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
+	"cistern/services/fastclock"
 	"cistern/services/hoststats"
 	"cistern/services/journal"
+	"cistern/services/statsd"
 	"cistern/services/tsdb"
 )
 
-type statistics struct {
-	server  *server
-	host    bool
-	reader  *hoststats.Collector
+// reading is everything at one moment.
+type reading struct {
+	store   tsdb.Status
+	clock   fastclock.Status
+	statsd  *statsd.Stats // nil when it is off
 	runtime []metrics.Sample
 }
 
-func newStatistics(s *server, host bool) *statistics {
-	return &statistics{server: s, host: host, reader: hoststats.New(), runtime: []metrics.Sample{
-		{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}, {Name: "/sched/goroutines:goroutines"},
+// figure is one name. Its values come with the labels that tell them apart.
+type figure struct {
+	name string // without the prefix
+	kind tsdb.Kind
+	help string
+	read func(r *reading, emit func(value float64, labels ...tsdb.Label))
+}
+
+const figurePrefix = "cistern_storaged_"
+
+// plain is a figure without labels.
+func plain(name string, kind tsdb.Kind, help string, read func(r *reading) float64) figure {
+	return figure{name, kind, help, func(r *reading, emit func(float64, ...tsdb.Label)) { emit(read(r)) }}
+}
+
+// ofStatsd is one that is there when statsd is on.
+func ofStatsd(name string, kind tsdb.Kind, help string, read func(s *statsd.Stats) float64) figure {
+	return figure{"statsd_" + name, kind, help, func(r *reading, emit func(float64, ...tsdb.Label)) {
+		if r.statsd != nil {
+			emit(read(r.statsd))
+		}
 	}}
+}
+
+func one(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+var figures = []figure{
+	{"samples_total", tsdb.Counter, "Samples accepted, by input.", func(r *reading, emit func(float64, ...tsdb.Label)) {
+		for _, input := range slices.Sorted(maps.Keys(r.store.Accepted)) {
+			emit(float64(r.store.Accepted[input]), tsdb.Label{Name: "input", Value: input})
+		}
+	}},
+	{"rejected_total", tsdb.Counter, "Samples, lines and packets refused, by reason.", func(r *reading, emit func(float64, ...tsdb.Label)) {
+		for _, reason := range slices.Sorted(maps.Keys(r.store.Rejected)) {
+			emit(float64(r.store.Rejected[reason]), tsdb.Label{Name: "reason", Value: string(reason)})
+		}
+	}},
+	plain("series", tsdb.Gauge, "Series that are in memory, and those that were before the last block.", func(r *reading) float64 { return float64(r.store.Series) }),
+	plain("head_samples", tsdb.Gauge, "Samples in memory.", func(r *reading) float64 { return float64(r.store.HeadSamples) }),
+	plain("head_bytes", tsdb.Gauge, "Memory of series and samples.", func(r *reading) float64 { return float64(r.store.HeadBytes) }),
+	plain("journal_bytes", tsdb.Gauge, "Size of the journal.", func(r *reading) float64 { return float64(r.store.JournalBytes) }),
+	plain("journal_lag_seconds", tsdb.Gauge, "Age of the oldest sample that is in no block yet.", func(r *reading) float64 { return r.store.LagSeconds }),
+	plain("blocks", tsdb.Gauge, "Blocks on disk.", func(r *reading) float64 { return float64(len(r.store.Blocks)) }),
+	plain("block_bytes", tsdb.Gauge, "Size of the blocks.", func(r *reading) float64 {
+		bytes := int64(0)
+		for _, b := range r.store.Blocks {
+			bytes += b.Bytes
+		}
+		return float64(bytes)
+	}),
+	plain("damaged_blocks", tsdb.Gauge, "Blocks found damaged since the start, and set aside.", func(r *reading) float64 { return float64(r.store.DamagedBlocks) }),
+	plain("flush_failures_total", tsdb.Counter, "Attempts to write a block that failed.", func(r *reading) float64 { return float64(r.store.FlushFailures) }),
+	plain("merges_total", tsdb.Counter, "Blocks made of smaller ones.", func(r *reading) float64 { return float64(r.store.Merges) }),
+	plain("pending_deletions", tsdb.Gauge, "Deletions that are not carried out in all blocks yet.", func(r *reading) float64 { return float64(r.store.Deletions) }),
+	plain("start_time_seconds", tsdb.Gauge, "When storaged started, in seconds since 1970.", func(r *reading) float64 { return float64(r.store.Started.UnixMilli()) / 1000 }),
+
+	ofStatsd("packets_total", tsdb.Counter, "Datagrams of statsd received.", func(s *statsd.Stats) float64 { return float64(s.Packets) }),
+	ofStatsd("lines_total", tsdb.Counter, "Good lines of statsd.", func(s *statsd.Stats) float64 { return float64(s.Lines) }),
+	ofStatsd("bad_lines_total", tsdb.Counter, "Lines and values of statsd refused; see rejected_total for the reasons.", func(s *statsd.Stats) float64 { return float64(s.BadLines) }),
+	{"statsd_kernel_drops_total", tsdb.Counter, "Datagrams that the kernel dropped because the sockets' buffers were full.", func(r *reading, emit func(float64, ...tsdb.Label)) {
+		if r.statsd != nil && r.statsd.DropsKnown {
+			emit(float64(r.statsd.Drops))
+		}
+	}},
+	ofStatsd("truncated_total", tsdb.Counter, "Datagrams longer than 64 KiB, of which the end is lost.", func(s *statsd.Stats) float64 { return float64(s.Truncated) }),
+	ofStatsd("buffer_bytes", tsdb.Gauge, "What the kernel granted each socket as a buffer.", func(s *statsd.Stats) float64 { return float64(s.BufferBytes) }),
+	ofStatsd("sockets", tsdb.Gauge, "Sockets that receive datagrams.", func(s *statsd.Stats) float64 { return float64(s.Sockets) }),
+	ofStatsd("names", tsdb.Gauge, "Names with their tags that are known.", func(s *statsd.Stats) float64 { return float64(s.Names) }),
+	ofStatsd("connections", tsdb.Gauge, "TCP connections.", func(s *statsd.Stats) float64 { return float64(s.Connections) }),
+	ofStatsd("refused_connections_total", tsdb.Counter, "TCP connections refused because there were too many.", func(s *statsd.Stats) float64 { return float64(s.RefusedConnections) }),
+	ofStatsd("unstored_samples", tsdb.Gauge, "Histograms that the store did not take yet.", func(s *statsd.Stats) float64 { return float64(s.Unstored) }),
+
+	plain("clock_counter", tsdb.Gauge, "1 when time is read from the processor's counter, 0 when from the system.", func(r *reading) float64 { return one(r.clock.Counter) }),
+	plain("clock_error_seconds", tsdb.Gauge, "Difference from the system's clock at the last comparison.", func(r *reading) float64 { return r.clock.Error.Seconds() }),
+	plain("clock_recalibrations_total", tsdb.Counter, "Comparisons with the system's clock.", func(r *reading) float64 { return float64(r.clock.Recalibrations) }),
+	plain("memory_bytes", tsdb.Gauge, "Memory of the process.", func(r *reading) float64 {
+		return float64(r.runtime[0].Value.Uint64() - r.runtime[1].Value.Uint64())
+	}),
+	plain("goroutines", tsdb.Gauge, "Goroutines.", func(r *reading) float64 { return float64(r.runtime[2].Value.Uint64()) }),
+}
+
+type statistics struct {
+	server *server
+	host   bool
+	reader *hoststats.Collector
+}
+
+func newStatistics(s *server, host bool) *statistics {
+	return &statistics{server: s, host: host, reader: hoststats.New()}
 }
 
 func (st *statistics) run(ctx context.Context) {
@@ -47,38 +147,52 @@ func (st *statistics) run(ctx context.Context) {
 	}
 }
 
+func (st *statistics) read() *reading {
+	s := st.server
+	r := &reading{store: s.store.Status(), clock: s.clock.Status(), runtime: []metrics.Sample{
+		{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}, {Name: "/sched/goroutines:goroutines"},
+	}}
+	metrics.Read(r.runtime)
+	if s.statsd != nil {
+		stats := s.statsd.Stats()
+		r.statsd = &stats
+	}
+	return r
+}
+
 func (st *statistics) own() []hoststats.Reading {
+	r := st.read()
 	var all []hoststats.Reading
-	add := func(kind tsdb.Kind, name string, value float64, labels ...tsdb.Label) {
-		all = append(all, hoststats.Reading{Name: "cistern_storaged_" + name, Labels: labels, Kind: kind, Value: value})
+	for _, f := range figures {
+		f.read(r, func(value float64, labels ...tsdb.Label) {
+			all = append(all, hoststats.Reading{Name: figurePrefix + f.name, Labels: labels, Kind: f.kind, Value: value})
+		})
 	}
-	status := st.server.store.Status()
-	for input, n := range status.Accepted {
-		add(tsdb.Counter, "samples_total", float64(n), tsdb.Label{Name: "input", Value: input})
-	}
-	for reason, n := range status.Rejected {
-		add(tsdb.Counter, "rejected_total", float64(n), tsdb.Label{Name: "reason", Value: string(reason)})
-	}
-	blockBytes := int64(0)
-	for _, b := range status.Blocks {
-		blockBytes += b.Bytes
-	}
-	add(tsdb.Gauge, "series", float64(status.Series))
-	add(tsdb.Gauge, "head_samples", float64(status.HeadSamples))
-	add(tsdb.Gauge, "head_bytes", float64(status.HeadBytes))
-	add(tsdb.Gauge, "journal_bytes", float64(status.JournalBytes))
-	add(tsdb.Gauge, "blocks", float64(len(status.Blocks)))
-	add(tsdb.Gauge, "block_bytes", float64(blockBytes))
-	add(tsdb.Gauge, "damaged_blocks", float64(status.DamagedBlocks))
-	add(tsdb.Counter, "flush_failures_total", float64(status.FlushFailures))
-	if s := st.server.statsd; s != nil {
-		add(tsdb.Counter, "statsd_packets_total", float64(s.Packets()))
-		add(tsdb.Counter, "statsd_lines_total", float64(st.server.lines.Lines()))
-		add(tsdb.Counter, "statsd_kernel_drops_total", float64(s.Drops()))
-		add(tsdb.Gauge, "statsd_buffer_bytes", float64(s.BufferBytes))
-	}
-	metrics.Read(st.runtime)
-	add(tsdb.Gauge, "memory_bytes", float64(st.runtime[0].Value.Uint64()-st.runtime[1].Value.Uint64()))
-	add(tsdb.Gauge, "goroutines", float64(st.runtime[2].Value.Uint64()))
 	return all
+}
+
+// expose serves them in Prometheus' text format.
+func (st *statistics) expose(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	r := st.read()
+	out := bufio.NewWriter(w)
+	defer out.Flush()
+	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
+	for _, f := range figures {
+		began := false
+		f.read(r, func(value float64, labels ...tsdb.Label) {
+			if !began {
+				out.WriteString("# HELP " + figurePrefix + f.name + " " + f.help + "\n# TYPE " + figurePrefix + f.name + " " + f.kind.String() + "\n")
+				began = true
+			}
+			out.WriteString(figurePrefix + f.name)
+			for i, l := range labels {
+				out.WriteString([]string{"{", ","}[min(i, 1)] + l.Name + `="` + escape.Replace(l.Value) + `"`)
+			}
+			if len(labels) > 0 {
+				out.WriteString("}")
+			}
+			out.WriteString(" " + strconv.FormatFloat(value, 'g', -1, 64) + "\n")
+		})
+	}
 }

@@ -1,0 +1,242 @@
+package main
+
+// The settings: defaults, the file over them, flags over both.
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/BurntSushi/toml"
+
+	"cistern/services/journal"
+)
+
+// example is the file with every key and its default; a test holds it against defaults().
+//
+//go:embed storaged.toml
+var example string
+
+type config struct {
+	Data string
+	HTTP struct {
+		Address, Socket string
+	}
+	Retention struct {
+		Raw, Minute, Hour duration
+	}
+	Store struct {
+		OutOfOrder duration `toml:"out_of_order"`
+		BlockEvery duration `toml:"block_every"`
+	}
+	Limits struct {
+		MemoryMiB       int64 `toml:"memory_mib"`
+		Series          int
+		SeriesPerSecond int `toml:"series_per_second"`
+		SeriesBurst     int `toml:"series_burst"`
+	}
+	RemoteWrite struct {
+		Durability durability
+	} `toml:"remote_write"`
+	Import struct {
+		Durability durability
+	}
+	OTLP, HTTPTrap struct {
+		Enabled    bool
+		Durability durability
+	}
+	Statsd struct {
+		Enabled                bool
+		Address, Socket, Admin string
+		Durability             durability
+		Names                  int
+		BufferMiB              int `toml:"buffer_mib"`
+		Readers                int
+	}
+	Graphite struct {
+		Enabled       bool
+		Address       string
+		PickleAddress string `toml:"pickle_address"`
+		Durability    durability
+	}
+	Collectd struct {
+		Enabled    bool
+		Address    string
+		Durability durability
+		Users      map[string]string
+	}
+	Statistics struct {
+		Host bool
+	}
+}
+
+func defaults() *config {
+	c := &config{}
+	const day = duration(24 * time.Hour)
+	c.Retention.Raw, c.Retention.Minute, c.Retention.Hour = 400*day, 400*day, 3650*day
+	c.Store.OutOfOrder, c.Store.BlockEvery = duration(time.Hour), duration(2*time.Hour)
+	c.Limits.MemoryMiB, c.Limits.Series, c.Limits.SeriesPerSecond, c.Limits.SeriesBurst = 1024, 10_000_000, 50_000, 10_000_000
+	for _, d := range []*durability{&c.RemoteWrite.Durability, &c.Import.Durability, &c.OTLP.Durability, &c.HTTPTrap.Durability} {
+		*d = durability(journal.Fsync)
+	}
+	for _, d := range []*durability{&c.Statsd.Durability, &c.Graphite.Durability, &c.Collectd.Durability} {
+		*d = durability(journal.Interval)
+	}
+	c.Statsd.Enabled, c.Statsd.Address, c.Statsd.Admin = true, ":8125", "127.0.0.1:8126"
+	c.Statsd.Names, c.Statsd.BufferMiB = 1_000_000, 64
+	c.OTLP.Enabled, c.HTTPTrap.Enabled = true, true
+	c.Graphite.Address, c.Graphite.PickleAddress = ":2003", ":2004"
+	c.Collectd.Address, c.Collectd.Users = ":25826", map[string]string{}
+	c.Statistics.Host = true
+	return c
+}
+
+// readFile takes the settings of a file over c's, and returns the keys that it holds.
+func (c *config) readFile(path string) (set map[string]bool, err error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the configuration file %s does not exist", path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the configuration: %w", err)
+	}
+	set, err = c.read(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s, %w", path, err)
+	}
+	return set, nil
+}
+
+func (c *config) read(text string) (map[string]bool, error) {
+	meta, err := toml.Decode(text, c)
+	if err != nil {
+		var at toml.ParseError
+		if errors.As(err, &at) {
+			what := at.Message
+			if what == "" { // a value that its type refused
+				what = strings.TrimPrefix(errors.Unwrap(err).Error(), "toml: ")
+			}
+			if at.LastKey != "" {
+				what = at.LastKey + ": " + what
+			}
+			return nil, fmt.Errorf("line %d: %s", at.Position.Line, what)
+		}
+		return nil, err
+	}
+	for _, key := range meta.Undecoded() {
+		return nil, fmt.Errorf("line %d: there is no setting %s; see storaged --print-config", lineOf(text, key), key)
+	}
+	set := map[string]bool{}
+	for _, key := range meta.Keys() {
+		set[strings.ToLower(key.String())] = true
+	}
+	return set, nil
+}
+
+// lineOf is the line of a key in a text that was parsed: the decoder does not say.
+func lineOf(text string, key toml.Key) int {
+	table := ""
+	want := key.String()
+	for number, line := range strings.Split(text, "\n") {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "[") {
+			header, _, _ := strings.Cut(strings.Trim(strings.TrimLeft(line, "["), " "), "]")
+			if table = strings.TrimSpace(header); table == want {
+				return number + 1
+			}
+			continue
+		}
+		name, _, ok := strings.Cut(line, "=")
+		if !ok || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name = strings.TrimSpace(name)
+		if table != "" {
+			name = table + "." + name
+		}
+		// Of an inline table only the name is on the line.
+		if name == want || strings.HasPrefix(want, name+".") {
+			return number + 1
+		}
+	}
+	return 0
+}
+
+// check says what cannot be.
+func (c *config) check() error {
+	positive := func(name string, n int64) error {
+		if n <= 0 {
+			return fmt.Errorf("%s must be above 0", name)
+		}
+		return nil
+	}
+	notNegative := func(name string, n int64) error {
+		if n < 0 {
+			return fmt.Errorf("%s must not be negative", name)
+		}
+		return nil
+	}
+	if c.Limits.MemoryMiB < 64 {
+		return errors.New("limits.memory_mib must be at least 64")
+	}
+	if c.Statsd.Enabled && c.Statsd.Address == "" && c.Statsd.Socket == "" {
+		return errors.New("statsd is enabled, but has neither an address nor a socket")
+	}
+	return errors.Join(
+		positive("retention.raw", int64(c.Retention.Raw)), positive("retention.minute", int64(c.Retention.Minute)),
+		positive("retention.hour", int64(c.Retention.Hour)), positive("store.out_of_order", int64(c.Store.OutOfOrder)),
+		positive("store.block_every", int64(c.Store.BlockEvery)), positive("limits.series", int64(c.Limits.Series)),
+		positive("limits.series_per_second", int64(c.Limits.SeriesPerSecond)), positive("limits.series_burst", int64(c.Limits.SeriesBurst)),
+		positive("statsd.names", int64(c.Statsd.Names)), positive("statsd.buffer_mib", int64(c.Statsd.BufferMiB)),
+		notNegative("statsd.readers", int64(c.Statsd.Readers)))
+}
+
+// standardPort says whether an address has the port that the administrator's goes with.
+func standardPort(address string) bool {
+	_, port, err := net.SplitHostPort(address)
+	return err == nil && (port == "8125" || port == "")
+}
+
+// duration is also in days and years.
+type duration time.Duration
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (d *duration) UnmarshalText(text []byte) error {
+	for unit, length := range map[string]time.Duration{"d": 24 * time.Hour, "y": 365 * 24 * time.Hour} {
+		if number, ok := strings.CutSuffix(string(text), unit); ok {
+			n, err := strconv.ParseFloat(number, 64)
+			if err != nil || n < 0 || n > 200*365 {
+				return fmt.Errorf("%q is no duration: write 90s, 2h, 400d, 10y", text)
+			}
+			if n *= float64(length); n > float64(200*365*24*time.Hour) {
+				return fmt.Errorf("%q is longer than 200 years", text)
+			}
+			*d = duration(n)
+			return nil
+		}
+	}
+	parsed, err := time.ParseDuration(string(text))
+	if err != nil {
+		return fmt.Errorf("%q is no duration: write 90s, 2h, 400d, 10y", text)
+	}
+	*d = duration(parsed)
+	return nil
+}
+
+type durability journal.Durability
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (d *durability) UnmarshalText(text []byte) error {
+	switch journal.Durability(text) {
+	case journal.Fsync, journal.Interval, journal.Buffered:
+		*d = durability(text)
+		return nil
+	}
+	return fmt.Errorf("%q is no durability: fsync, interval or buffered", text)
+}

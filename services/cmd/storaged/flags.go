@@ -1,0 +1,198 @@
+package main
+
+// The command line.
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+)
+
+const usage = `storaged takes metrics in, keeps them at one-second resolution with true histograms, and answers queries.
+
+  storaged --data DIR
+
+serves HTTP on 127.0.0.1:9095 and statsd on port 8125 (UDP and TCP), and keeps everything in DIR, which it makes.
+Send it something and look:
+
+  echo 'login.time:12|ms|#region:eu' | nc -u -w0 127.0.0.1 8125
+  curl 'http://127.0.0.1:9095/api/v1/metrics'
+  curl -G http://127.0.0.1:9095/api/v1/query --data-urlencode 'query=histogram_quantile(0.99, {"login.time"})'
+
+A name stays as it was sent: one with dots is written {"login.time"} in PromQL, and {"login.time",region="eu"} with a
+label. A timer is a whole histogram in seconds, so any quantile can be asked for later. Grafana's Prometheus data source
+works with the HTTP address. Counters, gauges and errors of storaged itself are on /metrics.
+
+`
+
+const usageRest = `
+Settings that have no flag, and what each means:
+
+  storaged --print-config > storaged.toml
+
+The store's files, also while storaged runs (verify) or when it does not (repair):
+
+  storaged verify --data DIR [--json]   read everything, say what is damaged; 1 when something is
+  storaged repair --data DIR            save what can be read of damaged blocks; 1 when there were some
+
+TERM and INT end it in order: inputs are closed, what came is written, and it exits with 0 within ten seconds.
+`
+
+// option is one flag.
+type option struct {
+	name, argument, help string
+	apply                func(c *config, value string) error
+	alias                string // its old name, which still works
+}
+
+func text(at func(*config) *string) func(*config, string) error {
+	return func(c *config, value string) error { *at(c) = value; return nil }
+}
+
+func long(at func(*config) *duration) func(*config, string) error {
+	return func(c *config, value string) error { return at(c).UnmarshalText([]byte(value)) }
+}
+
+func number(at func(*config) *int) func(*config, string) error {
+	return func(c *config, value string) error {
+		n, err := strconv.Atoi(value)
+		if err != nil {
+			return fmt.Errorf("%q is no whole number", value)
+		}
+		*at(c) = n
+		return nil
+	}
+}
+
+// address sets an address, and whether the input is on: an empty one switches it off.
+func address(at func(*config) (*string, *bool)) func(*config, string) error {
+	return func(c *config, value string) error {
+		where, enabled := at(c)
+		*where, *enabled = value, value != ""
+		return nil
+	}
+}
+
+var options = []option{
+	{name: "data", argument: "DIR", help: "folder that holds the journal and the blocks; else $CISTERN_DATA", apply: text(func(c *config) *string { return &c.Data })},
+	{name: "http", alias: "http-addr", argument: "ADDR", help: "serve HTTP here, without any authorisation; 127.0.0.1:9095 when there is no socket either",
+		apply: text(func(c *config) *string { return &c.HTTP.Address })},
+	{name: "http-socket", argument: "PATH", help: "serve HTTP on this Unix socket (mode 0660)", apply: text(func(c *config) *string { return &c.HTTP.Socket })},
+	{name: "statsd", alias: "statsd-addr", argument: "ADDR", help: "statsd over UDP and TCP, :8125; '' for none",
+		apply: address(func(c *config) (*string, *bool) { return &c.Statsd.Address, &c.Statsd.Enabled })},
+	{name: "statsd-socket", argument: "PATH", help: "statsd over this Unix datagram socket", apply: func(c *config, value string) error {
+		c.Statsd.Socket = value
+		c.Statsd.Enabled = c.Statsd.Enabled || value != ""
+		return nil
+	}},
+	{name: "statsd-admin", argument: "ADDR", help: "statsd's text interface; 127.0.0.1:8126 when statsd has its usual port; '' for none",
+		apply: text(func(c *config) *string { return &c.Statsd.Admin })},
+	{name: "graphite", argument: "ADDR", help: "Graphite's plain text over TCP and UDP, for example :2003",
+		apply: address(func(c *config) (*string, *bool) { return &c.Graphite.Address, &c.Graphite.Enabled })},
+	{name: "graphite-pickle", argument: "ADDR", help: "Graphite's pickle over TCP; '' for none", apply: text(func(c *config) *string { return &c.Graphite.PickleAddress })},
+	{name: "collectd", argument: "ADDR", help: "collectd's binary protocol over UDP, for example :25826",
+		apply: address(func(c *config) (*string, *bool) { return &c.Collectd.Address, &c.Collectd.Enabled })},
+	{name: "retention", argument: "TIME", help: "how long samples are kept, 400d; rollups: see retention in the file",
+		apply: long(func(c *config) *duration { return &c.Retention.Raw })},
+	{name: "out-of-order", argument: "TIME", help: "how far a sample may be behind the latest one of its series, 1h",
+		apply: long(func(c *config) *duration { return &c.Store.OutOfOrder })},
+	{name: "block-every", argument: "TIME", help: "how often samples are moved from memory to a block, 2h",
+		apply: long(func(c *config) *duration { return &c.Store.BlockEvery })},
+	{name: "memory", argument: "MIB", help: "what the process aims to stay below, 1024", apply: func(c *config, value string) error {
+		n, err := strconv.ParseInt(value, 10, 32)
+		if err != nil {
+			return fmt.Errorf("%q is no number of MiB", value)
+		}
+		c.Limits.MemoryMiB = n
+		return nil
+	}},
+	{name: "max-series", argument: "N", help: "how many series may be in memory, 10000000", apply: number(func(c *config) *int { return &c.Limits.Series })},
+	{name: "series-per-second", argument: "N", help: "how many new series may come on average, 50000",
+		apply: number(func(c *config) *int { return &c.Limits.SeriesPerSecond })},
+	{name: "series-burst", argument: "N", help: "how many new series may come at once, 10000000", apply: number(func(c *config) *int { return &c.Limits.SeriesBurst })},
+	{name: "host-statistics", argument: "BOOL", help: "keep this machine's own figures as cistern_host_*, true", apply: func(c *config, value string) (err error) {
+		c.Statistics.Host, err = strconv.ParseBool(value)
+		return err
+	}},
+}
+
+func help(out io.Writer) {
+	fmt.Fprint(out, usage, "Flags, which win over the file:\n\n")
+	line := func(name, argument, text string) { fmt.Fprintf(out, "  --%-22s %s\n", name+" "+argument, text) }
+	for _, o := range options {
+		line(o.name, o.argument, o.help)
+	}
+	line("config", "FILE", "settings in TOML")
+	line("print-config", "", "print all settings with their defaults and explanations")
+	line("version", "", "print the version")
+	fmt.Fprint(out, usageRest)
+}
+
+// errAnswered: the flags asked for something that was printed.
+var errAnswered = errors.New("answered")
+
+func parseFlags(arguments []string, out io.Writer) (*config, error) {
+	flags := flag.NewFlagSet("storaged", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	given := map[string]string{}
+	for _, o := range options {
+		take := func(value string) error {
+			given[o.name] = value
+			return o.apply(defaults(), value) // so that the error names the flag
+		}
+		for _, name := range []string{o.name, o.alias} {
+			if name == "host-statistics" { // was a switch
+				flags.BoolFunc(name, "", take)
+			} else if name != "" {
+				flags.Func(name, "", take)
+			}
+		}
+	}
+	file := flags.String("config", "", "")
+	printConfig, printVersion := flags.Bool("print-config", false, ""), flags.Bool("version", false, "")
+	err := flags.Parse(arguments)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		help(out)
+		return nil, errAnswered
+	case err != nil:
+		return nil, fmt.Errorf("%w; see storaged --help", err)
+	case flags.NArg() > 0:
+		return nil, fmt.Errorf("%q is no flag; see storaged --help", flags.Arg(0))
+	case *printConfig:
+		fmt.Fprint(out, example)
+		return nil, errAnswered
+	case *printVersion:
+		fmt.Fprintln(out, version)
+		return nil, errAnswered
+	}
+	c, inFile := defaults(), map[string]bool{}
+	c.Data = os.Getenv("CISTERN_DATA")
+	if *file != "" {
+		if inFile, err = c.readFile(*file); err != nil {
+			return nil, err
+		}
+	}
+	for _, o := range options {
+		if value, ok := given[o.name]; ok {
+			if err := o.apply(c, value); err != nil {
+				return nil, fmt.Errorf("--%s: %w", o.name, err)
+			}
+		}
+	}
+	// Two of them on one machine must not meet at the administrator's port unless somebody wants that.
+	if _, ok := given["statsd-admin"]; !ok && !inFile["statsd.admin"] && !standardPort(c.Statsd.Address) {
+		c.Statsd.Admin = ""
+	}
+	if c.HTTP.Address == "" && c.HTTP.Socket == "" {
+		c.HTTP.Address = "127.0.0.1:9095"
+	}
+	if strings.TrimSpace(c.Data) == "" {
+		return nil, errors.New("--data is missing: the folder that holds the store; see storaged --help")
+	}
+	return c, c.check()
+}
