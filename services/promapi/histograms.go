@@ -628,7 +628,7 @@ func peaks(h *histogram.Histogram) []peak {
 	put := func(i int, d float64) { density, bins = append(density, d), append(bins, i) }
 	for i, bin := range h.Bins {
 		if i > 0 && bin-h.Bins[i-1] > 3 {
-			for range 3 {
+			for range 5 { // as far as smoothing reaches
 				put(-1, 0)
 			}
 		}

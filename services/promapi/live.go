@@ -58,6 +58,7 @@ func (a *API) liveStream(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no")
 	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Time{}) // the server's is about the request, and would end the stream
 	send := func(text []byte) bool {
 		_ = control.SetWriteDeadline(time.Now().Add(livePatience)) // not all writers have one
 		if _, err := w.Write(text); err != nil {

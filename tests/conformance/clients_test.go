@@ -46,8 +46,8 @@ func storaged(t *testing.T) *daemon {
 	t.Helper()
 	folder := t.TempDir()
 	program := filepath.Join(folder, "storaged")
-	if out, err := exec.Command("go", "build", "-o", program, "cistern/services/cmd/storaged").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	if err := run(t.Context(), filepath.Join("..", "..", "services"), "go", "build", "-o", program, "./cmd/storaged"); err != nil {
+		t.Fatal(err)
 	}
 	d := &daemon{free(t), free(t), free(t), free(t), free(t), filepath.Join(folder, "log")}
 	log, err := os.Create(d.log)

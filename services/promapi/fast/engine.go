@@ -2,8 +2,9 @@ package fast
 
 // The whole: what of an expression is evaluated here, and handing the rest to Prometheus' engine.
 //
-// Thanos' engine (github.com/thanos-io/promql-engine) was considered for the rest: the module proxy that builds use
-// serves none of its versions, so it cannot be compared, and what is left for the rest after the rows are made is small.
+// Thanos' engine (github.com/thanos-io/promql-engine) is not used for the rest: its newest version as of this writing
+// (v0.0.0-20260513095632-c5f6038078e3) is made for Prometheus v0.308 and does not compile with v0.315, and after the rows
+// are made there is little left to win.
 
 import (
 	"context"
@@ -135,7 +136,7 @@ func (e *Engine) fast(ctx context.Context, q Query, expr parser.Expr) (Answer, e
 		}
 		name := fmt.Sprintf("\x01cistern %d", len(results))
 		results[name] = rows
-		return &parser.VectorSelector{LabelMatchers: []*labels.Matcher{labels.MustNewMatcher(labels.MatchEqual, labels.MetricName, name)}}
+		return &parser.VectorSelector{LabelMatchers: []*labels.Matcher{labels.MustNewMatcher(labels.MatchEqual, tsdb.NameLabel, name)}}
 	})
 	if failure != nil {
 		return Answer{}, failure
@@ -351,7 +352,7 @@ type resultsQuerier struct {
 }
 
 func (q *resultsQuerier) Select(ctx context.Context, sortSeries bool, hints *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
-	if len(matchers) == 1 && matchers[0].Name == labels.MetricName {
+	if len(matchers) == 1 && matchers[0].Name == tsdb.NameLabel {
 		if rows, ok := q.with.results[matchers[0].Value]; ok {
 			return &rowSet{rows: rows, at: -1, steps: q.with.at}
 		}

@@ -201,7 +201,7 @@ func (r *run) choose(n *node) (*selected, error) {
 	promstore.Sort(s.series)
 	builder := labels.NewScratchBuilder(16)
 	pinned := slices.ContainsFunc(n.matchers, func(m *labels.Matcher) bool {
-		return m.Type == labels.MatchEqual && m.Name == labels.MetricName && m.Value != ""
+		return m.Type == labels.MatchEqual && m.Name == tsdb.NameLabel && m.Value != ""
 	})
 	sure := pinned // that no two are the same without their names
 	s.labels = make([]labels.Labels, len(s.series))
@@ -209,7 +209,7 @@ func (r *run) choose(n *node) (*selected, error) {
 		set := promstore.Labels(&builder, one.Labels)
 		if !n.keepsName() {
 			for _, l := range one.Labels {
-				sure = sure && (l.Name == labels.MetricName || !schema.IsMetadataLabel(l.Name))
+				sure = sure && (l.Name == tsdb.NameLabel || !schema.IsMetadataLabel(l.Name))
 			}
 			set = set.DropReserved(schema.IsMetadataLabel)
 		}
@@ -237,7 +237,7 @@ func (r *run) noteCounter(n *node, s *tsdb.Series) {
 	}
 	name := ""
 	for _, l := range s.Labels {
-		if l.Name == labels.MetricName {
+		if l.Name == tsdb.NameLabel {
 			name = l.Value
 		}
 	}
@@ -372,7 +372,7 @@ func (n *node) groupLabels(set labels.Labels) labels.Labels {
 	b := labels.NewBuilder(set)
 	switch {
 	case n.without:
-		return b.Del(n.grouping...).Del(labels.MetricName).Labels()
+		return b.Del(n.grouping...).Del(tsdb.NameLabel).Labels()
 	case len(n.grouping) > 0:
 		return b.Keep(n.grouping...).Labels()
 	}
