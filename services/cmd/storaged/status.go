@@ -31,7 +31,7 @@ func (s *server) status(w http.ResponseWriter, _ *http.Request) {
 		"head":       map[string]any{"samples": status.HeadSamples, "bytes": status.HeadBytes, "minTime": float64(status.HeadMinTime) / 1000},
 		"blocks":     blocks,
 		"dataBytes":  dataBytes,
-		"durability": map[string]any{"write": ingest.Durability, "import": ingest.Durability, "statsd": statsd.Durability},
+		"durability": map[string]any{"write": ingest.Durability, "import": ingest.Durability, "statsd": s.config.Statsd.Durability},
 		"startedAt":  status.Started.UTC().Format(time.RFC3339Nano),
 		"damaged":    status.DamagedBlocks, "flushFailures": status.FlushFailures,
 		"merges": status.Merges, "deletions": status.Deletions,
