@@ -125,9 +125,13 @@ func (c *config) read(text string) (map[string]bool, error) {
 			if at.LastKey != "" {
 				what = at.LastKey + ": " + what
 			}
-			return nil, fmt.Errorf("line %d: %s", at.Position.Line, what)
+			line := at.Position.Line
+			if line == 0 { // at the end
+				line = 1 + strings.Count(strings.TrimRight(text, "\n"), "\n")
+			}
+			return nil, fmt.Errorf("line %d: %s", line, what)
 		}
-		return nil, err
+		return nil, errors.New(strings.TrimPrefix(err.Error(), "toml: "))
 	}
 	for _, key := range meta.Undecoded() {
 		return nil, fmt.Errorf("line %d: there is no setting %s; see storaged --print-config", lineOf(text, key), key)

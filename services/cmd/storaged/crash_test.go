@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,11 +16,19 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/golang/snappy"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/prompb"
+
+	"cistern/services/tsdb"
 )
 
 // build makes the binary once for all tests.
@@ -110,8 +119,8 @@ func (d *daemon) end(t *testing.T, signal os.Signal) error {
 	select {
 	case err := <-d.exited:
 		return err
-	case <-time.After(15 * time.Second):
-		t.Fatal("does not end")
+	case <-time.After(10 * time.Second):
+		t.Fatal("does not end within ten seconds")
 		return nil
 	}
 }
@@ -128,14 +137,43 @@ func (d *daemon) get(t *testing.T, path string, into any) {
 	}
 }
 
+// remoteWrite is the n-th request of Prometheus' remote write: ten series with a sample each.
+func remoteWrite(n int, began int64) []byte {
+	var request prompb.WriteRequest
+	for j := range 10 {
+		request.Timeseries = append(request.Timeseries, prompb.TimeSeries{
+			Labels:  []prompb.Label{{Name: "__name__", Value: "remote.write"}, {Name: "i", Value: strconv.Itoa(n % 50)}, {Name: "j", Value: strconv.Itoa(j)}},
+			Samples: []prompb.Sample{{Timestamp: (began + int64(n/50)) * 1000, Value: float64(n + j)}},
+		})
+	}
+	message, err := request.Marshal()
+	if err != nil {
+		panic(err)
+	}
+	return snappy.Encode(nil, message)
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestKillLosesNothingAcknowledged(t *testing.T) {
 	folder := t.TempDir()
 	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1)) // logged below: a failure says how it came about
 	began := time.Now().Add(-10 * time.Minute).Truncate(time.Second).Unix()
 	var mu sync.Mutex
-	acknowledged := map[int]bool{}
+	acknowledged, written := map[int]bool{}, map[int]bool{}
 	next := 0
-	const rounds = 6
+	rounds := 10
+	if text := os.Getenv("CISTERN_CRASH_ROUNDS"); text != "" {
+		var err error
+		if rounds, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for round := range rounds {
 		d := launch(t, folder)
 		kill := time.Duration(50+random.IntN(300)) * time.Millisecond
@@ -165,6 +203,17 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 						acknowledged[n] = true
 						mu.Unlock()
 					}
+					// Ten floats by remote write, each with a series of its own.
+					answer, err = d.client.Post("http://storaged/api/v1/write", "application/x-protobuf", bytes.NewReader(remoteWrite(n, began)))
+					if err != nil {
+						return
+					}
+					answer.Body.Close()
+					if answer.StatusCode == http.StatusNoContent {
+						mu.Lock()
+						written[n] = true
+						mu.Unlock()
+					}
 				}
 			})
 		}
@@ -180,7 +229,7 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 		_ = d.end(t, syscall.SIGKILL)
 		writers.Wait()
 	}
-	if len(acknowledged) < 50 {
+	if len(acknowledged) < 50 || len(written) < 50 {
 		t.Fatalf("only %d batches were acknowledged", len(acknowledged))
 	}
 
@@ -232,6 +281,19 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 			twice++
 		}
 	}
+	// A number that is there twice would be there once more by count.
+	floats := collect(`sum by (i) ({"remote.write"})`)
+	each := collect(`count by (i) (count_over_time({"remote.write"}[1s]))`)
+	again := collect(`max by (i) (count_over_time({"remote.write"}[1s]))`)
+	for n := range written {
+		if floats[n] != float64(10*n+45) || each[n] != 10 {
+			lost++
+		}
+		if again[n] != 1 {
+			twice++
+		}
+	}
+	t.Logf("%d remote writes acknowledged, %d found", len(written), len(floats))
 	t.Logf("%d batches sent, %d acknowledged, %d found", next, len(acknowledged), len(points))
 	if lost > 0 || twice > 0 {
 		t.Fatalf("%d lost, %d stored twice", lost, twice)
@@ -256,7 +318,7 @@ func TestCleanStopKeepsEverythingInBlocks(t *testing.T) {
 	// The second daemon on the same folder refuses, and says why.
 	path, _ := build()
 	out, err := exec.Command(path, "--data", filepath.Join(folder, "data"), "--http-addr", "127.0.0.1:0", "--statsd-addr", "").CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "another process holds the lock") {
+	if err == nil || !strings.Contains(string(out), "another process holds the lock") || !strings.Contains(string(out), filepath.Join(folder, "data")) {
 		t.Fatalf("%v %s", err, out)
 	}
 	if err := d.end(t, syscall.SIGTERM); err != nil {
@@ -321,5 +383,154 @@ func TestStatsdToQuantile(t *testing.T) {
 	}
 	if err := d.end(t, syscall.SIGTERM); err != nil {
 		t.Fatal(errors.Join(err, errors.New(d.log())))
+	}
+}
+
+// command runs a command of storaged.
+func command(t *testing.T, arguments ...string) (out string, code int) {
+	t.Helper()
+	path, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := exec.Command(path, arguments...).CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	if exit != nil {
+		code = exit.ExitCode()
+	}
+	return string(text), code
+}
+
+func TestVerifyAndRepair(t *testing.T) {
+	folder := t.TempDir()
+	d := launch(t, folder)
+	for i := range 3 {
+		answer, err := d.client.Post("http://storaged/api/v1/import", "application/json",
+			strings.NewReader(fmt.Sprintf(`{"samples":[{"name":"a","labels":{"i":"%d"},"value":42}]}`, i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+	}
+	data := filepath.Join(folder, "data")
+	if out, code := command(t, "repair", "--data", data); code != 2 || !strings.Contains(out, "must be stopped") {
+		t.Errorf("%d %s", code, out)
+	}
+	if out, code := command(t, "verify", "--data", data); code != 0 || !strings.Contains(out, "Everything is sound.") {
+		t.Errorf("%d %s", code, out)
+	}
+	if err := d.end(t, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if out, code := command(t, "repair", "--data", data); code != 0 || out != "Nothing is damaged.\n" {
+		t.Errorf("%d %s", code, out)
+	}
+	blocks, _ := filepath.Glob(filepath.Join(data, "blocks", "*.block"))
+	content, err := os.ReadFile(blocks[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	content[len(content)/3] ^= 0x55
+	write(t, blocks[0], string(content))
+	out, code := command(t, "verify", "--data", data, "--json")
+	var answer struct {
+		Sound         bool
+		DamagedBlocks int
+		Findings      []struct{ Where, Detail string }
+	}
+	if err := json.Unmarshal([]byte(out), &answer); err != nil || code != 1 || answer.Sound || answer.DamagedBlocks != 1 || len(answer.Findings) == 0 {
+		t.Errorf("%d %v %s", code, err, out)
+	}
+	if out, code := command(t, "verify", "--data", data); code != 1 || !strings.Contains(out, "1 blocks are damaged") {
+		t.Errorf("%d %s", code, out)
+	}
+	if out, code := command(t, "repair", "--data", data); code != 1 || !strings.Contains(out, filepath.Base(blocks[0])) {
+		t.Errorf("%d %s", code, out)
+	}
+	if out, code := command(t, "verify", "--data", filepath.Join(folder, "nothing")); code != 2 || !strings.Contains(out, "nothing") {
+		t.Errorf("%d %s", code, out)
+	}
+}
+
+// /metrics parses, names everything once, and holds what /api/v1/status/storage says.
+func TestMetrics(t *testing.T) {
+	d := launch(t, t.TempDir())
+	answer, err := d.client.Get("http://storaged/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if got := answer.Header.Get("Content-Type"); !strings.HasPrefix(got, "text/plain; version=0.0.4") {
+		t.Error(got)
+	}
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range figures {
+		family := families[figurePrefix+f.name]
+		if family == nil {
+			if f.name != "samples_total" && f.name != "rejected_total" && f.name != "statsd_kernel_drops_total" {
+				t.Errorf("%s is missing", f.name)
+			}
+			continue
+		}
+		if family.GetHelp() != f.help || !strings.EqualFold(family.GetType().String(), f.kind.String()) || strings.HasSuffix(f.name, "_total") != (f.kind == tsdb.Counter) {
+			t.Errorf("%s: %s", f.name, family)
+		}
+	}
+	var status struct {
+		Clock  struct{ Counter *bool }
+		Statsd struct{ BufferBytes, Sockets int }
+	}
+	d.get(t, "/api/v1/status/storage", &status)
+	if status.Clock.Counter == nil || status.Statsd.BufferBytes == 0 || status.Statsd.Sockets == 0 {
+		t.Errorf("%+v", status)
+	}
+}
+
+// An end under load takes its time, but not more than ten seconds, and what was acknowledged is there afterwards.
+func TestEndUnderLoad(t *testing.T) {
+	folder := t.TempDir()
+	d := launch(t, folder)
+	stop, accepted := make(chan struct{}), 0
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		for n := 0; ; n++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			answer, err := d.client.Post("http://storaged/api/v1/import", "application/json",
+				strings.NewReader(fmt.Sprintf(`{"samples":[{"name":"n","labels":{"i":"%d"},"value":1}]}`, n)))
+			if err != nil {
+				return
+			}
+			answer.Body.Close()
+			if answer.StatusCode == http.StatusOK {
+				accepted++
+			}
+		}
+	})
+	time.Sleep(300 * time.Millisecond)
+	began := time.Now()
+	if err := d.end(t, syscall.SIGTERM); err != nil {
+		t.Fatalf("%v\n%s", err, d.log())
+	}
+	close(stop)
+	writer.Wait()
+	t.Logf("ended after %s, %d samples were acknowledged", time.Since(began), accepted)
+	d = launch(t, folder)
+	var vector struct {
+		Data struct{ Result []struct{ Value [2]any } }
+	}
+	d.get(t, "/api/v1/query?query=count(n)", &vector)
+	if len(vector.Data.Result) != 1 || vector.Data.Result[0].Value[1] != strconv.Itoa(accepted) {
+		t.Errorf("%+v", vector)
 	}
 }

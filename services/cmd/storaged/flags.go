@@ -42,6 +42,9 @@ The store's files, also while storaged runs (verify) or when it does not (repair
 TERM and INT end it in order: inputs are closed, what came is written, and it exits with 0 within ten seconds.
 `
 
+// hostStatistics is the one flag that is a switch: it may stand alone.
+const hostStatistics = "host-statistics"
+
 // option is one flag.
 type option struct {
 	name, argument, help string
@@ -114,7 +117,7 @@ var options = []option{
 	{name: "series-per-second", argument: "N", help: "how many new series may come on average, 50000",
 		apply: number(func(c *config) *int { return &c.Limits.SeriesPerSecond })},
 	{name: "series-burst", argument: "N", help: "how many new series may come at once, 10000000", apply: number(func(c *config) *int { return &c.Limits.SeriesBurst })},
-	{name: "host-statistics", argument: "BOOL", help: "keep this machine's own figures as cistern_host_*, true", apply: func(c *config, value string) (err error) {
+	{name: hostStatistics, argument: "BOOL", help: "keep this machine's own figures as cistern_host_*, true", apply: func(c *config, value string) (err error) {
 		c.Statistics.Host, err = strconv.ParseBool(value)
 		return err
 	}},
@@ -122,11 +125,15 @@ var options = []option{
 
 func help(out io.Writer) {
 	fmt.Fprint(out, usage, "Flags, which win over the file:\n\n")
-	line := func(name, argument, text string) { fmt.Fprintf(out, "  --%-22s %s\n", name+" "+argument, text) }
+	line := func(name, argument, text string) { fmt.Fprintf(out, "  --%-23s %s\n", name+argument, text) }
 	for _, o := range options {
-		line(o.name, o.argument, o.help)
+		argument := " " + o.argument
+		if o.name == hostStatistics {
+			argument = "=" + o.argument
+		}
+		line(o.name, argument, o.help)
 	}
-	line("config", "FILE", "settings in TOML")
+	line("config", " FILE", "settings in TOML")
 	line("print-config", "", "print all settings with their defaults and explanations")
 	line("version", "", "print the version")
 	fmt.Fprint(out, usageRest)
@@ -145,7 +152,7 @@ func parseFlags(arguments []string, out io.Writer) (*config, error) {
 			return o.apply(defaults(), value) // so that the error names the flag
 		}
 		for _, name := range []string{o.name, o.alias} {
-			if name == "host-statistics" { // was a switch
+			if name == hostStatistics {
 				flags.BoolFunc(name, "", take)
 			} else if name != "" {
 				flags.Func(name, "", take)

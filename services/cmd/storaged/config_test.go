@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bytes"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestExampleIsTheDefaults(t *testing.T) {
+	empty := &config{}
+	empty.Collectd.Users = map[string]string{}
+	set, err := empty.read(example)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := defaults(); !reflect.DeepEqual(empty, want) {
+		t.Errorf("the example says\n%+v, the defaults are\n%+v", empty, want)
+	}
+	// Every setting is in the example.
+	var missing func(at reflect.Type, path string)
+	missing = func(at reflect.Type, path string) {
+		for i := range at.NumField() {
+			f := at.Field(i)
+			name := f.Tag.Get("toml")
+			if name == "" {
+				name = strings.ToLower(f.Name)
+			}
+			if f.Type.Kind() == reflect.Struct {
+				missing(f.Type, path+name+".")
+			} else if !set[path+name] {
+				t.Errorf("%s%s is not in the example", path, name)
+			}
+		}
+	}
+	missing(reflect.TypeFor[config](), "")
+}
+
+func TestFlagsAndFile(t *testing.T) {
+	file := t.TempDir() + "/storaged.toml"
+	write(t, file, "data = '/file'\n[retention]\nraw = \"30d\"\n[statsd]\naddress = '127.0.0.1:1'\n[limits]\nseries = 5\n")
+	c, err := parseFlags([]string{"--config", file, "--data", "/flag", "--retention=1y", "--http", "127.0.0.1:2"}, &bytes.Buffer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Data != "/flag" || time.Duration(c.Retention.Raw) != 365*24*time.Hour || c.Statsd.Address != "127.0.0.1:1" || c.Limits.Series != 5 ||
+		c.HTTP.Address != "127.0.0.1:2" || c.Statsd.Admin != "" {
+		t.Errorf("%+v", c)
+	}
+	for _, test := range []struct {
+		flags string
+		want  func(c *config) bool
+	}{
+		{"", func(c *config) bool {
+			return c.HTTP.Address == "127.0.0.1:9095" && c.Statsd.Address == ":8125" && c.Statsd.Admin == "127.0.0.1:8126"
+		}},
+		{"--http-socket=/run/x", func(c *config) bool { return c.HTTP.Address == "" && c.HTTP.Socket == "/run/x" }},
+		{"--statsd-addr= --http-addr=:1", func(c *config) bool { return !c.Statsd.Enabled && c.HTTP.Address == ":1" }},
+		{"--statsd= --statsd-socket=/x", func(c *config) bool { return c.Statsd.Enabled && c.Statsd.Address == "" && c.Statsd.Socket == "/x" }},
+		{"--statsd=:9 --statsd-admin=:10", func(c *config) bool { return c.Statsd.Address == ":9" && c.Statsd.Admin == ":10" }},
+		{"--graphite=:2003", func(c *config) bool { return c.Graphite.Enabled }},
+		{"--host-statistics=false", func(c *config) bool { return !c.Statistics.Host }},
+		{"--host-statistics", func(c *config) bool { return c.Statistics.Host }},
+		{"--memory 256 --out-of-order 2d", func(c *config) bool {
+			return c.Limits.MemoryMiB == 256 && time.Duration(c.Store.OutOfOrder) == 48*time.Hour
+		}},
+	} {
+		c, err := parseFlags(append([]string{"--data=/d"}, strings.Fields(test.flags)...), &bytes.Buffer{})
+		if err != nil || !test.want(c) {
+			t.Errorf("%s: %+v %v", test.flags, c, err)
+		}
+	}
+	t.Setenv("CISTERN_DATA", "/environment")
+	if c, err := parseFlags(nil, &bytes.Buffer{}); err != nil || c.Data != "/environment" {
+		t.Errorf("%+v %v", c, err)
+	}
+}
+
+func TestWrongFlags(t *testing.T) {
+	t.Setenv("CISTERN_DATA", "")
+	for flags, want := range map[string]string{
+		"":                              "--data is missing",
+		"--data=/d --nonsense":          "nonsense; see storaged --help",
+		"--data=/d extra":               `"extra" is no flag`,
+		"--data=/d --retention=soon":    `"soon" is no duration`,
+		"--data=/d --memory=many":       `"many" is no number of MiB`,
+		"--data=/d --memory=1":          "limits.memory_mib must be at least 64",
+		"--data=/d --max-series=-1":     "limits.series must be above 0",
+		"--data=/d --config=/no/such":   "/no/such does not exist",
+		"--data=/d --retention=1000y":   "longer than 200 years",
+		"--data=/d --series-burst=many": "no whole number",
+	} {
+		if _, err := parseFlags(strings.Fields(flags), &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", flags, err, want)
+		}
+	}
+}
+
+func TestWrongFile(t *testing.T) {
+	for text, want := range map[string]string{
+		"[statsd]\n\nadress = ':1'":                "line 3: there is no setting statsd.adress",
+		"# x\nspeed = 1":                           "line 2: there is no setting speed",
+		"[sttasd]\naddress = ':1'":                 "line 1: there is no setting sttasd",
+		"a.b = 1":                                  "line 1: there is no setting a",
+		"statsd = { adress = ':1' }":               "line 1: there is no setting statsd.adress",
+		"[statsd]\naddress = 5":                    "line 2 (last key",
+		"[retention]\n\n\nraw = 'soon'":            `line 4: retention.raw: "soon" is no duration`,
+		"[statsd]\ndurability = 'maybe'":           `line 2: statsd.durability: "maybe" is no durability`,
+		"[statsd]\naddress = ':1'\naddress = ':2'": "line 3: ",
+		"[statsd": "line 1: ",
+		"[limits]\nseries = 99999999999999999999999": "line 2: ",
+		"[collectd.users]\nann = 5":                  "line 2 (last key",
+		"[statsd]\nenabled = 'yes'":                  "line 2 (last key",
+	} {
+		if _, err := defaults().read(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+func TestHelp(t *testing.T) {
+	var out bytes.Buffer
+	if _, err := parseFlags([]string{"--help"}, &out); err != errAnswered {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"storaged --data DIR", "--statsd ADDR", "--config FILE", "verify", "{\"login.time\"}"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the help does not speak of %s:\n%s", want, out.String())
+		}
+	}
+	for line := range strings.Lines(out.String()) {
+		if len(line) > 130 {
+			t.Errorf("too long: %s", line)
+		}
+	}
+	out.Reset()
+	if _, err := parseFlags([]string{"--print-config"}, &out); err != errAnswered || out.String() != example {
+		t.Error(err)
+	}
+}
