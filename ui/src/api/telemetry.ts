@@ -58,7 +58,10 @@ export interface Window {
 
 export async function listMetrics(match: string, signal?: AbortSignal): Promise<Metric[]> {
   const found = await get<{ metrics: Metric[] | null }>('metrics', { match: match || undefined, limit: 500 }, signal);
-  return found.metrics ?? [];
+  // A native histogram is drawn as the others are: the store converts it.
+  return (found.metrics ?? []).map((one) =>
+    (one.type as string) === 'native_histogram' ? { ...one, type: 'histogram' as const } : one,
+  );
 }
 
 export async function queryRange(query: string, { start, end, step }: Window, signal?: AbortSignal): Promise<Series[]> {
