@@ -1,68 +1,44 @@
 package histogram
 
-import "math"
-
-// Dense counts over a contiguous range of bins, which grows: the quickest to add to, for sums over many histograms. The
-// zero value is empty. What it answers is what Histogram would.
+// Dense counts over a contiguous range of bins, which grows: the quickest to add to. The zero value is empty.
 type Dense struct {
 	first  Bin
 	counts []uint64
-	sparse Histogram // memory for answers
 }
 
-// How many bins a Dense begins with, and leaves at each end when it grows: most of a decade.
-const denseStart, denseMargin = 96, 32
-
-// Insert counts a value n times.
-func (d *Dense) Insert(v float64, n uint64) error {
-	bin, ok := BinOf(v)
-	if !ok {
-		return ErrNoBin
-	}
-	d.Add(bin, n)
-	return nil
-}
-
-// Add counts n values in a bin. Counts stop at the largest uint64 instead of wrapping.
+// Add counts n values in a bin.
 func (d *Dense) Add(bin Bin, n uint64) {
-	if i := int(bin) - int(d.first); uint(i) < uint(len(d.counts)) {
-		d.counts[i] = plus(d.counts[i], n)
-		return
+	i := uint(int(bin) - int(d.first))
+	if i >= uint(len(d.counts)) {
+		if n == 0 {
+			return
+		}
+		d.cover(int(bin), int(bin))
+		i = uint(int(bin) - int(d.first))
 	}
-	d.grow(int(bin), int(bin))
-	d.counts[int(bin)-int(d.first)] += n
+	d.counts[i] = plus(d.counts[i], n)
 }
 
-// grow makes room for the bins from first to last, both in it.
-func (d *Dense) grow(first, last int) {
+// cover makes room for the bins from low to high.
+func (d *Dense) cover(low, high int) {
+	const room = 64 // on the side that grows, for what comes next
 	if len(d.counts) == 0 {
-		last = max(last, first-denseMargin+denseStart-1)
-	} else if int(d.first) <= first && last < int(d.first)+len(d.counts) {
+		d.first = Bin(max(-int(MaxBin), low-16))
+		d.counts = make([]uint64, max(96, high-int(d.first)+1+room/2))
 		return
-	} else {
-		first, last = min(int(d.first), first), max(int(d.first)+len(d.counts)-1, last)
 	}
-	if first < int(d.first) || len(d.counts) == 0 {
-		first = max(-int(MaxBin), first-denseMargin)
+	from, to := int(d.first), int(d.first)+len(d.counts)
+	if low < from {
+		from = max(-int(MaxBin), low-room)
 	}
-	if last >= int(d.first)+len(d.counts) {
-		last = min(int(MaxBin), last+denseMargin)
+	if high >= to {
+		to = high + 1 + room
 	}
-	counts := make([]uint64, last-first+1)
-	if len(d.counts) > 0 {
-		copy(counts[int(d.first)-first:], d.counts)
+	if grown := to - from; grown != len(d.counts) {
+		counts := make([]uint64, grown)
+		copy(counts[int(d.first)-from:], d.counts)
+		d.first, d.counts = Bin(from), counts
 	}
-	d.first, d.counts = Bin(first), counts
-}
-
-// Room makes sure that the bins from first to last, both in it, are counted without growing, and returns their counters.
-// They are d's own, until it grows.
-func (d *Dense) Room(first, last Bin) []uint64 {
-	if int(first) < int(d.first) || int(last) >= int(d.first)+len(d.counts) {
-		d.grow(int(first), int(last))
-	}
-	from := int(first) - int(d.first)
-	return d.counts[from : from+int(last)-int(first)+1]
 }
 
 // Merge adds a histogram's counts.
@@ -71,53 +47,44 @@ func (d *Dense) Merge(h *Histogram) {
 	if n == 0 {
 		return
 	}
-	first := h.Bins[0]
-	counts := d.Room(first, h.Bins[n-1])
+	d.cover(int(h.Bins[0]), int(h.Bins[n-1]))
+	first, counts, more := int(d.first), d.counts, h.Counts[:n]
 	for i, bin := range h.Bins {
-		slot := &counts[int(bin)-int(first)]
-		*slot = plus(*slot, h.Counts[i])
+		slot := &counts[int(bin)-first]
+		*slot = plus(*slot, more[i])
 	}
 }
 
 // MergeDense adds another's counts.
 func (d *Dense) MergeDense(other *Dense) {
-	from, to := other.used()
-	if from == to {
+	low, high := 0, len(other.counts)
+	for low < high && other.counts[low] == 0 {
+		low++
+	}
+	for low < high && other.counts[high-1] == 0 {
+		high--
+	}
+	if low == high {
 		return
 	}
-	counts := d.Room(other.first+Bin(from), other.first+Bin(to-1))
-	for i, n := range other.counts[from:to] {
-		counts[i] = plus(counts[i], n)
+	first := int(other.first) + low
+	d.cover(first, first+high-low-1)
+	into, more := d.counts[first-int(d.first):], other.counts[low:high]
+	into = into[:len(more)]
+	for i, n := range more {
+		into[i] = plus(into[i], n)
 	}
-}
-
-// used is the range of counters outside of which all are zero.
-func (d *Dense) used() (from, to int) {
-	to = len(d.counts)
-	for to > 0 && d.counts[to-1] == 0 {
-		to--
-	}
-	for from < to && d.counts[from] == 0 {
-		from++
-	}
-	return from, to
 }
 
 // Histogram is the sparse form; it shares nothing with d.
-func (d *Dense) Histogram() *Histogram { return d.Into(&Histogram{}) }
-
-// Into replaces h by the sparse form, keeping h's memory, and returns h.
-func (d *Dense) Into(h *Histogram) *Histogram {
+func (d *Dense) Histogram() *Histogram {
 	used := 0
 	for _, n := range d.counts {
 		if n > 0 {
 			used++
 		}
 	}
-	if cap(h.Bins) < used || cap(h.Counts) < used {
-		h.Bins, h.Counts = make([]Bin, 0, used), make([]uint64, 0, used)
-	}
-	h.Reset()
+	h := &Histogram{Bins: make([]Bin, 0, used), Counts: make([]uint64, 0, used)}
 	for i, n := range d.counts {
 		if n > 0 {
 			h.Bins, h.Counts = append(h.Bins, Bin(int(d.first)+i)), append(h.Counts, n)
@@ -129,44 +96,45 @@ func (d *Dense) Into(h *Histogram) *Histogram {
 // Reset empties d and keeps its memory.
 func (d *Dense) Reset() { clear(d.counts) }
 
-// Count is how many values d holds.
-func (d *Dense) Count() uint64 {
-	var total uint64
-	for _, n := range d.counts {
-		if total += n; total < n {
-			return math.MaxUint64
-		}
-	}
-	return total
-}
+func (d *Dense) cells() cellView { return cellView{first: d.first, counts: d.counts} }
 
-// Quantiles is as Histogram's.
-func (d *Dense) Quantiles(qs ...float64) []float64 { return d.Into(&d.sparse).Quantiles(qs...) }
+// What a Histogram answers, from the same code: the answers are the same to the last bit.
 
-// Quantile is as Histogram's.
+// Count is Histogram.Count.
+func (d *Dense) Count() uint64 { return d.cells().count() }
+
+// Sum is Histogram.Sum.
+func (d *Dense) Sum() float64 { return d.cells().sum() }
+
+// Mean is Histogram.Mean.
+func (d *Dense) Mean() float64 { return d.cells().mean() }
+
+// StdDev is Histogram.StdDev.
+func (d *Dense) StdDev() float64 { return d.cells().stdDev() }
+
+// Moment is Histogram.Moment.
+func (d *Dense) Moment(k int) float64 { return d.cells().moment(k, 0) }
+
+// CentralMoment is Histogram.CentralMoment.
+func (d *Dense) CentralMoment(k int) float64 { return d.cells().centralMoment(k) }
+
+// CountAbove is Histogram.CountAbove.
+func (d *Dense) CountAbove(limit float64) float64 { return d.cells().above(limit) }
+
+// CountBelow is Histogram.CountBelow.
+func (d *Dense) CountBelow(limit float64) float64 { return d.cells().below(limit) }
+
+// CountBetween is Histogram.CountBetween.
+func (d *Dense) CountBetween(from, to float64) float64 { return d.cells().between(from, to) }
+
+// InverseQuantiles is Histogram.InverseQuantiles.
+func (d *Dense) InverseQuantiles(limits ...float64) []float64 { return d.cells().inverse(limits) }
+
+// Quantiles is Histogram.Quantiles.
+func (d *Dense) Quantiles(qs ...float64) []float64 { return d.cells().quantiles(qs) }
+
+// Quantile is Histogram.Quantile.
 func (d *Dense) Quantile(q float64) float64 { return d.Quantiles(q)[0] }
 
-// CountAbove is as Histogram's.
-func (d *Dense) CountAbove(limit float64) float64 { return d.Into(&d.sparse).CountAbove(limit) }
-
-// CountBelow is as Histogram's.
-func (d *Dense) CountBelow(limit float64) float64 { return d.Into(&d.sparse).CountBelow(limit) }
-
-// CountBetween is as Histogram's.
-func (d *Dense) CountBetween(from, to float64) float64 {
-	return d.Into(&d.sparse).CountBetween(from, to)
-}
-
-// InverseQuantile is as Histogram's.
-func (d *Dense) InverseQuantile(limits ...float64) []float64 {
-	return d.Into(&d.sparse).InverseQuantile(limits...)
-}
-
-// Sum is as Histogram's.
-func (d *Dense) Sum() float64 { return d.Into(&d.sparse).Sum() }
-
-// Mean is as Histogram's.
-func (d *Dense) Mean() float64 { return d.Into(&d.sparse).Mean() }
-
-// StdDev is as Histogram's.
-func (d *Dense) StdDev() float64 { return d.Into(&d.sparse).StdDev() }
+// Modes is Histogram.Modes.
+func (d *Dense) Modes(o ModeOptions) []Mode { return d.cells().modes(o) }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"sort"
 )
 
 // Histogram holds the counts of the bins that are not empty, in the order of the bins. The zero value is an empty
@@ -66,9 +65,36 @@ func (h *Histogram) Merge(other *Histogram) {
 		h.Bins, h.Counts = append(h.Bins, other.Bins...), append(h.Counts, other.Counts...)
 		return
 	}
+	// Bins that h has are added to where they are, until one is missing. Between bins that stand close together, a bin
+	// is as many places further as it is greater.
+	bins, counts := h.Bins, h.Counts[:len(h.Bins)]
+	i, o := 0, 0
+	for ; o < len(other.Bins); o++ {
+		bin := other.Bins[o]
+		if i < len(bins) && bins[i] < bin {
+			if guess := i + int(bin) - int(bins[i]); guess < len(bins) && bins[guess] == bin {
+				i = guess
+			} else {
+				for i++; i < len(bins) && bins[i] < bin; i++ {
+				}
+			}
+		}
+		if i == len(bins) || bins[i] != bin {
+			break
+		}
+		counts[i] = plus(counts[i], other.Counts[o])
+		i++
+	}
+	if o < len(other.Bins) {
+		h.weave(i, other.Bins[o:], other.Counts[o:])
+	}
+}
+
+// weave merges bins all of which belong at the place start or behind it.
+func (h *Histogram) weave(start int, bins []Bin, counts []uint64) {
 	// How many bins are new, so that the merge can run from the back in place.
-	missing, i := 0, 0
-	for _, bin := range other.Bins {
+	missing, i := 0, start
+	for _, bin := range bins {
 		for i < len(h.Bins) && h.Bins[i] < bin {
 			i++
 		}
@@ -79,17 +105,17 @@ func (h *Histogram) Merge(other *Histogram) {
 	from := len(h.Bins) - 1
 	h.Bins, h.Counts = slices.Grow(h.Bins, missing)[:len(h.Bins)+missing], slices.Grow(h.Counts, missing)[:len(h.Counts)+missing]
 	to := len(h.Bins) - 1
-	for o := len(other.Bins) - 1; o >= 0; to-- {
+	for o := len(bins) - 1; o >= 0; to-- {
 		switch {
-		case from >= 0 && h.Bins[from] > other.Bins[o]:
+		case from >= start && h.Bins[from] > bins[o]:
 			h.Bins[to], h.Counts[to] = h.Bins[from], h.Counts[from]
 			from--
-		case from >= 0 && h.Bins[from] == other.Bins[o]:
-			h.Bins[to], h.Counts[to] = h.Bins[from], plus(h.Counts[from], other.Counts[o])
+		case from >= start && h.Bins[from] == bins[o]:
+			h.Bins[to], h.Counts[to] = h.Bins[from], plus(h.Counts[from], counts[o])
 			from--
 			o--
 		default:
-			h.Bins[to], h.Counts[to] = other.Bins[o], other.Counts[o]
+			h.Bins[to], h.Counts[to] = bins[o], counts[o]
 			o--
 		}
 	}
@@ -132,78 +158,3 @@ func (h *Histogram) Clone() *Histogram {
 func (h *Histogram) Equal(other *Histogram) bool {
 	return slices.Equal(h.Bins, other.Bins) && slices.Equal(h.Counts, other.Counts)
 }
-
-// Count is how many values h holds.
-func (h *Histogram) Count() uint64 {
-	var total uint64
-	for _, n := range h.Counts {
-		total = plus(total, n)
-	}
-	return total
-}
-
-// Sum is about the sum of the values: each counts as the middle of its bin, which is at most 5 % off for each.
-func (h *Histogram) Sum() float64 {
-	sum := 0.0
-	for i, n := range h.Counts {
-		sum += h.Bins[i].Middle() * float64(n)
-	}
-	return sum
-}
-
-// Mean is Sum over Count; NaN for an empty histogram.
-func (h *Histogram) Mean() float64 { return h.Sum() / float64(h.Count()) }
-
-// CountAbove is about how many values are greater than limit: exact when limit is a bound of a bin, otherwise the bin
-// that holds limit is taken to be evenly filled. CountBelow is the rest.
-func (h *Histogram) CountAbove(limit float64) float64 {
-	above := 0.0
-	first := sort.Search(len(h.Bins), func(i int) bool { _, to := h.Bins[i].Bounds(); return to > limit })
-	for i := first; i < len(h.Bins); i++ {
-		n := float64(h.Counts[i])
-		if from, to := h.Bins[i].Bounds(); from < limit {
-			n *= (to - limit) / (to - from)
-		}
-		above += n
-	}
-	return above
-}
-
-// CountBelow is about how many values are not greater than limit; see CountAbove.
-func (h *Histogram) CountBelow(limit float64) float64 {
-	return float64(h.Count()) - h.CountAbove(limit)
-}
-
-// Quantiles answers several at once, each q from 0 to 1, in ascending order: the value below which the share q of the
-// values lies, each bin taken to be evenly filled, as OpenHistogram defines it. All are NaN for an empty histogram, and
-// for a q outside 0..1.
-func (h *Histogram) Quantiles(qs ...float64) []float64 {
-	answers := make([]float64, len(qs))
-	total := float64(h.Count())
-	i, below, upTo := -1, 0.0, 0.0
-	for k, q := range qs {
-		if total == 0 || !(q >= 0 && q <= 1) {
-			answers[k] = math.NaN()
-			continue
-		}
-		wanted := q * total
-		for i < 0 || (upTo < wanted && i+1 < len(h.Bins)) {
-			i++
-			below = upTo
-			upTo += float64(h.Counts[i])
-		}
-		from, to := h.Bins[i].Bounds()
-		switch {
-		case wanted <= below:
-			answers[k] = from
-		case wanted >= upTo:
-			answers[k] = to
-		default:
-			answers[k] = from + (to-from)*(wanted-below)/(upTo-below)
-		}
-	}
-	return answers
-}
-
-// Quantile is Quantiles for one.
-func (h *Histogram) Quantile(q float64) float64 { return h.Quantiles(q)[0] }

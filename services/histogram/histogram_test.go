@@ -214,21 +214,6 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-func BenchmarkMerge(b *testing.B) {
-	r := rand.New(rand.NewPCG(9, 10))
-	all := make([]*Histogram, 64)
-	for i := range all {
-		all[i] = &Histogram{}
-		for range 2000 {
-			_ = all[i].Insert(math.Exp(r.NormFloat64())*0.01, 1)
-		}
-	}
-	sum := &Histogram{}
-	for i := 0; b.Loop(); i++ {
-		sum.Merge(all[i%64])
-	}
-}
-
 // Skip takes what Decode takes, and ends where it ends.
 func FuzzSkip(f *testing.F) {
 	h := &Histogram{}

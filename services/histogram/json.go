@@ -27,16 +27,8 @@ func (h *Histogram) MarshalJSON() ([]byte, error) {
 	return append(text, '}', '}'), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON writes, where keys may be any decimal number, and what OpenHistogram's libraries
-// write: a string of base64.
+// UnmarshalJSON reads what MarshalJSON writes; keys may be any decimal number.
 func (h *Histogram) UnmarshalJSON(text []byte) error {
-	if len(text) > 0 && text[0] == '"' {
-		var base64 string
-		if err := json.Unmarshal(text, &base64); err != nil {
-			return err
-		}
-		return h.ParseBase64(base64)
-	}
 	var form struct {
 		Bins map[string]json.Number `json:"bins"`
 	}

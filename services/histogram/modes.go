@@ -1,200 +1,192 @@
 package histogram
 
-// Where values gather: the humps that a heat map on a logarithmic axis would show. A cache's hits and misses, say, are two
-// modes of one latency.
+// Where the values crowd. The density is taken per unit of the logarithm, because bins, and mostly the values as well,
+// are spread that way: a timer's fast path and its slow path are both hills then.
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
 
-// Mode is a value about which values gather, and the stretch of values that belong to it.
+// Mode is a hill of the density.
 type Mode struct {
-	At       float64 // where they are densest, per relative width
-	From, To float64 // from the valley before to the valley behind
-	Count    uint64  // how many values are about there
+	// Value is where the density is greatest.
+	Value float64 `json:"value"`
+	// From and To are how far the hill goes: to the lowest points on both sides, or to the ends of the values.
+	From float64 `json:"from"`
+	To   float64 `json:"to"`
+	// Share is which part of all values is there, 0 to 1.
+	Share float64 `json:"share"`
+}
+
+// ModeOptions say what a hill is. The zero value is the usual.
+type ModeOptions struct {
+	// Prominence is how far the density must fall on both sides of a hill before a higher one begins, as a share of the
+	// highest hill; 0 is 0.05. A fall that chance explains does not count either: it must be three times the standard
+	// deviation of the smoothed density at the top.
+	Prominence float64
+	// Smoothing is how many times each cell becomes the mean of itself (twice) and its neighbours; 0 chooses by how many
+	// values there are and how wide they spread (half of what Silverman's rule gives), negative is none.
+	Smoothing int
 }
 
 const (
-	// modeStep is the distance of the points at which density is looked at: the logarithm's, about a fifth of a wide
-	// bin's width.
-	modeStep = 0.02
-	// Smoothing by three boxes of this many points to either side comes to a bell of deviation 0.17: narrower humps than
-	// two of these apart cannot be told from the bins' own grain.
-	modeRadius = 8
-	// A hump must rise this much above the higher of its valleys, as a share of its height,
-	modeRise = 0.25
-	// and this many deviations of chance,
-	modeSure = 4
-	// and hold this share of all values.
-	modeShare = 0.01
+	// modeCells is how many cells a decade has, each as wide on the logarithm as the widest bin, 1.0 to 1.1.
+	modeCells    = 24
+	maxSmoothing = 64
 )
 
-// Modes estimates where the values gather, most values first; none of an empty histogram. Zero is a mode of its own when
-// a hundredth of the values are zero.
-func (h *Histogram) Modes() []Mode {
-	total := h.Count()
+// Modes finds the modes, most values first. Positive and negative values are looked at separately; zero is a mode of its
+// own when its share of the values is at least the prominence.
+func (h *Histogram) Modes(o ModeOptions) []Mode { return h.cells().modes(o) }
+
+func (c cellView) modes(o ModeOptions) []Mode {
+	total := float64(c.count())
 	if total == 0 {
 		return nil
 	}
-	var modes []Mode
-	zero := 0
-	for zero < len(h.Bins) && h.Bins[zero] < 0 {
-		zero++
+	if !(o.Prominence > 0) {
+		o.Prominence = 0.05
 	}
-	positive := zero
-	if zero < len(h.Bins) && h.Bins[zero] == 0 {
-		positive++
-		if float64(h.Counts[zero]) >= modeShare*float64(total) {
-			modes = append(modes, Mode{Count: h.Counts[zero]})
+	var found []Mode
+	for _, negative := range []bool{true, false} {
+		for _, m := range c.side(negative, o) {
+			if negative {
+				m.Value, m.From, m.To = -m.Value, -m.To, -m.From
+			}
+			m.Share /= total
+			found = append(found, m)
 		}
 	}
-	modes = append(modes, humps(h.Bins[positive:], h.Counts[positive:], float64(total))...)
-	mirrored, counts := slices.Clone(h.Bins[:zero]), slices.Clone(h.Counts[:zero])
-	slices.Reverse(mirrored)
-	slices.Reverse(counts)
-	for i := range mirrored {
-		mirrored[i] = -mirrored[i]
-	}
-	for _, m := range humps(mirrored, counts, float64(total)) {
-		modes = append(modes, Mode{At: -m.At, From: -m.To, To: -m.From, Count: m.Count})
-	}
-	slices.SortStableFunc(modes, func(a, b Mode) int {
-		switch {
-		case a.Count > b.Count:
-			return -1
-		case a.Count < b.Count:
-			return 1
+	for i, n := range c.counts {
+		if share := float64(n) / total; c.bin(i) == 0 && share >= o.Prominence {
+			found = append(found, Mode{Share: share})
 		}
-		return 0
-	})
-	return modes
+	}
+	slices.SortStableFunc(found, func(a, b Mode) int { return cmp.Compare(b.Share, a.Share) })
+	return found
 }
 
-// humps finds the modes of positive bins, out of total values.
-func humps(bins []Bin, counts []uint64, total float64) []Mode {
-	if len(bins) == 0 {
+// side is the modes of the positive values, or of the negative ones with their sign turned; Share is a count.
+func (c cellView) side(negative bool, o ModeOptions) []Mode {
+	// Cells of equal width on the logarithm, each bin spread over those that it covers.
+	low, high := math.Inf(1), math.Inf(-1)
+	each := func(do func(from, to, n float64)) {
+		for i, n := range c.counts {
+			bin := c.bin(i)
+			if n == 0 || bin == 0 || (bin < 0) != negative {
+				continue
+			}
+			from, to := bin.Bounds()
+			if negative {
+				from, to = -to, -from
+			}
+			do(math.Log10(from)*modeCells, math.Log10(to)*modeCells, float64(n))
+		}
+	}
+	sum, squares, total := 0.0, 0.0, 0.0
+	each(func(from, to, n float64) {
+		low, high = min(low, from), max(high, to)
+		middle := (from + to) / 2
+		sum, squares, total = sum+middle*n, squares+middle*middle*n, total+n
+	})
+	if total == 0 {
 		return nil
 	}
-	margin := 3*modeRadius + 1
-	from := math.Log(lower[bins[0]]) - float64(margin)*modeStep
-	points := int((math.Log(lower[bins[len(bins)-1]+1])-from)/modeStep) + 1 + margin
-	mass := make([]float64, points)
-	for i, bin := range bins {
-		spread(mass, (math.Log(lower[bin])-from)/modeStep, (math.Log(lower[bin+1])-from)/modeStep, float64(counts[i]))
+	passes := o.Smoothing
+	if passes == 0 {
+		// Half of Silverman's bandwidth, in cells; each pass adds a variance of a half.
+		spread := math.Sqrt(max(0, squares/total-sum/total*sum/total))
+		width := 0.45 * spread * math.Pow(total, -0.2)
+		passes = max(1, int(math.Round(2*width*width)))
 	}
-	smooth := slices.Clone(mass)
-	for range 3 {
-		smooth = box(smooth)
-	}
-	// From the highest point down: each point joins the hump beside it or begins one; where two meet, the lower ends,
-	// or was none. What it is worth is decided at the valley.
-	type hump struct{ at, low, high, into int }
-	order := make([]int, 0, points)
-	for i, v := range smooth {
-		if v > 0 {
-			order = append(order, i)
+	passes = min(max(passes, 0), maxSmoothing)
+	margin := passes + 1 // zeros on both sides, so that smoothing loses nothing and every hill has slopes
+	first := int(math.Floor(low)) - margin
+	cells := make([]float64, int(math.Ceil(high))-first+margin+1)
+	each(func(from, to, n float64) {
+		for k := int(math.Floor(from)); float64(k) < to; k++ {
+			if part := (min(to, float64(k+1)) - max(from, float64(k))) / (to - from); part > 0 {
+				cells[k-first] += n * part
+			}
 		}
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case smooth[a] > smooth[b]:
-			return -1
-		case smooth[a] < smooth[b]:
-			return 1
-		}
-		return a - b
 	})
-	var list []hump
-	owner := make([]int, points) // 1 + which hump
-	find := func(i int) int {
-		for list[i].into != i {
-			i = list[i].into
+	raw := slices.Clone(cells)
+	for range passes {
+		before := 0.0
+		for i, n := range cells {
+			after := 0.0
+			if i+1 < len(cells) {
+				after = cells[i+1]
+			}
+			cells[i] = (before + 2*n + after) / 4
+			before = n
 		}
-		return i
 	}
-	for _, i := range order {
-		before, after := -1, -1
-		if i > 0 && owner[i-1] > 0 {
-			before = find(owner[i-1] - 1)
-		}
-		if i+1 < points && owner[i+1] > 0 {
-			after = find(owner[i+1] - 1)
-		}
+	// The share of a count's variance that is left in a smoothed cell: 1 without smoothing, 1/(2σ√π) with much.
+	kept := 1 / math.Sqrt(1+2*math.Pi*float64(passes))
+	highest := slices.Max(cells)
+	enough := func(top, bottom float64) bool {
+		return top-bottom >= max(o.Prominence*highest, 3*math.Sqrt(top*kept))
+	}
+	// Hills and the valleys between them, from left to right. A valley that is not deep enough below the lower of its
+	// two hills goes, together with that hill, the shallowest first.
+	var tops []int
+	valleys := []int{0} // valleys[i] is to the left of tops[i]; one more closes
+	lowest, rising := 0, true
+	for i := 1; i < len(cells); i++ {
 		switch {
-		case before < 0 && after < 0:
-			list = append(list, hump{i, i, i, len(list)})
-			owner[i] = len(list)
-		case after < 0 || before == after:
-			owner[i], list[before].high = before+1, max(list[before].high, i)
-		case before < 0:
-			owner[i], list[after].low = after+1, min(list[after].low, i)
-		default:
-			lesser, greater := before, after
-			if smooth[list[before].at] > smooth[list[after].at] {
-				lesser, greater = after, before
+		case rising && cells[i] < cells[i-1]:
+			top := i - 1
+			for top > lowest && cells[top-1] == cells[i-1] { // the middle of a level top
+				top--
 			}
-			owner[i] = greater + 1
-			top, valley := smooth[list[lesser].at], smooth[i]
-			// smooth is values per point; a bell takes in about 2·(2·radius+1) points.
-			chance := math.Sqrt((top + valley) / (2 * (2*modeRadius + 1)))
-			inside := 0.0
-			for k := list[lesser].low; k <= list[lesser].high; k++ {
-				inside += mass[k]
-			}
-			if top-valley > modeRise*top && top-valley > modeSure*chance && inside >= modeShare*total {
-				continue // they stay two, and what lies lower belongs to whom it is next to
-			}
-			list[lesser].into = greater
-			list[greater].low, list[greater].high = min(list[greater].low, list[lesser].low), max(list[greater].high, list[lesser].high)
+			tops, rising, lowest = append(tops, (top+i-1)/2), false, i
+		case !rising && cells[i] > cells[lowest]:
+			valleys, rising = append(valleys, lowest), true
+		case !rising && cells[i] < cells[lowest]:
+			lowest = i
 		}
 	}
-	var modes []Mode
-	for k := range list {
-		if list[k].into != k {
+	valleys = append(valleys, len(cells)-1)
+	for len(tops) > 1 {
+		weakest, depth := -1, math.Inf(1)
+		for i := 1; i < len(tops); i++ {
+			top, bottom := min(cells[tops[i-1]], cells[tops[i]]), cells[valleys[i]]
+			if !enough(top, bottom) && top-bottom < depth {
+				weakest, depth = i, top-bottom
+			}
+		}
+		if weakest < 0 {
+			break
+		}
+		gone := weakest
+		if cells[tops[weakest-1]] < cells[tops[weakest]] {
+			gone = weakest - 1
+		}
+		tops, valleys = slices.Delete(tops, gone, gone+1), slices.Delete(valleys, weakest, weakest+1)
+	}
+	var found []Mode
+	for i, top := range tops {
+		if cells[top] < o.Prominence*highest {
 			continue
 		}
-		m := Mode{At: math.Exp(from + (float64(list[k].at)+0.5)*modeStep)}
-		first, last, inside := -1, 0, 0.0
-		for i := range mass {
-			if owner[i] > 0 && find(owner[i]-1) == k && mass[i] > 0 {
-				if first < 0 {
-					first = i
-				}
-				last, inside = i, inside+mass[i]
-			}
+		from, to := valleys[i], valleys[i+1]
+		n := 0.0
+		for k := from; k < to; k++ {
+			n += raw[k]
 		}
-		if first < 0 || inside < modeShare*total {
-			continue
+		// The top of the parabola through the three cells.
+		at, left, right := float64(top)+0.5, cells[max(top-1, 0)], cells[min(top+1, len(cells)-1)]
+		if bend := left - 2*cells[top] + right; bend < 0 {
+			at += min(max((left-right)/(2*bend), -0.5), 0.5)
 		}
-		m.From, m.To, m.Count = math.Exp(from+float64(first)*modeStep), math.Exp(from+float64(last+1)*modeStep), uint64(math.Round(inside))
-		modes = append(modes, m)
+		value := func(cell float64) float64 { return math.Pow(10, (cell+float64(first))/modeCells) }
+		found = append(found, Mode{
+			Value: value(at), Share: n,
+			From: value(max(float64(from), low-float64(first))), To: value(min(float64(to), high-float64(first))),
+		})
 	}
-	return modes
-}
-
-// spread puts n evenly between two places of points.
-func spread(points []float64, from, to, n float64) {
-	for i := int(from); i < len(points) && float64(i) < to; i++ {
-		points[i] += n * (min(to, float64(i+1)) - max(from, float64(i))) / (to - from)
-	}
-}
-
-// box is the mean over modeRadius points to either side.
-func box(points []float64) []float64 {
-	out := make([]float64, len(points))
-	sum := 0.0
-	for i := 0; i < min(modeRadius, len(points)); i++ {
-		sum += points[i]
-	}
-	for i := range out {
-		if i+modeRadius < len(points) {
-			sum += points[i+modeRadius]
-		}
-		if i-modeRadius > 0 {
-			sum -= points[i-modeRadius-1]
-		}
-		out[i] = max(0, sum) / (2*modeRadius + 1)
-	}
-	return out
+	return found
 }

@@ -1,170 +1,220 @@
 package histogram
 
-// The forms in which OpenHistogram's libraries exchange histograms: bytes, the same in base64, and text.
+// The forms in which OpenHistogram's own libraries exchange histograms.
 //
-// Bytes, all numbers big-endian unless said otherwise: two bytes number of bins; for each bin: a signed byte, its two
-// digits 10…99 or -10…-99, 0 for zero; a signed byte, the power of ten of the first digit; a byte, how many bytes its count
-// has, minus one; the count, lowest byte first. A bin of -1 × 10^0 is the one of what was not a number.
+// Binary, numbers big-endian unless said otherwise: uint16 how many bins; for each, int8 the two digits (12 is 1.2, 0 is
+// zero), int8 the exponent of the first digit, uint8 how many bytes the count has, less one; the count, little-endian.
+// In text the same in base64, padded. The other text form is a list of H[1.2e-03]=4: any value within the bin, and how
+// many there are.
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"math"
 	"math/bits"
 	"strconv"
 	"strings"
 )
 
-// ErrTooManyBins is what a histogram of more bins than the reference's form can name is refused with.
-var ErrTooManyBins = errors.New("OpenHistogram's form holds at most 65535 bins")
-
-// AppendReference appends the reference's bytes. Its Go library reads at most 32,767 bins of them, its C library 65,535.
-func (h *Histogram) AppendReference(buffer []byte) ([]byte, error) {
-	used := 0
-	for _, n := range h.Counts {
-		if n > 0 {
-			used++
-		}
-	}
-	if used > math.MaxUint16 {
-		return buffer, ErrTooManyBins
-	}
-	buffer = binary.BigEndian.AppendUint16(buffer, uint16(used))
-	for i, n := range h.Counts {
-		if n == 0 {
+// AppendReference appends h in the libraries' binary form to buffer. Counts of zero are left out. The Go library reads no
+// more than 32,767 bins and panics at counts from 2^56 on; the one in C and this one read all there are.
+func (h *Histogram) AppendReference(buffer []byte) []byte {
+	at, n := len(buffer), 0
+	buffer = append(buffer, 0, 0)
+	for i, bin := range h.Bins {
+		count := h.Counts[i]
+		if count == 0 {
 			continue
 		}
-		mantissa, exponent := h.Bins[i].Parts()
-		size := (bits.Len64(n) + 7) / 8
-		buffer = append(buffer, byte(mantissa), byte(exponent), byte(size-1))
+		n++
+		mantissa, exponent := bin.Parts()
+		size := (bits.Len64(count) + 7) / 8
+		buffer = append(buffer, byte(int8(mantissa)), byte(int8(exponent)), byte(size-1))
 		for range size {
-			buffer = append(buffer, byte(n))
-			n >>= 8
+			buffer = append(buffer, byte(count))
+			count >>= 8
 		}
 	}
-	return buffer, nil
+	binary.BigEndian.PutUint16(buffer[at:], uint16(n))
+	return buffer
 }
 
-// DecodeReference replaces h by what the front of buffer holds in the reference's form, and returns the rest of buffer.
-// Values that were not numbers are left out: no bin of ours holds them.
+// DecodeReference replaces h by what the front of buffer holds in the libraries' binary form, keeping h's memory, and
+// returns the rest of buffer. Bins may come in any order, as some libraries write them, and more than once. Refused are
+// counts of zero and bins that are none, as the libraries make them of NaN and infinities. On an error h is empty.
 func (h *Histogram) DecodeReference(buffer []byte) (rest []byte, err error) {
 	h.Reset()
+	defer func() {
+		if err != nil {
+			h.Reset()
+		}
+	}()
 	if len(buffer) < 2 {
 		return nil, ErrEncoding
 	}
 	n := int(binary.BigEndian.Uint16(buffer))
 	buffer = buffer[2:]
+	if n*4 > len(buffer) {
+		return nil, ErrEncoding
+	}
+	var scattered *Dense // when bins are out of order: inserting each into a list would cost their square
 	for range n {
 		if len(buffer) < 4 || buffer[2] > 7 || len(buffer) < 4+int(buffer[2]) {
-			h.Reset()
 			return nil, ErrEncoding
 		}
-		mantissa, exponent, size := int(int8(buffer[0])), int(int8(buffer[1])), int(buffer[2])+1
+		mantissa, exponent := int(int8(buffer[0])), int(int8(buffer[1]))
+		if mantissa == 0 && exponent != 0 {
+			return nil, ErrEncoding
+		}
+		bin, err := FromParts(mantissa, exponent)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %v", ErrEncoding, err)
+		}
+		size := int(buffer[2]) + 1
 		count := uint64(0)
 		for i := size - 1; i >= 0; i-- {
 			count = count<<8 | uint64(buffer[3+i])
 		}
+		if count == 0 {
+			return nil, ErrEncoding
+		}
 		buffer = buffer[3+size:]
-		if mantissa == -1 && exponent == 0 {
-			continue
+		if scattered == nil && len(h.Bins) > 0 && h.Bins[len(h.Bins)-1] >= bin {
+			scattered = &Dense{}
+			scattered.Merge(h)
 		}
-		bin, err := FromParts(mantissa, exponent)
-		if err != nil {
-			h.Reset()
-			return nil, fmt.Errorf("%w: %w", ErrEncoding, err)
+		if scattered != nil {
+			scattered.Add(bin, count)
+		} else {
+			h.Bins, h.Counts = append(h.Bins, bin), append(h.Counts, count)
 		}
-		h.Add(bin, count)
+	}
+	if scattered != nil {
+		sorted := scattered.Histogram()
+		h.Bins, h.Counts = append(h.Bins[:0], sorted.Bins...), append(h.Counts[:0], sorted.Counts...)
 	}
 	return buffer, nil
 }
 
-// Base64 is the reference's bytes in base64.
-func (h *Histogram) Base64() (string, error) {
-	binary, err := h.AppendReference(nil)
-	return base64.StdEncoding.EncodeToString(binary), err
-}
+// Base64 is AppendReference in base64.
+func (h *Histogram) Base64() string { return base64.StdEncoding.EncodeToString(h.AppendReference(nil)) }
 
-// ParseBase64 replaces h by what Base64 wrote.
+// maxReference is the most bytes that the binary form of a histogram has: every bin, with the longest counts.
+const maxReference = 2 + 11*(2*int(MaxBin)+1)
+
+// ParseBase64 replaces h by what Base64 wrote; see DecodeReference. Nothing may follow it.
 func (h *Histogram) ParseBase64(text string) error {
 	h.Reset()
-	binary, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrEncoding, err)
+	if len(text) > base64.StdEncoding.EncodedLen(maxReference) || strings.ContainsAny(text, "\r\n") {
+		return ErrEncoding
 	}
-	rest, err := h.DecodeReference(binary)
+	bytes, err := base64.StdEncoding.Strict().DecodeString(text)
+	if err != nil {
+		return fmt.Errorf("%w: %v", ErrEncoding, err)
+	}
+	rest, err := h.DecodeReference(bytes)
 	if err == nil && len(rest) > 0 {
 		h.Reset()
-		return fmt.Errorf("%w: %d bytes follow it", ErrEncoding, len(rest))
+		return ErrEncoding
 	}
 	return err
 }
 
-// AppendText appends "H[1.2e-03]=4" for each bin, with a comma in between.
-func (h *Histogram) AppendText(buffer []byte) ([]byte, error) {
+// Strings is h as the libraries' lists of text: H[1.2e-03]=4 for each bin, H[0.0e+00] for zero.
+func (h *Histogram) Strings() []string {
+	list := make([]string, 0, len(h.Bins))
 	for i, bin := range h.Bins {
-		if i > 0 {
+		if h.Counts[i] > 0 {
+			list = append(list, string(appendBinText(nil, bin, h.Counts[i])))
+		}
+	}
+	return list
+}
+
+// AppendText appends Strings to buffer, with commas between them. It never fails; encoding.TextAppender wants the error.
+func (h *Histogram) AppendText(buffer []byte) ([]byte, error) {
+	comma := false
+	for i, bin := range h.Bins {
+		if h.Counts[i] == 0 {
+			continue
+		}
+		if comma {
 			buffer = append(buffer, ',')
 		}
-		value := lowerOf(bin)
-		buffer = append(buffer, "H["...)
-		buffer = strconv.AppendFloat(buffer, value, 'e', 1, 64)
-		buffer = append(buffer, "]="...)
-		buffer = strconv.AppendUint(buffer, h.Counts[i], 10)
+		comma = true
+		buffer = appendBinText(buffer, bin, h.Counts[i])
 	}
 	return buffer, nil
 }
 
-// MarshalText is AppendText. UnmarshalText reads it back; see ParseText.
-func (h *Histogram) MarshalText() ([]byte, error) { return h.AppendText(nil) }
-
-// UnmarshalText is ParseText.
-func (h *Histogram) UnmarshalText(text []byte) error { return h.ParseText(string(text)) }
-
-// ParseText replaces h by bins in the form H[1.2e-3]=4, parted by commas, semicolons or white space, in any order. What
-// stands in brackets may be any number: its bin is meant.
-func (h *Histogram) ParseText(text string) error {
-	h.Reset()
-	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(",; \t\r\n", r) }) {
-		inner, found := strings.CutPrefix(part, "H[")
-		number, amount, there := strings.Cut(inner, "]=")
-		if !found || !there {
-			h.Reset()
-			return fmt.Errorf("%w: %q is not of the form H[1.2e-3]=4", ErrEncoding, cut(part))
-		}
-		value, err := strconv.ParseFloat(number, 64)
-		if err != nil {
-			h.Reset()
-			return fmt.Errorf("%w: the bin %q is not a number", ErrEncoding, cut(number))
-		}
-		n, err := strconv.ParseUint(amount, 10, 64)
-		if err != nil {
-			h.Reset()
-			return fmt.Errorf("%w: the count %q is not a whole number from 0 to 2^64-1", ErrEncoding, cut(amount))
-		}
-		if err := h.Insert(value, n); err != nil {
-			h.Reset()
-			return fmt.Errorf("the bin %s: %w", number, err)
-		}
+func appendBinText(buffer []byte, bin Bin, count uint64) []byte {
+	mantissa, exponent := bin.Parts()
+	buffer = append(buffer, 'H', '[')
+	if mantissa < 0 {
+		buffer, mantissa = append(buffer, '-'), -mantissa
 	}
+	buffer = append(buffer, byte('0'+mantissa/10), '.', byte('0'+mantissa%10), 'e')
+	if exponent < 0 {
+		buffer, exponent = append(buffer, '-'), -exponent
+	} else {
+		buffer = append(buffer, '+')
+	}
+	if exponent < 10 {
+		buffer = append(buffer, '0')
+	}
+	buffer = strconv.AppendInt(buffer, int64(exponent), 10)
+	buffer = append(buffer, ']', '=')
+	return strconv.AppendUint(buffer, count, 10)
+}
+
+// maxText is the longest text that ParseText reads: every bin, with the longest counts, with room.
+const maxText = 4 << 20
+
+// ParseText replaces h by a list of H[1.2e-3]=4 with commas, semicolons or white space between them; a value that comes
+// twice adds up. Values are decimal numbers, counts whole ones. On an error h is empty.
+func (h *Histogram) ParseText(text string) (err error) {
+	h.Reset()
+	if len(text) > maxText {
+		return fmt.Errorf("a histogram's text has at most %d bytes", maxText)
+	}
+	var dense Dense
+	for field := range strings.FieldsFuncSeq(text, func(r rune) bool {
+		return r == ',' || r == ';' || r == ' ' || r == '\t' || r == '\n' || r == '\r'
+	}) {
+		bin, count, ok := parseBinText(field)
+		if !ok {
+			return fmt.Errorf("%.40q is not of the form H[1.2e-3]=4", field)
+		}
+		dense.Add(bin, count)
+	}
+	sorted := dense.Histogram()
+	h.Bins, h.Counts = append(h.Bins, sorted.Bins...), append(h.Counts, sorted.Counts...)
 	return nil
 }
 
-// cut keeps what a stranger wrote to a length that fits into an error.
-func cut(s string) string {
-	const most = 40
-	if len(s) > most {
-		return string(bytes.ToValidUTF8([]byte(s[:most]), nil)) + "…"
+func parseBinText(field string) (bin Bin, count uint64, ok bool) {
+	rest, ok := strings.CutPrefix(field, "H[")
+	if !ok {
+		return 0, 0, false
 	}
-	return s
-}
-
-// lowerOf is the bound of a bin that is nearer to zero: the number that names it.
-func lowerOf(b Bin) float64 {
-	if b < 0 {
-		return -lower[-b]
+	number, digits, ok := strings.Cut(rest, "]=")
+	// Only decimal numbers: ParseFloat also takes hexadecimal, Inf, NaN and underscores.
+	if !ok || number == "" || len(number) > 400 || strings.Trim(number, "0123456789.eE+-") != "" {
+		return 0, 0, false
 	}
-	return lower[b]
+	for _, r := range digits {
+		if r < '0' || r > '9' {
+			return 0, 0, false
+		}
+	}
+	value, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return 0, 0, false
+	}
+	count, err = strconv.ParseUint(digits, 10, 64)
+	if err != nil {
+		return 0, 0, false
+	}
+	bin, ok = BinOf(value)
+	return bin, count, ok
 }

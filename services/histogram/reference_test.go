@@ -2,226 +2,275 @@ package histogram
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/openhistogram/circonusllhist"
 )
 
-// nearBound says whether a value lies so near below a bound that the reference allows it to be a rounding error.
-func nearBound(v float64) bool {
-	bin, ok := BinOf(v)
-	if !ok || bin == 0 {
-		return true
+func ofReference(tb testing.TB, h *circonusllhist.Histogram) *Histogram {
+	var text bytes.Buffer
+	if err := h.Serialize(&text); err != nil {
+		tb.Fatal(err)
 	}
-	if bin < 0 {
-		bin = -bin
+	back := &Histogram{}
+	if rest, err := back.DecodeReference(text.Bytes()); err != nil || len(rest) > 0 {
+		tb.Fatal(err, rest)
 	}
-	bound := lower[bin+1]
-	return (bound-math.Abs(v))/bound < 2e-14
+	return back
 }
 
-// referenceBin is the bin that the reference counts a value in.
-func referenceBin(t *testing.T, v float64) Bin {
-	reference := circonusllhist.New(circonusllhist.NoLocks(), circonusllhist.NoLookup(), circonusllhist.Size(0))
-	if err := reference.RecordValue(v); err != nil {
-		t.Fatal(err)
-	}
-	h := &Histogram{}
-	if err := h.ParseText(reference.DecStrings()[0]); err != nil || len(h.Bins) != 1 {
-		t.Fatalf("%v: %v", reference.DecStrings(), err)
-	}
-	return h.Bins[0]
-}
-
-// Each value is counted in the bin of the reference, except where that allows for its rounding errors.
-func TestBinsAreTheReferences(t *testing.T) {
-	r := rand.New(rand.NewPCG(21, 22))
-	checked, differ := 0, 0
-	check := func(v float64) {
-		bin, ok := BinOf(v)
-		if !ok || math.Abs(v) < 1e-126 || math.Abs(v) > 1e126 {
-			return // at the ends its power of ten rolls over
-		}
-		checked++
-		if want := referenceBin(t, v); bin != want {
-			differ++
-			if !nearBound(v) {
-				t.Fatalf("%v is in %s, the reference has it in %s", v, bin, want)
-			}
+// unmirrored is h without the negative bins that it also has with the other sign: the reference's Go library, unlike the
+// one in C, takes the two for the same bin.
+func unmirrored(h *Histogram) *Histogram {
+	other := &Histogram{}
+	for i, bin := range h.Bins {
+		if _, mirrored := slices.BinarySearch(h.Bins, -bin); bin >= 0 || !mirrored {
+			other.Add(bin, h.Counts[i])
 		}
 	}
-	for range 100_000 {
-		v := math.Pow(10, r.Float64()*252-126)
-		if r.IntN(3) == 0 {
-			v = -v
-		}
-		check(v)
-	}
-	for i := Bin(1); i <= MaxBin; i++ { // decimal numbers of two digits are what people measure
-		check(lower[i])
-		check(lower[i] * (1 - 1e-12))
-		check(math.Nextafter(lower[i], 0))
-		check(math.Nextafter(lower[i], math.Inf(1)))
-	}
-	for range 20_000 {
-		v, _ := strconv.ParseFloat(fmt.Sprintf("%d.%03de%d", r.IntN(1000), r.IntN(1000), r.IntN(12)-9), 64)
-		check(v)
-	}
-	t.Logf("%d values, %d in another bin, all within 2e-14 below a bound", checked, differ)
-}
-
-func TestCellsHaveOneBoundAtMost(t *testing.T) {
-	for i := 1; i <= int(MaxBin); i++ {
-		if bounds[i]>>cellShift == bounds[i+1]>>cellShift {
-			t.Fatalf("the bounds %g and %g share a cell", lower[i], lower[i+1])
-		}
-	}
+	return other
 }
 
 func TestReferenceForms(t *testing.T) {
-	r := rand.New(rand.NewPCG(23, 24))
-	for range 300 {
-		ours, reference := &Histogram{}, circonusllhist.New(circonusllhist.NoLocks())
-		sign := float64(1 - 2*r.IntN(2)) // the reference takes a bin and its negative for one
-		for range r.IntN(60) {
-			v := math.Pow(10, r.Float64()*200-100) * sign * float64(min(1, r.IntN(4)))
-			if bin, _ := BinOf(v); bin != 0 {
-				v = bin.Middle()
-			}
-			n := 1 + r.Int64N(1<<r.IntN(55)) // the reference panics when it reads a count of eight bytes
-			_ = ours.Insert(v, uint64(n))
-			_ = reference.RecordValues(v, n)
+	r := rand.New(rand.NewPCG(31, 32))
+	for range 1000 {
+		h, theirs := unmirrored(randomHistogram(r, 200, true)), circonusllhist.New(circonusllhist.NoLocks())
+		for _, i := range r.Perm(len(h.Bins)) {
+			_ = theirs.RecordValues(h.Bins[i].Middle(), int64(h.Counts[i]))
 		}
-		// Theirs to ours.
-		var theirs, base64 bytes.Buffer
-		if err := reference.Serialize(&theirs); err != nil {
+		if back := ofReference(t, theirs); !back.Equal(h) {
+			t.Fatalf("%v, the reference has %v", h, back)
+		}
+		read, err := circonusllhist.Deserialize(bytes.NewReader(h.AppendReference(nil)))
+		if err != nil || !ofReference(t, read).Equal(h) {
+			t.Fatalf("the reference reads %v: %v", h, err)
+		}
+		var text bytes.Buffer
+		if err := theirs.SerializeB64(&text); err != nil {
 			t.Fatal(err)
 		}
-		_ = reference.SerializeB64(&base64)
 		back := &Histogram{}
-		if rest, err := back.DecodeReference(append(theirs.Bytes(), 9)); err != nil || len(rest) != 1 || !back.Equal(ours) {
-			t.Fatalf("%v: %v, want %v", err, back, ours)
+		if err := back.ParseBase64(text.String()); err != nil || !back.Equal(h) {
+			t.Fatalf("%s gives %v, %v", &text, back, err)
 		}
-		if err := back.ParseBase64(base64.String()); err != nil || !back.Equal(ours) {
-			t.Fatalf("%v: %v, want %v", err, back, ours)
+		var decoded circonusllhist.Histogram
+		quoted, _ := json.Marshal(h.Base64())
+		if err := json.Unmarshal(quoted, &decoded); err != nil || !ofReference(t, &decoded).Equal(h) {
+			t.Fatalf("the reference reads %s: %v", quoted, err)
 		}
-		if err := back.ParseText(strings.Join(reference.DecStrings(), ", ")); err != nil || !back.Equal(ours) {
-			t.Fatalf("%v: %v, want %v", err, back, ours)
+		list := theirs.DecStrings()
+		if ours := h.Strings(); !equalAsSets(ours, list) {
+			t.Fatalf("%v, the reference writes %v", ours, list)
 		}
-		if text, err := json.Marshal(reference); err != nil || json.Unmarshal(text, back) != nil || !back.Equal(ours) {
-			t.Fatalf("%v: %v, want %v", err, back, ours)
+		r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+		if err := back.ParseText(strings.Join(list, ", ")); err != nil || !back.Equal(h) {
+			t.Fatalf("%v gives %v, %v", list, back, err)
 		}
-		// Ours to theirs.
-		binary, err := ours.AppendReference(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if theirs, err := circonusllhist.Deserialize(bytes.NewReader(binary)); err != nil || !theirs.Equals(reference) {
-			t.Fatalf("%v: the reference reads %v, want %v", err, theirs.DecStrings(), reference.DecStrings())
-		}
-		text, _ := ours.MarshalText()
-		if err := back.UnmarshalText(text); err != nil || !back.Equal(ours) {
-			t.Fatalf("%v: %s", err, text)
+		own, _ := h.AppendText(nil)
+		if err := back.ParseText(string(own)); err != nil || !back.Equal(h) {
+			t.Fatalf("%s gives %v, %v", own, back, err)
 		}
 	}
+	// All bins; only the C library and this one read so many.
 	h := &Histogram{}
-	_ = h.Insert(1.2e-3, 4)
-	_ = h.Insert(-0.55, 1)
-	_ = h.Insert(0, 2)
-	if text, _ := h.MarshalText(); string(text) != "H[-5.5e-01]=1,H[0.0e+00]=2,H[1.2e-03]=4" {
-		t.Errorf("%s", text)
+	for bin := -MaxBin; bin <= MaxBin; bin++ {
+		h.Add(bin, math.MaxUint64)
 	}
-	if err := h.ParseText("H[1.2e-3]=4\nH[0.00129]=1"); err != nil || h.Count() != 5 || len(h.Bins) != 1 {
-		t.Errorf("%v: %v", err, h)
+	back := &Histogram{}
+	if err := back.ParseBase64(h.Base64()); err != nil || !back.Equal(h) {
+		t.Fatal(err)
 	}
-	for _, bad := range []string{"H[1.2e-3]", "1.2e-3=4", "H[x]=4", "H[NaN]=4", "H[1]=-4", "H[1e400]=1", "H[1]=99999999999999999999"} {
-		if err := h.ParseText(bad); err == nil || len(h.Bins) > 0 {
-			t.Errorf("%s: %v, %v", bad, h, err)
-		}
-	}
-	// A value that was no number is left out.
-	if _, err := h.DecodeReference([]byte{0, 2, 0xff, 0, 0, 7, 10, 0, 0, 3}); err != nil || h.Count() != 3 {
-		t.Errorf("%v: %v", err, h)
+	text, _ := h.AppendText(nil)
+	if err := back.ParseText(string(text)); err != nil || !back.Equal(h) {
+		t.Fatal(err)
 	}
 }
 
-func FuzzReference(f *testing.F) {
+func equalAsSets(a, b []string) bool {
+	a, b = slices.Clone(a), slices.Clone(b)
+	slices.Sort(a)
+	slices.Sort(b)
+	return slices.Equal(a, b)
+}
+
+func TestReferenceFormsAreStrict(t *testing.T) {
+	for _, c := range []struct {
+		why   string
+		bytes []byte
+	}{
+		{"nothing", nil},
+		{"half a header", []byte{0}},
+		{"fewer bins than said", []byte{0, 2, 12, 0, 0, 1}},
+		{"half a count", []byte{0, 1, 12, 0, 3, 1, 1}},
+		{"nine bytes", []byte{0, 1, 12, 0, 8, 1, 1, 1, 1, 1, 1, 1, 1, 1}},
+		{"NaN", []byte{0, 1, 0xff, 0, 0, 1}},
+		{"one digit", []byte{0, 1, 5, 0, 0, 1}},
+		{"three digits", []byte{0, 1, 100, 0, 0, 1}},
+		{"zero with an exponent", []byte{0, 1, 0, 3, 0, 1}},
+		{"no values", []byte{0, 1, 12, 0, 0, 0}},
+	} {
+		h := &Histogram{}
+		h.Add(5, 5)
+		if _, err := h.DecodeReference(c.bytes); err == nil || len(h.Bins) != 0 {
+			t.Errorf("%s: %v", c.why, h)
+		}
+		if err := h.ParseBase64(base64.StdEncoding.EncodeToString(c.bytes)); err == nil {
+			t.Errorf("%s in base64: %v", c.why, h)
+		}
+	}
+	for _, text := range []string{"AAEMAAAB=", "AAEMAAA", "AAEMAAABAA==", "AAEM\nAAAB", "AAEM AAAB", strings.Repeat("A", 1<<20)} {
+		if err := new(Histogram).ParseBase64(text); err == nil {
+			t.Errorf("%.20q is taken", text)
+		}
+	}
+	h := &Histogram{}
+	if err := h.ParseText("H[1.2e-3]=4;H[0.00125]=1 \nH[-5]=2,H[0]=0"); err != nil || !slices.Equal(h.Strings(), []string{"H[-5.0e+00]=2", "H[1.2e-03]=5"}) {
+		t.Errorf("%v, %v", h.Strings(), err)
+	}
+	for _, text := range []string{"H[1.2e-3]", "H[1.2e-3]=", "H[]=1", "H[1]=-1", "H[1]=+1", "H[1]=1.5", "H[nan]=1", "H[Inf]=1", "H[0x10]=1",
+		"H[1e999]=1", "H[1e130]=1", "H[1_0]=1", "h[1]=1", "[1]=1", "1", "H[1]=18446744073709551616", "H[1]=1H[2]=1", "H[1-2]=1", strings.Repeat(" ", 5<<20)} {
+		if err := h.ParseText(text); err == nil || len(h.Bins) > 0 {
+			t.Errorf("%.20q is %v", text, h)
+		}
+	}
+}
+
+func FuzzDecodeReference(f *testing.F) {
 	h := &Histogram{}
 	for _, v := range []float64{-3, 0, 0.0012, 55, 1e99} {
 		_ = h.Insert(v, 300)
 	}
-	binary, _ := h.AppendReference(nil)
-	f.Add(binary)
-	f.Add([]byte("H[1.2e-3]=4,H[0]=2"))
+	f.Add(h.AppendReference(nil))
+	f.Add([]byte{0, 2, 12, 0, 0, 1, 0xf4, 0, 1, 1, 0})
+	f.Add([]byte{0, 1, 12, 0, 7, 1, 1, 1, 1, 1, 1, 1, 1})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		h, back := &Histogram{}, &Histogram{}
-		if _, err := h.DecodeReference(data); err == nil {
-			binary, err := h.AppendReference(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := back.DecodeReference(binary); err != nil || !back.Equal(h) {
-				t.Fatalf("%v became %v: %v", h, back, err)
+		h := &Histogram{}
+		rest, err := h.DecodeReference(data)
+		if err != nil {
+			return
+		}
+		check(t, h)
+		again := &Histogram{}
+		if left, err := again.DecodeReference(h.AppendReference(nil)); err != nil || len(left) > 0 || !again.Equal(h) {
+			t.Fatalf("%v became %v: %v", h, again, err)
+		}
+		// What is taken here, the reference takes and understands likewise; of eight bytes it reads a ninth, and panics.
+		for bin := data[2 : len(data)-len(rest)]; len(bin) > 0; bin = bin[4+bin[2]:] {
+			if bin[2] == 7 {
+				return
 			}
 		}
-		if h.ParseText(string(data)) == nil {
-			text, _ := h.MarshalText()
-			if err := back.UnmarshalText(text); err != nil || !back.Equal(h) {
-				t.Fatalf("%v became %v: %v", h, back, err)
+		theirs, err := circonusllhist.Deserialize(bytes.NewReader(data[:len(data)-len(rest)]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.Max(append(h.Counts, 0)) < 1<<55 && data[0] < 0x80 && unmirrored(h).Equal(h) { // beyond, its sums wrap; it reads 32,767 bins
+			if got := ofReference(t, theirs); !got.Equal(h) {
+				t.Fatalf("%v, the reference has %v", h, got)
 			}
 		}
 	})
 }
 
-// The C library by its Python module, where both are there. To have them: libcircllhist.so from libcircllhist's sources,
-// and in ~/.cache/cistern: python3 -m venv venv-circllhist; venv-circllhist/bin/pip install circllhist.
-func TestThePythonReference(t *testing.T) {
-	home, _ := os.UserHomeDir()
-	python := filepath.Join(home, ".cache/cistern/venv-circllhist/bin/python")
-	if out, err := exec.Command(python, "-c", "import circllhist").CombinedOutput(); err != nil {
-		t.Skipf("the C library's Python module does not run here: %v: %s", err, lastLine(out))
-	}
-	r := rand.New(rand.NewPCG(25, 26))
-	ours := &Histogram{}
-	for range 5000 {
-		v := math.Exp(3*r.NormFloat64()) * float64(r.IntN(4)-1)
-		if !nearBound(v) || v == 0 {
-			_ = ours.Insert(v, 1)
+func FuzzParseText(f *testing.F) {
+	f.Add("H[1.2e-3]=4,H[0]=1 H[-1e127]=18446744073709551615")
+	f.Add("H[1.2e-03]=4;H[1.2e-03]=4")
+	f.Fuzz(func(t *testing.T, text string) {
+		h := &Histogram{}
+		if h.ParseText(text) != nil {
+			return
 		}
-	}
-	base64, _ := ours.Base64()
-	out, err := exec.Command(python, "-c", `
-import sys
-from circllhist import Circllhist
-h = Circllhist.from_b64(sys.argv[1])
-print(h.count(), repr(h.mean()), repr(h.stddev()), *[repr(h.quantile(q)) for q in (0, .1, .5, .9, .99, 1)])
-print(h.to_b64())`, base64).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	fields := strings.Fields(string(out))
-	want := append([]float64{float64(ours.Count()), ours.Mean(), ours.StdDev()}, ours.Quantiles(0, .1, .5, .9, .99, 1)...)
-	for i, w := range want {
-		if got, err := strconv.ParseFloat(fields[i], 64); err != nil || math.Abs(got-w) > 1e-9*math.Abs(w) {
-			t.Errorf("field %d: the C library says %s, we %g", i, fields[i], w)
+		check(t, h)
+		own, _ := h.AppendText(nil)
+		back := &Histogram{}
+		if err := back.ParseText(string(own)); err != nil || !back.Equal(h) {
+			t.Fatalf("%s gives %v, %v", own, back, err)
 		}
-	}
-	back := &Histogram{}
-	if err := back.ParseBase64(strings.Trim(fields[len(want)], "b'")); err != nil || !back.Equal(ours) {
-		t.Errorf("%v: %v", err, back)
+	})
+}
+
+func FuzzParseBase64(f *testing.F) {
+	f.Add("AAEMAAAB")
+	f.Fuzz(func(t *testing.T, text string) {
+		h := &Histogram{}
+		if h.ParseBase64(text) != nil {
+			return
+		}
+		check(t, h)
+		if err := new(Histogram).ParseBase64(h.Base64()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func check(t *testing.T, h *Histogram) {
+	for i, bin := range h.Bins {
+		if !bin.Valid() || h.Counts[i] == 0 || i > 0 && h.Bins[i-1] >= bin {
+			t.Fatalf("%v is no histogram", h)
+		}
 	}
 }
 
-func lastLine(out []byte) string {
-	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	return lines[len(lines)-1]
+// PyPI's circllhist is the C library: the one that orders negative bins.
+func TestPythonAgrees(t *testing.T) {
+	home, _ := os.UserHomeDir()
+	python := filepath.Join(home, ".cache/cistern/circllhist/bin/python")
+	if _, err := os.Stat(python); err != nil {
+		t.Skip("PyPI's circllhist is not there: python3 -m venv ~/.cache/cistern/circllhist && ~/.cache/cistern/circllhist/bin/pip install circllhist")
+	}
+	if said, err := exec.Command(python, "-c", "import circllhist").CombinedOutput(); err != nil {
+		lines := strings.Split(strings.TrimSpace(string(said)), "\n")
+		t.Skip("PyPI's circllhist does not run here: ", lines[len(lines)-1])
+	}
+	const program = `
+import json, sys
+from circllhist import Circllhist
+out = []
+for text in json.load(sys.stdin):
+    h = Circllhist.from_b64(text)
+    out.append({"b64": h.to_b64(), "count": h.count(), "quantiles": [h.quantile(q) for q in (0, 0.1, 0.5, 0.9, 0.99, 1)]})
+json.dump(out, sys.stdout)
+`
+	r := rand.New(rand.NewPCG(33, 34))
+	var texts []string
+	var hists []*Histogram
+	for range 300 {
+		h := randomHistogram(r, 200, true)
+		hists, texts = append(hists, h), append(texts, h.Base64())
+	}
+	input, _ := json.Marshal(texts)
+	command := exec.Command(python, "-c", program)
+	command.Stdin, command.Stderr = bytes.NewReader(input), os.Stderr
+	output, err := command.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answers []struct {
+		B64       string
+		Count     uint64
+		Quantiles []float64
+	}
+	if err := json.Unmarshal(output, &answers); err != nil || len(answers) != len(hists) {
+		t.Fatal(err, len(answers))
+	}
+	for i, a := range answers {
+		back := &Histogram{}
+		if err := back.ParseBase64(a.B64); err != nil || !back.Equal(hists[i]) || a.Count != hists[i].Count() {
+			t.Fatalf("%s became %s: %v", texts[i], a.B64, err)
+		}
+		for k, got := range hists[i].Quantiles(0, 0.1, 0.5, 0.9, 0.99, 1) {
+			if math.Abs(got-a.Quantiles[k]) > 1e-9*math.Abs(got) {
+				t.Fatalf("quantile %d of %s: %g, C says %g", k, texts[i], got, a.Quantiles[k])
+			}
+		}
+	}
 }

@@ -4,210 +4,350 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/openhistogram/circonusllhist"
 )
 
-// about says whether two numbers agree within a part in a thousand million.
-func about(a, b float64) bool {
-	return a == b || math.Abs(a-b) <= 1e-9*max(math.Abs(a), math.Abs(b)) || math.IsNaN(a) && math.IsNaN(b)
-}
-
-// The statistics of the values themselves, each moved to the middle of its bin, are what the counts must give.
-func TestStatisticsAreThoseOfTheMiddles(t *testing.T) {
-	r := rand.New(rand.NewPCG(11, 12))
-	for range 100 {
-		h := &Histogram{}
-		var middles []float64
-		for range 1 + r.IntN(500) {
-			v := r.NormFloat64() * math.Pow10(r.IntN(3))
+// The reference's bounds are not exact: it adds 1e-13 to the two digits. Values that are not as near as that to a bound
+// have the same bin there; all bounds themselves have it, too.
+func TestBinsAsTheReference(t *testing.T) {
+	binOf := func(v float64) string {
+		h := circonusllhist.New(circonusllhist.NoLocks(), circonusllhist.NoLookup(), circonusllhist.Size(0))
+		_ = h.RecordValue(v)
+		return strings.Join(h.DecStrings(), "")
+	}
+	ours := func(v float64) string {
+		var h Histogram
+		_ = h.Insert(v, 1)
+		return strings.Join(h.Strings(), "")
+	}
+	for bin := Bin(1); bin <= MaxBin; bin++ {
+		from, to := bin.Bounds()
+		for _, v := range []float64{from, from * (1 + 1e-13), bin.Middle(), to * (1 - 1e-13), -from, -bin.Middle()} {
+			got, ok := BinOf(v)
+			if want := Bin(math.Copysign(float64(bin), v)); !ok || got != want {
+				t.Fatalf("%g is in %s, not %s", v, got, want)
+			}
+		}
+		below, _ := BinOf(math.Nextafter(from, 0))
+		if below != bin-1 {
+			t.Fatalf("just below %g is %s", from, below)
+		}
+		for _, v := range []float64{from, from * (1 + 1e-12), bin.Middle(), -bin.Middle(), to * (1 - 1e-12)} {
+			if want := binOf(v); ours(v) != want {
+				t.Fatalf("%g is %s, the reference has %s", v, ours(v), want)
+			}
+		}
+	}
+	r := rand.New(rand.NewPCG(21, 22))
+	for range 300_000 {
+		v := math.Pow(10, r.Float64()*40-20)
+		if got, want := ours(v), binOf(v); got != want {
 			bin, _ := BinOf(v)
-			h.Add(bin, 1)
-			middles = append(middles, bin.Middle())
-		}
-		n := float64(len(middles))
-		moment := func(k int, about float64) float64 {
-			sum := 0.0
-			for _, v := range middles {
-				sum += math.Pow(v-about, float64(k))
+			from, to := bin.Bounds()
+			if min(math.Abs(v-from), math.Abs(v-to)) > 1e-13*v {
+				t.Fatalf("%g is %s, the reference has %s", v, got, want)
 			}
-			return sum / n
-		}
-		mean := moment(1, 0)
-		deviation := math.Sqrt(moment(2, mean))
-		for name, pair := range map[string][2]float64{
-			"mean": {h.Mean(), mean}, "deviation": {h.StdDev(), deviation},
-			"moment 2": {h.Moment(2), moment(2, 0)}, "moment 3": {h.Moment(3), moment(3, 0)},
-			"central 3": {h.CentralMoment(3), moment(3, mean)},
-			"skewness":  {h.Skewness(), moment(3, mean) / math.Pow(deviation, 3)},
-			"kurtosis":  {h.Kurtosis(), moment(4, mean) / math.Pow(deviation, 4)},
-		} {
-			if math.Abs(pair[0]-pair[1]) > 1e-6*(1e-3+math.Abs(pair[1])) {
-				t.Fatalf("%s is %g, want %g of %v", name, pair[0], pair[1], middles)
-			}
-		}
-		for _, q := range []float64{0.1, 0.5, 0.93} {
-			if back := h.InverseQuantile(h.Quantile(q))[0]; math.Abs(back-q) > 1e-9 && !slices.Contains(h.Bins, 0) {
-				t.Fatalf("the share below the quantile %g is %g", q, back)
-			}
-		}
-		if between := h.CountBetween(-1, 2); !about(between, h.CountBelow(2)-h.CountBelow(-1)) {
-			t.Fatalf("between -1 and 2: %g", between)
-		}
-		if h.Min() > slices.Min(middles) || h.Max() < slices.Max(middles) {
-			t.Fatalf("from %g to %g: %v", h.Min(), h.Max(), middles)
-		}
-	}
-	for name, v := range map[string]float64{"mean": (&Histogram{}).Mean(), "deviation": (&Histogram{}).StdDev(), "moment": (&Histogram{}).Moment(2),
-		"share": (&Histogram{}).InverseQuantile(3)[0]} {
-		if !math.IsNaN(v) {
-			t.Errorf("the %s of nothing is %g", name, v)
 		}
 	}
 }
 
-func TestDenseAnswersAsSparse(t *testing.T) {
-	r := rand.New(rand.NewPCG(13, 14))
-	var dense, second Dense
-	for range 200 {
-		sparse := &Histogram{}
-		dense.Reset()
-		second.Reset()
-		for range r.IntN(400) {
-			v := math.Exp(r.NormFloat64()*2) * float64(1-2*r.IntN(2))
-			if r.IntN(100) == 0 {
-				v = randomValue(r)
-			}
-			n := r.Uint64N(5)
-			_ = sparse.Insert(v, n)
-			if r.IntN(2) == 0 {
-				_ = dense.Insert(v, n)
-			} else {
-				_ = second.Insert(v, n)
+// randomHistogram has up to n values that are not negative, as the reference's Go library orders negative bins wrongly.
+func randomHistogram(r *rand.Rand, n int, negative bool) *Histogram {
+	h := &Histogram{}
+	middle, width := r.Float64()*8-4, r.Float64()*2
+	for range 1 + r.IntN(n) {
+		v := math.Pow(10, middle+width*r.NormFloat64())
+		switch r.IntN(20) {
+		case 0:
+			v = 0
+		case 1, 2:
+			if negative {
+				v = -v
 			}
 		}
-		dense.Merge(second.Histogram())
-		second.Reset()
-		second.MergeDense(&dense)
-		for _, d := range []*Dense{&dense, &second} {
-			if got := d.Histogram(); !got.Equal(sparse) || d.Count() != sparse.Count() {
-				t.Fatalf("%v, want %v", got, sparse)
+		bin, _ := BinOf(v)
+		h.Add(bin, 1+r.Uint64N(1<<uint(r.IntN(30))))
+	}
+	return h
+}
+
+func TestThousandsOfHistogramsAsTheReference(t *testing.T) {
+	r := rand.New(rand.NewPCG(23, 24))
+	near := func(got, want float64) bool {
+		return got == want || math.Abs(got-want) <= 1e-12*math.Abs(want) || math.IsNaN(got) && math.IsNaN(want)
+	}
+	qs := make([]float64, 20)
+	for range 5000 {
+		h := randomHistogram(r, 300, false)
+		reference, err := circonusllhist.NewFromStrings(h.Strings(), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The reference's own way in from text loses digits (1.1 × 10 is 11.000000000000002, 1.9 × 10 is 19); its
+		// records do not.
+		reference.FullReset()
+		for i, bin := range h.Bins {
+			_ = reference.RecordValues(bin.Middle(), int64(h.Counts[i]))
+		}
+		total := float64(h.Count())
+		for i := range qs {
+			qs[i] = r.Float64()
+			if i%4 == 0 { // just at the end of a bin
+				below := uint64(0)
+				for k := range r.IntN(len(h.Bins)) {
+					below += h.Counts[k]
+				}
+				qs[i] = float64(below) / total
 			}
 		}
-		if len(sparse.Bins) == 0 {
-			continue
+		qs[0], qs[1] = 0, 1
+		slices.Sort(qs)
+		want, err := reference.ApproxQuantile(qs)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if !slices.Equal(dense.Quantiles(0, 0.3, 1), sparse.Quantiles(0, 0.3, 1)) || dense.CountAbove(1) != sparse.CountAbove(1) ||
-			dense.CountBetween(-2, 1.23) != sparse.CountBetween(-2, 1.23) || dense.Mean() != sparse.Mean() {
-			t.Fatal("the answers differ")
+		for i, got := range h.Quantiles(qs...) {
+			if !near(got, want[i]) {
+				t.Fatalf("q=%g is %g, the reference says %g", qs[i], got, want[i])
+			}
+		}
+		if got, want := h.Mean(), reference.ApproxMean(); !near(got, want) {
+			t.Fatalf("mean %g, the reference says %g", got, want)
+		}
+		if got, want := h.Count(), reference.Count(); got != want {
+			t.Fatalf("count %d, the reference says %d", got, want)
+		}
+		// There and back.
+		for i, v := range h.Quantiles(qs...) {
+			inside := qs[i] > 0 && qs[i] < 1
+			if bin, _ := BinOf(v); inside && bin != 0 && !(math.Abs(h.InverseQuantiles(v)[0]-qs[i]) < 1e-9) {
+				// At a bound with empty bins around, several values have the same share.
+				from, to := bin.Bounds()
+				if math.Min(math.Abs(v-from), math.Abs(v-to)) > 1e-9*math.Abs(v) {
+					t.Fatalf("q=%g is %g, whose share is %g", qs[i], v, h.InverseQuantiles(v)[0])
+				}
+			}
 		}
 	}
-	for _, bin := range []Bin{-MaxBin, MaxBin} {
+}
+
+func TestMomentsAndCountsByTheirDefinition(t *testing.T) {
+	r := rand.New(rand.NewPCG(25, 26))
+	for range 60 {
+		h := randomHistogram(r, 100, true)
 		var d Dense
-		d.Add(bin, 1)
-		d.Add(-bin, math.MaxUint64)
-		d.Add(-bin, 1)
-		if h := d.Histogram(); len(h.Bins) != 2 || d.Count() != math.MaxUint64 || h.Counts[slices.Index(h.Bins, -bin)] != math.MaxUint64 {
-			t.Fatalf("%v", h)
+		half := &Histogram{}
+		for i, bin := range h.Bins { // in two ways
+			if i%2 == 0 {
+				d.Add(bin, h.Counts[i])
+			} else {
+				half.Add(bin, h.Counts[i])
+			}
 		}
+		var other Dense
+		other.Merge(half)
+		d.MergeDense(&other)
+		if !d.Histogram().Equal(h) {
+			t.Fatalf("%v became %v", h, d.Histogram())
+		}
+		n, mean := float64(h.Count()), h.Mean()
+		for k := range 5 {
+			raw, central, scale := 0.0, 0.0, 0.0
+			for i, bin := range h.Bins {
+				raw += float64(h.Counts[i]) / n * math.Pow(bin.Middle(), float64(k))
+				central += float64(h.Counts[i]) / n * math.Pow(bin.Middle()-mean, float64(k))
+				scale += float64(h.Counts[i]) / n * math.Pow(math.Abs(bin.Middle())+math.Abs(mean), float64(k))
+			}
+			if math.Abs(h.Moment(k)-raw) > 1e-10*scale || math.Abs(h.CentralMoment(k)-central) > 1e-10*scale {
+				t.Fatalf("moments %d: %g and %g, want %g and %g", k, h.Moment(k), h.CentralMoment(k), raw, central)
+			}
+			if h.Moment(k) != d.Moment(k) || h.CentralMoment(k) != d.CentralMoment(k) {
+				t.Fatal("the dense form's moments differ")
+			}
+		}
+		if want := math.Sqrt(h.CentralMoment(2)); math.Abs(h.StdDev()-want) > 1e-12*want {
+			t.Fatalf("deviation %g, want %g", h.StdDev(), want)
+		}
+		limits := []float64{math.Inf(-1), -1, 0, 1e-200, h.Quantile(0.3), h.Quantile(0.9), 1e200, math.Inf(1)}
+		for range 10 {
+			bin := h.Bins[r.IntN(len(h.Bins))]
+			from, to := bin.Bounds()
+			exact := 0.0
+			for i, other := range h.Bins {
+				if other >= bin {
+					exact += float64(h.Counts[i])
+				}
+			}
+			if got := h.CountAbove(from); bin != 0 && got != exact {
+				t.Fatalf("above the bound %g: %g, want %g", from, got, exact)
+			}
+			limits = append(limits, from, to, from+(to-from)*r.Float64())
+		}
+		for _, a := range limits {
+			want := 0.0
+			for i, bin := range h.Bins {
+				switch from, to := bin.Bounds(); {
+				case from >= a && !(bin == 0 && a == 0):
+					want += float64(h.Counts[i])
+				case to > a:
+					want += float64(h.Counts[i]) * (to - a) / (to - from)
+				}
+			}
+			if got := h.CountAbove(a); math.Abs(got-want) > 1e-12*n || got != d.CountAbove(a) || h.CountBelow(a) != d.CountBelow(a) {
+				t.Fatalf("above %g: %g, want %g; dense %g", a, got, want, d.CountAbove(a))
+			}
+			for _, b := range limits {
+				between := h.CountBetween(a, b)
+				if want := max(0, h.CountAbove(a)-h.CountAbove(b)); math.Abs(between-want) > 1e-10*n || between != d.CountBetween(a, b) {
+					t.Fatalf("between %g and %g: %g, want %g; dense %g", a, b, between, want, d.CountBetween(a, b))
+				}
+			}
+		}
+		if h.Mean() != d.Mean() || h.Sum() != d.Sum() || h.StdDev() != d.StdDev() || h.Count() != d.Count() ||
+			!slices.Equal(h.Quantiles(0, 0.1, 0.5, 0.99, 1), d.Quantiles(0, 0.1, 0.5, 0.99, 1)) ||
+			!slices.Equal(h.InverseQuantiles(limits...), d.InverseQuantiles(limits...)) ||
+			!slices.Equal(h.Modes(ModeOptions{}), d.Modes(ModeOptions{})) {
+			t.Fatal("the dense form's answers differ")
+		}
+	}
+	empty := &Histogram{}
+	for _, v := range []float64{empty.Mean(), empty.StdDev(), empty.Moment(1), empty.CentralMoment(1), empty.InverseQuantiles(1)[0], (&Dense{}).Quantile(0.5)} {
+		if !math.IsNaN(v) {
+			t.Errorf("%g of nothing", v)
+		}
+	}
+	if empty.CountAbove(0) != 0 || empty.CountBetween(0, 1) != 0 || empty.Modes(ModeOptions{}) != nil {
+		t.Error("nothing has values")
 	}
 }
 
-func TestAccumulatorTakesAnything(t *testing.T) {
-	r := rand.New(rand.NewPCG(15, 16))
-	var a, bulk Accumulator
-	for round := range 300 {
+// Any order of values and any way in count the same.
+func TestWaysInAreTheSame(t *testing.T) {
+	r := rand.New(rand.NewPCG(27, 28))
+	var kept Accumulator
+	for range 300 {
+		var one, bulk Accumulator
 		want := &Histogram{}
-		var values []float64
+		values := make([]float64, r.IntN(500))
+		for i := range values {
+			values[i] = randomValue(r)
+			if r.IntN(3) > 0 {
+				values[i] = math.Exp(r.NormFloat64())
+			}
+			if r.IntN(50) == 0 {
+				values[i] = []float64{math.NaN(), math.Inf(1), 1e130}[r.IntN(3)]
+			}
+		}
 		refused := 0
-		for range r.IntN(300) {
-			v := math.Exp(r.NormFloat64())
-			switch r.IntN(20 + round%3*100) {
-			case 0:
-				v = randomValue(r)
-			case 1:
-				v = math.NaN()
+		for _, v := range values {
+			if err := want.Insert(v, 1); err != nil {
 				refused++
 			}
-			values = append(values, v)
-			if want.Insert(v, 1) == nil {
-				_ = a.Insert(v, 1)
+			_ = one.Insert(v, 1)
+			_ = kept.Insert(v, 1)
+		}
+		if got := bulk.BulkInsert(values); got != refused || bulk.Count() != uint64(len(values)-refused) {
+			t.Fatalf("refused %d, want %d; counted %d of %d", got, refused, bulk.Count(), len(values))
+		}
+		if one.Count() != bulk.Count() {
+			t.Fatalf("%d and %d", one.Count(), bulk.Count())
+		}
+		for _, a := range []*Accumulator{&one, &bulk, &kept} {
+			if got := a.Take(); !got.Equal(want) {
+				t.Fatalf("%v, want %v", got, want)
+			}
+			if a.Count() != 0 || a.Take().Count() != 0 {
+				t.Fatal("something is left")
 			}
 		}
-		if got := bulk.InsertAll(values); got != refused || bulk.Count() != want.Count() || a.Count() != want.Count() {
-			t.Fatalf("%d refused, want %d; counts %d, %d, %d", got, refused, bulk.Count(), a.Count(), want.Count())
+		sum, other := want.Clone(), randomHistogram(r, 200, true)
+		sum.Merge(other)
+		check := &Histogram{}
+		for _, from := range []*Histogram{want, other} {
+			for i, bin := range from.Bins {
+				check.Add(bin, from.Counts[i])
+			}
 		}
-		if one, all := a.Take(), bulk.Take(); !one.Equal(want) || !all.Equal(want) {
-			t.Fatalf("round %d\n%v\n%v\n%v", round, one, all, want)
+		if !sum.Equal(check) {
+			t.Fatalf("%v + %v = %v", want, other, sum)
 		}
 	}
-	if len(a.window) > maxWindow {
-		t.Fatalf("the window has %d bins", len(a.window))
+	if err := (&Accumulator{}).Insert(math.NaN(), 1); err != ErrNoBin {
+		t.Error(err)
 	}
 }
 
 func TestModes(t *testing.T) {
-	r := rand.New(rand.NewPCG(17, 18))
+	r := rand.New(rand.NewPCG(29, 30))
+	hills := func(n int, hills ...[3]float64) *Histogram { // middle, width in decades, share
+		h := &Histogram{}
+		for range n {
+			u := r.Float64()
+			for _, hill := range hills {
+				if u -= hill[2]; u < 0 {
+					_ = h.Insert(math.Copysign(math.Pow(10, math.Log10(math.Abs(hill[0]))+hill[1]*r.NormFloat64()), hill[0]), 1)
+					break
+				}
+			}
+		}
+		return h
+	}
 	for _, c := range []struct {
 		name  string
-		draw  func() float64
-		modes []float64
+		hills [][3]float64
 	}{
-		{"one hump over a decade's bound", func() float64 { return 0.01 * math.Exp(0.5*r.NormFloat64()) }, []float64{0.01}},
-		{"hits and misses", func() float64 {
-			if r.IntN(4) == 0 {
-				return 8e-3 * math.Exp(0.3*r.NormFloat64())
-			}
-			return 1e-4 * math.Exp(0.4*r.NormFloat64())
-		}, []float64{1e-4, 8e-3}},
-		{"zeros and negatives", func() float64 {
-			switch r.IntN(3) {
-			case 0:
-				return 0
-			case 1:
-				return -50 * math.Exp(0.2*r.NormFloat64())
-			}
-			return 3 * math.Exp(0.2*r.NormFloat64())
-		}, []float64{-50, 0, 3}},
-		{"evenly spread over a decade", func() float64 { return math.Pow(10, r.Float64()) }, nil},
-		{"one value", func() float64 { return 7 }, []float64{7}},
+		{"one", [][3]float64{{0.05, 0.1, 1}}},
+		{"a wide one", [][3]float64{{3, 0.8, 1}}},
+		{"fast and slow", [][3]float64{{0.002, 0.1, 0.8}, {0.3, 0.15, 0.2}}},
+		{"three", [][3]float64{{1e-5, 0.1, 0.5}, {1e-3, 0.1, 0.3}, {0.1, 0.1, 0.2}}},
+		{"both signs", [][3]float64{{-20, 0.1, 0.6}, {7, 0.1, 0.4}}},
 	} {
-		var a Accumulator
-		for range 20_000 {
-			_ = a.Insert(c.draw(), 1)
-		}
-		h := a.Take()
-		modes := h.Modes()
-		var at []float64
-		total := uint64(0)
-		for _, m := range modes {
-			at = append(at, m.At)
-			total += m.Count
-			if m.From > m.At || m.To < m.At {
-				t.Errorf("%s: %+v", c.name, m)
+		for _, n := range []int{1000, 30_000, 300_000} {
+			modes := hills(n, c.hills...).Modes(ModeOptions{})
+			if len(modes) != len(c.hills) {
+				t.Errorf("%s of %d: %+v", c.name, n, modes)
+				continue
+			}
+			for i, hill := range c.hills {
+				m := modes[i]
+				away := math.Abs(math.Log10(m.Value / hill[0]))
+				if !(away < 0.3*hill[1]+0.05) || math.Abs(m.Share-hill[2]) > 0.05 || !(m.From < m.Value && m.Value < m.To) {
+					t.Errorf("%s of %d: %+v, want %v", c.name, n, m, hill)
+				}
 			}
 		}
-		slices.Sort(at)
-		if c.modes == nil {
-			if len(at) != 1 {
-				t.Errorf("%s: %v", c.name, at)
-			}
-			continue
-		}
-		if !slices.EqualFunc(at, c.modes, func(a, b float64) bool { return math.Abs(a-b) <= 0.2*math.Abs(b) }) {
-			t.Errorf("%s: %v, want %v", c.name, at, c.modes)
-		}
-		if math.Abs(float64(total)-20_000) > 200 {
-			t.Errorf("%s: the modes hold %d of 20000", c.name, total)
-		}
 	}
-	if modes := (&Histogram{}).Modes(); len(modes) != 0 {
-		t.Errorf("nothing has modes: %v", modes)
-	}
+	// A single value, zeros, and noise.
 	h := &Histogram{}
-	h.Add(1, 1)
-	h.Add(MaxBin, math.MaxUint64)
-	h.Add(-MaxBin, 3)
-	if modes := h.Modes(); len(modes) == 0 || !(modes[0].At > 9e127) {
-		t.Errorf("%v", modes)
+	h.Add(0, 30)
+	_ = h.Insert(12.3, 70)
+	if modes := h.Modes(ModeOptions{}); len(modes) != 2 || modes[0].Share != 0.7 || math.Abs(modes[0].Value-12.5) > 0.6 || modes[1].Value != 0 || modes[1].Share != 0.3 {
+		t.Errorf("%+v", modes)
+	}
+	many := 0
+	for range 200 {
+		h := hills(200, [3]float64{1, 0.3, 1})
+		if len(h.Modes(ModeOptions{})) != 1 {
+			many++
+		}
+	}
+	if many > 6 {
+		t.Errorf("%d of 200 times noise made a hill", many)
+	}
+	for range 300 {
+		h := randomHistogram(r, 50, true)
+		share := 0.0
+		for _, m := range h.Modes(ModeOptions{Prominence: 1e-9, Smoothing: r.IntN(5) - 1}) {
+			share += m.Share
+			if math.IsNaN(m.Value) || math.IsNaN(m.From) || math.IsNaN(m.To) {
+				t.Fatalf("%+v", m)
+			}
+		}
+		if share > 1+1e-9 {
+			t.Fatalf("the modes have %g of the values", share)
+		}
 	}
 }

@@ -59,31 +59,13 @@ type Server struct {
 
 // socket is one socket that receives packets.
 type socket struct {
-	network    string // udp, unixgram
-	connection packetConn
-	buffer     int           // what the kernel granted; 0 when it does not say
-	pause      time.Duration // how long packets may pile up
-	packets    atomic.Uint64
-	truncated  atomic.Uint64
-	drops      atomic.Uint64 // what the kernel dropped because the buffer was full
-	meter      dropMeter
-	turn       sync.Mutex // of readers that share it
-
-	deadline sync.Mutex // guards closing together with the deadline
-	closing  bool
-}
-
-// patience is how long a reader waits for a packet: for ever, until the socket is to be closed; then it takes what the
-// kernel still holds.
-func (s *socket) patience(closing bool) (more bool) {
-	s.deadline.Lock()
-	defer s.deadline.Unlock()
-	if s.closing = s.closing || closing; s.closing {
-		_ = s.connection.SetReadDeadline(time.Now())
-	} else {
-		_ = s.connection.SetReadDeadline(time.Time{})
-	}
-	return !s.closing
+	*endpoint               // the operating system's
+	network   string        // udp, unixgram
+	buffer    int           // what the kernel granted; 0 when it does not say
+	pause     time.Duration // how long packets may pile up
+	packets   atomic.Uint64
+	truncated atomic.Uint64
+	drops     atomic.Uint64 // what the kernel dropped because the buffer was full
 }
 
 // Listen opens the sockets and serves them until Close.
@@ -111,9 +93,9 @@ func Listen(store tsdb.Ingester, o Options) (_ *Server, err error) {
 			return nil, fmt.Errorf("listening for statsd on %s/udp: %w", o.Address, err)
 		}
 		resolved.Port = s.tcp.Addr().(*net.TCPAddr).Port
-		connections, err := listenUDP(resolved.String(), o.Readers)
-		for _, one := range connections {
-			s.sockets = append(s.sockets, &socket{network: "udp", connection: one})
+		endpoints, err := listenUDP(resolved.String(), o.Readers)
+		for _, one := range endpoints {
+			s.sockets = append(s.sockets, &socket{network: "udp", endpoint: one})
 		}
 		if err != nil {
 			return nil, fmt.Errorf("listening for statsd on %s/udp: %w", o.Address, err)
@@ -124,7 +106,11 @@ func Listen(store tsdb.Ingester, o Options) (_ *Server, err error) {
 		if err != nil {
 			return nil, err
 		}
-		s.sockets = append(s.sockets, &socket{network: "unixgram", connection: connection})
+		one, err := adopt(connection)
+		if err != nil {
+			return nil, fmt.Errorf("listening for statsd on %s: %w", o.Socket, err)
+		}
+		s.sockets = append(s.sockets, &socket{network: "unixgram", endpoint: one})
 	}
 	if o.Admin != "" {
 		if s.admin, err = net.Listen("tcp", o.Admin); err != nil {
@@ -214,7 +200,7 @@ func (s *Server) Stats() Stats {
 		stats.Drops += one.drops.Load()
 		stats.Truncated += one.truncated.Load()
 		if one.network == "udp" {
-			stats.DropsKnown = stats.DropsKnown && one.meter.known()
+			stats.DropsKnown = stats.DropsKnown && one.dropsKnown()
 			stats.BufferBytes = one.buffer
 		}
 	}
@@ -243,7 +229,7 @@ const drainFor = time.Second
 func (s *Server) Close() error {
 	var errs []error
 	for _, one := range s.sockets {
-		one.patience(true)
+		one.stop()
 	}
 	for _, l := range []net.Listener{s.tcp, s.admin} {
 		if l != nil {
@@ -259,7 +245,7 @@ func (s *Server) Close() error {
 	s.done.Wait()
 	for _, one := range s.sockets {
 		one.measureDrops()
-		errs = append(errs, one.connection.Close())
+		errs = append(errs, one.close())
 		if one.network == "unixgram" {
 			_ = os.Remove(s.options.Socket)
 		}

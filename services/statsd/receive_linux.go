@@ -2,6 +2,9 @@ package statsd
 
 // Linux: several sockets on one port, among which the kernel spreads the senders; recvmmsg takes what is there in one
 // call; the socket itself says what the kernel dropped.
+//
+// The sockets are not with Go's poller. That would be woken by each packet that arrives, also while the reader lets
+// them pile up, and each time costs more than to receive a packet.
 
 import (
 	"context"
@@ -15,11 +18,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// packetConn is what net.UDPConn and net.UnixConn have in common here.
-type packetConn interface {
-	syscall.Conn
-	SetReadDeadline(time.Time) error
-	Close() error
+// endpoint is a socket, and an event that ends the wait for packets.
+type endpoint struct {
+	fd, wake int
+
+	mu        sync.Mutex // guards the following, and fd from being closed
+	closed    bool
+	told      bool
+	lastDrops uint32
 }
 
 func defaultReaders() int { return min(runtime.NumCPU(), 8) }
@@ -28,7 +34,7 @@ func defaultReaders() int { return min(runtime.NumCPU(), 8) }
 func readersOf(int, string) int { return 1 }
 
 // listenUDP opens n sockets on one address. A sender's packets all come to the same one, so that they keep their order.
-func listenUDP(address string, n int) (connections []packetConn, err error) {
+func listenUDP(address string, n int) (endpoints []*endpoint, err error) {
 	share := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) error {
 		var failed error
 		err := raw.Control(func(fd uintptr) { failed = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1) })
@@ -40,67 +46,116 @@ func listenUDP(address string, n int) (connections []packetConn, err error) {
 	for range n {
 		connection, err := share.ListenPacket(context.Background(), "udp", address)
 		if err != nil {
-			return connections, err
+			return endpoints, err
 		}
-		connections = append(connections, connection.(*net.UDPConn))
+		one, err := adopt(connection.(*net.UDPConn))
+		if err != nil {
+			return endpoints, err
+		}
+		endpoints = append(endpoints, one)
 	}
-	return connections, nil
+	return endpoints, nil
+}
+
+// adopt takes a socket out of the hands of Go's poller.
+func adopt(connection interface {
+	syscall.Conn
+	Close() error
+}) (*endpoint, error) {
+	defer connection.Close()
+	raw, err := connection.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	e := &endpoint{}
+	var failed error
+	if err := raw.Control(func(fd uintptr) { e.fd, failed = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0) }); err != nil {
+		return nil, err
+	}
+	if failed != nil {
+		return nil, failed
+	}
+	if e.wake, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
+		unix.Close(e.fd)
+		return nil, err
+	}
+	return e, nil
 }
 
 // prepare enlarges the receive buffer, past the system's limit where we may.
 func (s *socket) prepare(wanted int) {
-	raw, err := s.connection.SyscallConn()
-	if err != nil {
-		return
+	if unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, wanted) != nil {
+		_ = unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_RCVBUF, wanted)
 	}
-	_ = raw.Control(func(fd uintptr) {
-		if unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, wanted) != nil {
-			_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF, wanted)
-		}
-		granted, _ := unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF)
-		s.buffer = granted / 2 // the kernel doubles what it is asked for, for its own book-keeping
-	})
+	granted, _ := unix.GetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_RCVBUF)
+	s.buffer = granted / 2 // the kernel doubles what it is asked for, for its own book-keeping
 	s.measureDrops()
 }
 
-// dropMeter reads SO_MEMINFO's last figure: the packets that did not fit into this socket's buffer.
-type dropMeter struct {
-	mu    sync.Mutex
-	told  bool
-	drops uint32
-}
-
+// SO_MEMINFO's last figure is how many packets did not fit into this socket's buffer.
 const (
 	soMemInfo    = 55
 	memInfoDrops = 8 // its place among the numbers
 )
 
-func (m *dropMeter) known() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.told
+func (e *endpoint) dropsKnown() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.told
 }
 
-// measureDrops asks the kernel. A socket that was closed keeps its last figure.
+// measureDrops asks the kernel.
 func (s *socket) measureDrops() {
-	raw, err := s.connection.SyscallConn()
-	if err != nil {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
 		return
 	}
-	_ = raw.Control(func(fd uintptr) {
-		var numbers [16]uint32
-		size := uint32(unsafe.Sizeof(numbers))
-		_, _, failed := unix.Syscall6(unix.SYS_GETSOCKOPT, fd, unix.SOL_SOCKET, soMemInfo,
-			uintptr(unsafe.Pointer(&numbers)), uintptr(unsafe.Pointer(&size)), 0)
-		if failed != 0 || size < 4*(memInfoDrops+1) {
-			return
+	var numbers [16]uint32
+	size := uint32(unsafe.Sizeof(numbers))
+	_, _, failed := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(s.fd), unix.SOL_SOCKET, soMemInfo,
+		uintptr(unsafe.Pointer(&numbers)), uintptr(unsafe.Pointer(&size)), 0)
+	if failed != 0 || size < 4*(memInfoDrops+1) {
+		return
+	}
+	now := numbers[memInfoDrops]
+	s.drops.Add(uint64(now - s.lastDrops)) // also right when the kernel's 32 bits wrap
+	s.lastDrops, s.told = now, true
+}
+
+// stop lets the reader take what the kernel still holds, and end.
+func (e *endpoint) stop() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.closed {
+		_, _ = unix.Write(e.wake, []byte{1, 0, 0, 0, 0, 0, 0, 0})
+	}
+}
+
+// close gives the descriptors back; the reader has ended.
+func (e *endpoint) close() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil
+	}
+	e.closed = true
+	unix.Close(e.wake)
+	return unix.Close(e.fd)
+}
+
+// await returns when there is a packet, or with stopped when there is an end.
+func (e *endpoint) await() (stopped bool) {
+	both := []unix.PollFd{{Fd: int32(e.fd), Events: unix.POLLIN}, {Fd: int32(e.wake), Events: unix.POLLIN}}
+	for {
+		_, err := unix.Poll(both, -1)
+		if err == nil {
+			return both[1].Revents != 0
 		}
-		s.meter.mu.Lock()
-		defer s.meter.mu.Unlock()
-		now := numbers[memInfoDrops]
-		s.drops.Add(uint64(now - s.meter.drops)) // also right when the kernel's 32 bits wrap
-		s.meter.drops, s.meter.told = now, true
-	})
+		if err != unix.EINTR {
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
 }
 
 // message is the kernel's struct mmsghdr.
@@ -115,10 +170,6 @@ type message struct {
 const stride = maxPacket + 4096 + 192
 
 func (s *socket) receive(reader *shard) {
-	raw, err := s.connection.SyscallConn()
-	if err != nil {
-		return
-	}
 	memory := make([]byte, batchPackets*stride)
 	messages := make([]message, batchPackets)
 	vectors := make([]unix.Iovec, batchPackets)
@@ -129,49 +180,39 @@ func (s *socket) receive(reader *shard) {
 		messages[i].header.SetIovlen(1)
 	}
 	packets := make([][]byte, 0, batchPackets)
-	n, failed := 0, syscall.Errno(0)
-	// Made once: a closure for each call would be an allocation for each.
-	take := func(fd uintptr) bool {
-		for {
-			r, _, e := syscall.Syscall6(unix.SYS_RECVMMSG, fd, uintptr(unsafe.Pointer(&messages[0])), batchPackets, unix.MSG_DONTWAIT, 0, 0)
-			switch {
-			case e == syscall.EINTR:
-			case e == syscall.EAGAIN:
-				return false
-			default:
-				n, failed = int(r), e
-				return true
-			}
-		}
-	}
 	clock := reader.a.clock
 	var last time.Time // when to end
 	for {
-		if !last.IsZero() {
-			// The deadline has passed, so that the runtime would not read any more.
-			more := false
-			if raw.Control(func(fd uintptr) { more = take(fd) }) != nil || !more || time.Now().After(last) {
-				return
-			}
-		} else if err := raw.Read(take); err != nil {
-			last = time.Now().Add(drainFor)
-			continue
-		}
+		// Never blocks, and takes some tens of microseconds: Go's scheduler need not know.
+		r, _, failed := unix.RawSyscall6(unix.SYS_RECVMMSG, uintptr(s.fd), uintptr(unsafe.Pointer(&messages[0])), batchPackets, unix.MSG_DONTWAIT, 0, 0)
 		if failed != 0 {
-			time.Sleep(10 * time.Millisecond)
+			switch {
+			case failed == unix.EINTR:
+			case failed != unix.EAGAIN:
+				time.Sleep(10 * time.Millisecond)
+			case !last.IsZero():
+				return
+			case s.await():
+				last = time.Now().Add(drainFor)
+			}
 			continue
 		}
 		packets = packets[:0]
-		for i := range n {
+		for i := range int(r) {
 			m := &messages[i]
 			if m.header.Flags&unix.MSG_TRUNC != 0 {
 				s.truncated.Add(1)
 			}
 			packets = append(packets, memory[i*stride:i*stride+int(m.length)])
 		}
-		s.packets.Add(uint64(n))
+		s.packets.Add(uint64(r))
 		reader.packets(packets, clock.Now())
-		if n < batchPackets/4 && s.pause > 0 && last.IsZero() {
+		switch {
+		case !last.IsZero():
+			if time.Now().After(last) {
+				return
+			}
+		case r < batchPackets/4 && s.pause > 0:
 			time.Sleep(s.pause)
 		}
 	}

@@ -10,8 +10,18 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"sync"
 	"time"
 )
+
+// endpoint is a socket that readers share.
+type endpoint struct {
+	connection packetConn
+	turn       sync.Mutex // to receive
+
+	mu       sync.Mutex // guards the following together with the deadline
+	stopping bool
+}
 
 type packetConn interface {
 	net.PacketConn
@@ -27,13 +37,15 @@ func readersOf(n int, network string) int {
 	return 1
 }
 
-func listenUDP(address string, _ int) ([]packetConn, error) {
+func listenUDP(address string, _ int) ([]*endpoint, error) {
 	connection, err := net.ListenPacket("udp", address)
 	if err != nil {
 		return nil, err
 	}
-	return []packetConn{connection.(*net.UDPConn)}, nil
+	return []*endpoint{{connection: connection.(*net.UDPConn)}}, nil
 }
+
+func adopt(connection packetConn) (*endpoint, error) { return &endpoint{connection: connection}, nil }
 
 // prepare asks for a large receive buffer, and for less where the system's limit refuses it.
 func (s *socket) prepare(wanted int) {
@@ -45,11 +57,31 @@ func (s *socket) prepare(wanted int) {
 	}
 }
 
-type dropMeter struct{}
-
-func (*dropMeter) known() bool { return false }
+func (*endpoint) dropsKnown() bool { return false }
 
 func (*socket) measureDrops() {}
+
+func (e *endpoint) close() error { return e.connection.Close() }
+
+// stop lets the readers take what the kernel still holds, and end.
+func (e *endpoint) stop() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.stopping = true
+	_ = e.connection.SetReadDeadline(time.Now())
+}
+
+// patience lets a reader wait for a packet: for ever, until the socket is to be closed; then for a moment.
+func (e *endpoint) patience() (stopping bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var deadline time.Time
+	if e.stopping {
+		deadline = time.Now().Add(time.Millisecond)
+	}
+	_ = e.connection.SetReadDeadline(deadline)
+	return e.stopping
+}
 
 // receive takes packets until no more is there, or the batch is full. Batches are numbered by the clock while the socket
 // is held, so that a gauge's changes count in the order in which they came, whichever reader is the first to be done.
@@ -63,13 +95,10 @@ func (s *socket) receive(reader *shard) {
 	for {
 		packets = packets[:0]
 		s.turn.Lock()
-		var failed error
-		if !s.patience(false) {
-			if last.IsZero() {
-				last = time.Now().Add(drainFor)
-			}
-			_ = s.connection.SetReadDeadline(time.Now().Add(time.Millisecond))
+		if s.patience() && last.IsZero() {
+			last = time.Now().Add(drainFor)
 		}
+		var failed error
 		for len(packets) < batchPackets {
 			n, _, err := s.connection.ReadFrom(buffers[len(packets)])
 			if err != nil {

@@ -419,7 +419,7 @@ func TestDrops(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer udp.Close()
-	s.sockets[0].pause = 0
+	s.sockets[0].pause = 0 // as with a buffer so small
 	const packets = 20_000
 	s.streams.a.shards[1].mu.Lock() // nobody reads on
 	for range packets {

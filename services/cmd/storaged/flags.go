@@ -38,6 +38,8 @@ The store's files, also while storaged runs (verify) or when it does not (repair
 
   storaged verify --data DIR [--json]   read everything, say what is damaged; 1 when something is
   storaged repair --data DIR            save what can be read of damaged blocks; 1 when there were some
+  storaged export --data DIR --file F   write samples as OpenMetrics text or Parquet, by the name of the file
+  storaged import --data DIR --file F   take such a file in
 
 TERM and INT end it in order: inputs are closed, what came is written, and it exits with 0 within ten seconds.
 `
