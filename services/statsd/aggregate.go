@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,47 +20,77 @@ import (
 // Limits.
 const (
 	maxLine = 8 << 10
-	// maxNames is how many names with tags are kept; each costs some hundred bytes.
-	maxNames = 1_000_000
 	// maxSetMembers bounds one set within one second.
 	maxSetMembers = 1_000_000
-	// forgetAfter is how many seconds without a packet a name is kept. A counter goes on from where it was, and a gauge
-	// is repeated, as long: statsd's clients say only what changes.
-	forgetAfter = 3600
 )
 
-// Durability is what holds for what came by statsd: nobody waits for an answer.
-const Durability = journal.Interval
+// Options choose how an aggregator behaves; zero values mean the defaults named here.
+type Options struct {
+	// Durability: interval. Nobody waits for an answer.
+	Durability journal.Durability
+	// MaxNames is how many names with tags are kept: a million; each costs some hundred bytes.
+	MaxNames int
+	// ForgetAfter is how long a name is kept without a line: an hour. A counter goes on from where it was, and a gauge is
+	// repeated, as long: statsd's clients say only what changes.
+	ForgetAfter time.Duration
+	Log         *slog.Logger // nothing is logged
+}
 
 // Aggregator gathers lines and writes them to a store. Safe for many goroutines.
 type Aggregator struct {
-	store tsdb.Ingester
+	store   tsdb.Ingester
+	options Options
+	forget  uint64 // seconds
+	started time.Time
 
 	mu sync.Mutex
-	// byText finds a metric by its name, type and tags as they were sent: no parsing of tags for what is known.
-	byText map[string]*metric
-	byKey  map[string]*metric // by series key and type: several spellings may be one series
-	text   []byte
-	second uint64
+	// spellings finds a metric by what was sent; byKey by the series, which several spellings may mean.
+	spellings *table
+	byKey     map[string]*metric
+	metrics   []*metric
+	second    uint64
 
-	refused map[tsdb.Reason]int
-	lines   uint64
+	refused  map[tsdb.Reason]int
+	example  map[tsdb.Reason]string // the first line of a reason since the last warning
+	warned   time.Time
+	lines    uint64
+	bad      uint64
+	seen     time.Time // about when the latest line came
+	seenAt   uint64    // lines until then
+	refusals int       // spellings that are refused
+	byType   [set + 1]uint64
+
+	samples []tsdb.Sample // of the last flush; its memory is used again
 }
 
 type metric struct {
 	key     []byte
 	kind    metricType
+	known   bool // a gauge has a value; a counter was written
+	changed bool
+	removed bool
 	last    uint64 // the second of the last line
 	value   float64
-	changed bool
-	known   bool // a gauge has a value
 	spread  histogram.Accumulator
 	members map[string]struct{}
 }
 
 // NewAggregator makes one that writes to a store.
-func NewAggregator(store tsdb.Ingester) *Aggregator {
-	return &Aggregator{store: store, byText: map[string]*metric{}, byKey: map[string]*metric{}, refused: map[tsdb.Reason]int{}}
+func NewAggregator(store tsdb.Ingester, options Options) *Aggregator {
+	if options.Durability == "" {
+		options.Durability = journal.Interval
+	}
+	if options.MaxNames == 0 {
+		options.MaxNames = 1_000_000
+	}
+	if options.ForgetAfter == 0 {
+		options.ForgetAfter = time.Hour
+	}
+	if options.Log == nil {
+		options.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Aggregator{store: store, options: options, forget: uint64(options.ForgetAfter / time.Second), started: time.Now(),
+		spellings: newTable(), byKey: map[string]*metric{}, refused: map[tsdb.Reason]int{}, example: map[tsdb.Reason]string{}}
 }
 
 // Packet takes a packet: lines separated by newlines. A bad line is counted, the rest is kept.
@@ -92,8 +124,16 @@ func (a *Aggregator) packet(packet []byte) {
 			continue
 		}
 		if reason := a.line(text); reason != "" {
-			a.refused[reason]++
+			a.refuse(reason, text)
 		}
+	}
+}
+
+func (a *Aggregator) refuse(reason tsdb.Reason, text []byte) {
+	a.refused[reason]++
+	a.bad++
+	if _, known := a.example[reason]; !known {
+		a.example[reason] = string(text[:min(len(text), 200)])
 	}
 }
 
@@ -102,15 +142,26 @@ func (a *Aggregator) line(text []byte) tsdb.Reason {
 		return TooLong
 	}
 	l, reason := parseLine(text)
-	if reason != "" {
-		return reason
+	for {
+		if reason != "" {
+			return reason
+		}
+		if reason = a.take(&l); reason != "" {
+			return reason
+		}
+		a.lines++
+		a.byType[l.kind]++
+		if len(l.more) == 0 {
+			return ""
+		}
+		reason = l.parse(l.more)
 	}
-	a.text = append(a.text[:0], byte('0'+l.kind))
-	a.text = append(a.text, l.name...)
-	a.text = append(a.text, '|')
-	a.text = append(a.text, l.tags...)
-	m := a.byText[string(a.text)]
-	if m == nil {
+}
+
+func (a *Aggregator) take(l *line) tsdb.Reason {
+	hash := a.spellings.hashOf(l)
+	s := a.spellings.find(l, hash)
+	if s == nil {
 		// A name is not kept for the sake of a line that says nothing.
 		if l.kind != set {
 			value, _, _ := bytes.Cut(l.values, []byte(":"))
@@ -118,74 +169,81 @@ func (a *Aggregator) line(text []byte) tsdb.Reason {
 				return BadNumber
 			}
 		}
-		if m, reason = a.add(l); reason != "" {
-			return reason
+		if a.spellings.count >= a.options.MaxNames {
+			return TooMany
 		}
+		s = a.add(l, hash)
 	}
-	for values := l.values; ; {
-		value := values
-		colon := bytes.IndexByte(values, ':')
-		if colon >= 0 && l.kind != set {
-			value, values = values[:colon], values[colon+1:]
-		}
-		if reason := m.take(value, l.rate); reason != "" {
-			return reason
-		}
-		if colon < 0 || l.kind == set {
-			break
-		}
+	m := s.metric
+	if m == nil {
+		return s.refused
 	}
 	m.last = a.second
-	a.lines++
-	return ""
-}
-
-// add makes a metric for a line not seen before.
-func (a *Aggregator) add(l line) (*metric, tsdb.Reason) {
-	if len(a.byText) >= maxNames {
-		return nil, tsdb.SeriesLimit
-	}
-	name := appendName(nil, l.name, true)
-	if len(name) == 0 {
-		return nil, BadLine
-	}
-	labels := parseTags([]tsdb.Label{{Name: tsdb.NameLabel, Value: string(name)}}, l.tags)
-	key, err := tsdb.AppendKey([]byte{}, labels)
-	if err != nil {
-		var bad *tsdb.KeyError
-		if errors.As(err, &bad) {
-			return nil, bad.Reason
-		}
-		return nil, BadLine
-	}
-	identity := string(append([]byte{byte('0' + l.kind)}, key...))
-	m := a.byKey[identity]
-	if m == nil {
-		m = &metric{key: key, kind: l.kind}
-		a.byKey[identity] = m
-	}
-	a.byText[string(a.text)] = m
-	return m, ""
-}
-
-func (m *metric) take(value []byte, rate float64) tsdb.Reason {
-	if m.kind == set {
+	if l.kind == set {
 		if m.members == nil {
 			m.members = map[string]struct{}{}
 		}
 		if len(m.members) < maxSetMembers {
-			m.members[string(value)] = struct{}{}
+			m.members[string(l.values)] = struct{}{}
 		}
 		m.changed = true
 		return ""
 	}
+	for values := l.values; ; {
+		colon := bytes.IndexByte(values, ':')
+		if colon < 0 {
+			return m.take(values, l.rate)
+		}
+		if reason := m.take(values[:colon], l.rate); reason != "" {
+			return reason
+		}
+		values = values[colon+1:]
+	}
+}
+
+// add makes a spelling for a line not seen before.
+func (a *Aggregator) add(l *line, hash uint64) *spelling {
+	text := slices.Concat(l.name, l.tags)
+	s := &spelling{hash: hash, name: text[:len(l.name):len(l.name)], tags: text[len(l.name):], kind: l.kind}
+	a.spellings.add(s)
+	key, err := tsdb.AppendKey([]byte{}, labelsOf(l.name, l.tags))
+	if err != nil {
+		var bad *tsdb.KeyError
+		if s.refused = BadLine; errors.As(err, &bad) {
+			s.refused = bad.Reason
+		}
+		a.refusals++
+		return s
+	}
+	m := a.byKey[string(key)]
+	switch {
+	case m == nil:
+		m = &metric{key: key, kind: l.kind}
+		a.byKey[string(key)] = m
+		a.metrics = append(a.metrics, m)
+	case m.kind != l.kind: // one series cannot be both
+		s.refused = tsdb.TypeConflict
+		a.refusals++
+		return s
+	}
+	s.metric = m
+	return s
+}
+
+func (m *metric) take(value []byte, rate float64) tsdb.Reason {
 	v, ok := parseNumber(value)
 	if !ok {
 		return BadNumber
 	}
 	switch m.kind {
 	case counter:
-		m.value += v / rate
+		if v < 0 {
+			return Decrement
+		}
+		if rate != 1 {
+			v /= rate
+		}
+		m.value += v
 	case gauge:
 		// A sign makes it a change: that is statsd's way, and why a negative gauge is set to 0 first.
 		if value[0] == '+' || value[0] == '-' {
@@ -203,13 +261,18 @@ func (m *metric) take(value []byte, rate float64) tsdb.Reason {
 			// The bin is shifted, not the number divided: 1.2/1000 is not quite the 0.0012 where its bin begins.
 			bin = bin.Shift(-3)
 		}
-		m.spread.Add(bin, uint64(math.Max(1, math.Round(1/rate))))
+		n := uint64(1)
+		if rate != 1 {
+			// What no client means is not to become a count that drowns everything.
+			n = uint64(max(1, min(math.Round(1/rate), 1e9)))
+		}
+		m.spread.Add(bin, n)
 	}
 	m.changed = true
 	return ""
 }
 
-// Flush writes what came since the last time as samples of the second that begins at second.
+// Flush writes what came since the last time as samples of the second that begins at second. It is for one goroutine.
 func (a *Aggregator) Flush(ctx context.Context, second time.Time) error {
 	samples, refused := a.gather(second.Unix() * 1000)
 	for reason, n := range refused {
@@ -218,7 +281,13 @@ func (a *Aggregator) Flush(ctx context.Context, second time.Time) error {
 	if len(samples) == 0 {
 		return nil
 	}
-	_, err := a.store.Ingest(ctx, "statsd", samples, Durability)
+	_, err := a.store.Ingest(ctx, "statsd", samples, a.options.Durability)
+	if err != nil {
+		a.store.Reject(NotStored, len(samples))
+	}
+	for i := range samples {
+		samples[i].Histogram = nil
+	}
 	return err
 }
 
@@ -227,18 +296,26 @@ func (a *Aggregator) gather(ms int64) ([]tsdb.Sample, map[tsdb.Reason]int) {
 	defer a.mu.Unlock()
 	refused := a.refused
 	a.refused = map[tsdb.Reason]int{}
-	var samples []tsdb.Sample
+	a.warn(refused)
+	samples := a.samples[:0]
 	forgotten := false
-	for identity, m := range a.byKey {
-		if a.second-m.last > forgetAfter {
-			delete(a.byKey, identity)
-			forgotten = true
+	for _, m := range a.metrics {
+		if a.second-m.last > a.forget {
+			m.removed, forgotten = true, true
 			continue
 		}
 		sample := tsdb.Sample{Key: m.key, Time: ms, Value: m.value}
 		switch {
 		case m.kind == counter: // also unchanged: a line in a chart that stays level is a fact
 			sample.Kind = tsdb.Counter
+			if !m.known && m.changed {
+				// It was 0 before: or else what it had at first would be in no rate.
+				m.known = true
+				samples = append(samples, tsdb.Sample{Key: m.key, Kind: tsdb.Counter, Time: ms - 1})
+			}
+			if !m.known {
+				continue
+			}
 		case m.kind == gauge:
 			if !m.known {
 				continue
@@ -257,33 +334,66 @@ func (a *Aggregator) gather(ms int64) ([]tsdb.Sample, map[tsdb.Reason]int) {
 		m.changed = false
 		samples = append(samples, sample)
 	}
-	if forgotten {
-		for text, m := range a.byText {
-			if a.second-m.last > forgetAfter {
-				delete(a.byText, text)
-			}
-		}
+	if forgotten || a.refusals > 0 && a.second%600 == 599 {
+		a.removeMarked()
+	}
+	if n := a.lines + a.bad; n != a.seenAt {
+		a.seen, a.seenAt = time.Now(), n
 	}
 	a.second++
+	a.samples = samples
 	return samples, refused
 }
 
-// Run flushes at the beginning of every second until ctx ends, and once more then. report is called with errors.
+// removeMarked takes out the metrics that are marked, and the refusals: they are found out again.
+func (a *Aggregator) removeMarked() {
+	kept := a.metrics[:0]
+	for _, m := range a.metrics {
+		if m.removed {
+			delete(a.byKey, string(m.key))
+		} else {
+			kept = append(kept, m)
+		}
+	}
+	clear(a.metrics[len(kept):])
+	a.metrics = kept
+	a.spellings.keep(func(s *spelling) bool { return s.metric != nil && !s.metric.removed })
+	a.refusals = 0
+}
+
+// warn logs what is refused, with an example, at most once a minute.
+func (a *Aggregator) warn(refused map[tsdb.Reason]int) {
+	if len(refused) == 0 || time.Since(a.warned) < time.Minute {
+		return
+	}
+	a.warned = time.Now()
+	for reason, n := range refused {
+		a.options.Log.Warn("statsd lines are refused", "reason", reason, "inThisSecond", n, "first", a.example[reason])
+	}
+	clear(a.example)
+}
+
+// Run flushes at the beginning of every second until ctx ends, and once more then. report is called when storing begins
+// to fail.
 func (a *Aggregator) Run(ctx context.Context, report func(error)) {
+	failing := false
+	flush := func(ctx context.Context, second time.Time) {
+		err := a.Flush(ctx, second)
+		if err != nil && !failing {
+			report(err)
+		}
+		failing = err != nil
+	}
 	for {
 		now := time.Now()
 		next := now.Truncate(time.Second).Add(time.Second)
 		select {
 		case <-ctx.Done():
-			if err := a.Flush(context.WithoutCancel(ctx), time.Now().Truncate(time.Second)); err != nil {
-				report(err)
-			}
+			flush(context.WithoutCancel(ctx), time.Now().Truncate(time.Second))
 			return
 		case <-time.After(next.Sub(now)):
 		}
-		if err := a.Flush(ctx, next.Add(-time.Second)); err != nil {
-			report(err)
-		}
+		flush(ctx, next.Add(-time.Second))
 	}
 }
 
@@ -292,4 +402,11 @@ func (a *Aggregator) Lines() uint64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.lines
+}
+
+// Names is how many metrics are kept.
+func (a *Aggregator) Names() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.metrics)
 }

@@ -310,7 +310,7 @@ func TestStatsdToQuantile(t *testing.T) {
 	}
 	for time.Now().Before(deadline) {
 		d.get(t, "/api/v1/status/storage", &status)
-		d.get(t, "/api/v1/query?query="+url.QueryEscape(`histogram_count(sum_over_time(login_time{env="test"}[1m]))`), &vector)
+		d.get(t, "/api/v1/query?query="+url.QueryEscape(`histogram_count(sum_over_time({"login.time",env="test"}[1m]))`), &vector)
 		if len(vector.Data.Result) == 1 && vector.Data.Result[0].Value[1] == "100" {
 			break
 		}

@@ -31,7 +31,7 @@ Send it something and look:
 
   echo 'login.time:12|ms' | nc -u -w0 127.0.0.1 8125
   curl 'http://127.0.0.1:9095/api/v1/metrics'
-  curl 'http://127.0.0.1:9095/api/v1/query?query=histogram_quantile(0.99,login_time)'
+  curl 'http://127.0.0.1:9095/api/v1/query?query=histogram_quantile(0.99,{"login.time"})'
 
 Flags:
 `

@@ -53,8 +53,8 @@ func start(o options, log *slog.Logger) (_ *server, err error) {
 		}
 	}()
 	if o.statsdAddress != "" {
-		s.lines = statsd.NewAggregator(s.store)
-		if s.statsd, err = statsd.Listen(o.statsdAddress, s.lines); err != nil {
+		s.lines = statsd.NewAggregator(s.store, statsd.Options{Log: log})
+		if s.statsd, err = statsd.Listen(statsd.Listeners{Address: o.statsdAddress}, s.lines); err != nil {
 			return nil, err
 		}
 		s.input(func() {
@@ -128,7 +128,7 @@ func (s *server) statsdBuffer() int {
 	if s.statsd == nil {
 		return 0
 	}
-	return s.statsd.BufferBytes
+	return s.statsd.UDP().BufferBytes()
 }
 
 func (s *server) routes() http.Handler {

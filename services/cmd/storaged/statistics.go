@@ -72,10 +72,12 @@ func (st *statistics) own() []hoststats.Reading {
 	add(tsdb.Gauge, "damaged_blocks", float64(status.DamagedBlocks))
 	add(tsdb.Counter, "flush_failures_total", float64(status.FlushFailures))
 	if s := st.server.statsd; s != nil {
-		add(tsdb.Counter, "statsd_packets_total", float64(s.Packets()))
+		add(tsdb.Counter, "statsd_packets_total", float64(s.UDP().Packets()))
 		add(tsdb.Counter, "statsd_lines_total", float64(st.server.lines.Lines()))
-		add(tsdb.Counter, "statsd_kernel_drops_total", float64(s.Drops()))
-		add(tsdb.Gauge, "statsd_buffer_bytes", float64(s.BufferBytes))
+		if drops, known := s.UDP().Drops(); known {
+			add(tsdb.Counter, "statsd_kernel_drops_total", float64(drops))
+		}
+		add(tsdb.Gauge, "statsd_buffer_bytes", float64(s.UDP().BufferBytes()))
 	}
 	metrics.Read(st.runtime)
 	add(tsdb.Gauge, "memory_bytes", float64(st.runtime[0].Value.Uint64()-st.runtime[1].Value.Uint64()))

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"cistern/services/ingest"
-	"cistern/services/statsd"
 )
 
 func (s *server) status(w http.ResponseWriter, _ *http.Request) {
@@ -31,12 +30,12 @@ func (s *server) status(w http.ResponseWriter, _ *http.Request) {
 		"head":       map[string]any{"samples": status.HeadSamples, "bytes": status.HeadBytes, "minTime": float64(status.HeadMinTime) / 1000},
 		"blocks":     blocks,
 		"dataBytes":  dataBytes,
-		"durability": map[string]any{"write": ingest.Durability, "import": ingest.Durability, "statsd": statsd.Durability},
+		"durability": map[string]any{"write": ingest.Durability, "import": ingest.Durability, "statsd": "interval"},
 		"startedAt":  status.Started.UTC().Format(time.RFC3339Nano),
 		"damaged":    status.DamagedBlocks, "flushFailures": status.FlushFailures,
 	}
 	if s.statsd != nil {
-		answer["statsd"] = map[string]any{"packets": s.statsd.Packets(), "kernelDrops": s.statsd.Drops(), "bufferBytes": s.statsd.BufferBytes, "lines": s.lines.Lines()}
+		answer["statsd"] = map[string]any{"packets": s.statsd.UDP().Packets(), "bufferBytes": s.statsd.UDP().BufferBytes(), "lines": s.lines.Lines()}
 	}
 	writeJSON(w, answer)
 }
