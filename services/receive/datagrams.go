@@ -36,15 +36,18 @@ type packetConn interface {
 type Datagrams struct {
 	// Take is given packets in the order of a socket; they are only valid during the call. Several goroutines call it.
 	take    func(packets [][]byte)
-	sockets []packetConn
-	path    string // of a Unix socket
+	sockets []*socket
+	address string
 	buffer  int
 	pause   time.Duration
 
 	packets, bytes, cut atomic.Uint64
-	closed              atomic.Bool
-	lastDrops           atomic.Uint64
 	done                sync.WaitGroup
+
+	mu     sync.Mutex // guards the sockets' life
+	closed atomic.Bool
+	drops  uint64 // as last seen
+	known  bool
 }
 
 // UDP opens address, with as many sockets as are good for it, and hands packets to take until Close.
@@ -57,8 +60,13 @@ func UDP(address string, take func(packets [][]byte)) (*Datagrams, error) {
 			_ = d.Close()
 			return nil, fmt.Errorf("listening on %s/udp: %w", address, err)
 		}
-		d.sockets = append(d.sockets, connection.(*net.UDPConn))
-		address = connection.LocalAddr().String() // port 0 is the same one for all
+		if address = connection.LocalAddr().String(); d.address == "" { // port 0 is the same one for all
+			d.address = address
+		}
+		if err := d.add(connection.(*net.UDPConn)); err != nil {
+			_ = d.Close()
+			return nil, fmt.Errorf("listening on %s/udp: %w", address, err)
+		}
 	}
 	d.serve()
 	return d, nil
@@ -83,8 +91,8 @@ func Unix(path string, take func(packets [][]byte)) (*Datagrams, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listening on %s: %w", path, err)
 	}
-	d := &Datagrams{take: take, sockets: []packetConn{connection}, path: path}
-	if err := os.Chmod(path, 0o666); err != nil {
+	d := &Datagrams{take: take, address: path}
+	if err := errors.Join(os.Chmod(path, 0o666), d.add(connection)); err != nil {
 		_ = d.Close()
 		return nil, fmt.Errorf("listening on %s: %w", path, err)
 	}
@@ -92,10 +100,17 @@ func Unix(path string, take func(packets [][]byte)) (*Datagrams, error) {
 	return d, nil
 }
 
-func (d *Datagrams) serve() {
-	for _, socket := range d.sockets {
-		d.buffer = enlarge(socket)
+func (d *Datagrams) add(connection packetConn) error {
+	one, err := open(connection)
+	if err != nil {
+		connection.Close()
+		return err
 	}
+	d.sockets, d.buffer = append(d.sockets, one), one.enlarge()
+	return nil
+}
+
+func (d *Datagrams) serve() {
 	// Waiting a moment before the next look makes batches of packets that come one by one, and saves a wake-up for each.
 	// It is only done where the buffer holds four times what a million small packets a second bring meanwhile: the
 	// kernel counts some 768 bytes for one, of twice the size it grants.
@@ -111,7 +126,7 @@ func (d *Datagrams) serve() {
 }
 
 // Addr is the address, of the first socket; the path of a Unix socket.
-func (d *Datagrams) Addr() string { return d.sockets[0].LocalAddr().String() }
+func (d *Datagrams) Addr() string { return d.address }
 
 // Packets is how many came.
 func (d *Datagrams) Packets() uint64 { return d.packets.Load() }
@@ -130,18 +145,20 @@ func (d *Datagrams) Sockets() int { return len(d.sockets) }
 
 // Drops is how many packets the kernel dropped because a buffer was full; known is false where it does not say.
 func (d *Datagrams) Drops() (n uint64, known bool) {
-	if d.closed.Load() {
-		return d.lastDrops.Load(), true
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.closed.Load() {
+		d.countDrops()
 	}
-	for _, socket := range d.sockets {
-		one, ok := drops(socket)
-		if !ok {
-			return 0, false
-		}
-		n += one
+	return d.drops, d.known
+}
+
+func (d *Datagrams) countDrops() {
+	d.drops, d.known = 0, len(d.sockets) > 0
+	for _, one := range d.sockets {
+		n, known := one.drops()
+		d.drops, d.known = d.drops+n, d.known && known
 	}
-	d.lastDrops.Store(n)
-	return n, true
 }
 
 // Close ends receiving, and returns when everything received was handed on.
@@ -149,10 +166,16 @@ func (d *Datagrams) Close() error {
 	if d.closed.Swap(true) {
 		return nil
 	}
-	var all error
-	for _, socket := range d.sockets {
-		all = errors.Join(all, socket.Close())
+	for _, one := range d.sockets {
+		one.wake()
 	}
 	d.done.Wait()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.countDrops()
+	var all error
+	for _, one := range d.sockets {
+		all = errors.Join(all, one.close())
+	}
 	return all
 }

@@ -5,7 +5,6 @@ package receive
 
 import (
 	"errors"
-	"net"
 	"runtime"
 	"syscall"
 	"time"
@@ -33,35 +32,50 @@ func share(network, _ string, raw syscall.RawConn) (err error) {
 	return errors.Join(control, err)
 }
 
-// enlarge enlarges the receive buffer, past the system's limit where we may, and returns the buffer's size.
-func enlarge(socket packetConn) (granted int) {
-	raw, err := socket.SyscallConn()
+// socket is out of the Go runtime's hands: its poller would be woken for every packet, whether anybody waits or not.
+type socket struct{ fd int }
+
+// open takes a connection over.
+func open(connection packetConn) (*socket, error) {
+	raw, err := connection.SyscallConn()
 	if err != nil {
-		return 0
+		return nil, err
 	}
-	_ = raw.Control(func(fd uintptr) {
-		if unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, wantedBuffer) != nil {
-			_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF, wantedBuffer)
-		}
-		granted, _ = unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF)
-	})
+	s, inner := &socket{}, error(nil)
+	if err := raw.Control(func(fd uintptr) { s.fd, inner = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0) }); err != nil {
+		return nil, err
+	}
+	if inner != nil {
+		return nil, inner
+	}
+	_ = connection.Close()
+	if err := unix.SetNonblock(s.fd, false); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	// wake is what ends waiting; this is for the case that it does not.
+	return s, unix.SetsockoptTimeval(s.fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 1})
+}
+
+func (s *socket) wake() { _ = unix.Shutdown(s.fd, unix.SHUT_RD) }
+
+func (s *socket) close() error { return unix.Close(s.fd) }
+
+// enlarge enlarges the receive buffer, past the system's limit where we may, and returns the buffer's size.
+func (s *socket) enlarge() int {
+	if unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, wantedBuffer) != nil {
+		_ = unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_RCVBUF, wantedBuffer)
+	}
+	granted, _ := unix.GetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_RCVBUF)
 	return granted / 2 // the kernel doubles what it is asked for, for its own book-keeping
 }
 
 // drops reads the socket's own counter: the ninth figure of SO_MEMINFO.
-func drops(socket packetConn) (n uint64, known bool) {
-	raw, err := socket.SyscallConn()
-	if err != nil {
-		return 0, false
-	}
+func (s *socket) drops() (n uint64, known bool) {
 	var figures [16]uint32
 	size := uint32(unsafe.Sizeof(figures))
-	_ = raw.Control(func(fd uintptr) {
-		_, _, failed := unix.Syscall6(unix.SYS_GETSOCKOPT, fd, unix.SOL_SOCKET, unix.SO_MEMINFO,
-			uintptr(unsafe.Pointer(&figures)), uintptr(unsafe.Pointer(&size)), 0)
-		known = failed == 0 && size >= 9*4
-	})
-	return uint64(figures[8]), known
+	_, _, failed := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(s.fd), unix.SOL_SOCKET, unix.SO_MEMINFO,
+		uintptr(unsafe.Pointer(&figures)), uintptr(unsafe.Pointer(&size)), 0)
+	return uint64(figures[8]), failed == 0 && size >= 9*4
 }
 
 // message is struct mmsghdr.
@@ -71,11 +85,7 @@ type message struct {
 	_      [4]byte
 }
 
-func (d *Datagrams) read(socket packetConn) {
-	raw, err := socket.SyscallConn()
-	if err != nil {
-		return
-	}
+func (d *Datagrams) read(s *socket) {
 	// Not the garbage collector's: pages that no packet reaches are never touched and cost nothing.
 	memory, err := unix.Mmap(-1, 0, batchPackets*stride, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
 	if err != nil {
@@ -92,21 +102,25 @@ func (d *Datagrams) read(socket packetConn) {
 		messages[i].header.SetIovlen(1)
 	}
 	packets := make([][]byte, batchPackets)
-	var count int
-	var failed unix.Errno
-	receive := func(fd uintptr) bool {
-		n, _, errno := unix.Syscall6(unix.SYS_RECVMMSG, fd, uintptr(unsafe.Pointer(&messages[0])), batchPackets, unix.MSG_DONTWAIT, 0, 0)
-		count, failed = int(n), errno
-		return errno != unix.EAGAIN && errno != unix.EINTR
-	}
+	pause := unix.NsecToTimespec(d.pause.Nanoseconds())
 	for {
-		err := raw.Read(receive)
-		if errors.Is(err, net.ErrClosed) || d.closed.Load() && err != nil {
-			return
+		flags, last := uintptr(unix.MSG_WAITFORONE), d.closed.Load()
+		if last {
+			flags = unix.MSG_DONTWAIT
 		}
-		if err != nil || failed != 0 {
-			time.Sleep(10 * time.Millisecond)
+		n, _, failed := unix.Syscall6(unix.SYS_RECVMMSG, uintptr(s.fd), uintptr(unsafe.Pointer(&messages[0])), batchPackets, flags, 0, 0)
+		count := int(n)
+		if failed != 0 {
+			if last && failed != unix.EINTR {
+				return
+			}
+			if failed != unix.EINTR && failed != unix.EAGAIN {
+				time.Sleep(10 * time.Millisecond)
+			}
 			continue
+		}
+		if last && messages[0].length == 0 { // what a socket that was shut down gives for ever
+			return
 		}
 		bytes := 0
 		for i := range count {
@@ -117,11 +131,14 @@ func (d *Datagrams) read(socket packetConn) {
 				d.cut.Add(1)
 			}
 		}
+		if bytes == 0 {
+			continue
+		}
 		d.packets.Add(uint64(count))
 		d.bytes.Add(uint64(bytes))
 		d.take(packets[:count])
 		if d.pause > 0 && count < batchPackets {
-			time.Sleep(d.pause)
+			_ = unix.Nanosleep(&pause, nil)
 		}
 	}
 }

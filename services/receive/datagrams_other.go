@@ -5,7 +5,6 @@ package receive
 // Elsewhere: one packet a call, by several readers of one socket; the kernel's drops are not told.
 
 import (
-	"errors"
 	"net"
 	"runtime"
 	"syscall"
@@ -18,34 +17,42 @@ func readersPerSocket() int { return min(runtime.GOMAXPROCS(0), 4) }
 
 func share(string, string, syscall.RawConn) error { return nil }
 
+type socket struct{ packetConn }
+
+func open(connection packetConn) (*socket, error) { return &socket{connection}, nil }
+
+func (s *socket) wake() { _ = s.SetReadDeadline(past) }
+
+func (s *socket) close() error { return s.Close() }
+
 // enlarge asks for a large receive buffer, and for less where the system's limit refuses it.
-func enlarge(socket packetConn) int {
+func (s *socket) enlarge() int {
 	for size := wantedBuffer; size >= 64<<10; size /= 2 {
-		if socket.SetReadBuffer(size) == nil {
+		if s.SetReadBuffer(size) == nil {
 			return size
 		}
 	}
 	return 0
 }
 
-func drops(packetConn) (n uint64, known bool) { return 0, false }
+func (s *socket) drops() (n uint64, known bool) { return 0, false }
 
-func (d *Datagrams) read(socket packetConn) {
+func (d *Datagrams) read(s *socket) {
 	buffer := make([]byte, maxPacket)
 	packets := make([][]byte, 1)
 	for {
 		var n int
 		var err error
 		// The other way makes an address for each packet.
-		if udp, ok := socket.(*net.UDPConn); ok {
+		if udp, ok := s.packetConn.(*net.UDPConn); ok {
 			n, _, err = udp.ReadFromUDPAddrPort(buffer)
 		} else {
-			n, _, err = socket.ReadFrom(buffer)
-		}
-		if errors.Is(err, net.ErrClosed) {
-			return
+			n, _, err = s.ReadFrom(buffer)
 		}
 		if err != nil {
+			if d.closed.Load() {
+				return
+			}
 			time.Sleep(10 * time.Millisecond)
 			continue
 		}

@@ -105,9 +105,7 @@ func TestDropsAreCounted(t *testing.T) {
 		t.Skip("this system does not say")
 	}
 	for _, s := range d.sockets {
-		if err := s.SetReadBuffer(8 << 10); err != nil {
-			t.Fatal(err)
-		}
+		s.shrink(t)
 	}
 	client, err := net.Dial("udp", d.Addr())
 	if err != nil {
