@@ -11,7 +11,6 @@ require (
 	github.com/pierrec/lz4/v4 v4.1.33
 	github.com/prometheus/common v0.71.0
 	github.com/prometheus/prometheus v0.315.0
-	golang.org/x/net v0.62.0
 	golang.org/x/sys v0.49.0
 )
 
@@ -50,6 +49,7 @@ require (
 	go.yaml.in/yaml/v2 v2.4.4 // indirect
 	golang.org/x/exp/typeparams v0.0.0-20231108232855-2478ac86f678 // indirect
 	golang.org/x/mod v0.41.0 // indirect
+	golang.org/x/net v0.62.0 // indirect
 	golang.org/x/oauth2 v0.36.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/term v0.47.0 // indirect

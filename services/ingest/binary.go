@@ -141,10 +141,10 @@ func (h *Handler) importBinary(w http.ResponseWriter, r *http.Request, body io.R
 		h.malformed(w, err)
 		return
 	}
-	rejected, err := h.store.Ingest(r.Context(), "import", samples, Durability)
+	rejected, err := h.store.Ingest(r.Context(), "import", samples, h.options.Durability)
 	if err != nil {
 		unavailable(w, err)
 		return
 	}
-	answerImport(w, len(samples), rejected)
+	h.answerImport(w, len(samples), rejected)
 }

@@ -128,7 +128,7 @@ func TestUnusualSeries(t *testing.T) {
 	if err := d.remoteWrite(message); err != nil || len(d.samples) != 1 {
 		t.Fatalf("%v %v", err, d.samples)
 	}
-	if rejected, err := s.Ingest(t.Context(), "x", d.samples, Durability); err != nil || len(rejected) > 0 {
+	if rejected, err := s.Ingest(t.Context(), "x", d.samples, journal.Fsync); err != nil || len(rejected) > 0 {
 		t.Fatal(rejected, err)
 	}
 	if w := post(h, "/api/v1/write", encode(t, prompb.TimeSeries{Labels: labelsOf("__name__", "up", "job", "j"),

@@ -1,6 +1,6 @@
 package ingest
 
-// The two routes that take samples.
+// The routes that take samples.
 
 import (
 	"compress/gzip"
@@ -30,20 +30,27 @@ const (
 	maxListed     = 1000 // rejections named one by one in an answer
 )
 
-// Durability is what both routes promise when they have answered.
-const Durability = journal.Fsync
+// Options choose how a handler behaves; zero values mean the defaults named here.
+type Options struct {
+	// Durability is what the routes promise when they have answered: fsync.
+	Durability journal.Durability
+}
 
 // Handler takes samples over HTTP.
 type Handler struct {
 	store    tsdb.Ingester
+	options  Options
 	decoders sync.Pool
 	// decoding bounds how many large bodies are held at once.
 	decoding chan struct{}
 }
 
 // New makes the handler of a store.
-func New(store tsdb.Ingester) *Handler {
-	return &Handler{store: store, decoders: sync.Pool{New: func() any { return &decoder{} }}, decoding: make(chan struct{}, 16)}
+func New(store tsdb.Ingester, options Options) *Handler {
+	if options.Durability == "" {
+		options.Durability = journal.Fsync
+	}
+	return &Handler{store: store, options: options, decoders: sync.Pool{New: func() any { return &decoder{} }}, decoding: make(chan struct{}, 16)}
 }
 
 // Register adds the routes to a mux.
@@ -74,9 +81,12 @@ func (h *Handler) remoteWrite(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer func() { <-h.decoding }()
-	if content := r.Header.Get("Content-Type"); strings.Contains(content, "io.prometheus.write.v2") {
-		problem.Write(w, http.StatusUnsupportedMediaType, "invalid_request", "Remote write 2.0 is not understood yet.",
-			"Let the writer send prometheus.WriteRequest, the protobuf message of remote write 1.0.")
+	switch content := r.Header.Get("Content-Type"); messageOf(content) {
+	case message2:
+		h.remoteWrite2(w, r)
+		return
+	case "":
+		unsupportedMessage(w, content)
 		return
 	}
 	d := h.decoders.Get().(*decoder)
@@ -90,7 +100,7 @@ func (h *Handler) remoteWrite(w http.ResponseWriter, r *http.Request) {
 	}
 	h.store.Describe(d.metadata)
 	h.store.Exemplify(d.exemplars)
-	rejected, err := h.store.Ingest(r.Context(), "remote_write", d.samples, Durability)
+	rejected, err := h.store.Ingest(r.Context(), "remote_write", d.samples, h.options.Durability)
 	if err != nil {
 		unavailable(w, err)
 		return
@@ -253,7 +263,7 @@ func (h *Handler) importJSON(w http.ResponseWriter, r *http.Request) {
 		}
 		batch, places = append(batch, sample), append(places, i)
 	}
-	refused, err := h.store.Ingest(r.Context(), "import", batch, Durability)
+	refused, err := h.store.Ingest(r.Context(), "import", batch, h.options.Durability)
 	if err != nil {
 		unavailable(w, err)
 		return
@@ -265,10 +275,10 @@ func (h *Handler) importJSON(w http.ResponseWriter, r *http.Request) {
 		one.Index = places[one.Index]
 		rejected = append(rejected, one)
 	}
-	answerImport(w, len(body.Samples), rejected)
+	h.answerImport(w, len(body.Samples), rejected)
 }
 
-func answerImport(w http.ResponseWriter, samples int, rejected []tsdb.Rejection) {
+func (h *Handler) answerImport(w http.ResponseWriter, samples int, rejected []tsdb.Rejection) {
 	if rejected == nil {
 		rejected = []tsdb.Rejection{}
 	}
@@ -277,7 +287,7 @@ func answerImport(w http.ResponseWriter, samples int, rejected []tsdb.Rejection)
 		RejectedCount int                `json:"rejectedCount"`
 		Rejected      []tsdb.Rejection   `json:"rejected"`
 		Durability    journal.Durability `json:"durability"`
-	}{samples - len(rejected), len(rejected), rejected, Durability}
+	}{samples - len(rejected), len(rejected), rejected, h.options.Durability}
 	if len(answer.Rejected) > maxListed {
 		answer.Rejected = answer.Rejected[:maxListed]
 	}

@@ -134,7 +134,7 @@ func (s *server) statsdBuffer() int {
 func (s *server) routes() http.Handler {
 	mux := http.NewServeMux()
 	promapi.New(s.store, version).Register(mux)
-	ingest.New(s.store).Register(mux)
+	ingest.New(s.store, ingest.Options{}).Register(mux)
 	mux.HandleFunc("GET /api/v1/status/storage", s.status)
 	mux.HandleFunc("POST /admin/flush", s.flush)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {

@@ -5,8 +5,6 @@ package main
 import (
 	"net/http"
 	"time"
-
-	"cistern/services/ingest"
 )
 
 func (s *server) status(w http.ResponseWriter, _ *http.Request) {
@@ -30,7 +28,7 @@ func (s *server) status(w http.ResponseWriter, _ *http.Request) {
 		"head":       map[string]any{"samples": status.HeadSamples, "bytes": status.HeadBytes, "minTime": float64(status.HeadMinTime) / 1000},
 		"blocks":     blocks,
 		"dataBytes":  dataBytes,
-		"durability": map[string]any{"write": ingest.Durability, "import": ingest.Durability, "statsd": "interval"},
+		"durability": map[string]any{"write": "fsync", "import": "fsync", "statsd": "interval"},
 		"startedAt":  status.Started.UTC().Format(time.RFC3339Nano),
 		"damaged":    status.DamagedBlocks, "flushFailures": status.FlushFailures,
 	}
