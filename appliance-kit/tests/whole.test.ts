@@ -210,7 +210,9 @@ test('from a sample to a mail and a trap, through a kill of akd; each once, and 
     data,
     '--http-socket',
     socketOf(where, 'storaged'),
-    '--statsd-addr',
+    '--statsd-admin',
+    '',
+    '--statsd',
     '',
     '--host-statistics=false',
   ]);

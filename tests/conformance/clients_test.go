@@ -55,7 +55,7 @@ func storaged(t *testing.T) *daemon {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	command := exec.Command(program, "--data", filepath.Join(folder, "data"), "--http", d.http, "--statsd", d.statsd, "--graphite", d.graphite,
+	command := exec.Command(program, "--data", filepath.Join(folder, "data"), "--http", d.http, "--statsd", d.statsd, "--statsd-admin", "", "--graphite", d.graphite,
 		"--graphite-pickle", d.pickle, "--collectd", d.collectd)
 	command.Stderr = log
 	if err := command.Start(); err != nil {

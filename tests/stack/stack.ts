@@ -98,6 +98,8 @@ export class Stack {
     this.#add('storaged', path.join(binaries, 'storaged'), [
       ...['--data', path.join(dir, 'data'), '--http-socket', `${run}/storaged/http.sock`],
       ...['--statsd', `127.0.0.1:${this.statsdPort}`],
+      // Several stacks run side by side; the administrator's port is one.
+      ...['--statsd-admin', ''],
     ]);
     this.#add('supportd', path.join(binaries, 'supportd'), [
       ...['--socket', `${run}/supportd/http.sock`, '--dir', path.join(dir, 'support')],
