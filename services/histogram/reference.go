@@ -17,7 +17,7 @@ import (
 )
 
 // AppendReference appends h in the libraries' binary form to buffer. Counts of zero are left out. The Go library reads no
-// more than 32,767 bins and panics at counts from 2^56 on; the one in C and this one read all there are.
+// more than 32,767 bins and panics at counts from 2^56 on; here all are read.
 func (h *Histogram) AppendReference(buffer []byte) []byte {
 	at, n := len(buffer), 0
 	buffer = append(buffer, 0, 0)

@@ -1,9 +1,10 @@
 package histogram
 
-// What is asked of a histogram. A bin's values count as its middle in sums, means and moments, and as evenly spread over
-// the bin in quantiles and in counts above and below. circonusllhist's Go library does the same in its sum, mean and
-// quantiles and has no moments; libcircllhist in C takes a middle that is a little lower, bottom + width × bottom ÷
-// (bottom + top), at most 0.23 % of the value.
+// What is asked of a histogram. A bin's values count as its arithmetic middle in sums, means and moments, and as evenly
+// spread over the bin in quantiles and in counts above and below. So the sums, means and quantiles are those of
+// circonusllhist, in Go and in C. Its Go library has nothing else; libcircllhist's standard deviation is the same as here,
+// its k-th moment is divided by the count to the power of k, not by the count, and its counts above and below leave out
+// the bin that the limit is in.
 
 import (
 	"math"

@@ -77,9 +77,12 @@ func (h *Handler) remoteWrite(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer func() { <-h.decoding }()
-	if content := r.Header.Get("Content-Type"); strings.Contains(content, "io.prometheus.write.v2") {
-		problem.Write(w, http.StatusUnsupportedMediaType, "invalid_request", "Remote write 2.0 is not understood yet.",
-			"Let the writer send prometheus.WriteRequest, the protobuf message of remote write 1.0.")
+	switch content := r.Header.Get("Content-Type"); messageOf(content) {
+	case message2:
+		h.remoteWrite2(w, r)
+		return
+	case "":
+		unsupportedMessage(w, content)
 		return
 	}
 	d := h.decoders.Get().(*decoder)

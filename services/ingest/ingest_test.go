@@ -139,8 +139,8 @@ func TestRemoteWriteRefuses(t *testing.T) {
 	if w := post(h, "/api/v1/write", bomb); w.Code != http.StatusRequestEntityTooLarge {
 		t.Errorf("bomb: %d %s", w.Code, w.Body)
 	}
-	if w := post(h, "/api/v1/write", nil, "Content-Type", "application/x-protobuf;proto=io.prometheus.write.v2.Request"); w.Code != http.StatusUnsupportedMediaType {
-		t.Errorf("version 2: %d %s", w.Code, w.Body)
+	if w := post(h, "/api/v1/write", nil, "Content-Type", "application/x-protobuf;proto=io.prometheus.write.v3.Request"); w.Code != http.StatusUnsupportedMediaType {
+		t.Errorf("version 3: %d %s", w.Code, w.Body)
 	}
 }
 

@@ -86,6 +86,8 @@ type decoder struct {
 	exemplars []tsdb.Exemplar
 	rejected  []tsdb.Rejection // what it refuses itself
 	scattered []byte           // keys of series whose labels do not lie together
+	symbols   [][]byte         // of a message of remote write 2.0
+	refs      []uint32         // of the series at hand
 }
 
 func (d *decoder) reset() {

@@ -413,7 +413,14 @@ func TestLLQuantize(t *testing.T) {
 	if got := l.String(); got != want {
 		t.Errorf("%s is not %s", got, want)
 	}
-	for _, bad := range []LLQuantize{{10, 0, 5, 9, nil}, {1, 0, 5, 10, nil}, {10, 5, 4, 10, nil}, {10, 0, 19, 10, nil}, {10, 0, 5, 90, nil}, {10, -1, 5, 10, nil}, {10, 0, 6, 10, nil}} {
+	blocks := strings.Replace(want, "@@@@@@@@@@@@@@@  ", "██████████████▌  ", 1)
+	if h, _, err := FromLLQuantizeText(blocks); err != nil || h.Count() != 8 {
+		t.Errorf("%v: %s", err, blocks)
+	}
+	if h, _, err := FromLLQuantizeText((&LLQuantize{Factor: 10, Low: 0, High: 1, Steps: 10, Counts: make([]uint64, 20)}).String()); err != nil || h.Count() != 0 {
+		t.Error(err)
+	}
+	for _, bad := range []LLQuantize{{10, 3, 3, 10, nil}, {10, 0, 5, 9, nil}, {1, 0, 5, 10, nil}, {10, 5, 4, 10, nil}, {10, 0, 19, 10, nil}, {10, 0, 5, 90, nil}, {10, -1, 5, 10, nil}, {10, 0, 6, 10, nil}} {
 		if _, _, err := FromLLQuantize(&bad); err == nil {
 			t.Errorf("%v is taken", bad)
 		}

@@ -22,7 +22,7 @@ type LLQuantize struct {
 
 // bounds are the lower bounds of the buckets but the first, the last one's at the end.
 func (l *LLQuantize) bounds() ([]int64, error) {
-	if l.Factor < 2 || l.Steps < l.Factor || l.Steps%l.Factor != 0 || l.Low < 0 || l.High < l.Low || l.Steps > math.MaxUint16 {
+	if l.Factor < 2 || l.Steps < l.Factor || l.Steps%l.Factor != 0 || l.Low < 0 || l.High <= l.Low || l.Steps > math.MaxUint16 {
 		return nil, errors.New("llquantize has a factor of 2 or more that divides the steps, and orders of magnitude that ascend")
 	}
 	start := int64(1)
@@ -115,6 +115,7 @@ func ToLLQuantize(h *histogram.Histogram, factor, low, high, steps int) (l *LLQu
 const (
 	llHeader = "value  ------------- Distribution ------------- count"
 	llBar    = 40
+	llBars   = "@█▉▊▋▌▍▎▏"
 	maxRows  = 1 << 17
 )
 
@@ -133,6 +134,9 @@ func (l *LLQuantize) String() string {
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "\n%16s %41s %-9s\n", "value", "------------- Distribution -------------", "count")
+	if last < 0 {
+		first, last = 0, 1
+	}
 	for i := max(0, first-1); i <= min(last+1, len(rows)-1); i++ {
 		b := rows[i]
 		label := strconv.FormatFloat(b.From, 'f', -1, 64)
@@ -152,7 +156,7 @@ func (l *LLQuantize) String() string {
 }
 
 // ParseLLQuantize reads one aggregation as dtrace prints it. Which parameters it had is not there to be read, but what
-// its buckets are: each ends where the next one begins.
+// its buckets are: each ends where the next one begins. Bars may be of @ or, as in a UTF-8 terminal, of blocks.
 func ParseLLQuantize(text string) ([]Bucket, error) {
 	wrong := func(line string) error { return fmt.Errorf("%.80q is no line of llquantize's output", line) }
 	var rows []Bucket
@@ -171,7 +175,7 @@ func ParseLLQuantize(text string) ([]Bucket, error) {
 		}
 		label, rest, ok := strings.Cut(line, "|")
 		label = strings.TrimSpace(label)
-		number := strings.TrimSpace(strings.TrimLeft(rest, "@"))
+		number := strings.TrimSpace(strings.TrimLeft(rest, llBars))
 		count, err := strconv.ParseUint(number, 10, 64)
 		under, isUnder := strings.CutPrefix(label, "<")
 		over, isOver := strings.CutPrefix(label, ">=")
