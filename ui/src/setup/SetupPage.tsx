@@ -229,7 +229,9 @@ function PoolStep() {
       next.mutate('destinations');
     },
   });
-  const placed = pools?.items.find((pool) => pool.telemetry);
+  // While this page makes the pool it stays: the list of pools may know it before its job has ended.
+  const [making, setMaking] = useState(false);
+  const placed = making ? undefined : pools?.items.find((pool) => pool.telemetry);
   const free = disks?.items.some((disk) => disk.state === 'available') ?? true;
   if (placed) {
     return (
@@ -257,6 +259,7 @@ function PoolStep() {
       <PoolForm
         submit="Create the pool"
         forTelemetry
+        onStart={() => setMaking(true)}
         onDone={() => {
           void reread();
           next.mutate('destinations');

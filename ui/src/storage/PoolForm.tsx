@@ -39,11 +39,13 @@ export interface PoolFormProps {
   /** Where the wizard is: the pool is to hold the measurements, without asking. */
   forTelemetry: boolean;
   mayNot?: string | null;
+  /** The pool is being made from now on. */
+  onStart?: () => void;
   onDone: (name: string) => void;
   more?: React.ReactNode;
 }
 
-export function PoolForm({ submit, forTelemetry, mayNot = null, onDone, more }: PoolFormProps) {
+export function PoolForm({ submit, forTelemetry, mayNot = null, onStart, onDone, more }: PoolFormProps) {
   const queries = useQueryClient();
   // While somebody chooses, a disk that is plugged in should not keep them waiting.
   const disks = useQuery({ ...disksQuery, refetchInterval: 3_000 });
@@ -134,6 +136,7 @@ export function PoolForm({ submit, forTelemetry, mayNot = null, onDone, more }: 
       submit={submit}
       onSubmit={() => {
         setJobId(null);
+        onStart?.();
         create.mutate();
       }}
       error={failure}
