@@ -3,18 +3,32 @@ package column
 // Histograms over times, by bin: what each bin counted over the run is a column, so that like stands next to like and
 // the sum over many records is a sum over columns.
 //
-// A run: uvarint number of records n, as far as n > 0: byte form of the times (numbers.go), the times; uvarint number of
-// bins b; for each bin, ascending: varint bin minus the previous one's; then for each bin its column. A column: byte
-// about, uvarint mean when about is 1; then residuals in groups of up to 512: the counts, or zigzag of each minus the
-// mean. A record's bins are those whose count is not zero.
+// A run: uvarint number of records n; as far as n > 0: byte 16 + form of the times (numbers.go), the times; the bins:
+// uvarint how many stretches of neighbouring bins, for each: varint its first bin, of those behind the first stretch
+// uvarint how many bins are left out before it, and uvarint its length less one; when n > 128, for each bin, ascending,
+// uvarint how many bytes its column has; then the columns.
+//
+// A column: groups (group.go) of up to 512 of the bin's counts. In those whose code is for normal numbers or halves, and
+// those of Rice whose w is 28 or more, which stands for w-28, a uvarint mean follows the first byte, and the numbers are
+// zigzag of each count minus the mean. A record's bins are those whose count is not zero.
 
 import (
 	"encoding/binary"
+	"math/bits"
+	"slices"
 
 	"cistern/services/histogram"
 )
 
-const histogramGroup = 512
+const (
+	histogramLayout = 1 << 4
+	riceAbout       = 28
+	indexedRecords  = 128 // where reading a part of the records is worth the columns' lengths
+	// From this mean on counts are stored about it.
+	aboutFrom = 8
+	// The most cells, records × bins, that are decoded at once: 128 MB.
+	maxCells = 1 << 24
+)
 
 // AppendHistograms appends a run to dst. times, in ms, ascend strictly and are as many as hists; at most MaxRun.
 func AppendHistograms(dst []byte, times []int64, hists []histogram.Histogram) []byte {
@@ -29,64 +43,84 @@ func AppendHistograms(dst []byte, times []int64, hists []histogram.Histogram) []
 	form := len(dst)
 	dst = append(dst, 0)
 	dst, timesForm := appendTimes(dst, times, s)
-	dst[form] = timesForm
-	bins := union(hists)
-	dst = binary.AppendUvarint(dst, uint64(len(bins)))
-	last := int64(0)
-	for _, bin := range bins {
-		dst = binary.AppendVarint(dst, int64(bin)-last)
-		last = int64(bin)
+	dst[form] = histogramLayout | timesForm
+	s.bins = union(s.bins[:0], hists)
+	bins := s.bins
+	dst = appendBins(dst, bins)
+	if len(bins) == 0 {
+		return dst
 	}
 	// All columns, one behind the other.
 	cells := s.table(len(bins) * n)
-	var place []int32
-	if len(bins) > 0 {
-		place = make([]int32, int(bins[len(bins)-1])-int(bins[0])+1)
-		for k, bin := range bins {
-			place[int(bin)-int(bins[0])] = int32(k * n)
-		}
+	first := int(bins[0])
+	span := int(bins[len(bins)-1]) - first + 1
+	if cap(s.places) < span {
+		s.places = make([]int32, span)
+	}
+	place := s.places[:span]
+	for k, bin := range bins {
+		place[int(bin)-first] = int32(k * n)
 	}
 	for i := range hists {
+		counts := hists[i].Counts
 		for at, bin := range hists[i].Bins {
-			cells[int(place[int(bin)-int(bins[0])])+i] += hists[i].Counts[at]
+			cells[int(place[int(bin)-first])+i] += counts[at]
 		}
 	}
-	centred := s.residuals[:n]
+	s.body, s.ends = s.body[:0], s.ends[:0]
 	for k := range bins {
-		counts := cells[k*n : k*n+n]
-		var sum, or uint64
-		few := 0
-		for _, c := range counts {
-			sum += c
-			or |= c
-			few += int((c | -c) >> 63) // one when c is not zero
+		column := cells[k*n : k*n+n]
+		for len(column) > 0 {
+			size := min(maxGroup, len(column))
+			s.body = appendCounts(s.body, column[:size], s.residuals)
+			column = column[size:]
 		}
-		if 24*few < n && n <= histogramGroup && few < 256 { // a bin that rarely counts: no need to look further
-			dst = appendSparse(append(dst, 0), counts, few)
-			continue
-		}
-		if or < 1<<46 { // MaxRun of these do not overflow
-			mean := sum / uint64(n)
-			away := uint64(0)
-			for i, c := range counts {
-				v := zigzag(int64(c) - int64(mean))
-				centred[i] = v
-				away += v
-			}
-			if away < sum { // the residuals about the mean are smaller than the counts
-				dst = append(dst, 1)
-				dst = binary.AppendUvarint(dst, mean)
-				dst = appendLarge(dst, centred)
-				continue
-			}
-		}
-		dst = appendLarge(append(dst, 0), counts)
+		s.ends = append(s.ends, len(s.body))
 	}
-	return dst
+	if n > indexedRecords {
+		last := 0
+		for _, end := range s.ends {
+			dst = binary.AppendUvarint(dst, uint64(end-last))
+			last = end
+		}
+	}
+	return append(dst, s.body...)
+}
+
+// appendCounts writes a group of counts, as they are or about their mean.
+func appendCounts(dst []byte, counts []uint64, centred []uint64) []byte {
+	s := summarise(counts)
+	n := uint64(len(counts))
+	if mean := (s.sum + n/2) / n; s.or < 1<<46 && s.sum >= aboutFrom*n && 2*s.zeros < len(counts) {
+		centred = centred[:n]
+		var about summary
+		for i, c := range counts {
+			v := zigzag(int64(c) - int64(mean))
+			centred[i] = v
+			about.sum += v
+			about.or |= v
+		}
+		about.zeros = 0 // sparse is not for these
+		if about.sum < s.sum {
+			p := planGroup(centred, about, zigzags)
+			mode, w := uint(p.head>>6), uint(p.head&63)
+			if mode == modeRice && w < riceAbout {
+				p.head += riceAbout
+				dst = binary.AppendUvarint(append(dst, p.head), mean)
+				p.head -= riceAbout
+				return appendBody(dst, centred, p)
+			}
+			if mode == modeCode && w >= firstNormal {
+				return appendBody(binary.AppendUvarint(append(dst, p.head), mean), centred, p)
+			}
+		}
+	}
+	p := planGroup(counts, s, counted)
+	return appendBody(append(dst, p.head), counts, p)
 }
 
 // union is the bins that any of the histograms has, ascending.
-func union(hists []histogram.Histogram) []histogram.Bin {
+func union(bins []histogram.Bin, hists []histogram.Histogram) []histogram.Bin {
 	first, last := histogram.MaxBin+1, -histogram.MaxBin-1
 	for i := range hists {
 		if list := hists[i].Bins; len(list) > 0 {
@@ -94,18 +128,14 @@ func union(hists []histogram.Histogram) []histogram.Bin {
 		}
 	}
 	if first > last {
-		return nil
+		return bins
 	}
-	has, count := make([]bool, int(last)-int(first)+1), 0
+	has := make([]bool, int(last)-int(first)+1)
 	for i := range hists {
 		for _, bin := range hists[i].Bins {
-			if at := int(bin) - int(first); !has[at] {
-				has[at] = true
-				count++
-			}
+			has[int(bin)-int(first)] = true
 		}
 	}
-	bins := make([]histogram.Bin, 0, count)
 	for at, there := range has {
 		if there {
 			bins = append(bins, histogram.Bin(int(first)+at))
@@ -114,27 +144,92 @@ func union(hists []histogram.Histogram) []histogram.Bin {
 	return bins
 }
 
-func appendLarge(dst []byte, values []uint64) []byte {
-	for len(values) > 0 {
-		n := min(histogramGroup, len(values))
-		dst = appendGroup(dst, values[:n])
-		values = values[n:]
+func appendBins(dst []byte, bins []histogram.Bin) []byte {
+	stretches := 0
+	for i, bin := range bins {
+		if i == 0 || bins[i-1] != bin-1 {
+			stretches++
+		}
+	}
+	dst = binary.AppendUvarint(dst, uint64(stretches))
+	for from := 0; from < len(bins); {
+		to := from + 1
+		for to < len(bins) && bins[to] == bins[to-1]+1 {
+			to++
+		}
+		if from == 0 {
+			dst = binary.AppendVarint(dst, int64(bins[0]))
+		} else {
+			dst = binary.AppendUvarint(dst, uint64(int(bins[from])-int(bins[from-1])-1))
+		}
+		dst = binary.AppendUvarint(dst, uint64(to-from-1))
+		from = to
 	}
 	return dst
 }
 
+// readBins reads what appendBins wrote; every bin has a byte of column to follow, at least, which limits them.
+func readBins(src []byte, bins []histogram.Bin) (into []histogram.Bin, rest []byte, err error) {
+	stretches, size := binary.Uvarint(src)
+	if size <= 0 || stretches > uint64(len(src)) {
+		return bins, nil, ErrDamaged
+	}
+	src = src[size:]
+	const limit = 2*uint64(histogram.MaxBin) + 1
+	next := int64(0)
+	for i := range stretches {
+		var size int
+		if i == 0 {
+			next, size = binary.Varint(src)
+		} else {
+			var gap uint64
+			if gap, size = binary.Uvarint(src); gap == 0 || gap > limit {
+				return bins, nil, ErrDamaged
+			}
+			next += int64(gap)
+		}
+		if size <= 0 || next < -int64(histogram.MaxBin) {
+			return bins, nil, ErrDamaged
+		}
+		src = src[size:]
+		more, size := binary.Uvarint(src)
+		if size <= 0 || more > limit || next > int64(histogram.MaxBin)-int64(more) || uint64(len(bins))+more >= uint64(len(src)) {
+			return bins, nil, ErrDamaged
+		}
+		src = src[size:]
+		for range more + 1 {
+			bins = append(bins, histogram.Bin(next))
+			next++
+		}
+	}
+	return bins, src, nil
+}
+
 // HistogramRun reads a run. The zero value is ready; it keeps its memory from one run to the next.
 type HistogramRun struct {
-	times   []int64
-	bins    []histogram.Bin
-	columns []byte
-	column  []uint64
-	scratch scratch
+	times     []int64
+	bins      []histogram.Bin
+	ends      []uint32 // where each column ends, when indexed
+	columns   []byte
+	column    []uint64
+	stretches []stretch
+	scratch   scratch
 }
+
+// stretch is records that follow on one another and go into the same window.
+type stretch struct{ from, to, window int }
 
 // Open reads a run's times and bins. src must not change while the run is used.
 func (r *HistogramRun) Open(src []byte) error {
-	r.times, r.bins, r.columns = r.times[:0], r.bins[:0], nil
+	err := r.open(src)
+	if err != nil {
+		r.times, r.bins, r.ends, r.columns = r.times[:0], r.bins[:0], r.ends[:0], nil
+	}
+	return err
+}
+
+func (r *HistogramRun) open(src []byte) error {
+	r.times, r.bins, r.ends, r.columns = r.times[:0], r.bins[:0], r.ends[:0], nil
 	n, size := binary.Uvarint(src)
 	if size <= 0 || n > MaxRun {
 		return ErrDamaged
@@ -146,35 +241,34 @@ func (r *HistogramRun) Open(src []byte) error {
 		}
 		return nil
 	}
-	if len(src) == 0 {
+	if len(src) == 0 || src[0]&^3 != histogramLayout {
 		return ErrDamaged
 	}
-	form := src[0]
+	var err error
 	r.scratch.room(int(n))
-	times, src, err := decodeTimes(src[1:], int(n), form, r.times, &r.scratch)
-	if err != nil {
+	if r.times, src, err = decodeTimes(src[1:], int(n), src[0]&3, r.times, &r.scratch); err != nil {
 		return err
 	}
-	r.times = times
-	count, size := binary.Uvarint(src)
-	if size <= 0 || count > uint64(len(src)) || count > uint64(2*int(histogram.MaxBin)+1) {
+	if r.bins, src, err = readBins(src, r.bins); err != nil {
+		return err
+	}
+	if n > indexedRecords {
+		end := uint64(0)
+		for range r.bins {
+			length, size := binary.Uvarint(src)
+			if size <= 0 || length > uint64(len(src)) {
+				return ErrDamaged
+			}
+			end, src = end+length, src[size:]
+			r.ends = append(r.ends, uint32(end))
+		}
+		if end != uint64(len(src)) || end > 1<<32-1 {
+			return ErrDamaged
+		}
+	}
+	if r.columns = src; len(r.bins) == 0 && len(src) > 0 {
 		return ErrDamaged
 	}
-	src = src[size:]
-	last := int64(0)
-	for i := range count {
-		step, size := binary.Varint(src)
-		if size <= 0 || i > 0 && step <= 0 {
-			return ErrDamaged
-		}
-		src = src[size:]
-		last += step
-		if last < -int64(histogram.MaxBin) || last > int64(histogram.MaxBin) {
-			return ErrDamaged
-		}
-		r.bins = append(r.bins, histogram.Bin(last))
-	}
-	r.columns = src
 	if cap(r.column) < int(n) {
 		r.column = make([]uint64, n)
 	}
@@ -190,131 +284,177 @@ func (r *HistogramRun) Times() []int64 { return r.times }
 // Bins is the bins that any record has.
 func (r *HistogramRun) Bins() []histogram.Bin { return r.bins }
 
-// next decodes the next column, of whose counts the first wanted ones are needed.
-func (r *HistogramRun) next(src []byte, values []uint64) ([]byte, error) {
-	if len(src) == 0 || src[0] > 1 {
-		return nil, ErrDamaged
-	}
-	about := src[0] == 1
-	src = src[1:]
-	mean := uint64(0)
-	if about {
-		var size int
-		if mean, size = binary.Uvarint(src); size <= 0 || mean >= 1<<62 {
-			return nil, ErrDamaged
+// next decodes column k, which src begins with, into values: all of it or its first records. It returns the columns
+// behind it, and all bits that any of the counts has, perhaps more.
+func (r *HistogramRun) next(k int, src []byte, values []uint64) (rest []byte, or uint64, err error) {
+	if len(r.ends) > 0 {
+		start := uint32(0)
+		if k > 0 {
+			start = r.ends[k-1]
 		}
-		src = src[size:]
+		length := r.ends[k] - start
+		rest, src = src[length:], src[:length]
 	}
-	for rest := values; len(rest) > 0; {
-		n := min(histogramGroup, len(rest))
-		var err error
-		if src, err = readGroup(src, rest[:n], n); err != nil {
-			return nil, err
+	left := len(r.times)
+	for len(values) > 0 {
+		size := min(maxGroup, left)
+		group := values[:min(size, len(values))]
+		if len(src) == 0 {
+			return nil, 0, ErrDamaged
 		}
-		rest = rest[n:]
-	}
-	if about {
-		for i, v := range values {
-			values[i] = uint64(unzigzag(v) + int64(mean))
-			if int64(values[i]) < 0 {
-				return nil, ErrDamaged
+		head := src[0]
+		src = src[1:]
+		mode, w := head>>6, head&63
+		if about := mode == modeRice && w >= riceAbout || mode == modeCode && w >= firstNormal; !about {
+			var most uint64
+			if src, most, err = readBody(src, head, group, size); err != nil {
+				return nil, 0, err
 			}
+			or |= most
+		} else {
+			if mode == modeRice {
+				head -= riceAbout
+			}
+			mean, length := binary.Uvarint(src)
+			if length <= 0 || mean >= 1<<46 {
+				return nil, 0, ErrDamaged
+			}
+			if src, _, err = readBody(src[length:], head, group, size); err != nil {
+				return nil, 0, err
+			}
+			all := uint64(0)
+			for i, v := range group {
+				c := (v>>1 ^ -(v & 1)) + mean
+				group[i] = c
+				all |= c
+			}
+			if all >= 1<<63 { // below zero
+				return nil, 0, ErrDamaged
+			}
+			or |= all
 		}
+		values, left = values[len(group):], left-size
 	}
-	return src, nil
+	if len(r.ends) == 0 {
+		return src, or, nil
+	}
+	if left == 0 && len(src) > 0 {
+		return nil, 0, ErrDamaged
+	}
+	return rest, or, nil
 }
 
-// Decode appends all records to dst, each with the bins it has.
+// Decode appends all records to dst, each with the bins it has; they share their memory.
 func (r *HistogramRun) Decode(dst []histogram.Histogram) ([]histogram.Histogram, error) {
 	n := len(r.times)
 	if n == 0 {
 		return dst, nil
 	}
-	if len(r.bins)*n > 1<<26 {
+	if len(r.bins)*n > maxCells {
 		return dst, ErrDamaged
 	}
-	cells := make([]uint64, len(r.bins)*n)
+	cells := r.scratch.table(len(r.bins) * n)
+	if cap(r.scratch.places) < n {
+		r.scratch.places = make([]int32, n)
+	}
+	used := r.scratch.places[:n] // how many bins each record has
+	clear(used)
 	src := r.columns
-	total := 0
 	var err error
 	for k := range r.bins {
 		column := cells[k*n : k*n+n]
-		if src, err = r.next(src, column); err != nil {
+		if src, _, err = r.next(k, src, column); err != nil {
 			return dst, err
 		}
-		for _, c := range column {
+		for i, c := range column {
 			if c != 0 {
-				total++
+				used[i]++
 			}
 		}
 	}
 	if len(src) != 0 {
 		return dst, ErrDamaged
 	}
-	bins, counts := make([]histogram.Bin, 0, total), make([]uint64, 0, total)
-	for i := range n {
-		start := len(bins)
-		for k, bin := range r.bins {
-			if c := cells[k*n+i]; c != 0 {
-				bins, counts = append(bins, bin), append(counts, c)
+	total := 0
+	for i, n := range used {
+		used[i] = int32(total)
+		total += int(n)
+	}
+	bins, counts := make([]histogram.Bin, total), make([]uint64, total)
+	for k, bin := range r.bins {
+		for i, c := range cells[k*n : k*n+n] {
+			if c != 0 {
+				at := used[i]
+				bins[at], counts[at] = bin, c
+				used[i] = at + 1
 			}
 		}
-		end := len(bins)
+	}
+	start := int32(0)
+	dst = slices.Grow(dst, n)
+	for _, end := range used {
 		dst = append(dst, histogram.Histogram{Bins: bins[start:end:end], Counts: counts[start:end:end]})
+		start = end
 	}
 	return dst, nil
 }
 
-// AddRange adds the records from (in it) to to (not in it) to into.
+// AddRange adds the records from (in it) to to (not in it) to into. On an error into has some of them.
 func (r *HistogramRun) AddRange(from, to int, into *histogram.Dense) error {
-	src := r.columns
-	var err error
-	for _, bin := range r.bins {
-		column := r.column[:len(r.times)]
-		if src, err = r.next(src, column); err != nil {
-			return err
-		}
-		sum := uint64(0)
-		for _, c := range column[from:to] {
-			sum += c
-		}
-		if sum > 0 {
-			into.Add(bin, sum)
-		}
+	if from < 0 || to > len(r.times) || from >= to {
+		return nil
 	}
-	return nil
+	r.stretches = append(r.stretches[:0], stretch{from, to, 0})
+	windows := [1]*histogram.Dense{into}
+	return r.add(windows[:])
 }
 
 // AddWindows adds each record to the histogram that window names for it, by its place in into, or to none when that is
-// -1. A nil in into is made when something is added to it.
+// -1. A nil in into is made when something is added to it. On an error some of the records are added.
 func (r *HistogramRun) AddWindows(window []int, into []*histogram.Dense) error {
 	// Records of one window mostly stand together: stretches are summed, not records.
-	type stretch struct{ from, to, window int }
-	var stretches []stretch
-	for i, w := range window {
+	r.stretches = r.stretches[:0]
+	for i, w := range window[:min(len(window), len(r.times))] {
 		if w < 0 {
 			continue
 		}
-		if k := len(stretches) - 1; k >= 0 && stretches[k].window == w && stretches[k].to == i {
-			stretches[k].to++
+		if k := len(r.stretches) - 1; k >= 0 && r.stretches[k].window == w && r.stretches[k].to == i {
+			r.stretches[k].to++
 			continue
 		}
-		stretches = append(stretches, stretch{i, i + 1, w})
+		r.stretches = append(r.stretches, stretch{i, i + 1, w})
 	}
-	if len(stretches) == 0 {
+	if len(r.stretches) == 0 {
 		return nil
 	}
+	return r.add(into)
+}
+
+// add adds r.stretches, of each column decoding as much as they need.
+func (r *HistogramRun) add(into []*histogram.Dense) error {
+	wanted := len(r.times)
+	if len(r.ends) > 0 {
+		wanted = r.stretches[len(r.stretches)-1].to
+	}
 	src := r.columns
-	var err error
-	for _, bin := range r.bins {
-		column := r.column[:len(r.times)]
-		if src, err = r.next(src, column); err != nil {
+	for k, bin := range r.bins {
+		column := r.column[:wanted]
+		var or uint64
+		var err error
+		if src, or, err = r.next(k, src, column); err != nil {
 			return err
 		}
-		for _, s := range stretches {
+		for _, s := range r.stretches {
 			sum := uint64(0)
-			for _, c := range column[s.from:s.to] {
-				sum += c
+			if bits.Len64(or) <= 46 { // MaxRun of these do not overflow
+				sum = total(column[s.from:s.to])
+			} else {
+				for _, c := range column[s.from:s.to] {
+					if sum += c; sum < c {
+						sum = 1<<64 - 1
+						break
+					}
+				}
 			}
 			if sum > 0 {
 				if into[s.window] == nil {
@@ -324,5 +464,20 @@ func (r *HistogramRun) AddWindows(window []int, into []*histogram.Dense) error {
 			}
 		}
 	}
+	if len(src) > 0 {
+		return ErrDamaged
+	}
 	return nil
+}
+
+func total(counts []uint64) uint64 {
+	var a, b, c, d uint64 // so that one addition need not wait for the one before
+	for len(counts) >= 4 {
+		a, b, c, d = a+counts[0], b+counts[1], c+counts[2], d+counts[3]
+		counts = counts[4:]
+	}
+	for _, n := range counts {
+		a += n
+	}
+	return a + b + c + d
 }

@@ -8,20 +8,24 @@ package column
 //	times 0, regular: varint first, uvarint interval
 //	times 1: varint first, uvarint usual interval, then residuals: zigzag of each interval minus the usual
 //	values 0, constant: 8 bytes
-//	values 1, decimals: byte exponent e, uvarint number of exceptions, each: uvarint index minus the previous one's,
-//	  8 bytes; then the whole numbers m of which each value is m / 10^e: by order, varint first m (0 and above: of m, of
-//	  its first difference), varint mean of the residuals, and the residuals: zigzag of each minus the mean
+//	values 1, decimals: byte: exponent e in bits 0 to 3, 16 when there are exceptions, 32 when the residuals are about a
+//	  mean; for exceptions: uvarint how many, each: uvarint index minus the previous one's, 8 bytes; then the whole numbers
+//	  m of which each value is m / 10^e: by order, varint first m (0 and above: of m, of its first difference), varint mean
+//	  of the residuals when there is one, and the residuals: zigzag of each minus the mean
 //	values 2, any: the bits of each exclusive-or those of the one before: byte 16·(zero bytes above) + zero bytes below,
 //	  or 128 when all are zero, and the bytes in between
+//	values 3, constant decimal: byte e, varint m
 //
-// A value is taken as a decimal only when dividing gives back every one of its bits. Exceptions are NaN, infinities and
-// minus zero; among them Prometheus' mark of a series' end.
+// Residuals are in groups of up to 128 (group.go). A value is taken as a decimal only when dividing gives back every one
+// of its bits. Exceptions are NaN, infinities and minus zero; among them Prometheus' mark of a series' end.
 
 import (
 	"encoding/binary"
 	"math"
 	"math/bits"
 	"sync"
+
+	"cistern/services/histogram"
 )
 
 const (
@@ -31,6 +35,10 @@ const (
 	valuesConstant = 0
 	valuesDecimal  = 1
 	valuesAny      = 2
+	valuesSame     = 3
+
+	withExceptions = 16
+	withMean       = 32
 
 	maxExponent = 15
 	maxWhole    = 1 << 53
@@ -43,6 +51,10 @@ type scratch struct {
 	residuals []uint64
 	odd       []int
 	cells     []uint64
+	places    []int32
+	bins      []histogram.Bin
+	body      []byte
+	ends      []int
 }
 
 // table is n zeroes.
@@ -125,6 +137,9 @@ func appendValues(dst []byte, values []float64, s *scratch) ([]byte, byte) {
 		}
 	}
 	if constant {
+		if e, ok := decimals(values[:1], s); ok && len(s.odd) == 0 {
+			return binary.AppendVarint(append(dst, byte(e)), s.whole[0]), valuesSame
+		}
 		return binary.LittleEndian.AppendUint64(dst, first), valuesConstant
 	}
 	if e, ok := decimals(values, s); ok {
@@ -188,8 +203,12 @@ func decimals(values []float64, s *scratch) (e int, ok bool) {
 }
 
 func appendDecimals(dst []byte, values []float64, e int, s *scratch) ([]byte, byte) {
+	flags := len(dst)
 	dst = append(dst, byte(e))
-	dst = binary.AppendUvarint(dst, uint64(len(s.odd)))
+	if len(s.odd) > 0 {
+		dst[flags] |= withExceptions
+		dst = binary.AppendUvarint(dst, uint64(len(s.odd)))
+	}
 	last := 0
 	for _, i := range s.odd {
 		dst = binary.AppendUvarint(dst, uint64(i-last))
@@ -252,7 +271,10 @@ func appendDecimals(dst []byte, values []float64, e int, s *scratch) ([]byte, by
 			mean = 0
 		}
 	}
-	dst = binary.AppendVarint(dst, mean)
+	if mean != 0 {
+		dst[flags] |= withMean
+		dst = binary.AppendVarint(dst, mean)
+	}
 	residuals := s.residuals[:len(rest)]
 	for i, m := range rest {
 		residuals[i] = zigzag(m - mean)
@@ -291,7 +313,7 @@ func decodeTimes(src []byte, n int, form byte, times []int64, s *scratch) ([]int
 	}
 	src = src[size:]
 	interval, size := binary.Uvarint(src)
-	if size <= 0 || interval > 1<<62 {
+	if size <= 0 || interval > math.MaxInt64 {
 		return times, nil, ErrDamaged
 	}
 	src = src[size:]
@@ -300,6 +322,10 @@ func decodeTimes(src []byte, n int, form byte, times []int64, s *scratch) ([]int
 	out := times[start:]
 	switch form {
 	case timesRegular:
+		if above, _ := bits.Mul64(interval, uint64(n-1)); above > 0 || n > 1 && interval == 0 ||
+			interval*uint64(n-1) > uint64(math.MaxInt64)-uint64(first) { // as far as there is from first to the greatest
+			return times, nil, ErrDamaged
+		}
 		for i := range out {
 			out[i] = first
 			first += int64(interval)
@@ -312,7 +338,11 @@ func decodeTimes(src []byte, n int, form byte, times []int64, s *scratch) ([]int
 		}
 		out[0] = first
 		for i, r := range residuals {
-			first += int64(interval) + unzigzag(r)
+			next := first + int64(interval) + unzigzag(r)
+			if next <= first {
+				return times, nil, ErrDamaged
+			}
+			first = next
 			out[i+1] = first
 		}
 	default:
@@ -343,6 +373,20 @@ func decodeValues(src []byte, n int, form byte, values []float64, s *scratch) ([
 			values[start+i] = v
 		}
 		return values, src[8:], nil
+	case valuesSame:
+		if len(src) == 0 || src[0] > maxExponent {
+			return values, nil, ErrDamaged
+		}
+		m, size := binary.Varint(src[1:])
+		if size <= 0 {
+			return values, nil, ErrDamaged
+		}
+		v := float64(m) / powers[src[0]]
+		values = grow(values, n)
+		for i := range values[start:] {
+			values[start+i] = v
+		}
+		return values, src[1+size:], nil
 	case valuesAny:
 		if len(src) < n { // a byte each at least
 			return values, nil, ErrDamaged
@@ -377,15 +421,19 @@ func decodeValues(src []byte, n int, form byte, values []float64, s *scratch) ([
 
 func decodeDecimals(src []byte, n, order int, values []float64, s *scratch) ([]float64, []byte, error) {
 	start := len(values)
-	if len(src) == 0 || src[0] > maxExponent || order > 2 || order > n {
+	if len(src) == 0 || src[0] >= 64 || order > 2 || order > n {
 		return values, nil, ErrDamaged
 	}
-	e := int(src[0])
-	odd, size := binary.Uvarint(src[1:])
-	if size <= 0 || odd > uint64(len(src)/9) {
-		return values, nil, ErrDamaged
+	e, flags := int(src[0]&15), src[0]
+	src = src[1:]
+	odd := uint64(0)
+	if flags&withExceptions != 0 {
+		var size int
+		if odd, size = binary.Uvarint(src); size <= 0 || odd > uint64(len(src)/9) {
+			return values, nil, ErrDamaged
+		}
+		src = src[size:]
 	}
-	src = src[1+size:]
 	exceptions := src
 	last := uint64(0)
 	for range odd {
@@ -403,46 +451,48 @@ func decodeDecimals(src []byte, n, order int, values []float64, s *scratch) ([]f
 		}
 		firsts[i], src = v, src[size:]
 	}
-	mean, size := binary.Varint(src)
-	if size <= 0 {
-		return values, nil, ErrDamaged
+	mean := int64(0)
+	if flags&withMean != 0 {
+		var size int
+		if mean, size = binary.Varint(src); size <= 0 {
+			return values, nil, ErrDamaged
+		}
+		src = src[size:]
 	}
 	residuals := s.residuals[:n-order]
-	src, err := readGroups(src[size:], residuals)
+	src, err := readGroups(src, residuals)
 	if err != nil {
 		return values, nil, err
 	}
 	values = grow(values, n)
 	out := values[start:]
 	power := powers[e]
-	switch order {
-	case 0:
+	switch m := firsts[0]; {
+	case order == 0:
 		for i, r := range residuals {
-			out[i] = float64(unzigzag(r) + mean)
+			out[i] = float64(unzigzag(r)+mean) / power
 		}
-	case 1:
-		m := firsts[0]
+	case order == 1 && e == 0:
 		out[0] = float64(m)
 		for i, r := range residuals {
 			m += unzigzag(r) + mean
 			out[i+1] = float64(m)
 		}
-	case 2:
-		m, step := firsts[0], firsts[1]
-		out[0] = float64(m)
-		if n > 1 {
-			m += step
-			out[1] = float64(m)
+	case order == 1:
+		out[0] = float64(m) / power
+		for i, r := range residuals {
+			m += unzigzag(r) + mean
+			out[i+1] = float64(m) / power
 		}
+	default:
+		step := firsts[1]
+		out[0] = float64(m) / power
+		m += step
+		out[1] = float64(m) / power
 		for i, r := range residuals {
 			step += unzigzag(r) + mean
 			m += step
-			out[i+2] = float64(m)
-		}
-	}
-	if e > 0 {
-		for i := range out {
-			out[i] /= power
+			out[i+2] = float64(m) / power
 		}
 	}
 	last = 0
