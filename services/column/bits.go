@@ -91,10 +91,13 @@ func load(src []byte, at uint) uint64 {
 }
 
 func tail(src []byte, at uint) uint64 {
-	var word uint64
 	if at >= uint(len(src)) {
 		return 0
 	}
+	if n := uint(len(src)); n >= 8 {
+		return binary.LittleEndian.Uint64(src[n-8:]) >> (8 * (at + 8 - n))
+	}
+	var word uint64
 	for i, b := range src[at:] {
 		word |= uint64(b) << (8 * i)
 	}

@@ -142,9 +142,8 @@ func (c *code) read(r *bitReader, values []uint64, size int, k uint) {
 	i := 0
 	for i < len(values) {
 		// Five looks take at most 50 bits of the 57 that are there.
-		for i+2 <= len(values) && r.at/8+8 <= uint(len(r.src)) {
-			word := binary.LittleEndian.Uint64(r.src[r.at/8:]) >> (r.at % 8)
-			at := r.at
+		for i+2 <= len(values) {
+			word, at := r.peek(), r.at
 			for range 5 {
 				e := c.table[word%codeTable]
 				if e < one || uint(i+1) >= uint(len(values)) {
@@ -163,7 +162,7 @@ func (c *code) read(r *bitReader, values []uint64, size int, k uint) {
 		if i == len(values) {
 			break
 		}
-		// An escape, the last, or near the end of the bytes.
+		// An escape, or the last.
 		e := c.table[r.peek()%codeTable]
 		r.at += uint(e >> 24 % 16) // bits of the first word
 		values[i] = uint64(e >> 8 & 0xff)

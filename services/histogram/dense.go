@@ -1,16 +1,21 @@
 package histogram
 
-import "math"
-
-// Dense counts over a contiguous range of bins, which grows: the quickest to add to, for sums over many histograms. The
+// Dense counts over contiguous ranges of bins, which grow: the quickest to add to, for sums over many histograms. The
 // zero value is empty. What it answers is what Histogram would.
 type Dense struct {
-	first  Bin
-	counts []uint64
-	sparse Histogram // memory for answers
+	positive, negative side
+	zero               uint64
+	sparse             Histogram // memory for answers
 }
 
-// How many bins a Dense begins with, and leaves at each end when it grows: most of a decade.
+// side is the bins of one sign, by their distance from zero. Zero is apart because it is eleven thousand bins away from a
+// millisecond.
+type side struct {
+	first  int // bin of counts[0], without its sign
+	counts []uint64
+}
+
+// How many bins a side begins with, and leaves at the end when it grows: most of a decade.
 const denseStart, denseMargin = 96, 32
 
 // Insert counts a value n times.
@@ -25,82 +30,87 @@ func (d *Dense) Insert(v float64, n uint64) error {
 
 // Add counts n values in a bin. Counts stop at the largest uint64 instead of wrapping.
 func (d *Dense) Add(bin Bin, n uint64) {
-	if i := int(bin) - int(d.first); uint(i) < uint(len(d.counts)) {
-		d.counts[i] = plus(d.counts[i], n)
-		return
-	}
-	d.grow(int(bin), int(bin))
-	d.counts[int(bin)-int(d.first)] += n
-}
-
-// grow makes room for the bins from first to last, both in it.
-func (d *Dense) grow(first, last int) {
-	if len(d.counts) == 0 {
-		last = max(last, first-denseMargin+denseStart-1)
-	} else if int(d.first) <= first && last < int(d.first)+len(d.counts) {
-		return
-	} else {
-		first, last = min(int(d.first), first), max(int(d.first)+len(d.counts)-1, last)
-	}
-	if first < int(d.first) || len(d.counts) == 0 {
-		first = max(-int(MaxBin), first-denseMargin)
-	}
-	if last >= int(d.first)+len(d.counts) {
-		last = min(int(MaxBin), last+denseMargin)
-	}
-	counts := make([]uint64, last-first+1)
-	if len(d.counts) > 0 {
-		copy(counts[int(d.first)-first:], d.counts)
-	}
-	d.first, d.counts = Bin(first), counts
-}
-
-// Room makes sure that the bins from first to last, both in it, are counted without growing, and returns their counters.
-// They are d's own, until it grows.
-func (d *Dense) Room(first, last Bin) []uint64 {
-	if int(first) < int(d.first) || int(last) >= int(d.first)+len(d.counts) {
-		d.grow(int(first), int(last))
-	}
-	from := int(first) - int(d.first)
-	return d.counts[from : from+int(last)-int(first)+1]
-}
-
-// Merge adds a histogram's counts.
-func (d *Dense) Merge(h *Histogram) {
-	n := len(h.Bins)
-	if n == 0 {
-		return
-	}
-	first := h.Bins[0]
-	counts := d.Room(first, h.Bins[n-1])
-	for i, bin := range h.Bins {
-		slot := &counts[int(bin)-int(first)]
-		*slot = plus(*slot, h.Counts[i])
+	switch {
+	case bin > 0:
+		if i := int(bin) - d.positive.first; uint(i) < uint(len(d.positive.counts)) {
+			d.positive.counts[i] = plus(d.positive.counts[i], n)
+			return
+		}
+		d.positive.room(int(bin), int(bin))[0] = n
+	case bin < 0:
+		slot := &d.negative.room(-int(bin), -int(bin))[0]
+		*slot = plus(*slot, n)
+	default:
+		d.zero = plus(d.zero, n)
 	}
 }
 
-// MergeDense adds another's counts.
-func (d *Dense) MergeDense(other *Dense) {
+// room makes sure that the bins from first to last, both in it, have counters, and returns these.
+func (s *side) room(first, last int) []uint64 {
+	if len(s.counts) == 0 {
+		s.first = max(1, first-denseMargin)
+		s.counts = make([]uint64, min(max(last, s.first+denseStart-1), int(MaxBin))-s.first+1)
+	} else if first < s.first || last >= s.first+len(s.counts) {
+		from, to := s.first, s.first+len(s.counts)-1
+		if first < from {
+			from = max(1, first-denseMargin)
+		}
+		if last > to {
+			to = min(int(MaxBin), last+denseMargin)
+		}
+		counts := make([]uint64, to-from+1)
+		copy(counts[s.first-from:], s.counts)
+		s.first, s.counts = from, counts
+	}
+	return s.counts[first-s.first : last-s.first+1]
+}
+
+// used is the range of counters outside of which all are zero.
+func (s *side) used() (from, to int) {
+	to = len(s.counts)
+	for to > 0 && s.counts[to-1] == 0 {
+		to--
+	}
+	for from < to && s.counts[from] == 0 {
+		from++
+	}
+	return from, to
+}
+
+func (s *side) merge(other *side) {
 	from, to := other.used()
 	if from == to {
 		return
 	}
-	counts := d.Room(other.first+Bin(from), other.first+Bin(to-1))
+	counts := s.room(other.first+from, other.first+to-1)
 	for i, n := range other.counts[from:to] {
 		counts[i] = plus(counts[i], n)
 	}
 }
 
-// used is the range of counters outside of which all are zero.
-func (d *Dense) used() (from, to int) {
-	to = len(d.counts)
-	for to > 0 && d.counts[to-1] == 0 {
-		to--
+// Merge adds a histogram's counts.
+func (d *Dense) Merge(h *Histogram) {
+	bins, counts := h.Bins, h.Counts
+	for len(bins) > 0 && bins[0] <= 0 {
+		d.Add(bins[0], counts[0])
+		bins, counts = bins[1:], counts[1:]
 	}
-	for from < to && d.counts[from] == 0 {
-		from++
+	if len(bins) == 0 {
+		return
 	}
-	return from, to
+	first := int(bins[0])
+	into := d.positive.room(first, int(bins[len(bins)-1]))
+	for i, bin := range bins {
+		slot := &into[int(bin)-first]
+		*slot = plus(*slot, counts[i])
+	}
+}
+
+// MergeDense adds another's counts.
+func (d *Dense) MergeDense(other *Dense) {
+	d.positive.merge(&other.positive)
+	d.negative.merge(&other.negative)
+	d.zero = plus(d.zero, other.zero)
 }
 
 // Histogram is the sparse form; it shares nothing with d.
@@ -108,33 +118,47 @@ func (d *Dense) Histogram() *Histogram { return d.Into(&Histogram{}) }
 
 // Into replaces h by the sparse form, keeping h's memory, and returns h.
 func (d *Dense) Into(h *Histogram) *Histogram {
-	used := 0
-	for _, n := range d.counts {
-		if n > 0 {
-			used++
+	used := 1
+	for _, s := range []*side{&d.negative, &d.positive} {
+		for _, n := range s.counts {
+			if n > 0 {
+				used++
+			}
 		}
 	}
 	if cap(h.Bins) < used || cap(h.Counts) < used {
 		h.Bins, h.Counts = make([]Bin, 0, used), make([]uint64, 0, used)
 	}
 	h.Reset()
-	for i, n := range d.counts {
+	for i := len(d.negative.counts) - 1; i >= 0; i-- {
+		if n := d.negative.counts[i]; n > 0 {
+			h.Bins, h.Counts = append(h.Bins, Bin(-d.negative.first-i)), append(h.Counts, n)
+		}
+	}
+	if d.zero > 0 {
+		h.Bins, h.Counts = append(h.Bins, 0), append(h.Counts, d.zero)
+	}
+	for i, n := range d.positive.counts {
 		if n > 0 {
-			h.Bins, h.Counts = append(h.Bins, Bin(int(d.first)+i)), append(h.Counts, n)
+			h.Bins, h.Counts = append(h.Bins, Bin(d.positive.first+i)), append(h.Counts, n)
 		}
 	}
 	return h
 }
 
 // Reset empties d and keeps its memory.
-func (d *Dense) Reset() { clear(d.counts) }
+func (d *Dense) Reset() {
+	clear(d.positive.counts)
+	clear(d.negative.counts)
+	d.zero = 0
+}
 
 // Count is how many values d holds.
 func (d *Dense) Count() uint64 {
-	var total uint64
-	for _, n := range d.counts {
-		if total += n; total < n {
-			return math.MaxUint64
+	total := d.zero
+	for _, s := range []*side{&d.negative, &d.positive} {
+		for _, n := range s.counts {
+			total = plus(total, n)
 		}
 	}
 	return total

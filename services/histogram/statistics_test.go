@@ -101,6 +101,13 @@ func TestDenseAnswersAsSparse(t *testing.T) {
 			t.Fatal("the answers differ")
 		}
 	}
+	var far Dense // zero and a millisecond, in both signs, are far apart
+	for _, v := range []float64{0, 1e-3, -1e-3} {
+		_ = far.Insert(v, 1)
+	}
+	if n := len(far.positive.counts) + len(far.negative.counts); n > 300 || far.Count() != 3 {
+		t.Errorf("%d counters for three bins", n)
+	}
 	for _, bin := range []Bin{-MaxBin, MaxBin} {
 		var d Dense
 		d.Add(bin, 1)
