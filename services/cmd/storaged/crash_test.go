@@ -73,7 +73,8 @@ func launch(t *testing.T, folder string, more ...string) *daemon {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	arguments := append([]string{"--data", filepath.Join(folder, "data"), "--http-socket", socket, "--statsd-addr", "127.0.0.1:0"}, more...)
+	arguments := append([]string{"--data", filepath.Join(folder, "data"), "--http-socket", socket, "--statsd", "127.0.0.1:0",
+		"--statsd-admin", "127.0.0.1:0", "--graphite", "127.0.0.1:0", "--graphite-pickle", "127.0.0.1:0"}, more...)
 	d.command = exec.Command(path, arguments...)
 	d.command.Stderr = log
 	d.command.Env = append(os.Environ(), "NOTIFY_SOCKET="+notify)
@@ -255,7 +256,7 @@ func TestCleanStopKeepsEverythingInBlocks(t *testing.T) {
 	}
 	// The second daemon on the same folder refuses, and says why.
 	path, _ := build()
-	out, err := exec.Command(path, "--data", filepath.Join(folder, "data"), "--http-addr", "127.0.0.1:0", "--statsd-addr", "").CombinedOutput()
+	out, err := exec.Command(path, "--data", filepath.Join(folder, "data"), "--http-addr", "127.0.0.1:0", "--statsd", "", "--graphite", "", "--graphite-pickle", "").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "another process holds the lock") {
 		t.Fatalf("%v %s", err, out)
 	}
