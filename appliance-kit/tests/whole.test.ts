@@ -210,8 +210,9 @@ test('from a sample to a mail and a trap, through a kill of akd; each once, and 
     data,
     '--http-socket',
     socketOf(where, 'storaged'),
-    '--statsd-addr',
-    '',
+    '--statsd=',
+    '--graphite=',
+    '--graphite-pickle=',
     '--host-statistics=false',
   ]);
   const store = ask(socketOf(where, 'storaged'), new Map());

@@ -97,7 +97,7 @@ export class Stack {
 
     this.#add('storaged', path.join(binaries, 'storaged'), [
       ...['--data', path.join(dir, 'data'), '--http-socket', `${run}/storaged/http.sock`],
-      ...['--statsd-addr', `127.0.0.1:${this.statsdPort}`],
+      ...['--statsd', `127.0.0.1:${this.statsdPort}`, '--statsd-admin=', '--graphite=', '--graphite-pickle='],
     ]);
     this.#add('supportd', path.join(binaries, 'supportd'), [
       ...['--socket', `${run}/supportd/http.sock`, '--dir', path.join(dir, 'support')],

@@ -254,7 +254,7 @@ test('the first day of an appliance', async (t) => {
           'ss -Htlnu | awk \'{print $1" "$5}\' | grep -vE "127\\.|\\[::1\\]|:22$|%" | sed "s/ .*:/ /" | sort -u | tr "\\n" " "',
         )
       ).trim(),
-      'tcp 443 tcp 80 tcp 8125 udp 161 udp 8125',
+      'tcp 2003 tcp 443 tcp 80 tcp 8125 udp 161 udp 2003 udp 8125',
       'something else listens on the network',
     );
   });
@@ -276,9 +276,9 @@ test('the first day of an appliance', async (t) => {
         client.increment('orders.placed', 3);
         for (let n = 1; n <= 20; n++) client.timing('checkout.time', n * 10);
         const [gauge, counter, timer] = await Promise.all([
-          query(api, 'queue_depth{shop="berlin"}'),
-          query(api, 'sum(orders_placed)'),
-          query(api, 'histogram_count(sum(checkout_time))'),
+          query(api, '{"queue.depth", shop="berlin"}'),
+          query(api, 'sum({"orders.placed"})'),
+          query(api, 'histogram_count(sum({"checkout.time"}))'),
         ]);
         return gauge[0]?.value[1] === '42' && Number(counter[0]?.value[1]) > 0 && Number(timer[0]?.value[1]) > 0;
       },
@@ -311,12 +311,12 @@ test('the first day of an appliance', async (t) => {
   await step('the chart shows a number, the heatmap a timer', async () => {
     await page.goto(`${machine.url}/analytics`);
     await page.getByRole('textbox', { name: 'Find a metric' }).fill('queue');
-    await page.getByRole('link', { name: 'queue_depth' }).click();
-    await page.getByRole('img', { name: /queue_depth/ }).waitFor();
+    await page.getByRole('link', { name: 'queue.depth' }).click();
+    await page.getByRole('img', { name: /queue\.depth/ }).waitFor();
     await page.getByText('42', { exact: false }).first().waitFor();
     await person.look('chart');
-    await page.goto(`${machine.url}/analytics?metric=checkout_time`);
-    await page.getByRole('img', { name: /checkout_time/ }).waitFor();
+    await page.goto(`${machine.url}/analytics?metric=checkout.time`);
+    await page.getByRole('img', { name: /checkout\.time/ }).waitFor();
     await person.look('heatmap');
   });
 
@@ -325,7 +325,7 @@ test('the first day of an appliance', async (t) => {
     async () => {
       assert.ok(api);
       await page.goto(`${machine.url}/alerts/thresholds/new`);
-      await form.getByLabel('When').fill('queue_depth');
+      await form.getByLabel('When').fill('{"queue.depth"}');
       await page.getByRole('textbox', { name: 'Limit', exact: true }).fill('100');
       await form.getByLabel('For how long', { exact: true }).selectOption('0');
       await form.getByLabel('Limit for the all-clear').fill('80');
@@ -474,7 +474,7 @@ test('the first day of an appliance', async (t) => {
     assert.ok(rules.items.some(({ name }) => name === 'Queue is too long'));
     const pools = await after.get<{ items: { name: string; state: string }[] }>('GET', '/api/pools');
     assert.deepEqual(pools.items.map(({ name, state }) => `${name} ${state}`).sort(), ['system ONLINE', 'tank ONLINE']);
-    assert.ok((await query(after, 'count_over_time(queue_depth[1h])')).length > 0, 'the earlier metrics are gone');
+    assert.ok((await query(after, 'count_over_time({"queue.depth"}[1h])')).length > 0, 'the earlier metrics are gone');
     assert.equal((await machine.ssh('hostname')).trim(), 'first');
     // The session is kept as well: nobody has to sign in again.
     await page.goto(`${machine.url}/status`);

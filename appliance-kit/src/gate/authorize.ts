@@ -8,7 +8,10 @@ import { fromOwnPages, type GateParts, identify } from './gate.ts';
 
 /** Prometheus lets long queries be posted as forms; they change nothing. */
 const READS_BY_POST = /^\/api\/v1\/(query|query_range|labels|series|format_query)$/;
-const WRITERS = /^\/api\/v1\/(write|import)$/;
+const WRITERS = /^\/api\/v1\/(write|import|trap|trap\/[^/]+)$/;
+/** OTLP's exporters know this path; JSON that is trapped comes by PUT as often as by POST. */
+const OTLP = '/v1/metrics';
+const TRAP = /^\/api\/v1\/trap(\/[^/]+)?$/;
 
 /** What the request needs, or undefined when nobody may. Exported for the test that lists every case. */
 export function needed(method: string, uri: string): TokenRole | undefined {
@@ -16,8 +19,10 @@ export function needed(method: string, uri: string): TokenRole | undefined {
   // nginx matched the *normalised* path and we see the raw one. Where the two could differ, nobody may.
   if (/\/\/|\/\.|%2e|%2f|%5c|%00|\\/i.test(path)) return undefined;
   if (path.startsWith('/admin/')) return 'administrator';
+  if (path === OTLP) return method === 'POST' ? 'writer' : undefined;
   if (!path.startsWith('/api/v1/')) return undefined;
   if (method === 'GET' || method === 'HEAD') return 'viewer';
+  if (method === 'PUT' && TRAP.test(path)) return 'writer';
   if (method !== 'POST') return undefined;
   if (READS_BY_POST.test(path)) return 'viewer';
   if (WRITERS.test(path)) return 'writer';

@@ -114,9 +114,9 @@ func (s *server) start(ctx context.Context, options serverOptions) error {
 			statsd = "127.0.0.1:" + strconv.Itoa(input)
 			s.inputs["statsd"] = statsd
 		}
-		arguments = append(arguments, b.flag(statsd, "statsd-addr", "statsd")...)
+		arguments = append(arguments, b.flag(statsd, "statsd")...)
 		// The other inputs listen on fixed ports unless told otherwise, and two benches must not meet there.
-		for _, names := range [][]string{{"graphite-addr", "graphite"}, {"statsd-admin", "statsd-admin-addr"}, {"collectd", "collectd-addr"}, {"otlp", "otlp-addr"}} {
+		for _, names := range [][]string{{"graphite"}, {"graphite-pickle"}, {"statsd-admin"}, {"collectd"}} {
 			arguments = append(arguments, b.flag("", names...)...)
 		}
 		arguments = append(arguments, b.flag("false", "host-statistics")...)
