@@ -408,7 +408,9 @@ func (a *Aggregator) merge() {
 			s.mu.Lock()
 			for _, e := range dirty[:n] {
 				e.dirty = false
-				e.metric.merge(e, a.second.Load())
+				if !e.metric.merge(e, a.second.Load()) {
+					a.store.Reject(BadNumber, 1)
+				}
 			}
 			s.mu.Unlock()
 			dirty = dirty[n:]
@@ -416,11 +418,14 @@ func (a *Aggregator) merge() {
 	}
 }
 
-func (m *metric) merge(e *entry, second uint64) {
-	m.last = second
+// merge takes what a reader counted; false when a counter would become infinite by it.
+func (m *metric) merge(e *entry, second uint64) (finite bool) {
+	m.last, finite = second, true
 	switch {
 	case e.kind == counter:
-		if sum := m.total + e.sum; !math.IsInf(sum, 0) {
+		if sum := m.total + e.sum; math.IsInf(sum, 0) {
+			finite = false
+		} else {
 			m.total = sum
 		}
 	case e.spread.Count() > 0:
@@ -432,6 +437,7 @@ func (m *metric) merge(e *entry, second uint64) {
 		}
 	}
 	e.sum = 0
+	return finite
 }
 
 // gather makes the second's samples. The caller holds flushing.
