@@ -63,10 +63,9 @@ type Aggregator struct {
 	metrics map[string]*metric // by type and series key: several spellings may be one series
 	list    []*metric          // the same; only flushing's holder removes from it
 
-	waiting     atomic.Int64 // len(unstored)
-	lines, bad  atomic.Uint64
-	received    atomic.Int64 // when the last batch came, by the clock
-	badReceived atomic.Int64
+	waiting    atomic.Int64 // len(unstored)
+	lines, bad atomic.Uint64
+	received   atomic.Int64 // when the last batch came, by the clock
 }
 
 // metric is what becomes a series.
@@ -99,8 +98,12 @@ type shard struct {
 	refused map[tsdb.Reason]int
 	order   int64 // the time of the batch
 	lines   uint64
-	line    line
+	batch   [linesAtOnce]line
+	parsed  int
 }
+
+// linesAtOnce is how many lines are looked up side by side.
+const linesAtOnce = 64
 
 // NewAggregator makes one that writes to a store.
 func NewAggregator(store tsdb.Ingester, o Options) *Aggregator {
@@ -135,6 +138,7 @@ func (s *shard) packets(packets [][]byte, received int64) {
 	for _, packet := range packets {
 		s.packet(packet)
 	}
+	s.apply()
 	s.a.received.Store(received)
 	if s.lines > 0 {
 		s.a.lines.Add(s.lines)
@@ -142,6 +146,7 @@ func (s *shard) packets(packets [][]byte, received int64) {
 	}
 }
 
+// packet parses a packet's lines; they wait for apply.
 func (s *shard) packet(packet []byte) {
 	for len(packet) > 0 {
 		var text []byte
@@ -156,7 +161,38 @@ func (s *shard) packet(packet []byte) {
 		if len(text) == 0 {
 			continue
 		}
-		if reason := s.text(text); reason != "" {
+		if len(text) > maxLine {
+			s.refuse(TooLong)
+			continue
+		}
+		if s.parsed == linesAtOnce {
+			s.apply()
+		}
+		l := &s.batch[s.parsed]
+		if reason := parseLine(text, l); reason != "" {
+			s.refuse(reason)
+			continue
+		}
+		l.hash = hashOf(l)
+		s.parsed++
+	}
+}
+
+// apply counts the parsed lines. The steps are loops of their own, so that the cache misses of many lines run at the
+// same time.
+func (s *shard) apply() {
+	batch := s.batch[:s.parsed]
+	s.parsed = 0
+	for i := range batch {
+		batch[i].entry = s.table.candidate(batch[i].hash)
+	}
+	for i := range batch {
+		if l := &batch[i]; l.entry != nil && !l.entry.is(l) {
+			l.entry = nil
+		}
+	}
+	for i := range batch {
+		if reason := s.count(&batch[i]); reason != "" {
 			s.refuse(reason)
 		}
 	}
@@ -165,23 +201,16 @@ func (s *shard) packet(packet []byte) {
 func (s *shard) refuse(reason tsdb.Reason) {
 	s.refused[reason]++
 	s.a.bad.Add(1)
-	s.a.badReceived.Store(s.order)
 }
 
-func (s *shard) text(text []byte) tsdb.Reason {
-	if len(text) > maxLine {
-		return TooLong
-	}
-	l := &s.line
-	if reason := parseLine(text, l); reason != "" {
-		return reason
-	}
-	hash := hashOf(l)
-	e := s.table.find(l, hash)
-	if e == nil {
-		var reason tsdb.Reason
-		if e, reason = s.add(l, hash); reason != "" {
-			return reason
+func (s *shard) count(l *line) tsdb.Reason {
+	e := l.entry
+	if e == nil { // or another one with the same hash, or a line before it was the first
+		if e = s.table.find(l); e == nil {
+			var reason tsdb.Reason
+			if e, reason = s.add(l); reason != "" {
+				return reason
+			}
 		}
 	}
 	values, good := l.values, false
@@ -282,7 +311,7 @@ func (m *metric) join(member []byte) tsdb.Reason {
 }
 
 // add makes an entry for a line not seen before. A name is not kept for the sake of a line that says nothing.
-func (s *shard) add(l *line, hash uint64) (*entry, tsdb.Reason) {
+func (s *shard) add(l *line) (*entry, tsdb.Reason) {
 	if l.kind != set {
 		value, _, _ := bytes.Cut(l.values, []byte(":"))
 		if _, ok := parseNumber(value); !ok {
@@ -318,10 +347,7 @@ func (s *shard) add(l *line, hash uint64) (*entry, tsdb.Reason) {
 	if full {
 		return nil, Names
 	}
-	e := &entry{hash: hash, text: owned(l), name: len(l.name), kind: l.kind, metric: m}
-	if l.kind == timer || l.kind == distribution {
-		e.spread = &histogram.Accumulator{}
-	}
+	e := &entry{hash: l.hash, text: owned(l), name: len(l.name), kind: l.kind, metric: m}
 	s.table.insert(e)
 	return e, ""
 }
@@ -382,7 +408,9 @@ func (a *Aggregator) merge() {
 			s.mu.Lock()
 			for _, e := range dirty[:n] {
 				e.dirty = false
-				e.metric.merge(e, a.second.Load())
+				if !e.metric.merge(e, a.second.Load()) {
+					a.store.Reject(BadNumber, 1)
+				}
 			}
 			s.mu.Unlock()
 			dirty = dirty[n:]
@@ -390,14 +418,17 @@ func (a *Aggregator) merge() {
 	}
 }
 
-func (m *metric) merge(e *entry, second uint64) {
-	m.last = second
+// merge takes what a reader counted; false when a counter would become infinite by it.
+func (m *metric) merge(e *entry, second uint64) (finite bool) {
+	m.last, finite = second, true
 	switch {
 	case e.kind == counter:
-		if sum := m.total + e.sum; !math.IsInf(sum, 0) {
+		if sum := m.total + e.sum; math.IsInf(sum, 0) {
+			finite = false
+		} else {
 			m.total = sum
 		}
-	case e.spread != nil && e.spread.Count() > 0:
+	case e.spread.Count() > 0:
 		m.count += e.spread.Count()
 		if h := e.spread.Take(); m.spread == nil {
 			m.spread = h
@@ -406,6 +437,7 @@ func (m *metric) merge(e *entry, second uint64) {
 		}
 	}
 	e.sum = 0
+	return finite
 }
 
 // gather makes the second's samples. The caller holds flushing.

@@ -49,6 +49,9 @@ type line struct {
 	kind   metricType
 	rate   float64 // leastRate ≤ rate ≤ 1
 	tags   []byte  // DogStatsD's, without the #
+
+	hash  uint64 // of name, kind and tags
+	entry *entry // what may be it
 }
 
 func parseLine(text []byte, l *line) tsdb.Reason {

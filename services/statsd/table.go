@@ -19,7 +19,7 @@ type entry struct {
 	dirty  bool // it is in the shard's list
 	metric *metric
 	sum    float64 // of a counter
-	spread *histogram.Accumulator
+	spread histogram.Accumulator
 }
 
 // table is an open hash table; a load of a half at most. The hashes lie side by side, so that a miss costs no entry.
@@ -42,20 +42,35 @@ func hashOf(l *line) uint64 {
 	return h | 1
 }
 
-func (t *table) find(l *line, hash uint64) *entry {
+// is says whether an entry stands for a line.
+func (e *entry) is(l *line) bool {
+	return e.kind == l.kind && e.name == len(l.name) && len(e.text) == len(l.name)+len(l.tags) &&
+		e.text[:e.name] == borrow(l.name) && e.text[e.name:] == borrow(l.tags)
+}
+
+// candidate is the first entry with a hash, or nil.
+func (t *table) candidate(hash uint64) *entry {
 	if len(t.slots) == 0 {
 		return nil
 	}
 	mask := uint64(len(t.slots) - 1)
 	for i := (hash >> 8) & mask; ; i = (i + 1) & mask {
 		s := &t.slots[i]
-		if s.hash == hash {
-			if e := s.entry; e.kind == l.kind && e.name == len(l.name) && len(e.text) == len(l.name)+len(l.tags) &&
-				e.text[:e.name] == borrow(l.name) && e.text[e.name:] == borrow(l.tags) {
-				return e
-			}
-		} else if s.hash == 0 {
-			return nil
+		if s.hash == hash || s.hash == 0 {
+			return s.entry
+		}
+	}
+}
+
+func (t *table) find(l *line) *entry {
+	if len(t.slots) == 0 {
+		return nil
+	}
+	mask := uint64(len(t.slots) - 1)
+	for i := (l.hash >> 8) & mask; ; i = (i + 1) & mask {
+		s := &t.slots[i]
+		if s.hash == 0 || s.hash == l.hash && s.entry.is(l) {
+			return s.entry
 		}
 	}
 }
