@@ -225,11 +225,11 @@ func TestPythonAgrees(t *testing.T) {
 	home, _ := os.UserHomeDir()
 	python := filepath.Join(home, ".cache/cistern/circllhist/bin/python")
 	if _, err := os.Stat(python); err != nil {
-		t.Skip("PyPI's circllhist is not there: python3 -m venv ~/.cache/cistern/circllhist && ~/.cache/cistern/circllhist/bin/pip install circllhist")
+		t.Skip("skipped, PyPI's circllhist is not there: python3 -m venv ~/.cache/cistern/circllhist && ~/.cache/cistern/circllhist/bin/pip install circllhist")
 	}
 	if said, err := exec.Command(python, "-c", "import circllhist").CombinedOutput(); err != nil {
 		lines := strings.Split(strings.TrimSpace(string(said)), "\n")
-		t.Skip("PyPI's circllhist does not run here: ", lines[len(lines)-1])
+		t.Skip("skipped, PyPI's circllhist does not run here: ", lines[len(lines)-1])
 	}
 	const program = `
 import json, sys
