@@ -215,36 +215,7 @@ func appendDecimals(dst []byte, values []float64, e int, s *scratch) ([]byte, by
 		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(values[i]))
 		last = i
 	}
-	// Which order of differences is smallest, by the sum of their lengths.
-	var cost [3]int
-	var sums [3]int64
-	before, beforeStep := s.whole[0], int64(0)
-	n := int64(len(s.whole))
-	for _, m := range s.whole {
-		sums[0] += m / n
-	}
-	for i, m := range s.whole {
-		cost[0] += bits.Len64(zigzag(m - sums[0]))
-		if i > 0 {
-			step := m - before
-			cost[1] += bits.Len64(zigzag(step))
-			if i > 1 {
-				cost[2] += bits.Len64(zigzag(step - beforeStep))
-			}
-			before, beforeStep = m, step
-		}
-	}
-	order := 0
-	if cost[1] < cost[0] {
-		order = 1
-	}
-	if cost[2] < cost[order] {
-		order = 2
-	}
-	if order == 1 && len(s.whole) > 2 {
-		// Steps that are far from zero, as a counter's: about their mean they are small.
-		order = 1
-	}
+	order, mean := differences(s.whole)
 	rest := s.whole
 	for range order {
 		dst = binary.AppendVarint(dst, rest[0])
@@ -253,23 +224,8 @@ func appendDecimals(dst []byte, values []float64, e int, s *scratch) ([]byte, by
 		}
 		rest = rest[1:]
 	}
-	mean := int64(0)
-	if k := int64(len(rest)); k > 0 {
-		var whole, part int64 // the sum, in two parts because it may not fit
-		for _, m := range rest {
-			whole += m / k
-			part += m % k
-		}
-		mean = whole + part/k
-		// About nothing is as good when it is nearly so, and a mean that one outlier moved is worse.
-		var about, zero int
-		for _, m := range rest {
-			about += bits.Len64(zigzag(m - mean))
-			zero += bits.Len64(zigzag(m))
-		}
-		if zero <= about {
-			mean = 0
-		}
+	if order < 2 {
+		mean = centre(rest, mean)
 	}
 	if mean != 0 {
 		dst[flags] |= withMean
@@ -280,6 +236,63 @@ func appendDecimals(dst []byte, values []float64, e int, s *scratch) ([]byte, by
 		residuals[i] = zigzag(m - mean)
 	}
 	return appendGroups(dst, residuals), valuesDecimal | byte(order)<<2
+}
+
+// differences finds the order of differences that is smallest, by the sum of their lengths, and about which mean.
+func differences(m []int64) (order int, mean int64) {
+	n := len(m)
+	sum := 0.0
+	for _, v := range m {
+		sum += float64(v)
+	}
+	level := int64(sum / float64(n))
+	// A counter's steps, by the middle half: it may have been reset, and one such step moves the mean of all.
+	drift := (m[n-1-n/4] - m[n/4]) / int64(max(1, n-1-n/4-n/4))
+	var cost [3]int
+	before, beforeStep := m[0], m[min(1, n-1)]-m[0]
+	cost[0] = bits.Len64(zigzag(m[0] - level))
+	for _, v := range m[1:] {
+		step := v - before
+		cost[0] += bits.Len64(zigzag(v - level))
+		cost[1] += bits.Len64(zigzag(step - drift))
+		cost[2] += bits.Len64(zigzag(step - beforeStep))
+		before, beforeStep = v, step
+	}
+	switch {
+	case cost[2] < cost[0] && cost[2] < cost[1] && n > 2:
+		return 2, 0
+	case cost[1] < cost[0]:
+		return 1, drift
+	}
+	return 0, level
+}
+
+// centre is the mean of those residuals that are near a guess of it, or 0 when they are as near to that.
+func centre(residuals []int64, guess int64) int64 {
+	n := len(residuals)
+	if n == 0 {
+		return 0
+	}
+	about, zero := 0, 0
+	for _, v := range residuals {
+		about += bits.Len64(zigzag(v - guess))
+		zero += bits.Len64(zigzag(v))
+	}
+	if zero <= about {
+		return 0
+	}
+	most := uint64(1) << min(about/n+4, 46) // MaxRun of these do not overflow
+	sum, near := int64(0), int64(0)
+	for _, v := range residuals {
+		if d := v - guess; zigzag(d) < most {
+			sum += d
+			near++
+		}
+	}
+	if near == 0 {
+		return guess
+	}
+	return guess + int64(math.Round(float64(sum)/float64(near)))
 }
 
 // DecodeNumbers appends a run's samples to times and values. src is one run and nothing else.

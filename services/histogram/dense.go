@@ -1,62 +1,101 @@
 package histogram
 
-// Dense counts over a contiguous range of bins, which grows: the quickest to add to. The zero value is empty.
+// Dense counts in arrays over contiguous bins, which grow: the quickest to add to. The zero value is empty. Each sign has
+// an array of its own and zero is apart: between 1 ms and zero lie eleven thousand bins that nothing is ever in.
 type Dense struct {
+	positive, negative span
+	zero               uint64
+}
+
+// span is counts of contiguous bins of one sign.
+type span struct {
 	first  Bin
 	counts []uint64
 }
 
+// side is where a bin that is not zero is counted.
+func (d *Dense) side(bin Bin) *span {
+	if bin > 0 {
+		return &d.positive
+	}
+	return &d.negative
+}
+
 // Add counts n values in a bin.
 func (d *Dense) Add(bin Bin, n uint64) {
-	i := uint(int(bin) - int(d.first))
-	if i >= uint(len(d.counts)) {
+	if bin == 0 {
+		d.zero = plus(d.zero, n)
+		return
+	}
+	s := d.side(bin)
+	i := uint(int(bin) - int(s.first))
+	if i >= uint(len(s.counts)) {
 		if n == 0 {
 			return
 		}
-		d.cover(int(bin), int(bin))
-		i = uint(int(bin) - int(d.first))
+		s.cover(int(bin), int(bin))
+		i = uint(int(bin) - int(s.first))
 	}
-	d.counts[i] = plus(d.counts[i], n)
+	s.counts[i] = plus(s.counts[i], n)
 }
 
 // cover makes room for the bins from low to high.
-func (d *Dense) cover(low, high int) {
+func (s *span) cover(low, high int) {
 	const room = 64 // on the side that grows, for what comes next
-	if len(d.counts) == 0 {
-		d.first = Bin(max(-int(MaxBin), low-16))
-		d.counts = make([]uint64, max(96, high-int(d.first)+1+room/2))
+	if len(s.counts) == 0 {
+		s.first = Bin(max(-int(MaxBin), low-16))
+		s.counts = make([]uint64, max(96, high-int(s.first)+1+room/2))
 		return
 	}
-	from, to := int(d.first), int(d.first)+len(d.counts)
+	from, to := int(s.first), int(s.first)+len(s.counts)
 	if low < from {
 		from = max(-int(MaxBin), low-room)
 	}
 	if high >= to {
 		to = high + 1 + room
 	}
-	if grown := to - from; grown != len(d.counts) {
+	if grown := to - from; grown != len(s.counts) {
 		counts := make([]uint64, grown)
-		copy(counts[int(d.first)-from:], d.counts)
-		d.first, d.counts = Bin(from), counts
+		copy(counts[int(s.first)-from:], s.counts)
+		s.first, s.counts = Bin(from), counts
 	}
 }
 
-// Merge adds a histogram's counts.
-func (d *Dense) Merge(h *Histogram) {
-	n := len(h.Bins)
+// add counts bins of this sign, ascending.
+func (s *span) add(bins []Bin, more []uint64) {
+	n := len(bins)
 	if n == 0 {
 		return
 	}
-	d.cover(int(h.Bins[0]), int(h.Bins[n-1]))
-	first, counts, more := int(d.first), d.counts, h.Counts[:n]
-	for i, bin := range h.Bins {
+	s.cover(int(bins[0]), int(bins[n-1]))
+	first, counts := int(s.first), s.counts
+	more = more[:n]
+	for i, bin := range bins {
 		slot := &counts[int(bin)-first]
 		*slot = plus(*slot, more[i])
 	}
 }
 
-// MergeDense adds another's counts.
-func (d *Dense) MergeDense(other *Dense) {
+// Merge adds a histogram's counts.
+func (d *Dense) Merge(h *Histogram) {
+	bins, counts := h.Bins, h.Counts
+	if len(bins) > 0 && bins[0] <= 0 {
+		below := 0
+		for below < len(bins) && bins[below] < 0 {
+			below++
+		}
+		d.negative.add(bins[:below], counts[:below])
+		bins, counts = bins[below:], counts[below:]
+		if len(bins) > 0 && bins[0] == 0 {
+			d.zero = plus(d.zero, counts[0])
+			bins, counts = bins[1:], counts[1:]
+		}
+	}
+	d.positive.add(bins, counts)
+}
+
+// merge adds another's counts.
+func (s *span) merge(other *span) {
 	low, high := 0, len(other.counts)
 	for low < high && other.counts[low] == 0 {
 		low++
@@ -68,35 +107,61 @@ func (d *Dense) MergeDense(other *Dense) {
 		return
 	}
 	first := int(other.first) + low
-	d.cover(first, first+high-low-1)
-	into, more := d.counts[first-int(d.first):], other.counts[low:high]
+	s.cover(first, first+high-low-1)
+	into, more := s.counts[first-int(s.first):], other.counts[low:high]
 	into = into[:len(more)]
 	for i, n := range more {
 		into[i] = plus(into[i], n)
 	}
 }
 
+// MergeDense adds another's counts.
+func (d *Dense) MergeDense(other *Dense) {
+	d.negative.merge(&other.negative)
+	d.zero = plus(d.zero, other.zero)
+	d.positive.merge(&other.positive)
+}
+
 // Histogram is the sparse form; it shares nothing with d.
 func (d *Dense) Histogram() *Histogram {
-	used := 0
-	for _, n := range d.counts {
-		if n > 0 {
-			used++
+	used := 1
+	for _, s := range []*span{&d.negative, &d.positive} {
+		for _, n := range s.counts {
+			if n > 0 {
+				used++
+			}
 		}
 	}
 	h := &Histogram{Bins: make([]Bin, 0, used), Counts: make([]uint64, 0, used)}
-	for i, n := range d.counts {
-		if n > 0 {
-			h.Bins, h.Counts = append(h.Bins, Bin(int(d.first)+i)), append(h.Counts, n)
-		}
+	h.append(&d.negative)
+	if d.zero > 0 {
+		h.Bins, h.Counts = append(h.Bins, 0), append(h.Counts, d.zero)
 	}
+	h.append(&d.positive)
 	return h
 }
 
-// Reset empties d and keeps its memory.
-func (d *Dense) Reset() { clear(d.counts) }
+func (h *Histogram) append(s *span) {
+	for i, n := range s.counts {
+		if n > 0 {
+			h.Bins, h.Counts = append(h.Bins, Bin(int(s.first)+i)), append(h.Counts, n)
+		}
+	}
+}
 
-func (d *Dense) cells() cellView { return cellView{first: d.first, counts: d.counts} }
+// Reset empties d and keeps its memory.
+func (d *Dense) Reset() {
+	clear(d.positive.counts)
+	clear(d.negative.counts)
+	d.zero = 0
+}
+
+func (d *Dense) cells() cellView {
+	if d.zero == 0 && len(d.negative.counts) == 0 { // nearly always
+		return cellView{first: d.positive.first, counts: d.positive.counts}
+	}
+	return d.Histogram().cells()
+}
 
 // What a Histogram answers, from the same code: the answers are the same to the last bit.
 

@@ -230,3 +230,24 @@ func FuzzSkip(f *testing.F) {
 		}
 	})
 }
+
+// Zero and each sign are apart: what lies between them costs nothing.
+func TestDenseIsSmall(t *testing.T) {
+	var d Dense
+	want := &Histogram{}
+	for _, v := range []float64{0, 0.001, -0.001, 0.0012, 0} {
+		bin, _ := BinOf(v)
+		d.Add(bin, 2)
+		want.Add(bin, 2)
+	}
+	var other Dense
+	other.Merge(d.Histogram())
+	other.MergeDense(&d)
+	want.Merge(want.Clone())
+	if !other.Histogram().Equal(want) || other.Count() != 20 || other.Quantile(0.5) != want.Quantile(0.5) {
+		t.Fatalf("%v, want %v", other.Histogram(), want)
+	}
+	if n := len(other.positive.counts) + len(other.negative.counts); n > 400 {
+		t.Fatalf("%d counters for five values", n)
+	}
+}
