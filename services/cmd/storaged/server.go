@@ -140,10 +140,10 @@ func (s *server) routes() http.Handler {
 		}
 		_, _ = w.Write([]byte("ok\n"))
 	})
-	// For the benches and for support: nginx does not route here, so it is for those who can reach the socket.
-	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	// For the benches and for support: nginx does not route here, and the network is not answered.
+	mux.HandleFunc("GET /debug/pprof/", here(pprof.Index))
+	mux.HandleFunc("GET /debug/pprof/profile", here(pprof.Profile))
+	mux.HandleFunc("GET /debug/pprof/trace", here(pprof.Trace))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		problem.Write(w, http.StatusNotFound, "not_found", fmt.Sprintf("There is no %s %.200s here.", r.Method, r.URL.Path), "")
 	})
@@ -158,6 +158,18 @@ func (s *server) routes() http.Handler {
 		}()
 		mux.ServeHTTP(w, r)
 	})
+}
+
+// here answers this machine only: a Unix socket, or loopback.
+func here(handler http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.RemoteAddr)
+		if ip := net.ParseIP(host); err == nil && (ip == nil || !ip.IsLoopback()) {
+			problem.Write(w, http.StatusForbidden, "forbidden", "Profiles are for this machine only.", "Ask from the machine itself, or by the Unix socket.")
+			return
+		}
+		handler(w, r)
+	}
 }
 
 func (s *server) flush(w http.ResponseWriter, _ *http.Request) {
