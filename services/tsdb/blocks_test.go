@@ -528,3 +528,88 @@ func TestDescriptions(t *testing.T) {
 	}
 	_ = s.Close()
 }
+
+// A block whose samples are damaged is not merged: merging would make the loss final. Tidying ends, the damage is counted
+// once, and what can be read is served.
+func TestDamageStopsAMerge(t *testing.T) {
+	memory := vfs.NewMemory()
+	o, now := clockOptions(memory)
+	s := openStore(t, o)
+	for i := range 4 {
+		mustIngest(t, s, Sample{Key: key(t, "a"), Kind: Gauge, Time: now.UnixMilli(), Value: float64(i) + 0.5})
+		mustFlush(t, s)
+		now.advance(time.Minute)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := "/store/blocks/" + blockName(2)
+	content, err := vfs.ReadFile(memory, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content[blockHeader+5] ^= 0x10
+	if err := vfs.Replace(memory, "/store/blocks", path, content); err != nil {
+		t.Fatal(err)
+	}
+	s = openStore(t, o)
+	defer s.Close()
+	now.advance(20 * 24 * time.Hour)
+	if err := s.tidy(); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(read(t, s, 0, math.MaxInt64).numbers[string(key(t, "a"))]); n != 3 {
+		t.Fatalf("%d samples are served", n)
+	}
+	// The three sound ones became one, or wait for more; the damaged one is there as it was.
+	if n := s.Status().DamagedBlocks; n != 1 {
+		t.Fatalf("%d blocks are counted as damaged", n)
+	}
+	if after, err := vfs.ReadFile(memory, path); err != nil || !slices.Equal(after, content) {
+		t.Fatalf("the damaged block was touched: %v", err)
+	}
+}
+
+// The head is flushed while a merge goes on, with numbers of its own.
+func TestFlushWhileMerging(t *testing.T) {
+	o, now := clockOptions(vfs.NewMemory())
+	s, m := openStore(t, o), newModel()
+	put := func(at int64) {
+		one := Sample{Key: key(t, "a"), Kind: Gauge, Time: at, Value: float64(at % 977)}
+		mustIngest(t, s, one)
+		m.add([]Sample{one})
+	}
+	for range 4 {
+		put(now.UnixMilli())
+		mustFlush(t, s)
+		now.advance(time.Minute)
+	}
+	now.advance(20 * 24 * time.Hour)
+	put(now.UnixMilli())
+	s.mu.Lock()
+	s.began = s.began.Add(-24 * 30 * time.Hour) // it has been due for long
+	s.mu.Unlock()
+	s.flushing.Lock()
+	next := s.plan()
+	if next == nil {
+		t.Fatal("nothing is to be merged")
+	}
+	err := s.run(next)
+	s.flushing.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status := s.Status(); status.HeadSamples != 0 || len(status.Blocks) != 2 {
+		t.Fatalf("%+v", status)
+	}
+	for range 2 {
+		if d := read(t, s, 0, math.MaxInt64).difference(m); d != "" {
+			t.Fatal(d)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s = openStore(t, o)
+	}
+	_ = s.Close()
+}

@@ -141,9 +141,11 @@ func (s *Store) run(j *job) error {
 	}
 	merged, err := s.merge(j)
 	if errors.Is(err, errDamaged) || errors.Is(err, errFrame) {
-		// Which one was noted when it was read. It is left as it is, and served as far as it can be.
 		s.options.Log.Error("blocks cannot be merged because one is damaged", "error", err)
-		return nil
+		// It is left as it is, and served as far as it can be. Were none marked, the same job would come again at once.
+		if slices.ContainsFunc(j.parents, func(b *block) bool { return b.damaged.Load() }) {
+			return nil
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("merging blocks: %w", err)
@@ -181,6 +183,8 @@ func (s *Store) merge(j *job) (*block, error) {
 		}
 		cursors = append(cursors, &blockCursor{index: x})
 	}
+	// Taken now, because flushes go on meanwhile.
+	s.sequence = head.sequence
 	w, err := newBlockWriter(s.options.FS, s.blocks, head)
 	if err != nil {
 		return nil, err
@@ -229,9 +233,6 @@ func (s *Store) merge(j *job) (*block, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	s.sequence = head.sequence
-	s.mu.Unlock()
 	return b, nil
 }
 
@@ -271,6 +272,12 @@ func (s *Store) eachKey(cursors []*blockCursor, f func(key string, parts []block
 			case <-s.stop:
 				return errors.New("the store stops")
 			default:
+			}
+			// A large merge takes minutes: the head must not fill up behind it.
+			if s.due(s.options.Now()) {
+				if _, err := s.flush(); err != nil {
+					return err
+				}
 			}
 		}
 		var least *blockSeries
@@ -314,15 +321,21 @@ func (s *Store) mergeSeries(build *builder, j *job, key string, kind Kind, parts
 	one := &Series{Key: key, Kind: kind}
 	minTime, maxTime := int64(1<<63-1), int64(-1<<63)
 	hasRaw := true
+	var damage error // leaving out what is damaged is for queries: a merge would make it final
 	for _, p := range parts {
 		minTime, maxTime = min(minTime, p.record.minTime), max(maxTime, p.record.maxTime)
 		hasRaw = hasRaw && p.record.lengths[trackRaw] > 0
-		if err := one.addBlock(s, p.block, p.record, nil); err != nil {
+		note := func(err error) {
+			s.noteDamage(p.block, err)
+			damage = err
+		}
+		if err := one.addBlock(s, p.block, p.record, note); err != nil {
 			return nil, err
 		}
 	}
 	if kind < Histogram && !hasRaw {
-		return one.mergeRollups(build, minTime, maxTime)
+		data, err := one.mergeRollups(build, minTime, maxTime)
+		return data, errors.Join(err, damage)
 	}
 	b := *build
 	if !hasRaw { // records of a rollup are all there is: they go on as they are
@@ -340,6 +353,9 @@ func (s *Store) mergeSeries(build *builder, j *job, key string, kind Kind, parts
 		data, err = b.numbers(one.Numbers(minTime, maxTime))
 	}
 	build.times, build.values, build.hists = b.times, b.values, b.hists
+	if err = errors.Join(err, damage); err != nil {
+		return nil, err
+	}
 	if data != nil && len(data.frames[trackRaw])+len(data.frames[trackMinute])+len(data.frames[trackHour]) == 0 {
 		return nil, err
 	}

@@ -12,6 +12,11 @@ import (
 func (s *Store) Flush() (blocks int, err error) {
 	s.flushing.Lock()
 	defer s.flushing.Unlock()
+	return s.flush()
+}
+
+// flush is Flush; the caller holds flushing.
+func (s *Store) flush() (blocks int, err error) {
 	defer func() {
 		if err != nil {
 			s.counts.flushFailures.Add(1)

@@ -3,6 +3,7 @@ package tsdb
 // Numbers whose samples were let go: their rollups stand in for them.
 
 import (
+	"errors"
 	"math"
 	"sort"
 
@@ -116,6 +117,14 @@ func (s *source[V]) readRollups(track int) (*column.Rollup, error) {
 	return all, err
 }
 
+// noted tells the source's owner of damage, and returns it.
+func (s *source[V]) noted(err error) error {
+	if s.damage != nil && (errors.Is(err, errDamaged) || errors.Is(err, errFrame)) {
+		s.damage(err)
+	}
+	return err
+}
+
 // mergeRollups is what a block stores of numbers that are rollups in one of its places at least.
 func (s *Series) mergeRollups(b *builder, minTime, maxTime int64) (*seriesData, error) {
 	var fine, coarse column.Rollup
@@ -133,7 +142,7 @@ func (s *Series) mergeRollups(b *builder, minTime, maxTime int64) (*seriesData, 
 		}
 		minutes, err := one.readRollups(trackMinute)
 		if err != nil {
-			return nil, err
+			return nil, one.noted(err)
 		}
 		appendRollup(&fine, minutes)
 		if len(minutes.Times) > 0 {
@@ -141,7 +150,7 @@ func (s *Series) mergeRollups(b *builder, minTime, maxTime int64) (*seriesData, 
 		}
 		hours, err := one.readRollups(trackHour)
 		if err != nil {
-			return nil, err
+			return nil, one.noted(err)
 		}
 		appendRollup(&coarse, hours)
 	}
