@@ -1,0 +1,48 @@
+// The ways in that go through nginx: each reaches the store with a writer's token, and without one nobody gets in.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { type Person, setUp } from '../stack/api.ts';
+import { ask, until } from '../stack/http.ts';
+import type { Stack } from '../stack/stack.ts';
+import { withStack } from './browser.ts';
+
+let stack: Stack;
+let api: Person;
+let token = '';
+before(async () => {
+  stack = await withStack();
+  api = await setUp(stack);
+  ({ token } = await api.get<{ token: string }>('POST', '/api/tokens', { name: 'sender', role: 'writer' }));
+});
+after(() => stack?.stop());
+
+const point = { asInt: '7', timeUnixNano: String(BigInt(Date.now()) * 1_000_000n) };
+const otlp = {
+  resourceMetrics: [
+    {
+      resource: { attributes: [{ key: 'service.name', value: { stringValue: 'shop' } }] },
+      scopeMetrics: [{ metrics: [{ name: 'otlp.depth', gauge: { dataPoints: [point] } }] }],
+    },
+  ],
+};
+
+for (const [name, path, method, body, query] of [
+  ['OpenTelemetry', '/v1/metrics', 'POST', otlp, '{"otlp.depth",job="shop"}'],
+  ['JSON as HTTPTrap', '/api/v1/trap/shop', 'PUT', { depth: { queue: 7 } }, '{"depth.queue",check="shop"}'],
+  ['import', '/api/v1/import', 'POST', { samples: [{ name: 'imported', value: 7 }] }, 'imported'],
+] as const) {
+  test(`${name} comes in through nginx with a token, and only with one`, async () => {
+    const send = (headers: Record<string, string>) => ask(new URL(path, stack.url), { method, headers, body });
+    assert.equal((await send({})).status, 401);
+    assert.equal((await send({ authorization: 'Bearer none' })).status, 401);
+    const reply = await send({ authorization: `Bearer ${token}` });
+    assert.equal(reply.status, 200, reply.text);
+    await until('it is found', async () => {
+      const found = await api.get<{ data: { result: { value: [number, string] }[] } }>(
+        'GET',
+        `/api/v1/query?query=${encodeURIComponent(query)}`,
+      );
+      return found.data.result[0]?.value[1] === '7' || undefined;
+    });
+  });
+}
