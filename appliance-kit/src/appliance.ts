@@ -131,7 +131,7 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
   });
   const conditions = new Conditions(alerts, clock);
   const thresholds = new Thresholds({ db, clock, changes, alerts, storaged, log, intervalMs: config.evaluateMs });
-  const watch = new Watch({ inventory, services, destinations, conditions, changes });
+  const watch = new Watch({ inventory, services, destinations, storaged, conditions, changes });
   const changed = () => void watch.look();
   const pools = new Pools({ platform, inventory, jobs, audit, changed });
   const status = new Status({

@@ -1,11 +1,20 @@
 // Looks at pools, disks, services and destinations every few seconds: tells the pages what changed, and the alerts
 // what is wrong. Events of the system will come on top of this one day; polling stays, because events get lost.
-import { deliveryFailing, poolDegraded, poolFaulted, poolSuspended, serviceFailed } from './alerts/catalogue.ts';
+import {
+  deliveryFailing,
+  poolDegraded,
+  poolFaulted,
+  poolSuspended,
+  serviceFailed,
+  storeDamaged,
+} from './alerts/catalogue.ts';
 import type { Conditions } from './alerts/conditions.ts';
+import { iso } from './clock.ts';
 import type { Destinations } from './destinations/destinations.ts';
 import type { Inventory } from './disks/inventory.ts';
 import type { Changes } from './events/changes.ts';
 import type { Topic } from './events/schema.ts';
+import type { Damage, Storaged } from './peers/storaged.ts';
 import type { Pool } from './pools/schema.ts';
 import type { Services } from './services/services.ts';
 
@@ -13,6 +22,7 @@ export interface WatchParts {
   readonly inventory: Inventory;
   readonly services: Services;
   readonly destinations: Destinations;
+  readonly storaged: Storaged;
   readonly conditions: Conditions;
   readonly changes: Changes;
 }
@@ -26,6 +36,15 @@ const classOf = (pool: Pool) =>
       : pool.state === 'SUSPENDED'
         ? poolSuspended
         : poolFaulted;
+
+/** The times a damaged block covers: "2026-01-01 00:00 to 2026-01-01 06:00 UTC". */
+function spanOf({ minTime, maxTime }: Damage): string | null {
+  const words = (seconds: number) =>
+    iso(seconds * 1000)
+      .slice(0, 16)
+      .replace('T', ' ');
+  return maxTime === 0 ? null : `${words(minTime)} to ${words(maxTime)} UTC`;
+}
 
 export class Watch {
   readonly #parts: WatchParts;
@@ -64,7 +83,7 @@ export class Watch {
   }
 
   async #round(): Promise<void> {
-    const { inventory, services, destinations, conditions } = this.#parts;
+    const { inventory, services, destinations, storaged, conditions } = this.#parts;
     // Read anew, but with patience: a disk that hangs must not hide what it does to its pool.
     const disks = await inventory.disksSoon();
     const [found, running] = await Promise.all([inventory.pools(), services.renew().catch(() => null)]);
@@ -99,6 +118,17 @@ export class Watch {
         serviceFailed,
         failed.map(({ name: service, title, reason }) => ({
           args: { service, title, reason, pool: service === 'storaged' ? telemetryPool : null },
+        })),
+      );
+    }
+
+    // A store that does not answer is the services' business; what it said before stands.
+    const store = await storaged.status().catch(() => null);
+    if (store !== null) {
+      conditions.report(
+        storeDamaged,
+        (store.damaged ?? []).map((damage) => ({
+          args: { block: damage.block, setAside: damage.setAside, span: spanOf(damage), detail: damage.detail },
         })),
       );
     }

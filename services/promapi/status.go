@@ -26,7 +26,7 @@ func (a *API) runtimeInfo(*http.Request) (answer, error) {
 	return answer{data: map[string]any{
 		"startTime": status.Started.UTC().Format(time.RFC3339Nano), "serverTime": a.now().UTC().Format(time.RFC3339Nano),
 		"hostname": host, "reloadConfigSuccess": true, "lastConfigTime": status.Started.UTC().Format(time.RFC3339Nano),
-		"corruptionCount": status.DamagedBlocks, "goroutineCount": runtime.NumGoroutine(), "GOMAXPROCS": runtime.GOMAXPROCS(0),
+		"corruptionCount": len(status.Damaged), "goroutineCount": runtime.NumGoroutine(), "GOMAXPROCS": runtime.GOMAXPROCS(0),
 		"GOGC": os.Getenv("GOGC"), "GODEBUG": os.Getenv("GODEBUG"), "storageRetention": "",
 	}}, nil
 }

@@ -53,13 +53,16 @@ import (
 )
 
 const (
-	blockMagic    = "CISTBLK2"
-	blockEnd      = "CISTEND2"
-	blockVersion  = 2
-	blockHeader   = 80
-	blockFooter   = 96
-	blockSuffix   = ".block"
+	blockMagic   = "CISTBLK2"
+	blockEnd     = "CISTEND2"
+	blockVersion = 2
+	blockHeader  = 80
+	blockFooter  = 96
+	blockSuffix  = ".block"
+	// What opening could not make sense of: nothing of it is served.
 	damagedSuffix = ".damaged"
+	// What a repair has replaced, or given up: kept in case somebody can make more of it, otherwise forgotten.
+	repairedSuffix = ".repaired"
 
 	flagLast = 1
 )

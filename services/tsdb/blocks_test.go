@@ -562,7 +562,7 @@ func TestDamageStopsAMerge(t *testing.T) {
 		t.Fatalf("%d samples are served", n)
 	}
 	// The three sound ones became one, or wait for more; the damaged one is there as it was.
-	if n := s.Status().DamagedBlocks; n != 1 {
+	if n := len(s.Status().Damaged); n != 1 {
 		t.Fatalf("%d blocks are counted as damaged", n)
 	}
 	if after, err := vfs.ReadFile(memory, path); err != nil || !slices.Equal(after, content) {

@@ -41,7 +41,7 @@ type counts struct {
 	mark             time.Time
 	rate             float64
 	started          time.Time
-	damaged          atomic.Uint64
+	damaged          damageList
 	flushFailures    atomic.Uint64
 	merges           atomic.Uint64
 }

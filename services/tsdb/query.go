@@ -161,7 +161,7 @@ func (s *Store) noteDamage(b *block, err error) {
 		return
 	}
 	if !b.damaged.Swap(true) {
-		s.counts.damaged.Add(1)
+		s.counts.damaged.note(Damage{Block: b.ID, MinTime: b.MinTime, MaxTime: b.MaxTime, Detail: err.Error()})
 		s.options.Log.Error("a block is damaged: what cannot be read of it is left out; restore it from a snapshot, or run storaged repair",
 			"block", b.ID, "error", err)
 	}

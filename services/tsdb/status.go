@@ -5,8 +5,10 @@ package tsdb
 import (
 	"context"
 	"maps"
+	"slices"
 	"sort"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -87,6 +89,33 @@ func (h *head) metrics() map[string]summary {
 	return parts
 }
 
+// Damage is a block of which not everything can be read.
+type Damage struct {
+	Block    string // its ID, which is its file's name in the folder blocks
+	SetAside bool   // nothing of it is served; its file ends in ".damaged"
+	// The times it covers, in ms; both 0 when that is unreadable too.
+	MinTime, MaxTime int64
+	Detail           string // what was found
+}
+
+// damageList is what was found damaged, once each.
+type damageList struct {
+	mu   sync.Mutex
+	list []Damage
+}
+
+func (d *damageList) note(one Damage) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.list = append(d.list, one)
+}
+
+func (d *damageList) all() []Damage {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return append([]Damage{}, d.list...)
+}
+
 // Status is the store's figures.
 type Status struct {
 	Series           int // of the head, and those that were in the one before
@@ -99,7 +128,7 @@ type Status struct {
 	HeadBytes        int64
 	HeadMinTime      int64 // ms; 0 when the head is empty
 	Blocks           []BlockInfo
-	DamagedBlocks    uint64
+	Damaged          []Damage // in the order they were found in
 	FlushFailures    uint64
 	Merges           uint64
 	Deletions        int // not carried out in all blocks yet
@@ -110,7 +139,7 @@ type Status struct {
 func (s *Store) Status() Status {
 	stat := s.journal.Stat()
 	status := Status{JournalBytes: stat.Bytes, Started: s.counts.started,
-		DamagedBlocks: s.counts.damaged.Load(), FlushFailures: s.counts.flushFailures.Load(), Merges: s.counts.merges.Load()}
+		FlushFailures: s.counts.flushFailures.Load(), Merges: s.counts.merges.Load()}
 	status.Accepted, status.Rejected, status.SamplesPerSecond = s.counts.snapshot()
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -118,6 +147,10 @@ func (s *Store) Status() Status {
 	for _, b := range s.list {
 		status.Blocks = append(status.Blocks, b.BlockInfo)
 	}
+	status.Damaged = slices.DeleteFunc(s.counts.damaged.all(), func(d Damage) bool {
+		// Retention or a deletion may have taken it since.
+		return !d.SetAside && !slices.ContainsFunc(s.list, func(b *block) bool { return b.ID == d.Block })
+	})
 	for _, h := range []*head{s.frozen, s.live} {
 		if h == nil {
 			continue

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -178,6 +179,14 @@ func (s *Store) openBlocks() error {
 	var vouched journal.Position
 	replaced := map[uint64]bool{}
 	for _, entry := range entries {
+		if name, set := strings.CutSuffix(entry.Name, damagedSuffix); set {
+			// Its name is not given again: putting the sound block back from a snapshot is a copy.
+			if sequence, ok := parseBlockName(name); ok {
+				s.sequence = max(s.sequence, sequence)
+				s.counts.damaged.note(Damage{Block: strings.TrimSuffix(name, blockSuffix), SetAside: true, Detail: "it was set aside at an earlier start"})
+			}
+			continue
+		}
 		if filepath.Ext(entry.Name) == ".tmp" {
 			if err := s.options.FS.Remove(filepath.Join(s.blocks, entry.Name)); err != nil {
 				return err
@@ -191,7 +200,7 @@ func (s *Store) openBlocks() error {
 		s.sequence = max(s.sequence, sequence)
 		b, err := openBlock(s.options.FS, s.blocks, sequence)
 		if errors.Is(err, errDamaged) {
-			s.counts.damaged.Add(1)
+			s.counts.damaged.note(Damage{Block: strings.TrimSuffix(entry.Name, blockSuffix), SetAside: true, Detail: err.Error()})
 			s.options.Log.Error("a block is damaged and was set aside; restore it from a snapshot, or run storaged repair", "error", err)
 			path := filepath.Join(s.blocks, entry.Name)
 			if err := s.options.FS.Rename(path, path+damagedSuffix); err != nil {

@@ -46,7 +46,7 @@ func Verify(fsys vfs.FS, folder string, report func(Finding)) (Verified, error) 
 	}
 	for _, entry := range entries {
 		if strings.HasSuffix(entry.Name, damagedSuffix) {
-			report(Finding{Where: entry.Name, Detail: "this block was set aside as damaged; storaged repair saves what can be read of it"})
+			report(Finding{Where: entry.Name, Detail: "this block was set aside as damaged, and nothing of it is served; restore it from a snapshot, or give it up with storaged repair"})
 			sum.DamagedBlocks++
 			continue
 		}
@@ -250,8 +250,8 @@ type Repaired struct {
 }
 
 // Repair writes a new block of what can be read of each damaged one, which is kept beside it with the ending
-// ".damaged". The store must not be open. It returns what it saved, block by block; a block whose header or directory is
-// gone is left as it is, named in the report.
+// ".repaired". The store must not be open. It returns what it saved, block by block; of a block whose header is gone
+// nothing can be saved: it is named in the report and kept likewise. Verify finds nothing more afterwards.
 func Repair(fsys vfs.FS, folder string, report func(Finding)) ([]Repaired, error) {
 	lock, err := fsys.Lock(filepath.Join(folder, "journal", "LOCK"))
 	if err != nil {
@@ -265,20 +265,40 @@ func Repair(fsys vfs.FS, folder string, report func(Finding)) ([]Repaired, error
 	}
 	next := uint64(0)
 	for _, entry := range entries {
-		if sequence, ok := parseBlockName(strings.TrimSuffix(entry.Name, damagedSuffix)); ok {
+		if sequence, ok := parseBlockName(strings.TrimSuffix(strings.TrimSuffix(entry.Name, damagedSuffix), repairedSuffix)); ok {
 			next = max(next, sequence)
 		}
 	}
+	keep := func(name string) error {
+		to := strings.TrimSuffix(name, damagedSuffix) + repairedSuffix
+		if err := fsys.Rename(filepath.Join(blocks, name), filepath.Join(blocks, to)); err != nil {
+			return err
+		}
+		return fsys.SyncDir(blocks)
+	}
+	const lost = "nothing can be read of it, and its samples are lost unless it is restored from a snapshot"
 	var done []Repaired
 	for _, entry := range entries {
 		sequence, ok := parseBlockName(entry.Name)
 		if !ok {
+			if strings.HasSuffix(entry.Name, damagedSuffix) {
+				report(Finding{Where: entry.Name, Detail: lost})
+				if err := keep(entry.Name); err != nil {
+					return done, err
+				}
+			}
 			continue
 		}
 		b, err := openBlock(fsys, blocks, sequence)
-		if err != nil {
-			report(Finding{Where: entry.Name, Detail: err.Error() + "; nothing can be read of it: restore it from a snapshot"})
+		if errors.Is(err, errDamaged) {
+			report(Finding{Where: entry.Name, Detail: err.Error() + "; " + lost})
+			if err := keep(entry.Name); err != nil {
+				return done, err
+			}
 			continue
+		}
+		if err != nil {
+			return done, err
 		}
 		damaged := false
 		b.verify(func(series, detail string) {
@@ -292,11 +312,7 @@ func Repair(fsys vfs.FS, folder string, report func(Finding)) ([]Repaired, error
 				b.release()
 				return done, err
 			}
-			err = fsys.Rename(b.path, b.path+damagedSuffix)
-			if err == nil {
-				err = fsys.SyncDir(blocks)
-			}
-			if err != nil {
+			if err := keep(entry.Name); err != nil {
 				b.release()
 				return done, err
 			}

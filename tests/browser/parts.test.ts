@@ -1,5 +1,7 @@
 // Parts that are down: the page says which, since when, and comes back by itself. Metrics go on flowing.
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
 import { type Person as ApiPerson, setUp } from '../stack/api.ts';
 import { ask } from '../stack/http.ts';
@@ -103,4 +105,31 @@ test('a service that fails is named with its reason; a restart mends it', async 
   await page.getByRole('button', { name: 'Restart SNMP agent' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Restart' }).click();
   await page.getByText('All 6 services are running.').waitFor({ timeout: 30_000 });
+});
+
+test('a damaged block is named in an alert with what to do; putting the sound one back clears it', async (t) => {
+  const blocks = path.join(stack.dir, 'data', 'blocks');
+  await stack.import([{ name: 'kept_for_long', value: 1 }]);
+  await stack.stopPart('storaged'); // which puts what is in memory into a block
+  const [name] = readdirSync(blocks).filter((file) => file.endsWith('.block'));
+  assert.ok(name);
+  const sound = readFileSync(path.join(blocks, name));
+  const damaged = Buffer.from(sound);
+  damaged[3] = (damaged[3] ?? 0) ^ 0x10;
+  writeFileSync(path.join(blocks, name), damaged);
+  await stack.startPart('storaged');
+
+  const { page } = await someone.visit(t, '/sign-in?to=%2Falerts');
+  await signInBy(page);
+  const alerts = page.getByRole('list', { name: 'Active alerts' });
+  await alerts
+    .getByText(`Stored measurements are damaged (block ${path.parse(name).name})`)
+    .waitFor({ timeout: 30_000 });
+  await lookAt(page, 'alerts-store-damaged');
+
+  await stack.stopPart('storaged');
+  writeFileSync(path.join(blocks, name), sound);
+  rmSync(path.join(blocks, `${name}.damaged`));
+  await stack.startPart('storaged');
+  await alerts.getByText('Stored measurements are damaged').waitFor({ state: 'detached', timeout: 30_000 });
 });

@@ -27,6 +27,10 @@ const args = {
   destinationName: 'Mail',
   error: 'no answer',
   waiting: 2,
+  block: '00000000000000a7',
+  setAside: false,
+  span: null,
+  detail: 'its index',
 };
 
 test('every class keeps its promises', () => {

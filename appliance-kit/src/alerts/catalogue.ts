@@ -212,6 +212,38 @@ export const deliveryFailing = declare<DeliveryArgs>({
   visibleAfterSeconds: 60,
 });
 
+export interface StoreDamageArgs {
+  readonly block: string;
+  readonly setAside: boolean;
+  /** The times it covers, in words; null when that is unreadable too. */
+  readonly span: string | null;
+  readonly detail: string;
+}
+
+export const storeDamaged = declare<StoreDamageArgs>({
+  class: 'store.damaged',
+  severity: () => 'critical',
+  title: ({ block }) => `Stored measurements are damaged (block ${block})`,
+  text: ({ block, setAside, span, detail }) =>
+    `The block ${block}${span === null ? '' : ` with measurements from ${span}`} ${setAside ? 'cannot be read' : 'cannot be read as a whole'}: ${detail}.`,
+  impact: ({ setAside }) =>
+    setAside
+      ? 'Charts and queries lack the measurements of this block; all others are there.'
+      : 'Charts and queries lack some measurements of this block; answers that are touched by it carry a warning.',
+  response: ({ setAside }) =>
+    setAside
+      ? 'The block was set aside and is kept; everything else is served.'
+      : 'What can be read of the block is served, and it is kept as it is.',
+  action: ({ block }) =>
+    `Restore blocks/${block}.block from a snapshot of the telemetry dataset and scrub its pool. If there is none, stop storaged and run “storaged repair --data /srv/telemetry”, which saves what can be read.`,
+  page: () => '/storage',
+  labels: ({ block }) => ({ block }),
+  dedupKey: ({ block }) => `store.damaged/${block}`,
+  dedupExample: 'store.damaged/00000000000000a7',
+  dependsOn: () => [],
+  visibleAfterSeconds: 0,
+});
+
 /** All of them, for the test that holds each against its promises and for the pages that list them. */
 export const catalogue = [
   thresholdExceeded,
@@ -221,4 +253,5 @@ export const catalogue = [
   serviceFailed,
   applianceStarted,
   deliveryFailing,
+  storeDamaged,
 ] as const;

@@ -13,7 +13,19 @@ export interface Sample {
 /** PromQL's own words about an expression it cannot evaluate. */
 export class ExpressionError extends Error {}
 
+/** A block of which not everything can be read. */
+export interface Damage {
+  readonly block: string;
+  /** Nothing of it is served. */
+  readonly setAside: boolean;
+  /** Seconds since the epoch; both 0 when that is unreadable too. */
+  readonly minTime: number;
+  readonly maxTime: number;
+  readonly detail: string;
+}
+
 export interface StorageStatus {
+  readonly damaged: readonly Damage[];
   readonly series: number;
   readonly samplesPerSecond: number;
   readonly rejected: Record<string, number>;

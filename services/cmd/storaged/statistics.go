@@ -84,7 +84,7 @@ var figures = []figure{
 		}
 		return float64(bytes)
 	}),
-	plain("damaged_blocks", tsdb.Gauge, "Blocks found damaged since the start, and set aside.", func(r *reading) float64 { return float64(r.store.DamagedBlocks) }),
+	plain("damaged_blocks", tsdb.Gauge, "Blocks of which not everything can be read.", func(r *reading) float64 { return float64(len(r.store.Damaged)) }),
 	plain("flush_failures_total", tsdb.Counter, "Attempts to write a block that failed.", func(r *reading) float64 { return float64(r.store.FlushFailures) }),
 	plain("merges_total", tsdb.Counter, "Blocks made of smaller ones.", func(r *reading) float64 { return float64(r.store.Merges) }),
 	plain("pending_deletions", tsdb.Gauge, "Deletions that are not carried out in all blocks yet.", func(r *reading) float64 { return float64(r.store.Deletions) }),

@@ -25,6 +25,17 @@ func (s *server) status(w http.ResponseWriter, _ *http.Request) {
 		blocks = append(blocks, block{b.ID, b.Index, b.Rollups, float64(b.MinTime) / 1000, float64(b.MaxTime) / 1000, b.Samples, b.Bytes})
 		dataBytes += b.Bytes
 	}
+	type damage struct {
+		Block    string  `json:"block"`
+		SetAside bool    `json:"setAside"`
+		MinTime  float64 `json:"minTime"`
+		MaxTime  float64 `json:"maxTime"`
+		Detail   string  `json:"detail"`
+	}
+	damaged := []damage{}
+	for _, d := range status.Damaged {
+		damaged = append(damaged, damage{d.Block, d.SetAside, float64(d.MinTime) / 1000, float64(d.MaxTime) / 1000, d.Detail})
+	}
 	answer := map[string]any{
 		"series": status.Series, "samplesPerSecond": status.SamplesPerSecond,
 		"accepted": status.Accepted, "rejected": status.Rejected,
@@ -38,7 +49,7 @@ func (s *server) status(w http.ResponseWriter, _ *http.Request) {
 			"collectd": s.config.Collectd.Durability,
 		},
 		"startedAt": status.Started.UTC().Format(time.RFC3339Nano),
-		"damaged":   status.DamagedBlocks, "flushFailures": status.FlushFailures,
+		"damaged":   damaged, "flushFailures": status.FlushFailures,
 		"merges": status.Merges, "deletions": status.Deletions,
 		"clock": clockStatus(s.clock.Status()),
 	}
