@@ -34,7 +34,7 @@ TABLE
   run "$log" tools_bin /usr/bin/mformat -i "$fat" -F -T $esp_sectors -h 64 -s 32 -v CISTERN ::
   cp image/debian/grub.cfg "$work/grub.cfg"
   run "$log" cp image/debian/grub.cfg "$TOOLS/tmp/grub.cfg"
-  run "$log" in_tools grub-mkimage -O x86_64-efi -p /cistern -o /tmp/BOOTX64.EFI part_gpt fat normal linux configfile loadenv serial terminal echo test search search_label all_video gfxterm sleep reboot halt ls cat
+  run "$log" in_tools grub-mkimage -O x86_64-efi -p /cistern -o /tmp/BOOTX64.EFI part_gpt fat normal linux configfile loadenv serial terminal echo test search search_label probe all_video gfxterm sleep reboot halt ls cat
   run "$log" in_tools grub-editenv /tmp/grubenv create
   run "$log" in_tools grub-editenv /tmp/grubenv set slot=a
   run "$log" tools_bin /usr/bin/mmd -i "$fat" ::/EFI ::/EFI/BOOT ::/cistern ::/cistern/a ::/cistern/b

@@ -75,15 +75,27 @@ func Run(ctx context.Context, deadline time.Duration, limit int64, argv ...strin
 	return Result{Stdout: out.Bytes(), Stderr: stderr, Cut: cut}, err
 }
 
+// Feed is Run with standard input: text is what the program reads.
+func Feed(ctx context.Context, deadline time.Duration, limit int64, text string, argv ...string) (Result, error) {
+	var out bytes.Buffer
+	cut, stderr, err := start(ctx, deadline, limit, strings.NewReader(text), &out, argv...)
+	return Result{Stdout: out.Bytes(), Stderr: stderr, Cut: cut}, err
+}
+
 // Stream runs argv and writes at most limit bytes of its standard output to w. cut says that there was more.
 // The error is an *Error when the command could not be run, failed, or passed its deadline; what it wrote until
 // then has been written to w.
 func Stream(ctx context.Context, deadline time.Duration, limit int64, w io.Writer, argv ...string) (cut bool, stderr []byte, err error) {
+	return start(ctx, deadline, limit, nil, w, argv...)
+}
+
+func start(ctx context.Context, deadline time.Duration, limit int64, in io.Reader, w io.Writer, argv ...string) (cut bool, stderr []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
 	stdout := &capped{w: w, limit: limit}
 	var said bytes.Buffer
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Stdin = in // nil: nothing to read
 	cmd.Stdout = stdout
 	cmd.Stderr = &capped{w: &said, limit: 64 << 10}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

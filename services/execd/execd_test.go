@@ -38,6 +38,10 @@ func (h *host) Service(_ context.Context, name, action string) error {
 	return nil
 }
 func (h *host) ApplyIdentity(context.Context) error { h.did = append(h.did, "identity"); return nil }
+func (h *host) AttachSystemDisk(_ context.Context, disk string) error {
+	h.did = append(h.did, "attach "+disk)
+	return nil
+}
 func (h *host) Power(_ context.Context, action string) error {
 	h.did = append(h.did, action)
 	return nil

@@ -17,6 +17,10 @@ type Host interface {
 	Service(ctx context.Context, name, action string) error
 	// ApplyIdentity puts host name and time zone into force.
 	ApplyIdentity(ctx context.Context) error
+	// AttachSystemDisk makes disk (as CheckDisk knows it) one that the machine also starts from: partitions and
+	// system slots as on the present system disk, and a second side of the system pool, whose resilver has begun
+	// when it returns. On failure the disk is as good as empty.
+	AttachSystemDisk(ctx context.Context, disk string) error
 	// Power reboots or switches off; it returns before that happens.
 	Power(ctx context.Context, action string) error
 }

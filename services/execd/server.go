@@ -36,6 +36,8 @@ var verbs = map[string]verb{
 	"telemetry.place": typed((*Server).telemetryPlace),
 	"service.action":  typed((*Server).serviceAction),
 	"system.identity": typed((*Server).systemIdentity),
+	"system.attach":   typed((*Server).systemAttach),
+	"system.detach":   typed((*Server).systemDetach),
 	"setup.finish":    typed((*Server).setupFinish),
 	"power":           typed((*Server).power),
 }

@@ -1,0 +1,80 @@
+package execd
+
+// The disks that the machine starts from. A second one holds copies of the boot loader and the system slots and the
+// other side of the system pool's mirror: the machine starts from whichever is left.
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"cistern/services/command"
+	"cistern/services/problem"
+)
+
+// SystemPool is the pool that the appliance itself lives on.
+const SystemPool = "system"
+
+type systemAttachArgument struct {
+	Disk string `json:"disk"` // /dev/disk/by-id/…
+}
+
+// systemAttach adds a second system disk. The answer comes when the resilver has begun.
+func (s *Server) systemAttach(r *http.Request, a systemAttachArgument) (any, error) {
+	ctx := context.WithoutCancel(r.Context()) // a client that goes away does not leave half a disk
+	if _, err := s.Host.CheckDisk(a.Disk, minDisk); err != nil {
+		return nil, err
+	}
+	leaves, err := systemLeaves(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(leaves) > 1 {
+		return nil, problem.New(http.StatusConflict, "conflict", "The system pool has two sides already: "+strings.Join(leaves, " and ")+".",
+			"Detach the one that is to be replaced first.")
+	}
+	return map[string]string{"disk": a.Disk}, s.Host.AttachSystemDisk(ctx, a.Disk)
+}
+
+type systemDetachArgument struct {
+	Device string `json:"device"` // as zpool status names it
+}
+
+// systemDetach takes a side out of the system pool's mirror; the other one is enough to run and to start from. ZFS refuses
+// when the other one does not hold everything.
+func (s *Server) systemDetach(r *http.Request, a systemDetachArgument) (any, error) {
+	ctx := context.WithoutCancel(r.Context())
+	leaves, err := systemLeaves(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(leaves, a.Device) {
+		return nil, invalid("/device", fmt.Sprintf("'%s' is no side of the system pool; those are %s.", a.Device, strings.Join(leaves, " and ")))
+	}
+	if len(leaves) == 1 {
+		return nil, problem.New(http.StatusConflict, "conflict", "This is the only disk of the system pool.", "Attach another one first.")
+	}
+	_, err = command.Run(ctx, time.Minute, 64<<10, "zpool", "detach", SystemPool, a.Device)
+	return a, err
+}
+
+// systemLeaves are the devices of the system pool, as ZFS names them; the guid of one that is gone.
+func systemLeaves(ctx context.Context) ([]string, error) {
+	listing, err := command.Run(ctx, 20*time.Second, 64<<10, "zpool", "list", "-v", "-H", "-P", "-o", "name", SystemPool)
+	if err != nil {
+		return nil, err
+	}
+	var leaves []string
+	for line := range strings.Lines(string(listing.Stdout)) {
+		// A vdev is indented by a tab, a side of a mirror by two; log, cache and spares cannot be added here.
+		name, _, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		if !strings.HasPrefix(line, "\t") || name == "" || strings.HasPrefix(name, "mirror-") || strings.HasPrefix(name, "replacing-") {
+			continue
+		}
+		leaves = append(leaves, name)
+	}
+	return leaves, nil
+}
