@@ -60,6 +60,8 @@ export interface DiskOptions {
 }
 
 export const fourDisks: DiskOptions[] = [0, 1, 2, 3].map((n) => ({ serial: `DATA${n}`, bytes: '2G' }));
+/** The name that the appliance knows a disk by. */
+export const byId = (serial: string) => `scsi-0QEMU_QEMU_HARDDISK_${serial}`;
 
 export class Machine {
   readonly dir: string;
@@ -82,7 +84,7 @@ export class Machine {
     options: { disks?: DiskOptions[]; systemDisk?: string } = {},
   ): Promise<Machine> {
     mkdirSync(dir, { recursive: true });
-    const machine = new Machine(dir, options.disks ?? fourDisks);
+    const machine = new Machine(dir, [...(options.disks ?? fourDisks)]);
     qemuImg(
       'create',
       '-q',
@@ -105,7 +107,7 @@ export class Machine {
   /** A machine as `saved` was when `saved.save(name)` was called, in its own process and on copies of the disks. */
   static async restore(saved: Machine, name: string, dir: string): Promise<Machine> {
     mkdirSync(dir, { recursive: true });
-    const machine = new Machine(dir, saved.disks);
+    const machine = new Machine(dir, [...saved.disks]);
     for (const file of ['system.qcow2', 'vars.qcow2', 'key', 'key.pub', ...saved.disks.map((d) => `${d.serial}.qcow2`)])
       copyFileSync(join(saved.dir, file), join(dir, file));
     await machine.start(name);
@@ -117,14 +119,15 @@ export class Machine {
 
   /** The machine that was made in `dir` earlier. */
   static open(dir: string, disks: DiskOptions[] = fourDisks): Machine {
-    return new Machine(dir, disks);
+    return new Machine(dir, [...disks]);
   }
 
   get running(): boolean {
     return this.process !== undefined;
   }
 
-  async start(snapshot?: string): Promise<void> {
+  /** Switches on. `bootFrom`: the system disk is not plugged in, and this one is started from. */
+  async start(snapshot?: string, bootFrom = 'SYSTEM'): Promise<void> {
     this.accelerated = await kvmWorks();
     this.ports = { ssh: await freePort(), https: await freePort(), http: await freePort(), statsd: await freePort() };
     const { ssh, https, http, statsd } = this.ports;
@@ -142,18 +145,18 @@ export class Machine {
         '-drive',
         `if=pflash,format=qcow2,file=${join(this.dir, 'vars.qcow2')}`,
       ],
-      ...[
-        '-device',
-        'virtio-scsi-pci,id=scsi0',
-        '-drive',
-        `if=none,id=system,file=${join(this.dir, 'system.qcow2')},format=qcow2,discard=unmap`,
-      ],
-      ...['-device', 'scsi-hd,drive=system,serial=SYSTEM,bootindex=0'],
+      ...['-device', 'virtio-scsi-pci,id=scsi0'],
+      ...(bootFrom === 'SYSTEM'
+        ? [
+            ...['-drive', `if=none,id=system,file=${join(this.dir, 'system.qcow2')},format=qcow2,discard=unmap`],
+            ...['-device', 'scsi-hd,drive=system,serial=SYSTEM,bootindex=0'],
+          ]
+        : []),
       ...this.disks.flatMap(({ serial }) => [
         '-drive',
         `if=none,id=${serial},file=${join(this.dir, `${serial}.qcow2`)},format=qcow2,discard=unmap`,
         '-device',
-        `scsi-hd,drive=${serial},serial=${serial},id=disk-${serial}`,
+        `scsi-hd,drive=${serial},serial=${serial},id=disk-${serial}${serial === bootFrom ? ',bootindex=0' : ''}`,
       ]),
       ...[
         '-netdev',
@@ -304,6 +307,29 @@ export class Machine {
       `${serial} is unplugged`,
       30,
       async () => !(await this.sh('ls /dev/disk/by-id')).includes(`DISK_${serial}\n`),
+    );
+  }
+
+  /** Plugs in a disk: a new and empty one, unless there was one of that serial number. */
+  async plug(serial: string, bytes: string): Promise<void> {
+    const file = join(this.dir, `${serial}.qcow2`);
+    if (!existsSync(file)) qemuImg('create', '-q', '-f', 'qcow2', file, bytes);
+    if (!this.disks.some((disk) => disk.serial === serial)) this.disks.push({ serial, bytes });
+    await this.qmp('blockdev-add', {
+      driver: 'qcow2',
+      'node-name': `plugged-${serial}`,
+      discard: 'unmap',
+      file: { driver: 'file', filename: file },
+    });
+    await this.qmp('device_add', {
+      driver: 'scsi-hd',
+      bus: 'scsi0.0',
+      id: `disk-${serial}`,
+      drive: `plugged-${serial}`,
+      serial,
+    });
+    await until(`${serial} is plugged in`, 30, async () =>
+      (await this.sh('ls /dev/disk/by-id')).includes(`DISK_${serial}\n`),
     );
   }
 

@@ -1,14 +1,18 @@
 // cistern is the appliance's command line. `cistern help` lists what it can do; `cistern journal pipe` is also how akd
-// keeps its outbox.
+// keeps its outbox. What is not in the table here is asked of the appliance's management API (package manage).
 package main
 
 // The table of commands and how they are found.
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+
+	"cistern/services/manage"
 )
 
 // version is set when Cistern is built.
@@ -43,6 +47,9 @@ func main() {
 	err := dispatch(streams{os.Stdin, os.Stdout, os.Stderr}, os.Args[1:])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "cistern:", err)
+		if errors.Is(err, errUsage) || errors.Is(err, manage.ErrUsage) {
+			os.Exit(2)
+		}
 		os.Exit(1)
 	}
 }
@@ -63,7 +70,11 @@ func dispatch(s streams, arguments []string) error {
 			}
 		}
 	}
-	return fmt.Errorf("there is no command %q; %w", arguments[0], errUsage)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	home, _ := os.UserHomeDir() // without one nobody can stay signed in; a token does
+	options := manage.Options{URL: os.Getenv("CISTERN_URL"), Token: os.Getenv("CISTERN_TOKEN"), Fingerprint: os.Getenv("CISTERN_FINGERPRINT"), Home: home}
+	return manage.Run(ctx, manage.Streams{In: s.in, Out: s.out, Err: s.err}, options, arguments)
 }
 
 func help(out io.Writer) {
@@ -71,4 +82,14 @@ func help(out io.Writer) {
 	for _, c := range commands {
 		fmt.Fprintf(out, "  %-14s %-48s %s\n", c.words, c.arguments, c.explanation)
 	}
+	fmt.Fprint(out, `
+And whatever the appliance's web page can do, by the same names: pools, disks, datasets, alerts, bundles …
+  cistern sign-in [--user NAME] [--url https://HOST] [--fingerprint SHA-256]
+  cistern sign-out
+  cistern --help                 all commands of the appliance
+  cistern pools                  a list, as cistern pools list
+  cistern pools create --help    what a command takes
+On the appliance itself no --url is needed. CISTERN_URL, CISTERN_TOKEN (an API token) and CISTERN_FINGERPRINT stand for the
+arguments. It exits with 1 when the appliance refuses or a job fails, with 2 when the arguments make no sense.
+`)
 }
