@@ -70,8 +70,14 @@ func (c *capped) Write(p []byte) (int, error) {
 
 // Run runs argv and keeps at most limit bytes of its standard output.
 func Run(ctx context.Context, deadline time.Duration, limit int64, argv ...string) (Result, error) {
+	return RunInput(ctx, deadline, limit, nil, argv...)
+}
+
+// RunInput is Run for a program that is told something on its standard input: a secret has no place in an argument
+// list, which every user of the machine can read.
+func RunInput(ctx context.Context, deadline time.Duration, limit int64, input io.Reader, argv ...string) (Result, error) {
 	var out bytes.Buffer
-	cut, stderr, err := Stream(ctx, deadline, limit, &out, argv...)
+	cut, stderr, err := stream(ctx, deadline, limit, &out, input, argv...)
 	return Result{Stdout: out.Bytes(), Stderr: stderr, Cut: cut}, err
 }
 
@@ -79,11 +85,16 @@ func Run(ctx context.Context, deadline time.Duration, limit int64, argv ...strin
 // The error is an *Error when the command could not be run, failed, or passed its deadline; what it wrote until
 // then has been written to w.
 func Stream(ctx context.Context, deadline time.Duration, limit int64, w io.Writer, argv ...string) (cut bool, stderr []byte, err error) {
+	return stream(ctx, deadline, limit, w, nil, argv...)
+}
+
+func stream(ctx context.Context, deadline time.Duration, limit int64, w io.Writer, input io.Reader, argv ...string) (cut bool, stderr []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
 	stdout := &capped{w: w, limit: limit}
 	var said bytes.Buffer
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Stdin = input
 	cmd.Stdout = stdout
 	cmd.Stderr = &capped{w: &said, limit: 64 << 10}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
