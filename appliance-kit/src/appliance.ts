@@ -10,6 +10,9 @@ import { Audit, auditRoutes } from './audit/audit.ts';
 import { bundleRoutes } from './bundles/routes.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
+import { DatasetConditions } from './datasets/conditions.ts';
+import { Datasets, datasetRoutes } from './datasets/datasets.ts';
+import { Tree } from './datasets/tree.ts';
 import { Destinations } from './destinations/destinations.ts';
 import { destinationRoutes } from './destinations/routes.ts';
 import { Senders } from './destinations/send.ts';
@@ -31,6 +34,7 @@ import { Storaged } from './peers/storaged.ts';
 import type { Platform } from './platform/platform.ts';
 import { Pools, poolRoutes } from './pools/pools.ts';
 import { asProblem, fail } from './problems/problem.ts';
+import { Timetable } from './schedules/timetable.ts';
 import { Services, serviceRoutes } from './services/services.ts';
 import { Lockout } from './session/lockout.ts';
 import { sessionRoutes } from './session/routes.ts';
@@ -38,6 +42,8 @@ import { Sessions } from './session/sessions.ts';
 import { powerRoutes } from './settings/power.ts';
 import { Setup, setupRoutes } from './setup/setup.ts';
 import { timeZoneRoutes } from './setup/timezones.ts';
+import { SnapshotSchedules, scheduleRoutes } from './snapshots/schedules.ts';
+import { Snapshots, snapshotRoutes } from './snapshots/snapshots.ts';
 import { Database } from './state/database.ts';
 import { Settings } from './state/settings.ts';
 import { Status, statusRoutes } from './status/status.ts';
@@ -55,6 +61,8 @@ export interface Appliance {
   readonly db: Database;
   readonly jobs: Jobs;
   readonly journal: Journal;
+  readonly snapshots: Snapshots;
+  readonly timetable: Timetable;
   readonly thresholds: Thresholds;
   readonly watch: Watch;
   /** Begins what goes on by itself: evaluating, watching, delivering. */
@@ -134,6 +142,14 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
   const watch = new Watch({ inventory, services, destinations, storaged, conditions, changes });
   const changed = () => void watch.look();
   const pools = new Pools({ platform, inventory, jobs, audit, changed });
+  const timetable = new Timetable({ clock, log, timeZone: () => platform.identity().timeZone });
+  const tree = new Tree(platform.datasets, clock, () => changes.publish('datasets'));
+  const schedules = new SnapshotSchedules({ db, clock, log, platform, tree, timetable, audit, changes });
+  const datasets = new Datasets({ platform, tree, jobs, audit, moved: (from, to) => schedules.moved(from, to) });
+  const snapshots = new Snapshots({ platform, tree, jobs, audit, clock });
+  const datasetConditions = new DatasetConditions({ tree, schedules, conditions });
+  const lookAtDatasets = () =>
+    datasetConditions.look().catch((error: unknown) => log.error('datasets', { error: asProblem(error).detail }));
   const status = new Status({
     clock,
     platform,
@@ -158,6 +174,9 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
     ...serviceRoutes({ services, platform, audit, changed, log }),
     ...diskRoutes(inventory),
     ...poolRoutes(pools, inventory),
+    ...datasetRoutes(datasets, platform),
+    ...snapshotRoutes(snapshots),
+    ...scheduleRoutes(schedules),
     ...jobRoutes(jobs, audit),
     ...destinationRoutes({
       db,
@@ -179,6 +198,8 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
       if (platform.simulate === undefined) throw fail('not_found', 'This is not a simulation.');
       await platform.simulate(params.name, body);
       await watch.look();
+      await tree.now();
+      await lookAtDatasets();
       return undefined;
     },
   };
@@ -193,6 +214,8 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
     db,
     jobs,
     journal,
+    snapshots,
+    timetable,
     thresholds,
     watch,
     start: async () => {
@@ -205,11 +228,15 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
       }
       timers.push(setInterval(() => void thresholds.evaluate(), config.evaluateMs));
       timers.push(setInterval(() => void watch.look(), config.pollMs));
+      timers.push(setInterval(() => void lookAtDatasets(), config.pollMs));
       void watch.look();
+      void lookAtDatasets();
       void thresholds.evaluate();
+      timetable.start();
     },
     stop: async () => {
       for (const timer of timers) clearInterval(timer);
+      await timetable.stop();
       changes.close();
       await app.close().catch((error: unknown) => log.error('closing failed', { error: asProblem(error).detail }));
       await outbox.stop();

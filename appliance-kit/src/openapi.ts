@@ -1,5 +1,6 @@
 // Writes the route table down as OpenAPI 3.1. TypeBox schemas are JSON Schema already, so this only gives the
 // named ones a place under components and puts a $ref where they were used.
+import { CompressionEstimate } from './datasets/schema.ts';
 import { Change } from './events/schema.ts';
 import { Vdev } from './pools/schema.ts';
 import { Problem } from './problems/schema.ts';
@@ -39,6 +40,8 @@ export function openapi(version: string): Json {
 
   lift(Vdev);
   lift(Change);
+  // The result of a job, which has no schema of its own.
+  lift(CompressionEstimate);
   const problem = {
     content: { 'application/problem+json': { schema: lift(Problem) } },
   };

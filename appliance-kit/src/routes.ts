@@ -5,6 +5,8 @@
 import { Alert, AlertQuery } from './alerts/schema.ts';
 import { AuditEntry, AuditQuery } from './audit/schema.ts';
 import { Bundle, NewBundle } from './bundles/schema.ts';
+import { CompressionChoice } from './datasets/compressions.ts';
+import * as dataset from './datasets/schema.ts';
 import { Destination, DestinationInput, DestinationTest, TestResult } from './destinations/schema.ts';
 import { AdviceQuery, DiskList, LayoutAdvice } from './disks/schema.ts';
 import { Job } from './jobs/schema.ts';
@@ -14,6 +16,7 @@ import { Service } from './services/schema.ts';
 import { Credentials, Session } from './session/schema.ts';
 import { Power } from './settings/schema.ts';
 import { Identity, NewAdministrator, NextStep, Setup, SetupCode } from './setup/schema.ts';
+import * as snapshot from './snapshots/schema.ts';
 import { Status } from './status/schema.ts';
 import { Threshold, ThresholdInput, ThresholdPreview, ThresholdPreviewInput } from './thresholds/schema.ts';
 import { NewToken, Token } from './tokens/schema.ts';
@@ -76,6 +79,37 @@ export const routes = {
   getPool:               { method: 'GET',    path: '/api/pools/:name',              access: 'viewer',        summary: 'One pool',                                     params: name, answer: ok(Pool) },
   createPool:            { method: 'POST',   path: '/api/pools',                    access: 'administrator', summary: 'Create a pool',                                body: NewPool, answer: accepted(Job) },
   placeTelemetryOnSystem:{ method: 'POST',   path: '/api/pools/system/telemetry',   access: 'administrator', summary: 'Keep telemetry on the system pool (a machine with one disk)', answer: accepted(Job) },
+
+  // A dataset's name holds slashes: it is given in the query, never in the path.
+  listDatasets:          { method: 'GET',    path: '/api/datasets',                 access: 'viewer',        summary: 'File systems and volumes, a page at a time',   query: dataset.DatasetQuery, answer: ok(dataset.DatasetPage) },
+  createDataset:         { method: 'POST',   path: '/api/datasets',                 access: 'administrator', summary: 'Create a file system or a volume',             body: dataset.NewDataset, answer: created(dataset.DatasetDetail) },
+  listCompressions:      { method: 'GET',    path: '/api/datasets/compressions',    access: 'viewer',        summary: 'The compressions there are, with cost and benefit', answer: ok(list(CompressionChoice)) },
+  getDataset:            { method: 'GET',    path: '/api/dataset',                  access: 'viewer',        summary: 'One dataset, with its properties and where their values come from', query: dataset.OneDataset, answer: ok(dataset.DatasetDetail) },
+  updateDataset:         { method: 'PUT',    path: '/api/dataset',                  access: 'administrator', summary: 'Set properties, or reset them to what is inherited', query: dataset.OneDataset, body: dataset.DatasetChange, answer: ok(dataset.DatasetDetail) },
+  destroyDataset:        { method: 'DELETE', path: '/api/dataset',                  access: 'administrator', summary: 'Destroy a dataset',                            query: dataset.OneDataset, body: dataset.DestroyDataset, answer: nothing },
+  previewDestroyDataset: { method: 'GET',    path: '/api/dataset/destroy',          access: 'viewer',        summary: 'What destroying it would take along, and what hinders it', query: dataset.OneDataset, answer: ok(dataset.Hindrances) },
+  renameDataset:         { method: 'POST',   path: '/api/dataset/rename',           access: 'administrator', summary: 'Rename a dataset, within its pool',            query: dataset.OneDataset, body: dataset.Rename, answer: ok(dataset.DatasetDetail) },
+  mountDataset:          { method: 'POST',   path: '/api/dataset/mount',            access: 'administrator', summary: 'Mount a file system, or unmount it',           query: dataset.OneDataset, body: dataset.Mount, answer: ok(dataset.DatasetDetail) },
+  changeDatasetKey:      { method: 'POST',   path: '/api/dataset/key',              access: 'administrator', summary: 'Load, unload or change the key of an encrypted dataset', query: dataset.OneDataset, body: dataset.KeyInput, answer: ok(dataset.DatasetDetail) },
+  estimateCompression:   { method: 'POST',   path: '/api/dataset/compression-estimate', access: 'operator', summary: 'Compress samples of its own blocks; the result of the job is a CompressionEstimate', query: dataset.OneDataset, body: dataset.EstimateInput, answer: accepted(Job) },
+
+  listSnapshots:         { method: 'GET',    path: '/api/snapshots',                access: 'viewer',        summary: 'Snapshots, a page at a time, newest first',    query: snapshot.SnapshotQuery, answer: ok(snapshot.SnapshotPage) },
+  createSnapshots:       { method: 'POST',   path: '/api/snapshots',                access: 'operator',      summary: 'Take snapshots, all of one pool at one moment', body: snapshot.NewSnapshots, answer: created(snapshot.Taken) },
+  destroySnapshots:      { method: 'POST',   path: '/api/snapshots/destroy',        access: 'administrator', summary: 'Destroy snapshots; what is refused is told with why', body: snapshot.DestroySnapshots, answer: ok(snapshot.DestroyedSnapshots) },
+  holdSnapshots:         { method: 'POST',   path: '/api/snapshots/hold',           access: 'operator',      summary: 'Hold snapshots: they cannot be destroyed',     body: snapshot.HoldInput, answer: nothing },
+  releaseSnapshots:      { method: 'POST',   path: '/api/snapshots/release',        access: 'administrator', summary: 'Release a hold',                               body: snapshot.HoldInput, answer: nothing },
+  getSnapshot:           { method: 'GET',    path: '/api/snapshot',                 access: 'viewer',        summary: 'One snapshot, with who holds it',              query: snapshot.OneSnapshot, answer: ok(snapshot.SnapshotDetail) },
+  renameSnapshot:        { method: 'POST',   path: '/api/snapshot/rename',          access: 'administrator', summary: 'Rename a snapshot',                            query: snapshot.OneSnapshot, body: snapshot.RenameSnapshot, answer: ok(snapshot.Snapshot) },
+  cloneSnapshot:         { method: 'POST',   path: '/api/snapshot/clone',           access: 'administrator', summary: 'Make a dataset that begins as the snapshot is', query: snapshot.OneSnapshot, body: snapshot.CloneInput, answer: nothing },
+  previewRollback:       { method: 'GET',    path: '/api/snapshot/rollback',        access: 'viewer',        summary: 'What a rollback would lose, by name and size', query: snapshot.OneSnapshot, answer: ok(snapshot.RollbackPreview) },
+  rollback:              { method: 'POST',   path: '/api/snapshot/rollback',        access: 'administrator', summary: 'Bring a dataset back to a snapshot',           query: snapshot.OneSnapshot, body: snapshot.RollbackInput, answer: accepted(Job) },
+  diffSnapshot:          { method: 'GET',    path: '/api/snapshot/diff',            access: 'administrator', summary: 'Which files changed since, or up to a later snapshot', query: snapshot.DiffQuery, answer: ok(snapshot.DiffPage) },
+  listSnapshotFiles:     { method: 'GET',    path: '/api/snapshot/files',           access: 'administrator', summary: 'A directory of a snapshot',                    query: snapshot.FilesQuery, answer: ok(snapshot.FileList) },
+  downloadSnapshotFile:  { method: 'GET',    path: '/api/snapshot/file',            access: 'administrator', summary: 'A file of a snapshot',                         query: snapshot.FileQuery, answer: stream('application/octet-stream') },
+  listSnapshotSchedules: { method: 'GET',    path: '/api/snapshot-schedules',       access: 'viewer',        summary: 'When snapshots are taken and how many are kept', query: snapshot.ScheduleQuery, answer: ok(list(snapshot.SnapshotSchedule)) },
+  createSnapshotSchedule:{ method: 'POST',   path: '/api/snapshot-schedules',       access: 'operator',      summary: 'Add a schedule',                               body: snapshot.SnapshotScheduleInput, answer: created(snapshot.SnapshotSchedule) },
+  updateSnapshotSchedule:{ method: 'PUT',    path: '/api/snapshot-schedules/:id',   access: 'operator',      summary: 'Change a schedule',                            params: id, body: snapshot.SnapshotScheduleInput, answer: ok(snapshot.SnapshotSchedule) },
+  deleteSnapshotSchedule:{ method: 'DELETE', path: '/api/snapshot-schedules/:id',   access: 'operator',      summary: 'Remove a schedule; its snapshots stay',        params: id, answer: nothing },
 
   listJobs:              { method: 'GET',    path: '/api/jobs',                     access: 'viewer',        summary: 'Running and recent jobs, newest first',        answer: ok(list(Job)) },
   getJob:                { method: 'GET',    path: '/api/jobs/:id',                 access: 'viewer',        summary: 'One job',                                      params: id, answer: ok(Job) },

@@ -70,15 +70,14 @@ func (c *capped) Write(p []byte) (int, error) {
 
 // Run runs argv and keeps at most limit bytes of its standard output.
 func Run(ctx context.Context, deadline time.Duration, limit int64, argv ...string) (Result, error) {
-	var out bytes.Buffer
-	cut, stderr, err := Stream(ctx, deadline, limit, &out, argv...)
-	return Result{Stdout: out.Bytes(), Stderr: stderr, Cut: cut}, err
+	return RunInput(ctx, deadline, limit, nil, argv...)
 }
 
-// Feed is Run with standard input: text is what the program reads.
-func Feed(ctx context.Context, deadline time.Duration, limit int64, text string, argv ...string) (Result, error) {
+// RunInput is Run for a program that is told something on its standard input: a secret has no place in an argument
+// list, which every user of the machine can read.
+func RunInput(ctx context.Context, deadline time.Duration, limit int64, input io.Reader, argv ...string) (Result, error) {
 	var out bytes.Buffer
-	cut, stderr, err := start(ctx, deadline, limit, strings.NewReader(text), &out, argv...)
+	cut, stderr, err := stream(ctx, deadline, limit, &out, input, argv...)
 	return Result{Stdout: out.Bytes(), Stderr: stderr, Cut: cut}, err
 }
 
@@ -86,16 +85,16 @@ func Feed(ctx context.Context, deadline time.Duration, limit int64, text string,
 // The error is an *Error when the command could not be run, failed, or passed its deadline; what it wrote until
 // then has been written to w.
 func Stream(ctx context.Context, deadline time.Duration, limit int64, w io.Writer, argv ...string) (cut bool, stderr []byte, err error) {
-	return start(ctx, deadline, limit, nil, w, argv...)
+	return stream(ctx, deadline, limit, w, nil, argv...)
 }
 
-func start(ctx context.Context, deadline time.Duration, limit int64, in io.Reader, w io.Writer, argv ...string) (cut bool, stderr []byte, err error) {
+func stream(ctx context.Context, deadline time.Duration, limit int64, w io.Writer, input io.Reader, argv ...string) (cut bool, stderr []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
 	stdout := &capped{w: w, limit: limit}
 	var said bytes.Buffer
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Stdin = in // nil: nothing to read
+	cmd.Stdin = input
 	cmd.Stdout = stdout
 	cmd.Stderr = &capped{w: &said, limit: 64 << 10}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

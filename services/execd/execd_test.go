@@ -3,6 +3,7 @@ package execd
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -21,7 +22,10 @@ import (
 type host struct {
 	disks   map[string]string // path → device
 	mounted bool
-	did     []string
+	busy    string // a dataset that cannot be unmounted
+	// Where a snapshot is "mounted", and a volume's device.
+	snapshot, volume string
+	did              []string
 }
 
 func (h *host) CheckDisk(path string, _ int64) (string, error) {
@@ -37,6 +41,21 @@ func (h *host) Service(_ context.Context, name, action string) error {
 	h.did = append(h.did, action+" "+name)
 	return nil
 }
+func (h *host) MountDataset(_ context.Context, dataset string) error {
+	h.did = append(h.did, "mount "+dataset)
+	return nil
+}
+func (h *host) UnmountDataset(_ context.Context, dataset string) error {
+	if h.busy == dataset {
+		return errors.New("target is busy")
+	}
+	h.did = append(h.did, "unmount "+dataset)
+	return nil
+}
+func (h *host) MountSnapshot(context.Context, string) (string, func(), error) {
+	return h.snapshot, func() { h.did = append(h.did, "unmount snapshot") }, nil
+}
+func (h *host) VolumePath(string) string            { return h.volume }
 func (h *host) ApplyIdentity(context.Context) error { h.did = append(h.did, "identity"); return nil }
 func (h *host) AttachSystemDisk(_ context.Context, disk string) error {
 	h.did = append(h.did, "attach "+disk)

@@ -40,6 +40,23 @@ var verbs = map[string]verb{
 	"system.detach":   typed((*Server).systemDetach),
 	"setup.finish":    typed((*Server).setupFinish),
 	"power":           typed((*Server).power),
+
+	"dataset.create":  typed((*Server).datasetCreate),
+	"dataset.set":     typed((*Server).datasetSet),
+	"dataset.inherit": typed((*Server).datasetInherit),
+	"dataset.rename":  typed((*Server).datasetRename),
+	"dataset.destroy": typed((*Server).datasetDestroy),
+	"dataset.mount":   typed((*Server).datasetMount),
+	"dataset.unmount": typed((*Server).datasetUnmount),
+	"dataset.key":     typed((*Server).datasetKey),
+
+	"snapshot.create":   typed((*Server).snapshotCreate),
+	"snapshot.destroy":  typed((*Server).snapshotDestroy),
+	"snapshot.hold":     typed((*Server).snapshotHold),
+	"snapshot.release":  typed((*Server).snapshotRelease),
+	"snapshot.rename":   typed((*Server).snapshotRename),
+	"snapshot.rollback": typed((*Server).snapshotRollback),
+	"snapshot.clone":    typed((*Server).snapshotClone),
 }
 
 var errAnswered = errors.New("answered")
@@ -94,7 +111,7 @@ func (s *Server) Handler() http.Handler {
 }
 
 // audit appends one JSON line to execd/audit.log and makes it durable: what was asked is known even when carrying it
-// out takes the machine down. No verb has a secret in its argument.
+// out takes the machine down. A secret in an argument is of the type secret, which is written as asterisks.
 func (s *Server) audit(r *http.Request, argument any, outcome string, failure error) {
 	uid, _ := unixlisten.RequestPeerUID(r)
 	entry := struct {

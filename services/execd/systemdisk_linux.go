@@ -112,7 +112,7 @@ func (l *Linux) AttachSystemDisk(ctx context.Context, disk string) (err error) {
 	// To the end of the disk: when both disks are larger than the first one was, the pool can grow.
 	fmt.Fprintf(&script, "start=%d, type=%s, name=%s, uuid=%s\n", pool.Start, pool.Type, partPool, guid)
 
-	if _, err := command.Feed(ctx, time.Minute, 64<<10, script.String(), "sfdisk", "--quiet", "--wipe", "always", "--wipe-partitions", "always", device); err != nil {
+	if _, err := command.RunInput(ctx, time.Minute, 64<<10, strings.NewReader(script.String()), "sfdisk", "--quiet", "--wipe", "always", "--wipe-partitions", "always", device); err != nil {
 		return err
 	}
 	defer func() {

@@ -31,6 +31,11 @@ const args = {
   setAside: false,
   span: null,
   detail: 'its index',
+  id: 'ss-0mi5x3k9f-3f9c2b7a10',
+  dataset: 'tank/home',
+  failure: 'There is no space.',
+  used: 9,
+  bytes: 10,
 };
 
 test('every class keeps its promises', () => {

@@ -1,7 +1,7 @@
 // Every kind of alert the appliance can raise, as declared values. What is declared here is what the pages, the mails
 // and the traps say; nobody words an alert anywhere else.
 
-import { figure } from '../schema/words.ts';
+import { figure, percent, size } from '../schema/words.ts';
 import { serviceFact } from '../services/catalogue.ts';
 import type { Severity } from '../thresholds/schema.ts';
 
@@ -244,6 +244,81 @@ export const storeDamaged = declare<StoreDamageArgs>({
   visibleAfterSeconds: 0,
 });
 
+export interface FailedSnapshotsArgs {
+  readonly id: string;
+  readonly dataset: string;
+  /** What went wrong, as a sentence. */
+  readonly failure: string;
+}
+
+const datasetPage = ({ dataset }: { dataset: string }) => `/storage/datasets/${encodeURIComponent(dataset)}`;
+
+export const snapshotsFailed = declare<FailedSnapshotsArgs>({
+  class: 'snapshots.failed',
+  severity: () => 'warning',
+  title: ({ dataset }) => `The scheduled snapshots of “${dataset}” fail`,
+  text: ({ dataset, failure }) =>
+    `The last scheduled snapshot of “${dataset}” was not taken as it should be. ${failure}`,
+  impact: () => 'What is changed or deleted from now on may not be in any snapshot.',
+  response: () => 'It is tried again at its next time. Snapshots that were taken before are kept.',
+  action: () => 'See what went wrong, and take a snapshot by hand. A schedule whose dataset is gone can be deleted.',
+  page: () => '/storage/schedules',
+  labels: ({ dataset }) => ({ dataset }),
+  dedupKey: ({ id }) => `snapshots.failed/${id}`,
+  dedupExample: 'snapshots.failed/ss-0mi5x3k9f-3f9c2b7a10',
+  dependsOn: ({ dataset }) => poolKeysOf(dataset),
+  visibleAfterSeconds: 0,
+});
+
+const poolKeysOf = (dataset: string) => {
+  const [name] = dataset.split('/');
+  return [`pool.faulted/${name}`, `pool.suspended/${name}`];
+};
+
+export interface FullDatasetArgs {
+  readonly dataset: string;
+  readonly used: number;
+  /** The quota. */
+  readonly bytes: number;
+}
+
+export const datasetFull = declare<FullDatasetArgs>({
+  class: 'dataset.full',
+  severity: () => 'warning',
+  title: ({ dataset }) => `The quota of “${dataset}” is nearly reached`,
+  text: ({ dataset, used, bytes }) =>
+    `“${dataset}” has used ${size(used)} of its quota of ${size(bytes)} (${percent(used / bytes)}).`,
+  impact: () => 'When the quota is reached, writing to it fails.',
+  response: () => 'The appliance goes on writing until the quota is reached.',
+  action: () => 'Raise the quota, or destroy snapshots and data that are not needed.',
+  page: datasetPage,
+  labels: ({ dataset }) => ({ dataset }),
+  dedupKey: ({ dataset }) => `dataset.full/${dataset}`,
+  dedupExample: 'dataset.full/tank/home',
+  dependsOn: ({ dataset }) => poolKeysOf(dataset),
+  visibleAfterSeconds: 0,
+});
+
+export interface LockedDatasetArgs {
+  readonly dataset: string;
+}
+
+export const datasetLocked = declare<LockedDatasetArgs>({
+  class: 'dataset.locked',
+  severity: () => 'warning',
+  title: ({ dataset }) => `The key of “${dataset}” is not loaded`,
+  text: ({ dataset }) => `“${dataset}” is encrypted, and its key is not loaded.`,
+  impact: () => 'Nothing of it can be read or written until the key is loaded.',
+  response: () => 'Keys in files are loaded when the appliance starts; a passphrase has to be given by somebody.',
+  action: () => 'Load the key on the page of the dataset.',
+  page: datasetPage,
+  labels: ({ dataset }) => ({ dataset }),
+  dedupKey: ({ dataset }) => `dataset.locked/${dataset}`,
+  dedupExample: 'dataset.locked/tank/home',
+  dependsOn: ({ dataset }) => poolKeysOf(dataset),
+  visibleAfterSeconds: 0,
+});
+
 /** All of them, for the test that holds each against its promises and for the pages that list them. */
 export const catalogue = [
   thresholdExceeded,
@@ -254,4 +329,7 @@ export const catalogue = [
   applianceStarted,
   deliveryFailing,
   storeDamaged,
+  snapshotsFailed,
+  datasetFull,
+  datasetLocked,
 ] as const;

@@ -4,6 +4,7 @@ import { component, type Static, Type } from '../schema/schema.ts';
 export const Topic = Type.Enum([
   'pools',
   'disks',
+  'datasets',
   'services',
   'alerts',
   'jobs',

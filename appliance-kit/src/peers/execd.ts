@@ -1,5 +1,7 @@
 // The privileged verbs, as INTERFACES.md lists them. What may be done at all is execd's decision.
+import type { Readable } from 'node:stream';
 import type { VdevPlan } from '../disks/schema.ts';
+import type { DatasetPlan, KeyChange, RollbackPlan, SnapshotPlan } from '../platform/datasets.ts';
 import type { Peer } from './peer.ts';
 
 interface Verbs {
@@ -9,6 +11,31 @@ interface Verbs {
   'system.identity': { hostName: string; timeZone: string };
   'setup.finish': Record<string, never>;
   power: { action: 'reboot' | 'off' };
+
+  'dataset.create': DatasetPlan;
+  'dataset.set': { name: string; properties: Record<string, string> };
+  'dataset.inherit': { name: string; properties: readonly string[] };
+  'dataset.rename': { name: string; to: string };
+  'dataset.destroy': { name: string; confirm: string; recursive: boolean };
+  'dataset.mount': { name: string };
+  'dataset.unmount': { name: string };
+  'dataset.key': KeyChange;
+  'dataset.sample': { dataset: string; bytes: number };
+
+  'snapshot.create': SnapshotPlan;
+  'snapshot.destroy': { names: readonly string[]; deferred: boolean };
+  'snapshot.hold': { names: readonly string[]; tag: string };
+  'snapshot.release': { names: readonly string[]; tag: string };
+  'snapshot.rename': { name: string; to: string };
+  'snapshot.rollback': RollbackPlan;
+  'snapshot.clone': { snapshot: string; name: string; properties: Record<string, string> };
+  'snapshot.diff': { snapshot: string; other: string };
+  'snapshot.list-files': { snapshot: string; path: string };
+}
+
+/** Verbs whose answer is not JSON but what they read. */
+interface Streams {
+  'snapshot.read-file': { snapshot: string; path: string };
 }
 
 /** Longer than execd's own deadlines, so that its word on what went wrong is the one that is heard. */
@@ -19,6 +46,25 @@ const DEADLINES_MS: Record<keyof Verbs, number> = {
   'system.identity': 30_000,
   'setup.finish': 30_000,
   power: 30_000,
+  'dataset.create': 5 * 60_000,
+  'dataset.set': 5 * 60_000,
+  'dataset.inherit': 5 * 60_000,
+  'dataset.rename': 5 * 60_000,
+  // What destroys, and what waits for storaged, takes the longer the more there is.
+  'dataset.destroy': 15 * 60_000,
+  'dataset.mount': 2 * 60_000,
+  'dataset.unmount': 5 * 60_000,
+  'dataset.key': 5 * 60_000,
+  'dataset.sample': 15 * 60_000,
+  'snapshot.create': 5 * 60_000,
+  'snapshot.destroy': 30 * 60_000,
+  'snapshot.hold': 3 * 60_000,
+  'snapshot.release': 3 * 60_000,
+  'snapshot.rename': 3 * 60_000,
+  'snapshot.rollback': 15 * 60_000,
+  'snapshot.clone': 5 * 60_000,
+  'snapshot.diff': 3 * 60_000,
+  'snapshot.list-files': 60_000,
 };
 
 export class Execd {
@@ -28,7 +74,12 @@ export class Execd {
     this.#peer = peer;
   }
 
-  async run<V extends keyof Verbs>(verb: V, body: Verbs[V]): Promise<void> {
-    await this.#peer.call({ method: 'POST', path: `/v1/${verb}`, json: body, deadlineMs: DEADLINES_MS[verb] });
+  async run<V extends keyof Verbs>(verb: V, body: Verbs[V]): Promise<unknown> {
+    return this.#peer.call({ method: 'POST', path: `/v1/${verb}`, json: body, deadlineMs: DEADLINES_MS[verb] });
+  }
+
+  /** What a verb reads, as it comes. */
+  open<V extends keyof Streams>(verb: V, body: Streams[V]): Promise<{ content: Readable; bytes: number }> {
+    return this.#peer.open({ path: `/v1/${verb}`, json: body, deadlineMs: 60_000 });
   }
 }

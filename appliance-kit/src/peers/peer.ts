@@ -1,6 +1,8 @@
 // Talks to the appliance's other processes over their Unix sockets: with a deadline, a limit on the answer, and
 // their problem documents passed on as they are.
 import http from 'node:http';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { fail, ProblemError } from '../problems/problem.ts';
 import { Problem } from '../problems/schema.ts';
 import { fits } from '../schema/validate.ts';
@@ -76,15 +78,56 @@ export class Peer {
         });
         response.on('error', reject);
         response.on('end', () => {
-          const text = Buffer.concat(chunks).toString('utf8');
+          const body = Buffer.concat(chunks).toString('utf8');
           try {
-            resolve({ status: response.statusCode ?? 0, body: text === '' ? undefined : JSON.parse(text) });
+            resolve({ status: response.statusCode ?? 0, body: body === '' ? undefined : JSON.parse(body) });
           } catch {
-            const start = text.slice(0, 100);
+            const start = body.slice(0, 100);
             reject(fail('service_unavailable', `${this.name} answered what is not JSON: ${start}`));
           }
         });
       },
+    );
+    sent.on('error', (error) => reject(error instanceof ProblemError ? error : this.unavailable(error)));
+    sent.end(payload);
+    return promise.finally(() => clearTimeout(timer));
+  }
+
+  /** The content of a success as it comes, with its length; a problem document is thrown. */
+  open(request: Pick<PeerRequest, 'path' | 'json' | 'deadlineMs'>): Promise<{ content: Readable; bytes: number }> {
+    const { promise, resolve, reject } = Promise.withResolvers<{ content: Readable; bytes: number }>();
+    const payload = JSON.stringify(request.json);
+    const sent = http.request(
+      {
+        socketPath: this.socketPath,
+        method: 'POST',
+        path: request.path,
+        agent: false,
+        headers: {
+          host: this.name,
+          'content-type': 'application/json',
+          'content-length': Buffer.byteLength(payload),
+        },
+      },
+      (response) => {
+        if (response.statusCode === 200) {
+          return resolve({ content: response, bytes: Number(response.headers['content-length'] ?? 0) });
+        }
+        text(response).then((body) => {
+          try {
+            const content = JSON.parse(body);
+            if (fits(Problem, content)) return reject(new ProblemError(content as Problem));
+          } catch {
+            // Said below.
+          }
+          reject(fail('service_unavailable', `${this.name} answered with status ${response.statusCode}.`));
+        }, reject);
+      },
+    );
+    // Only until it begins to answer: what is read may be long.
+    const timer = setTimeout(
+      () => sent.destroy(fail('timeout', `${this.name} did not answer within ${request.deadlineMs / 1000} s.`)),
+      request.deadlineMs,
     );
     sent.on('error', (error) => reject(error instanceof ProblemError ? error : this.unavailable(error)));
     sent.end(payload);

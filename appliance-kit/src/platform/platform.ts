@@ -6,6 +6,7 @@
 import type { VdevPlan } from '../disks/schema.ts';
 import type { PoolState, Scan, Vdev } from '../pools/schema.ts';
 import type { Service } from '../services/schema.ts';
+import type { DatasetPlatform } from './datasets.ts';
 
 /** A whole disk as the system sees it. Whether a pool owns it is found out by whoever joins it with the pools. */
 export interface PlatformDisk {
@@ -59,6 +60,8 @@ export type Progress = (step: string, percent: number | null) => void;
 
 export interface Platform {
   readonly kind: 'linux' | 'illumos' | 'sim';
+  /** Datasets and snapshots: what is there, and changing it. */
+  readonly datasets: DatasetPlatform;
   /** Differs after every boot: so the appliance's start is reported once, and not with each restart of akd. */
   bootId(): Promise<string>;
   uptimeSeconds(): number;

@@ -144,4 +144,17 @@ export const migrations: readonly string[] = [
   CREATE INDEX deliveries_alert ON deliveries (alert_id);
   CREATE INDEX deliveries_waiting ON deliveries (destination_id) WHERE state = 'waiting';
   `,
+  `
+  CREATE TABLE snapshot_schedules (
+    id TEXT PRIMARY KEY,
+    dataset TEXT NOT NULL,
+    recursive INTEGER NOT NULL,
+    schedule_json TEXT NOT NULL,
+    keep_json TEXT NOT NULL,
+    enabled INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    last_run_at INTEGER,               -- when it was last begun, whatever came of it
+    last_error TEXT
+  ) STRICT;
+  `,
 ];

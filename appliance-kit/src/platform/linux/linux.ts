@@ -8,7 +8,9 @@ import { Execd } from '../../peers/execd.ts';
 import { Peer } from '../../peers/peer.ts';
 import { serviceFacts } from '../../services/catalogue.ts';
 import type { Service } from '../../services/schema.ts';
+import { OPENZFS_FACTS } from '../datasets.ts';
 import type { Platform, PlatformDisk, PlatformPool, PoolPlan, Progress } from '../platform.ts';
+import { ZfsDatasets } from '../zfs/datasets.ts';
 import { type Command, run } from './command.ts';
 import { LSBLK_COLUMNS, parseDisks } from './disks.ts';
 import { parsePools } from './pools.ts';
@@ -29,12 +31,14 @@ export interface LinuxOptions {
 
 export class Linux implements Platform {
   readonly kind = 'linux';
+  readonly datasets: ZfsDatasets;
   readonly #execd: Execd;
   readonly #command: Command;
 
   constructor(options: LinuxOptions) {
     this.#execd = new Execd(new Peer('execd', join(options.run, 'execd', 'http.sock')));
     this.#command = options.command ?? run;
+    this.datasets = new ZfsDatasets({ command: this.#command, execd: this.#execd, facts: OPENZFS_FACTS });
   }
 
   async bootId(): Promise<string> {

@@ -11,6 +11,7 @@ import { fail } from '../../problems/problem.ts';
 import { serviceFacts } from '../../services/catalogue.ts';
 import type { Service } from '../../services/schema.ts';
 import type { Platform, PlatformDisk, PlatformPool, PoolPlan, Progress } from '../platform.ts';
+import { noDatasets, type SimDatasetState, SimDatasets } from './datasets.ts';
 
 const GIB = 2 ** 30;
 /** What ZFS keeps for itself on a small disk: labels, and the remainder that is not a whole metaslab. */
@@ -51,6 +52,7 @@ interface SimState {
   services: Record<string, SimService>;
   hostName: string;
   timeZone: string;
+  datasets: SimDatasetState;
 }
 
 export interface SimulationOptions {
@@ -83,6 +85,7 @@ function fresh(now: number): SimState {
     services: Object.fromEntries(serviceFacts.map(({ name }) => [name, online()])),
     hostName: 'cistern',
     timeZone: 'UTC',
+    datasets: noDatasets(),
   };
 }
 
@@ -91,6 +94,7 @@ const linkOf = (disk: SimDisk) => `/dev/disk/by-id/${idOf(disk)}`;
 
 export class Simulation implements Platform {
   readonly kind = 'sim';
+  readonly datasets: SimDatasets;
   readonly #clock: Clock;
   readonly #file: string | undefined;
   readonly #stepMs: number;
@@ -107,7 +111,19 @@ export class Simulation implements Platform {
     this.#file = options.file;
     this.#stepMs = options.stepMs ?? 600;
     this.#bootedAt = options.clock.now();
-    this.#state = this.#load() ?? fresh(options.clock.now());
+    this.#state = { ...fresh(options.clock.now()), ...this.#load() };
+    this.datasets = new SimDatasets({
+      clock: options.clock,
+      state: () => this.#state.datasets,
+      roots: () =>
+        this.#state.pools.map((pool) => {
+          const { name, bytes, allocated, telemetry, compression } = this.#describe(pool);
+          return { name, bytes, allocated, telemetry, compression: compression ?? 'off' };
+        }),
+      rootsKey: () => this.#state.pools.map(({ name, telemetry }) => `${name} ${telemetry}`).join(),
+      save: () => this.#save(),
+      storaged: (action) => this.serviceAction('storaged', action),
+    });
   }
 
   #load(): SimState | undefined {
@@ -121,7 +137,7 @@ export class Simulation implements Platform {
 
   #save(): void {
     if (this.#file === undefined) return;
-    writeFileSync(`${this.#file}.new`, JSON.stringify(this.#state, null, 2));
+    writeFileSync(`${this.#file}.new`, JSON.stringify(this.#state));
     renameSync(`${this.#file}.new`, this.#file);
   }
 
@@ -363,7 +379,8 @@ export class Simulation implements Platform {
    * Failures on demand: `reset`, `disk-remove {disk}`, `disk-return {disk}`, `disk-occupy {disk, occupant}`,
    * `disk-add {name, bytes}`, `disk-fault {pool, disk}`, `vanish-during-creation {disk}`, `pool-suspend {pool}`,
    * `pool-heal {pool}`, `pool-fill {pool, ratio}`, `scrub {pool}`, `resilver {pool, seconds}`,
-   * `service {name, state, reason}`, `slow {milliseconds}`.
+   * `service {name, state, reason}`, `slow {milliseconds}`, `dataset-write {dataset, path, bytes, text}`,
+   * `dataset-replicated {snapshot}`, `dataset-generate {pool, datasets, snapshots}`.
    */
   async simulate(what: string, args: Record<string, unknown>): Promise<void> {
     const now = this.#clock.now();
@@ -420,6 +437,15 @@ export class Simulation implements Platform {
         service.reason = args.reason === undefined ? null : String(args.reason);
         break;
       }
+      case 'dataset-write':
+        this.datasets.write(String(args.dataset), String(args.path), Number(args.bytes), String(args.text ?? ''));
+        break;
+      case 'dataset-replicated':
+        this.datasets.replicated(String(args.snapshot));
+        break;
+      case 'dataset-generate':
+        this.datasets.generate(String(args.pool), Number(args.datasets), Number(args.snapshots));
+        break;
       case 'slow':
         this.#delayMs = Number(args.milliseconds);
         break;

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Execd } from '../../peers/execd.ts';
+import { OPENZFS_FACTS } from '../datasets.ts';
+import { ZfsDatasets } from './datasets.ts';
+import { parseDiff, parseHolds, parseProperties, parseTree, TREE_COLUMNS, unescaped } from './parse.ts';
+
+/** As OpenZFS 2.3 and illumos print them: `zfs list -Hp -t all -o …`, a dash for what a thing does not have. */
+const lines = [
+  'tank	filesystem	1760000000	5242880	1000000000	98304	0	lz4	1.50	0	0	-	none	no	-	-	-	-	-	-	off	-	-',
+  'tank/home	filesystem	1760000100	4194304	999000000	2097152	1048576	zstd-3	2.31	8388608	2621440	-	/srv/home	yes	-	-	-	-	-	-	aes-256-gcm	tank/home	available',
+  'tank/home@cistern-1	snapshot	1760000200	524288	-	2097152	-	-	2.31	-	-	-	-	-	-	1	tank/copy,tank/other	ss-1	-	-	aes-256-gcm	tank/home	available',
+  'tank/home@manual 2	snapshot	1760000300	0	-	2097152	-	-	2.31	-	-	-	-	-	-	0		-	before the update	yes	aes-256-gcm	tank/home	available',
+  'tank/copy	filesystem	1760000400	98304	999000000	2097152	0	lz4	1.00x	0	0	-	legacy	no	tank/home@cistern-1	-	-	-	-	-	off	-	-',
+  'tank/disk	volume	1760000500	1073741824	999000000	49152	0	lz4	1.00	-	-	1073741824	-	-	-	-	-	-	-	-	off	-	-',
+  'tank/home#mark	bookmark	1760000200	-	-	-	-	-	-	-	-	-	-	-	-	-	-	-	-	-	-	-	-',
+  'tank/cut	filesystem	17600',
+];
+
+test('datasets and snapshots are read as zfs tells them', () => {
+  assert.ok(lines.slice(0, 7).every((line) => line.split('\t').length === TREE_COLUMNS.length));
+  const { datasets, snapshots } = parseTree(`${lines.join('\n')}\n`);
+  assert.deepEqual(
+    datasets.map(({ name, kind, mountpoint, mounted, origin }) => [name, kind, mountpoint, mounted, origin]),
+    [
+      ['tank', 'filesystem', null, false, null],
+      ['tank/home', 'filesystem', '/srv/home', true, null],
+      ['tank/copy', 'filesystem', 'legacy', false, 'tank/home@cistern-1'],
+      ['tank/disk', 'volume', null, false, null],
+    ],
+  );
+  const home = datasets[1];
+  // Of two quotas the one that is fuller: 2 of 2.5 MiB referenced, not 4 of 8 MiB used.
+  assert.deepEqual(home?.quota, { bytes: 2_621_440, used: 2_097_152 });
+  assert.deepEqual(
+    [home?.encryption, home?.encryptionRoot, home?.keyStatus],
+    ['aes-256-gcm', 'tank/home', 'available'],
+  );
+  assert.deepEqual([datasets[0]?.encryption, datasets[0]?.keyStatus, datasets[2]?.compressRatio], [null, 'none', 1]);
+  assert.equal(datasets[3]?.volumeBytes, 2 ** 30);
+  const [first, second] = snapshots;
+  assert.deepEqual([first?.holds, first?.clones, first?.schedule], [1, ['tank/copy', 'tank/other'], 'ss-1']);
+  assert.deepEqual(
+    [second?.name, second?.clones, second?.schedule, second?.reason, second?.replication],
+    ['tank/home@manual 2', [], null, 'before the update', true],
+  );
+  assert.deepEqual(parseTree(''), { datasets: [], snapshots: [] });
+});
+
+test('properties say where their value comes from', () => {
+  const output = [
+    'tank/a\tcompression\tzstd\tlocal',
+    'tank/a\tatime\toff\tinherited from tank',
+    'tank/a\trecordsize\t131072\tdefault',
+    'tank/a\tused\t98304\t-',
+    'tank/a\tquota\t0\treceived',
+    'tank/a\treadonly\ton\ttemporary',
+    '',
+  ].join('\n');
+  assert.deepEqual(
+    parseProperties(output).map(({ name, source, from }) => [name, source, from]),
+    [
+      ['compression', 'local', null],
+      ['atime', 'inherited', 'tank'],
+      ['recordsize', 'default', null],
+      ['used', 'none', null],
+      ['quota', 'received', null],
+      ['readonly', 'temporary', null],
+    ],
+  );
+});
+
+test('holds are read with their time, as seconds or as a date', () => {
+  assert.deepEqual(parseHolds('tank/a@s\tkeep\tSat Nov 21  9:05 2026\ntank/a@s\tother\t1760000000\n'), [
+    { snapshot: 'tank/a@s', tag: 'keep', at: Date.UTC(2026, 10, 21, 9, 5) },
+    { snapshot: 'tank/a@s', tag: 'other', at: 1_760_000_000_000 },
+  ]);
+});
+
+test('a diff is read: kinds, renames, escaped names', () => {
+  const output = [
+    '1760000000.5\tM\t/\t/srv/a/',
+    '1760000001.0\t+\tF\t/srv/a/two\\0040words',
+    '1760000002.0\tR\tF\t/srv/a/old\t/srv/a/new',
+    '1760000003.0\t-\t@\t/srv/a/gr\\0303\\0274n',
+    'garbage',
+    '',
+  ].join('\n');
+  assert.deepEqual(parseDiff(output, '/srv/a'), [
+    { change: 'modified', kind: 'directory', path: '/', to: null, at: 1_760_000_000_500 },
+    { change: 'added', kind: 'file', path: 'two words', to: null, at: 1_760_000_001_000 },
+    { change: 'renamed', kind: 'file', path: 'old', to: 'new', at: 1_760_000_002_000 },
+    { change: 'removed', kind: 'link', path: 'grün', to: null, at: 1_760_000_003_000 },
+  ]);
+  assert.equal(unescaped('plain\\x'), 'plain\\x');
+});
+
+test('the tree is the same object as long as zfs says the same', async () => {
+  const asked: string[][] = [];
+  let output = lines.join('\n');
+  const zfs = new ZfsDatasets({
+    command: async (program, args) => {
+      asked.push([program, ...args]);
+      return output;
+    },
+    execd: {} as Execd,
+    facts: OPENZFS_FACTS,
+  });
+  const first = await zfs.tree();
+  assert.equal(await zfs.tree(), first);
+  output += '\n';
+  assert.notEqual(await zfs.tree(), first);
+  assert.deepEqual(asked[0], ['zfs', 'list', '-Hp', '-t', 'all', '-o', TREE_COLUMNS.join(',')]);
+});

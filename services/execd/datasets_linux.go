@@ -1,0 +1,55 @@
+package execd
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// unitName escapes a dataset's name as systemd-escape does, for the instance of a template unit.
+func unitName(dataset string) string {
+	var b strings.Builder
+	for i := 0; i < len(dataset); i++ {
+		switch c := dataset[i]; {
+		case c == '/':
+			b.WriteByte('-')
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == ':', c == '.' && i > 0:
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, `\x%02x`, c)
+		}
+	}
+	return b.String()
+}
+
+// MountDataset has systemd run 'zfs mount': what execd mounts itself stays inside its own sandbox.
+func (l *Linux) MountDataset(ctx context.Context, dataset string) error {
+	return systemctl(ctx, "start", "cistern-mount@"+unitName(dataset)+".service")
+}
+
+func (l *Linux) UnmountDataset(ctx context.Context, dataset string) error {
+	return systemctl(ctx, "start", "cistern-unmount@"+unitName(dataset)+".service")
+}
+
+// MountSnapshot mounts a snapshot on a directory of its own. The automounts below .zfs/snapshot are made in the
+// machine's mount namespace and may not be seen in execd's; this mount is, is seen by nobody else, and goes with the
+// process if that dies.
+func (l *Linux) MountSnapshot(_ context.Context, snapshot string) (string, func(), error) {
+	dir, err := os.MkdirTemp("", "snapshot-")
+	if err != nil {
+		return "", nil, err
+	}
+	if err := unix.Mount(snapshot, dir, "zfs", unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+		_ = os.Remove(dir)
+		return "", nil, fmt.Errorf("mounting the snapshot %s: %w", snapshot, err)
+	}
+	return dir, func() {
+		_ = unix.Unmount(dir, unix.MNT_DETACH)
+		_ = os.Remove(dir)
+	}, nil
+}
+
+func (l *Linux) VolumePath(dataset string) string { return "/dev/zvol/" + dataset }
