@@ -34,6 +34,12 @@ func (h *host) CheckDisk(path string, _ int64) (string, error) {
 	}
 	return "", problem.New(http.StatusConflict, "disk_missing", "The disk "+filepath.Base(path)+" is not there.", "Choose another one.")
 }
+func (h *host) DiskDevice(path string) (string, error) { return h.CheckDisk(path, 0) }
+func (h *host) ImportOptions() []string                { return nil }
+func (h *host) WipeDisk(_ context.Context, device string) error {
+	h.did = append(h.did, "wipe "+device)
+	return nil
+}
 func (h *host) PoolOptions() []string            { return nil }
 func (h *host) MountPools(context.Context) error { h.did = append(h.did, "mount"); return nil }
 func (h *host) Mounted(string) bool              { return h.mounted }

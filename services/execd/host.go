@@ -8,6 +8,13 @@ type Host interface {
 	// CheckDisk makes sure that path is a whole disk of at least min bytes that nothing uses, and answers with the
 	// device behind it (the same for two names of one disk).
 	CheckDisk(path string, min int64) (device string, err error)
+	// ImportOptions are more arguments for zpool import: where to look for disks.
+	ImportOptions() []string
+	// DiskDevice is the device of a disk's stable name (/dev/disk/by-id/…) for looking at it; it may be in use. The
+	// error is a problem document.
+	DiskDevice(path string) (device string, err error)
+	// WipeDisk erases the signatures of a device that nothing uses (CheckDisk), in its partitions first.
+	WipeDisk(ctx context.Context, device string) error
 	// PoolOptions are more arguments for zpool create.
 	PoolOptions() []string
 	// MountPools imports the remembered pools and mounts their datasets where every process sees them.

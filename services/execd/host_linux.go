@@ -33,18 +33,30 @@ func NewHost() (Host, error) {
 
 const byID = "/dev/disk/by-id/"
 
-func (l *Linux) CheckDisk(path string, min int64) (string, error) {
+func (l *Linux) DiskDevice(path string) (string, error) {
 	name := strings.TrimPrefix(path, byID)
 	if name == path || name == "" || strings.Contains(name, "/") || strings.HasPrefix(name, ".") {
-		return "", invalid("/vdevs", fmt.Sprintf("'%s' is not a disk's stable name (%sNAME).", path, byID))
+		return "", invalid("/disk", fmt.Sprintf("'%s' is not a disk's stable name (%sNAME).", path, byID))
 	}
 	device, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return "", problem.New(http.StatusConflict, "disk_missing", fmt.Sprintf("The disk %s is not there.", name), "It was removed or has failed. Plug it in again, or choose another one.")
 	}
+	if !strings.HasPrefix(device, "/dev/") {
+		return "", invalid("/disk", fmt.Sprintf("'%s' is no device.", name))
+	}
+	return device, nil
+}
+
+func (l *Linux) CheckDisk(path string, min int64) (string, error) {
+	device, err := l.DiskDevice(path)
+	if err != nil {
+		return "", err
+	}
+	name := filepath.Base(path)
 	kernel := filepath.Base(device)
 	sys := filepath.Join("/sys/class/block", kernel)
-	if _, err := os.Stat(filepath.Join(sys, "partition")); err == nil || !strings.HasPrefix(device, "/dev/") {
+	if _, err := os.Stat(filepath.Join(sys, "partition")); err == nil {
 		return "", invalid("/vdevs", fmt.Sprintf("'%s' is a partition; a pool is made of whole disks.", name))
 	}
 	if kernel == l.SystemDisk {
@@ -67,6 +79,33 @@ func (l *Linux) CheckDisk(path string, min int64) (string, error) {
 	}
 	return device, f.Close()
 }
+
+func (l *Linux) WipeDisk(ctx context.Context, device string) error {
+	// A pool's labels lie at both ends of its partition: erased one by one, or the next pool's disk would still show the
+	// old pool as importable.
+	parts, err := filepath.Glob(filepath.Join("/sys/class/block", filepath.Base(device), "*", "partition"))
+	if err != nil {
+		return err
+	}
+	for _, part := range parts {
+		node := "/dev/" + filepath.Base(filepath.Dir(part))
+		_, _ = command.Run(ctx, time.Minute, 64<<10, "zpool", "labelclear", "-f", node) // it may hold something else
+		if _, err := command.Run(ctx, time.Minute, 64<<10, "wipefs", "--all", "--force", node); err != nil {
+			return refused(err, "Erasing "+node)
+		}
+	}
+	_, _ = command.Run(ctx, time.Minute, 64<<10, "zpool", "labelclear", "-f", device)
+	if _, err := command.Run(ctx, time.Minute, 64<<10, "wipefs", "--all", "--force", device); err != nil {
+		return refused(err, "Erasing "+device)
+	}
+	_, err = command.Run(ctx, time.Minute, 64<<10, "partx", "--update", device)
+	if failed, ok := err.(*command.Error); ok && failed.Code > 0 {
+		err = nil // there are no partitions any more, which partx calls a failure
+	}
+	return err
+}
+
+func (l *Linux) ImportOptions() []string { return []string{"-d", "/dev/disk/by-id"} }
 
 func (l *Linux) PoolOptions() []string {
 	return []string{"-o", "autotrim=on", "-O", "xattr=sa", "-O", "acltype=posixacl"}

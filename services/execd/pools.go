@@ -70,33 +70,11 @@ func (s *Server) poolCreate(r *http.Request, a poolCreateArgument) (any, error) 
 		"-O", "compression=" + a.Compression, "-O", "atime=off", "-O", "canmount=off", "-O", "mountpoint=none"}
 	argv = append(argv, s.Host.PoolOptions()...)
 	argv = append(argv, a.Name)
-	seen := map[string]string{}
-	if len(a.Vdevs) == 0 {
-		return nil, invalid("/vdevs", "A pool needs at least one vdev.")
+	vdevs, err := s.vdevArguments(a.Vdevs)
+	if err != nil {
+		return nil, err
 	}
-	for i, v := range a.Vdevs {
-		fewest, ok := fewestDisks[v.Type]
-		if !ok {
-			return nil, invalid(fmt.Sprintf("/vdevs/%d/type", i), "A vdev is a stripe, mirror, raidz1, raidz2 or raidz3.")
-		}
-		if len(v.Disks) < fewest {
-			return nil, invalid(fmt.Sprintf("/vdevs/%d/disks", i), fmt.Sprintf("A %s needs at least %d disks; %d given.", v.Type, fewest, len(v.Disks)))
-		}
-		if v.Type != "stripe" {
-			argv = append(argv, v.Type)
-		}
-		for _, disk := range v.Disks {
-			device, err := s.Host.CheckDisk(disk, minDisk)
-			if err != nil {
-				return nil, err
-			}
-			if other, twice := seen[device]; twice {
-				return nil, invalid(fmt.Sprintf("/vdevs/%d/disks", i), fmt.Sprintf("%s and %s are the same disk.", other, disk))
-			}
-			seen[device] = disk
-			argv = append(argv, disk)
-		}
-	}
+	argv = append(argv, vdevs...)
 	if poolExists(ctx, a.Name) {
 		return nil, problem.New(http.StatusConflict, "pool_exists", fmt.Sprintf("There is a pool '%s' already.", a.Name), "Choose another name.")
 	}
@@ -143,7 +121,7 @@ type poolDestroyArgument struct {
 }
 
 func (s *Server) poolDestroy(r *http.Request, a poolDestroyArgument) (any, error) {
-	if !poolName.MatchString(a.Name) || a.Name == "system" {
+	if !anyPool.MatchString(a.Name) || a.Name == SystemPool {
 		return nil, invalid("/name", "This pool cannot be destroyed: it is the system's own, or no pool's name.")
 	}
 	if a.Confirm != a.Name {
@@ -153,15 +131,21 @@ func (s *Server) poolDestroy(r *http.Request, a poolDestroyArgument) (any, error
 	if !poolExists(ctx, a.Name) {
 		return nil, problem.New(http.StatusNotFound, "not_found", fmt.Sprintf("There is no pool '%s'.", a.Name), "")
 	}
-	if mounted, dataset := telemetryDataset(ctx); mounted && strings.HasPrefix(dataset, a.Name+"/") {
-		if err := s.Host.Service(ctx, "storaged", "stop"); err != nil {
-			return nil, err
-		}
-	}
-	if _, err := command.Run(ctx, 2*time.Minute, 64<<10, "zpool", "destroy", a.Name); err != nil {
+	stopped, err := s.stopStore(ctx, a.Name)
+	if err != nil {
 		return nil, err
 	}
-	return map[string]string{"pool": a.Name}, s.rememberPool(a.Name, false)
+	if _, err = s.away(ctx, a.Name); err == nil {
+		err = zpool(ctx, fmt.Sprintf("Destroying the pool '%s'", a.Name), "destroy", a.Name)
+	}
+	if err == nil {
+		return map[string]string{"pool": a.Name}, s.rememberPool(a.Name, false)
+	}
+	_ = s.Host.MountPools(ctx)
+	if stopped {
+		_ = s.Host.Service(ctx, "storaged", "start")
+	}
+	return nil, err
 }
 
 type telemetryPlaceArgument struct {

@@ -17,13 +17,44 @@ import (
 	"cistern/services/unixlisten"
 )
 
-// Server is execd's HTTP handler. Its methods are called by one request at a time for the verbs that change
-// something (mu), so that two pool creations never see the same free disk.
+// Server is execd's HTTP handler. Verbs about one pool that exists wait for each other, and so do all others, so that two
+// pool creations never see the same free disk; but a pool whose disks do not answer holds up no other pool, and nobody who
+// wants to restart a service or the machine.
 type Server struct {
 	State string // /var/lib/cistern
 	Host  Host   // the operating system
 	UIDs  []int  // user ids that may connect
 	mu    sync.Mutex
+	locks map[string]*sync.Mutex // by pool; "" is what belongs to none
+}
+
+// inPool is an argument that is about one pool.
+type inPool interface{ pool() string }
+
+// unlocked are the verbs that wait for nothing: they take no disk and change no pool.
+var unlocked = []string{"power", "service.action", "setup.finish", "pool.importable"}
+
+// lock keeps others from the argument's pool until the function that it returns is called.
+func (s *Server) lock(verb string, argument any) func() {
+	if slices.Contains(unlocked, verb) {
+		return func() {}
+	}
+	key := ""
+	if in, ok := argument.(inPool); ok {
+		key = in.pool()
+	}
+	s.mu.Lock()
+	if s.locks == nil {
+		s.locks = map[string]*sync.Mutex{}
+	}
+	one, ok := s.locks[key]
+	if !ok {
+		one = &sync.Mutex{}
+		s.locks[key] = one
+	}
+	s.mu.Unlock()
+	one.Lock()
+	return one.Unlock
 }
 
 // verb is one row of the table: it reads its own typed argument and answers with a value for JSON.
@@ -35,6 +66,23 @@ var verbs = map[string]verb{
 	"pool.destroy":    typed((*Server).poolDestroy),
 	"telemetry.place": typed((*Server).telemetryPlace),
 	"service.action":  typed((*Server).serviceAction),
+	"pool.export":     typed((*Server).poolExport),
+	"pool.importable": typed((*Server).poolImportable),
+	"pool.import":     typed((*Server).poolImport),
+	"pool.clear":      typed((*Server).poolClear),
+	"pool.set":        typed((*Server).poolSet),
+	"pool.upgrade":    typed((*Server).poolUpgrade),
+	"pool.scrub":      typed((*Server).poolScrub),
+	"pool.trim":       typed((*Server).poolTrim),
+	"vdev.add":        typed((*Server).vdevAdd),
+	"vdev.remove":     typed((*Server).vdevRemove),
+	"vdev.attach":     typed((*Server).vdevAttach),
+	"vdev.detach":     typed((*Server).vdevDetach),
+	"vdev.replace":    typed((*Server).vdevReplace),
+	"vdev.state":      typed((*Server).vdevState),
+	"disk.wipe":       typed((*Server).diskWipe),
+	"disk.smart":      typed((*Server).diskSmart),
+	"disk.selftest":   typed((*Server).diskSelfTest),
 	"system.identity": typed((*Server).systemIdentity),
 	"system.attach":   typed((*Server).systemAttach),
 	"system.detach":   typed((*Server).systemDetach),
@@ -68,6 +116,7 @@ func typed[A any](run func(*Server, *http.Request, A) (any, error)) verb {
 			return nil, nil, errAnswered
 		}
 		s.audit(r, argument, "asked", nil)
+		defer s.lock(r.PathValue("verb"), argument)()
 		answer, err := run(s, r, argument)
 		return argument, answer, err
 	}
@@ -84,8 +133,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		problem.Write(w, http.StatusNotFound, "not_found", "There is no such verb.", "The verbs are listed in docs/INTERFACES.md.")
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	argument, answer, err := run(s, w, r)
 	switch {
 	case errors.Is(err, errAnswered):
@@ -118,10 +165,11 @@ func (s *Server) audit(r *http.Request, argument any, outcome string, failure er
 		Time     time.Time `json:"time"`
 		Verb     string    `json:"verb"`
 		UID      int       `json:"uid"`
+		By       string    `json:"by,omitempty"` // who asked the management plane, in its own words
 		Argument any       `json:"argument"`
 		Outcome  string    `json:"outcome"`
 		Error    string    `json:"error,omitempty"`
-	}{time.Now().UTC(), r.PathValue("verb"), uid, argument, outcome, ""}
+	}{time.Now().UTC(), r.PathValue("verb"), uid, r.Header.Get("X-Cistern-User"), argument, outcome, ""}
 	if failure != nil {
 		entry.Error = failure.Error()
 	}

@@ -1,0 +1,140 @@
+package execd
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Each verb on a pool: what it runs, and what it refuses without running anything.
+func TestPoolVerbs(t *testing.T) {
+	const disk, old = "/dev/disk/by-id/new", "/dev/disk/by-id/old-part1"
+	for _, c := range []struct{ verb, body, code, ran string }{
+		{"pool.scrub", `{"pool":"tank","action":"start"}`, "", "zpool scrub tank"},
+		{"pool.scrub", `{"pool":"tank","action":"pause"}`, "", "zpool scrub -p tank"},
+		{"pool.scrub", `{"pool":"tank","action":"stop"}`, "", "zpool scrub -s tank"},
+		{"pool.scrub", `{"pool":"tank","action":"-s"}`, "invalid_request", ""},
+		{"pool.scrub", `{"pool":"-a","action":"start"}`, "not_found", ""},
+		{"pool.trim", `{"pool":"tank","action":"suspend"}`, "", "zpool trim -s tank"},
+		{"pool.trim", `{"pool":"tank","action":"stop"}`, "invalid_request", ""},
+		{"pool.clear", `{"pool":"tank"}`, "", "zpool clear tank"},
+		{"pool.clear", `{"pool":"tank","device":"123456"}`, "", "zpool clear tank 123456"},
+		{"pool.clear", `{"pool":"tank","device":"-F"}`, "invalid_request", ""},
+		{"pool.set", `{"pool":"tank","property":"autotrim","value":"on"}`, "", "zpool set autotrim=on tank"},
+		{"pool.set", `{"pool":"tank","property":"comment","value":"rack 3, top"}`, "", "zpool set comment=rack 3, top tank"},
+		{"pool.set", `{"pool":"tank","property":"autotrim","value":"maybe"}`, "invalid_request", ""},
+		{"pool.set", `{"pool":"tank","property":"altroot","value":"/x"}`, "invalid_request", ""},
+		{"pool.set", `{"pool":"tank","property":"comment","value":"a\nb"}`, "invalid_request", ""},
+		{"pool.upgrade", `{"name":"tank"}`, "", "zpool upgrade tank"},
+		{"pool.upgrade", `{"name":"system"}`, "conflict", ""},
+		{"pool.export", `{"name":"tank"}`, "", "zpool export tank"},
+		{"pool.export", `{"name":"system"}`, "conflict", ""},
+		{"pool.import", `{"guid":"12345","name":"other"}`, "", "zpool import -N -o cachefile=none 12345 other"},
+		{"pool.import", `{"guid":"12345","name":"other","force":true}`, "", "zpool import -N -o cachefile=none -f 12345 other"},
+		{"pool.import", `{"guid":"12345","name":"tank"}`, "pool_exists", ""},
+		{"pool.import", `{"guid":"12345","name":"system"}`, "invalid_request", ""},
+		{"pool.import", `{"guid":"tank","name":"other"}`, "invalid_request", ""},
+		{"pool.destroy", `{"name":"tank","confirm":"tank"}`, "", "zpool destroy tank"},
+		{"vdev.attach", `{"pool":"tank","device":"` + old + `","disk":"` + disk + `"}`, "", "zpool attach tank " + old + " " + disk},
+		{"vdev.attach", `{"pool":"tank","device":"` + old + `","disk":"/dev/disk/by-id/gone"}`, "disk_missing", ""},
+		{"vdev.attach", `{"pool":"system","device":"` + old + `","disk":"` + disk + `"}`, "conflict", ""},
+		{"vdev.detach", `{"pool":"tank","device":"` + old + `"}`, "", "zpool detach tank " + old},
+		{"vdev.detach", `{"pool":"tank","device":"/dev/../etc/passwd"}`, "invalid_request", ""},
+		{"vdev.replace", `{"pool":"tank","device":"987","disk":"` + disk + `"}`, "", "zpool replace tank 987 " + disk},
+		{"vdev.replace", `{"pool":"system","device":"987","disk":"` + disk + `"}`, "conflict", ""},
+		{"vdev.state", `{"pool":"tank","device":"` + old + `","action":"offline","temporary":true}`, "", "zpool offline -t tank " + old},
+		{"vdev.state", `{"pool":"tank","device":"` + old + `","action":"online","expand":true}`, "", "zpool online -e tank " + old},
+		{"vdev.state", `{"pool":"tank","device":"` + old + `","action":"destroy"}`, "invalid_request", ""},
+		{"vdev.remove", `{"pool":"tank","vdev":"mirror-1"}`, "", "zpool remove tank mirror-1"},
+		{"vdev.remove", `{"pool":"tank","vdev":"-s"}`, "invalid_request", ""},
+		{"vdev.add", `{"pool":"tank","kind":"spare","vdevs":[{"type":"stripe","disks":["` + disk + `"]}]}`, "", "zpool add tank spare " + disk},
+		{"vdev.add", `{"pool":"tank","kind":"data","vdevs":[{"type":"mirror","disks":["` + disk + `"]}]}`, "invalid_request", ""},
+		{"vdev.add", `{"pool":"tank","kind":"dedup","vdevs":[{"type":"stripe","disks":["` + disk + `"]}]}`, "invalid_request", ""},
+		{"disk.wipe", `{"disk":"` + disk + `","confirm":"other"}`, "invalid_request", ""},
+		{"disk.selftest", `{"disk":"` + disk + `","kind":"-X"}`, "invalid_request", ""},
+	} {
+		// tank and system exist, nothing else does.
+		b := start(t, `case "$1" in list) [ "$5" = tank ] || [ "$5" = system ] ;; esac`, "")
+		b.host.disks = map[string]string{disk: "/dev/sdn"}
+		status, code := b.call(c.verb, c.body)
+		if code != c.code || (code == "") != (status == 200) {
+			t.Errorf("%s %s: %d %q, want %q", c.verb, c.body, status, code, c.code)
+		}
+		var ran []string
+		for line := range strings.Lines(b.read("ran")) {
+			if !strings.Contains(line, " list ") && !strings.HasPrefix(line, "zfs get") {
+				ran = append(ran, strings.TrimSpace(line))
+			}
+		}
+		if got := strings.Join(ran, "; "); got != c.ran {
+			t.Errorf("%s %s ran %q, want %q", c.verb, c.body, got, c.ran)
+		}
+	}
+}
+
+func TestRefusalsOfZFSAreTold(t *testing.T) {
+	b := start(t, `[ "$1" = list ] || { echo "cannot offline /dev/disk/by-id/a: no valid replicas" >&2; exit 1; }`, "")
+	response, code := b.call("vdev.state", `{"pool":"tank","device":"/dev/disk/by-id/a","action":"offline"}`)
+	if response != 409 || code != "command_failed" || !strings.Contains(b.read("execd/audit.log"), "ZFS says: cannot offline /dev/disk/by-id/a: no valid replicas.") {
+		t.Errorf("%d %s\n%s", response, code, b.read("execd/audit.log"))
+	}
+}
+
+// The pool that the telemetry is on: the store is stopped before, and started again when the pool stays.
+func TestStoreIsStoppedForItsPool(t *testing.T) {
+	const zfs = `[ "$1" = list ] && [ "$4" = name,mountpoint ] && printf 'tank/telemetry\t/srv/telemetry\n'; exit 0`
+	b := start(t, `case "$1" in list) ;; export) echo "cannot export 'tank': pool is busy" >&2; exit 1 ;; esac`, zfs)
+	b.want("pool.export", `{"name":"tank"}`, 409, "command_failed")
+	if got := strings.Join(b.host.did, ", "); got != "stop storaged, mount, start storaged" {
+		t.Errorf("did %s", got)
+	}
+	b = start(t, "", zfs)
+	if err := os.WriteFile(filepath.Join(b.state, "execd", "pools"), []byte("tank\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	b.want("pool.export", `{"name":"tank"}`, 200, "")
+	if got := strings.Join(b.host.did, ", "); got != "stop storaged" || b.read("execd/pools") != "" {
+		t.Errorf("did %s, remembers %q", got, b.read("execd/pools"))
+	}
+}
+
+// What hangs in one pool holds up neither another one nor a restart.
+func TestPoolsDoNotWaitForEachOther(t *testing.T) {
+	b := start(t, `case "$*" in "scrub slow") while [ ! -e "$(dirname "$0")/go" ]; do sleep 0.02; done ;; esac`, "")
+	var wait sync.WaitGroup
+	wait.Go(func() { b.want("pool.scrub", `{"pool":"slow","action":"start"}`, 200, "") })
+	for end := time.Now().Add(10 * time.Second); !strings.Contains(b.read("ran"), "scrub slow"); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the first scrub was not started")
+		}
+	}
+	b.want("pool.scrub", `{"pool":"quick","action":"start"}`, 200, "")
+	b.want("service.action", `{"service":"storaged","action":"restart"}`, 200, "")
+	if err := os.WriteFile(filepath.Join(b.state, "bin", "go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	wait.Wait()
+}
+
+func TestDisksAreAskedAndWiped(t *testing.T) {
+	b := start(t, "", "")
+	b.host.disks = map[string]string{"/dev/disk/by-id/new": "/dev/sdn"}
+	// smartctl's exit code tells how the disk is (bit 3: failing); its report counts.
+	script := "#!/bin/sh\necho '{\"smart_status\":{\"passed\":false}}'\nexit 8\n"
+	if err := os.WriteFile(filepath.Join(b.state, "bin", "smartctl"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b.want("disk.smart", `{"disk":"/dev/disk/by-id/new"}`, 200, "")
+	b.want("disk.smart", `{"disk":"/dev/disk/by-id/gone"}`, 409, "disk_missing")
+	if err := os.WriteFile(filepath.Join(b.state, "bin", "smartctl"), []byte("#!/bin/sh\nexit 2\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b.want("disk.smart", `{"disk":"/dev/disk/by-id/new"}`, 502, "command_failed")
+	b.want("disk.wipe", `{"disk":"/dev/disk/by-id/new","confirm":"new"}`, 200, "")
+	if got := strings.Join(b.host.did, ", "); got != "wipe /dev/sdn" {
+		t.Errorf("did %s", got)
+	}
+}

@@ -1,0 +1,44 @@
+package execd
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+type scanArgument struct {
+	Pool   string `json:"pool"`
+	Action string `json:"action"`
+}
+
+func (a scanArgument) pool() string { return a.Pool }
+
+// poolScrub starts (or goes on with), pauses or stops reading and checking everything in a pool.
+func (s *Server) poolScrub(r *http.Request, a scanArgument) (any, error) {
+	return s.scan(r, a, "scrub", map[string][]string{"start": nil, "pause": {"-p"}, "stop": {"-s"}})
+}
+
+// poolTrim starts (or goes on with), suspends or stops telling the disks which of their blocks are free.
+func (s *Server) poolTrim(r *http.Request, a scanArgument) (any, error) {
+	return s.scan(r, a, "trim", map[string][]string{"start": nil, "suspend": {"-s"}, "cancel": {"-c"}})
+}
+
+func (s *Server) scan(r *http.Request, a scanArgument, what string, actions map[string][]string) (any, error) {
+	ctx := context.WithoutCancel(r.Context())
+	if err := mustExist(ctx, a.Pool); err != nil {
+		return nil, err
+	}
+	options, ok := actions[a.Action]
+	if !ok {
+		var names []string
+		for name := range actions {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		return nil, invalid("/action", "The action is one of "+strings.Join(names, ", ")+".")
+	}
+	// "Starting", "pausing": what was tried, for the refusal.
+	return a, zpool(ctx, fmt.Sprintf("The %s of the pool '%s' (%s)", what, a.Pool, a.Action), append(append([]string{what}, options...), a.Pool)...)
+}

@@ -1,0 +1,192 @@
+package execd
+
+// The devices of a pool that exists: added, taken out, replaced, switched off and on.
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"cistern/services/problem"
+)
+
+type vdevAddArgument struct {
+	Pool  string         `json:"pool"`
+	Kind  string         `json:"kind"` // data, spare, log, cache, special
+	Vdevs []vdevArgument `json:"vdevs"`
+}
+
+func (a vdevAddArgument) pool() string { return a.Pool }
+
+// vdevAdd adds vdevs. zpool's own check that they are as redundant as the others is never switched off.
+func (s *Server) vdevAdd(r *http.Request, a vdevAddArgument) (any, error) {
+	ctx := context.WithoutCancel(r.Context())
+	if err := mustExist(ctx, a.Pool); err != nil {
+		return nil, err
+	}
+	kinds := []string{"data", "spare", "log", "cache", "special"}
+	if !slices.Contains(kinds, a.Kind) {
+		return nil, invalid("/kind", "What is added is one of "+strings.Join(kinds, ", ")+".")
+	}
+	argv := []string{"add", a.Pool}
+	if a.Kind != "data" {
+		argv = append(argv, a.Kind)
+	}
+	vdevs, err := s.vdevArguments(a.Vdevs)
+	if err != nil {
+		return nil, err
+	}
+	return a, zpool(ctx, fmt.Sprintf("Adding to the pool '%s'", a.Pool), append(argv, vdevs...)...)
+}
+
+// vdevArguments are the words for zpool create and add; every disk is checked first, and none may be there twice.
+func (s *Server) vdevArguments(vdevs []vdevArgument) ([]string, error) {
+	var words []string
+	seen := map[string]string{}
+	if len(vdevs) == 0 {
+		return nil, invalid("/vdevs", "There must be at least one vdev.")
+	}
+	for i, v := range vdevs {
+		fewest, ok := fewestDisks[v.Type]
+		if !ok {
+			return nil, invalid(fmt.Sprintf("/vdevs/%d/type", i), "A vdev is a stripe, mirror, raidz1, raidz2 or raidz3.")
+		}
+		if len(v.Disks) < fewest {
+			return nil, invalid(fmt.Sprintf("/vdevs/%d/disks", i), fmt.Sprintf("A %s needs at least %d disks; %d given.", v.Type, fewest, len(v.Disks)))
+		}
+		if v.Type != "stripe" {
+			words = append(words, v.Type)
+		}
+		for _, disk := range v.Disks {
+			device, err := s.Host.CheckDisk(disk, minDisk)
+			if err != nil {
+				return nil, err
+			}
+			if other, twice := seen[device]; twice {
+				return nil, invalid(fmt.Sprintf("/vdevs/%d/disks", i), fmt.Sprintf("%s and %s are the same disk.", other, disk))
+			}
+			seen[device] = disk
+			words = append(words, disk)
+		}
+	}
+	return words, nil
+}
+
+type vdevArgumentOne struct {
+	Pool   string `json:"pool"`
+	Device string `json:"device"` // as zpool status -P names it
+}
+
+func (a vdevArgumentOne) pool() string { return a.Pool }
+
+func (a vdevArgumentOne) check(ctx context.Context) error {
+	if err := mustExist(ctx, a.Pool); err != nil {
+		return err
+	}
+	return mustBeDevice("/device", a.Device)
+}
+
+type vdevRemoveArgument struct {
+	Pool string `json:"pool"`
+	Vdev string `json:"vdev"` // a device, or a group such as mirror-1
+}
+
+func (a vdevRemoveArgument) pool() string { return a.Pool }
+
+// vdevRemove takes a spare, log, cache or whole data vdev out; of the latter ZFS moves the data first.
+func (s *Server) vdevRemove(r *http.Request, a vdevRemoveArgument) (any, error) {
+	ctx := context.WithoutCancel(r.Context())
+	if err := mustExist(ctx, a.Pool); err != nil {
+		return nil, err
+	}
+	if !anyGroup.MatchString(a.Vdev) {
+		if err := mustBeDevice("/vdev", a.Vdev); err != nil {
+			return nil, err
+		}
+	}
+	return a, zpool(ctx, fmt.Sprintf("Removing %s from the pool '%s'", a.Vdev, a.Pool), "remove", a.Pool, a.Vdev)
+}
+
+type vdevAttachArgument struct {
+	Pool   string `json:"pool"`
+	Device string `json:"device"` // the side that is there
+	Disk   string `json:"disk"`   // /dev/disk/by-id/…
+}
+
+func (a vdevAttachArgument) pool() string { return a.Pool }
+
+// vdevAttach makes a mirror of a disk, or gives a mirror one more side; the resilver has begun when it answers.
+func (s *Server) vdevAttach(r *http.Request, a vdevAttachArgument) (any, error) {
+	ctx := context.WithoutCancel(r.Context())
+	if err := (vdevArgumentOne{a.Pool, a.Device}).check(ctx); err != nil {
+		return nil, err
+	}
+	if a.Pool == SystemPool {
+		return nil, problem.New(http.StatusConflict, "conflict", "A side of the system pool must be able to start the machine.", "Use system.attach.")
+	}
+	if _, err := s.Host.CheckDisk(a.Disk, minDisk); err != nil {
+		return nil, err
+	}
+	return a, zpool(ctx, fmt.Sprintf("Attaching a disk to the pool '%s'", a.Pool), "attach", a.Pool, a.Device, a.Disk)
+}
+
+func (s *Server) vdevDetach(r *http.Request, a vdevArgumentOne) (any, error) {
+	ctx := context.WithoutCancel(r.Context())
+	if err := a.check(ctx); err != nil {
+		return nil, err
+	}
+	return a, zpool(ctx, fmt.Sprintf("Detaching %s from the pool '%s'", a.Device, a.Pool), "detach", a.Pool, a.Device)
+}
+
+type vdevReplaceArgument struct {
+	Pool   string `json:"pool"`
+	Device string `json:"device"` // the old one: its path, or its guid when it is gone
+	Disk   string `json:"disk"`   // /dev/disk/by-id/…; may be the old one's own name, when a new disk has taken its place
+}
+
+func (a vdevReplaceArgument) pool() string { return a.Pool }
+
+// vdevReplace puts a new disk in an old one's place; the resilver has begun when it answers.
+func (s *Server) vdevReplace(r *http.Request, a vdevReplaceArgument) (any, error) {
+	ctx := context.WithoutCancel(r.Context())
+	if err := (vdevArgumentOne{a.Pool, a.Device}).check(ctx); err != nil {
+		return nil, err
+	}
+	if a.Pool == SystemPool {
+		return nil, problem.New(http.StatusConflict, "conflict", "A disk of the system pool must be able to start the machine.", "Attach the new disk as a system disk, then detach the old one.")
+	}
+	if _, err := s.Host.CheckDisk(a.Disk, minDisk); err != nil {
+		return nil, err
+	}
+	return a, zpool(ctx, fmt.Sprintf("Replacing %s in the pool '%s'", a.Device, a.Pool), "replace", a.Pool, a.Device, a.Disk)
+}
+
+type vdevStateArgument struct {
+	Pool      string `json:"pool"`
+	Device    string `json:"device"`
+	Action    string `json:"action"`    // online, offline
+	Temporary bool   `json:"temporary"` // offline until the next import
+	Expand    bool   `json:"expand"`    // online, and use all of a disk that has grown
+}
+
+func (a vdevStateArgument) pool() string { return a.Pool }
+
+// vdevState takes a device out of use for a while, or into it again. ZFS refuses the last copy.
+func (s *Server) vdevState(r *http.Request, a vdevStateArgument) (any, error) {
+	ctx := context.WithoutCancel(r.Context())
+	if err := (vdevArgumentOne{a.Pool, a.Device}).check(ctx); err != nil {
+		return nil, err
+	}
+	argv := []string{a.Action}
+	switch {
+	case a.Action != "online" && a.Action != "offline":
+		return nil, invalid("/action", "The action is online or offline.")
+	case a.Temporary && a.Action == "offline":
+		argv = append(argv, "-t")
+	case a.Expand && a.Action == "online":
+		argv = append(argv, "-e")
+	}
+	return a, zpool(ctx, fmt.Sprintf("Taking %s %s", a.Device, a.Action), append(argv, a.Pool, a.Device)...)
+}
