@@ -1,7 +1,7 @@
 // Serves the route table: each request passes the gate, is checked against the table's schemas, handed to its
 // domain's handler, and every error on the way becomes a problem document.
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import type { Caller } from './gate/caller.ts';
+import { type Caller, onBehalfOf } from './gate/caller.ts';
 import { admit, type GateParts } from './gate/gate.ts';
 import type { Handler, Handlers } from './handlers.ts';
 import type { Log } from './log.ts';
@@ -132,7 +132,7 @@ async function serve(
     request,
     reply,
   };
-  const result = await handler(call as never);
+  const result = await onBehalfOf.run(call.caller.name, () => handler(call as never));
   if (route.answer.stream !== undefined) return reply;
   reply.code(route.answer.status).header('cache-control', 'no-store');
   if (route.answer.schema === null) return reply.send();

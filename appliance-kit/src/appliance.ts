@@ -18,6 +18,7 @@ import { destinationRoutes } from './destinations/routes.ts';
 import { Senders } from './destinations/send.ts';
 import { snmpIdentity } from './destinations/snmp/identity.ts';
 import { SnmpSender } from './destinations/snmp/send.ts';
+import { DiskHealths, healthRoutes } from './disks/health.ts';
 import { Inventory } from './disks/inventory.ts';
 import { diskRoutes } from './disks/routes.ts';
 import { Changes, eventRoutes } from './events/changes.ts';
@@ -32,7 +33,10 @@ import { Outbox } from './outbox/outbox.ts';
 import { Peer } from './peers/peer.ts';
 import { Storaged } from './peers/storaged.ts';
 import type { Platform } from './platform/platform.ts';
+import { PoolConditions } from './pools/conditions.ts';
+import { operationRoutes, PoolOperations } from './pools/operations.ts';
 import { Pools, poolRoutes } from './pools/pools.ts';
+import { Scans, scanRoutes } from './pools/scans.ts';
 import { asProblem, fail } from './problems/problem.ts';
 import { Timetable } from './schedules/timetable.ts';
 import { Services, serviceRoutes } from './services/services.ts';
@@ -139,10 +143,21 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
   });
   const conditions = new Conditions(alerts, clock);
   const thresholds = new Thresholds({ db, clock, changes, alerts, storaged, log, intervalMs: config.evaluateMs });
-  const watch = new Watch({ inventory, services, destinations, storaged, conditions, changes });
+  const timetable = new Timetable({ clock, log, timeZone: () => platform.identity().timeZone });
+  const scans = new Scans({ db, clock, log, platform, inventory, timetable, alerts, audit, changes });
+  const healths = new DiskHealths({ platform, inventory, clock, audit });
+  const poolConditions = new PoolConditions({ platform, conditions, scans, healths });
+  const watch = new Watch({ inventory, services, destinations, storaged, conditions, changes, pools: poolConditions });
   const changed = () => void watch.look();
   const pools = new Pools({ platform, inventory, jobs, audit, changed });
-  const timetable = new Timetable({ clock, log, timeZone: () => platform.identity().timeZone });
+  const operations = new PoolOperations({
+    platform,
+    inventory,
+    jobs,
+    audit,
+    changed,
+    lookEveryMs: Math.min(1_000, config.pollMs / 5),
+  });
   const tree = new Tree(platform.datasets, clock, () => changes.publish('datasets'));
   const schedules = new SnapshotSchedules({ db, clock, log, platform, tree, timetable, audit, changes });
   const datasets = new Datasets({ platform, tree, jobs, audit, moved: (from, to) => schedules.moved(from, to) });
@@ -174,6 +189,9 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
     ...serviceRoutes({ services, platform, audit, changed, log }),
     ...diskRoutes(inventory),
     ...poolRoutes(pools, inventory),
+    ...operationRoutes(operations),
+    ...scanRoutes(scans),
+    ...healthRoutes(healths),
     ...datasetRoutes(datasets, platform),
     ...snapshotRoutes(snapshots),
     ...scheduleRoutes(schedules),

@@ -10,6 +10,7 @@ import * as dataset from './datasets/schema.ts';
 import { Destination, DestinationInput, DestinationTest, TestResult } from './destinations/schema.ts';
 import { AdviceQuery, DiskList, LayoutAdvice } from './disks/schema.ts';
 import { Job } from './jobs/schema.ts';
+import * as pool from './pools/operations.schema.ts';
 import { NewPool, Pool, PoolList } from './pools/schema.ts';
 import { closed, list, type Static, type TSchema, Type } from './schema/schema.ts';
 import { Service } from './services/schema.ts';
@@ -53,6 +54,7 @@ const nothing = { status: 204, schema: null } as const;
 const stream = (type: string) => ({ status: 200, schema: null, stream: type }) as const;
 const id = closed({ id: Type.String({ maxLength: 64 }) });
 const name = closed({ name: Type.String({ maxLength: 255 }) });
+const diskId = closed({ id: Type.String({ maxLength: 256 }) });
 
 // biome-ignore format: one route is one line, so that the table can be read as a table
 export const routes = {
@@ -78,6 +80,31 @@ export const routes = {
   listPools:             { method: 'GET',    path: '/api/pools',                    access: 'viewer',        summary: 'The pools',                                    answer: ok(PoolList) },
   getPool:               { method: 'GET',    path: '/api/pools/:name',              access: 'viewer',        summary: 'One pool',                                     params: name, answer: ok(Pool) },
   createPool:            { method: 'POST',   path: '/api/pools',                    access: 'administrator', summary: 'Create a pool',                                body: NewPool, answer: accepted(Job) },
+  listImportable:        { method: 'GET',    path: '/api/pools/importable',         access: 'administrator', summary: 'Pools on disks of this machine that are not imported, and what is wrong with each', answer: ok(list(pool.ImportablePool)) },
+  importPool:            { method: 'POST',   path: '/api/pools/import',             access: 'administrator', summary: 'Import a pool',                                body: pool.ImportInput, answer: accepted(Job) },
+  exportPool:            { method: 'POST',   path: '/api/pools/:name/export',       access: 'administrator', summary: 'Give a pool up, so that another machine can import it', params: name, answer: accepted(Job) },
+  destroyPool:           { method: 'DELETE', path: '/api/pools/:name',              access: 'administrator', summary: 'Destroy a pool and everything on it',          params: name, query: pool.ConfirmQuery, answer: accepted(Job) },
+  scrubPool:             { method: 'POST',   path: '/api/pools/:name/scrub',        access: 'operator',      summary: 'Read and check everything on it: start, pause or stop', params: name, body: pool.ScrubInput, answer: ok(Pool) },
+  listScans:             { method: 'GET',    path: '/api/pools/:name/scrubs',       access: 'viewer',        summary: 'Its scrubs and resilvers so far, newest first', params: name, answer: ok(list(pool.ScanRecord)) },
+  getScrubSchedule:      { method: 'GET',    path: '/api/pools/:name/scrub-schedule', access: 'viewer',      summary: 'When it is scrubbed by itself',                params: name, answer: ok(pool.ScrubSchedule) },
+  setScrubSchedule:      { method: 'PUT',    path: '/api/pools/:name/scrub-schedule', access: 'operator',    summary: 'Decide when it is scrubbed by itself',         params: name, body: pool.ScrubScheduleInput, answer: ok(pool.ScrubSchedule) },
+  listDamagedFiles:      { method: 'GET',    path: '/api/pools/:name/damaged-files', access: 'viewer',       summary: 'Files that are damaged beyond repair, by name', params: name, answer: ok(pool.DamagedFiles) },
+  trimPool:              { method: 'POST',   path: '/api/pools/:name/trim',         access: 'operator',      summary: 'Tell its disks which blocks are free: start, suspend or cancel', params: name, body: pool.TrimInput, answer: ok(Pool) },
+  clearPool:             { method: 'POST',   path: '/api/pools/:name/clear',        access: 'operator',      summary: 'Forget the errors that were counted; a suspended pool goes on', params: name, body: pool.ClearInput, answer: ok(Pool) },
+  onlineDevice:          { method: 'POST',   path: '/api/pools/:name/online',       access: 'operator',      summary: 'Take a device into use again',                 params: name, body: pool.DeviceInput, answer: ok(Pool) },
+  offlineDevice:         { method: 'POST',   path: '/api/pools/:name/offline',      access: 'administrator', summary: 'Take a device out of use',                     params: name, body: pool.DeviceInput, answer: ok(Pool) },
+  attachDisk:            { method: 'POST',   path: '/api/pools/:name/attach',       access: 'administrator', summary: 'Give a disk or a mirror another side; of the system pool, a disk to start from', params: name, body: pool.AttachInput, answer: accepted(Job) },
+  detachDevice:          { method: 'POST',   path: '/api/pools/:name/detach',       access: 'administrator', summary: 'Take a side out of a mirror',                  params: name, body: pool.DeviceInput, answer: ok(Pool) },
+  adviseReplacement:     { method: 'GET',    path: '/api/pools/:name/replace',      access: 'viewer',        summary: 'Which disks could replace a device, best first', params: name, query: pool.ReplaceQuery, answer: ok(pool.ReplaceAdvice) },
+  replaceDisk:           { method: 'POST',   path: '/api/pools/:name/replace',      access: 'administrator', summary: 'Replace a device by a disk; the job ends with the resilver', params: name, body: pool.ReplaceInput, answer: accepted(Job) },
+  addToPool:             { method: 'POST',   path: '/api/pools/:name/add',          access: 'administrator', summary: 'Add disks: data, spares, log, cache, special', params: name, body: pool.AddInput, answer: accepted(Job) },
+  removeFromPool:        { method: 'POST',   path: '/api/pools/:name/remove',       access: 'administrator', summary: 'Take out a spare, log, cache, or a whole mirror', params: name, body: pool.RemoveInput, answer: accepted(Job) },
+  setPoolProperties:     { method: 'PUT',    path: '/api/pools/:name/properties',   access: 'administrator', summary: 'autoexpand, autotrim, comment',                params: name, body: pool.PropertiesInput, answer: ok(Pool) },
+  upgradePool:           { method: 'POST',   path: '/api/pools/:name/upgrade',      access: 'administrator', summary: 'Use all features that this system knows; an older one cannot import it then', params: name, answer: ok(Pool) },
+  getPoolHistory:        { method: 'GET',    path: '/api/pools/:name/history',      access: 'viewer',        summary: 'What was done to it, by whom and when, newest first', params: name, answer: ok(pool.PoolHistory) },
+  getDiskHealth:         { method: 'GET',    path: '/api/disks/:id/health',         access: 'viewer',        summary: 'How the disk says that it is (SMART)',         params: diskId, answer: ok(pool.DiskHealth) },
+  testDisk:              { method: 'POST',   path: '/api/disks/:id/self-test',      access: 'operator',      summary: 'Have the disk test itself, or stop that',      params: diskId, body: pool.SelfTestInput, answer: ok(pool.DiskHealth) },
+  wipeDisk:              { method: 'POST',   path: '/api/disks/:id/wipe',           access: 'administrator', summary: 'Erase what says that a disk belongs to something', params: diskId, body: pool.WipeInput, answer: nothing },
   placeTelemetryOnSystem:{ method: 'POST',   path: '/api/pools/system/telemetry',   access: 'administrator', summary: 'Keep telemetry on the system pool (a machine with one disk)', answer: accepted(Job) },
 
   // A dataset's name holds slashes: it is given in the query, never in the path.

@@ -1,13 +1,6 @@
 // Looks at pools, disks, services and destinations every few seconds: tells the pages what changed, and the alerts
 // what is wrong. Events of the system will come on top of this one day; polling stays, because events get lost.
-import {
-  deliveryFailing,
-  poolDegraded,
-  poolFaulted,
-  poolSuspended,
-  serviceFailed,
-  storeDamaged,
-} from './alerts/catalogue.ts';
+import { deliveryFailing, serviceFailed, storeDamaged } from './alerts/catalogue.ts';
 import type { Conditions } from './alerts/conditions.ts';
 import { iso } from './clock.ts';
 import type { Destinations } from './destinations/destinations.ts';
@@ -15,7 +8,7 @@ import type { Inventory } from './disks/inventory.ts';
 import type { Changes } from './events/changes.ts';
 import type { Topic } from './events/schema.ts';
 import type { Damage, Storaged } from './peers/storaged.ts';
-import type { Pool } from './pools/schema.ts';
+import type { PoolConditions } from './pools/conditions.ts';
 import type { Services } from './services/services.ts';
 
 export interface WatchParts {
@@ -24,18 +17,9 @@ export interface WatchParts {
   readonly destinations: Destinations;
   readonly storaged: Storaged;
   readonly conditions: Conditions;
+  readonly pools: PoolConditions;
   readonly changes: Changes;
 }
-
-/** Which class of alert a pool's state belongs to; the worst one only. */
-const classOf = (pool: Pool) =>
-  pool.state === 'ONLINE'
-    ? null
-    : pool.state === 'DEGRADED'
-      ? poolDegraded
-      : pool.state === 'SUSPENDED'
-        ? poolSuspended
-        : poolFaulted;
 
 /** The times a damaged block covers: "2026-01-01 00:00 to 2026-01-01 06:00 UTC". */
 function spanOf({ minTime, maxTime }: Damage): string | null {
@@ -93,19 +77,13 @@ export class Watch {
       const pools = found.value;
       telemetryPool = pools.find(({ telemetry }) => telemetry)?.name ?? null;
       this.#compare('pools', pools);
-      // The worst first, so that a cause is there before what it explains.
-      for (const kind of [poolFaulted, poolSuspended, poolDegraded]) {
-        const present = pools.filter((pool) => classOf(pool) === kind);
-        conditions.report(
-          kind,
-          present.map(({ name: pool, sentence, system, telemetry }) => ({
-            args: { pool, sentence, system, telemetry },
-          })),
-        );
-      }
+      await this.#parts.pools.look(pools, disks.value);
     }
 
-    if (disks.error === null) this.#compare('disks', disks.value);
+    if (disks.error === null) {
+      this.#compare('disks', disks.value);
+      this.#parts.pools.lookAtDisks(disks.value);
+    }
 
     if (running !== null) {
       // Memory changes with every look; it is no reason to tell anybody.

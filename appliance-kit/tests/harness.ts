@@ -141,6 +141,7 @@ export interface BenchOptions {
   readonly start?: boolean;
   /** How long each step of the simulated machine takes. */
   readonly stepMs?: number;
+  readonly scanSeconds?: number;
   readonly retryAfterMs?: (attempts: number) => number;
 }
 
@@ -156,7 +157,12 @@ async function begin(t: TestContext, directory: string, clock: TestClock, option
     evaluateMs: 3_600_000,
     pollMs: 3_600_000,
   };
-  const simulation = new Simulation({ clock, file: join(directory, 'simulation.json'), stepMs: options.stepMs ?? 0 });
+  const simulation = new Simulation({
+    clock,
+    file: join(directory, 'simulation.json'),
+    stepMs: options.stepMs ?? 0,
+    scanSeconds: options.scanSeconds ?? 0,
+  });
   const appliance = createAppliance({
     config,
     clock,

@@ -6,6 +6,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
+
+	"cistern/services/command"
 )
 
 type scanArgument struct {
@@ -41,4 +44,38 @@ func (s *Server) scan(r *http.Request, a scanArgument, what string, actions map[
 	}
 	// "Starting", "pausing": what was tried, for the refusal.
 	return a, zpool(ctx, fmt.Sprintf("The %s of the pool '%s' (%s)", what, a.Pool, a.Action), append(append([]string{what}, options...), a.Pool)...)
+}
+
+type poolArgument struct {
+	Pool string `json:"pool"`
+}
+
+func (a poolArgument) pool() string { return a.Pool }
+
+type textAnswer struct {
+	// What ZFS prints. Reading it is the platform driver's business.
+	Text string `json:"text"`
+}
+
+// poolHistory is every change that ZFS wrote down about a pool, with times in UTC; the last megabyte of it.
+func (s *Server) poolHistory(r *http.Request, a poolArgument) (any, error) {
+	if err := mustExist(r.Context(), a.Pool); err != nil {
+		return nil, err
+	}
+	const most, kept = 64 << 20, 1 << 20
+	said, err := command.Run(r.Context(), 45*time.Second, most, "zpool", "history", "-l", a.Pool)
+	text := said.Stdout
+	if len(text) > kept {
+		text = text[len(text)-kept:]
+	}
+	return textAnswer{string(text)}, refused(err, fmt.Sprintf("Reading the history of the pool '%s'", a.Pool))
+}
+
+// poolErrors names the files that are damaged for good.
+func (s *Server) poolErrors(r *http.Request, a poolArgument) (any, error) {
+	if err := mustExist(r.Context(), a.Pool); err != nil {
+		return nil, err
+	}
+	said, err := command.Run(r.Context(), 45*time.Second, 1<<20, "zpool", "status", "-v", a.Pool)
+	return textAnswer{string(said.Stdout)}, refused(err, fmt.Sprintf("Reading the errors of the pool '%s'", a.Pool))
 }

@@ -32,7 +32,7 @@ type Server struct {
 type inPool interface{ pool() string }
 
 // unlocked are the verbs that wait for nothing: they take no disk and change no pool.
-var unlocked = []string{"power", "service.action", "setup.finish", "pool.importable"}
+var unlocked = []string{"power", "service.action", "setup.finish", "pool.importable", "pool.history", "pool.errors", "disk.smart"}
 
 // lock keeps others from the argument's pool until the function that it returns is called.
 func (s *Server) lock(verb string, argument any) func() {
@@ -74,6 +74,8 @@ var verbs = map[string]verb{
 	"pool.upgrade":    typed((*Server).poolUpgrade),
 	"pool.scrub":      typed((*Server).poolScrub),
 	"pool.trim":       typed((*Server).poolTrim),
+	"pool.history":    typed((*Server).poolHistory),
+	"pool.errors":     typed((*Server).poolErrors),
 	"vdev.add":        typed((*Server).vdevAdd),
 	"vdev.remove":     typed((*Server).vdevRemove),
 	"vdev.attach":     typed((*Server).vdevAttach),

@@ -186,7 +186,6 @@ func (d *description) command(method, path string, o operation) command {
 		}
 	}
 	endsInParameter := strings.HasPrefix(parts[len(parts)-1], "{")
-	_, hasGet := d.Paths[path]["get"]
 	switch method {
 	case "GET":
 		switch {
@@ -199,7 +198,7 @@ func (d *description) command(method, path string, o operation) command {
 		}
 	case "POST":
 		// An action has a name of its own; what can be listed at the same place is created.
-		if hasGet {
+		if get, ok := d.Paths[path]["get"]; ok && d.isList(get) {
 			c.words = append(c.words, "create")
 		}
 	case "PUT", "PATCH":

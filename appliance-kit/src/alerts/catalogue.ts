@@ -1,7 +1,7 @@
 // Every kind of alert the appliance can raise, as declared values. What is declared here is what the pages, the mails
 // and the traps say; nobody words an alert anywhere else.
 
-import { figure, percent, size } from '../schema/words.ts';
+import { enumerate, figure, percent, plural, size } from '../schema/words.ts';
 import { serviceFact } from '../services/catalogue.ts';
 import type { Severity } from '../thresholds/schema.ts';
 
@@ -77,6 +77,8 @@ export interface PoolArgs {
   readonly sentence: string;
   readonly system: boolean;
   readonly telemetry: boolean;
+  /** Devices that ZFS has taken out of use: each has an alert of its own, which explains this one. */
+  readonly faulted?: readonly string[];
 }
 
 const pool = (args: PoolArgs) => ({ pool: args.pool });
@@ -95,7 +97,11 @@ export const poolDegraded = declare<PoolArgs>({
   labels: pool,
   dedupKey: poolKey('pool.degraded'),
   dedupExample: 'pool.degraded/tank',
-  dependsOn: (args) => [`pool.faulted/${args.pool}`, `pool.suspended/${args.pool}`],
+  dependsOn: (args) => [
+    `pool.faulted/${args.pool}`,
+    `pool.suspended/${args.pool}`,
+    ...(args.faulted ?? []).map((device) => `disk.faulted/${args.pool}/${device}`),
+  ],
   visibleAfterSeconds: 0,
 });
 
@@ -319,6 +325,141 @@ export const datasetLocked = declare<LockedDatasetArgs>({
   visibleAfterSeconds: 0,
 });
 
+export interface ScrubArgs {
+  readonly pool: string;
+  readonly scan: 'scrub' | 'resilver';
+  readonly startedAt: string;
+  readonly repairedBytes: number;
+  readonly errors: number;
+  /** Disks with checksum errors, with their number. */
+  readonly disks: readonly string[];
+}
+
+export const scrubFound = declare<ScrubArgs>({
+  class: 'scrub.found',
+  severity: ({ errors }) => (errors > 0 ? 'critical' : 'warning'),
+  title: ({ pool: name, errors, scan }) =>
+    errors > 0
+      ? `The ${scan} of pool “${name}” found what it could not repair`
+      : `The ${scan} of pool “${name}” repaired data`,
+  text: ({ pool: name, repairedBytes, errors, disks, scan }) =>
+    `The ${scan} of “${name}” ${errors > 0 ? `found ${plural(errors, 'error')} it could not repair` : `repaired ${size(repairedBytes)}`}.${disks.length === 0 ? '' : ` Checksum errors were on ${enumerate(disks)}.`}`,
+  impact: ({ errors }) =>
+    errors > 0
+      ? 'What is damaged cannot be read any more; the page of the pool names the files.'
+      : 'No data is lost: what was wrong on one disk was right on another.',
+  response: () => 'What had a sound copy was written anew from it.',
+  action: ({ errors }) =>
+    errors > 0
+      ? 'Restore the named files from a snapshot, a replica or a backup, and scrub again.'
+      : 'Once may be an accident. If the same disk has errors again, replace it.',
+  page: ({ pool: name }) => `/storage/pools/${encodeURIComponent(name)}`,
+  labels: ({ pool: name }) => ({ pool: name }),
+  dedupKey: ({ pool: name, startedAt }) => `scrub.found/${name}/${startedAt}`,
+  dedupExample: 'scrub.found/tank/2026-01-01T02:00:00.000Z',
+  dependsOn: () => [],
+  visibleAfterSeconds: 0,
+  happening: true,
+});
+
+export interface DamagedPoolArgs {
+  readonly pool: string;
+  readonly count: number;
+  /** The first of them, by name. */
+  readonly files: readonly string[];
+}
+
+export const poolDamaged = declare<DamagedPoolArgs>({
+  class: 'pool.damaged',
+  severity: () => 'critical',
+  title: ({ pool: name }) => `Data on pool “${name}” is damaged beyond repair`,
+  text: ({ pool: name, count, files }) =>
+    `${plural(count, 'file')} on “${name}” cannot be read any more${files.length === 0 ? '' : `: ${files.join(', ')}${count > files.length ? ' and more' : ''}`}.`,
+  impact: () => 'Reading what is damaged fails. Everything else is there.',
+  response: () => 'ZFS never gives out wrong data for it: reading it is an error.',
+  action: () =>
+    'Restore the files from a snapshot, a replica or a backup, then scrub the pool; this clears when they are mended.',
+  page: ({ pool: name }) => `/storage/pools/${encodeURIComponent(name)}`,
+  labels: ({ pool: name }) => ({ pool: name }),
+  dedupKey: ({ pool: name }) => `pool.damaged/${name}`,
+  dedupExample: 'pool.damaged/tank',
+  dependsOn: ({ pool: name }) => [`pool.faulted/${name}`, `pool.suspended/${name}`],
+  visibleAfterSeconds: 0,
+});
+
+export interface FullPoolArgs {
+  readonly pool: string;
+  readonly capacity: number;
+  readonly free: number;
+}
+
+export const poolFull = declare<FullPoolArgs>({
+  class: 'pool.full',
+  severity: ({ capacity }) => (capacity >= 0.9 ? 'critical' : 'warning'),
+  title: ({ pool: name, capacity }) => `Pool “${name}” is ${percent(capacity)} full`,
+  text: ({ pool: name, capacity, free }) => `“${name}” is ${percent(capacity)} full; ${size(free)} are free.`,
+  impact: () => 'A pool that is nearly full becomes slow, and one that is full takes nothing any more.',
+  response: () => 'The appliance goes on writing as long as there is room.',
+  action: () => 'Add disks, destroy snapshots that are not needed, or keep measurements for a shorter time.',
+  page: ({ pool: name }) => `/storage/pools/${encodeURIComponent(name)}`,
+  labels: ({ pool: name }) => ({ pool: name }),
+  dedupKey: ({ pool: name, capacity }) => `pool.full/${name}/${capacity >= 0.9 ? 90 : 80}`,
+  dedupExample: 'pool.full/tank/80',
+  dependsOn: () => [],
+  // A snapshot that is destroyed a moment later is no alert.
+  visibleAfterSeconds: 60,
+});
+
+export interface DiskArgs {
+  readonly pool: string;
+  /** As ZFS names it. */
+  readonly device: string;
+  /** Serial number, model and place, as far as they are known. */
+  readonly words: string;
+  readonly errors: string;
+}
+
+export const diskFaulted = declare<DiskArgs>({
+  class: 'disk.faulted',
+  severity: () => 'critical',
+  title: ({ pool: name, words }) => `Disk ${words} of pool “${name}” has failed`,
+  text: ({ pool: name, words, errors }) =>
+    `ZFS has taken the disk ${words} of “${name}” out of use because of too many errors (${errors}).`,
+  impact: () => 'No data is lost, but it has fewer copies than intended: another failure may lose some.',
+  response: () => 'The pool goes on with the remaining disks, and with a spare if it has one.',
+  action: () => 'Replace the disk: the page leads through it.',
+  page: ({ pool: name, device }) =>
+    `/storage/pools/${encodeURIComponent(name)}/replace?device=${encodeURIComponent(device)}`,
+  labels: ({ pool: name, device }) => ({ pool: name, disk: device }),
+  dedupKey: ({ pool: name, device }) => `disk.faulted/${name}/${device}`,
+  dedupExample: 'disk.faulted/tank/scsi-A',
+  dependsOn: ({ pool: name }) => [`pool.faulted/${name}`, `pool.suspended/${name}`],
+  visibleAfterSeconds: 0,
+});
+
+export interface AilingDiskArgs {
+  readonly device: string;
+  readonly words: string;
+  /** As a sentence. */
+  readonly complaint: string;
+}
+
+export const diskAiling = declare<AilingDiskArgs>({
+  class: 'disk.ailing',
+  severity: () => 'warning',
+  title: ({ words }) => `Disk ${words} is not well`,
+  text: ({ words, complaint }) => `Disk ${words}: ${complaint}`,
+  impact: () => 'It works now. When it fails, its data has one copy less.',
+  response: () => 'The disk goes on being used.',
+  action: () => 'Replace it at the next occasion; if it is hot, see to its cooling.',
+  page: ({ device }) => `/storage/disks/${encodeURIComponent(device)}`,
+  labels: ({ device }) => ({ disk: device }),
+  dedupKey: ({ device }) => `disk.ailing/${device}`,
+  dedupExample: 'disk.ailing/scsi-A',
+  dependsOn: () => [],
+  visibleAfterSeconds: 0,
+});
+
 /** All of them, for the test that holds each against its promises and for the pages that list them. */
 export const catalogue = [
   thresholdExceeded,
@@ -329,6 +470,11 @@ export const catalogue = [
   applianceStarted,
   deliveryFailing,
   storeDamaged,
+  scrubFound,
+  poolDamaged,
+  poolFull,
+  diskFaulted,
+  diskAiling,
   snapshotsFailed,
   datasetFull,
   datasetLocked,

@@ -97,6 +97,12 @@ export class Inventory {
     return { ...pools, value: this.#withDisks(pools.value, disks.value) };
   }
 
+  /** Where the disks are, as of the last reading: for asking a disk how it is, which decides nothing. */
+  async known(): Promise<{ links: Map<string, string> }> {
+    const { value } = await this.#disks.get();
+    return { links: new Map(value.map((disk) => [disk.id, disk.link])) };
+  }
+
   /** Read anew, for a decision: throws rather than answer with what was true a while ago. */
   async renew(): Promise<{ disks: Disk[]; pools: Pool[]; links: Map<string, string> }> {
     const [disks, pools] = await Promise.all([this.#disks.now(), this.#pools.now()]);

@@ -1,11 +1,34 @@
 // The privileged verbs, as INTERFACES.md lists them. What may be done at all is execd's decision.
 import type { Readable } from 'node:stream';
 import type { VdevPlan } from '../disks/schema.ts';
+import { onBehalfOf } from '../gate/caller.ts';
 import type { DatasetPlan, KeyChange, RollbackPlan, SnapshotPlan } from '../platform/datasets.ts';
 import type { Peer } from './peer.ts';
 
 interface Verbs {
   'pool.create': { name: string; vdevs: readonly VdevPlan[]; compression: string; ashift: number };
+  'pool.destroy': { name: string; confirm: string };
+  'pool.export': { name: string };
+  'pool.importable': Record<string, never>;
+  'pool.import': { guid: string; name: string; force: boolean };
+  'pool.clear': { pool: string; device: string };
+  'pool.set': { pool: string; property: string; value: string };
+  'pool.upgrade': { name: string };
+  'pool.scrub': { pool: string; action: string };
+  'pool.trim': { pool: string; action: string };
+  'pool.history': { pool: string };
+  'pool.errors': { pool: string };
+  'vdev.add': { pool: string; kind: string; vdevs: readonly VdevPlan[] };
+  'vdev.remove': { pool: string; vdev: string };
+  'vdev.attach': { pool: string; device: string; disk: string };
+  'vdev.detach': { pool: string; device: string };
+  'vdev.replace': { pool: string; device: string; disk: string };
+  'vdev.state': { pool: string; device: string; action: string; temporary: boolean; expand: boolean };
+  'disk.wipe': { disk: string; confirm: string };
+  'disk.smart': { disk: string };
+  'disk.selftest': { disk: string; kind: string };
+  'system.attach': { disk: string };
+  'system.detach': { device: string };
   'telemetry.place': { pool: string };
   'service.action': { service: string; action: 'start' | 'stop' | 'restart' };
   'system.identity': { hostName: string; timeZone: string };
@@ -41,6 +64,29 @@ interface Streams {
 /** Longer than execd's own deadlines, so that its word on what went wrong is the one that is heard. */
 const DEADLINES_MS: Record<keyof Verbs, number> = {
   'pool.create': 5 * 60_000,
+  'pool.destroy': 5 * 60_000,
+  'pool.export': 5 * 60_000,
+  'pool.importable': 90_000,
+  'pool.import': 5 * 60_000,
+  'pool.clear': 3 * 60_000,
+  'pool.set': 3 * 60_000,
+  'pool.upgrade': 3 * 60_000,
+  'pool.scrub': 3 * 60_000,
+  'pool.trim': 3 * 60_000,
+  'pool.history': 60_000,
+  'pool.errors': 60_000,
+  'vdev.add': 3 * 60_000,
+  'vdev.remove': 3 * 60_000,
+  'vdev.attach': 3 * 60_000,
+  'vdev.detach': 3 * 60_000,
+  'vdev.replace': 3 * 60_000,
+  'vdev.state': 3 * 60_000,
+  'disk.wipe': 5 * 60_000,
+  'disk.smart': 30_000,
+  'disk.selftest': 30_000,
+  // Copies more than a gigabyte from disk to disk.
+  'system.attach': 15 * 60_000,
+  'system.detach': 3 * 60_000,
   'telemetry.place': 3 * 60_000,
   'service.action': 2 * 60_000,
   'system.identity': 30_000,
@@ -75,7 +121,14 @@ export class Execd {
   }
 
   async run<V extends keyof Verbs>(verb: V, body: Verbs[V]): Promise<unknown> {
-    return this.#peer.call({ method: 'POST', path: `/v1/${verb}`, json: body, deadlineMs: DEADLINES_MS[verb] });
+    const headers = { 'x-cistern-user': encodeURI(onBehalfOf.getStore() ?? 'appliance') };
+    return this.#peer.call({
+      method: 'POST',
+      path: `/v1/${verb}`,
+      json: body,
+      headers,
+      deadlineMs: DEADLINES_MS[verb],
+    });
   }
 
   /** What a verb reads, as it comes. */

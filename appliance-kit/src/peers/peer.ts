@@ -14,6 +14,7 @@ export interface PeerRequest {
   readonly json?: unknown;
   /** Sent as a form. */
   readonly form?: Record<string, string>;
+  readonly headers?: Record<string, string>;
   readonly deadlineMs: number;
   readonly mostBytes?: number;
 }
@@ -63,6 +64,7 @@ export class Peer {
         agent: false,
         headers: {
           host: this.name,
+          ...request.headers,
           ...(type && { 'content-type': type, 'content-length': Buffer.byteLength(payload as string) }),
         },
       },

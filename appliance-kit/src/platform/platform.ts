@@ -4,9 +4,10 @@
 // Every call ends by itself within its own deadline; a call that fails throws a ProblemError that names the device
 // and says what can be done. Reading never needs privilege; what changes the machine goes through execd.
 import type { VdevPlan } from '../disks/schema.ts';
-import type { PoolState, Scan, Vdev } from '../pools/schema.ts';
+import type { PoolProperties, PoolState, Scan, Vdev } from '../pools/schema.ts';
 import type { Service } from '../services/schema.ts';
 import type { DatasetPlatform } from './datasets.ts';
+import type { PoolActions } from './poolActions.ts';
 
 /** A whole disk as the system sees it. Whether a pool owns it is found out by whoever joins it with the pools. */
 export interface PlatformDisk {
@@ -47,6 +48,9 @@ export interface PlatformPool {
   readonly compressRatio: number | null;
   /** POOL/telemetry is there. */
   readonly telemetry: boolean;
+  readonly properties: PoolProperties;
+  /** This system knows features that the pool does not use. */
+  readonly upgradable: boolean;
 }
 
 export interface PoolPlan {
@@ -62,6 +66,8 @@ export interface Platform {
   readonly kind: 'linux' | 'illumos' | 'sim';
   /** Datasets and snapshots: what is there, and changing it. */
   readonly datasets: DatasetPlatform;
+  /** What can be done to pools and disks that exist. */
+  readonly poolActions: PoolActions;
   /** Differs after every boot: so the appliance's start is reported once, and not with each restart of akd. */
   bootId(): Promise<string>;
   uptimeSeconds(): number;

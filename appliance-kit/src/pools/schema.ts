@@ -47,7 +47,13 @@ export const Vdev = Type.Unsafe<Vdev>(
 export const Scan = component('Scan', {
   kind: Type.Enum(['scrub', 'resilver', 'none']),
   state: Type.String({ description: 'scanning, finished, canceled, none' }),
+  paused: Type.Boolean(),
   percent: nullable(Percent),
+  bytesDone: Bytes,
+  bytesTotal: Bytes,
+  secondsLeft: nullable(
+    Type.Integer({ minimum: 0, description: 'seconds, at the present pace; null when nobody can say' }),
+  ),
   startedAt: nullable(Time),
   finishedAt: nullable(Time),
   errors: Count,
@@ -55,6 +61,14 @@ export const Scan = component('Scan', {
   sentence: Type.String(),
 });
 export type Scan = Static<typeof Scan>;
+
+export const PoolProperties = component('PoolProperties', {
+  autoexpand: Type.Boolean({ description: 'the pool grows when all disks of a vdev have grown' }),
+  autotrim: Type.Boolean({ description: 'disks are told at once which blocks are free' }),
+  comment: Type.String(),
+  readOnly: Type.Boolean(),
+});
+export type PoolProperties = Static<typeof PoolProperties>;
 
 export const Pool = component('Pool', {
   name: Type.String(),
@@ -74,6 +88,8 @@ export const Pool = component('Pool', {
   compression: nullable(Type.String()),
   compressRatio: nullable(Type.Number()),
   telemetry: Type.Boolean({ description: 'the telemetry store is on it' }),
+  properties: PoolProperties,
+  upgradable: Type.Boolean({ description: 'this system knows features that the pool does not use' }),
 });
 export type Pool = Static<typeof Pool>;
 

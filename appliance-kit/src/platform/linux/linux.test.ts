@@ -9,7 +9,7 @@ import { parsePools } from './pools.ts';
 import { parseServices } from './services.ts';
 
 const read = (status: unknown) => {
-  const [pool] = parsePools(JSON.stringify(status), JSON.stringify(zpool.list), zpool.properties);
+  const [pool] = parsePools(JSON.stringify(status), JSON.stringify(zpool.list), zpool.properties, Date.UTC(2026, 0, 1));
   assert.ok(pool);
   return pool;
 };
@@ -35,7 +35,11 @@ test('a healthy pool', () => {
   assert.deepEqual(pool.scan, {
     kind: 'scrub',
     state: 'finished',
+    paused: false,
     percent: 100,
+    bytesDone: 1000000,
+    bytesTotal: 1000000,
+    secondsLeft: null,
     startedAt: '2025-12-31T00:00:00.000Z',
     finishedAt: '2025-12-31T01:00:00.000Z',
     errors: 0,
@@ -98,16 +102,16 @@ test('a suspended pool', () => {
 
 test('output that cannot be read is an error, never an empty machine', () => {
   for (const bad of ['', 'no pools available', '{', '[1,2']) {
-    assert.throws(() => parsePools(bad, '{}', ''), { name: 'ProblemError' }, bad);
+    assert.throws(() => parsePools(bad, '{}', '', 0), { name: 'ProblemError' }, bad);
     assert.throws(() => parseDisks(bad, new Map(), null), { name: 'ProblemError' }, bad);
   }
   assert.throws(() => parseDisks('{}', new Map(), null), { name: 'ProblemError' });
-  assert.deepEqual(parsePools('{"pools":{}}', '{"pools":{}}', ''), []);
+  assert.deepEqual(parsePools('{"pools":{}}', '{"pools":{}}', '', 0), []);
 });
 
 test('half-written pools do not upset the reader', () => {
   const odd = { pools: { a: null, b: {}, c: { state: 'STRANGE', vdevs: { c: { vdevs: { x: null, y: 7 } } } } } };
-  const pools = parsePools(JSON.stringify(odd), '{}', 'garbage\n\t\n');
+  const pools = parsePools(JSON.stringify(odd), '{}', 'garbage\n\t\n', 0);
   assert.deepEqual(
     pools.map(({ state, bytes }) => [state, bytes]),
     [

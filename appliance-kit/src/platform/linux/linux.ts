@@ -10,7 +10,9 @@ import { serviceFacts } from '../../services/catalogue.ts';
 import type { Service } from '../../services/schema.ts';
 import { OPENZFS_FACTS } from '../datasets.ts';
 import type { Platform, PlatformDisk, PlatformPool, PoolPlan, Progress } from '../platform.ts';
+import type { PoolActions } from '../poolActions.ts';
 import { ZfsDatasets } from '../zfs/datasets.ts';
+import { zfsPoolActions } from '../zfs/poolActions.ts';
 import { type Command, run } from './command.ts';
 import { LSBLK_COLUMNS, parseDisks } from './disks.ts';
 import { parsePools } from './pools.ts';
@@ -32,12 +34,14 @@ export interface LinuxOptions {
 export class Linux implements Platform {
   readonly kind = 'linux';
   readonly datasets: ZfsDatasets;
+  readonly poolActions: PoolActions;
   readonly #execd: Execd;
   readonly #command: Command;
 
   constructor(options: LinuxOptions) {
     this.#execd = new Execd(new Peer('execd', join(options.run, 'execd', 'http.sock')));
     this.#command = options.command ?? run;
+    this.poolActions = zfsPoolActions(this.#execd);
     this.datasets = new ZfsDatasets({ command: this.#command, execd: this.#execd, facts: OPENZFS_FACTS });
   }
 
@@ -85,7 +89,14 @@ export class Linux implements Platform {
   async pools(): Promise<PlatformPool[]> {
     const [status, list, properties] = await Promise.all([
       this.#command('zpool', ['status', '-j', '-p', '--json-int']),
-      this.#command('zpool', ['list', '-j', '-p', '--json-int', '-o', 'size,allocated,free,fragmentation,health']),
+      this.#command('zpool', [
+        'list',
+        '-j',
+        '-p',
+        '--json-int',
+        '-o',
+        'size,allocated,free,fragmentation,health,autoexpand,autotrim,comment,readonly',
+      ]),
       // Depth 1: the pools themselves and what is right below them.
       this.#command('zfs', [
         'get',
@@ -100,7 +111,7 @@ export class Linux implements Platform {
         'compression,compressratio',
       ]),
     ]);
-    return parsePools(status, list, properties);
+    return parsePools(status, list, properties, Date.now());
   }
 
   async services(): Promise<Service[]> {

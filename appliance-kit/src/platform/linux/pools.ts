@@ -76,17 +76,26 @@ function auxiliary(pool: Json, key: string, type: string): Vdev[] {
   return [{ name: key, type, state: 'ONLINE', ...none, children }];
 }
 
-function readScan(value: unknown): PlatformPool['scan'] {
+function readScan(value: unknown, now: number): PlatformPool['scan'] {
   const scan = object(value);
   const kind = { SCRUB: 'scrub', ERRORSCRUB: 'scrub', RESILVER: 'resilver' }[text(scan.function) ?? ''];
   if (kind === undefined) return null;
   const state = (text(scan.state) ?? 'none').toLowerCase();
   const total = number(scan.to_examine) - number(scan.skipped);
   const percent = state === 'finished' ? 100 : total > 0 ? Math.min(100, (number(scan.issued) * 100) / total) : 0;
+  // Since this pass began (an import or a resumption begins another), without the time it was paused.
+  const paused = state === 'scanning' && time(scan.scrub_pause) !== null;
+  const began = Date.parse(time(scan.pass_start) ?? '');
+  const seconds = (now - began) / 1000 - number(scan.scrub_spent_paused);
+  const rate = state === 'scanning' && !paused && seconds > 0 ? number(scan.issued_bytes_per_scan) / seconds : 0;
   return {
     kind: kind as 'scrub' | 'resilver',
     state: state === 'errorscrubbing' ? 'scanning' : state,
+    paused,
     percent: Math.round(percent * 10) / 10,
+    bytesDone: number(scan.issued),
+    bytesTotal: Math.max(0, total),
+    secondsLeft: rate > 0 && total > 0 ? Math.max(0, Math.round((total - number(scan.issued)) / rate)) : null,
     startedAt: time(scan.start_time),
     finishedAt: state === 'scanning' ? null : time(scan.end_time),
     errors: number(scan.errors),
@@ -107,7 +116,9 @@ export function parseProperties(output: string): Map<string, Map<string, string>
   return found;
 }
 
-export function parsePools(status: string, list: string, properties: string): PlatformPool[] {
+const UPGRADABLE = /features are not enabled|older on-disk (format|version)/;
+
+export function parsePools(status: string, list: string, properties: string, now: number): PlatformPool[] {
   const statuses = parse(status, 'zpool status -j');
   const lists = parse(list, 'zpool list -j');
   const datasets = parseProperties(properties);
@@ -130,9 +141,9 @@ export function parsePools(status: string, list: string, properties: string): Pl
       allocated: number(property('allocated')),
       free: number(property('free')),
       fragmentation: property('fragmentation') === undefined ? null : number(property('fragmentation')) / 100,
-      status: text(pool.status),
-      action: text(pool.action),
-      scan: readScan(pool.scan_stats),
+      status: UPGRADABLE.test(text(pool.status) ?? '') ? null : text(pool.status),
+      action: UPGRADABLE.test(text(pool.status) ?? '') ? null : text(pool.action),
+      scan: readScan(pool.scan_stats, now),
       vdevs: [
         ...data,
         ...auxiliary(pool, 'special', 'special'),
@@ -145,6 +156,14 @@ export function parsePools(status: string, list: string, properties: string): Pl
       compression: own?.get('compression') ?? null,
       compressRatio: ratio === undefined ? null : number(ratio),
       telemetry: datasets.has(`${name}/telemetry`),
+      properties: {
+        autoexpand: property('autoexpand') === 'on',
+        autotrim: property('autotrim') === 'on',
+        comment: text(property('comment')) === '-' ? '' : (text(property('comment')) ?? ''),
+        readOnly: property('readonly') === 'on',
+      },
+      // ZFS says so in the place where it says what is wrong; nothing is.
+      upgradable: UPGRADABLE.test(text(pool.status) ?? ''),
     };
   });
 }

@@ -1,0 +1,71 @@
+// Reads smartctl's JSON (smartmontools 7): ATA's numbered attributes, NVMe's log, SCSI's pages.
+import type { SelfTest, SmartReport } from '../poolActions.ts';
+
+type Json = Record<string, unknown>;
+const object = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {});
+const array = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+const number = (value: unknown): number | null =>
+  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
+
+function attribute(report: Json, id: number): number | null {
+  const table = array(object(report.ata_smart_attributes).table).map(object);
+  const found = table.find((one) => one.id === id);
+  return found === undefined ? null : number(object(found.raw).value);
+}
+
+function selfTests(report: Json): SelfTest[] {
+  const ata = array(object(object(report.ata_smart_self_test_log).standard).table).map(object);
+  const nvme = array(object(report.nvme_self_test_log).table).map(object);
+  const scsi = Object.keys(report)
+    .filter((key) => /^scsi_self_test_\d+$/.test(key))
+    .map((key) => object(report[key]));
+  const text = (value: unknown) => String(object(value).string ?? 'unknown');
+  return [
+    ...ata.map((test) => ({
+      kind: text(test.type),
+      result: text(test.status),
+      passed: typeof object(test.status).passed === 'boolean' ? (object(test.status).passed as boolean) : null,
+      atPowerOnHours: number(test.lifetime_hours),
+    })),
+    ...nvme.map((test) => ({
+      kind: text(test.self_test_code),
+      result: text(test.self_test_result),
+      passed: object(test.self_test_result).value === 0,
+      atPowerOnHours: number(test.power_on_hours),
+    })),
+    ...scsi.map((test) => ({
+      kind: text(test.code),
+      result: text(test.result),
+      passed: object(test.result).value === 0,
+      atPowerOnHours: number(object(test.power_on_time).hours),
+    })),
+  ];
+}
+
+export function readSmart(value: unknown): SmartReport {
+  const report = object(value);
+  const status = object(report.smart_status).passed;
+  const nvme = object(report.nvme_smart_health_information_log);
+  const ataStatus = object(object(report.ata_smart_data).self_test).status;
+  const remaining = number(object(ataStatus).remaining_percent);
+  const nvmeTest = number(object(report.nvme_self_test_log).current_self_test_completion_percent);
+  const used = number(nvme.percentage_used) ?? number(report.scsi_percentage_used_endurance_indicator);
+  const temperature = object(report.temperature).current;
+  const passed = typeof status === 'boolean' ? status : null;
+  return {
+    supported: passed !== null,
+    passed,
+    temperatureCelsius: typeof temperature === 'number' ? temperature : null,
+    powerOnHours: number(object(report.power_on_time).hours),
+    wearRatio: used === null ? null : used / 100,
+    reallocatedSectors: attribute(report, 5) ?? number(report.scsi_grown_defect_list),
+    pendingSectors: attribute(report, 197),
+    testRunning:
+      remaining !== null && remaining > 0
+        ? { percent: 100 - remaining }
+        : nvmeTest !== null && nvmeTest > 0
+          ? { percent: nvmeTest }
+          : null,
+    selfTests: selfTests(report),
+  };
+}
