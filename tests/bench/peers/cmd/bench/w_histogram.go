@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 )
 
@@ -246,6 +247,7 @@ func histogramWorkload(ctx context.Context, b *bench, sections map[string]*secti
 // ingestHistograms plays the work to a fresh system, which it returns.
 func (b *bench) ingestHistograms(ctx context.Context, s *section, w *histogramWork, system, name string, goals []goal, diskGoal bool) (_ *server, err error) {
 	cpu := s.row(name+": CPU until flushed", "µs per histogram", goals...)
+	kernel := s.row(name+": … of it the kernel's", "µs per histogram")
 	taking := s.row(name+": CPU until acknowledged", "µs per histogram")
 	disk := s.row(name+": disk", "B per histogram")
 	var diskGoals []goal
@@ -263,8 +265,13 @@ func (b *bench) ingestHistograms(ctx context.Context, s *section, w *histogramWo
 			server.remove()
 		}
 	}()
-	before := server.cpu()
+	before, kernelBefore := server.cpu(), server.kernel()
+	stop := func() {}
+	if system == cistern && name != "" {
+		stop = b.takeProfile(ctx, s, server, strings.ReplaceAll("histograms-"+name, " ", "-"))
+	}
 	p, err := w.requests[system].play(ctx, server)
+	stop()
 	if err != nil {
 		return nil, err
 	}
@@ -274,7 +281,7 @@ func (b *bench) ingestHistograms(ctx context.Context, s *section, w *histogramWo
 	if err := server.settle(ctx); err != nil {
 		return nil, err
 	}
-	total := server.cpu() - before
+	total, inKernel := server.cpu()-before, server.kernel()-kernelBefore
 	all, _ := server.peak()
 	if err := server.compact(ctx); err != nil {
 		return nil, err
@@ -286,6 +293,7 @@ func (b *bench) ingestHistograms(ctx context.Context, s *section, w *histogramWo
 	size := float64(parts["samples"] + parts["index"])
 	n := float64(w.histograms)
 	cpu.put(system, total/n*1e6)
+	kernel.put(system, inKernel/n*1e6)
 	taking.put(system, p.cpu/n*1e6)
 	disk.put(system, size/n)
 	perBin.put(system, size/float64(w.filled[system]))
