@@ -24,8 +24,6 @@ import (
 	"math"
 	"math/bits"
 	"sync"
-
-	"cistern/services/histogram"
 )
 
 const (
@@ -52,9 +50,6 @@ type scratch struct {
 	odd       []int
 	cells     []uint64
 	places    []int32
-	bins      []histogram.Bin
-	body      []byte
-	ends      []int
 }
 
 // table is n zeroes.
