@@ -77,12 +77,17 @@ func (w *HistogramWriter) widen() {
 
 // Add adds a record.
 func (w *HistogramWriter) Add(h *histogram.Histogram) {
+	at := w.n - w.room
 	for i, bin := range h.Bins {
 		column := int(w.place[int(bin)+int(histogram.MaxBin)])
 		if column == 0 {
 			column = int(w.column(int(bin)))
 		}
-		w.set(column, h.Counts[i])
+		if count := h.Counts[i]; count < 1<<16 && w.wide == nil {
+			w.cells[column*w.room+at] = uint16(count)
+		} else {
+			w.set(column, count)
+		}
 	}
 	w.n++
 }
@@ -272,31 +277,39 @@ func (w *HistogramWriter) Append(dst []byte, times []int64) []byte {
 type tally struct {
 	sum, squares uint64 // only when no number has more than 16 bits
 	most         uint64
-	zeros        int
+	used         uint64 // numbers that are not zero
 }
 
-func tallyOf(column []uint16, group []uint64) (s tally) {
+// tallyOf fills group with a column's numbers.
+func tallyOf(column []uint16, group []uint64) tally {
+	var sum, squares, most, used uint64
 	group = group[:len(column)]
-	zeros := uint64(0)
+	for len(column) >= 4 {
+		c, g := (*[4]uint16)(column), (*[4]uint64)(group)
+		v0, v1, v2, v3 := uint64(c[0]), uint64(c[1]), uint64(c[2]), uint64(c[3])
+		g[0], g[1], g[2], g[3] = v0, v1, v2, v3
+		sum += (v0 + v1) + (v2 + v3)
+		squares += (v0*v0 + v1*v1) + (v2*v2 + v3*v3)
+		most = max(most, v0, v1, v2, v3)
+		used += (-v0>>63 + -v1>>63) + (-v2>>63 + -v3>>63)
+		column, group = column[4:], group[4:]
+	}
 	for i, c := range column {
 		v := uint64(c)
 		group[i] = v
-		s.sum += v
-		s.squares += v * v
-		s.most = max(s.most, v)
-		zeros += (v - 1) >> 63
+		sum += v
+		squares += v * v
+		most = max(most, v)
+		used += -v >> 63
 	}
-	s.zeros = int(zeros)
-	return s
+	return tally{sum, squares, most, used}
 }
 
 func tallyWide(group []uint64) (s tally) {
 	for _, v := range group {
 		s.sum += v
 		s.most = max(s.most, v)
-		if v == 0 {
-			s.zeros++
-		}
+		s.used += -v>>63 | v>>63
 	}
 	if s.most < 1<<16 {
 		for _, v := range group {
@@ -314,7 +327,7 @@ func (w *HistogramWriter) appendGroup(dst []byte, group []uint64, s *tally) []by
 	case s.most == 0:
 		return append(dst, modeFixed<<6)
 	case s.most >= 1<<16 || n < 2:
-	case 4*uint64(len(group)-s.zeros) < n:
+	case 4*s.used < n:
 		if s.most < 1<<10 {
 			return w.appendSparse(dst, group, s)
 		}
@@ -324,7 +337,7 @@ func (w *HistogramWriter) appendGroup(dst []byte, group []uint64, s *tally) []by
 				return c.appendFast(append(dst, byte(modeCode<<6|code)), group, 0)
 			}
 		}
-	case 2*uint64(s.zeros) < n:
+	case 2*s.used > n:
 		mean := (s.sum + n/2) / n
 		about := w.about[:n]
 		sum, most := uint64(0), uint64(0)
@@ -366,7 +379,8 @@ func usual(n, sum, squares uint64) bool {
 // appendSparse writes a group most of whose numbers are zero, in mode sparse unless all the numbers as they are, are
 // shorter.
 func (w *HistogramWriter) appendSparse(dst []byte, group []uint64, s *tally) []byte {
-	used := len(group) - s.zeros
+	used := s.used
+	zeros := uint64(len(group)) - used
 	// The places of those that are not zero, without a branch that nobody can foresee.
 	places, k := &w.used, uint(0)
 	for i, v := range group {
@@ -374,16 +388,16 @@ func (w *HistogramWriter) appendSparse(dst []byte, group []uint64, s *tally) []b
 		k += uint(-v >> 63)
 	}
 	gap, value := uint(0), uint(0)
-	for gap < 7 && uint(s.zeros)>>(gap+1) >= uint(used) {
+	for gap < 7 && zeros>>(gap+1) >= used {
 		gap++
 	}
-	less := s.sum - uint64(used)
-	for value < 7 && less>>sparseValues[value+1] >= uint64(used) {
+	less := s.sum - used
+	for value < 7 && less>>sparseValues[value+1] >= used {
 		value++
 	}
 	start, width := len(dst), uint(bits.Len64(s.most))
 	dst = append(dst, byte(modeSparse<<6|gap|value<<3))
-	dst = binary.AppendUvarint(dst, uint64(used))
+	dst = binary.AppendUvarint(dst, used)
 	out := bitWriter{bytes: dst}
 	next, low := uint64(0), sparseValues[value]
 	gapMask, lowMask := uint64(1)<<gap-1, uint64(1)<<low-1
