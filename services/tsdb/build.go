@@ -21,6 +21,7 @@ type builder struct {
 	times  []int64
 	values []float64
 	hists  []histogram.Histogram
+	coder  coder
 	// Which tracks are wanted, whatever they cost.
 	always [tracks]bool
 	// Without the samples.

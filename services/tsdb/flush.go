@@ -194,7 +194,7 @@ func (s *memSeries) build(b *builder, minTime, maxTime int64) (*seriesData, erro
 	switch s.kind {
 	case Histogram:
 		if m := s.more; len(m.lateRows.times) == 0 {
-			frames, minutes, err := s.histogramFrames()
+			frames, minutes, err := s.histogramFrames(&b.coder)
 			if err != nil {
 				return nil, err
 			}
