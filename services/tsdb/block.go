@@ -406,12 +406,22 @@ func parseChunk(bytes []byte, offset, length int64, s *blockSeries, track int) (
 
 // appendChunk is the inverse of parseChunk.
 func appendChunk(dst []byte, frames []frame, minTime int64, track int) []byte {
+	dst, behind := appendChunkHead(dst, frames, minTime, track)
+	for i := range behind {
+		dst = append(dst, behind[i].bytes...)
+	}
+	return dst
+}
+
+// appendChunkHead is what a chunk begins with; the bytes of the frames that it returns follow. A day of histograms is
+// many megabytes, which need not stand in memory twice.
+func appendChunkHead(dst []byte, frames []frame, minTime int64, track int) (_ []byte, behind []frame) {
 	start := len(dst)
 	dst = binary.AppendUvarint(dst, uint64(len(frames)))
 	if len(frames) == 1 && track == trackRaw {
 		dst = append(dst, frames[0].encoding)
 		dst = append(dst, frames[0].bytes...)
-		return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli))
+		return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli)), nil
 	}
 	var headers []byte
 	last := minTime
@@ -422,9 +432,5 @@ func appendChunk(dst []byte, frames []frame, minTime int64, track int) []byte {
 	}
 	dst = binary.AppendUvarint(dst, uint64(len(headers)))
 	dst = append(dst, headers...)
-	dst = binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli))
-	for i := range frames {
-		dst = append(dst, frames[i].bytes...)
-	}
-	return dst
+	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli)), frames
 }
