@@ -49,9 +49,9 @@ func (w *HistogramWriter) Begin(records int) {
 	w.bins, w.cells, w.wide, w.room, w.n, w.order = w.bins[:0], w.cells[:0], nil, records, 0, w.order[:0]
 }
 
-// column makes the column of a bin that has none, and returns its number plus one.
-func (w *HistogramWriter) column(bin int) uint16 {
-	w.bins = append(w.bins, histogram.Bin(bin))
+// column makes the column of a bin that has none, by its place, and returns its number plus one.
+func (w *HistogramWriter) column(place uint) uint16 {
+	w.bins = append(w.bins, histogram.Bin(int(place)-int(histogram.MaxBin)))
 	if w.wide != nil {
 		w.wide = append(w.wide, make([]uint64, w.room)...)
 	} else {
@@ -59,7 +59,7 @@ func (w *HistogramWriter) column(bin int) uint16 {
 		w.cells = slices.Grow(w.cells, w.room)[:n+w.room]
 		clear(w.cells[n:])
 	}
-	w.place[bin+int(histogram.MaxBin)] = uint16(len(w.bins))
+	w.place[place] = uint16(len(w.bins))
 	return uint16(len(w.bins))
 }
 
@@ -79,9 +79,10 @@ func (w *HistogramWriter) widen() {
 func (w *HistogramWriter) Add(h *histogram.Histogram) {
 	at := w.n - w.room
 	for i, bin := range h.Bins {
-		column := int(w.place[int(bin)+int(histogram.MaxBin)])
+		place := uint(int(bin) + int(histogram.MaxBin))
+		column := int(w.place[place])
 		if column == 0 {
-			column = int(w.column(int(bin)))
+			column = int(w.column(place))
 		}
 		if count := h.Counts[i]; count < 1<<16 && w.wide == nil {
 			w.cells[column*w.room+at] = uint16(count)
@@ -117,49 +118,79 @@ func (w *HistogramWriter) AddEncoded(buffer []byte) (rest []byte, err error) {
 		w.row = make([]uint16, n+n/4)
 	}
 	row, place := w.row[:n], w.place
-	bin := uint(0) // plus MaxBin
-	for i := range row {
-		if i > 0 && len(buffer) > 0 && buffer[0] < 0x80 && buffer[0] > 0 { // nearly always
-			bin += uint(buffer[0])
-			buffer = buffer[1:]
-		} else if i == 0 {
-			first, size := binary.Varint(buffer)
-			if size <= 0 || first < -int64(histogram.MaxBin) {
-				return nil, histogram.ErrEncoding
+	if n == 0 {
+		w.n++
+		return buffer, nil
+	}
+	first, size := binary.Varint(buffer)
+	if size <= 0 || first < -int64(histogram.MaxBin) || first > int64(histogram.MaxBin) {
+		return nil, histogram.ErrEncoding
+	}
+	buffer = buffer[size:]
+	bin := uint(first + int64(histogram.MaxBin)) // its place
+	if row[0] = place[bin]; row[0] == 0 {
+		row[0] = w.column(bin)
+	}
+	for left := row[1:]; len(left) > 0; {
+		// Nearly always eight steps are eight bytes.
+		if len(left) >= 8 && len(buffer) >= 8 {
+			if word := binary.LittleEndian.Uint64(buffer); plain(word) {
+				eight := (*[8]uint16)(left)
+				for i := range eight {
+					bin += uint(word & 0x7f)
+					word >>= 8
+					if bin >= uint(len(place)) {
+						return nil, histogram.ErrEncoding
+					}
+					column := place[bin]
+					if column == 0 {
+						column = w.column(bin)
+					}
+					eight[i] = column
+				}
+				left, buffer = left[8:], buffer[8:]
+				continue
 			}
-			bin, buffer = uint(first+int64(histogram.MaxBin)), buffer[size:]
-		} else {
-			step, size := binary.Uvarint(buffer)
-			if size <= 0 || step == 0 || step >= most {
-				return nil, histogram.ErrEncoding
-			}
-			bin, buffer = bin+uint(step), buffer[size:]
 		}
-		if bin >= uint(len(place)) {
+		step, size := binary.Uvarint(buffer)
+		if size <= 0 || step == 0 || step >= most {
 			return nil, histogram.ErrEncoding
 		}
-		column := place[bin]
-		if column == 0 {
-			column = w.column(int(bin) - int(histogram.MaxBin))
+		if bin += uint(step); bin >= uint(len(place)) {
+			return nil, histogram.ErrEncoding
 		}
-		row[i] = column
+		if left[0] = place[bin]; left[0] == 0 {
+			left[0] = w.column(bin)
+		}
+		left, buffer = left[1:], buffer[size:]
 	}
-	cells, at := w.cells, w.n-w.room
-	for _, column := range row {
-		if len(buffer) > 0 && buffer[0] < 0x80 && buffer[0] > 0 && w.wide == nil {
-			cells[int(column)*w.room+at] = uint16(buffer[0])
-			buffer = buffer[1:]
-			continue
+	cells, room, at := w.cells, w.room, w.n-w.room
+	for len(row) > 0 {
+		if len(row) >= 8 && len(buffer) >= 8 && w.wide == nil {
+			if word := binary.LittleEndian.Uint64(buffer); plain(word) {
+				for _, column := range (*[8]uint16)(row) {
+					cells[int(column)*room+at] = uint16(word & 0x7f)
+					word >>= 8
+				}
+				row, buffer = row[8:], buffer[8:]
+				continue
+			}
 		}
 		count, size := binary.Uvarint(buffer)
 		if size <= 0 || count == 0 {
 			return nil, histogram.ErrEncoding
 		}
-		w.set(int(column), count)
-		buffer = buffer[size:]
+		w.set(int(row[0]), count)
+		row, buffer = row[1:], buffer[size:]
 	}
 	w.n++
 	return buffer, nil
+}
+
+// plain says whether each of eight bytes is a number from 1 to 127 in one byte.
+func plain(word uint64) bool {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	return (word|(word-ones))&tops == 0
 }
 
 // sorted is the columns' numbers in the order of their bins.

@@ -133,12 +133,18 @@ func (d *Dense) Histogram() *Histogram {
 		}
 	}
 	h := &Histogram{Bins: make([]Bin, 0, used), Counts: make([]uint64, 0, used)}
+	d.Into(h)
+	return h
+}
+
+// Into makes h the sparse form, keeping h's memory.
+func (d *Dense) Into(h *Histogram) {
+	h.Reset()
 	h.append(&d.negative)
 	if d.zero > 0 {
 		h.Bins, h.Counts = append(h.Bins, 0), append(h.Counts, d.zero)
 	}
 	h.append(&d.positive)
-	return h
 }
 
 func (h *Histogram) append(s *span) {

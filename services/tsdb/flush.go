@@ -199,7 +199,7 @@ func (s *memSeries) build(b *builder, minTime, maxTime int64) (*seriesData, erro
 				return nil, err
 			}
 			if frames, whole := within(frames, minTime, maxTime); whole {
-				return b.framed(frames, minutes), nil
+				return b.framed(frames, minutes)
 			}
 		}
 		return b.histograms(newIterator(s.histogramSources(), minTime, maxTime, decodeHistograms, sumOfHistograms))

@@ -262,7 +262,7 @@ func (m *moreSeries) growingRows() frame {
 
 // histogramFrames is all histograms but the late ones as frames, and their sums by minute, unless there are too few for
 // these to be kept. The head is frozen.
-func (s *memSeries) histogramFrames(c *coder) (frames []frame, minutes batch[histogram.Histogram], err error) {
+func (s *memSeries) histogramFrames(c *coder) (frames []frame, minutes rowEncoder, err error) {
 	m := s.more
 	frames = s.frames()
 	for i := range frames {
@@ -270,7 +270,6 @@ func (s *memSeries) histogramFrames(c *coder) (frames []frame, minutes batch[his
 			return nil, minutes, errFrame
 		}
 	}
-	sums := m.minutes
 	few := s.count < worthwhile*enoughTimes
 	if m.rows.count > 0 || len(m.pending) > 0 {
 		f, err := c.frame(&m.rows, m.pendingTime, m.pending)
@@ -280,14 +279,14 @@ func (s *memSeries) histogramFrames(c *coder) (frames []frame, minutes batch[his
 		f.bytes = slices.Clone(f.bytes)
 		frames = append(frames, f)
 		if !few {
-			sums.bytes = slices.Clone(sums.bytes)
-			c.sumUp(&sums)
+			minutes = m.minutes
+			minutes.bytes = slices.Clone(minutes.bytes)
+			c.sumUp(&minutes)
 		}
+	} else if !few {
+		minutes = m.minutes
 	}
-	if !few {
-		minutes.times, minutes.values, err = decodeRows(sums.bytes, int(sums.count), nil, nil)
-	}
-	return frames, minutes, err
+	return frames, minutes, nil
 }
 
 // appendNative adds a native histogram.
