@@ -45,6 +45,7 @@ type serverOptions struct {
 	environment []string
 	wrap        []string // a program to start it by
 	memory      int      // MiB, for those that are told
+	settings    string   // storaged's configuration file
 }
 
 // storagedFlags are the flags that this storaged knows: the harness goes on working while they are renamed.
@@ -126,6 +127,13 @@ func (s *server) start(ctx context.Context, options serverOptions) error {
 		arguments = append(arguments, b.flag("100000000", "max-series", "series-limit")...)
 		if options.memory > 0 {
 			arguments = append(arguments, b.flag(strconv.Itoa(options.memory), "memory")...)
+		}
+		if options.settings != "" {
+			file := filepath.Join(s.folder, "storaged.toml")
+			if err := os.WriteFile(file, []byte(options.settings), 0o644); err != nil {
+				return err
+			}
+			arguments = append(arguments, b.flag(file, "config")...)
 		}
 		arguments = append(arguments, b.storagedMore...)
 	case victoria:
