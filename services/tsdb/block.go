@@ -298,42 +298,54 @@ const wholeChunk = 64 << 10
 // frames reads one of a series' chunks; it has none when the list is empty. The frames' bytes may be left out: fill
 // brings them.
 func (b *block) frames(s *blockSeries, track int) ([]frame, error) {
+	frames, _, err := b.framesInto(nil, s, track)
+	return frames, err
+}
+
+// framesInto is frames, which reads into memory that the caller has, or more, and returns it: the frames' bytes are in it.
+func (b *block) framesInto(memory []byte, s *blockSeries, track int) (_ []frame, _ []byte, err error) {
 	offset, length := s.offset, int64(s.lengths[track])
 	for i := range track {
 		offset += int64(s.lengths[i])
 	}
 	if length == 0 {
-		return nil, nil
+		return nil, memory, nil
 	}
 	if offset < blockHeader || length < 5 || offset+length > b.end {
-		return nil, fmt.Errorf("block %s: %w: a series lies outside", b.ID, errDamaged)
+		return nil, memory, fmt.Errorf("block %s: %w: a series lies outside", b.ID, errDamaged)
 	}
-	bytes, err := b.bytes(offset, min(length, wholeChunk))
+	bytes, err := b.bytesInto(memory, offset, min(length, wholeChunk))
 	if err != nil {
-		return nil, err
+		return nil, memory, err
 	}
 	if length > wholeChunk { // the headers may be longer still
 		r := entryReader{rest: bytes}
 		r.uvarint()
 		need := int64(r.uvarint()) + 2*binary.MaxVarintLen64
 		if need > length {
-			return nil, fmt.Errorf("block %s: %w: a series' frames", b.ID, errDamaged)
+			return nil, memory, fmt.Errorf("block %s: %w: a series' frames", b.ID, errDamaged)
 		}
 		if need > wholeChunk {
-			if bytes, err = b.bytes(offset, need); err != nil {
-				return nil, err
+			if bytes, err = b.bytesInto(nil, offset, need); err != nil {
+				return nil, memory, err
 			}
 		}
 	}
 	frames, err := parseChunk(bytes, offset, length, s, track)
 	if err != nil {
-		return nil, fmt.Errorf("block %s: %w: the samples of a series", b.ID, err)
+		return nil, memory, fmt.Errorf("block %s: %w: the samples of a series", b.ID, err)
 	}
-	return frames, nil
+	return frames, bytes, nil
 }
 
-func (b *block) bytes(offset, length int64) ([]byte, error) {
-	bytes := make([]byte, length)
+func (b *block) bytes(offset, length int64) ([]byte, error) { return b.bytesInto(nil, offset, length) }
+
+// bytesInto reads into memory when there is enough of it.
+func (b *block) bytesInto(memory []byte, offset, length int64) ([]byte, error) {
+	if int64(cap(memory)) < length {
+		memory = make([]byte, length)
+	}
+	bytes := memory[:length]
 	if _, err := b.file.ReadAt(bytes, offset); err != nil {
 		return nil, fmt.Errorf("reading block %s: %w", b.ID, err)
 	}

@@ -6,6 +6,8 @@ package fast
 import (
 	"math"
 
+	"cistern/services/tsdb"
+
 	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/util/kahansum"
 )
@@ -26,11 +28,12 @@ func (s steps) end() int64     { return s.at(s.n - 1) }
 
 // scratch is memory that is used again for each series.
 type scratch struct {
-	times  []int64
-	values []float64
-	row    []float64
-	resets []int
-	queue  []int
+	numbers tsdb.NumberMemory // what times and values are a part of
+	times   []int64
+	values  []float64
+	row     []float64
+	resets  []int
+	queue   []int
 }
 
 // withoutStale takes stale markers out, in place.
