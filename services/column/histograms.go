@@ -377,6 +377,10 @@ func (r *HistogramRun) add(into []*histogram.Dense) error {
 			if sum > 0 {
 				if into[s.window] == nil {
 					into[s.window] = &histogram.Dense{}
+					// All at once, unless they are spread so wide that the window may have few of them.
+					if last := r.bins[len(r.bins)-1]; int(last)-int(bin) < 4*len(r.bins) {
+						into[s.window].Reserve(bin, last)
+					}
 				}
 				into[s.window].Add(bin, sum)
 			}

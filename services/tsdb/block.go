@@ -354,23 +354,30 @@ func (b *block) bytesInto(memory []byte, offset, length int64) ([]byte, error) {
 
 // fill reads the bytes of the first frames, as many as lie together and do not begin behind maxTime.
 func (b *block) fill(frames []frame, maxTime int64) error {
+	_, err := b.fillInto(nil, frames, maxTime)
+	return err
+}
+
+// fillInto is fill into memory that the caller has, or more, which it returns.
+func (b *block) fillInto(memory []byte, frames []frame, maxTime int64) ([]byte, error) {
 	n, length := 1, int64(frames[0].length)
 	for n < len(frames) && length < 256<<10 && frames[n].bytes == nil && frames[n].minTime <= maxTime {
 		length += int64(frames[n].length)
 		n++
 	}
-	bytes, err := b.bytes(frames[0].at, length)
+	memory, err := b.bytesInto(memory, frames[0].at, length)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	bytes := memory
 	for i := range frames[:n] {
 		f := &frames[i]
 		f.bytes, bytes = bytes[:f.length:f.length], bytes[f.length:]
 		if crc32.Checksum(f.bytes, castagnoli) != f.sum {
-			return fmt.Errorf("block %s: %w: the samples of a series", b.ID, errDamaged)
+			return memory, fmt.Errorf("block %s: %w: the samples of a series", b.ID, errDamaged)
 		}
 	}
-	return nil
+	return memory, nil
 }
 
 // parseChunk reads a chunk that lies at offset and is length bytes long; bytes is its beginning.
