@@ -197,15 +197,16 @@ func (b *builder) histograms(it *HistogramIterator) (*seriesData, error) {
 }
 
 // boundary says whether a frame of n histograms ends before time t: it has its size, or is long enough and a new five
-// minutes begin, so that frames begin where windows do.
+// minutes begin, so that frames begin where windows do. Of one histogram a minute frames are hours, from the first whole
+// hour on, because that is what a window's end then splits.
 func boundary(n int, times []int64, t int64) bool {
-	return n == frameHistograms || n >= sealHistograms && crosses(times[n-1], t)
+	return n == frameHistograms || n >= sealHistograms/2 && ends(n, times[n-1], t)
 }
 
-// crosses says whether a new five minutes begin between two times.
-func crosses(before, t int64) bool {
-	const grid = 300_000
-	return floorTo(before, grid) != floorTo(t, grid)
+// ends says whether n histograms, half of sealHistograms at least and the last of them before t, make a frame.
+func ends(n int, before, t int64) bool {
+	const fine, coarse = 300_000, 3_600_000
+	return n >= sealHistograms && floorTo(before, fine) != floorTo(t, fine) || floorTo(before, coarse) != floorTo(t, coarse)
 }
 
 // framed is histograms for frames that are as a block wants them, with their sums by minute: nothing is encoded again.

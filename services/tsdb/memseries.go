@@ -145,7 +145,7 @@ func (s *memSeries) appendHistogram(t int64, encoded []byte, c *coder) int {
 		if len(m.pending) > 0 {
 			grown = s.sealPending()
 			// Where memory is short frames are short too: rows take five times what a frame does.
-			if n := int(m.rows.count); n == frameHistograms || n >= sealHistograms && (c.tight || crosses(m.rows.time, t)) {
+			if n := int(m.rows.count); n == frameHistograms || n >= sealHistograms && c.tight || n >= sealHistograms/2 && ends(n, m.rows.time, t) {
 				grown += s.sealRows(c)
 			}
 		}
