@@ -46,6 +46,9 @@ func (w *HistogramWriter) Begin(records int) {
 	if cap(w.cells) > keptCells {
 		w.cells = nil
 	}
+	if usual := 256 * records; cap(w.cells) < usual && usual <= keptCells {
+		w.cells = make([]uint16, 0, usual)
+	}
 	w.bins, w.cells, w.wide, w.room, w.n, w.order = w.bins[:0], w.cells[:0], nil, records, 0, w.order[:0]
 }
 

@@ -200,17 +200,18 @@ func (b *builder) histograms(it *HistogramIterator) (*seriesData, error) {
 // minutes begin, so that frames begin where windows do. Of one histogram a minute frames are hours, from the first whole
 // hour on, because that is what a window's end then splits.
 func boundary(n int, times []int64, t int64) bool {
-	return n == frameHistograms || n >= sealHistograms/2 && ends(n, times[n-1], t)
+	return n == frameHistograms || n >= sealHistograms/2 && ends(n, times[0], times[n-1], t)
 }
 
-// ends says whether n histograms, half of sealHistograms at least and the last of them before t, make a frame.
-func ends(n int, before, t int64) bool {
+// ends says whether n histograms, half of sealHistograms at least, from first to last, make a frame when the next is
+// that of t.
+func ends(n int, first, last, t int64) bool {
 	const fine, coarse = 300_000, 3_600_000
-	return n >= sealHistograms && floorTo(before, fine) != floorTo(t, fine) || floorTo(before, coarse) != floorTo(t, coarse)
+	return n >= sealHistograms && floorTo(last, fine) != floorTo(t, fine) || last-first < coarse && floorTo(last, coarse) != floorTo(t, coarse)
 }
 
 // framed is histograms for frames that are as a block wants them, with their sums by minute: nothing is encoded again.
-func (b *builder) framed(frames []frame, minutes rowEncoder) (*seriesData, error) {
+func (b *builder) framed(frames []frame, minutes ...rowEncoder) (*seriesData, error) {
 	if len(frames) == 0 {
 		return nil, nil
 	}
@@ -220,20 +221,22 @@ func (b *builder) framed(frames []frame, minutes rowEncoder) (*seriesData, error
 	}
 	data.frames[trackRaw] = frames
 	b.roll()
-	rest, at, step := minutes.bytes, int64(0), int64(0)
-	for i := range minutes.count {
-		var err error
-		if rest, at, step, err = nextRow(rest, i == 0, at, step); err != nil {
-			return nil, err
-		}
-		if rest, err = b.minute.Decode(rest); err != nil {
-			return nil, errFrame
-		}
-		if at < floorTo(data.minTime, trackWidth[trackMinute]) || at > data.maxTime {
-			continue
-		}
-		for track := trackMinute; track < tracks; track++ {
-			b.rolled[track].add(at, &b.minute)
+	for _, part := range minutes {
+		rest, at, step := part.bytes, int64(0), int64(0)
+		for i := range part.count {
+			var err error
+			if rest, at, step, err = nextRow(rest, i == 0, at, step); err != nil {
+				return nil, err
+			}
+			if rest, err = b.minute.Decode(rest); err != nil {
+				return nil, errFrame
+			}
+			if at < floorTo(data.minTime, trackWidth[trackMinute]) || at > data.maxTime {
+				continue
+			}
+			for track := trackMinute; track < tracks; track++ {
+				b.rolled[track].add(at, &b.minute)
+			}
 		}
 	}
 	for track := trackMinute; track < tracks; track++ {
@@ -251,6 +254,9 @@ func (b *builder) roll() {
 		b.rolled[track].begin(trackWidth[track])
 	}
 }
+
+// rollupRecords is more records than there are in a frame of a rollup: sixty, and those to the end of five minutes.
+const rollupRecords = sealHistograms + 5
 
 // histogramRollup makes the frames of a rollup while its records come; its memory is reused from series to series.
 type histogramRollup struct {
@@ -284,11 +290,11 @@ func (r *histogramRollup) close() {
 	if !r.any {
 		return
 	}
-	if boundary(len(r.times), r.times, r.at) {
+	if len(r.times) == rollupRecords || boundary(len(r.times), r.times, r.at) {
 		r.seal()
 	}
 	if len(r.times) == 0 {
-		r.run.Begin(frameHistograms)
+		r.run.Begin(rollupRecords)
 	}
 	r.open.Into(&r.sum)
 	r.run.Add(&r.sum)

@@ -145,7 +145,7 @@ func (s *memSeries) appendHistogram(t int64, encoded []byte, c *coder) int {
 		if len(m.pending) > 0 {
 			grown = s.sealPending()
 			// Where memory is short frames are short too: rows take five times what a frame does.
-			if n := int(m.rows.count); n == frameHistograms || n >= sealHistograms && c.tight || n >= sealHistograms/2 && ends(n, m.rows.time, t) {
+			if n := int(m.rows.count); n == frameHistograms || n >= sealHistograms && c.tight || n >= sealHistograms/2 && ends(n, m.began, m.rows.time, t) {
 				grown += s.sealRows(c)
 			}
 		}
@@ -260,33 +260,32 @@ func (m *moreSeries) growingRows() frame {
 	return frame{encoding: encodingRows, count: m.rows.count, minTime: m.began, maxTime: m.rows.time, bytes: m.rows.bytes}
 }
 
-// histogramFrames is all histograms but the late ones as frames, and their sums by minute, unless there are too few for
-// these to be kept. The head is frozen.
-func (s *memSeries) histogramFrames(c *coder) (frames []frame, minutes rowEncoder, err error) {
+// histogramFrames is all histograms but the late ones as frames, and their sums by minute in two parts, unless there are
+// too few for these to be kept. The head is frozen.
+func (s *memSeries) histogramFrames(c *coder) (frames []frame, minutes, last rowEncoder, err error) {
 	m := s.more
 	frames = s.frames()
 	for i := range frames {
 		if frames[i].encoding != encodingHistograms {
-			return nil, minutes, errFrame
+			return nil, minutes, last, errFrame
 		}
 	}
 	few := s.count < worthwhile*enoughTimes
+	if !few {
+		minutes = m.minutes
+	}
 	if m.rows.count > 0 || len(m.pending) > 0 {
 		f, err := c.frame(&m.rows, m.pendingTime, m.pending)
 		if err != nil {
-			return nil, minutes, err
+			return nil, minutes, last, err
 		}
 		f.bytes = slices.Clone(f.bytes)
 		frames = append(frames, f)
 		if !few {
-			minutes = m.minutes
-			minutes.bytes = slices.Clone(minutes.bytes)
-			c.sumUp(&minutes)
+			c.sumUp(&last)
 		}
-	} else if !few {
-		minutes = m.minutes
 	}
-	return frames, minutes, nil
+	return frames, minutes, last, nil
 }
 
 // appendNative adds a native histogram.
