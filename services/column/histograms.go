@@ -164,7 +164,7 @@ func (r *HistogramRun) open(src []byte) error {
 	}
 	var err error
 	r.scratch.room(int(n))
-	if r.times, src, err = decodeTimes(src[1:], int(n), src[0]&3, r.times, &r.scratch); err != nil {
+	if r.times, src, err = decodeTimes(src[1:], int(n), src[0]&3, 0, r.times, &r.scratch); err != nil {
 		return err
 	}
 	if r.bins, src, err = readBins(src, r.bins); err != nil {

@@ -166,10 +166,13 @@ func (s *source[V]) readInto(minTime, maxTime int64, most int, m *NumberMemory) 
 			return unknownEncoding(*f, "numbers")
 		}
 		start := len(m.Times)
-		times, values, err := column.DecodeNumbers(f.bytes, m.Times, m.Values)
-		part := batch[float64]{times[start:], values[min(start, len(values)):]}
-		if err := settle(*f, &part, err); err != nil {
-			return err
+		times, values, err := column.DecodeNumbersFrom(f.bytes, f.minTime, m.Times, m.Values)
+		if err != nil {
+			return fmt.Errorf("%w: %v", errFrame, err)
+		}
+		part := batch[float64]{times[start:], values[start:]}
+		if n := len(part.times); n == 0 || n != len(part.values) || part.times[0] != f.minTime || part.times[n-1] != f.maxTime {
+			return errFrame
 		}
 		if f.minTime < minTime || f.maxTime > maxTime { // a part of the frame
 			from := sort.Search(len(part.times), func(i int) bool { return part.times[i] >= minTime })
