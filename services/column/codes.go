@@ -43,8 +43,9 @@ var codeLengths = [codesPoisson + codesNormal + codesHalf]string{
 
 // code is one of them, made ready.
 type code struct {
-	numbers uint64   // how many numbers have words; the escape has the next
-	words   []uint16 // bits in the order in which they are written, and their length in the four highest
+	numbers uint64     // how many numbers have words; the escape has the next
+	words   []uint16   // bits in the order in which they are written, and their length in the four highest
+	fast    [32]uint16 // words, so that no place needs to be checked
 	// What the next codeBits bits are: a byte how many bits the words that they hold have together, a byte the first
 	// number, a byte the second when there are two whole words; four bits how many bits the first word has; then how many
 	// numbers there are, none for the escape.
@@ -81,6 +82,7 @@ func (c *code) make(lengths string) {
 			next++
 		}
 	}
+	copy(c.fast[:], c.words)
 	for at := range c.table {
 		number, length := uint32(single[at]>>4), uint32(single[at]&15)
 		if uint64(number) == c.numbers {

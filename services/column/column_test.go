@@ -339,7 +339,7 @@ func BenchmarkHistograms(b *testing.B) {
 		name    string
 		records int
 		sigma   float64
-	}{{"60", 60, 0.5}, {"300", 300, 0.5}, {"wide-60", 60, 1.3}, {"wide-300", 300, 1.3}} {
+	}{{"60", 60, 0.5}, {"300", 300, 0.5}, {"wide-12", 12, 1.3}, {"wide-60", 60, 1.3}, {"wide-300", 300, 1.3}} {
 		records, name := c.records, c.name
 		times, hists := seconds(r, records, 2000, c.sigma)
 		populated := 0

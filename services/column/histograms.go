@@ -30,63 +30,6 @@ const (
 	maxCells = 1 << 24
 )
 
-// AppendHistograms appends a run to dst. times, in ms, ascend strictly and are as many as hists; at most MaxRun.
-func AppendHistograms(dst []byte, times []int64, hists []histogram.Histogram) []byte {
-	n := len(times)
-	dst = binary.AppendUvarint(dst, uint64(n))
-	if n == 0 {
-		return dst
-	}
-	s := scratches.Get().(*scratch)
-	defer scratches.Put(s)
-	s.room(n)
-	form := len(dst)
-	dst = append(dst, 0)
-	dst, timesForm := appendTimes(dst, times, s)
-	dst[form] = histogramLayout | timesForm
-	s.bins = union(s.bins[:0], hists)
-	bins := s.bins
-	dst = appendBins(dst, bins)
-	if len(bins) == 0 {
-		return dst
-	}
-	// All columns, one behind the other.
-	cells := s.table(len(bins) * n)
-	first := int(bins[0])
-	span := int(bins[len(bins)-1]) - first + 1
-	if cap(s.places) < span {
-		s.places = make([]int32, span)
-	}
-	place := s.places[:span]
-	for k, bin := range bins {
-		place[int(bin)-first] = int32(k * n)
-	}
-	for i := range hists {
-		counts := hists[i].Counts
-		for at, bin := range hists[i].Bins {
-			cells[int(place[int(bin)-first])+i] += counts[at]
-		}
-	}
-	s.body, s.ends = s.body[:0], s.ends[:0]
-	for k := range bins {
-		column := cells[k*n : k*n+n]
-		for len(column) > 0 {
-			size := min(maxGroup, len(column))
-			s.body = appendCounts(s.body, column[:size], s.residuals)
-			column = column[size:]
-		}
-		s.ends = append(s.ends, len(s.body))
-	}
-	if n > indexedRecords {
-		last := 0
-		for _, end := range s.ends {
-			dst = binary.AppendUvarint(dst, uint64(end-last))
-			last = end
-		}
-	}
-	return append(dst, s.body...)
-}
-
 // appendCounts writes a group of counts, as they are or about their mean.
 func appendCounts(dst []byte, counts []uint64, centred []uint64) []byte {
 	s := summarise(counts)
@@ -117,31 +60,6 @@ func appendCounts(dst []byte, counts []uint64, centred []uint64) []byte {
 	}
 	p := planGroup(counts, s, counted)
 	return appendBody(append(dst, p.head), counts, p)
-}
-
-// union is the bins that any of the histograms has, ascending.
-func union(bins []histogram.Bin, hists []histogram.Histogram) []histogram.Bin {
-	first, last := histogram.MaxBin+1, -histogram.MaxBin-1
-	for i := range hists {
-		if list := hists[i].Bins; len(list) > 0 {
-			first, last = min(first, list[0]), max(last, list[len(list)-1])
-		}
-	}
-	if first > last {
-		return bins
-	}
-	has := make([]bool, int(last)-int(first)+1)
-	for i := range hists {
-		for _, bin := range hists[i].Bins {
-			has[int(bin)-int(first)] = true
-		}
-	}
-	for at, there := range has {
-		if there {
-			bins = append(bins, histogram.Bin(int(first)+at))
-		}
-	}
-	return bins
 }
 
 func appendBins(dst []byte, bins []histogram.Bin) []byte {
@@ -246,7 +164,7 @@ func (r *HistogramRun) open(src []byte) error {
 	}
 	var err error
 	r.scratch.room(int(n))
-	if r.times, src, err = decodeTimes(src[1:], int(n), src[0]&3, r.times, &r.scratch); err != nil {
+	if r.times, src, err = decodeTimes(src[1:], int(n), src[0]&3, 0, r.times, &r.scratch); err != nil {
 		return err
 	}
 	if r.bins, src, err = readBins(src, r.bins); err != nil {
@@ -459,6 +377,10 @@ func (r *HistogramRun) add(into []*histogram.Dense) error {
 			if sum > 0 {
 				if into[s.window] == nil {
 					into[s.window] = &histogram.Dense{}
+					// All at once, unless they are spread so wide that the window may have few of them.
+					if last := r.bins[len(r.bins)-1]; int(last)-int(bin) < 4*len(r.bins) {
+						into[s.window].Reserve(bin, last)
+					}
 				}
 				into[s.window].Add(bin, sum)
 			}

@@ -24,8 +24,6 @@ import (
 	"math"
 	"math/bits"
 	"sync"
-
-	"cistern/services/histogram"
 )
 
 const (
@@ -52,9 +50,6 @@ type scratch struct {
 	odd       []int
 	cells     []uint64
 	places    []int32
-	bins      []histogram.Bin
-	body      []byte
-	ends      []int
 }
 
 // table is n zeroes.
@@ -297,6 +292,11 @@ func centre(residuals []int64, guess int64) int64 {
 
 // DecodeNumbers appends a run's samples to times and values. src is one run and nothing else.
 func DecodeNumbers(src []byte, times []int64, values []float64) ([]int64, []float64, error) {
+	return DecodeNumbersFrom(src, 0, times, values)
+}
+
+// DecodeNumbersFrom is DecodeNumbers and adds base to the times.
+func DecodeNumbersFrom(src []byte, base int64, times []int64, values []float64) ([]int64, []float64, error) {
 	n, size := binary.Uvarint(src)
 	if size <= 0 || n > MaxRun || len(src) == size {
 		return times, values, ErrDamaged
@@ -309,7 +309,7 @@ func DecodeNumbers(src []byte, times []int64, values []float64) ([]int64, []floa
 	defer scratches.Put(s)
 	s.room(int(n))
 	startTimes, startValues := len(times), len(values)
-	times, src, err := decodeTimes(src, int(n), form&3, times, s)
+	times, src, err := decodeTimes(src, int(n), form&3, base, times, s)
 	if err == nil {
 		values, src, err = decodeValues(src, int(n), form>>2, values, s)
 	}
@@ -319,7 +319,7 @@ func DecodeNumbers(src []byte, times []int64, values []float64) ([]int64, []floa
 	return times, values, nil
 }
 
-func decodeTimes(src []byte, n int, form byte, times []int64, s *scratch) ([]int64, []byte, error) {
+func decodeTimes(src []byte, n int, form byte, base int64, times []int64, s *scratch) ([]int64, []byte, error) {
 	first, size := binary.Varint(src)
 	if size <= 0 {
 		return times, nil, ErrDamaged
@@ -339,6 +339,7 @@ func decodeTimes(src []byte, n int, form byte, times []int64, s *scratch) ([]int
 			interval*uint64(n-1) > uint64(math.MaxInt64)-uint64(first) { // as far as there is from first to the greatest
 			return times, nil, ErrDamaged
 		}
+		first += base
 		for i := range out {
 			out[i] = first
 			first += int64(interval)
@@ -349,14 +350,14 @@ func decodeTimes(src []byte, n int, form byte, times []int64, s *scratch) ([]int
 		if src, err = readGroups(src, residuals); err != nil {
 			return times, nil, err
 		}
-		out[0] = first
+		out[0] = base + first
 		for i, r := range residuals {
 			next := first + int64(interval) + unzigzag(r)
 			if next <= first {
 				return times, nil, ErrDamaged
 			}
 			first = next
-			out[i+1] = first
+			out[i+1] = base + first
 		}
 	default:
 		return times, nil, ErrDamaged

@@ -171,6 +171,22 @@ func BenchmarkNow(b *testing.B) {
 	}
 }
 
+// BenchmarkIngestSample is the clock's part of a sample on the ingest path: statsd's readers look once for each batch of
+// packets that the kernel hands over, of at most 64 (statsd.batchPackets); one sample in each.
+func BenchmarkIngestSample(b *testing.B) {
+	const batch = 64
+	c := New()
+	last := int64(0)
+	for i := range b.N {
+		if i%batch == 0 {
+			last = max(last, c.Now())
+		}
+	}
+	if last == 0 {
+		b.Fatal("the clock stands still")
+	}
+}
+
 func BenchmarkTimeNow(b *testing.B) {
 	for b.Loop() {
 		time.Now()

@@ -39,12 +39,19 @@ func (d *Dense) Add(bin Bin, n uint64) {
 	s.counts[i] = plus(s.counts[i], n)
 }
 
+// Reserve makes room for the bins from low to high of one sign, so that adding to them does not need to.
+func (d *Dense) Reserve(low, high Bin) {
+	if low > 0 || high < 0 {
+		d.side(low).cover(int(low), int(high))
+	}
+}
+
 // cover makes room for the bins from low to high.
 func (s *span) cover(low, high int) {
-	const room = 64 // on the side that grows, for what comes next
+	room := max(64, len(s.counts)/2) // on the side that grows, for what comes next
 	if len(s.counts) == 0 {
 		s.first = Bin(max(-int(MaxBin), low-16))
-		s.counts = make([]uint64, max(96, high-int(s.first)+1+room/2))
+		s.counts = make([]uint64, max(96, high-int(s.first)+1+room/4))
 		return
 	}
 	from, to := int(s.first), int(s.first)+len(s.counts)
@@ -52,7 +59,7 @@ func (s *span) cover(low, high int) {
 		from = max(-int(MaxBin), low-room)
 	}
 	if high >= to {
-		to = high + 1 + room
+		to = min(int(MaxBin)+1, high+1+room)
 	}
 	if grown := to - from; grown != len(s.counts) {
 		counts := make([]uint64, grown)
@@ -133,12 +140,18 @@ func (d *Dense) Histogram() *Histogram {
 		}
 	}
 	h := &Histogram{Bins: make([]Bin, 0, used), Counts: make([]uint64, 0, used)}
+	d.Into(h)
+	return h
+}
+
+// Into makes h the sparse form, keeping h's memory.
+func (d *Dense) Into(h *Histogram) {
+	h.Reset()
 	h.append(&d.negative)
 	if d.zero > 0 {
 		h.Bins, h.Counts = append(h.Bins, 0), append(h.Counts, d.zero)
 	}
 	h.append(&d.positive)
-	return h
 }
 
 func (h *Histogram) append(s *span) {

@@ -91,35 +91,50 @@ func Skip(buffer []byte) (rest []byte, err error) {
 		return nil, ErrEncoding
 	}
 	buffer = buffer[size:]
-	bin := int64(0)
-	for i := range n {
-		if i == 0 {
-			bin, size = binary.Varint(buffer)
-		} else if len(buffer) > 0 && buffer[0] < 0x80 && buffer[0] > 0 { // nearly always
-			bin, size = bin+int64(buffer[0]), 1
-		} else {
-			var step uint64
-			step, size = binary.Uvarint(buffer)
-			if step == 0 || step > uint64(2*int(MaxBin)) {
-				return nil, ErrEncoding
+	if n == 0 {
+		return buffer, nil
+	}
+	bin, size := binary.Varint(buffer)
+	if size <= 0 || bin < int64(-MaxBin) || bin > int64(MaxBin) {
+		return nil, ErrEncoding
+	}
+	buffer = buffer[size:]
+	for left := n - 1; left > 0; {
+		// Nearly always eight steps are eight bytes, neither zero nor with the bit that says that more follow.
+		if left >= 8 && len(buffer) >= 8 {
+			if word := binary.LittleEndian.Uint64(buffer); plain(word) {
+				const pairs = 0x00ff00ff00ff00ff
+				bin += int64((word&pairs + word>>8&pairs) * 0x0001000100010001 >> 48)
+				left, buffer = left-8, buffer[8:]
+				continue
 			}
-			bin += int64(step)
 		}
-		if size <= 0 || bin < int64(-MaxBin) || bin > int64(MaxBin) {
+		step, size := binary.Uvarint(buffer)
+		if size <= 0 || step == 0 || step > uint64(2*int(MaxBin)) {
 			return nil, ErrEncoding
 		}
-		buffer = buffer[size:]
+		bin += int64(step)
+		left, buffer = left-1, buffer[size:]
 	}
-	for range n {
-		if len(buffer) > 0 && buffer[0] < 0x80 && buffer[0] > 0 {
-			buffer = buffer[1:]
+	if bin > int64(MaxBin) { // and so none before: they ascend, by at most 46,080 each
+		return nil, ErrEncoding
+	}
+	for left := n; left > 0; {
+		if left >= 8 && len(buffer) >= 8 && plain(binary.LittleEndian.Uint64(buffer)) {
+			left, buffer = left-8, buffer[8:]
 			continue
 		}
 		count, size := binary.Uvarint(buffer)
 		if size <= 0 || count == 0 {
 			return nil, ErrEncoding
 		}
-		buffer = buffer[size:]
+		left, buffer = left-1, buffer[size:]
 	}
 	return buffer, nil
+}
+
+// plain says whether each of eight bytes is a number from 1 to 127 in one byte.
+func plain(word uint64) bool {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	return (word|(word-ones))&tops == 0
 }

@@ -3,6 +3,7 @@ package tsdb
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"runtime"
 	"testing"
 	"time"
@@ -79,6 +80,55 @@ func BenchmarkHistogramDay(b *testing.B) {
 		release()
 	}
 	b.ReportMetric(float64(s.Status().Blocks[0].Bytes)/86_400, "bytes/histogram")
+}
+
+// BenchmarkHistogramIngest is the store's part of taking histograms: of one series, sixty in a batch, and of a thousand
+// series, one in a batch of each, with the flush.
+func BenchmarkHistogramIngest(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var encoded [512][]byte
+	for i := range encoded {
+		var a histogram.Accumulator
+		for range 2000 {
+			_ = a.Insert(0.02*math.Exp(1.3*r.NormFloat64()), 1)
+		}
+		encoded[i] = a.Take().Append(nil)
+	}
+	for _, c := range []struct{ series, together, batches int }{{1, 60, 240}, {1000, 1, 12}} {
+		b.Run(fmt.Sprint(c.series), func(b *testing.B) {
+			keys := make([][]byte, c.series)
+			for i := range keys {
+				keys[i] = key(b, "latency", "instance", fmt.Sprint("host-", i))
+			}
+			now := time.Now()
+			n := 0
+			for b.Loop() {
+				s, err := Open(b.TempDir(), Options{Now: func() time.Time { return now }})
+				if err != nil {
+					b.Fatal(err)
+				}
+				var batch []Sample
+				for i := range c.batches {
+					batch = batch[:0]
+					for j := range keys {
+						for k := range c.together {
+							at := now.Add(time.Duration((i-c.batches)*c.together+k) * time.Second).UnixMilli()
+							batch = append(batch, Sample{Key: keys[j], Kind: Histogram, Time: at, Encoded: encoded[n%len(encoded)]})
+							n++
+						}
+					}
+					if _, err := s.Ingest(b.Context(), "bench", batch, journal.Buffered); err != nil {
+						b.Fatal(err)
+					}
+				}
+				if _, err := s.Flush(); err != nil {
+					b.Fatal(err)
+				}
+				s.Close()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/histogram")
+		})
+	}
 }
 
 // BenchmarkGrowth is what a sample costs and a series takes as series grow in number: it should stay flat.

@@ -301,42 +301,54 @@ const wholeChunk = 64 << 10
 // frames reads one of a series' chunks; it has none when the list is empty. The frames' bytes may be left out: fill
 // brings them.
 func (b *block) frames(s *blockSeries, track int) ([]frame, error) {
+	frames, _, err := b.framesInto(nil, s, track)
+	return frames, err
+}
+
+// framesInto is frames, which reads into memory that the caller has, or more, and returns it: the frames' bytes are in it.
+func (b *block) framesInto(memory []byte, s *blockSeries, track int) (_ []frame, _ []byte, err error) {
 	offset, length := s.offset, int64(s.lengths[track])
 	for i := range track {
 		offset += int64(s.lengths[i])
 	}
 	if length == 0 {
-		return nil, nil
+		return nil, memory, nil
 	}
 	if offset < blockHeader || length < 5 || offset+length > b.end {
-		return nil, fmt.Errorf("block %s: %w: a series lies outside", b.ID, errDamaged)
+		return nil, memory, fmt.Errorf("block %s: %w: a series lies outside", b.ID, errDamaged)
 	}
-	bytes, err := b.bytes(offset, min(length, wholeChunk))
+	bytes, err := b.bytesInto(memory, offset, min(length, wholeChunk))
 	if err != nil {
-		return nil, err
+		return nil, memory, err
 	}
 	if length > wholeChunk { // the headers may be longer still
 		r := entryReader{rest: bytes}
 		r.uvarint()
 		need := int64(r.uvarint()) + 2*binary.MaxVarintLen64
 		if need > length {
-			return nil, fmt.Errorf("block %s: %w: a series' frames", b.ID, errDamaged)
+			return nil, memory, fmt.Errorf("block %s: %w: a series' frames", b.ID, errDamaged)
 		}
 		if need > wholeChunk {
-			if bytes, err = b.bytes(offset, need); err != nil {
-				return nil, err
+			if bytes, err = b.bytesInto(nil, offset, need); err != nil {
+				return nil, memory, err
 			}
 		}
 	}
 	frames, err := parseChunk(bytes, offset, length, s, track)
 	if err != nil {
-		return nil, fmt.Errorf("block %s: %w: the samples of a series", b.ID, err)
+		return nil, memory, fmt.Errorf("block %s: %w: the samples of a series", b.ID, err)
 	}
-	return frames, nil
+	return frames, bytes, nil
 }
 
-func (b *block) bytes(offset, length int64) ([]byte, error) {
-	bytes := make([]byte, length)
+func (b *block) bytes(offset, length int64) ([]byte, error) { return b.bytesInto(nil, offset, length) }
+
+// bytesInto reads into memory when there is enough of it.
+func (b *block) bytesInto(memory []byte, offset, length int64) ([]byte, error) {
+	if int64(cap(memory)) < length {
+		memory = make([]byte, length)
+	}
+	bytes := memory[:length]
 	if _, err := b.file.ReadAt(bytes, offset); err != nil {
 		return nil, fmt.Errorf("reading block %s: %w", b.ID, err)
 	}
@@ -345,23 +357,30 @@ func (b *block) bytes(offset, length int64) ([]byte, error) {
 
 // fill reads the bytes of the first frames, as many as lie together and do not begin behind maxTime.
 func (b *block) fill(frames []frame, maxTime int64) error {
+	_, err := b.fillInto(nil, frames, maxTime)
+	return err
+}
+
+// fillInto is fill into memory that the caller has, or more, which it returns.
+func (b *block) fillInto(memory []byte, frames []frame, maxTime int64) ([]byte, error) {
 	n, length := 1, int64(frames[0].length)
 	for n < len(frames) && length < 256<<10 && frames[n].bytes == nil && frames[n].minTime <= maxTime {
 		length += int64(frames[n].length)
 		n++
 	}
-	bytes, err := b.bytes(frames[0].at, length)
+	memory, err := b.bytesInto(memory, frames[0].at, length)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	bytes := memory
 	for i := range frames[:n] {
 		f := &frames[i]
 		f.bytes, bytes = bytes[:f.length:f.length], bytes[f.length:]
 		if crc32.Checksum(f.bytes, castagnoli) != f.sum {
-			return fmt.Errorf("block %s: %w: the samples of a series", b.ID, errDamaged)
+			return memory, fmt.Errorf("block %s: %w: the samples of a series", b.ID, errDamaged)
 		}
 	}
-	return nil
+	return memory, nil
 }
 
 // parseChunk reads a chunk that lies at offset and is length bytes long; bytes is its beginning.
@@ -409,12 +428,22 @@ func parseChunk(bytes []byte, offset, length int64, s *blockSeries, track int) (
 
 // appendChunk is the inverse of parseChunk.
 func appendChunk(dst []byte, frames []frame, minTime int64, track int) []byte {
+	dst, behind := appendChunkHead(dst, frames, minTime, track)
+	for i := range behind {
+		dst = append(dst, behind[i].bytes...)
+	}
+	return dst
+}
+
+// appendChunkHead is what a chunk begins with; the bytes of the frames that it returns follow. A day of histograms is
+// many megabytes, which need not stand in memory twice.
+func appendChunkHead(dst []byte, frames []frame, minTime int64, track int) (_ []byte, behind []frame) {
 	start := len(dst)
 	dst = binary.AppendUvarint(dst, uint64(len(frames)))
 	if len(frames) == 1 && track == trackRaw {
 		dst = append(dst, frames[0].encoding)
 		dst = append(dst, frames[0].bytes...)
-		return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli))
+		return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli)), nil
 	}
 	var headers []byte
 	last := minTime
@@ -425,9 +454,5 @@ func appendChunk(dst []byte, frames []frame, minTime int64, track int) []byte {
 	}
 	dst = binary.AppendUvarint(dst, uint64(len(headers)))
 	dst = append(dst, headers...)
-	dst = binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli))
-	for i := range frames {
-		dst = append(dst, frames[i].bytes...)
-	}
-	return dst
+	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli)), frames
 }

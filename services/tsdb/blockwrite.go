@@ -118,10 +118,15 @@ func (w *blockWriter) add(key string, kind Kind, data *seriesData) error {
 		if len(frames) == 0 {
 			continue
 		}
-		w.chunks = appendChunk(w.chunks[:0], frames, data.minTime, track)
-		record.lengths[track] = uint32(len(w.chunks))
-		w.tracks[track] += int64(len(w.chunks))
-		w.write(w.chunks)
+		start := w.offset
+		head, behind := appendChunkHead(w.chunks[:0], frames, data.minTime, track)
+		w.chunks = head
+		w.write(head)
+		for i := range behind {
+			w.write(behind[i].bytes)
+		}
+		record.lengths[track] = uint32(w.offset - start)
+		w.tracks[track] += w.offset - start
 	}
 	w.page = appendSeries(w.page, w.lastKey, &record, w.minTime)
 	w.lastKey = key

@@ -21,6 +21,9 @@ type builder struct {
 	times  []int64
 	values []float64
 	hists  []histogram.Histogram
+	coder  coder
+	minute histogram.Histogram
+	rolled [tracks]histogramRollup
 	// Which tracks are wanted, whatever they cost.
 	always [tracks]bool
 	// Without the samples.
@@ -155,7 +158,7 @@ func rollupFrames(r *column.Rollup) []frame {
 // histograms is numbers for histograms.
 func (b *builder) histograms(it *HistogramIterator) (*seriesData, error) {
 	data := &seriesData{}
-	rolled := [tracks]histogramRollup{trackMinute: {width: trackWidth[trackMinute]}, trackHour: {width: trackWidth[trackHour]}}
+	b.roll()
 	b.times, b.hists = b.times[:0], b.hists[:0]
 	var all []int64
 	seal := func() {
@@ -172,7 +175,7 @@ func (b *builder) histograms(it *HistogramIterator) (*seriesData, error) {
 		b.times, b.hists = append(b.times, t), append(b.hists, h)
 		all = append(all, t)
 		for track := trackMinute; track < tracks; track++ {
-			rolled[track].add(t, &h)
+			b.rolled[track].add(t, &h)
 		}
 	}
 	seal()
@@ -186,62 +189,95 @@ func (b *builder) histograms(it *HistogramIterator) (*seriesData, error) {
 		data.samples = uint64(len(all))
 	}
 	for track := trackMinute; track < tracks; track++ {
-		if want[track] {
-			data.frames[track] = rolled[track].frames()
+		if frames := b.rolled[track].frames(); want[track] {
+			data.frames[track] = frames
 		}
 	}
 	return data, nil
 }
 
 // boundary says whether a frame of n histograms ends before time t: it has its size, or is long enough and a new five
-// minutes begin, so that frames begin where windows do.
+// minutes begin, so that frames begin where windows do. Of one histogram a minute frames are hours, from the first whole
+// hour on, because that is what a window's end then splits.
 func boundary(n int, times []int64, t int64) bool {
-	return n == frameHistograms || n >= sealHistograms && crosses(times[n-1], t)
+	return n == frameHistograms || n >= sealHistograms/2 && ends(n, times[0], times[n-1], t)
 }
 
-// crosses says whether a new five minutes begin between two times.
-func crosses(before, t int64) bool {
-	const grid = 300_000
-	return floorTo(before, grid) != floorTo(t, grid)
+// ends says whether n histograms, half of sealHistograms at least, from first to last, make a frame when the next is
+// that of t.
+func ends(n int, first, last, t int64) bool {
+	const fine, coarse = 300_000, 3_600_000
+	return n >= sealHistograms && floorTo(last, fine) != floorTo(t, fine) || last-first < coarse && floorTo(last, coarse) != floorTo(t, coarse)
 }
 
 // framed is histograms for frames that are as a block wants them, with their sums by minute: nothing is encoded again.
-func (b *builder) framed(frames []frame, minutes batch[histogram.Histogram]) *seriesData {
+func (b *builder) framed(frames []frame, minutes ...rowEncoder) (*seriesData, error) {
 	if len(frames) == 0 {
-		return nil
+		return nil, nil
 	}
 	data := &seriesData{minTime: frames[0].minTime, maxTime: frames[len(frames)-1].maxTime}
 	for i := range frames {
 		data.samples += uint64(frames[i].count)
 	}
 	data.frames[trackRaw] = frames
-	rolled := [tracks]histogramRollup{trackMinute: {width: trackWidth[trackMinute]}, trackHour: {width: trackWidth[trackHour]}}
-	for i, at := range minutes.times {
-		if at < floorTo(data.minTime, trackWidth[trackMinute]) || at > data.maxTime {
-			continue
-		}
-		for track := trackMinute; track < tracks; track++ {
-			rolled[track].add(at, &minutes.values[i])
+	b.roll()
+	for _, part := range minutes {
+		rest, at, step := part.bytes, int64(0), int64(0)
+		for i := range part.count {
+			var err error
+			if rest, at, step, err = nextRow(rest, i == 0, at, step); err != nil {
+				return nil, err
+			}
+			if rest, err = b.minute.Decode(rest); err != nil {
+				return nil, errFrame
+			}
+			if at < floorTo(data.minTime, trackWidth[trackMinute]) || at > data.maxTime {
+				continue
+			}
+			for track := trackMinute; track < tracks; track++ {
+				b.rolled[track].add(at, &b.minute)
+			}
 		}
 	}
 	for track := trackMinute; track < tracks; track++ {
-		rolled[track].close()
-		if n := len(rolled[track].times); n >= enoughTimes && data.samples >= uint64(worthwhile*n) {
-			data.frames[track] = rolled[track].frames()
+		frames := b.rolled[track].frames()
+		if n := b.rolled[track].count; n >= enoughTimes && data.samples >= uint64(worthwhile*n) {
+			data.frames[track] = frames
 		}
 	}
-	return data
+	return data, nil
 }
 
+// roll begins the rollups of a series.
+func (b *builder) roll() {
+	for track := trackMinute; track < tracks; track++ {
+		b.rolled[track].begin(trackWidth[track])
+	}
+}
+
+// rollupRecords is more records than there are in a frame of a rollup: sixty, and those to the end of five minutes.
+const rollupRecords = sealHistograms + 5
+
+// histogramRollup makes the frames of a rollup while its records come; its memory is reused from series to series.
 type histogramRollup struct {
 	width int64
-	times []int64
-	hists []histogram.Histogram
 	open  histogram.Dense
+	sum   histogram.Histogram
 	at    int64
 	any   bool
+	times []int64 // of the records in run
+	from  []int64
+	run   column.HistogramWriter
+	made  []frame
+	count int // of records
 }
 
+func (r *histogramRollup) begin(width int64) {
+	r.width, r.times, r.made, r.count, r.any = width, r.times[:0], nil, 0, false
+	r.open.Reset()
+}
+
+// add adds what belongs to the record of a time: a histogram, or a part of one.
 func (r *histogramRollup) add(t int64, h *histogram.Histogram) {
 	if at := floorTo(t, r.width); !r.any || at != r.at {
 		r.close()
@@ -251,25 +287,39 @@ func (r *histogramRollup) add(t int64, h *histogram.Histogram) {
 }
 
 func (r *histogramRollup) close() {
-	if r.any {
-		r.times, r.hists = append(r.times, r.at), append(r.hists, *r.open.Histogram().Clone())
-		r.open.Reset()
-		r.any = false
+	if !r.any {
+		return
 	}
+	if len(r.times) == rollupRecords || boundary(len(r.times), r.times, r.at) {
+		r.seal()
+	}
+	if len(r.times) == 0 {
+		r.run.Begin(rollupRecords)
+	}
+	r.open.Into(&r.sum)
+	r.run.Add(&r.sum)
+	r.times = append(r.times, r.at)
+	r.open.Reset()
+	r.any = false
+	r.count++
+}
+
+func (r *histogramRollup) seal() {
+	if len(r.times) == 0 {
+		return
+	}
+	r.from = r.from[:0]
+	for _, t := range r.times {
+		r.from = append(r.from, t-r.times[0])
+	}
+	r.made = append(r.made, makeFrame(encodingHistograms, r.times, r.run.Append(nil, r.from)))
+	r.times = r.times[:0]
 }
 
 func (r *histogramRollup) frames() []frame {
 	r.close()
-	var frames []frame
-	for from := 0; from < len(r.times); {
-		to := from + 1
-		for to < len(r.times) && !boundary(to-from, r.times[from:to], r.times[to]) {
-			to++
-		}
-		frames = append(frames, histogramFrame(r.times[from:to], r.hists[from:to]))
-		from = to
-	}
-	return frames
+	r.seal()
+	return r.made
 }
 
 // natives is numbers for native histograms. A running total's rollup is its last value, that of the others their sum.

@@ -194,12 +194,12 @@ func (s *memSeries) build(b *builder, minTime, maxTime int64) (*seriesData, erro
 	switch s.kind {
 	case Histogram:
 		if m := s.more; len(m.lateRows.times) == 0 {
-			frames, minutes, err := s.histogramFrames()
+			frames, minutes, last, err := s.histogramFrames(&b.coder)
 			if err != nil {
 				return nil, err
 			}
 			if frames, whole := within(frames, minTime, maxTime); whole {
-				return b.framed(frames, minutes), nil
+				return b.framed(frames, minutes, last)
 			}
 		}
 		return b.histograms(newIterator(s.histogramSources(), minTime, maxTime, decodeHistograms, sumOfHistograms))

@@ -5,6 +5,7 @@ package tsdb
 import (
 	"slices"
 	"sort"
+	"unsafe"
 
 	"cistern/services/column"
 	"cistern/services/histogram"
@@ -44,6 +45,7 @@ type moreSeries struct {
 	rows        rowEncoder // the seconds before it
 	began       int64      // time of the first row
 	minutes     rowEncoder // the sums of what was sealed, by minute; one may be there in parts
+	sealedRows  []frame    // histograms' sealed frames, each with memory of its own: they are too large to be moved about
 	lateRows    batch[histogram.Histogram]
 
 	natives     batch[*promhistogram.FloatHistogram]
@@ -106,9 +108,7 @@ type coder struct {
 	values []float64
 	bytes  []byte
 	tight  bool // memory is short
-	rows   batch[histogram.Histogram]
-	all    histogram.Histogram // what rows share
-	minute histogram.Dense
+	run    column.HistogramWriter
 	sum    histogram.Histogram
 }
 
@@ -145,7 +145,7 @@ func (s *memSeries) appendHistogram(t int64, encoded []byte, c *coder) int {
 		if len(m.pending) > 0 {
 			grown = s.sealPending()
 			// Where memory is short frames are short too: rows take five times what a frame does.
-			if n := int(m.rows.count); n == frameHistograms || n >= sealHistograms && (c.tight || crosses(m.rows.time, t)) {
+			if n := int(m.rows.count); n == frameHistograms || n >= sealHistograms && c.tight || n >= sealHistograms/2 && ends(n, m.began, m.rows.time, t) {
 				grown += s.sealRows(c)
 			}
 		}
@@ -192,19 +192,66 @@ func (s *memSeries) sealRows(c *coder) (grown int) {
 	if m.rows.count == 0 {
 		return 0
 	}
-	var err error
-	c.rows.times, c.rows.values, err = decodeRowsInto(&c.all, m.rows.bytes, int(m.rows.count), c.rows.times[:0], c.rows.values[:0])
+	f, err := c.frame(&m.rows, 0, nil)
 	if err != nil {
 		panic(err) // they were just encoded
 	}
+	f.bytes = slices.Clone(f.bytes)
+	m.sealedRows = append(m.sealedRows, f)
 	before := len(m.minutes.bytes)
-	m.sumUp(&c.rows, &c.minute)
-	grown = s.seal(histogramFrame(c.rows.times, c.rows.values)) - len(m.rows.bytes) + len(m.minutes.bytes) - before
+	c.sumUp(&m.minutes)
+	grown = len(f.bytes) + int(unsafe.Sizeof(f)) - len(m.rows.bytes) + len(m.minutes.bytes) - before
 	m.rows = rowEncoder{bytes: m.rows.bytes[:0]}
-	if cap(c.all.Counts) > 1<<20 { // one huge series must not be paid for, for ever
-		c.all, c.rows = histogram.Histogram{}, batch[histogram.Histogram]{}
-	}
 	return grown
+}
+
+// frame is rows, and when there is one a histogram behind them, as blocks have them. Its bytes and c.times, the records'
+// times, are valid until the next call.
+func (c *coder) frame(rows *rowEncoder, lastTime int64, last []byte) (f frame, err error) {
+	n := int(rows.count)
+	if len(last) > 0 {
+		n++
+	}
+	c.times = c.times[:0]
+	c.run.Begin(n)
+	rest, t, step := rows.bytes, int64(0), int64(0)
+	for range rows.count {
+		if rest, t, step, err = nextRow(rest, len(c.times) == 0, t, step); err != nil {
+			return f, err
+		}
+		if rest, err = c.run.AddEncoded(rest); err != nil {
+			return f, errFrame
+		}
+		c.times = append(c.times, t)
+	}
+	if len(last) > 0 {
+		if _, err := c.run.AddEncoded(last); err != nil {
+			return f, errFrame
+		}
+		c.times = append(c.times, lastTime)
+	}
+	first := c.times[0]
+	for i := range c.times {
+		c.times[i] -= first
+	}
+	c.bytes = c.run.Append(c.bytes[:0], c.times)
+	for i := range c.times {
+		c.times[i] += first
+	}
+	return makeFrame(encodingHistograms, c.times, c.bytes), nil
+}
+
+// sumUp adds the sums of each minute of the run that was just made to minutes.
+func (c *coder) sumUp(minutes *rowEncoder) {
+	for from := 0; from < len(c.times); {
+		at := floorTo(c.times[from], trackWidth[trackMinute])
+		to := from + 1
+		for to < len(c.times) && c.times[to] < at+trackWidth[trackMinute] {
+			to++
+		}
+		minutes.appendHistogram(at, c.run.Sum(from, to))
+		from = to
+	}
 }
 
 // growingRows is the rows as a frame. They are only ever added to, until the frame is sealed and their memory is used
@@ -213,46 +260,32 @@ func (m *moreSeries) growingRows() frame {
 	return frame{encoding: encodingRows, count: m.rows.count, minTime: m.began, maxTime: m.rows.time, bytes: m.rows.bytes}
 }
 
-// sumUp adds the sums of each minute to minutes.
-func (m *moreSeries) sumUp(rows *batch[histogram.Histogram], sum *histogram.Dense) {
-	for i := 0; i < len(rows.times); {
-		at := floorTo(rows.times[i], trackWidth[trackMinute])
-		sum.Reset()
-		for ; i < len(rows.times) && floorTo(rows.times[i], trackWidth[trackMinute]) == at; i++ {
-			sum.Merge(&rows.values[i])
-		}
-		m.minutes.append(at, sum.Histogram().Append(nil))
-	}
-}
-
-// histogramFrames is all histograms but the late ones as frames, and their sums by minute. The head is frozen.
-func (s *memSeries) histogramFrames() (frames []frame, minutes batch[histogram.Histogram], err error) {
+// histogramFrames is all histograms but the late ones as frames, and their sums by minute in two parts, unless there are
+// too few for these to be kept. The head is frozen.
+func (s *memSeries) histogramFrames(c *coder) (frames []frame, minutes, last rowEncoder, err error) {
 	m := s.more
 	frames = s.frames()
 	for i := range frames {
 		if frames[i].encoding != encodingHistograms {
-			return nil, minutes, errFrame
+			return nil, minutes, last, errFrame
 		}
 	}
-	var last batch[histogram.Histogram]
-	if m.rows.count > 0 {
-		if err := decodeHistograms(m.growingRows(), &last); err != nil {
-			return nil, minutes, err
+	few := s.count < worthwhile*enoughTimes
+	if !few {
+		minutes = m.minutes
+	}
+	if m.rows.count > 0 || len(m.pending) > 0 {
+		f, err := c.frame(&m.rows, m.pendingTime, m.pending)
+		if err != nil {
+			return nil, minutes, last, err
+		}
+		f.bytes = slices.Clone(f.bytes)
+		frames = append(frames, f)
+		if !few {
+			c.sumUp(&last)
 		}
 	}
-	if len(m.pending) > 0 {
-		var h histogram.Histogram
-		mustDecode(&h, m.pending)
-		last.times, last.values = append(last.times, m.pendingTime), append(last.values, h)
-	}
-	sums := moreSeries{minutes: m.minutes}
-	sums.minutes.bytes = slices.Clone(m.minutes.bytes)
-	if len(last.times) > 0 {
-		frames = append(frames, histogramFrame(last.times, last.values))
-		sums.sumUp(&last, &histogram.Dense{})
-	}
-	minutes.times, minutes.values, err = decodeRows(sums.minutes.bytes, int(sums.minutes.count), nil, nil)
-	return frames, minutes, err
+	return frames, minutes, last, nil
 }
 
 // appendNative adds a native histogram.
@@ -277,6 +310,9 @@ func (s *memSeries) appendNative(t int64, h *promhistogram.FloatHistogram) int {
 
 // frames is the sealed ones; they share the series' memory, which is only ever added to.
 func (s *memSeries) frames() []frame {
+	if s.more != nil && len(s.more.sealedRows) > 0 {
+		return slices.Clone(s.more.sealedRows)
+	}
 	var list []frame
 	last := int64(0)
 	for r := (entryReader{rest: s.sealed}); len(r.rest) > 0 && !r.bad; {

@@ -3,6 +3,7 @@ package tsdb
 // What comes out: series by matchers, out of the heads and the blocks, as one.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"sort"
 	"sync"
 
+	"cistern/services/column"
 	"cistern/services/histogram"
 )
 
@@ -84,6 +86,105 @@ func (s *Series) AppendNumbers(minTime, maxTime int64, times []int64, values []f
 		times, values = append(times, t...), append(values, v...)
 	}
 	return times, values, it.Err()
+}
+
+// NumberMemory is what ReadNumbers reads into; it is used again from series to series.
+type NumberMemory struct {
+	Times  []int64
+	Values []float64
+	chunk  []byte
+	order  []int
+}
+
+// ReadNumbers reads the numbers in [minTime, maxTime] into memory, which holds them until it is used again. It ends
+// early, with a part of them, when they are more than most. Places that do not overlap in time, which is nearly all, are
+// decoded one behind the other, straight to where they belong.
+func (s *Series) ReadNumbers(minTime, maxTime int64, aggregate Aggregate, most int, m *NumberMemory) error {
+	m.Times, m.Values, m.order = m.Times[:0], m.Values[:0], m.order[:0]
+	apart := true
+	for i := range s.numbers {
+		if one := &s.numbers[i]; one.maxTime >= minTime && one.minTime <= maxTime {
+			m.order = append(m.order, i)
+			apart = apart && len(one.deleted) == 0 && (one.record == nil || one.record.lengths[trackRaw] > 0)
+		}
+	}
+	slices.SortStableFunc(m.order, func(a, b int) int { return cmp.Compare(s.numbers[a].minTime, s.numbers[b].minTime) })
+	for i := 1; i < len(m.order); i++ {
+		apart = apart && s.numbers[m.order[i-1]].maxTime < s.numbers[m.order[i]].minTime
+	}
+	if !apart {
+		it := s.NumbersAs(minTime, maxTime, aggregate)
+		for t, v, ok := it.NextBatch(); ok && len(m.Times) <= most; t, v, ok = it.NextBatch() {
+			m.Times, m.Values = append(m.Times, t...), append(m.Values, v...)
+		}
+		return it.Err()
+	}
+	for _, i := range m.order {
+		one := &s.numbers[i]
+		err := one.readInto(minTime, maxTime, most, m)
+		if err != nil {
+			it := iterator[float64]{}
+			if it.fail(one, err); it.err != nil {
+				return it.err
+			}
+		}
+	}
+	return nil
+}
+
+// readInto appends a place's numbers to memory. On an error all that is there is whole.
+func (s *source[V]) readInto(minTime, maxTime int64, most int, m *NumberMemory) (err error) {
+	var frames []frame
+	if s.block != nil {
+		frames, m.chunk, err = s.block.framesInto(m.chunk, s.record, trackRaw)
+	} else {
+		var loaded batch[V]
+		if frames, loaded, err = s.load(); err == nil && len(loaded.times) > 0 {
+			values := any(loaded.values).([]float64)
+			for i, t := range loaded.times {
+				if t >= minTime && t <= maxTime {
+					m.Times, m.Values = append(m.Times, t), append(m.Values, values[i])
+				}
+			}
+		}
+	}
+	if err != nil {
+		return err
+	}
+	for len(frames) > 0 && frames[0].minTime <= maxTime && len(m.Times) <= most {
+		f := &frames[0]
+		if f.maxTime < minTime {
+			frames = frames[1:]
+			continue
+		}
+		if f.bytes == nil {
+			if err := s.block.fill(frames, maxTime); err != nil {
+				return err
+			}
+		}
+		if f.encoding != encodingNumbers {
+			return unknownEncoding(*f, "numbers")
+		}
+		start := len(m.Times)
+		times, values, err := column.DecodeNumbersFrom(f.bytes, f.minTime, m.Times, m.Values)
+		if err != nil {
+			return fmt.Errorf("%w: %v", errFrame, err)
+		}
+		part := batch[float64]{times[start:], values[start:]}
+		if n := len(part.times); n == 0 || n != len(part.values) || part.times[0] != f.minTime || part.times[n-1] != f.maxTime {
+			return errFrame
+		}
+		if f.minTime < minTime || f.maxTime > maxTime { // a part of the frame
+			from := sort.Search(len(part.times), func(i int) bool { return part.times[i] >= minTime })
+			to := sort.Search(len(part.times), func(i int) bool { return part.times[i] > maxTime })
+			n := copy(part.times, part.times[from:max(from, to)])
+			copy(part.values, part.values[from:max(from, to)])
+			times, values = times[:start+n], values[:start+n]
+		}
+		m.Times, m.Values = times, values
+		frames = frames[1:]
+	}
+	return nil
 }
 
 // HasNumbers, HasHistograms and HasNatives say whether there may be any.

@@ -27,33 +27,38 @@ func (e *rowEncoder) append(t int64, encoded []byte) {
 	e.count++
 }
 
-// decodeRows appends a frame's histograms; they share two arrays, which no other frame uses.
-func decodeRows(frame []byte, count int, times []int64, hists []histogram.Histogram) ([]int64, []histogram.Histogram, error) {
-	// Every bin and every count takes a byte at least, and most take one: rarely do these grow.
-	all := histogram.Histogram{Bins: make([]histogram.Bin, 0, len(frame)/2), Counts: make([]uint64, 0, len(frame)/2)}
-	return decodeRowsInto(&all, frame, count, times, hists)
+// appendHistogram is append for what is not encoded yet.
+func (e *rowEncoder) appendHistogram(t int64, h *histogram.Histogram) {
+	e.append(t, nil)
+	e.bytes = h.Append(e.bytes)
 }
 
-// decodeRowsInto is decodeRows into the two arrays of all, which are used from their beginning.
-func decodeRowsInto(all *histogram.Histogram, frame []byte, count int, times []int64, hists []histogram.Histogram) ([]int64, []histogram.Histogram, error) {
+// nextRow reads the time of a row; its histogram is at the front of rest. first says that no row was before.
+func nextRow(rows []byte, first bool, t, step int64) (rest []byte, _, _ int64, err error) {
+	change, size := binary.Varint(rows)
+	if size <= 0 {
+		return nil, 0, 0, errFrame
+	}
+	if first { // the first "step" is the time itself
+		return rows[size:], change, 0, nil
+	}
+	step += change
+	return rows[size:], t + step, step, nil
+}
+
+// decodeRows appends a frame's histograms; they share two arrays, which no other frame uses.
+func decodeRows(frame []byte, count int, times []int64, hists []histogram.Histogram) (_ []int64, _ []histogram.Histogram, err error) {
+	// Every bin and every count takes a byte at least, and most take one: rarely do these grow.
+	all := histogram.Histogram{Bins: make([]histogram.Bin, 0, len(frame)/2), Counts: make([]uint64, 0, len(frame)/2)}
 	var t, step int64
-	all.Reset()
 	for i := range count {
-		change, size := binary.Varint(frame)
-		if size <= 0 {
-			return times, hists, errFrame
-		}
-		step += change
-		t += step
-		if i == 0 {
-			step = 0
+		if frame, t, step, err = nextRow(frame, i == 0, t, step); err != nil {
+			return times, hists, err
 		}
 		start := len(all.Bins)
-		rest, err := all.DecodeBehind(frame[size:])
-		if err != nil {
+		if frame, err = all.DecodeBehind(frame); err != nil {
 			return times, hists, errFrame
 		}
-		frame = rest
 		end := len(all.Bins)
 		times = append(times, t)
 		hists = append(hists, histogram.Histogram{Bins: all.Bins[start:end:end], Counts: all.Counts[start:end:end]})

@@ -123,6 +123,9 @@ type Status struct {
 	Accepted         map[string]uint64 // by input, since the start
 	Rejected         map[Reason]uint64
 	JournalBytes     int64
+	JournalEntries   uint64  // since the start, as the next two
+	JournalSyncs     uint64  // fsyncs for which somebody waited, or the second had passed
+	JournalFlushes   uint64  // of its pre-commit buffer, where it has one
 	LagSeconds       float64 // how old the oldest sample is that is in no block yet; 0 when there is none
 	HeadSamples      int64
 	HeadBytes        int64
@@ -138,7 +141,7 @@ type Status struct {
 // Status returns the store's figures.
 func (s *Store) Status() Status {
 	stat := s.journal.Stat()
-	status := Status{JournalBytes: stat.Bytes, Started: s.counts.started,
+	status := Status{JournalBytes: stat.Bytes, JournalEntries: stat.Entries, JournalSyncs: stat.Syncs, JournalFlushes: stat.Flushes, Started: s.counts.started,
 		FlushFailures: s.counts.flushFailures.Load(), Merges: s.counts.merges.Load()}
 	status.Accepted, status.Rejected, status.SamplesPerSecond = s.counts.snapshot()
 	s.mu.RLock()

@@ -601,3 +601,67 @@ func TestRetention(t *testing.T) {
 		t.Fatal("the dropped block was not removed")
 	}
 }
+
+// ReadNumbers reads what the iterator walks through, of any stretch of time, from blocks and the head, with late samples
+// and deletions.
+func TestReadNumbers(t *testing.T) {
+	r := rand.New(rand.NewPCG(31, 32))
+	now := time.Now().Truncate(time.Hour)
+	s, err := Open("/s", Options{FS: vfs.NewMemory(), Now: func() time.Time { return now }, OutOfOrder: 24 * time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	keys := [][]byte{key(t, "tidy"), key(t, "late"), key(t, "holes")}
+	at, end := now.Add(-10*time.Hour).UnixMilli(), now.UnixMilli()
+	compare := func() {
+		var memory NumberMemory
+		for range 200 {
+			from := at + r.Int64N(end-at) - 60_000
+			to := from + r.Int64N(end-at)
+			found, release, err := s.Select(t.Context(), from, to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, one := range found {
+				times, values, err := one.AppendNumbers(from, to, nil, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := one.ReadNumbers(from, to, Default, 1<<30, &memory); err != nil {
+					t.Fatal(err)
+				}
+				if !slices.Equal(times, memory.Times) || !slices.Equal(values, memory.Values) {
+					t.Fatalf("%v from %d to %d: %d samples, want %d", one.Labels, from, to, len(memory.Times), len(times))
+				}
+			}
+			release()
+		}
+	}
+	for part := range 5 {
+		for i := range 700 {
+			time := at + int64(part*700+i)*10_000
+			batch := []Sample{{Key: keys[0], Kind: Gauge, Time: time, Value: r.Float64()}}
+			if i%3 == 0 {
+				batch = append(batch, Sample{Key: keys[1], Kind: Gauge, Time: time - r.Int64N(2)*r.Int64N(3_600_000), Value: r.Float64()})
+			}
+			if i > 300 && i < 600 {
+				batch = append(batch, Sample{Key: keys[2], Kind: Counter, Time: time, Value: float64(i)})
+			}
+			if rejected, err := s.Ingest(t.Context(), "test", batch, journal.Buffered); err != nil || len(rejected) > 0 {
+				t.Fatal(rejected, err)
+			}
+		}
+		compare()
+		if part < 4 {
+			if _, err := s.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			compare()
+		}
+	}
+	if err := s.Delete(t.Context(), at+5_000_000, at+9_000_000, equal(NameLabel, "tidy")); err != nil {
+		t.Fatal(err)
+	}
+	compare()
+}

@@ -7,6 +7,7 @@ package tsdb
 import (
 	"context"
 	"math"
+	"sync"
 
 	"cistern/services/column"
 	"cistern/services/histogram"
@@ -15,7 +16,14 @@ import (
 // Windows adds the histograms of [from+i*width, from+(i+1)*width) to into[i], making it when it is nil; times in ms. It
 // returns how many histograms it merged, rollups counting as one each.
 func (s *Series) Windows(ctx context.Context, from, width int64, into []*histogram.Dense) (merged int, err error) {
-	w := windowing{from: from, width: width, to: from + width*int64(len(into)), into: into}
+	w := windowings.Get().(*windowing)
+	defer func() {
+		w.into = nil
+		if cap(w.chunk)+cap(w.bytes) < 4<<20 { // one huge series must not be paid for, for ever
+			windowings.Put(w)
+		}
+	}()
+	w.from, w.width, w.to, w.into, w.merged = from, width, from+width*int64(len(into)), into, 0
 	for i := range s.histograms {
 		if err := ctx.Err(); err != nil {
 			return w.merged, err
@@ -45,7 +53,11 @@ type windowing struct {
 	merged          int
 	run             column.HistogramRun
 	index           []int
+	// What frames are read into: they are used one after the other, and those of one track before those of the next.
+	chunk, bytes []byte
 }
+
+var windowings = sync.Pool{New: func() any { return &windowing{} }}
 
 // at is the number of the window that holds t; -1 before the first, len(into) behind the last.
 func (w *windowing) at(t int64) int {
@@ -89,7 +101,7 @@ func (w *windowing) block(one *source[histogram.Histogram]) error {
 			}
 			continue
 		}
-		frames, err := b.frames(record, track)
+		frames, err := w.read(b, record, track)
 		if err != nil {
 			return err
 		}
@@ -103,8 +115,13 @@ func (w *windowing) block(one *source[histogram.Histogram]) error {
 	return nil
 }
 
+func (w *windowing) read(b *block, record *blockSeries, track int) (frames []frame, err error) {
+	frames, w.chunk, err = b.framesInto(w.chunk, record, track)
+	return frames, err
+}
+
 func (w *windowing) track(one *source[histogram.Histogram], track int, todo, _ []interval) error {
-	frames, err := one.block.frames(one.record, track)
+	frames, err := w.read(one.block, one.record, track)
 	if err != nil {
 		return err
 	}
@@ -129,7 +146,8 @@ func (w *windowing) frames(one *source[histogram.Histogram], frames []frame, tra
 		}
 		if f.bytes == nil {
 			// As far as the stretch goes; of seconds that is a minute or two.
-			if err := one.block.fill(frames, todo[0].to); err != nil {
+			var err error
+			if w.bytes, err = one.block.fillInto(w.bytes, frames, todo[0].to); err != nil {
 				return err
 			}
 		}

@@ -75,6 +75,9 @@ var figures = []figure{
 	plain("head_samples", tsdb.Gauge, "Samples in memory.", func(r *reading) float64 { return float64(r.store.HeadSamples) }),
 	plain("head_bytes", tsdb.Gauge, "Memory of series and samples.", func(r *reading) float64 { return float64(r.store.HeadBytes) }),
 	plain("journal_bytes", tsdb.Gauge, "Size of the journal.", func(r *reading) float64 { return float64(r.store.JournalBytes) }),
+	plain("journal_entries_total", tsdb.Counter, "Entries written to the journal.", func(r *reading) float64 { return float64(r.store.JournalEntries) }),
+	plain("journal_syncs_total", tsdb.Counter, "Times the journal was made durable.", func(r *reading) float64 { return float64(r.store.JournalSyncs) }),
+	plain("journal_flushes_total", tsdb.Counter, "Times the journal's pre-commit buffer was written out.", func(r *reading) float64 { return float64(r.store.JournalFlushes) }),
 	plain("journal_lag_seconds", tsdb.Gauge, "Age of the oldest sample that is in no block yet.", func(r *reading) float64 { return r.store.LagSeconds }),
 	plain("blocks", tsdb.Gauge, "Blocks on disk.", func(r *reading) float64 { return float64(len(r.store.Blocks)) }),
 	plain("block_bytes", tsdb.Gauge, "Size of the blocks.", func(r *reading) float64 {

@@ -251,16 +251,13 @@ func (r *run) noteCounter(n *node, s *tsdb.Series) {
 
 // compute fills the scratch's row from a series' numbers, and says whether there is anything in it.
 func (r *run) compute(n *node, s *tsdb.Series, from, to int64, memory *scratch) (bool, error) {
-	memory.times, memory.values = memory.times[:0], memory.values[:0]
-	it := s.NumbersAs(from, to, promstore.AggregateFor(n.name))
-	for times, values, ok := it.NextBatch(); ok; times, values, ok = it.NextBatch() {
-		memory.times, memory.values = append(memory.times, times...), append(memory.values, values...)
-		if int64(len(memory.times)) > r.samples/8 {
-			return false, errUnfit // the engine holds no more than a window of it
-		}
-	}
-	if err := it.Err(); err != nil {
+	// The engine holds no more than a window of it.
+	if err := s.ReadNumbers(from, to, promstore.AggregateFor(n.name), int(r.samples/8), &memory.numbers); err != nil {
 		return false, err
+	}
+	memory.times, memory.values = memory.numbers.Times, memory.numbers.Values
+	if int64(len(memory.times)) > r.samples/8 {
+		return false, errUnfit
 	}
 	r.read.Add(int64(len(memory.times)))
 	if cap(memory.row) < r.at.n {

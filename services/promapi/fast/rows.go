@@ -6,6 +6,8 @@ package fast
 import (
 	"math"
 
+	"cistern/services/tsdb"
+
 	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/util/kahansum"
 )
@@ -26,11 +28,12 @@ func (s steps) end() int64     { return s.at(s.n - 1) }
 
 // scratch is memory that is used again for each series.
 type scratch struct {
-	times  []int64
-	values []float64
-	row    []float64
-	resets []int
-	queue  []int
+	numbers tsdb.NumberMemory // what times and values are a part of
+	times   []int64
+	values  []float64
+	row     []float64
+	resets  []int
+	queue   []int
 }
 
 // withoutStale takes stale markers out, in place.
@@ -160,6 +163,9 @@ func (w *window) extrapolated(counter, perSecond bool, s *scratch) (any bool) {
 		s.resets = resets
 	}
 	seconds := float64(w.width) / 1000
+	// Of evenly spaced samples all windows are alike: what depends on their times alone is computed when it changes.
+	var known spacing
+	var between, mean, toStart, toEnd, near, factor float64
 	for i := range w.row {
 		end := w.slide(i)
 		lo, hi := w.lo, w.hi
@@ -176,32 +182,50 @@ func (w *window) extrapolated(counter, perSecond bool, s *scratch) (any bool) {
 			}
 			grown += w.values[at-1]
 		}
-		between := float64(w.times[hi-1]-w.times[lo]) / 1000
-		mean := between / float64(hi-lo-1)
-		before := float64(w.times[lo]-(end-w.width)) / 1000
-		behind := float64(end-w.times[hi-1]) / 1000
-		near := mean * 1.1
-		if before >= near {
-			before = mean / 2
+		if now := (spacing{w.times[hi-1] - w.times[lo], w.times[lo] - (end - w.width), end - w.times[hi-1], hi - lo}); now != known {
+			known = now
+			between = float64(now.between) / 1000
+			mean = between / float64(now.samples-1)
+			near = mean * 1.1
+			if toStart = float64(now.before) / 1000; toStart >= near {
+				toStart = mean / 2
+			}
+			if toEnd = float64(now.behind) / 1000; toEnd >= near {
+				toEnd = mean / 2
+			}
+			factor = w.factor(between, toStart, toEnd, seconds, perSecond)
 		}
 		if counter && grown > 0 && first >= 0 {
-			if zero := between * (first / grown); zero < before {
-				before = zero
+			// The division is spared where the counter was certainly not 0 so short a time before: nearly always. The
+			// limits are far from where products overflow or lose digits.
+			if p := first * between; !(p > 1.001*toStart*grown && p > 1e-290 && p < 1e300) {
+				if zero := between * (first / grown); zero < toStart {
+					w.row[i], any = grown*w.factor(between, zero, toEnd, seconds, perSecond), true
+					continue
+				}
 			}
-		}
-		if behind >= near {
-			behind = mean / 2
-		}
-		factor := 1.0
-		if between != 0 {
-			factor = (between + before + behind) / between
-		}
-		if perSecond {
-			factor /= seconds
 		}
 		w.row[i], any = grown*factor, true
 	}
 	return any
+}
+
+// spacing is where a window's samples are, in ms.
+type spacing struct {
+	between, before, behind int64
+	samples                 int
+}
+
+// factor is by what the growth between samples is multiplied.
+func (w *window) factor(between, before, behind, seconds float64, perSecond bool) float64 {
+	factor := 1.0
+	if between != 0 {
+		factor = (between + before + behind) / between
+	}
+	if perSecond {
+		factor /= seconds
+	}
+	return factor
 }
 
 // instant is irate and idelta: of the last two samples.

@@ -89,7 +89,7 @@ func run() (err error) {
 	flag.BoolVar(&b.quick, "quick", false, "a tenth of the work, once")
 	flag.StringVar(&only, "only", "", "`names` of the sections to run, with commas: "+strings.Join(sectionNames(), ", "))
 	flag.IntVar(&b.repeats, "repeats", 0, "how often each system is measured (3; 1 with --quick)")
-	flag.StringVar(&b.profile, "profile", "", "`folder` for CPU profiles of storaged in remote-write")
+	flag.StringVar(&b.profile, "profile", "", "`folder` for CPU profiles of storaged in remote-write and histogram-ingest")
 	flag.StringVar(&b.storaged, "storaged", "", "storaged's `program`")
 	flag.StringVar(&more, "storaged-flags", "", "more `flags` for storaged, with blanks")
 	flag.StringVar(&b.peers, "peers", "", "`folder` of the peers' programs")

@@ -104,6 +104,15 @@ func (c *child) cpu() float64 {
 	return user + system
 }
 
+// kernel is the part of cpu that the kernel used on its behalf.
+func (c *child) kernel() float64 {
+	_, system, err := cpuTimes(c.pid())
+	if err != nil {
+		return 0
+	}
+	return system
+}
+
 func cpuTimes(pid int) (user, system float64, err error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

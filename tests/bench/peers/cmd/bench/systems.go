@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -45,6 +46,7 @@ type serverOptions struct {
 	environment []string
 	wrap        []string // a program to start it by
 	memory      int      // MiB, for those that are told
+	settings    string   // storaged's configuration file
 }
 
 // storagedFlags are the flags that this storaged knows: the harness goes on working while they are renamed.
@@ -126,6 +128,13 @@ func (s *server) start(ctx context.Context, options serverOptions) error {
 		arguments = append(arguments, b.flag("100000000", "max-series", "series-limit")...)
 		if options.memory > 0 {
 			arguments = append(arguments, b.flag(strconv.Itoa(options.memory), "memory")...)
+		}
+		if options.settings != "" {
+			file := filepath.Join(s.folder, "storaged.toml")
+			if err := os.WriteFile(file, []byte(options.settings), 0o644); err != nil {
+				return err
+			}
+			arguments = append(arguments, b.flag(file, "config")...)
 		}
 		arguments = append(arguments, b.storagedMore...)
 	case victoria:
@@ -293,7 +302,7 @@ func (s *server) disk(ctx context.Context) (map[string]int64, error) {
 	data := filepath.Join(s.folder, "data")
 	switch s.system {
 	case cistern:
-		return diskParts(data, func(path string) string {
+		parts, err := diskParts(data, func(path string) string {
 			first, rest, nested := strings.Cut(path, string(filepath.Separator))
 			switch {
 			case strings.HasPrefix(first, "journal"), strings.Contains(first, "wal"):
@@ -305,6 +314,23 @@ func (s *server) disk(ctx context.Context) (map[string]int64, error) {
 			}
 			return "samples"
 		})
+		if err != nil {
+			return nil, err
+		}
+		// A block is one file: how much of it is index it says itself.
+		text, err := s.get(ctx, "/api/v1/status/storage")
+		if err != nil {
+			return nil, err
+		}
+		var status struct{ Blocks []struct{ IndexBytes int64 } }
+		if err := json.Unmarshal(text, &status); err != nil {
+			return nil, err
+		}
+		for _, block := range status.Blocks {
+			parts["index"] += block.IndexBytes
+			parts["samples"] -= block.IndexBytes
+		}
+		return parts, nil
 	case victoria:
 		return diskParts(data, func(path string) string {
 			first, _, _ := strings.Cut(path, string(filepath.Separator))

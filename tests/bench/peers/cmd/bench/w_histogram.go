@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 )
 
@@ -177,11 +178,12 @@ func histogramWorkload(ctx context.Context, b *bench, sections map[string]*secti
 	}
 	ingest.about = fmt.Sprintf("One histogram of %s log-normal measurements a second for %d days, 60 per request; to Cistern as log-linear bins (binary import), to Prometheus as native histograms, to VictoriaMetrics as vmrange buckets. Then 1,000 series for %d s, one second per request.",
 		thousands(fmt.Sprint(perSecond)), days, seconds)
+	ingest.note("Cistern's imports are set to durability = 'interval' where they stand beside peers: requests are answered when the kernel has them, and synced within a second. Prometheus and VictoriaMetrics answer then or before, and sync later. As delivered, Cistern syncs before it answers: the rows 'each request synced'.")
 	per := float64(work.histograms)
 	ingest.note("Populated per histogram: %.0f log-linear bins (the second's own), %.0f native buckets and %.0f vmrange buckets (cumulative). The log-linear counts of one histogram hold %.0f bytes of information.",
 		float64(work.filled[cistern])/per, float64(work.filled[prometheus])/per, float64(work.filled[victoria])/per, g.information(perSecond))
 	b.each(ctx, ingest, ingest.systems, repeats, func(ctx context.Context, system string) error {
-		server, err := b.ingestHistograms(ctx, ingest, work, system, "one series", []goal{{prometheus, 3, 6}, {victoria, 8, 20}}, true)
+		server, err := b.ingestHistograms(ctx, ingest, work, system, "one series", asPeers, []goal{{prometheus, 3, 6}, {victoria, 8, 20}}, true)
 		if err != nil {
 			return err
 		}
@@ -191,6 +193,15 @@ func histogramWorkload(ctx context.Context, b *bench, sections map[string]*secti
 		servers[system] = server
 		return nil
 	})
+	if sections["histogram-ingest"] != nil {
+		b.each(ctx, ingest, []string{cistern}, repeats, func(ctx context.Context, system string) error {
+			server, err := b.ingestHistograms(ctx, ingest, work, system, "one series, each request synced", serverOptions{}, nil, false)
+			if err == nil {
+				server.remove()
+			}
+			return err
+		})
+	}
 	work.close()
 	if query != nil {
 		queryHistograms(ctx, b, query, servers, "one a second", "bench_latency_seconds", start, days, true,
@@ -210,7 +221,7 @@ func histogramWorkload(ctx context.Context, b *bench, sections map[string]*secti
 		}
 		aside := &section{name: query.name, systems: query.systems}
 		b.each(ctx, aside, aside.systems, 1, func(ctx context.Context, system string) (err error) {
-			servers[system], err = b.ingestHistograms(ctx, aside, minute, system, "", nil, false)
+			servers[system], err = b.ingestHistograms(ctx, aside, minute, system, "", asPeers, nil, false)
 			return err
 		})
 		query.failed = append(query.failed, aside.failed...)
@@ -234,7 +245,7 @@ func histogramWorkload(ctx context.Context, b *bench, sections map[string]*secti
 		return err
 	}
 	b.each(ctx, ingest, ingest.systems, repeats, func(ctx context.Context, system string) error {
-		server, err := b.ingestHistograms(ctx, ingest, many, system, "1,000 series", nil, false)
+		server, err := b.ingestHistograms(ctx, ingest, many, system, "1,000 series", asPeers, nil, false)
 		if err == nil {
 			server.remove()
 		}
@@ -243,9 +254,13 @@ func histogramWorkload(ctx context.Context, b *bench, sections map[string]*secti
 	return nil
 }
 
+// asPeers makes storaged answer before it has synced, as the peers do.
+var asPeers = serverOptions{settings: "[import]\ndurability = \"interval\"\n"}
+
 // ingestHistograms plays the work to a fresh system, which it returns.
-func (b *bench) ingestHistograms(ctx context.Context, s *section, w *histogramWork, system, name string, goals []goal, diskGoal bool) (_ *server, err error) {
+func (b *bench) ingestHistograms(ctx context.Context, s *section, w *histogramWork, system, name string, options serverOptions, goals []goal, diskGoal bool) (_ *server, err error) {
 	cpu := s.row(name+": CPU until flushed", "µs per histogram", goals...)
+	kernel := s.row(name+": … of it the kernel's", "µs per histogram")
 	taking := s.row(name+": CPU until acknowledged", "µs per histogram")
 	disk := s.row(name+": disk", "B per histogram")
 	var diskGoals []goal
@@ -254,7 +269,7 @@ func (b *bench) ingestHistograms(ctx context.Context, s *section, w *histogramWo
 	}
 	perBin := s.row(name+": disk per populated bin", "B", diskGoals...)
 	memory := s.row(name+": peak memory", "MiB")
-	server, err := b.run(ctx, system, serverOptions{})
+	server, err := b.run(ctx, system, options)
 	if err != nil {
 		return nil, err
 	}
@@ -263,8 +278,13 @@ func (b *bench) ingestHistograms(ctx context.Context, s *section, w *histogramWo
 			server.remove()
 		}
 	}()
-	before := server.cpu()
+	before, kernelBefore := server.cpu(), server.kernel()
+	stop := func() {}
+	if system == cistern && name != "" {
+		stop = b.takeProfile(ctx, s, server, strings.ReplaceAll("histograms-"+name, " ", "-"))
+	}
 	p, err := w.requests[system].play(ctx, server)
+	stop()
 	if err != nil {
 		return nil, err
 	}
@@ -274,7 +294,7 @@ func (b *bench) ingestHistograms(ctx context.Context, s *section, w *histogramWo
 	if err := server.settle(ctx); err != nil {
 		return nil, err
 	}
-	total := server.cpu() - before
+	total, inKernel := server.cpu()-before, server.kernel()-kernelBefore
 	all, _ := server.peak()
 	if err := server.compact(ctx); err != nil {
 		return nil, err
@@ -286,6 +306,7 @@ func (b *bench) ingestHistograms(ctx context.Context, s *section, w *histogramWo
 	size := float64(parts["samples"] + parts["index"])
 	n := float64(w.histograms)
 	cpu.put(system, total/n*1e6)
+	kernel.put(system, inKernel/n*1e6)
 	taking.put(system, p.cpu/n*1e6)
 	disk.put(system, size/n)
 	perBin.put(system, size/float64(w.filled[system]))

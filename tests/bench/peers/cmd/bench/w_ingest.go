@@ -70,7 +70,7 @@ func ingestWorkload(ctx context.Context, b *bench, s *section, f *fleet, goals [
 		before := server.cpu()
 		stop := func() {}
 		if main && system == cistern {
-			stop = b.takeProfile(ctx, s, server)
+			stop = b.takeProfile(ctx, s, server, "storaged")
 		}
 		p, err := requests.play(ctx, server)
 		stop()
@@ -137,8 +137,9 @@ func (s *server) count(ctx context.Context, f *fleet) (total int64, err error) {
 	return total, nil
 }
 
-// takeProfile takes a CPU profile of storaged until the returned function is called, when profiles are asked for.
-func (b *bench) takeProfile(ctx context.Context, s *section, server *server) (stop func()) {
+// takeProfile takes a CPU profile of storaged until the returned function is called, when profiles are asked for; the
+// files' names begin with name.
+func (b *bench) takeProfile(ctx context.Context, s *section, server *server, name string) (stop func()) {
 	if b.profile == "" {
 		return func() {}
 	}
@@ -156,7 +157,7 @@ func (b *bench) takeProfile(ctx context.Context, s *section, server *server) (st
 				s.fail("profile", fmt.Errorf("storaged has no /debug/pprof/profile: %w", err))
 				return
 			}
-			if err := os.WriteFile(filepath.Join(b.profile, fmt.Sprintf("storaged-%02d.pprof", i)), text, 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(b.profile, fmt.Sprintf("%s-%02d.pprof", name, i)), text, 0o644); err != nil {
 				s.fail("profile", err)
 				return
 			}
