@@ -47,6 +47,7 @@ var verbs = map[string]verb{
 	"dataset.mount":   typed((*Server).datasetMount),
 	"dataset.unmount": typed((*Server).datasetUnmount),
 	"dataset.key":     typed((*Server).datasetKey),
+	"dataset.sample":  typed((*Server).datasetSample),
 
 	"snapshot.create":   typed((*Server).snapshotCreate),
 	"snapshot.destroy":  typed((*Server).snapshotDestroy),
@@ -55,6 +56,10 @@ var verbs = map[string]verb{
 	"snapshot.rename":   typed((*Server).snapshotRename),
 	"snapshot.rollback": typed((*Server).snapshotRollback),
 	"snapshot.clone":    typed((*Server).snapshotClone),
+
+	"snapshot.diff":       typed((*Server).snapshotDiff),
+	"snapshot.list-files": typed((*Server).snapshotListFiles),
+	"snapshot.read-file":  snapshotReadFile,
 }
 
 var errAnswered = errors.New("answered")

@@ -70,7 +70,7 @@ const pages: [name: string, path: string, complete: (page: import('playwright-co
   ['analytics', '/analytics', (page) => page.getByRole('link', { name: 'cistern_host_cpu_ratio' }).waitFor()],
   ['datasets', '/storage/datasets', (page) => page.getByRole('link', { name: 'home', exact: true }).waitFor()],
   ['dataset-new', '/storage/new-dataset', (page) => page.getByLabel('Mount point').waitFor()],
-  ['dataset', '/storage/datasets/tank%2Fhome', (page) => page.getByText(/^Nearly full\./).waitFor()],
+  ['dataset', '/storage/datasets/tank%2Fhome', (page) => page.getByText(/Nearly full\./).waitFor()],
   [
     'dataset-compression',
     '/storage/datasets/tank%2Fhome/compression',
