@@ -72,7 +72,7 @@ test('a dataset is created, changed, reset to what is inherited, and destroyed',
   await dialog(page).getByLabel('atime').selectOption('on');
   await dialog(page).getByRole('button', { name: 'Save' }).click();
   await row('atime').getByText('set here').waitFor();
-  await page.getByRole('button', { name: 'Reset atime to what is inherited' }).click();
+  await page.getByRole('button', { name: 'Reset to inherited: atime' }).click();
   await row('atime').getByText('inherited from').waitFor();
 
   await make('tank/home/ada');

@@ -169,7 +169,7 @@ export function PropertiesTab({ dataset }: { dataset: DatasetDetail }) {
                       <Button
                         variant="link"
                         isInline
-                        aria-label={`Reset ${property.name} to what is inherited`}
+                        aria-label={`Reset to inherited: ${property.name}`}
                         onClick={() => change.mutate({ inherit: [property.name] })}
                       >
                         Reset to inherited
