@@ -163,7 +163,7 @@ export default function DatasetsPage() {
               <Thead>
                 <Tr>
                   {columns.map(([id, title], at) => (
-                    <Th key={title} {...(id !== null && { sort: sorted(at) })}>
+                    <Th key={title} modifier="nowrap" {...(id !== null && { sort: sorted(at) })}>
                       {title}
                     </Th>
                   ))}
