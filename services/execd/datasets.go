@@ -171,7 +171,7 @@ func passphraseProblem(p secret) string {
 
 // datasetCreate makes a file system or a volume, and mounts it where everybody sees it.
 func (s *Server) datasetCreate(r *http.Request, a datasetCreateArgument) (any, error) {
-	if err := errors.Join(mustBeDataset("/name", a.Name)); err != nil {
+	if err := mustBeDataset("/name", a.Name); err != nil {
 		return nil, err
 	}
 	if parentOf(a.Name) == "" {
@@ -461,7 +461,7 @@ func (s *Server) datasetRename(r *http.Request, a datasetRenameArgument) (any, e
 		return nil, invalid("/to", "A dataset cannot be put below itself.")
 	}
 	if err := errors.Join(mustNotBeOurs(a.Name), mustNotBeOurs(a.To)); err != nil {
-		return nil, mustNotBeOurs(a.Name)
+		return nil, err
 	}
 	ctx := context.WithoutCancel(r.Context())
 	if err := mustNotHoldTelemetry(ctx, a.Name, "renamed"); err != nil {

@@ -65,6 +65,7 @@ func TestBadDatasetsTouchNothing(t *testing.T) {
 	b.want("dataset.inherit", `{"name":"tank/a","properties":["quota"]}`, 400, "invalid_request")
 	b.want("dataset.rename", `{"name":"tank/a","to":"other/a"}`, 400, "invalid_request")
 	b.want("dataset.rename", `{"name":"tank/a","to":"tank/a/b"}`, 400, "invalid_request")
+	b.want("dataset.rename", `{"name":"system/telemetry-old","to":"system/state2"}`, 409, "conflict")
 	b.want("dataset.destroy", `{"name":"tank/a","confirm":"tank/b"}`, 400, "invalid_request")
 	b.want("dataset.destroy", `{"name":"tank","confirm":"tank"}`, 400, "invalid_request")
 	b.want("dataset.destroy", `{"name":"system/state","confirm":"system/state"}`, 409, "conflict")

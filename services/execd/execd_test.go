@@ -59,6 +59,7 @@ func (h *host) UnmountDataset(_ context.Context, dataset string) error {
 	return nil
 }
 func (h *host) MountSnapshot(context.Context, string) (string, func(), error) {
+	h.did = append(h.did, "mount snapshot")
 	return h.snapshot, func() { h.did = append(h.did, "unmount snapshot") }, nil
 }
 func (h *host) VolumePath(string) string            { return h.volume }

@@ -31,8 +31,10 @@ type Server struct {
 // inPool is an argument that is about one pool.
 type inPool interface{ pool() string }
 
-// unlocked are the verbs that wait for nothing: they take no disk and change no pool.
-var unlocked = []string{"power", "service.action", "setup.finish", "pool.importable", "pool.history", "pool.errors", "disk.smart"}
+// unlocked are the verbs that wait for nothing and that nothing waits for: they only read, which may take as long as a
+// download's reader wants, or they take no disk and change no pool.
+var unlocked = []string{"power", "service.action", "setup.finish", "pool.importable", "pool.history", "pool.errors", "disk.smart",
+	"dataset.sample", "snapshot.diff", "snapshot.list-files", "snapshot.read-file"}
 
 // lock keeps others from the argument's pool until the function that it returns is called.
 func (s *Server) lock(verb string, argument any) func() {
@@ -99,6 +101,7 @@ var verbs = map[string]verb{
 	"dataset.mount":   typed((*Server).datasetMount),
 	"dataset.unmount": typed((*Server).datasetUnmount),
 	"dataset.key":     typed((*Server).datasetKey),
+	"dataset.sample":  typed((*Server).datasetSample),
 
 	"snapshot.create":   typed((*Server).snapshotCreate),
 	"snapshot.destroy":  typed((*Server).snapshotDestroy),
@@ -107,6 +110,10 @@ var verbs = map[string]verb{
 	"snapshot.rename":   typed((*Server).snapshotRename),
 	"snapshot.rollback": typed((*Server).snapshotRollback),
 	"snapshot.clone":    typed((*Server).snapshotClone),
+
+	"snapshot.diff":       typed((*Server).snapshotDiff),
+	"snapshot.list-files": typed((*Server).snapshotListFiles),
+	"snapshot.read-file":  snapshotReadFile,
 }
 
 var errAnswered = errors.New("answered")

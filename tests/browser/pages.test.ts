@@ -41,6 +41,20 @@ before(async () => {
     destinations: [],
   });
   await api.get('POST', '/api/bundles', {});
+  await api.get('POST', '/api/datasets', {
+    name: 'tank/home',
+    kind: 'filesystem',
+    properties: { mountpoint: '/srv/home', quota: String(2 ** 20), compression: 'off' },
+  });
+  await stack.simulate('dataset-write', { dataset: 'tank/home', path: 'letters/ann.txt', bytes: 900_000, text: 'Ann' });
+  await api.get('POST', '/api/snapshots', { datasets: ['tank/home'], name: 'monday', recursive: false });
+  await api.get('POST', '/api/snapshot-schedules', {
+    dataset: 'tank',
+    recursive: true,
+    schedule: { every: 'day', at: '02:00' },
+    keep: { frequent: 0, hourly: 0, daily: 7, weekly: 4, monthly: 12 },
+    enabled: true,
+  });
   someone = await person(stack);
 });
 after(async () => {
@@ -54,6 +68,30 @@ const pages: [name: string, path: string, complete: (page: import('playwright-co
   ['storage', '/storage', (page) => page.getByText('mirror-1').first().waitFor()],
   ['storage-new', '/storage/new', (page) => page.getByLabel('Name of the pool').waitFor()],
   ['analytics', '/analytics', (page) => page.getByRole('link', { name: 'cistern_host_cpu_ratio' }).waitFor()],
+  ['datasets', '/storage/datasets', (page) => page.getByRole('link', { name: 'home', exact: true }).waitFor()],
+  ['dataset-new', '/storage/new-dataset', (page) => page.getByLabel('Mount point').waitFor()],
+  ['dataset', '/storage/datasets/tank%2Fhome', (page) => page.getByText(/Nearly full\./).waitFor()],
+  [
+    'dataset-compression',
+    '/storage/datasets/tank%2Fhome/compression',
+    (page) => page.getByRole('button', { name: 'Estimate' }).waitFor(),
+  ],
+  [
+    'dataset-snapshots',
+    '/storage/datasets/tank%2Fhome/snapshots',
+    (page) => page.getByRole('link', { name: 'monday' }).waitFor(),
+  ],
+  [
+    'snapshot',
+    '/storage/datasets/tank%2Fhome/snapshots/monday',
+    (page) => page.getByText('Nothing holds it.').waitFor(),
+  ],
+  [
+    'snapshot-files',
+    '/storage/datasets/tank%2Fhome/snapshots/monday/files',
+    (page) => page.getByRole('link', { name: 'letters/' }).waitFor(),
+  ],
+  ['schedules', '/storage/schedules', (page) => page.getByText(/^Every day at 02:00/).waitFor()],
   [
     'analytics-series',
     '/analytics?metric=cistern_host_cpu_ratio&by=mode&range=60',

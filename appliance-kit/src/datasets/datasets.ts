@@ -381,7 +381,7 @@ export function sentenceOf(dataset: Dataset): Pick<DatasetDetail, 'state' | 'sen
   const snapshots =
     dataset.snapshots === 0
       ? 'There is no snapshot of it.'
-      : `${plural(dataset.snapshots, 'snapshot')} ${dataset.snapshots === 1 ? 'holds' : 'hold'} ${size(usedBySnapshots)} that ${dataset.snapshots === 1 ? 'is' : 'are'} not in it any more.`;
+      : `${plural(dataset.snapshots, 'snapshot')} ${dataset.snapshots === 1 ? 'holds' : 'hold'} ${size(usedBySnapshots)} that are not in it any more.`;
   if (quota !== null && quota.ratio >= NEARLY) {
     const sentence = `${quota.ratio >= 1 ? 'Full' : 'Nearly full'}. ${size(quota.used)} of its quota of ${size(quota.bytes)} are used (${percent(quota.ratio)}). ${snapshots}`;
     return { state: 'warning', sentence };

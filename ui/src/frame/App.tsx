@@ -18,6 +18,11 @@ const ThresholdPage = lazy(() => import('../alerts/ThresholdPage.tsx'));
 const DestinationPage = lazy(() => import('../alerts/DestinationPage.tsx'));
 const StoragePage = lazy(() => import('../storage/StoragePage.tsx'));
 const NewPoolPage = lazy(() => import('../storage/NewPoolPage.tsx'));
+const DatasetsPage = lazy(() => import('../datasets/DatasetsPage.tsx'));
+const NewDatasetPage = lazy(() => import('../datasets/NewDatasetPage.tsx'));
+const DatasetPage = lazy(() => import('../datasets/DatasetPage.tsx'));
+const SnapshotPage = lazy(() => import('../datasets/SnapshotPage.tsx'));
+const SchedulesPage = lazy(() => import('../datasets/SchedulesPage.tsx'));
 const ServicesPage = lazy(() => import('../services/ServicesPage.tsx'));
 const MaintenancePage = lazy(() => import('../maintenance/MaintenancePage.tsx'));
 const NoSuchPage = lazy(() => import('./NoSuchPage.tsx'));
@@ -73,6 +78,11 @@ export function App() {
             <Route path="/alerts/destinations/:id" element={<DestinationPage />} />
             <Route path="/alerts/:tab?" element={<AlertsPage />} />
             <Route path="/storage/new" element={<NewPoolPage />} />
+            <Route path="/storage/datasets" element={<DatasetsPage />} />
+            <Route path="/storage/new-dataset" element={<NewDatasetPage />} />
+            <Route path="/storage/datasets/:name/:tab?" element={<DatasetPage />} />
+            <Route path="/storage/datasets/:name/snapshots/:snapshot/:tab?" element={<SnapshotPage />} />
+            <Route path="/storage/schedules" element={<SchedulesPage />} />
             <Route path="/storage/*" element={<StoragePage />} />
             <Route path="/services/*" element={<ServicesPage />} />
             <Route path="/maintenance/*" element={<MaintenancePage />} />

@@ -11,7 +11,7 @@ export const navigation: readonly Place[] = [
   { title: 'Status', path: '/status', key: 's', about: 'How the appliance is' },
   { title: 'Analytics', path: '/analytics', key: 'a', about: 'Charts and heatmaps of every metric' },
   { title: 'Alerts', path: '/alerts', key: 'l', about: 'What is wrong now, and what was' },
-  { title: 'Storage', path: '/storage', key: 't', about: 'Pools and disks' },
+  { title: 'Storage', path: '/storage', key: 't', about: 'Pools, disks and datasets' },
   { title: 'Services', path: '/services', key: 'v', about: 'The parts of the appliance' },
   { title: 'Maintenance', path: '/maintenance', key: 'm', about: 'Support bundles and system information' },
 ];
@@ -22,6 +22,9 @@ export const places: readonly Place[] = [
   { title: 'Alert destinations', path: '/alerts/destinations', key: '', about: 'Where alerts are sent' },
   { title: 'Alert log', path: '/alerts/log', key: '', about: 'Every alert there was' },
   { title: 'Create a pool', path: '/storage/new', key: '', about: 'From disks that are free' },
+  { title: 'Datasets', path: '/storage/datasets', key: '', about: 'File systems and volumes, and their snapshots' },
+  { title: 'New dataset', path: '/storage/new-dataset', key: '', about: 'A file system or a volume on a pool' },
+  { title: 'Snapshot schedules', path: '/storage/schedules', key: '', about: 'When snapshots are taken and kept' },
   { title: 'New threshold rule', path: '/alerts/thresholds/new', key: '', about: 'When … stays above …' },
 ];
 

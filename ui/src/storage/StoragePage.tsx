@@ -23,6 +23,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from 'react-router';
 import type { Schemas } from '../api/client.ts';
 import { disksQuery, poolsQuery } from '../api/queries.ts';
+import { StorageTabs } from '../datasets/StorageTabs.tsx';
 import { Explained } from '../forms/Explained.tsx';
 import { PageLoading } from '../frame/PageLoading.tsx';
 import { useMayNot } from '../frame/session.ts';
@@ -223,6 +224,7 @@ export default function StoragePage() {
           </Explained>
         }
       />
+      <StorageTabs active="pools" />
       <PageSection>
         {failure && (
           <Alert component="p" isInline variant="warning" title={`This is how it was ${duration(old)} ago`}>

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { mustBeProperties } from '../../datasets/properties.ts';
 import type { Execd } from '../../peers/execd.ts';
 import { OPENZFS_FACTS } from '../datasets.ts';
+import { illumosDatasets } from '../illumos/datasets.ts';
 import { ZfsDatasets } from './datasets.ts';
 import { parseDiff, parseHolds, parseProperties, parseTree, TREE_COLUMNS, unescaped } from './parse.ts';
 
@@ -111,4 +113,15 @@ test('the tree is the same object as long as zfs says the same', async () => {
   output += '\n';
   assert.notEqual(await zfs.tree(), first);
   assert.deepEqual(asked[0], ['zfs', 'list', '-Hp', '-t', 'all', '-o', TREE_COLUMNS.join(',')]);
+});
+
+test('illumos has no zstd, and smaller records', () => {
+  const { facts } = illumosDatasets({ command: async () => '', execd: {} as Execd });
+  assert.ok(facts.compressions.includes('gzip-9') && facts.compressions.includes('lz4'));
+  assert.ok(!facts.compressions.some((name) => name.startsWith('zstd')));
+  const set = (properties: Record<string, string>) => () =>
+    mustBeProperties(properties, 'filesystem', facts, { path: '/set', creating: false });
+  assert.throws(set({ compression: 'zstd' }), /must be one of/);
+  assert.throws(set({ recordsize: String(2 ** 21) }), /power of two/);
+  set({ compression: 'gzip-9', recordsize: String(2 ** 20) })();
 });
