@@ -5,33 +5,25 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import tls from 'node:tls';
 import { StatsD } from 'hot-shots';
 import { smtp } from '../../appliance-kit/tests/smtp.ts';
 import { snmptrapd } from '../../appliance-kit/tests/snmptrapd.ts';
 import { exactly } from '../browser/browser.ts';
 import { Person as ApiPerson } from '../stack/api.ts';
-import { fourDisks, Machine, until } from './machine.ts';
-import { keepEvidence, type Person, personAt } from './person.ts';
+import { byId, Machine, until } from './machine.ts';
+import { type Person, personAt } from './person.ts';
 import { prometheus } from './prometheus.ts';
+import { rowOf } from './row.ts';
+import { admin, apiOf, firstDisks, image, saveAtPool, work } from './saved.ts';
 
-const work = resolve('out/vm');
-const image = join(resolve('out/image'), readdirSync('out/image').find((name) => name.endsWith('.qcow2')) ?? '');
 /** Where the guest finds this machine. */
 const HOST = '10.0.2.2';
-const admin = { name: 'admin', password: 'three ducks on a pond' };
 const mailUser = { user: 'cistern', password: 'c4nary-Mail-Pw' };
 const community = 'c4nary-Community';
-const byId = (n: number) => `scsi-0QEMU_QEMU_HARDDISK_DATA${n}`;
-
-async function apiOf(machine: Machine): Promise<ApiPerson> {
-  const api = new ApiPerson(machine.url);
-  await api.get('POST', '/api/session', { user: admin.name, password: admin.password });
-  return api;
-}
 
 interface Sample {
   value: [number, string];
@@ -46,26 +38,6 @@ async function query(api: ApiPerson, expression: string): Promise<Sample[]> {
   return reply.data.result;
 }
 
-/** Runs one step after the other; a step that fails ends the row, and what is needed to understand it is kept. */
-function rowOf(t: TestContext, seen: () => { machine: Machine; person?: Person }) {
-  let broken = '';
-  const run = async (name: string, step: () => Promise<void>) => {
-    await t.test(name, async () => {
-      if (broken) throw new Error(`not reached: “${broken}” failed`);
-      try {
-        await step();
-      } catch (error) {
-        broken = name;
-        console.error(`--- ${name}: ${error instanceof Error ? error.stack : error}`);
-        const { machine, person } = seen();
-        await keepEvidence(name, machine, person);
-        throw error;
-      }
-    });
-  };
-  return Object.assign(run, { whole: () => broken === '' });
-}
-
 async function signIn(page: Person['page'], machine: Machine): Promise<void> {
   await page.goto(machine.url);
   await page.getByLabel('Name').fill(admin.name);
@@ -77,7 +49,7 @@ test('the first day of an appliance', async (t) => {
   rmSync(work, { recursive: true, force: true });
   mkdirSync(work, { recursive: true });
   const machine = await Machine.create(join(work, 'first'), image, {
-    disks: [...fourDisks, { serial: 'TINY', bytes: '200M' }],
+    disks: firstDisks,
   });
   t.after(() => machine.kill());
   await machine.start();
@@ -146,7 +118,7 @@ test('the first day of an appliance', async (t) => {
     assert.match(await machine.ssh('date', '+%Z'), /CES?T/);
   });
 
-  await step('the saved boot: each test of what goes wrong starts here', () => machine.save('at-pool'));
+  await step('the saved boot: each test of what goes wrong starts here', () => saveAtPool(machine));
 
   await step('a pool of two mirrors out of four disks', async () => {
     for (const n of [0, 1, 2, 3])
@@ -533,7 +505,7 @@ test('the first day of an appliance', async (t) => {
         const made = await api.ask('POST', '/api/pools', {
           name: 'tank',
           layout: 'mirror',
-          disks: [0, 1, 2, 3].map(byId),
+          disks: [0, 1, 2, 3].map((n) => byId(`DATA${n}`)),
           telemetry: true,
         });
         let problem = made.json() as { code: string; detail: string; action: string };
@@ -553,7 +525,7 @@ test('the first day of an appliance', async (t) => {
           ['TINY', 'disk_too_small'],
           ['SYSTEM', 'disk_in_use'],
         ]) {
-          const disks = [byId(0), `scsi-0QEMU_QEMU_HARDDISK_${name}`];
+          const disks = [byId('DATA0'), `scsi-0QEMU_QEMU_HARDDISK_${name}`];
           const refused = await api.ask('POST', '/api/pools', {
             name: 'tank',
             layout: 'mirror',

@@ -23,6 +23,8 @@ import (
 var version = "development"
 
 func main() {
+	// zpool prints local times, and says no zone: read as UTC by whoever asked.
+	_ = os.Setenv("TZ", "UTC")
 	socket := flag.String("socket", "/run/cistern/execd/http.sock", "Unix socket to listen on")
 	state := flag.String("state", "/var/lib/cistern", "the appliance's state directory")
 	client := flag.String("user", "cistern", "user that may connect, beside root")

@@ -82,12 +82,14 @@ function occupant(device: Device): string | null {
 
 /**
  * @param links the entries of /dev/disk/by-id: name → kernel name ("sda", "sda1")
+ * @param partitions the entries of /dev/disk/by-partuuid, which the system pool's devices are named by
  * @param systemDisk the kernel's name of the disk the machine runs from, if that is known otherwise
  */
 export function parseDisks(
   lsblk: string,
   links: ReadonlyMap<string, string>,
   systemDisk: string | null,
+  partitions: ReadonlyMap<string, string> = new Map(),
 ): PlatformDisk[] {
   let devices: Device[];
   try {
@@ -108,7 +110,9 @@ export function parseDisks(
       all.some((one) => mounts(one).some((mount) => mount === '/' || /^\/(boot|usr)(\/|$)/.test(mount)));
     // Partitions too: a pool on a whole disk names the first partition ZFS made on it.
     const parts = new Set(all.map((one) => one.kname ?? one.name));
-    const aliases = [...links].filter(([, target]) => parts.has(target)).map(([name]) => `/dev/disk/by-id/${name}`);
+    const named = (entries: ReadonlyMap<string, string>, folder: string) =>
+      [...entries].filter(([, target]) => parts.has(target)).map(([name]) => `${folder}/${name}`);
+    const aliases = [...named(links, '/dev/disk/by-id'), ...named(partitions, '/dev/disk/by-partuuid')];
     return [
       {
         id: id ?? kernel,

@@ -19,6 +19,7 @@ import { parsePools } from './pools.ts';
 import { PROPERTIES, parseServices, unitOf } from './services.ts';
 
 const BY_ID = '/dev/disk/by-id';
+const BY_PARTUUID = '/dev/disk/by-partuuid';
 /** Left by the initramfs: the kernel's name of the disk the machine runs from. */
 const SYSTEM_DISK_FILE = '/run/cistern-root/disk';
 /** ZFS' default is right for disks with 512 bytes to a sector, and most of them say so while having 4096. */
@@ -69,19 +70,20 @@ export class Linux implements Platform {
   }
 
   async disks(): Promise<PlatformDisk[]> {
-    const [lsblk, links, systemDisk] = await Promise.all([
+    const [lsblk, links, partitions, systemDisk] = await Promise.all([
       this.#command('lsblk', ['--json', '--bytes', '--output', LSBLK_COLUMNS]),
-      this.#links(),
+      this.#links(BY_ID),
+      this.#links(BY_PARTUUID),
       readFile(SYSTEM_DISK_FILE, 'utf8').catch(() => ''),
     ]);
-    return parseDisks(lsblk, links, systemDisk.trim() || null);
+    return parseDisks(lsblk, links, systemDisk.trim() || null, partitions);
   }
 
-  async #links(): Promise<Map<string, string>> {
+  async #links(folder: string): Promise<Map<string, string>> {
     // There is none on a machine whose disks have no serial numbers.
-    const names = await readdir(BY_ID).catch(() => []);
+    const names = await readdir(folder).catch(() => []);
     const entries = await Promise.all(
-      names.map(async (name) => [name, basename(await readlink(join(BY_ID, name)).catch(() => ''))] as const),
+      names.map(async (name) => [name, basename(await readlink(join(folder, name)).catch(() => ''))] as const),
     );
     return new Map(entries.filter(([, target]) => target !== ''));
   }
