@@ -79,6 +79,16 @@ test('a disk that was pulled is replaced: advice, a job that follows the resilve
   );
 });
 
+test('a new disk in the old one’s place, which answers to its name', async (t) => {
+  const b = await withTank(t);
+  await b.simulation.simulate('disk-fault', { pool: 'tank', disk: 'data1' });
+  b.clock.advance(5);
+  const job = await b.client.post('/api/pools/tank/replace', { device: id('data1'), disk: id('data1') });
+  assert.equal(job.body.cancellable, false);
+  assert.equal((await ended(b, job.body)).state, 'done');
+  assert.equal((await tank(b)).state, 'ONLINE');
+});
+
 test('a replacement that is cancelled leaves the new disk free', async (t) => {
   const b = await withTank(t, { scanSeconds: 100 });
   await b.simulation.simulate('disk-add', { name: 'fresh', bytes: 2 * GIB });

@@ -39,6 +39,9 @@ function parentOf(vdevs: readonly Vdev[], leaf: Vdev): Vdev | null {
   return null;
 }
 
+/** A disk that is attached and has nothing to be filled with gets no resilver; one that has gets it at once. */
+const RESILVER_BEGINS_MS = 20_000;
+
 const wait = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds));
 
 export class PoolOperations {
@@ -160,21 +163,28 @@ export class PoolOperations {
     const spares = new Set(
       pool.vdevs.filter(({ type }) => type === 'spare').flatMap(({ children }) => children.map(({ diskId }) => diskId)),
     );
+    const inItsPlace = (disk: Disk) => disk.id === leaf.diskId && ['UNAVAIL', 'REMOVED'].includes(leaf.state);
     const candidates = disks
       .filter(
-        (disk) => disk.state === 'available' || (disk.state === 'in_use' && disk.pool === null) || spares.has(disk.id),
+        (disk) =>
+          inItsPlace(disk) ||
+          disk.state === 'available' ||
+          (disk.state === 'in_use' && disk.pool === null) ||
+          spares.has(disk.id),
       )
       .map((disk) => {
-        const fits = disk.bytes >= needs && (disk.state === 'available' || spares.has(disk.id));
+        const fits = disk.bytes >= needs && (disk.state === 'available' || spares.has(disk.id) || inItsPlace(disk));
         const reason = !fits
           ? disk.bytes < needs
             ? `It holds ${size(disk.bytes)}; ${size(needs)} are needed.`
             : (disk.reason ?? 'It is in use.')
-          : spares.has(disk.id)
-            ? 'A spare of this pool. The pool has one spare less then.'
-            : disk.bytes > needs * 1.01
-              ? `It is free. It is larger than needed: ${size(disk.bytes - needs)} of it stay unused.`
-              : 'It is free, and of the right size.';
+          : inItsPlace(disk)
+            ? 'It has taken the old one’s place, and answers to its name.'
+            : spares.has(disk.id)
+              ? 'A spare of this pool. The pool has one spare less then.'
+              : disk.bytes > needs * 1.01
+                ? `It is free. It is larger than needed: ${size(disk.bytes - needs)} of it stay unused.`
+                : 'It is free, and of the right size.';
         return { disk: disk.id, bytes: disk.bytes, fits, reason };
       })
       // What fits best first: the least room left over.
@@ -229,19 +239,16 @@ export class PoolOperations {
     const old = leaf.diskId ?? leaf.name;
     this.#parts.audit.record(caller, 'disk.replace', old, null, { pool: name, disk: diskId });
     const title = `Replace disk ${old} of pool “${name}” with ${diskId}`;
-    return this.#parts.jobs.start({ kind: 'disk.replace', title, cancellable: true }, async (job) => {
+    // In the old one's place both go by one name: nobody could say which of the two is to be taken out again.
+    return this.#parts.jobs.start({ kind: 'disk.replace', title, cancellable: !sameSlot }, async (job) => {
       const { platform, changed } = this.#parts;
       job.step(`Putting ${diskId} in the place of ${old}`, 0);
-      const began = Date.now();
       try {
         await platform.poolActions.replace(name, zfsName(leaf), link);
       } finally {
         changed();
       }
-      await this.#resilver(name, diskId, job, began, async () => {
-        // The old disk stays what it was; the new one is free again.
-        await platform.poolActions.detach(name, link);
-      });
+      await this.#resilver(pool, diskId, job);
       return { pool: name, disk: diskId };
     });
   }
@@ -274,55 +281,52 @@ export class PoolOperations {
       const { platform, changed } = this.#parts;
       const link = links.get(diskId) as string;
       job.step(name === SYSTEM_POOL ? 'Copying the system onto the disk' : 'Attaching the disk', 0);
-      const began = Date.now();
       try {
         await platform.poolActions.attach(name, zfsName(leaf), link);
       } finally {
         changed();
       }
-      await this.#resilver(name, diskId, job, began, async () => {
-        const now = (await this.#pool(name)).pool;
-        const added = leaves(now.vdevs).find((one) => one.diskId === diskId);
-        await platform.poolActions.detach(name, added === undefined ? link : zfsName(added));
-      });
+      await this.#resilver(pool, diskId, job);
       return { pool: name, disk: diskId };
     });
   }
 
-  /** Follows a resilver to its end: the new disk is ONLINE, and stands for itself. */
-  async #resilver(
-    name: string,
-    diskId: string,
-    job: JobHandle,
-    began: number,
-    undo: () => Promise<void>,
-  ): Promise<void> {
-    const { inventory, changed, lookEveryMs = 1_000 } = this.#parts;
+  /**
+   * Follows a resilver to its end: the new disk is ONLINE, and stands for itself. A job that is cancelled takes the new
+   * disk out again.
+   * @param before the pool as it was before the disk came in
+   */
+  async #resilver(before: Pool, diskId: string, job: JobHandle): Promise<void> {
+    const { inventory, platform, changed, lookEveryMs = 1_000 } = this.#parts;
+    const name = before.name;
+    const known = new Set(leaves(before.vdevs).map((leaf) => leaf.name));
+    const began = Date.now();
     let told = '';
     for (;;) {
+      const pool = (await inventory.renew()).pools.find((one) => one.name === name);
+      if (pool === undefined) throw fail('not_found', `The pool “${name}” is not there any more.`);
+      // In the old one's place the old one goes by the same id, until it is gone.
+      const own = leaves(pool.vdevs).filter((leaf) => leaf.diskId === diskId);
+      const fresh = own.find(({ state }) => state === 'ONLINE') ?? own.find((leaf) => !known.has(leaf.name));
       if (job.signal.aborted) {
-        await undo();
+        if (fresh !== undefined) await platform.poolActions.detach(name, zfsName(fresh));
         changed();
         throw new Error('cancelled');
       }
-      const pool = (await inventory.renew()).pools.find((one) => one.name === name);
-      if (pool === undefined) throw fail('not_found', `The pool “${name}” is not there any more.`);
-      const fresh = leaves(pool.vdevs).find((leaf) => leaf.diskId === diskId);
-      const scan = pool.scan?.kind === 'resilver' ? pool.scan : null;
+      const scan = pool.scan?.kind === 'resilver' && pool.scan.startedAt !== before.scan?.startedAt ? pool.scan : null;
       const running = scan?.state === 'scanning';
       if (fresh !== undefined && ['FAULTED', 'REMOVED', 'UNAVAIL'].includes(fresh.state)) {
         throw fail(
           'disk_missing',
-          `The new disk ${diskId} failed while it was being filled (${fresh.state}). The pool is as it was before.`,
+          `The new disk ${diskId} failed while it was being filled (${fresh.state}).`,
           'Check its cabling, or choose another disk.',
         );
       }
       const parent = fresh === undefined ? null : parentOf(pool.vdevs, fresh);
-      const settled = fresh?.state === 'ONLINE' && !running && parent?.type !== 'replacing';
-      if (settled) {
-        if (scan !== null && scan.errors > 0) {
-          job.log(`The resilver ended with ${plural(scan.errors, 'error')}.`);
-        }
+      // ONLINE without a resilver of its own may also be the moment before it begins.
+      const resilvered = scan !== null ? !running : Date.now() - began > RESILVER_BEGINS_MS;
+      if (fresh?.state === 'ONLINE' && parent?.type !== 'replacing' && resilvered) {
+        if (scan !== null && scan.errors > 0) job.log(`The resilver ended with ${plural(scan.errors, 'error')}.`);
         job.log(
           `${diskId} holds everything it should, after ${plural(Math.round((Date.now() - began) / 1000), 'second')}.`,
         );
@@ -375,7 +379,16 @@ export class PoolOperations {
       job.step(step);
       try {
         await work();
+      } catch (error) {
+        if (asProblem(error).code === 'timeout') {
+          // It may have been done all the same: what there is now is what counts.
+          const now = (await this.#parts.inventory.renew()).pools.find((one) => one.name === pool);
+          job.log(now === undefined ? `There is no pool “${pool}” now.` : `“${pool}” now: ${now.sentence}`);
+        }
+        throw error;
       } finally {
+        // Whoever is told that the job has ended sees what it did.
+        await this.#parts.inventory.renew().catch(() => {});
         this.#parts.changed();
       }
       return { pool };
@@ -384,7 +397,8 @@ export class PoolOperations {
 
   async remove(name: string, vdev: string, caller: Caller): Promise<Job> {
     const { pool } = await this.#pool(name);
-    const group = pool.vdevs.find((one) => one.name === vdev && one.children.length > 0);
+    // Not “logs” or “spares”: those are headings, each device below them is removed by itself.
+    const group = pool.vdevs.find((one) => one.name === vdev && /-\d+$/.test(one.name));
     const target = group === undefined ? zfsName(this.#leaf(pool, vdev)) : group.name;
     this.#parts.audit.record(caller, 'pool.remove', name, null, { vdev: target });
     return this.#job(
