@@ -76,8 +76,9 @@ export class Watch {
     if (found.error === null) {
       const pools = found.value;
       telemetryPool = pools.find(({ telemetry }) => telemetry)?.name ?? null;
-      this.#compare('pools', pools);
+      // Noted before the pages are told: what they ask for then is there.
       await this.#parts.pools.look(pools, disks.value);
+      this.#compare('pools', pools);
     }
 
     if (disks.error === null) {

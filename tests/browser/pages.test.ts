@@ -67,6 +67,18 @@ const pages: [name: string, path: string, complete: (page: import('playwright-co
   ['status', '/status', (page) => page.getByRole('img', { name: /^Disk transfers.*(read|write) / }).waitFor()],
   ['storage', '/storage', (page) => page.getByText('mirror-1').first().waitFor()],
   ['storage-new', '/storage/new', (page) => page.getByLabel('Name of the pool').waitFor()],
+  ['storage-pool', '/storage/pools/tank', (page) => page.getByText(/^It is scrubbed on the 1st/).waitFor()],
+  [
+    'storage-pool-system',
+    '/storage/pools/system',
+    (page) => page.getByText('The appliance runs from one disk').waitFor(),
+  ],
+  [
+    'storage-replace',
+    '/storage/pools/tank/replace?device=scsi-0QEMU_QEMU_HARDDISK_data1',
+    (page) => page.getByText('There is no other disk in the machine yet.').waitFor(),
+  ],
+  ['storage-import', '/storage/import', (page) => page.getByText('There is no pool to import').waitFor()],
   ['analytics', '/analytics', (page) => page.getByRole('link', { name: 'cistern_host_cpu_ratio' }).waitFor()],
   ['datasets', '/storage/datasets', (page) => page.getByRole('link', { name: 'home', exact: true }).waitFor()],
   ['dataset-new', '/storage/new-dataset', (page) => page.getByLabel('Mount point').waitFor()],

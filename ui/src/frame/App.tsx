@@ -17,6 +17,9 @@ const AlertsPage = lazy(() => import('../alerts/AlertsPage.tsx'));
 const ThresholdPage = lazy(() => import('../alerts/ThresholdPage.tsx'));
 const DestinationPage = lazy(() => import('../alerts/DestinationPage.tsx'));
 const StoragePage = lazy(() => import('../storage/StoragePage.tsx'));
+const PoolPage = lazy(() => import('../storage/PoolPage.tsx'));
+const ReplacePage = lazy(() => import('../storage/ReplacePage.tsx'));
+const ImportPage = lazy(() => import('../storage/ImportPage.tsx'));
 const NewPoolPage = lazy(() => import('../storage/NewPoolPage.tsx'));
 const DatasetsPage = lazy(() => import('../datasets/DatasetsPage.tsx'));
 const NewDatasetPage = lazy(() => import('../datasets/NewDatasetPage.tsx'));
@@ -78,6 +81,9 @@ export function App() {
             <Route path="/alerts/destinations/:id" element={<DestinationPage />} />
             <Route path="/alerts/:tab?" element={<AlertsPage />} />
             <Route path="/storage/new" element={<NewPoolPage />} />
+            <Route path="/storage/import" element={<ImportPage />} />
+            <Route path="/storage/pools/:name" element={<PoolPage />} />
+            <Route path="/storage/pools/:name/replace" element={<ReplacePage />} />
             <Route path="/storage/datasets" element={<DatasetsPage />} />
             <Route path="/storage/new-dataset" element={<NewDatasetPage />} />
             <Route path="/storage/datasets/:name/:tab?" element={<DatasetPage />} />

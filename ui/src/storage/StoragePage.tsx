@@ -20,7 +20,7 @@ import {
 } from '@patternfly/react-core';
 import { Table, Tbody, Td, Th, Thead, Tr } from '@patternfly/react-table';
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate } from 'react-router';
+import { Link, useNavigate } from 'react-router';
 import type { Schemas } from '../api/client.ts';
 import { disksQuery, poolsQuery } from '../api/queries.ts';
 import { StorageTabs } from '../datasets/StorageTabs.tsx';
@@ -31,6 +31,7 @@ import { bytes, digits, duration, exactBytes, percent, plural } from '../words/f
 import { ProblemAlert } from '../words/ProblemAlert.tsx';
 import { type Condition, ConditionIcon, PageHead } from '../words/Sentence.tsx';
 import { diskName, LightDot, stateWords } from './DiskTile.tsx';
+import { poolPath } from './queries.ts';
 import { VdevTree } from './VdevTree.tsx';
 
 type Disk = Schemas['Disk'];
@@ -55,7 +56,7 @@ function PoolCard({ pool, disks }: { pool: Pool; disks: readonly Disk[] }) {
       <CardTitle component="h2">
         <Flex gap={{ default: 'gapSm' }} alignItems={{ default: 'alignItemsCenter' }}>
           <ConditionIcon state={poolCondition(pool)} />
-          {pool.name}
+          <Link to={poolPath(pool.name)}>{pool.name}</Link>
           {pool.system && (
             <Label isCompact title="The appliance itself lives on this pool">
               system
@@ -217,11 +218,22 @@ export default function StoragePage() {
         title="Storage"
         {...sentenceOf(pools.data.items, disks.data.items)}
         actions={
-          <Explained why={why}>
-            <Button isAriaDisabled={why !== null} onClick={() => void navigate('/storage/new')}>
-              Create a pool
-            </Button>
-          </Explained>
+          <div className="cistern-actions">
+            <Explained why={mayNot}>
+              <Button
+                variant="secondary"
+                isAriaDisabled={mayNot !== null}
+                onClick={() => (mayNot === null ? void navigate('/storage/import') : undefined)}
+              >
+                Import a pool
+              </Button>
+            </Explained>
+            <Explained why={why}>
+              <Button isAriaDisabled={why !== null} onClick={() => void navigate('/storage/new')}>
+                Create a pool
+              </Button>
+            </Explained>
+          </div>
         }
       />
       <StorageTabs active="pools" />
