@@ -24,8 +24,12 @@ type Server struct {
 	State string // /var/lib/cistern
 	Host  Host   // the operating system
 	UIDs  []int  // user ids that may connect
-	mu    sync.Mutex
-	locks map[string]*sync.Mutex // by pool; "" is what belongs to none
+	// Ending is closed when the process is to end: what would go on for ever does not hold it up. Nil is never.
+	Ending <-chan struct{}
+	// For tests: how often who follows events hears that there are none.
+	beatEvery time.Duration
+	mu        sync.Mutex
+	locks     map[string]*sync.Mutex // by pool; "" is what belongs to none
 }
 
 // inPool is an argument that is about one pool.
@@ -33,7 +37,7 @@ type inPool interface{ pool() string }
 
 // unlocked are the verbs that wait for nothing and that nothing waits for: they only read, which may take as long as a
 // download's reader wants, or they take no disk and change no pool.
-var unlocked = []string{"power", "service.action", "setup.finish", "pool.importable", "pool.history", "pool.errors", "disk.smart",
+var unlocked = []string{"power", "service.action", "setup.finish", "pool.importable", "pool.history", "pool.errors", "pool.events", "disk.smart",
 	"dataset.sample", "snapshot.diff", "snapshot.list-files", "snapshot.read-file"}
 
 // lock keeps others from the argument's pool until the function that it returns is called.
@@ -78,6 +82,7 @@ var verbs = map[string]verb{
 	"pool.trim":       typed((*Server).poolTrim),
 	"pool.history":    typed((*Server).poolHistory),
 	"pool.errors":     typed((*Server).poolErrors),
+	"pool.events":     poolEvents,
 	"vdev.add":        typed((*Server).vdevAdd),
 	"vdev.remove":     typed((*Server).vdevRemove),
 	"vdev.attach":     typed((*Server).vdevAttach),
