@@ -224,6 +224,7 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
   const app = createApp({ gate, handlers, log });
 
   const timers: NodeJS.Timeout[] = [];
+  let unwatch: (() => void) | undefined;
   return {
     app,
     alerts,
@@ -248,12 +249,14 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
       timers.push(setInterval(() => void watch.look(), config.pollMs));
       timers.push(setInterval(() => void lookAtDatasets(), config.pollMs));
       void watch.look();
+      unwatch = platform.watchPools?.(changed);
       void lookAtDatasets();
       void thresholds.evaluate();
       timetable.start();
     },
     stop: async () => {
       for (const timer of timers) clearInterval(timer);
+      unwatch?.();
       await timetable.stop();
       changes.close();
       await app.close().catch((error: unknown) => log.error('closing failed', { error: asProblem(error).detail }));

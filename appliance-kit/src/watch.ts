@@ -1,5 +1,5 @@
 // Looks at pools, disks, services and destinations every few seconds: tells the pages what changed, and the alerts
-// what is wrong. Events of the system will come on top of this one day; polling stays, because events get lost.
+// what is wrong. Events of the system (platform/poolEvents.ts) only make it look sooner: events get lost.
 import { deliveryFailing, serviceFailed, storeDamaged } from './alerts/catalogue.ts';
 import type { Conditions } from './alerts/conditions.ts';
 import { iso } from './clock.ts';

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -88,9 +89,26 @@ func Stream(ctx context.Context, deadline time.Duration, limit int64, w io.Write
 	return stream(ctx, deadline, limit, w, nil, argv...)
 }
 
+// Follow runs a program that goes on until ctx ends, which kills its process group, and writes what it prints to w. Its
+// own end is an error only when it failed; ctx's end is none.
+func Follow(ctx context.Context, w io.Writer, argv ...string) error {
+	_, _, err := stream(ctx, 0, math.MaxInt64, w, nil, argv...)
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// stream is all of them; a deadline of 0 is none.
 func stream(ctx context.Context, deadline time.Duration, limit int64, w io.Writer, input io.Reader, argv ...string) (cut bool, stderr []byte, err error) {
-	ctx, cancel := context.WithTimeout(ctx, deadline)
-	defer cancel()
+	wait := deadline
+	if deadline == 0 {
+		wait = 10 * time.Second
+	} else {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, deadline)
+		defer cancel()
+	}
 	stdout := &capped{w: w, limit: limit}
 	var said bytes.Buffer
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
@@ -101,7 +119,7 @@ func stream(ctx context.Context, deadline time.Duration, limit int64, w io.Write
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	// A child in uninterruptible sleep (a dying disk) does not go away by SIGKILL; do not wait for its pipes for ever.
 	// Nor too short: the time also runs when the child has ended well and a slow w still takes in what it said.
-	cmd.WaitDelay = deadline
+	cmd.WaitDelay = wait
 	err = cmd.Run()
 	if err == nil {
 		return stdout.cut, said.Bytes(), nil

@@ -11,7 +11,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"cistern/services/problem"
 	"cistern/services/unixlisten"
@@ -78,6 +80,7 @@ type bench struct {
 	state  string
 	host   *host
 	client *http.Client
+	end    func() // as when the process is told to end
 }
 
 // start serves execd to this process. zpool and zfs are the shell scripts given, first on the PATH.
@@ -104,7 +107,9 @@ func start(t *testing.T, zpool, zfs string, uids ...int) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewUnstartedServer((&Server{State: b.state, Host: b.host, UIDs: uids}).Handler())
+	ending := make(chan struct{})
+	b.end = sync.OnceFunc(func() { close(ending) })
+	server := httptest.NewUnstartedServer((&Server{State: b.state, Host: b.host, UIDs: uids, Ending: ending, beatEvery: 50 * time.Millisecond}).Handler())
 	server.Listener, server.Config.ConnContext = listener, unixlisten.ConnContext
 	server.Start()
 	t.Cleanup(server.Close)

@@ -80,6 +80,8 @@ type poolImportArgument struct {
 	Force bool `json:"force"`
 }
 
+func (a poolImportArgument) wholePool() string { return a.Name }
+
 // poolImport takes a pool over. It is found again at the next boot.
 func (s *Server) poolImport(r *http.Request, a poolImportArgument) (any, error) {
 	ctx := context.WithoutCancel(r.Context())

@@ -1,6 +1,8 @@
 package execd
 
 import (
+	"context"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -103,20 +105,78 @@ func TestStoreIsStoppedForItsPool(t *testing.T) {
 
 // What hangs in one pool holds up neither another one nor a restart.
 func TestPoolsDoNotWaitForEachOther(t *testing.T) {
-	b := start(t, `case "$*" in "scrub slow") while [ ! -e "$(dirname "$0")/go" ]; do sleep 0.02; done ;; esac`, "")
+	b := start(t, slowly, "")
+	end := slowScrub(t, b)
+	b.want("pool.scrub", `{"pool":"quick","action":"start"}`, 200, "")
+	b.want("service.action", `{"service":"storaged","action":"restart"}`, 200, "")
+	end()
+}
+
+// slowScrub begins a scrub of the pool "slow" that ends when the function it returns is called.
+func slowScrub(t *testing.T, b *bench) (end func()) {
+	t.Helper()
 	var wait sync.WaitGroup
 	wait.Go(func() { b.want("pool.scrub", `{"pool":"slow","action":"start"}`, 200, "") })
 	for end := time.Now().Add(10 * time.Second); !strings.Contains(b.read("ran"), "scrub slow"); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("the first scrub was not started")
+			t.Fatal("the scrub was not started")
 		}
 	}
-	b.want("pool.scrub", `{"pool":"quick","action":"start"}`, 200, "")
-	b.want("service.action", `{"service":"storaged","action":"restart"}`, 200, "")
-	if err := os.WriteFile(filepath.Join(b.state, "bin", "go"), nil, 0o644); err != nil {
+	return func() {
+		if err := os.WriteFile(filepath.Join(b.state, "bin", "go"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		wait.Wait()
+	}
+}
+
+const slowly = `case "$*" in "scrub slow") while [ ! -e "$(dirname "$0")/go" ]; do sleep 0.02; done ;; esac`
+
+// Whoever has gone while waiting wants nothing done any more.
+func TestNothingIsDoneForWhomHasGone(t *testing.T) {
+	b := start(t, slowly, "")
+	end := slowScrub(t, b)
+	ctx, leave := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer leave()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://unix/v1/pool.clear", strings.NewReader(`{"pool":"slow"}`))
+	if err != nil {
 		t.Fatal(err)
 	}
+	if response, err := b.client.Do(request); err == nil {
+		response.Body.Close()
+		t.Errorf("answered %d while the pool was busy", response.StatusCode)
+	}
+	for end := time.Now().Add(10 * time.Second); !strings.Contains(b.read("execd/audit.log"), "nothing was done"); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it still waits: %s", b.read("execd/audit.log"))
+		}
+	}
+	end()
+	b.want("pool.scrub", `{"pool":"slow","action":"pause"}`, 200, "")
+	if ran := b.read("ran"); strings.Contains(ran, "clear") {
+		t.Errorf("carried out for nobody: %s", ran)
+	}
+}
+
+// A pool is not destroyed while something else is done to it; and whoever waits for that holds up nobody else.
+func TestDestroyingWaitsForThePool(t *testing.T) {
+	b := start(t, slowly, "")
+	end := slowScrub(t, b)
+	var wait sync.WaitGroup
+	wait.Go(func() { b.want("pool.destroy", `{"name":"slow","confirm":"slow"}`, 200, "") })
+	for end := time.Now().Add(10 * time.Second); !strings.Contains(b.read("execd/audit.log"), "pool.destroy"); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("destroying was not asked")
+		}
+	}
+	b.want("pool.destroy", `{"name":"other","confirm":"other"}`, 200, "")
+	time.Sleep(100 * time.Millisecond)
+	if ran := b.read("ran"); strings.Contains(ran, "destroy slow") {
+		t.Errorf("destroyed while it was busy: %s", ran)
+	}
+	end()
 	wait.Wait()
+	b.ran("zpool destroy slow")
 }
 
 func TestDisksAreAskedAndWiped(t *testing.T) {

@@ -35,6 +35,8 @@ type poolCreateArgument struct {
 	Ashift      int            `json:"ashift"`
 }
 
+func (a poolCreateArgument) wholePool() string { return a.Name }
+
 var (
 	poolName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 	// Names that zpool create would take for something else, or that are ours.
@@ -119,6 +121,8 @@ type poolDestroyArgument struct {
 	Name    string `json:"name"`
 	Confirm string `json:"confirm"`
 }
+
+func (a poolDestroyArgument) wholePool() string { return a.Name }
 
 func (s *Server) poolDestroy(r *http.Request, a poolDestroyArgument) (any, error) {
 	if !anyPool.MatchString(a.Name) || a.Name == SystemPool {

@@ -4,8 +4,10 @@
 package execd
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -24,39 +26,87 @@ type Server struct {
 	State string // /var/lib/cistern
 	Host  Host   // the operating system
 	UIDs  []int  // user ids that may connect
-	mu    sync.Mutex
-	locks map[string]*sync.Mutex // by pool; "" is what belongs to none
+	// Ending is closed when the process is to end: what would go on for ever does not hold it up. Nil is never.
+	Ending <-chan struct{}
+	// For tests: how often who follows events hears that there are none.
+	beatEvery time.Duration
+	mu        sync.Mutex
+	locks     map[string]chan struct{} // by pool; "" is what belongs to none
 }
 
 // inPool is an argument that is about one pool.
 type inPool interface{ pool() string }
 
+// makesPool is an argument of a verb that makes or takes away a whole pool: it waits for that pool's verbs, and for those
+// that belong to none.
+type makesPool interface{ wholePool() string }
+
 // unlocked are the verbs that wait for nothing and that nothing waits for: they only read, which may take as long as a
 // download's reader wants, or they take no disk and change no pool.
-var unlocked = []string{"power", "service.action", "setup.finish", "pool.importable", "pool.history", "pool.errors", "disk.smart",
+var unlocked = []string{"power", "service.action", "setup.finish", "pool.importable", "pool.history", "pool.errors", "pool.events", "disk.smart",
 	"dataset.sample", "snapshot.diff", "snapshot.list-files", "snapshot.read-file"}
 
-// lock keeps others from the argument's pool until the function that it returns is called.
-func (s *Server) lock(verb string, argument any) func() {
+// lock keeps others from the argument's pool until the function that it returns is called. Whoever has gone while waiting
+// wants nothing done any more: that is an error.
+func (s *Server) lock(ctx context.Context, verb string, argument any) (unlock func(), err error) {
 	if slices.Contains(unlocked, verb) {
-		return func() {}
+		return func() {}, nil
 	}
-	key := ""
 	if in, ok := argument.(inPool); ok {
-		key = in.pool()
+		return s.wait(ctx, in.pool())
 	}
+	whole, ok := argument.(makesPool)
+	if !ok || whole.wholePool() == "" {
+		return s.wait(ctx, "")
+	}
+	pool := s.one(whole.wholePool())
+	for {
+		unlock, err := s.wait(ctx, "")
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case pool <- struct{}{}:
+			return func() { <-pool; unlock() }, nil
+		default:
+		}
+		// A pool that hangs must not hold up what belongs to none: wait for it without holding anything.
+		unlock()
+		if unlock, err = s.wait(ctx, whole.wholePool()); err != nil {
+			return nil, err
+		}
+		unlock()
+	}
+}
+
+// one is the lock of a pool: whoever can put something into it holds it.
+func (s *Server) one(pool string) chan struct{} {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.locks == nil {
-		s.locks = map[string]*sync.Mutex{}
+		s.locks = map[string]chan struct{}{}
 	}
-	one, ok := s.locks[key]
-	if !ok {
-		one = &sync.Mutex{}
-		s.locks[key] = one
+	if s.locks[pool] == nil {
+		s.locks[pool] = make(chan struct{}, 1)
 	}
-	s.mu.Unlock()
-	one.Lock()
-	return one.Unlock
+	return s.locks[pool]
+}
+
+func (s *Server) wait(ctx context.Context, pool string) (unlock func(), err error) {
+	one := s.one(pool)
+	select {
+	case one <- struct{}{}:
+		if ctx.Err() == nil {
+			return func() { <-one }, nil
+		}
+		<-one
+	case <-ctx.Done():
+	}
+	what := "Another change"
+	if pool != "" {
+		what = fmt.Sprintf("What was asked before of the pool '%s'", pool)
+	}
+	return nil, problem.New(http.StatusGatewayTimeout, "timeout", what+" did not end in time, so nothing was done.", "It may be waiting for a disk that does not answer. Look at the pool's present state before trying again.")
 }
 
 // verb is one row of the table: it reads its own typed argument and answers with a value for JSON.
@@ -78,6 +128,7 @@ var verbs = map[string]verb{
 	"pool.trim":       typed((*Server).poolTrim),
 	"pool.history":    typed((*Server).poolHistory),
 	"pool.errors":     typed((*Server).poolErrors),
+	"pool.events":     poolEvents,
 	"vdev.add":        typed((*Server).vdevAdd),
 	"vdev.remove":     typed((*Server).vdevRemove),
 	"vdev.attach":     typed((*Server).vdevAttach),
@@ -125,7 +176,11 @@ func typed[A any](run func(*Server, *http.Request, A) (any, error)) verb {
 			return nil, nil, errAnswered
 		}
 		s.audit(r, argument, "asked", nil)
-		defer s.lock(r.PathValue("verb"), argument)()
+		unlock, err := s.lock(r.Context(), r.PathValue("verb"), argument)
+		if err != nil {
+			return argument, nil, err
+		}
+		defer unlock()
 		answer, err := run(s, r, argument)
 		return argument, answer, err
 	}

@@ -35,6 +35,8 @@ const args = {
   startedAt: '2026-01-01T02:00:00.000Z',
   repairedBytes: 4096,
   errors: 0,
+  whole: true,
+  failed: 'B (bay 4)',
   disks: ['scsi-A (3)'],
   count: 1,
   files: ['/tank/a'],

@@ -362,6 +362,64 @@ export const scrubFound = declare<ScrubArgs>({
   happening: true,
 });
 
+export interface ResilverArgs {
+  readonly pool: string;
+  readonly startedAt: string;
+  /** What was written to the disks that lacked it. */
+  readonly repairedBytes: number;
+  readonly errors: number;
+  /** Nothing is missing from the pool any more. */
+  readonly whole: boolean;
+}
+
+export const resilverFinished = declare<ResilverArgs>({
+  class: 'resilver.finished',
+  severity: () => 'info',
+  title: ({ pool: name }) => `The resilver of pool “${name}” has ended`,
+  text: ({ pool: name, repairedBytes, errors }) =>
+    `The resilver of “${name}” has ended: ${size(repairedBytes)} were written to disks that lacked them, ${errors > 0 ? `with ${plural(errors, 'error')} that could not be repaired` : 'without errors'}.`,
+  impact: ({ whole }) =>
+    whole
+      ? 'The pool has as many copies of its data as it is meant to have.'
+      : 'The pool is still not as it is meant to be: another disk is missing, or a spare stands in.',
+  response: () => 'The pool goes on as before, with the new disk.',
+  action: ({ whole, errors }) =>
+    whole && errors === 0 ? 'Nothing needs to be done.' : 'See the page of the pool for what is missing or damaged.',
+  page: ({ pool: name }) => `/storage/pools/${encodeURIComponent(name)}`,
+  labels: ({ pool: name }) => ({ pool: name }),
+  dedupKey: ({ pool: name, startedAt }) => `resilver.finished/${name}/${startedAt}`,
+  dedupExample: 'resilver.finished/tank/2026-01-01T02:00:00.000Z',
+  dependsOn: () => [],
+  visibleAfterSeconds: 0,
+  happening: true,
+});
+
+export interface SpareArgs {
+  readonly pool: string;
+  /** The spare. */
+  readonly device: string;
+  readonly words: string;
+  /** What it stands in for, as people find it. */
+  readonly failed: string;
+}
+
+export const spareUsed = declare<SpareArgs>({
+  class: 'spare.used',
+  severity: () => 'warning',
+  title: ({ pool: name }) => `A spare stands in for a disk of pool “${name}”`,
+  text: ({ pool: name, words, failed }) => `The spare ${words} of “${name}” stands in for ${failed}.`,
+  impact: () => 'When it has been resilvered, no copy of the data is missing; but the pool has one spare less.',
+  response: () => 'The spare takes over what the disk held.',
+  action: () =>
+    'Replace the disk that is named: the spare is then free again. Or detach that disk, and the spare stays in its place.',
+  page: ({ pool: name }) => `/storage/pools/${encodeURIComponent(name)}`,
+  labels: ({ pool: name, device }) => ({ pool: name, disk: device }),
+  dedupKey: ({ pool: name, device }) => `spare.used/${name}/${device}`,
+  dedupExample: 'spare.used/tank/scsi-A',
+  dependsOn: ({ pool: name }) => [`pool.faulted/${name}`, `pool.suspended/${name}`],
+  visibleAfterSeconds: 0,
+});
+
 export interface DamagedPoolArgs {
   readonly pool: string;
   readonly count: number;
@@ -471,6 +529,8 @@ export const catalogue = [
   deliveryFailing,
   storeDamaged,
   scrubFound,
+  resilverFinished,
+  spareUsed,
   poolDamaged,
   poolFull,
   diskFaulted,

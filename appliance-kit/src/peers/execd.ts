@@ -59,6 +59,8 @@ interface Verbs {
 /** Verbs whose answer is not JSON but what they read. */
 interface Streams {
   'snapshot.read-file': { snapshot: string; path: string };
+  /** Goes on as long as it is read. */
+  'pool.events': Record<string, never>;
 }
 
 /** Longer than execd's own deadlines, so that its word on what went wrong is the one that is heard. */

@@ -84,6 +84,9 @@ export interface Platform {
   finishSetup(): Promise<void>;
   power(action: 'reboot' | 'off'): Promise<void>;
 
+  /** Calls `poke` soon after something has happened to a pool, until the function it returns is called. */
+  watchPools?(poke: () => void): () => void;
+
   /** Simulation only: make something fail, or well again. */
   simulate?(what: string, args: Record<string, unknown>): Promise<void>;
 }

@@ -7,11 +7,13 @@ import {
   poolFaulted,
   poolFull,
   poolSuspended,
+  spareUsed,
 } from '../alerts/catalogue.ts';
 import type { Conditions } from '../alerts/conditions.ts';
 import type { DiskHealths } from '../disks/health.ts';
 import type { Disk } from '../disks/schema.ts';
 import type { Platform } from '../platform/platform.ts';
+import { enumerate } from '../schema/words.ts';
 import type { Scans } from './scans.ts';
 import type { Pool, Vdev } from './schema.ts';
 import { leaves } from './sentence.ts';
@@ -37,6 +39,12 @@ export function diskWords(disk: Disk | undefined, fallback: string): string {
   return `${disk.serial || disk.id} (${what})`;
 }
 
+/** Spares that stand in, each in a group "spare-N" with what it stands in for; the list of spares is no such group. */
+const standingIn = (vdevs: readonly Vdev[]): Vdev[] =>
+  vdevs.flatMap((vdev) =>
+    vdev.type === 'spare' && vdev.children.length > 1 && vdev.name !== 'spares' ? [vdev] : standingIn(vdev.children),
+  );
+
 const nameOf = (leaf: Vdev) => leaf.diskId ?? leaf.name;
 
 export class PoolConditions {
@@ -57,6 +65,11 @@ export class PoolConditions {
     );
     // The worst first, so that a cause is there before what it explains.
     for (const kind of [poolFaulted, poolSuspended]) this.#report(kind, pools, faulted);
+    const found = (leaf: Vdev) =>
+      diskWords(
+        disks.find(({ id }) => id === leaf.diskId),
+        nameOf(leaf),
+      );
     conditions.report(
       diskFaulted,
       pools.flatMap((pool) =>
@@ -64,16 +77,29 @@ export class PoolConditions {
           args: {
             pool: pool.name,
             device: nameOf(leaf),
-            words: diskWords(
-              disks.find(({ id }) => id === leaf.diskId),
-              nameOf(leaf),
-            ),
+            words: found(leaf),
             errors: `${leaf.readErrors} read, ${leaf.writeErrors} write, ${leaf.checksumErrors} checksum`,
           },
         })),
       ),
     );
     this.#report(poolDegraded, pools, faulted);
+    conditions.report(
+      spareUsed,
+      pools.flatMap(({ name: pool, vdevs }) =>
+        standingIn(vdevs).flatMap(({ children: [first, ...spares] }) =>
+          spares.map((spare) => ({
+            args: {
+              pool,
+              device: nameOf(spare),
+              words: found(spare),
+              // A disk that is being replaced is two.
+              failed: enumerate(leaves(first === undefined ? [] : [first]).map(found)),
+            },
+          })),
+        ),
+      ),
+    );
     conditions.report(
       poolDamaged,
       await Promise.all(

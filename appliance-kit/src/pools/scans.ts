@@ -1,7 +1,7 @@
 // Scrubs: when they run by themselves, and what each scan of a pool found. ZFS remembers only the last one.
 
 import type { Alerts } from '../alerts/alerts.ts';
-import { scrubFound } from '../alerts/catalogue.ts';
+import { resilverFinished, scrubFound } from '../alerts/catalogue.ts';
 import type { Audit } from '../audit/audit.ts';
 import { type Clock, iso } from '../clock.ts';
 import type { Inventory } from '../disks/inventory.ts';
@@ -24,6 +24,8 @@ const DEFAULT: Schedule = { every: 'month', day: 1, at: '02:00' };
 /** Scans that are remembered of each pool. */
 const KEPT = 200;
 const HISTORY_LINES = 1_000;
+/** What ended longer ago is no news: the pool was imported, or nobody looked for a long time. */
+const NEWS_MS = 7 * 24 * 3_600_000;
 
 export interface ScanParts {
   readonly db: Database;
@@ -104,6 +106,12 @@ export class Scans {
         'DELETE FROM scans WHERE pool = ? AND started_at NOT IN (SELECT started_at FROM scans WHERE pool = ? ORDER BY started_at DESC LIMIT ?)',
         ...[pool.name, pool.name, KEPT],
       );
+      if (clock.now() - Date.parse(scan.finishedAt ?? scan.startedAt) >= NEWS_MS) continue;
+      if (scan.kind === 'resilver' && scan.state === 'finished') {
+        const { startedAt, repairedBytes, errors } = scan;
+        const whole = pool.state === 'ONLINE';
+        alerts.raise({ kind: resilverFinished, args: { pool: pool.name, startedAt, repairedBytes, errors, whole } });
+      }
       // A resilver writes what it copies, which is no damage; what a scrub repairs was rotten on a disk.
       if (scan.errors > 0 || (scan.kind === 'scrub' && scan.repairedBytes > 0)) {
         const bad = pool.vdevs

@@ -68,7 +68,7 @@ export function describeScan(scan: PlatformPool['scan'], now: number): Scan | nu
           : 'found nothing';
   const sentence =
     scan.state === 'scanning'
-      ? `${what} is running, ${Math.floor(scan.percent ?? 0)} % done.`
+      ? `${what} is ${scan.paused ? 'paused' : 'running'}, ${Math.floor(scan.percent ?? 0)} % done.`
       : scan.state === 'finished'
         ? `Last ${what.toLowerCase()} ${ago(now - Date.parse(scan.finishedAt ?? ''))} ${found}.`
         : `${what} was stopped before its end.`;

@@ -55,10 +55,10 @@ func run(socket, state, client string) error {
 	if err != nil {
 		return err
 	}
-	s := &execd.Server{State: state, Host: host, UIDs: []int{0, uid}}
-	server := &http.Server{Handler: s.Handler(), ConnContext: unixlisten.ConnContext, ReadHeaderTimeout: 10 * time.Second}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
+	s := &execd.Server{State: state, Host: host, UIDs: []int{0, uid}, Ending: ctx.Done()}
+	server := &http.Server{Handler: s.Handler(), ConnContext: unixlisten.ConnContext, ReadHeaderTimeout: 10 * time.Second}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

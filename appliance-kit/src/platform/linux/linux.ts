@@ -11,6 +11,7 @@ import type { Service } from '../../services/schema.ts';
 import { OPENZFS_FACTS } from '../datasets.ts';
 import type { Platform, PlatformDisk, PlatformPool, PoolPlan, Progress } from '../platform.ts';
 import type { PoolActions } from '../poolActions.ts';
+import { followPoolEvents } from '../poolEvents.ts';
 import { ZfsDatasets } from '../zfs/datasets.ts';
 import { zfsPoolActions } from '../zfs/poolActions.ts';
 import { type Command, run } from './command.ts';
@@ -114,6 +115,13 @@ export class Linux implements Platform {
       ]),
     ]);
     return parsePools(status, list, properties, Date.now());
+  }
+
+  watchPools(poke: () => void): () => void {
+    return followPoolEvents({
+      open: async () => (await this.#execd.open('pool.events', {})).content,
+      changed: poke,
+    });
   }
 
   async services(): Promise<Service[]> {

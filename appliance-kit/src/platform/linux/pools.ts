@@ -7,7 +7,8 @@ import type { PlatformPool } from '../platform.ts';
 
 type Json = Record<string, unknown>;
 
-const STATES: ReadonlySet<string> = new Set([
+/** A pool's states. */
+export const STATES: ReadonlySet<string> = new Set([
   'ONLINE',
   'DEGRADED',
   'FAULTED',
@@ -28,7 +29,7 @@ export function number(value: unknown): number {
 }
 
 /** Seconds since the epoch as a number or text, or a date as ctime writes it (the command runs in UTC). */
-function time(value: unknown): string | null {
+export function time(value: unknown): string | null {
   if (value === undefined || value === null || value === '-' || value === '') return null;
   const seconds = Number(value);
   if (Number.isFinite(seconds)) return seconds > 0 ? iso(seconds * 1000) : null;
@@ -116,7 +117,8 @@ export function parseProperties(output: string): Map<string, Map<string, string>
   return found;
 }
 
-const UPGRADABLE = /features are not enabled|older on-disk (format|version)/;
+/** What ZFS says of a pool that it could use more features of: nothing is wrong with that. */
+export const UPGRADABLE = /features are not enabled|(older|legacy) on-disk (format|version)/;
 
 export function parsePools(status: string, list: string, properties: string, now: number): PlatformPool[] {
   const statuses = parse(status, 'zpool status -j');
