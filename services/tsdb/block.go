@@ -341,8 +341,6 @@ func (b *block) framesInto(memory []byte, s *blockSeries, track int) (_ []frame,
 	return frames, bytes, nil
 }
 
-func (b *block) bytes(offset, length int64) ([]byte, error) { return b.bytesInto(nil, offset, length) }
-
 // bytesInto reads into memory when there is enough of it.
 func (b *block) bytesInto(memory []byte, offset, length int64) ([]byte, error) {
 	if int64(cap(memory)) < length {
