@@ -277,6 +277,15 @@ test('from a sample to a mail and a trap, through a kill of akd; each once, and 
   assert.match(mailbox.letters[0]?.content ?? '', /above the limit of 10/);
   assert.match(receiver.traps()[0] ?? '', /"threshold\.exceeded".*INTEGER: 3.*"42\.5".*"10"/);
 
+  // Killed between the mail server's word and its being written down, akd would rightly send once more.
+  await eventually(async () => {
+    const [alert] = (await client('GET', '/api/alerts')).body.items;
+    assert.deepEqual(
+      alert.deliveries.map(({ state }: { state: string }) => state),
+      ['delivered', 'delivered'],
+    );
+  }, 15_000);
+
   await first.end('SIGKILL');
   await measure(43);
   const second = await akd(t, where);
