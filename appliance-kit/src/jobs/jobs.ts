@@ -120,7 +120,7 @@ export class Jobs {
       const state = abort.signal.aborted ? 'cancelled' : 'failed';
       const found = asProblem(error);
       log(state === 'cancelled' ? 'Cancelled.' : found.detail);
-      if (found.code === 'internal') {
+      if (found.code === 'internal' && state !== 'cancelled') {
         this.#log.error('a job failed', {
           job: id,
           kind: request.kind,
