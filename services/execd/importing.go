@@ -4,8 +4,10 @@ package execd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"regexp"
 	"strings"
 	"time"
@@ -104,13 +106,54 @@ func (s *Server) poolImport(r *http.Request, a poolImportArgument) (any, error) 
 	if err := s.rememberPool(a.Name, true); err != nil {
 		return nil, err
 	}
+	hidden, err := s.keepFromHiding(ctx, a.Name)
+	if err != nil {
+		return nil, err
+	}
 	if err := s.Host.MountPools(ctx); err != nil {
 		return nil, err
 	}
+	answer := importAnswer{a.Name, hidden}
 	if exists, dataset := telemetryDataset(ctx); exists && strings.HasPrefix(dataset, a.Name+"/") && s.Host.Mounted(TelemetryMount) {
-		return a, s.Host.Service(ctx, "storaged", "start")
+		return answer, s.Host.Service(ctx, "storaged", "start")
 	}
-	return a, nil
+	return answer, nil
+}
+
+type importAnswer struct {
+	Pool string `json:"pool"`
+	// File systems whose mount point was taken away (none), because something else is there.
+	NotMounted []string `json:"notMounted"`
+}
+
+// keepFromHiding sees to it that a pool from elsewhere mounts nothing over what is here: another Cistern's telemetry over
+// ours, or whatever else has files in the same place. ZFS would do it without a word (overlay=on).
+func (s *Server) keepFromHiding(ctx context.Context, pool string) ([]string, error) {
+	listing, err := command.Run(ctx, time.Minute, 8<<20, "zfs", "list", "-H", "-r", "-t", "filesystem", "-o", "name,mountpoint,mounted", pool)
+	if err != nil {
+		return nil, refused(err, fmt.Sprintf("Looking where '%s' wants to be mounted", pool))
+	}
+	hidden := []string{}
+	for line := range strings.Lines(string(listing.Stdout)) {
+		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if len(f) != 3 || !strings.HasPrefix(f[1], "/") || f[2] == "yes" || !s.hides(f[1]) {
+			continue
+		}
+		if _, err := command.Run(ctx, time.Minute, 64<<10, "zfs", "set", "mountpoint=none", f[0]); err != nil {
+			return nil, refused(err, fmt.Sprintf("Keeping '%s' from hiding %s", f[0], f[1]))
+		}
+		hidden = append(hidden, f[0])
+	}
+	return hidden, nil
+}
+
+// hides says whether something mounted at path would hide what is there.
+func (s *Server) hides(path string) bool {
+	if s.Host.Mounted(path) {
+		return true
+	}
+	entries, err := os.ReadDir(path)
+	return len(entries) > 0 || err != nil && !errors.Is(err, os.ErrNotExist)
 }
 
 type poolClearArgument struct {

@@ -198,3 +198,20 @@ func TestDisksAreAskedAndWiped(t *testing.T) {
 		t.Errorf("did %s", got)
 	}
 }
+
+// A pool from elsewhere must not be mounted over what is here.
+func TestImportHidesNothing(t *testing.T) {
+	full, empty := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(full, "file"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	zfs := `case "$*" in *name,mountpoint,mounted*) printf 'other\tnone\tno\nother/a\t` + full + `\tno\nother/b\t` + empty + `\tno\nother/c\t` + empty + `/new\tno\nother/root\t/\tno\n' ;; esac`
+	b := start(t, `[ "$1" != list ]`, zfs)
+	b.want("pool.import", `{"guid":"1","name":"other"}`, 200, "")
+	ran := b.read("ran")
+	for dataset, set := range map[string]bool{"other/a": true, "other/root": true, "other/b": false, "other/c": false} {
+		if strings.Contains(ran, "zfs set mountpoint=none "+dataset+"\n") != set {
+			t.Errorf("%s: %v expected\n%s", dataset, set, ran)
+		}
+	}
+}

@@ -124,8 +124,10 @@ func (l *Linux) AttachSystemDisk(ctx context.Context, disk string) (err error) {
 	if err := waitFor(byPartUUID+guid, 30*time.Second); err != nil {
 		return err
 	}
-	for i, name := range []string{partESP, partA, partB} {
-		if err := copyPartition(table[name].Node, nodeOf(device, i+1)); err != nil {
+	// The boot loader last: a disk on which this was cut off is none that a machine would try to start from.
+	for _, name := range []string{partA, partB, partESP} {
+		number := map[string]int{partESP: 1, partA: 2, partB: 3}[name]
+		if err := copyPartition(table[name].Node, nodeOf(device, number)); err != nil {
 			return fmt.Errorf("copying the partition %s to %s: %w", name, filepath.Base(disk), err)
 		}
 	}

@@ -66,7 +66,8 @@ export interface PoolActions {
   exportPool(pool: string): Promise<void>;
   destroyPool(pool: string): Promise<void>;
   importable(): Promise<readonly Importable[]>;
-  importPool(guid: string, name: string, force: boolean): Promise<void>;
+  /** Answers with the file systems that were not mounted, because something else is in their place. */
+  importPool(guid: string, name: string, force: boolean): Promise<readonly string[]>;
   history(pool: string, limit: number): Promise<readonly HistoryLine[]>;
   /** Files that cannot be read any more, by name; what has none is named as ZFS does. */
   damagedFiles(pool: string): Promise<readonly string[]>;

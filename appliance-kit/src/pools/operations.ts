@@ -374,11 +374,11 @@ export class PoolOperations {
     );
   }
 
-  #job(kind: string, title: string, pool: string, step: string, work: () => Promise<unknown>): Job {
+  #job(kind: string, title: string, pool: string, step: string, work: (job: JobHandle) => Promise<unknown>): Job {
     return this.#parts.jobs.start({ kind, title, cancellable: false }, async (job) => {
       job.step(step);
       try {
-        await work();
+        await work(job);
       } catch (error) {
         if (asProblem(error).code === 'timeout') {
           // It may have been done all the same: what there is now is what counts.
@@ -502,7 +502,12 @@ export class PoolOperations {
       `Import pool “${name}”`,
       name,
       'Importing the pool and mounting what is on it',
-      () => this.#parts.platform.poolActions.importPool(found.guid, name, input.force === true),
+      async (job) => {
+        const kept = await this.#parts.platform.poolActions.importPool(found.guid, name, input.force === true);
+        for (const dataset of kept) {
+          job.log(`“${dataset}” is not mounted: something else is in its place. Give it another mount point.`);
+        }
+      },
     );
   }
 

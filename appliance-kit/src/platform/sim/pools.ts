@@ -548,7 +548,7 @@ export class SimPools implements PoolActions {
     });
   }
 
-  async importPool(guid: string, name: string, force: boolean): Promise<void> {
+  async importPool(guid: string, name: string, force: boolean): Promise<string[]> {
     const machine = this.#parts.machine();
     const pool = machine.exported.find((one) => one.guid === guid);
     if (pool === undefined) throw fail('not_found', `There is no pool ${guid} to import.`);
@@ -560,6 +560,7 @@ export class SimPools implements PoolActions {
     machine.pools.push(pool);
     if (pool.telemetry) await this.#parts.storaged('start');
     this.#done(pool, `zpool import ${guid} ${name}`);
+    return [];
   }
 
   async history(name: string, limit: number): Promise<HistoryLine[]> {

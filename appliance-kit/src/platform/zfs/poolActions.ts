@@ -29,7 +29,8 @@ export function zfsPoolActions(execd: Execd): PoolActions {
     exportPool: (name) => run('pool.export', { name }),
     destroyPool: (name) => run('pool.destroy', { name, confirm: name }),
     importable: async () => parseImportable(((await execd.run('pool.importable', {})) as { listing: string }).listing),
-    importPool: (guid, name, force) => run('pool.import', { guid, name, force }),
+    importPool: async (guid, name, force) =>
+      ((await execd.run('pool.import', { guid, name, force })) as { notMounted: string[] }).notMounted,
     history: async (pool, limit) =>
       parseHistory(((await execd.run('pool.history', { pool })) as { text: string }).text).slice(-limit),
     damagedFiles: async (pool) =>
