@@ -214,6 +214,7 @@ test_lint() {
   check 'OpenAPI document is that of the code' sh -c 'node appliance-kit/scripts/write-openapi.ts && git diff --exit-code --stat appliance-kit/openapi.json'
   check 'SMF manifests are well formed' xmllint --noout --nonet smf/manifest/*.xml
   check 'nothing names a package registry or mirror' no_hosts
+  check 'no merge is left half done' sh -c '! git grep -nE "^(<<<<<<<|>>>>>>>)( |$)" -- .'
 }
 
 # no_hosts: the hosts of this machine's package sources stand nowhere in the repository
