@@ -18,6 +18,7 @@ const ThresholdPage = lazy(() => import('../alerts/ThresholdPage.tsx'));
 const DestinationPage = lazy(() => import('../alerts/DestinationPage.tsx'));
 const StoragePage = lazy(() => import('../storage/StoragePage.tsx'));
 const NewPoolPage = lazy(() => import('../storage/NewPoolPage.tsx'));
+const PoolPage = lazy(() => import('../storage/PoolPage.tsx'));
 const DatasetsPage = lazy(() => import('../datasets/DatasetsPage.tsx'));
 const NewDatasetPage = lazy(() => import('../datasets/NewDatasetPage.tsx'));
 const DatasetPage = lazy(() => import('../datasets/DatasetPage.tsx'));
@@ -78,6 +79,7 @@ export function App() {
             <Route path="/alerts/destinations/:id" element={<DestinationPage />} />
             <Route path="/alerts/:tab?" element={<AlertsPage />} />
             <Route path="/storage/new" element={<NewPoolPage />} />
+            <Route path="/storage/pools/:name/:tab?" element={<PoolPage />} />
             <Route path="/storage/datasets" element={<DatasetsPage />} />
             <Route path="/storage/new-dataset" element={<NewDatasetPage />} />
             <Route path="/storage/datasets/:name/:tab?" element={<DatasetPage />} />

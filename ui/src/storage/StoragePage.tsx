@@ -20,7 +20,7 @@ import {
 } from '@patternfly/react-core';
 import { Table, Tbody, Td, Th, Thead, Tr } from '@patternfly/react-table';
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate } from 'react-router';
+import { Link, useNavigate } from 'react-router';
 import type { Schemas } from '../api/client.ts';
 import { disksQuery, poolsQuery } from '../api/queries.ts';
 import { StorageTabs } from '../datasets/StorageTabs.tsx';
@@ -31,23 +31,13 @@ import { bytes, digits, duration, exactBytes, percent, plural } from '../words/f
 import { ProblemAlert } from '../words/ProblemAlert.tsx';
 import { type Condition, ConditionIcon, PageHead } from '../words/Sentence.tsx';
 import { diskName, LightDot, stateWords } from './DiskTile.tsx';
+import { diskPath, poolPath } from './queries.ts';
+import { ScanProgress, scanWords } from './ScanProgress.tsx';
 import { VdevTree } from './VdevTree.tsx';
+import { poolCondition } from './words.ts';
 
 type Disk = Schemas['Disk'];
 type Pool = Schemas['Pool'];
-
-export function poolCondition(pool: Pick<Pool, 'state'>): Condition {
-  return pool.state === 'ONLINE' ? 'ok' : pool.state === 'DEGRADED' ? 'warning' : 'critical';
-}
-
-function ScanLine({ scan }: { scan: NonNullable<Pool['scan']> }) {
-  if (scan.state === 'scanning' && scan.percent !== null) {
-    return (
-      <Progress value={scan.percent} title={scan.sentence} size="sm" aria-label={scan.kind} className="cistern-scan" />
-    );
-  }
-  return <>{scan.sentence}</>;
-}
 
 function PoolCard({ pool, disks }: { pool: Pool; disks: readonly Disk[] }) {
   return (
@@ -55,7 +45,7 @@ function PoolCard({ pool, disks }: { pool: Pool; disks: readonly Disk[] }) {
       <CardTitle component="h2">
         <Flex gap={{ default: 'gapSm' }} alignItems={{ default: 'alignItemsCenter' }}>
           <ConditionIcon state={poolCondition(pool)} />
-          {pool.name}
+          <Link to={poolPath(pool.name)}>{pool.name}</Link>
           {pool.system && (
             <Label isCompact title="The appliance itself lives on this pool">
               system
@@ -105,7 +95,7 @@ function PoolCard({ pool, disks }: { pool: Pool; disks: readonly Disk[] }) {
                 ],
                 ['Fragmentation', pool.fragmentation === null ? 'unknown' : percent(pool.fragmentation)],
                 ['Data errors', pool.errors === 0 ? 'none' : pool.errors.toLocaleString('en-US')],
-                ['Scrub', pool.scan ? <ScanLine key="s" scan={pool.scan} /> : 'never'],
+                ['Scrub', pool.scan ? scanWords(pool.scan) : 'never'],
               ] as const
             ).map(([term, value]) => (
               <DescriptionListGroup key={term}>
@@ -115,7 +105,7 @@ function PoolCard({ pool, disks }: { pool: Pool; disks: readonly Disk[] }) {
             ))}
           </DescriptionList>
         </ExpandableSection>
-        {pool.scan?.state === 'scanning' && <ScanLine scan={pool.scan} />}
+        {pool.scan?.state === 'scanning' && <ScanProgress scan={pool.scan} />}
       </CardBody>
     </Card>
   );
@@ -148,7 +138,7 @@ function DiskTable({ disks }: { disks: readonly Disk[] }) {
               <div>
                 <span title={disk.id}>
                   <LightDot light={disk.state === 'in_pool' || disk.state === 'system' ? 'good' : 'off'} />{' '}
-                  {diskName(disk)}
+                  <Link to={diskPath(disk.id)}>{diskName(disk)}</Link>
                 </span>{' '}
                 <small className="cistern-quiet">{disk.model}</small>
               </div>
@@ -217,11 +207,16 @@ export default function StoragePage() {
         title="Storage"
         {...sentenceOf(pools.data.items, disks.data.items)}
         actions={
-          <Explained why={why}>
-            <Button isAriaDisabled={why !== null} onClick={() => void navigate('/storage/new')}>
-              Create a pool
+          <div className="cistern-actions">
+            <Button variant="secondary" onClick={() => void navigate('/storage/import')}>
+              Import a pool
             </Button>
-          </Explained>
+            <Explained why={why}>
+              <Button isAriaDisabled={why !== null} onClick={() => void navigate('/storage/new')}>
+                Create a pool
+              </Button>
+            </Explained>
+          </div>
         }
       />
       <StorageTabs active="pools" />
