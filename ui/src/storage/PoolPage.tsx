@@ -1,16 +1,5 @@
 // One pool: how it is, its disks with what can be done to each, its scrubs, its properties, and what was done to it.
-import {
-  Alert,
-  Breadcrumb,
-  BreadcrumbItem,
-  Button,
-  Label,
-  Nav,
-  NavItem,
-  NavList,
-  PageSection,
-  Progress,
-} from '@patternfly/react-core';
+import { Alert, Button, Label, Nav, NavItem, NavList, PageSection, Progress } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { Link, useNavigate, useParams } from 'react-router';
@@ -28,6 +17,7 @@ import { PageHead } from '../words/Sentence.tsx';
 import { AttachDisk } from './AttachDisk.tsx';
 import { DeviceMenu } from './DeviceMenu.tsx';
 import { stateWords } from './DiskTile.tsx';
+import { PoolCrumbs } from './PoolCrumbs.tsx';
 import { PoolProperties } from './PoolProperties.tsx';
 import {
   broken,
@@ -52,20 +42,6 @@ const tabs = [
   ['', 'Disks'],
   ['history', 'History'],
 ] as const;
-
-export function PoolCrumbs({ name, last }: { name: string; last?: string }) {
-  return (
-    <Breadcrumb className="cistern-crumbs">
-      <BreadcrumbItem>
-        <Link to="/storage">Storage</Link>
-      </BreadcrumbItem>
-      <BreadcrumbItem isActive={last === undefined}>
-        {last === undefined ? name : <Link to={poolPath(name)}>{name}</Link>}
-      </BreadcrumbItem>
-      {last !== undefined && <BreadcrumbItem isActive>{last}</BreadcrumbItem>}
-    </Breadcrumb>
-  );
-}
 
 function Actions({ pool }: { pool: Pool }) {
   const mayNot = useMayNot('administrator');

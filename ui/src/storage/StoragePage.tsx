@@ -34,7 +34,7 @@ import { diskName, LightDot, stateWords } from './DiskTile.tsx';
 import { diskPath, poolPath } from './queries.ts';
 import { ScanProgress, scanWords } from './ScanProgress.tsx';
 import { VdevTree } from './VdevTree.tsx';
-import { poolCondition } from './words.ts';
+import { diskUse, poolCondition } from './words.ts';
 
 type Disk = Schemas['Disk'];
 type Pool = Schemas['Pool'];
@@ -111,14 +111,6 @@ function PoolCard({ pool, disks }: { pool: Pool; disks: readonly Disk[] }) {
   );
 }
 
-const diskState: Record<Disk['state'], string> = {
-  available: 'free',
-  in_pool: 'in a pool',
-  system: 'holds the appliance',
-  in_use: 'in use',
-  too_small: 'too small',
-};
-
 function DiskTable({ disks }: { disks: readonly Disk[] }) {
   return (
     <Table aria-label="Disks" variant="compact" gridBreakPoint="grid-md">
@@ -153,9 +145,7 @@ function DiskTable({ disks }: { disks: readonly Disk[] }) {
             </Td>
             <Td dataLabel="Use">
               <div>
-                {disk.pool
-                  ? `pool ${disk.pool}${disk.vdev && disk.vdev !== disk.id ? `, ${disk.vdev}` : ''}`
-                  : diskState[disk.state]}
+                {diskUse(disk)}
                 {disk.reason && disk.pool === null && <div className="cistern-quiet">{disk.reason}</div>}
               </div>
             </Td>
