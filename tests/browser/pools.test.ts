@@ -60,7 +60,7 @@ test('a disk that was pulled is replaced by one that is plugged in while the pag
   await lookAt(page, 'pool-replace');
 
   // Somebody else's disk is refused until its name was typed; then it is the better choice.
-  await page.getByRole('button', { name: 'Erase used' }).click();
+  await page.getByRole('button', { name: 'Erase it… used' }).click();
   await dialog(page)
     .getByText(/It carries an ext4 file system/)
     .waitFor();
@@ -84,7 +84,7 @@ test('a disk that was pulled is replaced by one that is plugged in while the pag
     .getByText(/^Replace disk .*data2 of pool “tank” with .*used$/)
     .first()
     .waitFor();
-  await page.getByRole('progressbar', { name: 'Resilver' }).waitFor();
+  await page.getByRole('progressbar', { name: /Resilver|resilver/ }).waitFor();
   await page.reload();
   await page.getByRole('button', { name: 'Cancel the replacement' }).waitFor();
   await lookAt(page, 'pool-replace-running');
@@ -267,7 +267,7 @@ test('what a disk says of itself, and a test of it', async (t) => {
   await disks.getByRole('link', { name: 'data4' }).click();
   await page.getByText('It says that it is well.').first().waitFor();
   await page.getByRole('button', { name: 'Start short test' }).click();
-  await page.getByRole('progressbar', { name: 'Self-test' }).waitFor();
+  await page.getByRole('progressbar', { name: 'A test is running' }).waitFor();
   await lookAt(page, 'disk');
   await page.goto(`${stack.url}/storage/disks/${id('data3')}`);
   await page.getByText('This disk does not say how it is.').first().waitFor();

@@ -12,6 +12,7 @@ import {
   ProgressStep,
   ProgressStepper,
   Radio,
+  Title,
 } from '@patternfly/react-core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
@@ -75,7 +76,8 @@ function Steps({ at, failed = false }: { at: number; failed?: boolean }) {
 function OldDisk({ advice, disk }: { advice: Advice; disk: Disk | undefined }) {
   const facts: [string, string][] = [
     ['State', stateWords(advice.state)],
-    ['Disk', advice.disk ?? advice.device],
+    // Of a disk that is gone only the name is left that the pool has for it.
+    ['Disk', advice.disk ?? advice.device.replace(/^.*\//, '')],
     ...(disk
       ? ([
           ['Serial number', disk.serial || 'unknown'],
@@ -87,7 +89,7 @@ function OldDisk({ advice, disk }: { advice: Advice; disk: Disk | undefined }) {
   ];
   return (
     <section aria-label="The old disk">
-      <h2>The old disk</h2>
+      <Title headingLevel="h2">The old disk</Title>
       <DescriptionList isHorizontal isCompact>
         {facts.map(([term, value]) => (
           <DescriptionListGroup key={term}>
@@ -140,7 +142,7 @@ function CandidateChoice(props: {
             isDanger
             isInline
             isAriaDisabled={mayNot !== null}
-            aria-label={`Erase ${disk ? diskName(disk) : candidate.disk}`}
+            aria-label={`Erase it… ${disk ? diskName(disk) : candidate.disk}`}
             onClick={props.onErase}
           >
             Erase it…
@@ -177,7 +179,7 @@ function Choose(props: { pool: Pool; device: string; disks: readonly Disk[]; onS
       <p className="cistern-sentence">{data.sentence}</p>
       <OldDisk advice={data} disk={data.disk === null ? undefined : diskOf(data.disk)} />
       <section aria-label="The new disk">
-        <h2>The new disk</h2>
+        <Title headingLevel="h2">The new disk</Title>
         <FormShell
           submit="Replace the disk"
           busy={start.isPending}
