@@ -124,7 +124,7 @@ export function DeviceMenu({ pool, vdev, parent, disk, act }: DeviceMenuProps) {
           isOpen={open}
           onOpenChange={setOpen}
           onSelect={() => setOpen(false)}
-          popperProps={{ position: 'right' }}
+          popperProps={{ position: 'right', appendTo: 'inline' }}
           toggle={(ref) => (
             <MenuToggle
               ref={ref}
