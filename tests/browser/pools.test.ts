@@ -228,7 +228,9 @@ test('disks are added, as safe as those that are there; properties, features, da
   await page.getByRole('textbox', { name: 'Comment' }).fill('rack 3');
   await page.getByRole('button', { name: 'Save the comment' }).click();
   await page.getByRole('button', { name: 'Save the comment', disabled: true }).waitFor();
-  await page.getByRole('switch', { name: /^Grow when/ }).check({ force: true });
+  const grow = page.getByRole('switch', { name: /^Grow when/ });
+  await grow.click({ force: true });
+  await grow.and(page.locator(':checked')).waitFor({ state: 'attached' });
   await stack.simulate('pool-outdated', { pool: 'tank' });
   await stack.simulate('pool-damage', { pool: 'tank', files: ['/srv/telemetry/blocks/1.block'] });
   await page
