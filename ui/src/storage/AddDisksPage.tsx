@@ -69,25 +69,29 @@ function AddDisks({ pool }: { pool: Pool }) {
   const [wanted, setWanted] = useState<Layout['id'] | null>(null);
   const free = disks.data?.items.filter(({ state }) => state === 'available') ?? [];
   const chosen = free.filter(({ id }) => picked.has(id)).map(({ id }) => id);
-  const advice = useQuery(adviceQuery(chosen));
   const single = kind === 'spare' || kind === 'cache';
-  const layouts = chosen.length === 0 ? [] : suited(advice.data?.layouts ?? [], kind, pool);
-  const recommended =
-    layouts.find(({ id, allowed }) => id === advice.data?.recommended && allowed) ??
-    layouts.find(({ allowed }) => allowed);
-  const layout = layouts.find(({ id, allowed }) => id === wanted && allowed) ?? recommended;
   const { watch, job, running, done, error } = useJob();
   const add = useMutation({
-    mutationFn: () =>
+    mutationFn: (layout: Layout['id']) =>
       answerOf(
         client.POST('/api/pools/{name}/add', {
           params: { path: { name: pool.name } },
-          body: { kind, layout: single ? 'stripe' : (layout?.id ?? 'mirror'), disks: chosen },
+          body: { kind, layout, disks: chosen },
         }),
       ),
     onSuccess: ({ id }) => watch(id),
     onSettled: read,
   });
+  // Disks that are being added are free no more: there is nothing left to advise.
+  const advice = useQuery({
+    ...adviceQuery(chosen),
+    enabled: chosen.length > 0 && !single && !add.isPending && !running && !done,
+  });
+  const layouts = chosen.length === 0 ? [] : suited(advice.data?.layouts ?? [], kind, pool);
+  const recommended =
+    layouts.find(({ id, allowed }) => id === advice.data?.recommended && allowed) ??
+    layouts.find(({ allowed }) => allowed);
+  const layout = layouts.find(({ id, allowed }) => id === wanted && allowed) ?? recommended;
   // biome-ignore lint/correctness/useExhaustiveDependencies: once, when the job has ended
   useEffect(() => {
     if (done) void read().then(() => navigate(poolPath(pool.name)));
@@ -117,7 +121,7 @@ function AddDisks({ pool }: { pool: Pool }) {
       busy={add.isPending}
       error={add.error ?? error}
       mayNot={why}
-      onSubmit={() => add.mutate()}
+      onSubmit={() => add.mutate(single ? 'stripe' : (layout?.id ?? 'mirror'))}
       more={
         <Button variant="link" onClick={() => void navigate(poolPath(pool.name))}>
           Cancel
