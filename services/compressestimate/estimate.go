@@ -66,12 +66,15 @@ func Estimate(ctx context.Context, source Source, sampleBytes int64, random *ran
 	}
 	tallies := make([]tally, len(levels))
 	for i, l := range levels {
-		if l.make != nil {
-			tallies[i].compressor = l.make()
-		}
+		tallies[i].compressor = l.make()
+	}
+	tool, err := newZstdTool()
+	defer tool.close()
+	if err != nil {
+		return result, err
 	}
 	n := int(max(1, sampleBytes/int64(result.BlockBytes)))
-	err := source.Sample(ctx, n, random, func(block []byte) error {
+	err = source.Sample(ctx, n, random, func(block []byte) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -81,24 +84,22 @@ func Estimate(ctx context.Context, source Source, sampleBytes int64, random *ran
 			result.Holes++
 			return nil
 		}
-		var size int
-		var elapsed int64
 		for i, l := range levels {
 			if l.slow && (result.SampledBlocks-result.Holes)%slowShare != 1 {
 				continue
 			}
 			t := &tallies[i]
-			if t.compressor != nil {
-				begun := time.Now()
-				size = t.compressor.size(block)
-				elapsed = time.Since(begun).Nanoseconds()
-			}
-			t.elapsed += elapsed
+			begun := time.Now()
+			size := t.compressor.size(block)
+			t.elapsed += time.Since(begun).Nanoseconds()
 			t.before += int64(len(block))
-			t.after += int64(stored(len(block), int(float64(size)*l.sizes)))
+			t.after += int64(stored(len(block), size))
 		}
-		return nil
+		return tool.add(ctx, block)
 	})
+	if err == nil {
+		err = tool.run(ctx)
+	}
 	if err != nil {
 		return result, err
 	}
@@ -108,9 +109,12 @@ func Estimate(ctx context.Context, source Source, sampleBytes int64, random *ran
 		found := Level{Compression: l.name, Ratio: 1}
 		if t.before > 0 {
 			found.Ratio = float64(t.before) / float64(t.after)
-			found.NanosecondsPerByte = float64(t.elapsed) / float64(t.before) * l.cost
+			found.NanosecondsPerByte = float64(t.elapsed) / float64(t.before)
 		}
 		result.Levels = append(result.Levels, found)
+		if l.name == "lz4" {
+			result.Levels = append(result.Levels, tool.levels()...)
+		}
 	}
 	return result, nil
 }

@@ -1,131 +1,339 @@
-// What is done to pools: a disk is replaced, a pool scrubbed, exported, imported and destroyed.
-import { after, before, beforeEach, test } from 'node:test';
-import { setUp } from '../stack/api.ts';
+// Pools and disks as somebody looks after them: a disk replaced, a scrub, a pool given up, taken back and destroyed.
+import { after, before, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { type Person as ApiPerson, setUp } from '../stack/api.ts';
+import { until } from '../stack/http.ts';
 import type { Stack } from '../stack/stack.ts';
-import { lookAt, type Person, person, signInBy, withStack } from './browser.ts';
+import { exactly, lookAt, type Person, person, signInBy, withStack } from './browser.ts';
 
 const GIB = 2 ** 30;
 const id = (name: string) => `scsi-0QEMU_QEMU_HARDDISK_${name}`;
+
 let stack: Stack;
 let someone: Person;
+let api: ApiPerson;
 before(async () => {
   stack = await withStack();
-  await setUp(stack);
+  api = await setUp(stack);
   someone = await person(stack);
 });
-beforeEach(() => stack.simulate('pool-heal', { pool: 'tank' }));
 after(async () => {
   await someone?.close();
   await stack?.stop();
 });
 
-test('a disk is pulled, the page leads to its replacement, and ends where all is well', async (t) => {
-  const { page } = await someone.visit(t, '/sign-in?to=%2Fstorage%2Fpools%2Ftank');
-  await signInBy(page);
-  await page.getByText(/Healthy\. 4 disks/).waitFor();
+const dialog = (page: Page) => page.getByRole('dialog');
+const at = (path: string) => `/sign-in?to=${encodeURIComponent(path)}`;
+/** Away from what was explained: a bubble that is in the way of the pictures, and stands outside of the page. */
+async function away(page: Page): Promise<void> {
+  await page.mouse.move(0, 0);
+  await page.getByRole('tooltip').waitFor({ state: 'detached' });
+}
+async function menu(page: Page, disk: string, item: string): Promise<void> {
+  await page.getByRole('button', { name: `What to do with ${disk}`, exact: true }).click();
+  await page.getByRole('menuitem', { name: item }).click();
+}
+
+test('a disk that was pulled is replaced by one that is plugged in while the page is open', async (t) => {
   await stack.simulate('disk-remove', { disk: 'data2' });
-  await page.getByRole('link', { name: 'Replace it' }).click({ timeout: 30_000 });
-  await page.getByText(/data2 was removed/).waitFor();
-  await page.getByText('There is no other disk in the machine yet.').waitFor();
+  const { page } = await someone.visit(t, at('/storage'));
+  await signInBy(page);
+  await page.getByRole('region', { name: 'Pool tank' }).getByRole('link', { name: 'tank', exact: true }).click();
+  await page.getByRole('heading', { level: 1, name: 'tank' }).waitFor();
+  await page
+    .getByText(/data2 was removed/)
+    .first()
+    .waitFor({ timeout: 30_000 });
+  await lookAt(page, 'pool-degraded');
+  await page.getByRole('link', { name: 'Replace it' }).click();
+  await page.getByText(/data2 was removed\. What it held is copied/).waitFor();
+  await page.getByText('No disk is free yet.').waitFor();
   await page.getByRole('button', { name: 'Replace the disk' }).hover();
-  await page.getByText('No disk fits yet. Insert one.').waitFor();
+  await page.getByText('Insert a new disk, or choose one, first.').waitFor();
+
   await stack.simulate('disk-add', { name: 'small', bytes: GIB });
-  await stack.simulate('disk-add', { name: 'foreign', bytes: 2 * GIB });
-  await stack.simulate('disk-occupy', { disk: 'foreign', occupant: '/dev/sdg carries an ext4 file system.' });
-  await page.getByText('It holds 1 GiB; 2 GiB are needed.').waitFor({ timeout: 30_000 });
-  await page.getByRole('button', { name: 'Erase foreign, so that it can be used' }).waitFor();
-  await stack.simulate('disk-add', { name: 'fresh', bytes: 2 * GIB });
-  await page.getByRole('radio', { name: /fresh.*recommended/ }).waitFor({ timeout: 30_000 });
-  await lookAt(page, 'storage-replace-choose');
+  await stack.simulate('disk-add', { name: 'used', bytes: 2 * GIB });
+  await stack.simulate('disk-occupy', { disk: 'used', occupant: 'It carries an ext4 file system.' });
+  await stack.simulate('disk-add', { name: 'large', bytes: 4 * GIB });
+  await page.getByRole('radio', { name: /^large 4 GiB recommended/ }).waitFor();
+  await page.getByText(/It holds 1 GiB; 2 GiB are needed/).waitFor();
+  await page
+    .getByRole('radio', { name: /^small/ })
+    .and(page.locator(':disabled'))
+    .waitFor();
+  await page.getByRole('radio', { name: /^used/ }).and(page.locator(':disabled')).waitFor();
+  await away(page);
+  await lookAt(page, 'pool-replace-chosen');
+
+  // Somebody else's disk is refused until its name was typed; then it is the better choice.
+  await page.getByRole('button', { name: 'Erase it… used' }).click();
+  await dialog(page)
+    .getByText(/It carries an ext4 file system/)
+    .waitFor();
+  await dialog(page)
+    .getByLabel(`Type “${id('used')}” to confirm`)
+    .fill('used');
+  await dialog(page).getByRole('button', { name: 'Erase the disk' }).hover();
+  await page
+    .getByRole('tooltip')
+    .getByText(/first\.$/)
+    .waitFor();
+  await dialog(page)
+    .getByLabel(`Type “${id('used')}” to confirm`)
+    .fill(id('used'));
+  await dialog(page).getByRole('button', { name: 'Erase the disk' }).click();
+  await dialog(page).waitFor({ state: 'detached' });
+  await page.getByRole('radio', { name: /^used 2 GiB recommended/ }).waitFor();
+
   await page.getByRole('button', { name: 'Replace the disk' }).click();
-  await page.getByRole('progressbar', { name: 'Resilver' }).waitFor();
-  // What is under way is found again after a reload.
+  await page
+    .getByText(/^Replace disk .*data2 of pool “tank” with .*used$/)
+    .first()
+    .waitFor();
+  await page.getByRole('progressbar', { name: /Resilver|resilver/ }).waitFor();
   await page.reload();
-  await page.getByRole('progressbar', { name: 'Resilver' }).waitFor();
-  await page.goto(`${stack.url}/storage/pools/tank`);
-  await page.getByText(/Healthy\. 4 disks/).waitFor({ timeout: 30_000 });
-  await page.getByRole('grid', { name: 'Disks of the pool' }).getByText('fresh').waitFor();
+  await page.getByRole('button', { name: 'Cancel the replacement' }).waitFor();
+  await lookAt(page, 'pool-replace-running');
+  await page.getByText('Done: the pool is healthy again.').waitFor({ timeout: 60_000 });
+  await lookAt(page, 'pool-replace-done');
+  await page.getByRole('link', { name: 'To the pool “tank”' }).click();
+  await page.getByText(/Healthy\. 4 disks in 2 mirrors/).waitFor();
 });
 
-test('a disk that somebody used before is erased only after its name was typed', async (t) => {
-  const { page } = await someone.visit(
-    t,
-    `/sign-in?to=${encodeURIComponent(`/storage/pools/tank/replace?device=${id('data1')}`)}`,
-  );
+test('a replacement that is cancelled leaves the pool as it was; one that runs is found without its address', async (t) => {
+  const { page } = await someone.visit(t, at('/storage/pools/tank'));
   await signInBy(page);
-  await page.getByRole('button', { name: 'Erase foreign, so that it can be used' }).click();
-  const dialog = page.getByRole('dialog');
-  await dialog.getByText(/carries an ext4 file system.*lost/).waitFor();
-  await dialog.getByRole('textbox').fill(id('foreign'));
-  await dialog.getByRole('button', { name: 'Erase the disk' }).click();
+  await menu(page, 'data3', 'Replace…');
+  await page.getByText(/data3 works\. It can be replaced all the same/).waitFor();
+  await page.getByRole('radio', { name: /^large/ }).check();
+  await page.getByRole('button', { name: 'Replace the disk' }).click();
+  await page.getByRole('button', { name: 'Cancel the replacement' }).waitFor();
+  await page.goto(`${stack.url}/storage/pools/tank/replace?device=${id('data3')}`);
+  await page.getByRole('button', { name: 'Cancel the replacement' }).click();
+  await page.getByText('The replacement was cancelled. The new disk is free again.').waitFor();
+  await page.getByRole('radio', { name: /^large/ }).waitFor();
+});
+
+test('a scrub is started, paused, gone on with, stopped, and remembered; its schedule is changed', async (t) => {
+  const { page } = await someone.visit(t, at('/storage/pools/tank'));
+  await signInBy(page);
+  const scan = page.getByRole('region', { name: 'Scrub and resilver' });
+  await scan.getByRole('button', { name: 'Scrub now' }).click();
+  await scan.getByText(/Less than a minute left\./).waitFor();
+  await scan.getByRole('button', { name: 'Pause' }).click();
+  await scan.getByText(/^The scrub is paused, \d+ % done\.$/).waitFor();
+  await scan.getByText(/It does not go on until somebody says so\./).waitFor();
+  await lookAt(page, 'pool-scrub-paused');
+  await scan.getByRole('button', { name: 'Go on' }).click();
+  await scan.getByText(/Scrub is running/).waitFor();
+  await scan.getByRole('button', { name: 'Stop' }).click();
+  await scan.getByText('Scrub was stopped before its end.').waitFor();
+  const past = page.getByRole('list', { name: 'Past scrubs and resilvers' });
+  await past.getByText('It was stopped before its end.').first().waitFor({ timeout: 30_000 });
+  await scan.getByRole('button', { name: 'Scrub now' }).click();
+  await past.getByText('It found nothing.').waitFor({ timeout: 60_000 });
+
+  const scrubs = page.getByRole('region', { name: 'Scrubs', exact: true });
+  await scrubs.getByText(/Scrubbed on the 1st of each month at 02:00\. Next/).waitFor();
+  await scrubs.getByRole('button', { name: 'Change when' }).click();
+  await dialog(page).getByLabel('When', { exact: true }).selectOption('Every week');
+  await dialog(page).getByLabel('Day of the week').selectOption('Saturday');
+  await dialog(page).getByLabel(exactly('At')).fill('25:00');
+  await dialog(page).getByRole('button', { name: 'Save' }).hover();
+  await page.getByText('Write the time as HH:MM.').waitFor();
+  await dialog(page).getByLabel(exactly('At')).fill('03:30');
+  await away(page);
+  await lookAt(page, 'pool-scrub-schedule');
+  await dialog(page).getByRole('button', { name: 'Save' }).click();
+  await scrubs.getByText(/Scrubbed every Saturday at 03:30\. Next in \d+/).waitFor();
+});
+
+test('a mirror gets another side and gives it back; what would lose the last copy says why not', async (t) => {
+  const { page } = await someone.visit(t, at('/storage/pools/tank'));
+  await signInBy(page);
+  await menu(page, 'data1', 'Attach another disk…');
+  await dialog(page)
+    .getByRole('radio', { name: /^large/ })
+    .check();
+  await lookAt(page, 'pool-attach');
+  await dialog(page).getByRole('button', { name: 'Attach the disk' }).click();
+  await dialog(page).waitFor({ state: 'detached' });
+  await page.getByRole('progressbar', { name: /^Attach .*large to pool “tank”/ }).waitFor();
   await page
-    .getByRole('radio', { name: /foreign/ })
-    .and(page.locator(':enabled'))
-    .waitFor({ timeout: 30_000 });
-});
+    .getByRole('figure', { name: /mirror-0/ })
+    .getByText('large', { exact: true })
+    .waitFor();
+  await page.getByText(/Healthy\. 5 disks in 2 mirrors/).waitFor({ timeout: 60_000 });
+  await menu(page, 'large', 'Detach…');
+  await dialog(page).getByText('The other disks keep all data.').waitFor();
+  await dialog(page).getByRole('button', { name: 'Detach it' }).click();
+  await page.getByText(/Healthy\. 4 disks in 2 mirrors/).waitFor();
 
-test('a scrub is started, paused, gone on with and stopped, and is in the list; the schedule is changed', async (t) => {
-  const { page } = await someone.visit(t, '/sign-in?to=%2Fstorage%2Fpools%2Ftank');
-  await signInBy(page);
-  await page.getByRole('button', { name: 'Scrub now' }).click();
-  await page.getByRole('progressbar', { name: 'Scrub' }).waitFor();
-  await page.getByRole('button', { name: 'Pause' }).click();
-  await page.getByText(/^Paused\./).waitFor();
-  await lookAt(page, 'storage-pool-scrub');
-  await page.getByRole('button', { name: 'Go on' }).click();
-  await page.getByRole('button', { name: 'Pause' }).waitFor();
-  await page.getByRole('button', { name: 'Stop' }).click();
+  await menu(page, 'data1', 'Switch off…');
+  await dialog(page).getByRole('button', { name: 'Switch it off' }).click();
   await page
-    .getByRole('grid', { name: 'Scrubs so far' })
-    .getByText('It was stopped before its end.')
-    .waitFor({ timeout: 30_000 });
-  await stack.simulate('pool-rot', { pool: 'tank', bytes: 8192 });
-  await page.getByRole('button', { name: 'Scrub now' }).click();
-  await page.getByRole('grid', { name: 'Scrubs so far' }).getByText('It repaired 8 KiB.').waitFor({ timeout: 30_000 });
-  await page.getByRole('button', { name: 'Change' }).click();
-  await page.getByLabel('How often').selectOption('week');
-  await page.getByRole('textbox', { name: 'Time' }).fill('04:30');
-  await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText(/^It is scrubbed every Sunday at 04:30, next on/).waitFor();
+    .getByText(/data1 was taken offline/)
+    .first()
+    .waitFor();
+  await page.getByRole('button', { name: 'What to do with used', exact: true }).click();
+  const off = page.getByRole('menuitem', { name: /^Switch off…/ });
+  await off.getByText('Without it mirror-0 would not hold all data any more.').waitFor();
+  await lookAt(page, 'pool-device-menu');
+  await page.keyboard.press('Escape');
+  await menu(page, 'data1', 'Take into use again');
+  await page.getByText(/Healthy\./).waitFor({ timeout: 30_000 });
 });
 
-test('the last copy cannot be switched off, and the page says why', async (t) => {
-  const { page, expect } = await someone.visit(t, '/sign-in?to=%2Fstorage%2Fpools%2Ftank');
-  expect(/status of 409/);
+test('the system pool gets a second disk that the appliance starts from', async (t) => {
+  await stack.simulate('disk-add', { name: 'second', bytes: 16 * GIB });
+  const { page } = await someone.visit(t, at('/storage/pools/system'));
   await signInBy(page);
-  const rows = page.getByRole('grid', { name: 'Disks of the pool' }).getByRole('row');
-  await rows.filter({ hasText: 'data3' }).getByRole('button', { name: 'Switch off' }).click();
-  await rows.filter({ hasText: 'data3' }).getByText('switched off').waitFor();
-  await rows.filter({ hasText: 'data4' }).getByRole('button', { name: 'Switch off' }).click();
-  await page.getByText(/without it mirror-1 would not hold all data any more/).waitFor();
-  await rows.filter({ hasText: 'data3' }).getByRole('button', { name: 'Take into use' }).click();
-  await page.getByText(/Healthy\. 4 disks/).waitFor({ timeout: 30_000 });
+  await page.getByRole('button', { name: 'Destroy' }).hover();
+  await page.getByText('The appliance itself lives on it.').waitFor();
+  await page.getByText('With a second one it runs on, and starts from either.').waitFor();
+  await away(page);
+  await lookAt(page, 'pool-system');
+  await page.getByRole('button', { name: 'Add a second system disk' }).click();
+  await dialog(page)
+    .getByText(/It holds 4 GiB; 16 GiB are needed/)
+    .waitFor();
+  await dialog(page)
+    .getByRole('radio', { name: /^second/ })
+    .and(page.locator(':checked'))
+    .waitFor();
+  await dialog(page).getByRole('button', { name: 'Add the disk' }).click();
+  await page.getByText(/Healthy\. 2 disks in 1 mirror/).waitFor({ timeout: 60_000 });
+  await page.getByText('The appliance lives on one disk').waitFor({ state: 'detached' });
 });
 
-test('a pool is exported, imported again, and destroyed by its name', async (t) => {
-  const { page, expect } = await someone.visit(t, '/sign-in?to=%2Fstorage%2Fpools%2Ftank');
-  // The page of a pool that has just been given up asks for it once more.
-  expect(/status of 404/);
+test('disks are added, as safe as those that are there; properties, features, damage and history', async (t) => {
+  const { page } = await someone.visit(t, at('/storage/pools/tank'));
+  await signInBy(page);
+  await page.getByRole('button', { name: 'Add disks…' }).click();
+  await page.getByRole('radio', { name: 'Spare' }).waitFor();
+  await page.getByRole('checkbox', { name: /^large/ }).check();
+  await page.getByText(/would put all of the pool at risk/).waitFor();
+  await page.getByRole('button', { name: 'Add 1 disk' }).hover();
+  await page.getByText('These disks cannot be laid out so that the pool stays as safe as it is.').waitFor();
+  await away(page);
+  await lookAt(page, 'pool-add-chosen');
+  await page.getByRole('radio', { name: 'Spare' }).check();
+  await page.getByRole('button', { name: 'Add 1 disk' }).click();
+  await page.getByRole('heading', { level: 1, name: 'tank', exact: true }).waitFor();
+  await page.getByText('ready to stand in').waitFor();
+  await menu(page, 'large', 'Take out of the pool…');
+  await dialog(page).getByRole('button', { name: 'Take it out' }).click();
+  await page.getByText('ready to stand in').waitFor({ state: 'detached' });
+
+  await page.getByRole('textbox', { name: 'Comment' }).fill('rack 3');
+  await page.getByRole('button', { name: 'Save the comment' }).click();
+  await page.getByRole('button', { name: 'Save the comment', disabled: true }).waitFor();
+  const grow = page.getByRole('switch', { name: /^Grow when/ });
+  await grow.click({ force: true });
+  await grow.and(page.locator(':checked')).waitFor({ state: 'attached' });
+  await stack.simulate('pool-outdated', { pool: 'tank' });
+  await stack.simulate('pool-damage', { pool: 'tank', files: ['/srv/telemetry/blocks/1.block'] });
+  await page
+    .getByRole('list', { name: 'Damaged files' })
+    .getByText('/srv/telemetry/blocks/1.block')
+    .waitFor({ timeout: 30_000 });
+  await page.getByRole('button', { name: 'Upgrade features' }).waitFor();
+  await lookAt(page, 'pool-damaged');
+  await page.getByRole('button', { name: 'Upgrade features' }).click();
+  await dialog(page)
+    .getByText(/An older system.* can no longer import it/)
+    .waitFor();
+  await dialog(page).getByRole('button', { name: 'Upgrade', exact: true }).click();
+  await page.getByRole('button', { name: 'Upgrade features' }).waitFor({ state: 'detached' });
+  await stack.simulate('pool-heal', { pool: 'tank' });
+  await page.getByRole('navigation', { name: 'Pool', exact: true }).getByRole('link', { name: 'History' }).click();
+  await page.getByText('zpool set comment=rack 3 tank').waitFor();
+  await page.getByText('zpool set autoexpand=on tank').waitFor();
+  await lookAt(page, 'pool-history-changed');
+});
+
+test('what a disk says of itself, and a test of it', async (t) => {
+  const { page } = await someone.visit(t, at('/storage'));
+  // The simulated disks say nothing; this one answers as a worn SSD does.
+  let testing = false;
+  const health = () => ({
+    ...{ supported: true, passed: true, temperatureCelsius: 41, powerOnHours: 20_000, wearRatio: 0.37 },
+    ...{
+      reallocatedSectors: 2,
+      pendingSectors: 0,
+      testRunning: testing ? { percent: 30 } : null,
+      ageSeconds: 1,
+      error: null,
+    },
+    selfTests: [{ kind: 'Short offline', result: 'Completed without error', passed: true, atPowerOnHours: 19_990 }],
+    sentence: 'It says that it is well. 41 °C, 20,000 hours in use, 37 % worn, 2 sectors replaced.',
+  });
+  await page.route(`**/api/disks/${id('data4')}/health`, (route) => route.fulfill({ json: health() }));
+  await page.route(`**/api/disks/${id('data4')}/self-test`, (route) => {
+    testing = true;
+    return route.fulfill({ json: health() });
+  });
+  await signInBy(page);
+  const disks = page.getByRole('grid', { name: 'Disks' });
+  await disks.getByRole('link', { name: 'data4' }).click();
+  await page.getByText('It says that it is well.').first().waitFor();
+  await page.getByRole('button', { name: 'Start short test' }).click();
+  await page.getByRole('progressbar', { name: 'A test is running' }).waitFor();
+  await lookAt(page, 'disk-health');
+  await page.goto(`${stack.url}/storage/disks/${id('data3')}`);
+  await page.getByText('This disk does not say how it is.').first().waitFor();
+  await page.getByRole('button', { name: 'Start long test' }).hover();
+  await page.getByText('This disk cannot be asked to test itself.').waitFor();
+});
+
+test('a pool is exported and imported, by force only after the warning', async (t) => {
+  const { page } = await someone.visit(t, at('/storage/pools/tank'));
   await signInBy(page);
   await page.getByRole('button', { name: 'Export' }).click();
-  await page.getByRole('dialog').getByRole('textbox').fill('tank');
-  await page.getByRole('button', { name: 'Export the pool' }).click();
-  await page.getByRole('region', { name: 'Pool tank' }).waitFor({ state: 'detached', timeout: 30_000 });
-  await page.getByRole('button', { name: 'Import a pool' }).click();
-  const found = page.getByRole('region', { name: 'Pool tank' });
-  await found.getByText('It is whole and can be imported.').waitFor();
-  await lookAt(page, 'storage-import-found');
-  await found.getByRole('button', { name: 'Import the pool' }).click();
-  await page.getByRole('heading', { level: 1, name: 'tank' }).waitFor({ timeout: 30_000 });
+  await dialog(page)
+    .getByText(/The measurements are on it/)
+    .waitFor();
+  await lookAt(page, 'pool-export');
+  await dialog(page).getByRole('button', { name: 'Export the pool' }).click();
+  await page.getByText('The pool “tank” is exported.').waitFor();
+  const card = page.getByRole('region', { name: 'Pool tank' });
+  await card.getByText('It is whole and can be imported.').waitFor();
+  await stack.simulate('pool-elsewhere', { pool: 'tank' });
+  await page.reload();
+  await card
+    .getByText(/Another machine has used it last/)
+    .first()
+    .waitFor();
+  await card.getByRole('button', { name: 'Import the pool' }).hover();
+  await page.getByText('Make sure first that no other machine uses it.').waitFor();
+  await away(page);
+  await lookAt(page, 'pool-import-found');
+  await card.getByLabel('Name of the pool here').fill('vault');
+  await card.getByRole('checkbox', { name: /by force/ }).check();
+  await card.getByRole('button', { name: 'Import the pool' }).click();
+  await page.getByRole('link', { name: 'To the pool “vault”' }).click();
+  await page.getByRole('heading', { level: 1, name: 'vault' }).waitFor();
+  await page.getByText(/Healthy\./).waitFor();
+});
+
+test('a pool is destroyed only by typing its name', async (t) => {
+  const { page } = await someone.visit(t, at('/storage/pools/vault'));
+  await signInBy(page);
   await page.getByRole('button', { name: 'Destroy' }).click();
-  const dialog = page.getByRole('dialog');
-  await dialog.getByText(/every measurement that was ever stored/).waitFor();
-  await dialog.getByRole('textbox').fill('tan');
-  await dialog.getByRole('button', { name: 'Destroy the pool' }).hover();
-  await page.getByText('Type “tank” first.').waitFor();
-  await lookAt(page, 'storage-destroy');
-  await dialog.getByRole('textbox').fill('tank');
-  await dialog.getByRole('button', { name: 'Destroy the pool' }).click();
+  await dialog(page)
+    .getByText(/every dataset and every snapshot on it, and the measurements/)
+    .waitFor();
+  await dialog(page).getByLabel('Type “vault” to confirm').fill('tank');
+  await dialog(page).getByRole('button', { name: 'Destroy the pool' }).hover();
+  await page.getByText('Type “vault” first.').waitFor();
+  await away(page);
+  await lookAt(page, 'pool-destroy');
+  await dialog(page).getByLabel('Type “vault” to confirm').fill('vault');
+  await dialog(page).getByRole('button', { name: 'Destroy the pool' }).click();
   await page.getByRole('heading', { level: 1, name: 'Storage' }).waitFor();
-  await page.getByRole('region', { name: 'Pool tank' }).waitFor({ state: 'detached', timeout: 30_000 });
+  await page.getByRole('region', { name: 'Pool vault' }).waitFor({ state: 'detached' });
+  await until('the pool is gone', async () => {
+    const { items } = await api.get<{ items: { name: string }[] }>('GET', '/api/pools');
+    return items.every(({ name }) => name === 'system') || undefined;
+  });
 });

@@ -313,7 +313,7 @@ async function datasetsOf(t: TestContext, machine: Machine, api: Person): Promis
         'GET',
         `/api/jobs/${job.id}`,
       );
-      for (const compression of ['lz4', 'zstd-3', 'gzip-1']) {
+      for (const compression of ['lz4', 'zstd-1', 'zstd-3', 'gzip-1']) {
         const target = `${source}-${compression}`;
         await api.get('POST', '/api/datasets', {
           name: target,

@@ -17,10 +17,12 @@ const AlertsPage = lazy(() => import('../alerts/AlertsPage.tsx'));
 const ThresholdPage = lazy(() => import('../alerts/ThresholdPage.tsx'));
 const DestinationPage = lazy(() => import('../alerts/DestinationPage.tsx'));
 const StoragePage = lazy(() => import('../storage/StoragePage.tsx'));
+const NewPoolPage = lazy(() => import('../storage/NewPoolPage.tsx'));
 const PoolPage = lazy(() => import('../storage/PoolPage.tsx'));
 const ReplacePage = lazy(() => import('../storage/ReplacePage.tsx'));
+const AddDisksPage = lazy(() => import('../storage/AddDisksPage.tsx'));
 const ImportPage = lazy(() => import('../storage/ImportPage.tsx'));
-const NewPoolPage = lazy(() => import('../storage/NewPoolPage.tsx'));
+const DiskPage = lazy(() => import('../storage/DiskPage.tsx'));
 const DatasetsPage = lazy(() => import('../datasets/DatasetsPage.tsx'));
 const NewDatasetPage = lazy(() => import('../datasets/NewDatasetPage.tsx'));
 const DatasetPage = lazy(() => import('../datasets/DatasetPage.tsx'));
@@ -82,8 +84,10 @@ export function App() {
             <Route path="/alerts/:tab?" element={<AlertsPage />} />
             <Route path="/storage/new" element={<NewPoolPage />} />
             <Route path="/storage/import" element={<ImportPage />} />
-            <Route path="/storage/pools/:name" element={<PoolPage />} />
+            <Route path="/storage/disks/:id" element={<DiskPage />} />
             <Route path="/storage/pools/:name/replace" element={<ReplacePage />} />
+            <Route path="/storage/pools/:name/add" element={<AddDisksPage />} />
+            <Route path="/storage/pools/:name/:tab?" element={<PoolPage />} />
             <Route path="/storage/datasets" element={<DatasetsPage />} />
             <Route path="/storage/new-dataset" element={<NewDatasetPage />} />
             <Route path="/storage/datasets/:name/:tab?" element={<DatasetPage />} />

@@ -23,6 +23,7 @@ export const places: readonly Place[] = [
   { title: 'Alert log', path: '/alerts/log', key: '', about: 'Every alert there was' },
   { title: 'Import a pool', path: '/storage/import', key: '', about: 'On disks that come from elsewhere' },
   { title: 'Create a pool', path: '/storage/new', key: '', about: 'From disks that are free' },
+  { title: 'Import a pool', path: '/storage/import', key: '', about: 'From disks that another machine has used' },
   { title: 'Datasets', path: '/storage/datasets', key: '', about: 'File systems and volumes, and their snapshots' },
   { title: 'New dataset', path: '/storage/new-dataset', key: '', about: 'A file system or a volume on a pool' },
   { title: 'Snapshot schedules', path: '/storage/schedules', key: '', about: 'When snapshots are taken and kept' },

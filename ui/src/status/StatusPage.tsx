@@ -7,7 +7,7 @@ import type { Schemas } from '../api/client.ts';
 import { alertsQuery, servicesQuery, statusQuery } from '../api/queries.ts';
 import { PageLoading } from '../frame/PageLoading.tsx';
 import { serviceState } from '../services/ServicesPage.tsx';
-import { poolCondition } from '../storage/StoragePage.tsx';
+import { poolCondition } from '../storage/words.ts';
 import { bytes, compact, exactBytes, percent, plural } from '../words/format.ts';
 import { ProblemAlert } from '../words/ProblemAlert.tsx';
 import { type Condition, ConditionIcon, PageHead } from '../words/Sentence.tsx';

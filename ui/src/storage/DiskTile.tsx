@@ -1,4 +1,5 @@
 // A disk as a tile with a light: what it is, how it is, and when it has errors, how many.
+import type { ReactNode } from 'react';
 import type { Schemas } from '../api/client.ts';
 import { bytes, exactBytes } from '../words/format.ts';
 
@@ -8,6 +9,7 @@ type Vdev = Schemas['Vdev'];
 export type Light = 'good' | 'warning' | 'bad' | 'off';
 const lights: Record<string, Light> = {
   ONLINE: 'good',
+  AVAIL: 'good',
   DEGRADED: 'warning',
   FAULTED: 'bad',
   REMOVED: 'bad',
@@ -20,6 +22,8 @@ export function lightOf(state: string): Light {
 }
 const words: Record<string, string> = {
   ONLINE: 'online',
+  AVAIL: 'ready to stand in',
+  INUSE: 'stands in',
   DEGRADED: 'degraded',
   FAULTED: 'faulted: too many errors',
   REMOVED: 'removed',
@@ -40,7 +44,8 @@ export function diskName(disk: Pick<Disk, 'id' | 'serial'>): string {
   return disk.serial || disk.id;
 }
 
-export function DiskTile({ vdev, disk }: { vdev: Vdev; disk: Disk | undefined }) {
+export function DiskTile(props: { vdev: Vdev; disk: Disk | undefined; children?: ReactNode }) {
+  const { vdev, disk, children } = props;
   const errors = vdev.readErrors + vdev.writeErrors + vdev.checksumErrors;
   return (
     <div className={`cistern-disk cistern-disk-${lightOf(vdev.state)}`}>
@@ -53,6 +58,7 @@ export function DiskTile({ vdev, disk }: { vdev: Vdev; disk: Disk | undefined })
           {vdev.readErrors} read, {vdev.writeErrors} write, {vdev.checksumErrors} checksum errors
         </small>
       )}
+      {children}
     </div>
   );
 }

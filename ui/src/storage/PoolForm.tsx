@@ -15,7 +15,15 @@ import { diskName } from './DiskTile.tsx';
 type Disk = Schemas['Disk'];
 type LayoutId = Schemas['Layout']['id'];
 
-function DiskChoice({ disk, chosen, onChange }: { disk: Disk; chosen: boolean; onChange: (chosen: boolean) => void }) {
+export function DiskChoice({
+  disk,
+  chosen,
+  onChange,
+}: {
+  disk: Disk;
+  chosen: boolean;
+  onChange: (chosen: boolean) => void;
+}) {
   const free = disk.state === 'available';
   return (
     <Checkbox
@@ -30,6 +38,40 @@ function DiskChoice({ disk, chosen, onChange }: { disk: Disk; chosen: boolean; o
       isChecked={chosen}
       isDisabled={!free}
       onChange={(_event, checked) => onChange(checked)}
+    />
+  );
+}
+
+export function LayoutChoice(props: {
+  layout: Schemas['Layout'];
+  recommended: boolean;
+  chosen: boolean;
+  onChoose: () => void;
+}) {
+  const { layout } = props;
+  return (
+    <Radio
+      id={`layout-${layout.id}`}
+      name="layout"
+      className="cistern-choice"
+      label={
+        <>
+          <strong>{layout.title}</strong>
+          {props.recommended && <em> recommended</em>}
+        </>
+      }
+      description={
+        layout.allowed
+          ? `${layout.explanation} ${bytes(layout.usableBytes)} usable; ${
+              layout.survives === 0
+                ? 'any lost disk loses the pool'
+                : `survives the loss of ${layout.survives === 1 ? 'any one disk' : `any ${plural(layout.survives, 'disk')}`}`
+            }.`
+          : (layout.reason ?? 'Not possible with these disks.')
+      }
+      isChecked={props.chosen}
+      isDisabled={!layout.allowed}
+      onChange={props.onChoose}
     />
   );
 }
@@ -166,29 +208,12 @@ export function PoolForm({ submit, forTelemetry, mayNot = null, onStart, onDone,
           <legend>Layout</legend>
           <ProblemAlert error={advice.error} />
           {layouts.map((one) => (
-            <Radio
+            <LayoutChoice
               key={one.id}
-              id={`layout-${one.id}`}
-              name="layout"
-              className="cistern-choice"
-              label={
-                <>
-                  <strong>{one.title}</strong>
-                  {one.id === advice.data?.recommended && <em> recommended</em>}
-                </>
-              }
-              description={
-                one.allowed
-                  ? `${one.explanation} ${bytes(one.usableBytes)} usable; ${
-                      one.survives === 0
-                        ? 'any lost disk loses the pool'
-                        : `survives the loss of ${one.survives === 1 ? 'any one disk' : `any ${plural(one.survives, 'disk')}`}`
-                    }.`
-                  : (one.reason ?? 'Not possible with these disks.')
-              }
-              isChecked={one.id === layout?.id}
-              isDisabled={!one.allowed}
-              onChange={() => setWanted(one.id)}
+              layout={one}
+              recommended={one.id === advice.data?.recommended}
+              chosen={one.id === layout?.id}
+              onChoose={() => setWanted(one.id)}
             />
           ))}
           {advice.data?.warnings.map((warning) => (

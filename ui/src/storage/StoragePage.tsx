@@ -31,24 +31,13 @@ import { bytes, digits, duration, exactBytes, percent, plural } from '../words/f
 import { ProblemAlert } from '../words/ProblemAlert.tsx';
 import { type Condition, ConditionIcon, PageHead } from '../words/Sentence.tsx';
 import { diskName, LightDot, stateWords } from './DiskTile.tsx';
-import { poolPath } from './queries.ts';
+import { diskPath, poolPath } from './queries.ts';
+import { ScanProgress, scanWords } from './ScanProgress.tsx';
 import { VdevTree } from './VdevTree.tsx';
+import { diskUse, poolCondition } from './words.ts';
 
 type Disk = Schemas['Disk'];
 type Pool = Schemas['Pool'];
-
-export function poolCondition(pool: Pick<Pool, 'state'>): Condition {
-  return pool.state === 'ONLINE' ? 'ok' : pool.state === 'DEGRADED' ? 'warning' : 'critical';
-}
-
-function ScanLine({ scan }: { scan: NonNullable<Pool['scan']> }) {
-  if (scan.state === 'scanning' && scan.percent !== null) {
-    return (
-      <Progress value={scan.percent} title={scan.sentence} size="sm" aria-label={scan.kind} className="cistern-scan" />
-    );
-  }
-  return <>{scan.sentence}</>;
-}
 
 function PoolCard({ pool, disks }: { pool: Pool; disks: readonly Disk[] }) {
   return (
@@ -106,7 +95,7 @@ function PoolCard({ pool, disks }: { pool: Pool; disks: readonly Disk[] }) {
                 ],
                 ['Fragmentation', pool.fragmentation === null ? 'unknown' : percent(pool.fragmentation)],
                 ['Data errors', pool.errors === 0 ? 'none' : pool.errors.toLocaleString('en-US')],
-                ['Scrub', pool.scan ? <ScanLine key="s" scan={pool.scan} /> : 'never'],
+                ['Scrub', pool.scan ? scanWords(pool.scan) : 'never'],
               ] as const
             ).map(([term, value]) => (
               <DescriptionListGroup key={term}>
@@ -116,19 +105,11 @@ function PoolCard({ pool, disks }: { pool: Pool; disks: readonly Disk[] }) {
             ))}
           </DescriptionList>
         </ExpandableSection>
-        {pool.scan?.state === 'scanning' && <ScanLine scan={pool.scan} />}
+        {pool.scan?.state === 'scanning' && <ScanProgress scan={pool.scan} />}
       </CardBody>
     </Card>
   );
 }
-
-const diskState: Record<Disk['state'], string> = {
-  available: 'free',
-  in_pool: 'in a pool',
-  system: 'holds the appliance',
-  in_use: 'in use',
-  too_small: 'too small',
-};
 
 function DiskTable({ disks }: { disks: readonly Disk[] }) {
   return (
@@ -149,7 +130,7 @@ function DiskTable({ disks }: { disks: readonly Disk[] }) {
               <div>
                 <span title={disk.id}>
                   <LightDot light={disk.state === 'in_pool' || disk.state === 'system' ? 'good' : 'off'} />{' '}
-                  {diskName(disk)}
+                  <Link to={diskPath(disk.id)}>{diskName(disk)}</Link>
                 </span>{' '}
                 <small className="cistern-quiet">{disk.model}</small>
               </div>
@@ -164,9 +145,7 @@ function DiskTable({ disks }: { disks: readonly Disk[] }) {
             </Td>
             <Td dataLabel="Use">
               <div>
-                {disk.pool
-                  ? `pool ${disk.pool}${disk.vdev && disk.vdev !== disk.id ? `, ${disk.vdev}` : ''}`
-                  : diskState[disk.state]}
+                {diskUse(disk)}
                 {disk.reason && disk.pool === null && <div className="cistern-quiet">{disk.reason}</div>}
               </div>
             </Td>
@@ -219,15 +198,9 @@ export default function StoragePage() {
         {...sentenceOf(pools.data.items, disks.data.items)}
         actions={
           <div className="cistern-actions">
-            <Explained why={mayNot}>
-              <Button
-                variant="secondary"
-                isAriaDisabled={mayNot !== null}
-                onClick={() => (mayNot === null ? void navigate('/storage/import') : undefined)}
-              >
-                Import a pool
-              </Button>
-            </Explained>
+            <Button variant="secondary" onClick={() => void navigate('/storage/import')}>
+              Import a pool
+            </Button>
             <Explained why={why}>
               <Button isAriaDisabled={why !== null} onClick={() => void navigate('/storage/new')}>
                 Create a pool
