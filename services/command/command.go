@@ -99,6 +99,13 @@ func Follow(ctx context.Context, w io.Writer, argv ...string) error {
 	return err
 }
 
+// Through runs a program that takes as long as its input lasts (or its output is read), until ctx ends, which kills its
+// process group. w gets at most limit bytes of what it prints.
+func Through(ctx context.Context, input io.Reader, limit int64, w io.Writer, argv ...string) (stderr []byte, err error) {
+	_, stderr, err = stream(ctx, 0, limit, w, input, argv...)
+	return stderr, err
+}
+
 // stream is all of them; a deadline of 0 is none.
 func stream(ctx context.Context, deadline time.Duration, limit int64, w io.Writer, input io.Reader, argv ...string) (cut bool, stderr []byte, err error) {
 	wait := deadline

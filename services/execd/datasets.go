@@ -19,6 +19,7 @@ import (
 
 	"cistern/services/command"
 	"cistern/services/problem"
+	"cistern/services/zfsname"
 )
 
 const (
@@ -398,7 +399,7 @@ func (s *Server) moved(ctx context.Context, name string, change func() error) er
 }
 
 func mustNotHoldTelemetry(ctx context.Context, name, done string) error {
-	if exists, telemetry := telemetryDataset(ctx); exists && within(telemetry, name) {
+	if exists, telemetry := telemetryDataset(ctx); exists && zfsname.Within(telemetry, name) {
 		return problem.New(http.StatusConflict, "conflict", fmt.Sprintf("The measurements are on '%s', which therefore cannot be %s.", telemetry, done), "Choose another dataset.")
 	}
 	return nil
@@ -457,7 +458,7 @@ func (s *Server) datasetRename(r *http.Request, a datasetRenameArgument) (any, e
 		return nil, invalid("/name", "A pool is renamed by exporting it and importing it under another name.")
 	case poolOf(a.Name) != poolOf(a.To) || parentOf(a.To) == "":
 		return nil, invalid("/to", fmt.Sprintf("A dataset stays on its pool: the new name begins with '%s/'.", poolOf(a.Name)))
-	case within(a.To, a.Name):
+	case zfsname.Within(a.To, a.Name):
 		return nil, invalid("/to", "A dataset cannot be put below itself.")
 	}
 	if err := errors.Join(mustNotBeOurs(a.Name), mustNotBeOurs(a.To)); err != nil {
@@ -511,7 +512,7 @@ func hindrances(ctx context.Context, name string, recursive bool) ([]problem.Fie
 			found = append(found, problem.Field{Path: one, Message: "is held"})
 		}
 		for clone := range strings.SplitSeq(clones, ",") {
-			if clone != "" && clone != "-" && !within(clone, name) {
+			if clone != "" && clone != "-" && !zfsname.Within(clone, name) {
 				found = append(found, problem.Field{Path: one, Message: "is the origin of the clone " + clone})
 			}
 		}

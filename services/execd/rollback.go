@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cistern/services/problem"
+	"cistern/services/zfsname"
 )
 
 type snapshotRollbackArgument struct {
@@ -56,7 +57,7 @@ func (s *Server) snapshotRollback(r *http.Request, a snapshotRollbackArgument) (
 		}
 	}
 	exists, telemetry := telemetryDataset(ctx)
-	telemetryToo := exists && within(telemetry, a.Dataset)
+	telemetryToo := exists && zfsname.Within(telemetry, a.Dataset)
 	work := func() (rollbackAnswer, error) { return s.rollBack(ctx, a, target, newer) }
 	if a.Keep {
 		if err := mustHaveNothingBelow(ctx, a.Dataset); err != nil {

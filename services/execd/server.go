@@ -162,6 +162,8 @@ var verbs = map[string]verb{
 	"snapshot.rollback": typed((*Server).snapshotRollback),
 	"snapshot.clone":    typed((*Server).snapshotClone),
 
+	"replication.allow": typed((*Server).replicationAllow),
+
 	"snapshot.diff":       typed((*Server).snapshotDiff),
 	"snapshot.list-files": typed((*Server).snapshotListFiles),
 	"snapshot.read-file":  snapshotReadFile,

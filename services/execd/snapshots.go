@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"cistern/services/problem"
+	"cistern/services/zfsname"
 )
 
 const (
@@ -72,6 +73,8 @@ type snapshotCreateArgument struct {
 	Recursive bool     `json:"recursive"`
 	Schedule  string   `json:"schedule,omitempty"` // kept as cistern:schedule
 	Reason    string   `json:"reason,omitempty"`   // kept as cistern:reason
+	// Replication is kept as cistern:replication: that replication goes on from it, so no schedule gives it up.
+	Replication string `json:"replication,omitempty"`
 }
 
 // tagged says what may stand in one of our own properties: what is shown on pages and compared, on one line.
@@ -84,7 +87,7 @@ func tagged(path, value string) error {
 
 // snapshotCreate takes all the snapshots of a pool with one command, so that they are of one moment.
 func (s *Server) snapshotCreate(r *http.Request, a snapshotCreateArgument) (any, error) {
-	if err := errors.Join(mustBeSnapshots(a.Names), tagged("/schedule", a.Schedule), tagged("/reason", a.Reason)); err != nil {
+	if err := errors.Join(mustBeSnapshots(a.Names), tagged("/schedule", a.Schedule), tagged("/reason", a.Reason), tagged("/replication", a.Replication)); err != nil {
 		return nil, err
 	}
 	options := []string{"snapshot"}
@@ -96,6 +99,9 @@ func (s *Server) snapshotCreate(r *http.Request, a snapshotCreateArgument) (any,
 	}
 	if a.Reason != "" {
 		options = append(options, "-o", "cistern:reason="+a.Reason)
+	}
+	if a.Replication != "" {
+		options = append(options, "-o", "cistern:replication="+a.Replication)
 	}
 	ctx := context.WithoutCancel(r.Context())
 	made := 0
@@ -223,7 +229,7 @@ func (s *Server) holdOrRelease(r *http.Request, a snapshotHoldArgument, action s
 	if err := mustBeSnapshots(a.Names); err != nil {
 		return nil, err
 	}
-	if wrong := componentProblem(a.Tag); wrong != "" || len(a.Tag) > longestName || strings.HasPrefix(a.Tag, "-") {
+	if wrong := zfsname.Component(a.Tag); wrong != "" || len(a.Tag) > zfsname.Longest || strings.HasPrefix(a.Tag, "-") {
 		return nil, invalid("/tag", "A hold's tag is letters, digits, '_', '.', ':' and '-', and does not begin with '-'.")
 	}
 	ctx := context.WithoutCancel(r.Context())

@@ -5,16 +5,10 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"unicode"
 
 	"cistern/services/command"
 	"cistern/services/problem"
-)
-
-// ZFS' own limits: ZFS_MAX_DATASET_NAME_LEN with its final zero, and zfs_max_dataset_nesting.
-const (
-	longestName    = 255
-	deepestNesting = 50
+	"cistern/services/zfsname"
 )
 
 // secret is a text that no log shows.
@@ -27,48 +21,8 @@ func (s secret) MarshalJSON() ([]byte, error) {
 	return []byte(`"********"`), nil
 }
 
-// componentProblem says why a part of a dataset's name, a snapshot's own name or a hold's tag cannot be one, or "".
-// The characters are those of valid_char in ZFS' zfs_namecheck.c.
-func componentProblem(part string) string {
-	switch {
-	case part == "":
-		return "has an empty part"
-	case part == "." || part == "..":
-		return "has a part that is only dots"
-	case strings.TrimSpace(part) != part:
-		return "has a part that begins or ends with a space"
-	}
-	for _, c := range part {
-		if c > unicode.MaxASCII || !(unicode.IsLetter(c) || unicode.IsDigit(c) || strings.ContainsRune("-_.: ", c)) {
-			return fmt.Sprintf("holds %q; letters, digits, '-', '_', '.', ':' and spaces may be used", c)
-		}
-	}
-	return ""
-}
-
-// datasetProblem says why a name cannot be a dataset's, or "".
-func datasetProblem(name string) string {
-	if len(name) > longestName {
-		return fmt.Sprintf("is %d characters long; ZFS takes %d", len(name), longestName)
-	}
-	parts := strings.Split(name, "/")
-	if len(parts) > deepestNesting {
-		return fmt.Sprintf("is %d levels deep; ZFS takes %d", len(parts), deepestNesting)
-	}
-	for _, part := range parts {
-		if wrong := componentProblem(part); wrong != "" {
-			return wrong
-		}
-	}
-	// Also what keeps a name from being read as an option.
-	if c := name[0]; !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z') {
-		return "does not begin with a letter, as a pool's name does"
-	}
-	return ""
-}
-
 func mustBeDataset(path, name string) error {
-	if wrong := datasetProblem(name); wrong != "" {
+	if wrong := zfsname.Dataset(name); wrong != "" {
 		return invalid(path, fmt.Sprintf("The dataset name '%s' %s.", name, wrong))
 	}
 	return nil
@@ -76,18 +30,7 @@ func mustBeDataset(path, name string) error {
 
 // mustBeSnapshot splits DATASET@SNAPSHOT.
 func mustBeSnapshot(path, name string) (dataset, own string, err error) {
-	dataset, own, found := strings.Cut(name, "@")
-	wrong := ""
-	switch {
-	case !found:
-		wrong = "has no '@' between the dataset and the snapshot"
-	case len(name) > longestName:
-		wrong = fmt.Sprintf("is %d characters long; ZFS takes %d", len(name), longestName)
-	default:
-		if wrong = datasetProblem(dataset); wrong == "" {
-			wrong = componentProblem(own)
-		}
-	}
+	dataset, own, wrong := zfsname.Snapshot(name)
 	if wrong != "" {
 		return "", "", invalid(path, fmt.Sprintf("The snapshot name '%s' %s.", name, wrong))
 	}
@@ -104,10 +47,6 @@ func parentOf(dataset string) string {
 		return dataset[:at]
 	}
 	return ""
-}
-
-func within(dataset, top string) bool {
-	return dataset == top || strings.HasPrefix(dataset, top+"/")
 }
 
 // ours says that the appliance itself lives on the dataset: everything on the system pool but the telemetry and what
