@@ -38,6 +38,8 @@ import { operationRoutes, PoolOperations } from './pools/operations.ts';
 import { Pools, poolRoutes } from './pools/pools.ts';
 import { Scans, scanRoutes } from './pools/scans.ts';
 import { asProblem, fail } from './problems/problem.ts';
+import { Replications, replicationRoutes } from './replication/replications.ts';
+import { ReplicationSenders } from './replication/senders.ts';
 import { Timetable } from './schedules/timetable.ts';
 import { Services, serviceRoutes } from './services/services.ts';
 import { Lockout } from './session/lockout.ts';
@@ -64,6 +66,7 @@ export interface Appliance {
   readonly changes: Changes;
   readonly db: Database;
   readonly jobs: Jobs;
+  readonly replications: Replications;
   readonly journal: Journal;
   readonly snapshots: Snapshots;
   readonly timetable: Timetable;
@@ -160,9 +163,18 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
   });
   const tree = new Tree(platform.datasets, clock, () => changes.publish('datasets'));
   const schedules = new SnapshotSchedules({ db, clock, log, platform, tree, timetable, audit, changes });
-  const datasets = new Datasets({ platform, tree, jobs, audit, moved: (from, to) => schedules.moved(from, to) });
+  const replicationSenders = new ReplicationSenders({ db, clock, platform, tree, audit });
+  const replications = new Replications({
+    ...{ db, clock, log, platform, tree, timetable, jobs, audit, changes },
+    senders: replicationSenders,
+  });
+  const moved = (from: string, to: string | null) => {
+    schedules.moved(from, to);
+    replications.moved(from, to);
+  };
+  const datasets = new Datasets({ platform, tree, jobs, audit, moved });
   const snapshots = new Snapshots({ platform, tree, jobs, audit, clock });
-  const datasetConditions = new DatasetConditions({ tree, schedules, conditions });
+  const datasetConditions = new DatasetConditions({ tree, schedules, replications, conditions });
   const lookAtDatasets = () =>
     datasetConditions.look().catch((error: unknown) => log.error('datasets', { error: asProblem(error).detail }));
   const status = new Status({
@@ -195,6 +207,7 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
     ...datasetRoutes(datasets, platform),
     ...snapshotRoutes(snapshots),
     ...scheduleRoutes(schedules),
+    ...replicationRoutes({ replications, senders: replicationSenders, platform }),
     ...jobRoutes(jobs, audit),
     ...destinationRoutes({
       db,
@@ -232,6 +245,7 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
     changes,
     db,
     jobs,
+    replications,
     journal,
     snapshots,
     timetable,
@@ -248,6 +262,8 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
       timers.push(setInterval(() => void thresholds.evaluate(), config.evaluateMs));
       timers.push(setInterval(() => void watch.look(), config.pollMs));
       timers.push(setInterval(() => void lookAtDatasets(), config.pollMs));
+      void replications.begin();
+      timers.push(setInterval(() => replications.retry(), config.pollMs));
       void watch.look();
       unwatch = platform.watchPools?.(changed);
       void lookAtDatasets();

@@ -12,6 +12,7 @@ import { AdviceQuery, DiskList, LayoutAdvice } from './disks/schema.ts';
 import { Job } from './jobs/schema.ts';
 import * as pool from './pools/operations.schema.ts';
 import { NewPool, Pool, PoolList } from './pools/schema.ts';
+import * as replication from './replication/schema.ts';
 import { closed, list, type Static, type TSchema, Type } from './schema/schema.ts';
 import { Service } from './services/schema.ts';
 import { Credentials, Session } from './session/schema.ts';
@@ -137,6 +138,17 @@ export const routes = {
   createSnapshotSchedule:{ method: 'POST',   path: '/api/snapshot-schedules',       access: 'operator',      summary: 'Add a schedule',                               body: snapshot.SnapshotScheduleInput, answer: created(snapshot.SnapshotSchedule) },
   updateSnapshotSchedule:{ method: 'PUT',    path: '/api/snapshot-schedules/:id',   access: 'operator',      summary: 'Change a schedule',                            params: id, body: snapshot.SnapshotScheduleInput, answer: ok(snapshot.SnapshotSchedule) },
   deleteSnapshotSchedule:{ method: 'DELETE', path: '/api/snapshot-schedules/:id',   access: 'operator',      summary: 'Remove a schedule; its snapshots stay',        params: id, answer: nothing },
+
+  listReplications:      { method: 'GET',    path: '/api/replications',             access: 'viewer',        summary: 'What is replicated where, and how far behind it is', answer: ok(list(replication.Replication)) },
+  createReplication:     { method: 'POST',   path: '/api/replications',             access: 'administrator', summary: 'Replicate a dataset to another pool or machine', body: replication.ReplicationInput, answer: created(replication.Replication) },
+  updateReplication:     { method: 'PUT',    path: '/api/replications/:id',         access: 'administrator', summary: 'Change a replication',                         params: id, body: replication.ReplicationInput, answer: ok(replication.Replication) },
+  deleteReplication:     { method: 'DELETE', path: '/api/replications/:id',         access: 'administrator', summary: 'End a replication; what has arrived stays there', params: id, answer: nothing },
+  runReplication:        { method: 'POST',   path: '/api/replications/:id/run',     access: 'operator',      summary: 'Replicate now',                                params: id, answer: accepted(Job) },
+  askHostKey:            { method: 'POST',   path: '/api/replications/host-key',    access: 'administrator', summary: 'Ask a machine for its key, to be confirmed',   body: replication.HostInput, answer: ok(replication.HostKey) },
+  lookAtTarget:          { method: 'POST',   path: '/api/replications/look',        access: 'administrator', summary: 'What there is at a target, and what a replication would do', body: replication.LookInput, answer: ok(replication.TargetLook) },
+  listSenders:           { method: 'GET',    path: '/api/replication-senders',      access: 'viewer',        summary: 'Who may replicate to here, and this appliance’s own key', answer: ok(replication.SenderList) },
+  createSender:          { method: 'POST',   path: '/api/replication-senders',      access: 'administrator', summary: 'Let a machine replicate to here',              body: replication.SenderInput, answer: created(replication.Sender) },
+  deleteSender:          { method: 'DELETE', path: '/api/replication-senders/:id',  access: 'administrator', summary: 'Let a machine in no more; what it sent stays',  params: id, answer: nothing },
 
   listJobs:              { method: 'GET',    path: '/api/jobs',                     access: 'viewer',        summary: 'Running and recent jobs, newest first',        answer: ok(list(Job)) },
   getJob:                { method: 'GET',    path: '/api/jobs/:id',                 access: 'viewer',        summary: 'One job',                                      params: id, answer: ok(Job) },

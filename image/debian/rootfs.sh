@@ -7,7 +7,7 @@ ROOTFS_PACKAGES+=,iproute2,iputils-ping,openssh-server,openssl,ca-certificates,t
 ROOTFS_PACKAGES+=,fdisk,util-linux,procps,less,dosfstools,pciutils,libstdc++6,libatomic1,netbase,login,passwd,hostname
 
 # Fixed ids ≥ 500, the same on OmniOS (docs/INTERFACES.md).
-ROOTFS_USERS="cistern:510 cistern-store:511 cistern-trace:512"
+ROOTFS_USERS="cistern:510 cistern-store:511 cistern-trace:512 cistern-replicate:513"
 
 rootfs() { # the stage: fills $1/root; needs $ZFS_DEB and $KERNEL
   local log=$CISTERN_CACHE/log/rootfs.log root=$1/root

@@ -204,7 +204,7 @@ func LinuxSteps(p Paths) []Step {
 		files("configuration", "files.txt", "/etc/nginx/cistern.conf", "/etc/snmp/cistern-snmpd.conf", filepath.Join(p.State, "identity/hostname"), filepath.Join(p.State, "identity/timezone"), filepath.Join(p.State, "execd/pools")),
 		files("configuration", "privileged-actions.txt", filepath.Join(p.State, "execd/audit.log")),
 	}
-	for _, service := range []string{"cistern-storaged", "cistern-execd", "cistern-akd", "cistern-supportd", "cistern-pools", "cistern-identity", "cistern-system-pool", "nginx", "snmpd", "zfs-zed"} {
+	for _, service := range []string{"cistern-storaged", "cistern-execd", "cistern-akd", "cistern-replicd", "cistern-supportd", "cistern-pools", "cistern-identity", "cistern-system-pool", "nginx", "snmpd", "zfs-zed"} {
 		steps = append(steps,
 			run("services", service+".txt", short, "systemctl", "show", service+".service", "--no-pager"),
 			run("logs", service+".txt", 20*time.Second, "journalctl", "-u", service+".service", "-n", "5000", "--no-pager", "-o", "short-iso-precise"))

@@ -197,6 +197,7 @@ test('the first day of an appliance', async (t) => {
       'cistern-storaged': 'cistern-store',
       'cistern-akd': 'cistern',
       'cistern-execd': 'root',
+      'cistern-replicd': 'cistern-replicate',
       'cistern-supportd': 'root',
       nginx: 'www-data',
       snmpd: 'Debian-snmp',
@@ -552,7 +553,15 @@ test('the first day of an appliance', async (t) => {
 
       await step('parts that are killed come back', async () => {
         const api = await apiOf(again);
-        for (const unit of ['cistern-storaged', 'cistern-akd', 'cistern-execd', 'cistern-supportd', 'nginx', 'snmpd']) {
+        for (const unit of [
+          'cistern-storaged',
+          'cistern-akd',
+          'cistern-execd',
+          'cistern-replicd',
+          'cistern-supportd',
+          'nginx',
+          'snmpd',
+        ]) {
           const before = await again.ssh('systemctl', 'show', unit, '-p', 'MainPID', '--value');
           await again.ssh('systemctl', 'kill', '-s', 'KILL', unit);
           await until(`${unit} is back`, 90, async () => {

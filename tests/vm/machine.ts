@@ -18,6 +18,7 @@ export interface Ports {
   https: number;
   http: number;
   statsd: number;
+  replication: number;
 }
 
 /** Waits until `probe` gives something true; asks every `every` ms. The error says what was waited for. */
@@ -129,8 +130,11 @@ export class Machine {
   /** Switches on. `bootFrom`: the system disk is not plugged in, and this one is started from. */
   async start(snapshot?: string, bootFrom = 'SYSTEM'): Promise<void> {
     this.accelerated = await kvmWorks();
-    this.ports = { ssh: await freePort(), https: await freePort(), http: await freePort(), statsd: await freePort() };
-    const { ssh, https, http, statsd } = this.ports;
+    this.ports = {
+      ...{ ssh: await freePort(), https: await freePort(), http: await freePort(), statsd: await freePort() },
+      replication: await freePort(),
+    };
+    const { ssh, https, http, statsd, replication } = this.ports;
     const base64 = (text: string) => Buffer.from(text).toString('base64');
     const credential = (name: string, text: string) => [
       '-smbios',
@@ -160,7 +164,7 @@ export class Machine {
       ]),
       ...[
         '-netdev',
-        `user,id=net0,hostfwd=tcp:127.0.0.1:${ssh}-:22,hostfwd=tcp:127.0.0.1:${https}-:443,hostfwd=tcp:127.0.0.1:${http}-:80,hostfwd=tcp:127.0.0.1:${statsd}-:8125,hostfwd=udp:127.0.0.1:${statsd}-:8125`,
+        `user,id=net0,hostfwd=tcp:127.0.0.1:${ssh}-:22,hostfwd=tcp:127.0.0.1:${https}-:443,hostfwd=tcp:127.0.0.1:${http}-:80,hostfwd=tcp:127.0.0.1:${statsd}-:8125,hostfwd=udp:127.0.0.1:${statsd}-:8125,hostfwd=tcp:127.0.0.1:${replication}-:8022`,
       ],
       ...['-device', 'virtio-net-pci,netdev=net0', '-device', 'virtio-rng-pci'],
       ...credential('ssh.authorized_keys.root', readFileSync(join(this.dir, 'key.pub'), 'utf8')),

@@ -48,6 +48,9 @@ const args = {
   id: 'ss-0mi5x3k9f-3f9c2b7a10',
   dataset: 'tank/home',
   failure: 'There is no space.',
+  target: '“backup/home” on backup.example',
+  action: 'Make room.',
+  lagSeconds: 7200,
   used: 9,
   bytes: 10,
 };

@@ -1,7 +1,7 @@
 // Every kind of alert the appliance can raise, as declared values. What is declared here is what the pages, the mails
 // and the traps say; nobody words an alert anywhere else.
 
-import { enumerate, figure, percent, plural, size } from '../schema/words.ts';
+import { duration, enumerate, figure, percent, plural, size } from '../schema/words.ts';
 import { serviceFact } from '../services/catalogue.ts';
 import type { Severity } from '../thresholds/schema.ts';
 
@@ -154,7 +154,7 @@ export interface ServiceArgs {
 
 export const serviceFailed = declare<ServiceArgs>({
   class: 'service.failed',
-  severity: ({ service }) => (service === 'snmpd' || service === 'supportd' ? 'warning' : 'critical'),
+  severity: ({ service }) => (['snmpd', 'supportd', 'replicd'].includes(service) ? 'warning' : 'critical'),
   title: ({ title, service }) => `${title} (${service}) has failed`,
   text: ({ title, service, reason }) =>
     `${title} (${service}) is not running and is not being restarted.${reason === null ? '' : ` ${reason}`}`,
@@ -280,6 +280,55 @@ const poolKeysOf = (dataset: string) => {
   const [name] = dataset.split('/');
   return [`pool.faulted/${name}`, `pool.suspended/${name}`];
 };
+
+export interface FailedReplicationArgs {
+  readonly id: string;
+  readonly dataset: string;
+  /** In words. */
+  readonly target: string;
+  readonly failure: string;
+  readonly action: string;
+}
+
+export const replicationFailed = declare<FailedReplicationArgs>({
+  class: 'replication.failed',
+  severity: () => 'warning',
+  title: ({ dataset }) => `The replication of “${dataset}” fails`,
+  text: ({ dataset, target, failure }) => `“${dataset}” was not replicated to ${target}. ${failure}`,
+  impact: () => 'The target falls behind. What it has is complete up to the last replication that succeeded.',
+  response: () => 'It is tried again. Nothing at the target is destroyed or overwritten to make it fit.',
+  action: ({ action }) => action || 'See what went wrong, and replicate by hand once it is mended.',
+  page: () => '/storage/replication',
+  labels: ({ dataset }) => ({ dataset }),
+  dedupKey: ({ id }) => `replication.failed/${id}`,
+  dedupExample: 'replication.failed/ss-0mi5x3k9f-3f9c2b7a10',
+  dependsOn: ({ dataset }) => poolKeysOf(dataset),
+  visibleAfterSeconds: 0,
+});
+
+export interface LateReplicationArgs {
+  readonly id: string;
+  readonly dataset: string;
+  readonly target: string;
+  readonly lagSeconds: number;
+}
+
+export const replicationLate = declare<LateReplicationArgs>({
+  class: 'replication.late',
+  severity: () => 'warning',
+  title: ({ dataset }) => `The replication of “${dataset}” is behind`,
+  text: ({ dataset, target, lagSeconds }) =>
+    `What ${target} has of “${dataset}” is ${duration(lagSeconds)} old, which is more than was asked for.`,
+  impact: ({ lagSeconds }) => `If this side is lost now, the last ${duration(lagSeconds)} are lost with it.`,
+  response: () => 'It goes on by its schedule, from the newest snapshot that both sides have.',
+  action: () => 'See whether it runs, what it says, and whether the line is fast enough for what is written.',
+  page: () => '/storage/replication',
+  labels: ({ dataset }) => ({ dataset }),
+  dedupKey: ({ id }) => `replication.late/${id}`,
+  dedupExample: 'replication.late/ss-0mi5x3k9f-3f9c2b7a10',
+  dependsOn: ({ id }) => [`replication.failed/${id}`],
+  visibleAfterSeconds: 0,
+});
 
 export interface FullDatasetArgs {
   readonly dataset: string;
@@ -536,6 +585,8 @@ export const catalogue = [
   diskFaulted,
   diskAiling,
   snapshotsFailed,
+  replicationFailed,
+  replicationLate,
   datasetFull,
   datasetLocked,
 ] as const;

@@ -1,7 +1,14 @@
 // Looks at the datasets for what somebody should be told: a quota that is nearly reached, a key that is not loaded, a
-// schedule that fails.
-import { datasetFull, datasetLocked, snapshotsFailed } from '../alerts/catalogue.ts';
+// schedule that fails, a replication that fails or is behind.
+import {
+  datasetFull,
+  datasetLocked,
+  replicationFailed,
+  replicationLate,
+  snapshotsFailed,
+} from '../alerts/catalogue.ts';
 import type { Conditions } from '../alerts/conditions.ts';
+import type { Replications } from '../replication/replications.ts';
 import type { SnapshotSchedules } from '../snapshots/schedules.ts';
 import { NEARLY } from './datasets.ts';
 import type { Tree } from './tree.ts';
@@ -10,19 +17,27 @@ import type { Tree } from './tree.ts';
 const WELL = NEARLY - 0.03;
 
 export class DatasetConditions {
-  readonly #parts: { tree: Tree; schedules: SnapshotSchedules; conditions: Conditions };
+  readonly #parts: { tree: Tree; schedules: SnapshotSchedules; replications: Replications; conditions: Conditions };
   readonly #full = new Set<string>();
 
-  constructor(parts: { tree: Tree; schedules: SnapshotSchedules; conditions: Conditions }) {
+  constructor(parts: { tree: Tree; schedules: SnapshotSchedules; replications: Replications; conditions: Conditions }) {
     this.#parts = parts;
   }
 
   async look(): Promise<void> {
-    const { tree, schedules, conditions } = this.#parts;
+    const { tree, schedules, replications, conditions } = this.#parts;
     const { datasets, error } = await tree.get();
     conditions.report(
       snapshotsFailed,
       schedules.failing().map((args) => ({ args })),
+    );
+    conditions.report(
+      replicationFailed,
+      replications.failing().map((args) => ({ args })),
+    );
+    conditions.report(
+      replicationLate,
+      replications.late().map((args) => ({ args })),
     );
     // Not knowing is no reason to clear.
     if (error !== null) return;

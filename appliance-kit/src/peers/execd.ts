@@ -52,6 +52,8 @@ interface Verbs {
   'snapshot.rename': { name: string; to: string };
   'snapshot.rollback': RollbackPlan;
   'snapshot.clone': { snapshot: string; name: string; properties: Record<string, string> };
+  'replication.allow': { dataset: string; send: boolean; receive: boolean };
+
   'snapshot.diff': { snapshot: string; other: string };
   'snapshot.list-files': { snapshot: string; path: string };
 }
@@ -111,6 +113,7 @@ const DEADLINES_MS: Record<keyof Verbs, number> = {
   'snapshot.rename': 3 * 60_000,
   'snapshot.rollback': 15 * 60_000,
   'snapshot.clone': 5 * 60_000,
+  'replication.allow': 60_000,
   'snapshot.diff': 3 * 60_000,
   'snapshot.list-files': 60_000,
 };

@@ -8,7 +8,7 @@ import { Problem } from '../problems/schema.ts';
 import { fits } from '../schema/validate.ts';
 
 export interface PeerRequest {
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly path: string;
   /** Sent as JSON. */
   readonly json?: unknown;

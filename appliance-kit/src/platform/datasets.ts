@@ -92,6 +92,8 @@ export interface SnapshotPlan {
   readonly recursive: boolean;
   readonly schedule?: string;
   readonly reason?: string;
+  /** The id of the replication that goes on from it. */
+  readonly replication?: string;
 }
 
 export interface Destroyed {

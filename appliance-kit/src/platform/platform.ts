@@ -8,6 +8,7 @@ import type { PoolProperties, PoolState, Scan, Vdev } from '../pools/schema.ts';
 import type { Service } from '../services/schema.ts';
 import type { DatasetPlatform } from './datasets.ts';
 import type { PoolActions } from './poolActions.ts';
+import type { ReplicationPlatform } from './replication.ts';
 
 /** A whole disk as the system sees it. Whether a pool owns it is found out by whoever joins it with the pools. */
 export interface PlatformDisk {
@@ -66,6 +67,7 @@ export interface Platform {
   readonly kind: 'linux' | 'illumos' | 'sim';
   /** Datasets and snapshots: what is there, and changing it. */
   readonly datasets: DatasetPlatform;
+  readonly replication: ReplicationPlatform;
   /** What can be done to pools and disks that exist. */
   readonly poolActions: PoolActions;
   /** Differs after every boot: so the appliance's start is reported once, and not with each restart of akd. */

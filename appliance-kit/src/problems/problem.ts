@@ -63,3 +63,11 @@ export function asProblem(error: unknown): Problem {
     'Try again. If it happens again, make a support bundle: the log in it says more.',
   );
 }
+
+/** A problem document that another part of the appliance sent; what is none is said to be its fault. */
+export function problemOf(document: unknown, from: string): ProblemError {
+  const { status, title, code, detail } = (document ?? {}) as Record<string, unknown>;
+  const complete = typeof status === 'number' && typeof title === 'string' && typeof code === 'string';
+  if (complete && typeof detail === 'string') return new ProblemError(document as Problem);
+  return fail('service_unavailable', `${from} answered with an error that cannot be read.`);
+}

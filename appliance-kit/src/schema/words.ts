@@ -31,6 +31,14 @@ export function ago(milliseconds: number): string {
   return `${plural(Math.round(hours / 24), 'day')} ago`;
 }
 
+/** As "4 minutes", "3 hours", "9 days". */
+export function duration(seconds: number): string {
+  if (seconds < 90) return plural(Math.round(seconds), 'second');
+  if (seconds < 90 * 60) return plural(Math.round(seconds / 60), 'minute');
+  if (seconds < 48 * 3600) return plural(Math.round(seconds / 3600), 'hour');
+  return plural(Math.round(seconds / 86_400), 'day');
+}
+
 /** A value as a person would write it: no more digits than it carries meaning. */
 export function figure(value: number): string {
   return Number.isInteger(value) && Math.abs(value) < 1e15 ? String(value) : String(Number(value.toPrecision(6)));

@@ -27,6 +27,12 @@ export const serviceFacts: readonly ServiceFact[] = [
     impact: 'Pools, services, network and power cannot be changed.',
   },
   {
+    name: 'replicd',
+    title: 'Replication',
+    description: 'Sends snapshots to other machines, and takes in what they send.',
+    impact: 'Nothing is replicated, to here or from here.',
+  },
+  {
     name: 'supportd',
     title: 'Support bundles',
     description: 'Collects what is needed to find out what went wrong.',

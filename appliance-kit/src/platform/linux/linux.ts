@@ -14,6 +14,7 @@ import type { PoolActions } from '../poolActions.ts';
 import { followPoolEvents } from '../poolEvents.ts';
 import { ZfsDatasets } from '../zfs/datasets.ts';
 import { zfsPoolActions } from '../zfs/poolActions.ts';
+import { ZfsReplication } from '../zfs/replication.ts';
 import { type Command, run } from './command.ts';
 import { LSBLK_COLUMNS, parseDisks } from './disks.ts';
 import { parsePools } from './pools.ts';
@@ -36,6 +37,7 @@ export interface LinuxOptions {
 export class Linux implements Platform {
   readonly kind = 'linux';
   readonly datasets: ZfsDatasets;
+  readonly replication: ZfsReplication;
   readonly poolActions: PoolActions;
   readonly #execd: Execd;
   readonly #command: Command;
@@ -45,6 +47,8 @@ export class Linux implements Platform {
     this.#command = options.command ?? run;
     this.poolActions = zfsPoolActions(this.#execd);
     this.datasets = new ZfsDatasets({ command: this.#command, execd: this.#execd, facts: OPENZFS_FACTS });
+    const replicd = new Peer('replicd', join(options.run, 'replicd', 'http.sock'));
+    this.replication = new ZfsReplication({ replicd, execd: this.#execd });
   }
 
   async bootId(): Promise<string> {

@@ -565,7 +565,7 @@ export class SimDatasets implements DatasetPlatform {
         holds: {},
         schedule: plan.schedule ?? null,
         reason: plan.reason ?? null,
-        replication: false,
+        replication: plan.replication !== undefined,
       };
     }
     this.#changed();
@@ -742,6 +742,23 @@ export class SimDatasets implements DatasetPlatform {
     const { files } = this.#dataset(name);
     if (bytes === 0) delete files[path];
     else files[path] = { bytes, text, modifiedAt: this.#parts.clock.now() };
+    this.#changed();
+  }
+
+  /** Snapshots of one dataset arrive in another, which is as the last of them is. */
+  receive(from: string, to: string, snapshots: readonly string[]): void {
+    const state = this.#state();
+    const source = this.#dataset(from);
+    state.datasets[to] ??= {
+      ...{ kind: source.kind, createdAt: this.#parts.clock.now(), local: { readonly: 'on' } },
+      ...{ files: {}, mounted: false, origin: null, key: null },
+    };
+    for (const name of snapshots) {
+      const taken = this.#snapshot(name);
+      const here = `${to}@${split(name)[1]}`;
+      state.snapshots[here] ??= { ...taken, holds: {}, schedule: null, reason: null, replication: false };
+      (state.datasets[to] as SimDataset).files = { ...taken.files };
+    }
     this.#changed();
   }
 

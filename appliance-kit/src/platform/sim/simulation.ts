@@ -12,6 +12,7 @@ import type { Service } from '../../services/schema.ts';
 import type { Platform, PlatformDisk, PlatformPool, PoolPlan, Progress } from '../platform.ts';
 import { noDatasets, type SimDatasetState, SimDatasets } from './datasets.ts';
 import { newPool, type SimDisk, type SimPool, SimPools } from './pools.ts';
+import { SimReplication } from './replication.ts';
 
 const GIB = 2 ** 30;
 interface SimService {
@@ -58,6 +59,7 @@ function fresh(now: number): SimState {
 export class Simulation implements Platform {
   readonly kind = 'sim';
   readonly datasets: SimDatasets;
+  readonly replication: SimReplication;
   readonly poolActions: SimPools;
   readonly #clock: Clock;
   readonly #file: string | undefined;
@@ -94,6 +96,11 @@ export class Simulation implements Platform {
       rootsKey: () => this.#state.pools.map(({ name, telemetry }) => `${name} ${telemetry}`).join(),
       save: () => this.#save(),
       storaged: (action) => this.serviceAction('storaged', action),
+    });
+    this.replication = new SimReplication({
+      tree: () => this.datasets.tree(),
+      receive: (from, to, snapshots) => this.datasets.receive(from, to, snapshots),
+      stepMs: this.#stepMs,
     });
   }
 
@@ -190,7 +197,7 @@ export class Simulation implements Platform {
    * `pool-heal {pool}`, `pool-rot {pool, bytes}` (the next scrub repairs it),
    * `pool-damage {pool, files}`, `pool-elsewhere {pool}` (exported), `pool-outdated {pool}`, `pool-fill {pool, ratio}`, `scrub {pool}`, `resilver {pool, seconds}`,
    * `service {name, state, reason}`, `slow {milliseconds}`, `dataset-write {dataset, path, bytes, text}`,
-   * `dataset-replicated {snapshot}`, `dataset-generate {pool, datasets, snapshots}`.
+   * `dataset-replicated {snapshot}`, `replication-cut {cut}` (the other machine cannot be reached), `dataset-generate {pool, datasets, snapshots}`.
    */
   async simulate(what: string, args: Record<string, unknown>): Promise<void> {
     const now = this.#clock.now();
@@ -199,6 +206,9 @@ export class Simulation implements Platform {
         this.#state = fresh(now);
         this.#delayMs = 0;
         this.poolActions.vanishing = null;
+        break;
+      case 'replication-cut':
+        this.replication.cut(args.cut === true);
         break;
       case 'disk-remove':
         this.poolActions.disk(args.disk).present = false;
