@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -42,6 +43,7 @@ func (h *host) WipeDisk(_ context.Context, device string) error {
 	h.did = append(h.did, "wipe "+device)
 	return nil
 }
+func (h *host) SettleDevices(context.Context)    { h.did = append(h.did, "settle") }
 func (h *host) PoolOptions() []string            { return nil }
 func (h *host) MountPools(context.Context) error { h.did = append(h.did, "mount"); return nil }
 func (h *host) Mounted(string) bool              { return h.mounted }
@@ -179,6 +181,17 @@ func TestPoolIsMadeAndRemembered(t *testing.T) {
 	}
 	if audit := b.read("execd/audit.log"); strings.Count(audit, `"verb":"pool.create"`) != 2 || !strings.Contains(audit, `"outcome":"done"`) {
 		t.Errorf("audited:\n%s", audit)
+	}
+}
+
+func TestPartitionsThatComeLateAreWaitedFor(t *testing.T) {
+	b := start(t, `[ "$1" != list ] || exit 1
+[ "$1" = create ] && ! [ -e "$0.second" ] && { touch "$0.second"; echo "cannot create 'tank': one or more devices is currently unavailable" >&2; exit 1; }
+true`, "")
+	b.host.disks = map[string]string{"/dev/disk/by-id/a": "/dev/sda", "/dev/disk/by-id/b": "/dev/sdb"}
+	b.want("pool.create", two, 200, "")
+	if ran := b.read("ran"); strings.Count(ran, "zpool create") != 2 || !slices.Contains(b.host.did, "settle") {
+		t.Errorf("ran:\n%s\ndid %v", ran, b.host.did)
 	}
 }
 

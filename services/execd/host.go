@@ -15,6 +15,8 @@ type Host interface {
 	DiskDevice(path string) (device string, err error)
 	// WipeDisk erases the signatures of a device that nothing uses (CheckDisk), in its partitions first.
 	WipeDisk(ctx context.Context, device string) error
+	// SettleDevices waits until the system knows of all partitions that disks have by now, for a minute at most.
+	SettleDevices(ctx context.Context)
 	// PoolOptions are more arguments for zpool create.
 	PoolOptions() []string
 	// MountPools imports the remembered pools and mounts their datasets where every process sees them.

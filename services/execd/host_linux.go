@@ -107,6 +107,11 @@ func (l *Linux) WipeDisk(ctx context.Context, device string) error {
 
 func (l *Linux) ImportOptions() []string { return []string{"-d", "/dev/disk/by-id"} }
 
+// SettleDevices waits for udev, which makes the names below /dev/disk.
+func (l *Linux) SettleDevices(ctx context.Context) {
+	_, _ = command.Run(ctx, 70*time.Second, 4<<10, "udevadm", "settle", "--timeout=60") // whoever waited finds out
+}
+
 func (l *Linux) PoolOptions() []string {
 	return []string{"-o", "autotrim=on", "-O", "xattr=sa", "-O", "acltype=posixacl"}
 }

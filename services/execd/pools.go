@@ -85,7 +85,13 @@ func (s *Server) poolCreate(r *http.Request, a poolCreateArgument) (any, error) 
 	if err := s.rememberPool(a.Name, true); err != nil {
 		return nil, err
 	}
-	if _, err := command.Run(ctx, 3*time.Minute, 64<<10, argv...); err != nil {
+	_, err = command.Run(ctx, 3*time.Minute, 64<<10, argv...)
+	if failed := (*command.Error)(nil); errors.As(err, &failed) && strings.Contains(failed.Said, "currently unavailable") {
+		// ZFS has made its partitions, and on a busy machine their names came later than it waits for them.
+		s.Host.SettleDevices(ctx)
+		_, err = command.Run(ctx, 3*time.Minute, 64<<10, argv...)
+	}
+	if err != nil {
 		if poolExists(ctx, a.Name) { // stopped at its deadline, half-way
 			_, _ = command.Run(ctx, time.Minute, 64<<10, "zpool", "destroy", "-f", a.Name)
 		}

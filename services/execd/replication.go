@@ -40,7 +40,8 @@ func (s *Server) replicationAllow(r *http.Request, a replicationAllowArgument) (
 	ctx := context.WithoutCancel(r.Context())
 	var may []string
 	if a.Send {
-		may = append(may, "send")
+		// hold: zfs itself holds the snapshots that it sends one after the other (-I), as long as it does.
+		may = append(may, "send", "hold")
 	}
 	if a.Receive {
 		may = append(may, "create", "mount", "receive", "readonly")

@@ -328,7 +328,13 @@ func stream(ctx context.Context, place Place, order Order, done *Sent, progress 
 	case cause != nil:
 		return problem.New(http.StatusConflict, "cancelled", "It was cancelled.", "What has arrived is kept at the target; the next run goes on from it.")
 	case receiving != nil:
-		// Its own end makes the sender fail too, with a broken pipe: that says nothing.
+		// The end of one side makes the other fail too: with a broken pipe here, or there for want of input. Whoever has
+		// something else to say began it.
+		var there *Refusal
+		var ours *command.Error
+		if errors.As(receiving, &there) && strings.Contains(there.Said, "failed to read from stream") && errors.As(sent, &ours) && ours.Code >= 0 {
+			return inWords(sent, order)
+		}
 		return inWords(receiving, order)
 	case sent != nil:
 		return inWords(sent, order)

@@ -124,8 +124,14 @@ test('a snapshot is taken and held, and the dataset goes back to it without losi
   const content = await readFile(await (await download).path(), 'utf8');
   assert.equal(content.length, 5000);
   assert.ok(content.startsWith('Dear Ann\nDear Ann\n'));
-  await tab(page, 'Changes since').click();
+  await tab(page, 'Changes').click();
   await page.getByRole('row', { name: /added letters\/bob\.txt/ }).waitFor();
+  // Between two snapshots: what came after the later one is not told.
+  await write('letters/eve.txt', 10, 'Dear Eve\n');
+  await page.getByLabel('From this snapshot to').selectOption('after');
+  await page.getByRole('row', { name: /added letters\/bob\.txt/ }).waitFor();
+  assert.equal(await page.getByRole('row', { name: /eve\.txt/ }).count(), 0);
+  await lookAt(page, 'snapshot-compared');
 
   await tab(page, 'Roll back').click();
   await page.getByRole('list', { name: 'Newer snapshots' }).getByText('tank/home@after').waitFor();
@@ -147,6 +153,33 @@ test('a snapshot is taken and held, and the dataset goes back to it without losi
   await tab(page, 'Snapshots').click();
   await page.getByRole('link', { name: 'after', exact: true }).waitFor();
   await page.getByText('before the rollback to before').waitFor();
+});
+
+test('a snapshot and a dataset get another name, and one that exists is refused', async (t) => {
+  await make('tank/old');
+  await make('tank/taken');
+  await take('tank/old', 'first');
+  const { page, expect } = await someone.visit(
+    t,
+    `/sign-in?to=${encodeURIComponent('/storage/datasets/tank%2Fold/snapshots/first')}`,
+  );
+  await signInBy(page);
+  await page.getByRole('button', { name: 'Rename', exact: true }).click();
+  await dialog(page).getByLabel('New name, behind the @').fill('kept');
+  await dialog(page).getByRole('button', { name: 'Rename', exact: true }).click();
+  await page.getByRole('heading', { level: 1, name: 'tank/old@kept' }).waitFor();
+  await page.goto(`${stack.url}/storage/datasets/tank%2Fold`);
+  await page.getByRole('button', { name: 'Rename', exact: true }).click();
+  await dialog(page).getByLabel(exactly('New name')).fill('tank/taken');
+  expect(/status of 409/);
+  await dialog(page).getByRole('button', { name: 'Rename', exact: true }).click();
+  await dialog(page)
+    .getByText(/exists already/)
+    .waitFor();
+  await dialog(page).getByLabel(exactly('New name')).fill('tank/new');
+  await dialog(page).getByRole('button', { name: 'Rename', exact: true }).click();
+  await page.getByRole('heading', { level: 1, name: 'tank/new' }).waitFor();
+  assert.equal(new URL(page.url()).pathname, '/storage/datasets/tank%2Fnew');
 });
 
 test('a snapshot is cloned, and the clone keeps it', async (t) => {

@@ -48,6 +48,11 @@ before(async () => {
   });
   await stack.simulate('dataset-write', { dataset: 'tank/home', path: 'letters/ann.txt', bytes: 900_000, text: 'Ann' });
   await api.get('POST', '/api/snapshots', { datasets: ['tank/home'], name: 'monday', recursive: false });
+  await api.get('POST', '/api/replications', {
+    ...{ dataset: 'tank/home', recursive: true, enabled: true, intermediate: true, bytesPerSecond: 0 },
+    ...{ lateAfterMinutes: 180, schedule: { every: 'hour', at: '00:00' } },
+    target: { kind: 'here', dataset: 'tank/copy-of-home' },
+  });
   await api.get('POST', '/api/snapshot-schedules', {
     dataset: 'tank',
     recursive: true,
@@ -110,6 +115,16 @@ const pages: [name: string, path: string, complete: (page: import('playwright-co
     '/storage/datasets/tank%2Fhome/snapshots/monday/files',
     (page) => page.getByRole('link', { name: 'letters/' }).waitFor(),
   ],
+  [
+    'replication',
+    '/storage/replication',
+    (page) =>
+      page
+        .getByText(/^Every hour\. Next|What is there is|Nothing has arrived/)
+        .first()
+        .waitFor(),
+  ],
+  ['replication-new', '/storage/new-replication', (page) => page.getByLabel('Dataset there').waitFor()],
   ['schedules', '/storage/schedules', (page) => page.getByText(/^Every day at 02:00/).waitFor()],
   [
     'analytics-series',

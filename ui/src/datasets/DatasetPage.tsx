@@ -15,6 +15,7 @@ import { DestroyDataset } from './DestroyDataset.tsx';
 import { KeyTab } from './KeyTab.tsx';
 import { PropertiesTab } from './PropertiesTab.tsx';
 import { type DatasetDetail, datasetPath, datasetQuery } from './queries.ts';
+import { RenameForm } from './RenameForm.tsx';
 import { Schedules } from './Schedules.tsx';
 import { SnapshotsTab } from './SnapshotsTab.tsx';
 
@@ -30,7 +31,7 @@ function Actions({ dataset }: { dataset: DatasetDetail }) {
   const mayNot = useMayNot('administrator');
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const [destroying, setDestroying] = useState(false);
+  const [asking, setAsking] = useState<'destroy' | 'rename' | null>(null);
   const mount = useMutation({
     mutationFn: () =>
       answerOf(
@@ -50,6 +51,7 @@ function Actions({ dataset }: { dataset: DatasetDetail }) {
         : dataset.mountpoint === null
           ? 'It has no mount point.'
           : null);
+  // What hinders its destruction hinders another name as well.
   const whyNotDestroy =
     mayNot ??
     (dataset.system
@@ -85,20 +87,38 @@ function Actions({ dataset }: { dataset: DatasetDetail }) {
         </Explained>
       )}
       <Explained why={whyNotDestroy}>
+        <Button variant="secondary" isAriaDisabled={whyNotDestroy !== null} onClick={() => setAsking('rename')}>
+          Rename
+        </Button>
+      </Explained>
+      <Explained why={whyNotDestroy}>
         <Button
           variant="secondary"
           isDanger
           isAriaDisabled={whyNotDestroy !== null}
-          onClick={() => setDestroying(true)}
+          onClick={() => setAsking('destroy')}
         >
           Destroy
         </Button>
       </Explained>
       <ProblemAlert error={mount.error} />
-      {destroying && (
+      {asking === 'rename' && (
+        <RenameForm
+          title="Rename this dataset"
+          label="New name"
+          name={dataset.name}
+          about="Its snapshots, what lies below it, its schedules and its replications go along. It stays on the same pool, and its mount point moves when it is inherited."
+          rename={(to) =>
+            answerOf(client.POST('/api/dataset/rename', { params: { query: { name: dataset.name } }, body: { to } }))
+          }
+          onDone={(to) => void navigate(datasetPath(to), { replace: true })}
+          onClose={() => setAsking(null)}
+        />
+      )}
+      {asking === 'destroy' && (
         <DestroyDataset
           name={dataset.name}
-          onClose={() => setDestroying(false)}
+          onClose={() => setAsking(null)}
           onDone={() => void navigate('/storage/datasets')}
         />
       )}

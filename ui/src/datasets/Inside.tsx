@@ -1,14 +1,15 @@
 // What a snapshot holds, directory by directory, and what has changed since it was taken.
-import { Breadcrumb, BreadcrumbItem, Label, Pagination } from '@patternfly/react-core';
+import { Breadcrumb, BreadcrumbItem, FormSelect, FormSelectOption, Label, Pagination } from '@patternfly/react-core';
 import { Table, Tbody, Td, Th, Thead, Tr } from '@patternfly/react-table';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useSearchParams } from 'react-router';
+import { Field } from '../forms/Field.tsx';
 import { PageLoading } from '../frame/PageLoading.tsx';
 import { Ago } from '../words/Ago.tsx';
 import { bytes, exactBytes } from '../words/format.ts';
 import { ProblemAlert } from '../words/ProblemAlert.tsx';
-import { diffQuery, filesQuery } from './queries.ts';
+import { diffQuery, filesQuery, snapshotsQuery } from './queries.ts';
 
 const PAGE = 100;
 
@@ -86,11 +87,43 @@ export function Files({ name }: { name: string }) {
 
 const colours = { added: 'green', removed: 'red', modified: 'blue', renamed: 'purple' } as const;
 
+/** What changed from the snapshot to now, or to a later one. */
 export function Changes({ name }: { name: string }) {
+  const [query, setQuery] = useSearchParams();
+  const other = query.get('to') ?? undefined;
+  const dataset = name.slice(0, name.indexOf('@'));
+  const all = useQuery(snapshotsQuery({ dataset, sort: 'created', order: 'up', limit: 1000 })).data?.items ?? [];
+  const later = all.slice(all.findIndex((one) => one.name === name) + 1);
+  return (
+    <div className="cistern-stack">
+      <div className="cistern-form">
+        <Field label="From this snapshot to">
+          {(id) => (
+            <FormSelect
+              id={id}
+              value={other ?? ''}
+              onChange={(_event, value) => setQuery(value === '' ? {} : { to: value }, { replace: true })}
+            >
+              <FormSelectOption value="" label="now" />
+              {later.map((one) => (
+                <FormSelectOption key={one.name} value={one.name} label={one.snapshot} />
+              ))}
+            </FormSelect>
+          )}
+        </Field>
+      </div>
+      <ChangeList key={other ?? ''} name={name} other={other} />
+    </div>
+  );
+}
+
+function ChangeList({ name, other }: { name: string; other: string | undefined }) {
   const [page, setPage] = useState(1);
-  const { data, error, refetch } = useQuery(diffQuery(name, (page - 1) * PAGE, PAGE));
+  const { data, error, refetch } = useQuery(diffQuery(name, other, (page - 1) * PAGE, PAGE));
   if (data === undefined) return error ? <ProblemAlert error={error} retry={() => void refetch()} /> : <PageLoading />;
-  if (data.total === 0) return <p>Nothing has changed since this snapshot was taken.</p>;
+  if (data.total === 0) {
+    return <p>{other ? 'Nothing changed between the two.' : 'Nothing has changed since this snapshot was taken.'}</p>;
+  }
   return (
     <div className="cistern-stack">
       <Table aria-label="Changes" variant="compact" gridBreakPoint="grid-md">

@@ -19,6 +19,7 @@ import { ConfirmByName } from '../forms/ConfirmByName.tsx';
 import { Explained } from '../forms/Explained.tsx';
 import { Field, TextField } from '../forms/Field.tsx';
 import { FormShell } from '../forms/FormShell.tsx';
+import { ScheduleFields, useSchedule } from '../forms/ScheduleFields.tsx';
 import { PageLoading } from '../frame/PageLoading.tsx';
 import { useMayNot } from '../frame/session.ts';
 import { Ago } from '../words/Ago.tsx';
@@ -28,7 +29,6 @@ import { ConditionIcon } from '../words/Sentence.tsx';
 import { datasetPath, datasetsQuery, type SnapshotSchedule, schedulesQuery } from './queries.ts';
 
 type Input = Schemas['SnapshotScheduleInput'];
-type Every = Input['schedule']['every'];
 type Granularity = keyof Input['keep'];
 
 const granularities: readonly [Granularity, string][] = [
@@ -38,26 +38,12 @@ const granularities: readonly [Granularity, string][] = [
   ['weekly', 'One a week, for so many weeks'],
   ['monthly', 'One a month, for so many months'],
 ];
-const everies: readonly [Every, string][] = [
-  ['minutes', 'Every few minutes'],
-  ['hour', 'Every hour'],
-  ['day', 'Every day'],
-  ['week', 'Every week'],
-  ['month', 'Every month'],
-];
-const weekdays = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
 const fresh: Omit<Input, 'dataset'> = {
   recursive: false,
   schedule: { every: 'hour', at: '00:00' },
   keep: { frequent: 4, hourly: 24, daily: 7, weekly: 4, monthly: 0 },
   enabled: true,
 };
-
-function scheduleOf(every: Every, at: string, minutes: number, weekday: number, day: number): Input['schedule'] {
-  if (every === 'minutes') return { every, minutes };
-  if (every === 'week') return { every, at, weekday };
-  return every === 'month' ? { every, at, day } : { every, at };
-}
 
 function ScheduleForm(props: {
   existing?: SnapshotSchedule | undefined;
@@ -72,11 +58,7 @@ function ScheduleForm(props: {
   const [chosen, setDataset] = useState(existing?.dataset ?? props.dataset ?? null);
   const dataset = chosen ?? places[0] ?? '';
   const [recursive, setRecursive] = useState(was.recursive);
-  const [every, setEvery] = useState<Every>(was.schedule.every);
-  const [at, setAt] = useState(was.schedule.at ?? '00:00');
-  const [minutes, setMinutes] = useState(was.schedule.minutes ?? 15);
-  const [weekday, setWeekday] = useState(was.schedule.weekday ?? 0);
-  const [day, setDay] = useState(String(was.schedule.day ?? 1));
+  const schedule = useSchedule(was.schedule);
   const [enabled, setEnabled] = useState(was.enabled);
   const [keep, setKeep] = useState<Record<Granularity, string>>(
     Object.fromEntries(granularities.map(([id]) => [id, String(was.keep[id])])) as Record<Granularity, string>,
@@ -86,7 +68,7 @@ function ScheduleForm(props: {
   const body: Input = {
     dataset,
     recursive,
-    schedule: scheduleOf(every, at, minutes, weekday, Number(day)),
+    schedule: schedule.value,
     keep: counts,
     enabled,
   };
@@ -101,19 +83,16 @@ function ScheduleForm(props: {
     },
   });
   const problem = save.error ? asProblem(save.error) : null;
-  const clock = /^([01]\d|2[0-3]):[0-5]\d$/.test(at);
   const why =
     dataset === ''
       ? 'Choose a dataset.'
-      : every !== 'minutes' && !clock
-        ? 'Write the time as HH:MM.'
-        : every === 'month' && !(Number.isInteger(Number(day)) && Number(day) >= 1 && Number(day) <= 31)
-          ? 'The day is a number from 1 to 31.'
-          : !whole
-            ? 'How many are kept are whole numbers.'
-            : Object.values(counts).every((count) => count === 0)
-              ? 'Keep at least one.'
-              : null;
+      : schedule.why !== null
+        ? schedule.why
+        : !whole
+          ? 'How many are kept are whole numbers.'
+          : Object.values(counts).every((count) => count === 0)
+            ? 'Keep at least one.'
+            : null;
   return (
     <Modal isOpen variant="medium" onClose={onClose} aria-labelledby="schedule-title">
       <ModalHeader title={existing ? 'Change the schedule' : 'New snapshot schedule'} labelId="schedule-title" />
@@ -149,58 +128,7 @@ function ScheduleForm(props: {
             isChecked={recursive}
             onChange={(_event, checked) => setRecursive(checked)}
           />
-          <Field label="When">
-            {(id) => (
-              <FormSelect id={id} value={every} onChange={(_event, value) => setEvery(value as Every)}>
-                {everies.map(([value, label]) => (
-                  <FormSelectOption key={value} value={value} label={label} />
-                ))}
-              </FormSelect>
-            )}
-          </Field>
-          {every === 'minutes' && (
-            <Field label="Minutes between two">
-              {(id) => (
-                <FormSelect id={id} value={minutes} onChange={(_event, value) => setMinutes(Number(value))}>
-                  {[1, 2, 3, 5, 10, 15, 20, 30].map((value) => (
-                    <FormSelectOption key={value} value={value} label={String(value)} />
-                  ))}
-                </FormSelect>
-              )}
-            </Field>
-          )}
-          {every === 'week' && (
-            <Field label="Day of the week">
-              {(id) => (
-                <FormSelect id={id} value={weekday} onChange={(_event, value) => setWeekday(Number(value))}>
-                  {weekdays.map((name, value) => (
-                    <FormSelectOption key={name} value={value} label={name} />
-                  ))}
-                </FormSelect>
-              )}
-            </Field>
-          )}
-          {every === 'month' && (
-            <TextField
-              label="Day of the month"
-              value={day}
-              onChange={setDay}
-              inputMode="numeric"
-              help="In a shorter month its last day."
-            />
-          )}
-          {every !== 'minutes' && (
-            <TextField
-              label="At"
-              value={at}
-              onChange={setAt}
-              help={
-                every === 'hour'
-                  ? 'Of HH:MM only the minutes count.'
-                  : "HH:MM, in the appliance's time zone. When the clocks change it is still taken once."
-              }
-            />
-          )}
+          <ScheduleFields schedule={schedule} />
           <fieldset className="cistern-choices">
             <legend>How many are kept</legend>
             <div className="cistern-tiles">

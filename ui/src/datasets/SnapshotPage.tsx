@@ -31,13 +31,14 @@ import { PageHead } from '../words/Sentence.tsx';
 import { Crumbs } from './DatasetPage.tsx';
 import { Changes, Files } from './Inside.tsx';
 import { datasetPath, snapshotPath, snapshotQuery } from './queries.ts';
+import { RenameForm } from './RenameForm.tsx';
 import { Rollback } from './Rollback.tsx';
 import { HoldForm } from './SnapshotsTab.tsx';
 
 const tabs = [
   ['', 'About'],
   ['files', 'Files'],
-  ['changes', 'Changes since'],
+  ['changes', 'Changes'],
   ['rollback', 'Roll back'],
 ] as const;
 
@@ -107,7 +108,8 @@ function About({ name }: { name: string }) {
   const queries = useQueryClient();
   const mayNotHold = useMayNot('operator');
   const mayNotChange = useMayNot('administrator');
-  const [asking, setAsking] = useState<'hold' | 'clone' | null>(null);
+  const [asking, setAsking] = useState<'hold' | 'clone' | 'rename' | null>(null);
+  const navigate = useNavigate();
   const { data, error } = useQuery(snapshotQuery(name));
   const release = useMutation({
     mutationFn: (tag: string) => answerOf(client.POST('/api/snapshots/release', { body: { names: [name], tag } })),
@@ -143,6 +145,11 @@ function About({ name }: { name: string }) {
             Clone
           </Button>
         </Explained>
+        <Explained why={mayNotChange}>
+          <Button variant="secondary" isAriaDisabled={mayNotChange !== null} onClick={() => setAsking('rename')}>
+            Rename
+          </Button>
+        </Explained>
       </div>
       <DescriptionList isHorizontal isCompact>
         {facts.map(([term, value]) => (
@@ -176,6 +183,17 @@ function About({ name }: { name: string }) {
         </ul>
       </section>
       {asking === 'hold' && <HoldForm names={[name]} onClose={() => setAsking(null)} />}
+      {asking === 'rename' && (
+        <RenameForm
+          title="Rename this snapshot"
+          label="New name, behind the @"
+          name={data.snapshot}
+          about="A schedule gives up only what has the name that it gave; a renamed snapshot stays until somebody destroys it."
+          rename={(to) => answerOf(client.POST('/api/snapshot/rename', { params: { query: { name } }, body: { to } }))}
+          onDone={(to) => void navigate(snapshotPath(`${data.dataset}@${to}`), { replace: true })}
+          onClose={() => setAsking(null)}
+        />
+      )}
       {asking === 'clone' && <CloneForm name={name} onClose={() => setAsking(null)} />}
     </div>
   );

@@ -6,6 +6,7 @@ const tabs = [
   ['pools', 'Pools and disks', '/storage'],
   ['datasets', 'Datasets', '/storage/datasets'],
   ['schedules', 'Snapshot schedules', '/storage/schedules'],
+  ['replication', 'Replication', '/storage/replication'],
 ] as const;
 
 export function StorageTabs({ active }: { active: (typeof tabs)[number][0] }) {

@@ -59,11 +59,17 @@ export const filesQuery = (name: string, path: string) =>
     queryKey: ['snapshot-files', name, path],
     queryFn: ({ signal }) => answerOf(client.GET('/api/snapshot/files', { params: { query: { name, path } }, signal })),
   });
-export const diffQuery = (name: string, offset: number, limit: number) =>
+/** `other`: the name of a later snapshot; without it, what there is now. */
+export const diffQuery = (name: string, other: string | undefined, offset: number, limit: number) =>
   queryOptions({
-    queryKey: ['snapshot-diff', name, offset],
+    queryKey: ['snapshot-diff', name, other ?? null, offset],
     queryFn: ({ signal }) =>
-      answerOf(client.GET('/api/snapshot/diff', { params: { query: { name, offset, limit } }, signal })),
+      answerOf(
+        client.GET('/api/snapshot/diff', {
+          params: { query: { name, ...(other !== undefined && { other }), offset, limit } },
+          signal,
+        }),
+      ),
     placeholderData: keepPreviousData,
   });
 export const schedulesQuery = (dataset?: string) =>

@@ -23,6 +23,8 @@ const ReplacePage = lazy(() => import('../storage/ReplacePage.tsx'));
 const AddDisksPage = lazy(() => import('../storage/AddDisksPage.tsx'));
 const ImportPage = lazy(() => import('../storage/ImportPage.tsx'));
 const DiskPage = lazy(() => import('../storage/DiskPage.tsx'));
+const ReplicationPage = lazy(() => import('../replication/ReplicationPage.tsx'));
+const ReplicationFormPage = lazy(() => import('../replication/ReplicationFormPage.tsx'));
 const DatasetsPage = lazy(() => import('../datasets/DatasetsPage.tsx'));
 const NewDatasetPage = lazy(() => import('../datasets/NewDatasetPage.tsx'));
 const DatasetPage = lazy(() => import('../datasets/DatasetPage.tsx'));
@@ -88,6 +90,9 @@ export function App() {
             <Route path="/storage/pools/:name/replace" element={<ReplacePage />} />
             <Route path="/storage/pools/:name/add" element={<AddDisksPage />} />
             <Route path="/storage/pools/:name/:tab?" element={<PoolPage />} />
+            <Route path="/storage/replication" element={<ReplicationPage />} />
+            <Route path="/storage/new-replication" element={<ReplicationFormPage />} />
+            <Route path="/storage/replication/:id" element={<ReplicationFormPage />} />
             <Route path="/storage/datasets" element={<DatasetsPage />} />
             <Route path="/storage/new-dataset" element={<NewDatasetPage />} />
             <Route path="/storage/datasets/:name/:tab?" element={<DatasetPage />} />

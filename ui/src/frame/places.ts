@@ -21,12 +21,13 @@ export const places: readonly Place[] = [
   { title: 'Threshold rules', path: '/alerts/thresholds', key: '', about: 'When a metric raises an alert' },
   { title: 'Alert destinations', path: '/alerts/destinations', key: '', about: 'Where alerts are sent' },
   { title: 'Alert log', path: '/alerts/log', key: '', about: 'Every alert there was' },
-  { title: 'Import a pool', path: '/storage/import', key: '', about: 'On disks that come from elsewhere' },
   { title: 'Create a pool', path: '/storage/new', key: '', about: 'From disks that are free' },
   { title: 'Import a pool', path: '/storage/import', key: '', about: 'From disks that another machine has used' },
   { title: 'Datasets', path: '/storage/datasets', key: '', about: 'File systems and volumes, and their snapshots' },
   { title: 'New dataset', path: '/storage/new-dataset', key: '', about: 'A file system or a volume on a pool' },
   { title: 'Snapshot schedules', path: '/storage/schedules', key: '', about: 'When snapshots are taken and kept' },
+  { title: 'Replication', path: '/storage/replication', key: '', about: 'Copies on other pools and machines' },
+  { title: 'New replication', path: '/storage/new-replication', key: '', about: 'To another pool or machine' },
   { title: 'New threshold rule', path: '/alerts/thresholds/new', key: '', about: 'When … stays above …' },
 ];
 

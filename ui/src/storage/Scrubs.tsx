@@ -1,22 +1,11 @@
 // When a pool is scrubbed by itself, and what its scrubs and resilvers found so far.
-import {
-  Button,
-  Card,
-  CardBody,
-  CardTitle,
-  Checkbox,
-  FormSelect,
-  FormSelectOption,
-  Modal,
-  ModalBody,
-  ModalHeader,
-} from '@patternfly/react-core';
+import { Button, Card, CardBody, CardTitle, Checkbox, Modal, ModalBody, ModalHeader } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { answerOf, client, type Schemas } from '../api/client.ts';
 import { Explained } from '../forms/Explained.tsx';
-import { Field, TextField } from '../forms/Field.tsx';
 import { FormShell } from '../forms/FormShell.tsx';
+import { ScheduleFields, useSchedule } from '../forms/ScheduleFields.tsx';
 import { useMayNot } from '../frame/session.ts';
 import { Ago } from '../words/Ago.tsx';
 import { bytes, duration } from '../words/format.ts';
@@ -24,32 +13,20 @@ import { ProblemAlert } from '../words/ProblemAlert.tsx';
 import { scansQuery, scrubScheduleQuery } from './queries.ts';
 
 type ScrubSchedule = Schemas['ScrubSchedule'];
-type Schedule = ScrubSchedule['schedule'];
 
-const everies: readonly [Schedule['every'], string][] = [
-  ['day', 'Every day'],
-  ['week', 'Every week'],
-  ['month', 'Every month'],
-];
-const weekdays = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
 const SHOWN = 10;
 
 function ScheduleForm(props: { pool: string; was: ScrubSchedule; onClose: () => void }) {
   const { pool, was, onClose } = props;
   const queries = useQueryClient();
-  const [every, setEvery] = useState(was.schedule.every);
-  const [at, setAt] = useState(was.schedule.at ?? '00:00');
-  const [weekday, setWeekday] = useState(was.schedule.weekday ?? 0);
-  const [day, setDay] = useState(String(was.schedule.day ?? 1));
+  const schedule = useSchedule(was.schedule);
   const [enabled, setEnabled] = useState(was.enabled);
-  const schedule: Schedule =
-    every === 'week' ? { every, at, weekday } : every === 'month' ? { every, at, day: Number(day) } : { every, at };
   const save = useMutation({
     mutationFn: () =>
       answerOf(
         client.PUT('/api/pools/{name}/scrub-schedule', {
           params: { path: { name: pool } },
-          body: { enabled, schedule },
+          body: { enabled, schedule: schedule.value },
         }),
       ),
     onSuccess: async () => {
@@ -57,11 +34,6 @@ function ScheduleForm(props: { pool: string; was: ScrubSchedule; onClose: () => 
       onClose();
     },
   });
-  const why = !/^([01]\d|2[0-3]):[0-5]\d$/.test(at)
-    ? 'Write the time as HH:MM.'
-    : every === 'month' && !(Number.isInteger(Number(day)) && Number(day) >= 1 && Number(day) <= 31)
-      ? 'The day is a number from 1 to 31.'
-      : null;
   return (
     <Modal isOpen variant="small" onClose={onClose} aria-labelledby="scrub-schedule-title">
       <ModalHeader title={`When “${pool}” is scrubbed`} labelId="scrub-schedule-title" />
@@ -70,7 +42,7 @@ function ScheduleForm(props: { pool: string; was: ScrubSchedule; onClose: () => 
           submit="Save"
           busy={save.isPending}
           error={save.error}
-          mayNot={why}
+          mayNot={schedule.why}
           onSubmit={() => save.mutate()}
           more={
             <Button variant="link" onClick={onClose}>
@@ -78,41 +50,11 @@ function ScheduleForm(props: { pool: string; was: ScrubSchedule; onClose: () => 
             </Button>
           }
         >
-          <Field label="When" help="Once a month is enough for most pools. It slows other work down a little.">
-            {(id, described) => (
-              <FormSelect
-                id={id}
-                value={every}
-                aria-describedby={described}
-                onChange={(_event, value) => setEvery(value as Schedule['every'])}
-              >
-                {everies.map(([value, label]) => (
-                  <FormSelectOption key={value} value={value} label={label} />
-                ))}
-              </FormSelect>
-            )}
-          </Field>
-          {every === 'week' && (
-            <Field label="Day of the week">
-              {(id) => (
-                <FormSelect id={id} value={weekday} onChange={(_event, value) => setWeekday(Number(value))}>
-                  {weekdays.map((name, value) => (
-                    <FormSelectOption key={name} value={value} label={name} />
-                  ))}
-                </FormSelect>
-              )}
-            </Field>
-          )}
-          {every === 'month' && (
-            <TextField
-              label="Day of the month"
-              value={day}
-              onChange={setDay}
-              inputMode="numeric"
-              help="In a shorter month its last day."
-            />
-          )}
-          <TextField label="At" value={at} onChange={setAt} help="HH:MM, in the appliance's time zone." />
+          <ScheduleFields
+            schedule={schedule}
+            offered={['day', 'week', 'month']}
+            help="Once a month is enough for most pools. It slows other work down a little."
+          />
           <Checkbox
             id="scrub-enabled"
             label="It is switched on"
