@@ -57,7 +57,7 @@ function NewSender({ onClose }: { onClose: () => void }) {
           : null;
   return (
     <Modal isOpen variant="medium" onClose={onClose} aria-labelledby="sender-title">
-      <ModalHeader title="Let a machine replicate to here" labelId="sender-title" />
+      <ModalHeader title="Let a machine in" labelId="sender-title" />
       <ModalBody>
         <FormShell
           submit="Let it in"
