@@ -5,6 +5,7 @@ package execd
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -53,6 +54,26 @@ func (s *Server) diskSmart(r *http.Request, a diskArgument) (any, error) {
 		return nil, problem.New(http.StatusBadGateway, "command_failed", fmt.Sprintf("The disk %s could not be asked how it is: %v.", filepath.Base(a.Disk), err), "")
 	}
 	return report, nil
+}
+
+type diskLocateArgument struct {
+	Disk string `json:"disk"`
+	On   bool   `json:"on"`
+}
+
+var errNoLight = errors.New("no light")
+
+// diskLocate switches the light of the disk's slot, so that a person finds it.
+func (s *Server) diskLocate(r *http.Request, a diskLocateArgument) (any, error) {
+	device, err := s.Host.DiskDevice(a.Disk)
+	if err != nil {
+		return nil, err
+	}
+	err = s.Host.Locate(r.Context(), device, a.On)
+	if errors.Is(err, errNoLight) {
+		return nil, problem.New(http.StatusConflict, "conflict", fmt.Sprintf("The slot of %s has no light that this system can switch.", filepath.Base(a.Disk)), "Find the disk by its serial number; it is printed on it.")
+	}
+	return a, err
 }
 
 type diskTestArgument struct {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -41,6 +42,13 @@ func (h *host) DiskDevice(path string) (string, error) { return h.CheckDisk(path
 func (h *host) ImportOptions() []string                { return nil }
 func (h *host) WipeDisk(_ context.Context, device string) error {
 	h.did = append(h.did, "wipe "+device)
+	return nil
+}
+func (h *host) Locate(_ context.Context, device string, on bool) error {
+	if device != "/dev/sda" {
+		return errNoLight
+	}
+	h.did = append(h.did, "locate "+device+" "+strconv.FormatBool(on))
 	return nil
 }
 func (h *host) SettleDevices(context.Context)    { h.did = append(h.did, "settle") }

@@ -13,6 +13,8 @@ type Host interface {
 	// DiskDevice is the device of a disk's stable name (/dev/disk/by-id/…) for looking at it; it may be in use. The
 	// error is a problem document.
 	DiskDevice(path string) (device string, err error)
+	// Locate switches the light of the slot that a device sits in; errNoLight when there is none.
+	Locate(ctx context.Context, device string, on bool) error
 	// WipeDisk erases the signatures of a device that nothing uses (CheckDisk), in its partitions first.
 	WipeDisk(ctx context.Context, device string) error
 	// SettleDevices waits until the system knows of all partitions that disks have by now, for a minute at most.

@@ -107,6 +107,24 @@ func (l *Linux) WipeDisk(ctx context.Context, device string) error {
 
 func (l *Linux) ImportOptions() []string { return []string{"-d", "/dev/disk/by-id"} }
 
+// Locate has systemd run the script that knows where lights are: what writes to /sys is outside of execd's sandbox.
+func (l *Linux) Locate(ctx context.Context, device string, on bool) error {
+	unit := "cistern-locate@"
+	if !on {
+		unit = "cistern-locate-off@"
+	}
+	unit += filepath.Base(device) + ".service"
+	err := systemctl(ctx, "start", unit)
+	if err == nil {
+		return nil
+	}
+	shown, asked := command.Run(ctx, 10*time.Second, 4<<10, "systemctl", "show", "-P", "ExecMainStatus", unit)
+	if asked == nil && strings.TrimSpace(string(shown.Stdout)) == "3" {
+		return errNoLight
+	}
+	return err
+}
+
 // SettleDevices waits for udev, which makes the names below /dev/disk.
 func (l *Linux) SettleDevices(ctx context.Context) {
 	_, _ = command.Run(ctx, 70*time.Second, 4<<10, "udevadm", "settle", "--timeout=60") // whoever waited finds out

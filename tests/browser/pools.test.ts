@@ -257,6 +257,7 @@ test('what a disk says of itself, and a test of it', async (t) => {
   // The simulated disks say nothing; this one answers as a worn SSD does.
   let testing = false;
   const health = () => ({
+    lit: false,
     ...{ supported: true, passed: true, temperatureCelsius: 41, powerOnHours: 20_000, wearRatio: 0.37 },
     ...{
       reallocatedSectors: 2,
@@ -284,6 +285,10 @@ test('what a disk says of itself, and a test of it', async (t) => {
   await page.getByText('This disk does not say how it is.').first().waitFor();
   await page.getByRole('button', { name: 'Start long test' }).hover();
   await page.getByText('This disk cannot be asked to test itself.').waitFor();
+  await page.getByRole('button', { name: 'Light its slot' }).click();
+  await page.getByText('The light of its slot is on.').waitFor();
+  await page.getByRole('button', { name: 'Switch the light of its slot off' }).click();
+  await page.getByRole('button', { name: 'Light its slot' }).waitFor();
 });
 
 test('a pool is exported and imported, by force only after the warning', async (t) => {

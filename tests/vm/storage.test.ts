@@ -112,6 +112,18 @@ async function disksOf(t: TestContext, machine: Machine, api: Person): Promise<v
     t.diagnostic(`${sent.length} samples were acknowledged meanwhile, and all are there`);
   });
 
+  await step(
+    'a virtual disk says nothing of itself, and its slot has no light: both are said, nothing hangs',
+    async () => {
+      const disk = `/api/disks/${byId('DATA0')}`;
+      const health = await api.get<{ supported: boolean; sentence: string }>('GET', `${disk}/health`);
+      assert.equal(health.supported, false, health.sentence);
+      const light = await api.ask('POST', `${disk}/locate`, { on: true });
+      assert.equal(light.status, 409);
+      assert.match(light.text, /has no light that this system can switch/);
+    },
+  );
+
   await step('one side of a mirror rots: a scrub repairs it, tells how much, and the file is as it was', async () => {
     await api.get('POST', '/api/datasets', {
       name: 'tank/files',

@@ -84,6 +84,7 @@ export class DiskHealths {
       ...facts,
       selfTests: selfTests.map((test) => ({ ...test })),
       sentence: sentence(value, error),
+      lit: this.#lit.has(id),
       ageSeconds,
       error,
     };
@@ -101,6 +102,18 @@ export class DiskHealths {
     return this.read(id);
   }
 
+  /** Whose light is on; as far as this akd has switched it. */
+  readonly #lit = new Set<string>();
+
+  async locate(id: string, on: boolean, caller: Parameters<Audit['record']>[0]): Promise<{ on: boolean }> {
+    await this.#disk(id);
+    await this.#parts.platform.poolActions.locate(await this.#link(id), on);
+    this.#parts.audit.record(caller, on ? 'disk.locate' : 'disk.locate-off', id);
+    if (on) this.#lit.add(id);
+    else this.#lit.delete(id);
+    return { on };
+  }
+
   /** Of the disks that are there, what each said last; asks those that were not asked for long, without waiting for them. */
   complaints(disks: readonly Disk[]): { disk: Disk; reason: string; hot: number | null }[] {
     const present = new Set(disks.map(({ id }) => id));
@@ -116,9 +129,10 @@ export class DiskHealths {
   }
 }
 
-export function healthRoutes(healths: DiskHealths): Handlers<'getDiskHealth' | 'testDisk'> {
+export function healthRoutes(healths: DiskHealths): Handlers<'getDiskHealth' | 'testDisk' | 'locateDisk'> {
   return {
     getDiskHealth: ({ params }) => healths.read(params.id),
+    locateDisk: ({ params, body, caller }) => healths.locate(params.id, body.on, caller),
     testDisk: ({ params, body, caller }) => healths.selfTest(params.id, body.kind, caller),
   };
 }

@@ -27,6 +27,7 @@ interface Verbs {
   'disk.wipe': { disk: string; confirm: string };
   'disk.smart': { disk: string };
   'disk.selftest': { disk: string; kind: string };
+  'disk.locate': { disk: string; on: boolean };
   'system.attach': { disk: string };
   'system.detach': { device: string };
   'telemetry.place': { pool: string };
@@ -88,6 +89,7 @@ const DEADLINES_MS: Record<keyof Verbs, number> = {
   'disk.wipe': 5 * 60_000,
   'disk.smart': 30_000,
   'disk.selftest': 30_000,
+  'disk.locate': 30_000,
   // Copies more than a gigabyte from disk to disk.
   'system.attach': 15 * 60_000,
   'system.detach': 3 * 60_000,

@@ -75,4 +75,6 @@ export interface PoolActions {
   wipe(disk: string): Promise<void>;
   smart(disk: string): Promise<SmartReport>;
   selfTest(disk: string, kind: 'short' | 'long' | 'abort'): Promise<void>;
+  /** The light of its slot; throws when there is none. */
+  locate(disk: string, on: boolean): Promise<void>;
 }

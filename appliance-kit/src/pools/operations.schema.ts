@@ -111,6 +111,7 @@ export type ScrubScheduleInput = Static<typeof ScrubScheduleInput>;
 export const DamagedFiles = list(Type.String());
 
 export const DiskHealth = component('DiskHealth', {
+  lit: Type.Boolean({ description: 'the light of its slot is on' }),
   supported: Type.Boolean({ description: 'whether the disk can be asked at all; virtual ones cannot' }),
   passed: nullable(Type.Boolean()),
   temperatureCelsius: nullable(Type.Number({ description: '°C' })),
@@ -133,6 +134,7 @@ export const DiskHealth = component('DiskHealth', {
 });
 export type DiskHealth = Static<typeof DiskHealth>;
 export const SelfTestInput = component('SelfTestInput', { kind: Type.Enum(['short', 'long', 'abort']) });
+export const LocateInput = closed({ on: Type.Boolean() });
 export const WipeInput = component('WipeInput', {
   confirm: Line({ maxLength: 256, description: "the disk's id again: what is on it is lost" }),
 });

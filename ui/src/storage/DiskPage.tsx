@@ -161,6 +161,35 @@ function HealthCard({ disk, health }: { disk: Disk; health: Health }) {
   );
 }
 
+/** For finding it in the rack. */
+function Light({ disk, lit }: { disk: Disk; lit: boolean }) {
+  const mayNot = useMayNot('operator');
+  const queries = useQueryClient();
+  const light = useMutation({
+    mutationFn: () =>
+      answerOf(client.POST('/api/disks/{id}/locate', { params: { path: { id: disk.id } }, body: { on: !lit } })),
+    onSettled: () => queries.invalidateQueries({ queryKey: diskHealthQuery(disk.id).queryKey }),
+  });
+  return (
+    <>
+      <div className="cistern-actions">
+        <Explained why={mayNot}>
+          <Button
+            variant="secondary"
+            isAriaDisabled={mayNot !== null}
+            isLoading={light.isPending}
+            onClick={() => light.mutate()}
+          >
+            {lit ? 'Switch the light of its slot off' : 'Light its slot'}
+          </Button>
+        </Explained>
+        {lit && <span>The light of its slot is on.</span>}
+      </div>
+      <ProblemAlert error={light.error} />
+    </>
+  );
+}
+
 export default function DiskPage() {
   const { id = '' } = useParams();
   const mayNot = useMayNot('administrator');
@@ -254,6 +283,7 @@ export default function DiskPage() {
               ]}
             />
           </section>
+          {health.data && <Light disk={disk} lit={health.data.lit} />}
           {health.error && <ProblemAlert error={health.error} retry={() => void health.refetch()} />}
           {health.data && <HealthCard disk={disk} health={health.data} />}
         </div>

@@ -588,6 +588,16 @@ export class SimPools implements PoolActions {
     };
   }
 
+  async locate(link: string): Promise<void> {
+    if (!link.includes('data')) {
+      throw fail(
+        'conflict',
+        'The slot has no light that this system can switch.',
+        'Find the disk by its serial number.',
+      );
+    }
+  }
+
   async selfTest(link: string): Promise<void> {
     throw fail('conflict', `The disk ${idOf(this.disk(link))} cannot test itself.`);
   }

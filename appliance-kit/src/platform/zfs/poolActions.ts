@@ -38,5 +38,6 @@ export function zfsPoolActions(execd: Execd): PoolActions {
     wipe: (disk) => run('disk.wipe', { disk, confirm: confirmed(disk) }),
     smart: async (disk) => readSmart(await execd.run('disk.smart', { disk })),
     selfTest: (disk, kind) => run('disk.selftest', { disk, kind }),
+    locate: (disk, on) => run('disk.locate', { disk, on }),
   };
 }
