@@ -8,14 +8,21 @@ export class Person {
   readonly #url: string;
   readonly #cookies = new Map<string, string>();
 
-  constructor(url: string) {
+  readonly #timeoutMs: number | undefined;
+
+  /** @param timeoutMs for a machine under emulation, where everything takes its time */
+  constructor(url: string, timeoutMs?: number) {
     this.#url = url;
+    this.#timeoutMs = timeoutMs;
   }
 
   async ask(method: string, path: string, body?: unknown): Promise<Reply> {
     const cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const headers: Record<string, string> = { origin: this.#url, ...(cookie && { cookie }) };
-    const reply = await ask(new URL(path, this.#url), { method, headers, body });
+    const reply = await ask(new URL(path, this.#url), {
+      ...{ method, headers, body },
+      ...(this.#timeoutMs !== undefined && { timeoutMs: this.#timeoutMs }),
+    });
     for (const line of reply.headers['set-cookie'] ?? []) {
       const [name, value] = (line.split(';', 1)[0] as string).split('=', 2) as [string, string];
       if (value === '') this.#cookies.delete(name);

@@ -14,11 +14,12 @@ export interface Asked {
   readonly headers?: Record<string, string>;
   /** An object is sent as JSON. */
   readonly body?: unknown;
+  /** How long the other side may say nothing; 20 s when left out. */
+  readonly timeoutMs?: number;
 }
 
-const TIMEOUT_MS = 20_000;
-
 export function ask(target: { socketPath: string; path: string } | URL, asked: Asked = {}): Promise<Reply> {
+  const timeout = asked.timeoutMs ?? 20_000;
   return new Promise((resolve, reject) => {
     const body = asked.body === undefined || typeof asked.body === 'string' ? asked.body : JSON.stringify(asked.body);
     const headers: Record<string, string> = { ...asked.headers };
@@ -26,12 +27,18 @@ export function ask(target: { socketPath: string; path: string } | URL, asked: A
       headers['content-type'] ??= 'application/json';
       headers['content-length'] = String(Buffer.byteLength(body as string));
     }
-    const options = { method: asked.method ?? (body === undefined ? 'GET' : 'POST'), headers, timeout: TIMEOUT_MS };
+    const options = { method: asked.method ?? (body === undefined ? 'GET' : 'POST'), headers, timeout };
     const request =
       target instanceof URL
         ? https.request(target, { ...options, rejectUnauthorized: false })
         : http.request({ ...options, ...target });
-    request.on('timeout', () => request.destroy(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)));
+    request.on('timeout', () =>
+      request.destroy(
+        new Error(
+          `${options.method} ${target instanceof URL ? target.pathname : target.path}: no answer within ${timeout / 1000} s`,
+        ),
+      ),
+    );
     request.on('error', reject);
     request.on('response', (response) => {
       const parts: Buffer[] = [];

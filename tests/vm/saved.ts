@@ -10,6 +10,9 @@ export const image = join(resolve('out/image'), readdirSync('out/image').find((n
 export const admin = { name: 'admin', password: 'three ducks on a pond' };
 export const firstDisks: DiskOptions[] = [...fourDisks, { serial: 'TINY', bytes: '200M' }];
 
+/** Two machines, on a machine that is shared: a request may wait for a disk's names, and for a turn. */
+const PATIENCE_MS = 120_000;
+
 const first = join(work, 'first');
 const marker = join(first, 'at-pool');
 const AT_POOL = 'at-pool';
@@ -21,7 +24,7 @@ export async function saveAtPool(machine: Machine): Promise<void> {
 }
 
 export async function apiOf(machine: Machine): Promise<Person> {
-  const api = new Person(machine.url);
+  const api = new Person(machine.url, PATIENCE_MS);
   await api.get('POST', '/api/session', { user: admin.name, password: admin.password });
   return api;
 }
@@ -34,7 +37,7 @@ async function bootToPool(): Promise<Machine> {
     const shown = await until('the console shows the set-up code', 300, () =>
       /Set-up code {2}(\S+)/.exec(machine.console()),
     );
-    const api = new Person(machine.url);
+    const api = new Person(machine.url, PATIENCE_MS);
     await until('management answers', 180, async () => (await api.ask('GET', '/api/setup')).status === 200, 1000);
     await api.get('POST', '/api/setup/code', { code: shown[1] });
     await api.get('POST', '/api/setup/administrator', admin);
