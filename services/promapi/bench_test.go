@@ -15,14 +15,14 @@ import (
 	"cistern/services/tsdb"
 )
 
-// BenchmarkHistogramQueries asks for windows of an hour and a half: of a week of one histogram a minute, and of a day of
-// one a second.
+// BenchmarkHistogramQueries asks for windows of an hour and a half: of a week of one histogram a minute, and of a day and a
+// week of one a second.
 func BenchmarkHistogramQueries(b *testing.B) {
 	const window = 5400
 	for _, c := range []struct {
 		name             string
 		every, n, values int
-	}{{"week of minutes", 60, 7 * 1440, 120_000}, {"day of seconds", 1, 86_400, 2000}} {
+	}{{"week of minutes", 60, 7 * 1440, 120_000}, {"day of seconds", 1, 86_400, 2000}, {"week of seconds", 1, 7 * 86_400, 2000}} {
 		b.Run(c.name, func(b *testing.B) {
 			end := time.Now().Unix() / window * window
 			start := end - int64(c.every*c.n)
