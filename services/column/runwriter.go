@@ -367,8 +367,8 @@ func (w *HistogramWriter) appendGroup(dst []byte, group []uint64, s *tally) []by
 		}
 	case s.sum < aboutFrom*n:
 		if usual(n, s.sum, s.squares) {
-			if code, c, _ := suggest(float64(s.sum)/float64(n), counted); code > 0 && s.most < c.numbers {
-				return c.appendFast(append(dst, byte(modeCode<<6|code)), group, 0)
+			if code, c, _ := suggest(float64(s.sum)/float64(n), counted); code > 0 && (s.most < c.numbers || n >= 64) {
+				return c.append(append(dst, byte(modeCode<<6|code)), group, s.most, 0)
 			}
 		}
 	case 2*s.used > n:
@@ -392,9 +392,9 @@ func (w *HistogramWriter) appendGroup(dst []byte, group []uint64, s *tally) []by
 				break
 			}
 		}
-		if code, c, k := suggest(float64(sum)/float64(n), zigzags); code > 0 && most>>k < c.numbers {
+		if code, c, k := suggest(float64(sum)/float64(n), zigzags); code > 0 && (most>>k < c.numbers || n >= 64) {
 			dst = binary.AppendUvarint(append(dst, byte(modeCode<<6|code)), mean)
-			return c.appendFast(dst, about, k)
+			return c.append(dst, about, most, k)
 		}
 	}
 	return appendCounts(dst, group, w.about[:])
@@ -453,6 +453,17 @@ func (w *HistogramWriter) appendSparse(dst []byte, group []uint64, s *tally) []b
 		return appendBody(append(dst[:start], byte(modeFixed<<6|width)), group, plan{head: byte(modeFixed<<6 | width)})
 	}
 	return dst
+}
+
+// append writes values, of which most is the greatest. Now and then one of hundreds needs the escape; whether another code
+// would be shorter for that is not worth weighing.
+func (c *code) append(dst []byte, values []uint64, most uint64, k uint) []byte {
+	if most>>k < c.numbers {
+		return c.appendFast(dst, values, k)
+	}
+	out := bitWriter{bytes: dst}
+	c.write(&out, values, k)
+	return out.finish()
 }
 
 // appendFast writes values none of which needs the escape: first the k low bits of each, then the words.

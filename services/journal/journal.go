@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"runtime"
 	"sort"
 	"sync"
 	"sync/atomic"
@@ -81,6 +82,10 @@ type Journal struct {
 	subscribers map[string]Position
 	marks       map[string]Position
 	stats       counters
+	syncTook    time.Duration
+	round       *round       // that goes on, or is next
+	sharing     atomic.Int64 // how many wait for syncing to end; changed under mu
+	crowd       int64        // how many did when it last ended
 
 	// checkpointing serialises changes of subscriber files. It is taken before mu.
 	checkpointing sync.Mutex
@@ -111,6 +116,7 @@ func Open(folder string, options Options) (*Journal, error) {
 		j.flags = flagGroups
 	}
 	j.changed = sync.NewCond(&j.mu)
+	j.round = &round{over: make(chan struct{})}
 	if err := j.fs.MkdirAll(folder); err != nil {
 		return nil, fmt.Errorf("making the journal's folder: %w", err)
 	}
@@ -413,7 +419,7 @@ func (j *Journal) roll(end Position) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.syncing = false
-	j.changed.Broadcast()
+	j.letGo()
 	if failed != nil {
 		j.failed = fmt.Errorf("making the journal durable: %w", failed)
 		return j.failed
@@ -433,33 +439,78 @@ func (j *Journal) Sync(upTo Position) error {
 		}
 	}
 	j.mu.Lock()
-	defer j.mu.Unlock()
-	for {
-		if j.failed != nil {
-			return j.failed
-		}
-		if j.synced >= upTo {
+	for j.syncing && j.failed == nil && j.synced < upTo {
+		others := j.round
+		j.sharing.Add(1)
+		j.mu.Unlock()
+		<-others.over
+		if others.synced >= upTo { // nearly always, and without the lock, which all want now
 			return nil
 		}
-		if !j.syncing {
-			break
-		}
-		j.changed.Wait()
+		j.mu.Lock()
+	}
+	defer j.mu.Unlock()
+	if j.failed != nil || j.synced >= upTo {
+		return j.failed
 	}
 	j.syncing = true
+	j.gather()
 	file, end := j.file, j.segments[len(j.segments)-1].end()
 	j.mu.Unlock()
+	began := time.Now()
 	err := file.Sync()
 	j.mu.Lock()
-	j.syncing = false
+	j.syncing, j.syncTook = false, time.Since(began)
 	j.stats.syncs++
 	if err != nil {
 		j.failed = fmt.Errorf("making the journal durable: %w", err)
 	} else {
 		j.synced = max(j.synced, end)
 	}
-	j.changed.Broadcast()
+	j.letGo()
 	return j.failed
+}
+
+// round is what those wait for that came while somebody was syncing.
+type round struct {
+	over   chan struct{} // closed when syncing ends
+	synced Position      // valid when over is closed
+}
+
+// letGo wakes those that wait for the end of syncing; who has to wait on counts itself again. The caller holds mu.
+func (j *Journal) letGo() {
+	j.crowd = j.sharing.Swap(0)
+	j.round.synced = j.synced
+	close(j.round.over)
+	j.round = &round{over: make(chan struct{})}
+	j.changed.Broadcast()
+}
+
+// gather lets those that the last fsync has let go append their next entries before this one begins: otherwise it would
+// be for the first of them alone, and all others would wait for two. It gives the processor away until as many wait as
+// before, or none came for a quarter of the time that an fsync takes. Of few it expects nothing: they may be clients that
+// come when they like. The caller holds mu, and has set syncing.
+func (j *Journal) gather() {
+	const crowd = 8
+	if j.crowd < crowd {
+		return
+	}
+	patience := j.syncTook / 4
+	j.mu.Unlock()
+	defer j.mu.Lock()
+	last, quiet := int64(0), time.Now()
+	for {
+		runtime.Gosched()
+		now := j.sharing.Load()
+		switch {
+		case now >= j.crowd:
+			return
+		case now != last:
+			last, quiet = now, time.Now()
+		case time.Since(quiet) > patience:
+			return
+		}
+	}
 }
 
 func (j *Journal) flushAtIntervals() {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"cistern/services/vfs"
@@ -435,4 +436,35 @@ func BenchmarkAppend(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.N)*1000/b.Elapsed().Seconds(), "entries/s")
+}
+
+// BenchmarkDurable is writers that each wait until their entry is synced before they write the next.
+func BenchmarkDurable(b *testing.B) {
+	for _, writers := range []int{1, 4, 64} {
+		b.Run(fmt.Sprint(writers), func(b *testing.B) {
+			j, err := Open(b.TempDir(), Options{SegmentBytes: 64 << 20})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer j.Close()
+			entry := make([]byte, 100)
+			var left atomic.Int64
+			left.Store(int64(b.N))
+			var group sync.WaitGroup
+			b.ResetTimer()
+			for range writers {
+				group.Go(func() {
+					for left.Add(-1) >= 0 {
+						if _, err := j.AppendDurable(Fsync, entry); err != nil {
+							b.Error(err)
+							return
+						}
+					}
+				})
+			}
+			group.Wait()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "entries/s")
+			b.ReportMetric(float64(b.N)/float64(j.stats.syncs), "entries/sync")
+		})
+	}
 }

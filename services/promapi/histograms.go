@@ -379,16 +379,15 @@ func (a *API) people(w http.ResponseWriter, r *http.Request) {
 	m.finish(o)
 }
 
-// boundsText is "lower,upper," of the bins from a nanosecond to years, written once.
-var boundsText = sync.OnceValue(func() map[histogram.Bin]string {
-	first, _ := histogram.BinOf(1e-9)
+// boundsText is "lower,upper," of first, the bin of a nanosecond, and those behind it, up to many years; written once.
+var boundsText = sync.OnceValues(func() (first histogram.Bin, texts []string) {
+	first, _ = histogram.BinOf(1e-9)
 	last, _ := histogram.BinOf(9.9e12)
-	texts := make(map[histogram.Bin]string, last-first+2)
-	texts[0] = "0,0,"
-	for bin := first; bin <= last; bin++ {
-		texts[bin] = string(appendBounds(nil, bin))
+	texts = make([]string, int(last)-int(first)+1)
+	for i := range texts {
+		texts[i] = string(appendBounds(nil, first+histogram.Bin(i)))
 	}
-	return texts
+	return first, texts
 })
 
 func appendBounds(b []byte, bin histogram.Bin) []byte {
@@ -397,15 +396,15 @@ func appendBounds(b []byte, bin histogram.Bin) []byte {
 }
 
 func appendBins(b []byte, h *histogram.Histogram) []byte {
-	texts := boundsText()
+	first, texts := boundsText()
 	b = append(b, `"bins":[`...)
 	for i, bin := range h.Bins {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = append(b, '[')
-		if text, ok := texts[bin]; ok {
-			b = append(b, text...)
+		if at := int(bin) - int(first); at >= 0 && at < len(texts) {
+			b = append(b, texts[at]...)
 		} else {
 			b = appendBounds(b, bin)
 		}

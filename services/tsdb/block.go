@@ -3,15 +3,17 @@ package tsdb
 // Blocks: immutable files of samples and their rollups. Everything in a block that is read is checked by its CRC-32C
 // before it is believed.
 //
-// FILE "SEQUENCE.block", 16 hexadecimal digits; made as ".tmp", synced, renamed, the folder synced. Version 2. Numbers
-// are little-endian, u is uvarint, v is varint. Stored means: as zstd when that is shorter, which the lengths tell.
+// FILE "SEQUENCE.block", 16 hexadecimal digits; made as ".tmp", synced, renamed, the folder synced. Version 3; version 2,
+// which is read too, knows no rollups of ten minutes and half an hour. Numbers are little-endian, u is uvarint, v is
+// varint. Stored means: as zstd when that is shorter, which the lengths tell.
 //
 //	header, 80 bytes:
 //	  0 "CISTBLK2" · 8 uint32 version · 12 uint32 flags (1: the last of its flush) · 16 int64 least time · 24 int64
 //	  greatest time (ms) · 32 uint64 through: the journal's position before which every entry is in this flush's blocks
 //	  or an older one's · 40 uint64 rank · 48 int64 when it was made (ms) · 56 20 bytes 0 · 76 uint32 CRC of the bytes before
-//	data: for each series, ascending by key, up to three chunks, one behind the other: its samples, its rollups of a
-//	  minute, and of an hour. Chunk: u number of frames; when it is 1 and the samples': byte encoding, the frame's bytes,
+//	data: for each series, ascending by key, up to five chunks, one behind the other: its samples, its rollups of a
+//	  minute, of ten, of half an hour (these two only of histograms), and of an hour. Chunk: u number of frames; when it
+//	  is 1 and the samples': byte encoding, the frame's bytes,
 //	  uint32 CRC of all that; else u length of the headers, for each frame its header as frame.appendHeader writes it
 //	  (the first one's time counts from the series' least) and uint32 CRC of its bytes, uint32 CRC of all that, then the
 //	  frames' bytes
@@ -25,8 +27,8 @@ package tsdb
 //	footer, 96 bytes:
 //	  0 uint64 directory's offset · 8 uint32 its length · 12 its length before compression · 16 its CRC · 20 uint32
 //	  number of series · 24 uint64 samples · 32 uint64 meta's offset · 40 uint32 its length · 44 its CRC · 48 uint64
-//	  index offset · 56 uint64 bytes of the minutes' chunks · 64 of the hours' · 72 12 bytes 0 · 84 uint32 CRC of the
-//	  bytes before · 88 "CISTEND2"
+//	  index offset · 56 uint64 bytes of the minutes' chunks · 64 of the hours' · 72 of those of ten minutes and of half
+//	  hours · 80 4 bytes 0 · 84 uint32 CRC of the bytes before · 88 "CISTEND2"
 //
 // Rank says which of two blocks is newer where both have a sample: that of a flush is its sequence, that of a merge the
 // greatest of those it replaces. The blocks of one flush (one for each day it has samples of) have the same "through",
@@ -55,7 +57,8 @@ import (
 const (
 	blockMagic   = "CISTBLK2"
 	blockEnd     = "CISTEND2"
-	blockVersion = 2
+	blockVersion = 3
+	oldestBlock  = 2 // the oldest version that is read
 	blockHeader  = 80
 	blockFooter  = 96
 	blockSuffix  = ".block"
@@ -67,16 +70,25 @@ const (
 	flagLast = 1
 )
 
-// The chunks of a series.
+// The chunks of a series. Those between the minute and the hour are there for histograms, so that few records have to be
+// decoded at the ends of a window; they are let go with the minutes.
 const (
 	trackRaw = iota
 	trackMinute
+	trackTen
+	trackHalf
 	trackHour
 	tracks
 )
 
-// trackWidth is how long a record of a track stands for, in ms; 0 is a sample.
-var trackWidth = [tracks]int64{0, 60_000, 3_600_000}
+// trackWidth is how long a record of a track stands for, in ms; 0 is a sample. Each is a multiple of the one before.
+var trackWidth = [tracks]int64{0, 60_000, 600_000, 1_800_000, 3_600_000}
+
+// tracksOf are the tracks whose lengths a series' record has, by the block's version.
+var tracksOf = map[uint32][]int{
+	2:            {trackRaw, trackMinute, trackHour},
+	blockVersion: {trackRaw, trackMinute, trackTen, trackHalf, trackHour},
+}
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -100,6 +112,7 @@ type block struct {
 	rank      uint64
 	last      bool
 	sequence  uint64
+	version   uint32
 	parents   []uint64
 	fs        vfs.FS
 	path      string
@@ -175,8 +188,9 @@ func (b *block) readEnds() error {
 	if string(header[:8]) != blockMagic || crc32.Checksum(header[:76], castagnoli) != le.Uint32(header[76:]) {
 		return fmt.Errorf("%w: its header", errDamaged)
 	}
-	if version, flags := le.Uint32(header[8:]), le.Uint32(header[12:]); version != blockVersion || flags&^flagLast != 0 {
-		return fmt.Errorf("its version is %d (flags %x), which this Cistern does not know; a newer one wrote it", version, flags)
+	b.version = le.Uint32(header[8:])
+	if flags := le.Uint32(header[12:]); b.version < oldestBlock || b.version > blockVersion || flags&^flagLast != 0 {
+		return fmt.Errorf("its version is %d (flags %x), which this Cistern does not know; a newer one wrote it", b.version, flags)
 	}
 	if string(footer[88:]) != blockEnd || crc32.Checksum(footer[:84], castagnoli) != le.Uint32(footer[84:]) {
 		return fmt.Errorf("%w: its footer", errDamaged)
@@ -190,7 +204,7 @@ func (b *block) readEnds() error {
 	metaOffset, metaLength := int64(le.Uint64(footer[32:])), int64(le.Uint32(footer[40:]))
 	b.tracks = [tracks]int64{trackMinute: int64(le.Uint64(footer[56:])), trackHour: int64(le.Uint64(footer[64:]))}
 	b.end = metaOffset
-	b.Index, b.Rollups = size-int64(le.Uint64(footer[48:])), b.tracks[trackMinute]+b.tracks[trackHour]
+	b.Index, b.Rollups = size-int64(le.Uint64(footer[48:])), b.tracks[trackMinute]+b.tracks[trackHour]+int64(le.Uint64(footer[72:]))
 	if metaOffset < blockHeader || metaOffset+metaLength != size-blockFooter {
 		return fmt.Errorf("%w: its footer", errDamaged)
 	}

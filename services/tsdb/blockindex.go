@@ -5,7 +5,7 @@ package tsdb
 //
 //	page of series: first, uint64, the offset of the first one's chunks; for each: u bytes its key shares with the one
 //	  before, u how many follow, they · byte kind · v least time minus the block's · u greatest minus least · u samples ·
-//	  three times u, the lengths of its chunks
+//	  five times u, the lengths of its chunks (of version 2 three times: there are none of ten minutes and half hours)
 //	page of labels, ascending by name and value: for each: u bytes of the name shared with the one before, u length,
 //	  rest; u shared, u length, rest of the value · u number of series · u length of the postings; when that is at most
 //	  inlinePostings they follow, else u their offset in the file
@@ -135,14 +135,15 @@ func (x *blockIndex) readPage(number int) ([]blockSeries, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := parseSeriesPage(bytes, x.block.MinTime)
+	list, err := parseSeriesPage(bytes, x.block.MinTime, tracksOf[x.block.version])
 	if err != nil || len(list) != min(pageSeries, x.block.Series-number*pageSeries) {
 		return nil, errDamaged
 	}
 	return list, nil
 }
 
-func parseSeriesPage(bytes []byte, base int64) ([]blockSeries, error) {
+// parseSeriesPage reads a page of a block whose least time is base and whose series have these tracks.
+func parseSeriesPage(bytes []byte, base int64, has []int) ([]blockSeries, error) {
 	r := entryReader{rest: bytes}
 	offset := int64(binary.LittleEndian.Uint64(r.take8()))
 	list := make([]blockSeries, 0, pageSeries)
@@ -157,9 +158,9 @@ func parseSeriesPage(bytes []byte, base int64) ([]blockSeries, error) {
 		s.minTime = base + r.varint()
 		s.maxTime = s.minTime + int64(r.uvarint())
 		s.samples = r.uvarint()
-		for i := range s.lengths {
-			s.lengths[i] = uint32(r.uvarint())
-			offset += int64(s.lengths[i])
+		for _, track := range has {
+			s.lengths[track] = uint32(r.uvarint())
+			offset += int64(s.lengths[track])
 		}
 		list = append(list, s)
 	}

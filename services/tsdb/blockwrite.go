@@ -89,6 +89,16 @@ type seriesData struct {
 	frames           [tracks][]frame
 }
 
+// empty says whether nothing is to be stored.
+func (d *seriesData) empty() bool {
+	for _, frames := range d.frames {
+		if len(frames) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // add writes a series; keys must ascend.
 func (w *blockWriter) add(key string, kind Kind, data *seriesData) error {
 	labels, err := ParseKey(key)
@@ -244,6 +254,7 @@ func (w *blockWriter) finish() (err error) {
 	le.PutUint64(footer[48:], uint64(indexOffset))
 	le.PutUint64(footer[56:], uint64(w.tracks[trackMinute]))
 	le.PutUint64(footer[64:], uint64(w.tracks[trackHour]))
+	le.PutUint64(footer[72:], uint64(w.tracks[trackTen]+w.tracks[trackHalf]))
 	le.PutUint32(footer[84:], crc32.Checksum(footer[:84], castagnoli))
 	copy(footer[88:], blockEnd)
 	w.write(footer)

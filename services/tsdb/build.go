@@ -10,11 +10,15 @@ import (
 )
 
 // worthwhile is how many samples a record of a rollup must stand for to be kept beside them, and how many records there
-// must be: reading fewer samples is as quick.
+// must be: reading fewer samples is as quick. It is a little less than thirty, so that of one sample a minute half hours
+// are kept even though the first and the last are not whole and some samples are missing.
 const (
-	worthwhile  = 30
+	worthwhile  = 28
 	enoughTimes = 12
 )
+
+// numberTracks are the rollups that series other than histograms have.
+var numberTracks = [...]int{trackMinute, trackHour}
 
 // builder makes seriesData; its memory is reused.
 type builder struct {
@@ -48,7 +52,7 @@ func (b *builder) wanted(times []int64) (want [tracks]bool) {
 			want[track] = true
 			continue
 		}
-		if len(times) < worthwhile*enoughTimes || track == trackMinute && b.noMinute {
+		if len(times) < worthwhile*enoughTimes || track < trackHour && b.noMinute {
 			continue
 		}
 		records, last := 0, int64(-1<<63)
@@ -84,7 +88,7 @@ func (b *builder) numbers(it *NumberIterator) (*seriesData, error) {
 			data.frames[trackRaw] = append(data.frames[trackRaw], numberFrame(b.times[from:to], b.values[from:to]))
 		}
 	}
-	for track := trackMinute; track < tracks; track++ {
+	for _, track := range numberTracks {
 		if want[track] {
 			data.frames[track] = rollupFrames(rollup(b.times, b.values, trackWidth[track]))
 		}
@@ -174,9 +178,7 @@ func (b *builder) histograms(it *HistogramIterator) (*seriesData, error) {
 		}
 		b.times, b.hists = append(b.times, t), append(b.hists, h)
 		all = append(all, t)
-		for track := trackMinute; track < tracks; track++ {
-			b.rolled[track].add(t, &h)
-		}
+		b.rolled[trackMinute].add(t, &h)
 	}
 	seal()
 	clear(b.hists[:cap(b.hists)])
@@ -234,9 +236,7 @@ func (b *builder) framed(frames []frame, minutes ...rowEncoder) (*seriesData, er
 			if at < floorTo(data.minTime, trackWidth[trackMinute]) || at > data.maxTime {
 				continue
 			}
-			for track := trackMinute; track < tracks; track++ {
-				b.rolled[track].add(at, &b.minute)
-			}
+			b.rolled[trackMinute].add(at, &b.minute)
 		}
 	}
 	for track := trackMinute; track < tracks; track++ {
@@ -248,32 +248,40 @@ func (b *builder) framed(frames []frame, minutes ...rowEncoder) (*seriesData, er
 	return data, nil
 }
 
-// roll begins the rollups of a series.
+// roll begins the rollups of a series: what is added to the minutes goes on to the others.
 func (b *builder) roll() {
 	for track := trackMinute; track < tracks; track++ {
-		b.rolled[track].begin(trackWidth[track])
+		r := &b.rolled[track]
+		r.begin(trackWidth[track], rollupRecords[track])
+		if track < trackHour {
+			r.coarser = &b.rolled[track+1]
+		}
 	}
 }
 
-// rollupRecords is more records than there are in a frame of a rollup: sixty, and those to the end of five minutes.
-const rollupRecords = sealHistograms + 5
+// rollupRecords is how many records a frame of a rollup of histograms has at most: a third of an hour, three, six, and
+// twenty-four hours. All of a frame is decoded when one of its records is needed, and of these there are few at a
+// window's ends; a column of fewer records has more bytes about it, but of the samples rollups are a small part.
+var rollupRecords = [tracks]int{trackMinute: 20, trackTen: 18, trackHalf: 12, trackHour: 24}
 
 // histogramRollup makes the frames of a rollup while its records come; its memory is reused from series to series.
 type histogramRollup struct {
-	width int64
-	open  histogram.Dense
-	sum   histogram.Histogram
-	at    int64
-	any   bool
-	times []int64 // of the records in run
-	from  []int64
-	run   column.HistogramWriter
-	made  []frame
-	count int // of records
+	width   int64
+	records int              // in a frame, at most
+	coarser *histogramRollup // gets each record that is whole; may be nil
+	open    histogram.Dense
+	sum     histogram.Histogram
+	at      int64
+	any     bool
+	times   []int64 // of the records in run
+	from    []int64
+	run     column.HistogramWriter
+	made    []frame
+	count   int // of records
 }
 
-func (r *histogramRollup) begin(width int64) {
-	r.width, r.times, r.made, r.count, r.any = width, r.times[:0], nil, 0, false
+func (r *histogramRollup) begin(width int64, records int) {
+	r.width, r.records, r.times, r.made, r.count, r.any = width, records, r.times[:0], nil, 0, false
 	r.open.Reset()
 }
 
@@ -290,14 +298,19 @@ func (r *histogramRollup) close() {
 	if !r.any {
 		return
 	}
-	if len(r.times) == rollupRecords || boundary(len(r.times), r.times, r.at) {
+	// Frames begin at multiples of what they span, unless that would make many small ones.
+	span := r.width * int64(r.records)
+	if n := len(r.times); n == r.records || 2*n >= r.records && floorTo(r.times[n-1], span) != floorTo(r.at, span) {
 		r.seal()
 	}
 	if len(r.times) == 0 {
-		r.run.Begin(rollupRecords)
+		r.run.Begin(r.records)
 	}
 	r.open.Into(&r.sum)
 	r.run.Add(&r.sum)
+	if r.coarser != nil {
+		r.coarser.add(r.at, &r.sum)
+	}
 	r.times = append(r.times, r.at)
 	r.open.Reset()
 	r.any = false
@@ -316,6 +329,7 @@ func (r *histogramRollup) seal() {
 	r.times = r.times[:0]
 }
 
+// frames ends the rollup: after that of the finer one, whose last record it gets.
 func (r *histogramRollup) frames() []frame {
 	r.close()
 	r.seal()
@@ -339,7 +353,7 @@ func (b *builder) natives(it *NativeIterator) (*seriesData, error) {
 		data.samples = uint64(len(times))
 		data.frames[trackRaw] = nativeFrames(times, hists)
 	}
-	for track := trackMinute; track < tracks; track++ {
+	for _, track := range numberTracks {
 		if want[track] {
 			data.frames[track] = nativeFrames(nativeRollup(times, hists, trackWidth[track]))
 		}

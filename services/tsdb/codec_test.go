@@ -144,7 +144,9 @@ func FuzzBlockParts(f *testing.F) {
 		for track := range tracks {
 			_, _ = parseChunk(bytes, 0, int64(len(bytes)), s, track)
 		}
-		_, _ = parseSeriesPage(bytes, 0)
+		for _, has := range tracksOf {
+			_, _ = parseSeriesPage(bytes, 0, has)
+		}
 		_, _ = parseLabelPage(bytes)
 		_, _ = parsePostings(bytes, uint32(len(bytes)), 1000)
 		_, _ = parseDirectory(&block{}, bytes)

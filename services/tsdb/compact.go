@@ -20,7 +20,8 @@ var windows = []int64{6 * 3_600_000, dayMillis, 8 * dayMillis}
 
 // Options' retentions, by track.
 func (o *Options) keep() [tracks]time.Duration {
-	return [tracks]time.Duration{o.Retention, max(o.Retention, o.RetentionMinute), max(o.Retention, o.RetentionMinute, o.RetentionHour)}
+	minute := max(o.Retention, o.RetentionMinute)
+	return [tracks]time.Duration{trackRaw: o.Retention, trackMinute: minute, trackTen: minute, trackHalf: minute, trackHour: max(minute, o.RetentionHour)}
 }
 
 // longest is how long anything is kept.
@@ -29,7 +30,7 @@ func (o *Options) longest() time.Duration { return o.keep()[trackHour] }
 // job is blocks that become one, or none.
 type job struct {
 	parents []*block
-	drop    [tracks]bool // what is let go
+	drop    [tracks]bool // what is let go: the samples, the minutes and what is between them and the hours, the hours
 	reason  string
 }
 
@@ -72,7 +73,7 @@ func (s *Store) plan() *job {
 		}
 	}
 	if len(gone) > 0 {
-		return &job{parents: gone, drop: [tracks]bool{true, true, true}, reason: "age"}
+		return &job{parents: gone, drop: [tracks]bool{trackRaw: true, trackMinute: true, trackHour: true}, reason: "age"}
 	}
 	for _, b := range list {
 		if b.damaged.Load() {
@@ -356,7 +357,7 @@ func (s *Store) mergeSeries(build *builder, j *job, key string, kind Kind, parts
 	if err = errors.Join(err, damage); err != nil {
 		return nil, err
 	}
-	if data != nil && len(data.frames[trackRaw])+len(data.frames[trackMinute])+len(data.frames[trackHour]) == 0 {
+	if data != nil && data.empty() {
 		return nil, err
 	}
 	return data, err

@@ -352,7 +352,7 @@ func (b *block) salvage(sequence uint64) (Repaired, error) {
 			last = s.key
 			data := b.salvageSeries(s)
 			one.Lost += int64(s.samples) - int64(data.samples)
-			if len(data.frames[trackRaw])+len(data.frames[trackMinute])+len(data.frames[trackHour]) == 0 {
+			if data.empty() {
 				continue
 			}
 			if err := w.add(s.key, s.kind, data); err != nil {

@@ -93,12 +93,14 @@ func (w *windowing) block(one *source[histogram.Histogram]) error {
 	for track := trackHour; track >= trackRaw && len(todo) > 0; track-- {
 		if record.lengths[track] == 0 {
 			if track == trackRaw { // the samples were let go: a record at an end goes where it begins
-				track = trackMinute
-				if record.lengths[track] == 0 {
-					track = trackHour
+				for track = trackMinute; track < trackHour && record.lengths[track] == 0; {
+					track++
 				}
 				return w.track(one, track, todo, nil)
 			}
+			continue
+		}
+		if trackWidth[track] > w.width { // its records lie in several windows, nearly all
 			continue
 		}
 		frames, err := w.read(b, record, track)

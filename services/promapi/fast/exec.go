@@ -412,7 +412,17 @@ func (t *total) add(row []float64) {
 				values[i] = v
 				continue
 			}
-			values[i], lost[i] = kahansum.Inc(v, values[i], lost[i])
+			sum := values[i]
+			more := sum + v
+			if more-more != 0 { // no number, or too large
+				values[i], lost[i] = kahansum.Inc(v, sum, lost[i])
+				continue
+			}
+			// What rounding lost, exactly, as kahansum has it, without asking which is the greater (D. Knuth, The Art of
+			// Computer Programming 2, 4.2.2).
+			part := more - sum
+			lost[i] += (sum - (more - part)) + (v - part)
+			values[i] = more
 		}
 	case parser.AVG:
 		for i, v := range row {

@@ -5,6 +5,7 @@ package fast
 
 import (
 	"math"
+	"slices"
 
 	"cistern/services/tsdb"
 
@@ -69,8 +70,17 @@ func (n *node) evaluate(at steps, lookback int64, s *scratch) (any bool) {
 	if n.function == latest {
 		return latestRow(times, values, row, at, n.offset, lookback)
 	}
-	if anyStale(values) {
-		times, values = withoutStale(times, values)
+	counter := n.function == rate || n.function == increase
+	s.resets = s.resets[:0]
+	if !counter || falls(values, s) { // nearly no counter has any stale marker, and one pass tells
+		if anyStale(values) {
+			times, values = withoutStale(times, values)
+		}
+		if counter {
+			s.resets = s.resets[:0]
+			falls(values, s)
+			s.resets = slices.DeleteFunc(s.resets, func(i int) bool { return !(values[i] < values[i-1]) })
+		}
 	}
 	if len(times) == 0 {
 		return false
@@ -78,7 +88,7 @@ func (n *node) evaluate(at steps, lookback int64, s *scratch) (any bool) {
 	w := window{times: times, values: values, row: row, at: at, offset: n.offset, width: n.window}
 	switch n.function {
 	case rate, increase, delta:
-		return w.extrapolated(n.function != delta, n.function == rate, s)
+		return w.extrapolated(counter, n.function == rate, s.resets)
 	case irate, idelta:
 		return w.each(func(lo, hi int) float64 { return w.instant(hi, n.function == irate) }, 2)
 	case sumOver:
@@ -94,6 +104,24 @@ func (n *node) evaluate(at steps, lookback int64, s *scratch) (any bool) {
 	default:
 		return w.each(func(lo, hi int) float64 { return values[hi-1] }, 1)
 	}
+}
+
+// falls puts the places of values that are not at least the one before them into s.resets, and says whether any is no
+// number: then not all of them are resets.
+func falls(values []float64, s *scratch) (special bool) {
+	if len(values) == 0 {
+		return false
+	}
+	before := values[0]
+	special = before != before
+	for i, v := range values[1:] {
+		if !(v >= before) {
+			s.resets = append(s.resets, i+1)
+			special = special || v != v
+		}
+		before = v
+	}
+	return special
 }
 
 func latestRow(times []int64, values, row []float64, at steps, offset, lookback int64) (any bool) {
@@ -118,6 +146,7 @@ type window struct {
 	at            steps
 	offset, width int64
 	lo, hi        int // the samples that are in it: [lo, hi)
+	moved         int // how far hi went with the last step
 }
 
 // slide moves it to the i-th step.
@@ -125,11 +154,21 @@ func (w *window) slide(i int) (end int64) {
 	end = w.at.at(i) - w.offset
 	start := end - w.width
 	hi, lo, times := w.hi, w.lo, w.times
-	for hi < len(times) && times[hi] <= end {
-		hi++
+	// Of evenly spaced samples as many come in with each step as with the last, and as many go out.
+	if at := hi + w.moved; at > 0 && at < len(times) && times[at-1] <= end && end < times[at] {
+		hi = at
+	} else {
+		for hi < len(times) && times[hi] <= end {
+			hi++
+		}
+		w.moved = hi - w.hi
 	}
-	for lo < hi && times[lo] <= start {
-		lo++
+	if at := lo + w.moved; at > 0 && at < hi && times[at-1] <= start && start < times[at] {
+		lo = at
+	} else {
+		for lo < hi && times[lo] <= start {
+			lo++
+		}
 	}
 	w.hi, w.lo = hi, lo
 	return end
@@ -152,16 +191,7 @@ func (w *window) each(f func(lo, hi int) float64, least int) (any bool) {
 // extrapolated is rate, increase and delta. The difference of the last and first sample, and what was lost by counter
 // resets, is extended to the window's ends: all the way when the first (last) sample is no further from it than 1.1
 // times the samples' mean distance, else by half that distance; and for a counter no further back than where it was 0.
-func (w *window) extrapolated(counter, perSecond bool, s *scratch) (any bool) {
-	resets := s.resets[:0]
-	if counter {
-		for i := 1; i < len(w.values); i++ {
-			if w.values[i] < w.values[i-1] {
-				resets = append(resets, i)
-			}
-		}
-		s.resets = resets
-	}
+func (w *window) extrapolated(counter, perSecond bool, resets []int) (any bool) {
 	seconds := float64(w.width) / 1000
 	// Of evenly spaced samples all windows are alike: what depends on their times alone is computed when it changes.
 	var known spacing
