@@ -1,4 +1,7 @@
 // A rule is written as a sentence; it fires; the page shows it, says who was told, and clears it.
+import assert from 'node:assert/strict';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { setUp } from '../stack/api.ts';
 import type { Stack } from '../stack/stack.ts';
@@ -99,4 +102,47 @@ test('an SNMP destination is added, changed without its secret being asked again
   await page.getByRole('dialog').getByRole('textbox').fill('Network desk');
   await page.getByRole('button', { name: 'Remove the destination', exact: true }).click();
   await page.getByText('Alerts go nowhere yet').waitFor();
+});
+
+test('a webhook is tried before it is kept, and its address is not shown again; a syslog server that is not there says so', async (t) => {
+  const got: { body: string; signature: string }[] = [];
+  const server = http.createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk) => {
+      body += chunk;
+    });
+    request.on('end', () => {
+      got.push({ body, signature: String(request.headers['x-cistern-signature']) });
+      response.end('taken');
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const { page } = await someone.visit(t, '/sign-in?to=%2Falerts%2Fdestinations%2Fnew');
+  await signInBy(page);
+  await page.getByRole('radio', { name: 'Webhook' }).check();
+  await page.getByLabel('Address').fill(`http://127.0.0.1:${port}/in/s3cret`);
+  await page.getByLabel('Secret').fill('between us');
+  await page.getByRole('button', { name: 'Send a test' }).click();
+  await page.getByText('The test message was accepted.').waitFor();
+  await page.getByText(/< taken/).waitFor();
+  assert.match(got[0]?.signature ?? '', /^sha256=[0-9a-f]{64}$/);
+  await lookAt(page, 'alerts-destination-webhook');
+  await page.getByRole('button', { name: 'Add the destination' }).click();
+  await page.getByText(`Webhook (JSON) at 127.0.0.1:${port}`).waitFor();
+  await page.getByRole('link', { name: /^Webhook at 127/ }).click();
+  await page.getByText(`One at 127.0.0.1:${port} is stored`, { exact: false }).waitFor();
+  assert.ok(!(await page.content()).includes('s3cret'));
+
+  await page.goto(`${stack.url}/alerts/destinations/new`);
+  await page.getByRole('radio', { name: 'Syslog' }).check();
+  await page.getByLabel('Syslog server').fill('127.0.0.1');
+  await page.getByLabel('Port').fill('1');
+  await page.getByRole('button', { name: 'Send a test' }).click();
+  await page
+    .getByText(/127\.0\.0\.1:1 did not take the message/)
+    .first()
+    .waitFor();
+  await lookAt(page, 'alerts-destination-syslog');
 });

@@ -1,7 +1,7 @@
 // What a destination's settings must be like beyond their shape. Strict where a value ends up in a configuration file
 // or on a command line.
 import { fail } from '../problems/problem.ts';
-import type { EmailInput, SnmpInput } from './schema.ts';
+import type { EmailInput, SnmpInput, SyslogInput, WebhookSettingsInput } from './schema.ts';
 
 type Errors = { path: string; message: string }[];
 
@@ -63,4 +63,23 @@ export function checkSnmp(snmp: SnmpInput): void {
     secret('/snmp/privPassword', snmp.privPassword, SHORTEST_SNMP_PASSPHRASE);
   }
   throwIfAny(errors, 'SNMP');
+}
+
+export function checkWebhook(webhook: WebhookSettingsInput): asserts webhook is WebhookSettingsInput & { url: string } {
+  const errors: Errors = [];
+  const url = webhook.url === undefined ? null : URL.parse(webhook.url);
+  if (webhook.url === undefined) errors.push({ path: '/webhook/url', message: 'is missing' });
+  else if (url === null || !['https:', 'http:'].includes(url.protocol)) {
+    errors.push({ path: '/webhook/url', message: 'must be an address that begins with https://' });
+  } else if (url.username !== '' || url.password !== '') {
+    errors.push({ path: '/webhook/url', message: 'may not hold a user name or a password' });
+  }
+  if (webhook.preset === 'pagerduty' && webhook.secret === undefined) {
+    errors.push({ path: '/webhook/secret', message: 'is needed: the integration key' });
+  }
+  throwIfAny(errors, 'webhook');
+}
+
+export function checkSyslog(syslog: SyslogInput): void {
+  throwIfAny(hostErrors('/syslog/host', syslog.host), 'syslog');
 }

@@ -3,17 +3,19 @@ import { type Clock, iso } from '../clock.ts';
 import { fail } from '../problems/problem.ts';
 import type { Database, Row } from '../state/database.ts';
 import { newId } from '../state/id.ts';
-import { checkEmail, checkSnmp } from './check.ts';
-import type { Destination, DestinationInput, EmailInput, SnmpInput } from './schema.ts';
+import { checkEmail, checkSnmp, checkSyslog, checkWebhook } from './check.ts';
+import type { Destination, DestinationInput, EmailInput, SnmpInput, SyslogInput, WebhookInput } from './schema.ts';
 
 /** As it is kept: with the secrets. Never part of an answer. */
 export interface StoredDestination {
   readonly id: string;
   readonly name: string;
-  readonly kind: 'email' | 'snmp';
+  readonly kind: Destination['kind'];
   readonly enabled: boolean;
   readonly email?: EmailInput;
   readonly snmp?: SnmpInput;
+  readonly webhook?: WebhookInput;
+  readonly syslog?: SyslogInput;
 }
 
 function fromRow(row: Row): StoredDestination {
@@ -22,7 +24,7 @@ function fromRow(row: Row): StoredDestination {
     name: row.name as string,
     kind: row.kind as StoredDestination['kind'],
     enabled: row.enabled === 1,
-    ...(JSON.parse(row.settings_json as string) as Pick<StoredDestination, 'email' | 'snmp'>),
+    ...(JSON.parse(row.settings_json as string) as Pick<StoredDestination, 'email' | 'snmp' | 'webhook' | 'syslog'>),
   };
 }
 
@@ -44,6 +46,21 @@ export function complete(id: string, input: DestinationInput, stored?: StoredDes
     if (email.user === '') delete email.user;
     checkEmail(email);
     return { id, name, kind, enabled, email };
+  }
+  if (kind === 'webhook') {
+    if (input.webhook === undefined) throw missing('/webhook');
+    const webhook = {
+      ...input.webhook,
+      url: kept(input.webhook.url, stored?.webhook?.url),
+      secret: kept(input.webhook.secret, stored?.webhook?.secret),
+    };
+    checkWebhook(webhook);
+    return { id, name, kind, enabled, webhook };
+  }
+  if (kind === 'syslog') {
+    if (input.syslog === undefined) throw missing('/syslog');
+    checkSyslog(input.syslog);
+    return { id, name, kind, enabled, syslog: { ...input.syslog } };
   }
   if (input.snmp === undefined) throw missing('/snmp');
   const snmp = {
@@ -70,7 +87,7 @@ export class Destinations {
   }
 
   #describe(row: Row): Destination {
-    const { email, snmp, ...rest } = fromRow(row);
+    const { email, snmp, webhook, syslog, ...rest } = fromRow(row);
     const waiting = this.#db.get(
       "SELECT count(*) AS n FROM deliveries WHERE destination_id = ? AND state = 'waiting'",
       rest.id,
@@ -82,6 +99,11 @@ export class Destinations {
       const { password, ...shown } = email;
       return { ...rest, email: { ...shown, passwordSet: password !== undefined }, health };
     }
+    if (webhook !== undefined) {
+      const { url, secret, ...shown } = webhook;
+      return { ...rest, webhook: { ...shown, host: new URL(url).host, secretSet: secret !== undefined }, health };
+    }
+    if (syslog !== undefined) return { ...rest, syslog, health };
     const { community, authPassword, privPassword, ...shown } = snmp as SnmpInput;
     const set = {
       engineId: this.#engineId,

@@ -45,7 +45,34 @@ export const SnmpInput = component('SnmpInput', {
 });
 export type SnmpInput = Static<typeof SnmpInput>;
 
-export const DestinationKind = Type.Enum(['email', 'snmp']);
+const webhook = {
+  verifyCertificate: Type.Boolean(),
+  preset: Type.Enum(['json', 'slack', 'pagerduty'], { description: 'the form of what is posted' }),
+};
+export const WebhookSettings = component('WebhookSettings', {
+  ...webhook,
+  host: Type.String({ description: 'of the address; the rest of it is a secret' }),
+  secretSet: Type.Boolean(),
+});
+export const WebhookInput = component('WebhookInput', {
+  ...webhook,
+  url: Type.Optional(Secret('https address that is posted to')),
+  secret: Type.Optional(Secret('json: what the signature is made with; pagerduty: the integration key')),
+});
+export type WebhookSettingsInput = Static<typeof WebhookInput>;
+/** As it is kept: the address is known. */
+export type WebhookInput = WebhookSettingsInput & { url: string };
+
+const syslog = {
+  host: Line({ maxLength: 253 }),
+  port: Port,
+  transport: Type.Enum(['tcp', 'tls']),
+  verifyCertificate: Type.Boolean(),
+};
+export const SyslogInput = component('SyslogInput', syslog);
+export type SyslogInput = Static<typeof SyslogInput>;
+
+export const DestinationKind = Type.Enum(['email', 'snmp', 'webhook', 'syslog']);
 export const DestinationHealth = component('DestinationHealth', {
   state: Type.Enum(['unknown', 'ok', 'failing']),
   lastSuccessAt: nullable(Time),
@@ -61,6 +88,8 @@ export const Destination = component('Destination', {
   enabled: Type.Boolean(),
   email: Type.Optional(EmailSettings),
   snmp: Type.Optional(SnmpSettings),
+  webhook: Type.Optional(WebhookSettings),
+  syslog: Type.Optional(SyslogInput),
   health: DestinationHealth,
 });
 export type Destination = Static<typeof Destination>;
@@ -71,6 +100,8 @@ const input = {
   enabled: Type.Boolean(),
   email: Type.Optional(EmailInput),
   snmp: Type.Optional(SnmpInput),
+  webhook: Type.Optional(WebhookInput),
+  syslog: Type.Optional(SyslogInput),
 };
 export const DestinationInput = component('DestinationInput', input);
 export type DestinationInput = Static<typeof DestinationInput>;

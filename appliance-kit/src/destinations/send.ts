@@ -14,11 +14,19 @@ export class Senders {
     this.#snmp = snmp;
   }
 
-  /** Returns when the other side has taken it (email, inform) or it has left (trap). Throws a problem otherwise. */
+  /** Returns when the other side has taken it (email, inform, webhook) or it has left (trap, syslog). Throws a problem otherwise. */
   async send(destination: StoredDestination, message: Message, onLine: OnLine = () => {}): Promise<void> {
     if (destination.email !== undefined) {
       const { sendEmail } = await import('./email/send.ts');
       return sendEmail(destination.email, message, onLine);
+    }
+    if (destination.webhook !== undefined) {
+      const { sendWebhook } = await import('./webhook/send.ts');
+      return sendWebhook(destination.webhook, message, onLine);
+    }
+    if (destination.syslog !== undefined) {
+      const { sendSyslog } = await import('./syslog/send.ts');
+      return sendSyslog(destination.syslog, message, onLine);
     }
     if (destination.snmp !== undefined) return this.#snmp.send(destination.snmp, message, onLine);
     throw fail('internal', `The destination ${destination.name} has no settings.`);

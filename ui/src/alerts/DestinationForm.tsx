@@ -18,6 +18,24 @@ import {
   newDestination,
 } from './destination.ts';
 
+const kinds: readonly [Destination['kind'], string][] = [
+  ['email', 'Email'],
+  ['snmp', 'SNMP trap'],
+  ['webhook', 'Webhook'],
+  ['syslog', 'Syslog'],
+];
+
+/** What is not there yet, in words; the appliance looks at the rest. */
+function missingOf(draft: DestinationDraft, existing: Destination | undefined): string | null {
+  if (draft.kind === 'webhook') {
+    return draft.url.trim() === '' && existing === undefined ? 'Enter the address first.' : null;
+  }
+  if (draft.host.trim() === '') return 'Enter the host first.';
+  if (draft.kind !== 'email') return null;
+  if (draft.to.trim() === '') return 'Enter at least one recipient first.';
+  return draft.from.trim() === '' ? 'Enter the sender first.' : null;
+}
+
 function Exchange({ result }: { result: Schemas['TestResult'] }) {
   return (
     <section aria-label="Result of the test" aria-live="polite">
@@ -71,22 +89,24 @@ export function DestinationForm(props: {
   const problem = failure ? asProblem(failure) : null;
   const at = (path: string) => fieldMessage(problem, `/${draft.kind}/${path}`);
   const email = draft.kind === 'email';
-  const missing =
-    draft.host.trim() === ''
-      ? 'Enter the host first.'
-      : email && draft.to.trim() === ''
-        ? 'Enter at least one recipient first.'
-        : email && draft.from.trim() === ''
-          ? 'Enter the sender first.'
-          : null;
+  const missing = missingOf(draft, existing);
   const stored = (set_: boolean | undefined) => (set_ ? 'One is stored; leave this empty to keep it.' : undefined);
+  const verify = (
+    <Checkbox
+      id="verify"
+      label="Verify the server's certificate"
+      description="Switch this off only for a server with a certificate of its own making."
+      isChecked={draft.verifyCertificate}
+      onChange={(_event, verifyCertificate) => set({ verifyCertificate })}
+    />
+  );
   return (
     <FormShell
       submit={props.submit}
       onSubmit={() => save.mutate()}
       busy={save.isPending}
       error={failure}
-      fields={['host', 'port', 'user', 'from', 'to', 'community', 'authPassword', 'privPassword'].map(
+      fields={['host', 'port', 'user', 'from', 'to', 'community', 'authPassword', 'privPassword', 'url', 'secret'].map(
         (name) => `/${draft.kind}/${name}`,
       )}
       mayNot={mayNot ?? missing}
@@ -109,36 +129,40 @@ export function DestinationForm(props: {
       {existing === undefined && (
         <fieldset className="cistern-choices cistern-row">
           <legend>How</legend>
-          <Radio id="kind-email" name="kind" label="Email" isChecked={email} onChange={() => set({ kind: 'email' })} />
-          <Radio
-            id="kind-snmp"
-            name="kind"
-            label="SNMP trap"
-            isChecked={!email}
-            onChange={() => set({ kind: 'snmp' })}
-          />
+          {kinds.map(([kind, label]) => (
+            <Radio
+              key={kind}
+              id={`kind-${kind}`}
+              name="kind"
+              label={label}
+              isChecked={draft.kind === kind}
+              onChange={() => set({ kind })}
+            />
+          ))}
         </fieldset>
       )}
-      <div className="cistern-pair">
-        <TextField
-          label={email ? 'Mail server' : 'Receiver'}
-          value={draft.host}
-          onChange={(host) => set({ host })}
-          placeholder={email ? 'mail.example.com' : 'nms.example.com'}
-          error={at('host')}
-          autoComplete="off"
-          required
-        />
-        <TextField
-          label="Port"
-          value={draft.port}
-          onChange={(port) => set({ port })}
-          placeholder={String(defaultPort(draft))}
-          inputMode="numeric"
-          error={at('port')}
-          autoComplete="off"
-        />
-      </div>
+      {draft.kind !== 'webhook' && (
+        <div className="cistern-pair">
+          <TextField
+            label={email ? 'Mail server' : draft.kind === 'syslog' ? 'Syslog server' : 'Receiver'}
+            value={draft.host}
+            onChange={(host) => set({ host })}
+            placeholder={email ? 'mail.example.com' : draft.kind === 'syslog' ? 'logs.example.com' : 'nms.example.com'}
+            error={at('host')}
+            autoComplete="off"
+            required
+          />
+          <TextField
+            label="Port"
+            value={draft.port}
+            onChange={(port) => set({ port })}
+            placeholder={String(defaultPort(draft))}
+            inputMode="numeric"
+            error={at('port')}
+            autoComplete="off"
+          />
+        </div>
+      )}
       {email ? (
         <>
           <Field label="Encryption">
@@ -154,15 +178,7 @@ export function DestinationForm(props: {
               </FormSelect>
             )}
           </Field>
-          {draft.security !== 'none' && (
-            <Checkbox
-              id="verify"
-              label="Verify the server's certificate"
-              description="Switch this off only for a server with a certificate of its own making."
-              isChecked={draft.verifyCertificate}
-              onChange={(_event, verifyCertificate) => set({ verifyCertificate })}
-            />
-          )}
+          {draft.security !== 'none' && verify}
           <TextField
             label="From"
             type="email"
@@ -201,6 +217,71 @@ export function DestinationForm(props: {
               autoComplete="new-password"
             />
           </div>
+        </>
+      ) : draft.kind === 'webhook' ? (
+        <>
+          <Field label="Form">
+            {(id) => (
+              <FormSelect
+                id={id}
+                value={draft.preset}
+                onChange={(_event, value) => set({ preset: value as DestinationDraft['preset'] })}
+              >
+                <FormSelectOption value="json" label="JSON, with everything" />
+                <FormSelectOption value="slack" label="Slack (also Mattermost)" />
+                <FormSelectOption value="pagerduty" label="PagerDuty (Events API v2)" />
+              </FormSelect>
+            )}
+          </Field>
+          <TextField
+            label="Address"
+            value={draft.url}
+            onChange={(url) => set({ url })}
+            placeholder={
+              draft.preset === 'pagerduty' ? 'https://events.pagerduty.com/v2/enqueue' : 'https://hooks.example.com/…'
+            }
+            help={
+              existing?.webhook
+                ? `One at ${existing.webhook.host} is stored; leave this empty to keep it.`
+                : 'It is kept like a password, since whoever knows it can post there.'
+            }
+            error={at('url')}
+            autoComplete="off"
+            required={existing === undefined}
+          />
+          {draft.preset !== 'slack' && (
+            <TextField
+              label={draft.preset === 'pagerduty' ? 'Integration key' : 'Secret'}
+              type="password"
+              help={
+                stored(existing?.webhook?.secretSet) ??
+                (draft.preset === 'json'
+                  ? 'The receiver can tell by a signature (HMAC-SHA-256) that a message comes from here. Empty: none.'
+                  : undefined)
+              }
+              value={draft.secret}
+              onChange={(secret) => set({ secret })}
+              error={at('secret')}
+              autoComplete="new-password"
+            />
+          )}
+          {verify}
+        </>
+      ) : draft.kind === 'syslog' ? (
+        <>
+          <Field label="Encryption">
+            {(id) => (
+              <FormSelect
+                id={id}
+                value={draft.transport}
+                onChange={(_event, value) => set({ transport: value as DestinationDraft['transport'] })}
+              >
+                <FormSelectOption value="tls" label="TLS" />
+                <FormSelectOption value="tcp" label="none (TCP)" />
+              </FormSelect>
+            )}
+          </Field>
+          {draft.transport === 'tls' && verify}
         </>
       ) : (
         <>

@@ -19,6 +19,14 @@ function whereTo(one: Destination): string {
   if (one.email) return `Email to ${one.email.to.join(', ')} by ${one.email.host}:${one.email.port}`;
   if (one.snmp)
     return `SNMPv${one.snmp.version} ${one.snmp.inform ? 'inform' : 'trap'} to ${one.snmp.host}:${one.snmp.port}`;
+  if (one.webhook) {
+    const form = { json: 'JSON', slack: 'Slack', pagerduty: 'PagerDuty' }[one.webhook.preset];
+    return `Webhook (${form}) at ${one.webhook.host}`;
+  }
+  if (one.syslog) {
+    const { host, port, transport } = one.syslog;
+    return `Syslog to ${host}:${port}${transport === 'tls' ? ', encrypted' : ''}`;
+  }
   return '';
 }
 
@@ -40,7 +48,7 @@ export function Destinations() {
     return (
       <EmptyState headingLevel="h2" titleText="Alerts go nowhere yet">
         <EmptyStateBody>
-          They are shown here. Add an email address or an SNMP receiver to be told as well.
+          They are shown here. Add an email address, a webhook, an SNMP receiver or a syslog server to be told as well.
         </EmptyStateBody>
         <EmptyStateFooter>
           <EmptyStateActions>{add}</EmptyStateActions>

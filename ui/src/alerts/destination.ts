@@ -5,7 +5,7 @@ export type Destination = Schemas['Destination'];
 export type DestinationInput = Schemas['DestinationInput'];
 
 export interface DestinationDraft {
-  kind: 'email' | 'snmp';
+  kind: Destination['kind'];
   name: string;
   enabled: boolean;
   host: string;
@@ -25,11 +25,17 @@ export interface DestinationDraft {
   authProtocol: 'SHA' | 'SHA-256' | 'SHA-512';
   authPassword: string;
   privPassword: string;
+  // webhook
+  preset: 'json' | 'slack' | 'pagerduty';
+  url: string;
+  secret: string;
+  // syslog
+  transport: 'tcp' | 'tls';
 }
 
-export const usualPort = { none: 25, starttls: 587, tls: 465, snmp: 162 } as const;
+export const usualPort = { none: 25, starttls: 587, tls: 465, snmp: 162, tcp: 601, syslogTls: 6514 } as const;
 
-export function newDestination(kind: 'email' | 'snmp'): DestinationDraft {
+export function newDestination(kind: Destination['kind']): DestinationDraft {
   return {
     kind,
     name: '',
@@ -49,6 +55,10 @@ export function newDestination(kind: 'email' | 'snmp'): DestinationDraft {
     authProtocol: 'SHA-256',
     authPassword: '',
     privPassword: '',
+    preset: 'json',
+    url: '',
+    secret: '',
+    transport: 'tls',
   };
 }
 
@@ -62,10 +72,20 @@ export function draftOfDestination(one: Destination): DestinationDraft {
     const { host, port, version, inform, user = '', authProtocol = 'SHA-256' } = one.snmp;
     return { ...base, host, port: String(port), version, inform, snmpUser: user, authProtocol };
   }
+  if (one.webhook) {
+    const { preset, verifyCertificate } = one.webhook;
+    return { ...base, preset, verifyCertificate };
+  }
+  if (one.syslog) {
+    const { host, port, transport, verifyCertificate } = one.syslog;
+    return { ...base, host, port: String(port), transport, verifyCertificate };
+  }
   return base;
 }
 
 export function defaultPort(draft: DestinationDraft): number {
+  // RFC 6587 names none for TCP, most servers take it at 601; RFC 5425 has 6514 for TLS.
+  if (draft.kind === 'syslog') return draft.transport === 'tls' ? usualPort.syslogTls : usualPort.tcp;
   return draft.kind === 'snmp' ? usualPort.snmp : usualPort[draft.security];
 }
 
@@ -100,6 +120,22 @@ export function inputOfDestination(draft: DestinationDraft): DestinationInput {
         ...secret('password', draft.password),
       },
     };
+  }
+  if (kind === 'webhook') {
+    const { preset, verifyCertificate } = draft;
+    const title = { json: 'Webhook', slack: 'Slack', pagerduty: 'PagerDuty' }[preset];
+    const at = URL.canParse(draft.url.trim()) ? ` at ${new URL(draft.url.trim()).host}` : '';
+    return {
+      kind,
+      enabled,
+      name: draft.name.trim() || `${title}${at}`,
+      webhook: { preset, verifyCertificate, ...secret('url', draft.url.trim()), ...secret('secret', draft.secret) },
+    };
+  }
+  if (kind === 'syslog') {
+    const { transport, verifyCertificate } = draft;
+    const name = draft.name.trim() || `Syslog to ${host}`;
+    return { kind, enabled, name, syslog: { host, port, transport, verifyCertificate } };
   }
   const three = draft.version === '3';
   return {

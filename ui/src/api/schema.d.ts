@@ -2123,10 +2123,12 @@ export interface components {
             id: string;
             name: string;
             /** @enum {unknown} */
-            kind: "email" | "snmp";
+            kind: "email" | "snmp" | "webhook" | "syslog";
             enabled: boolean;
             email?: components["schemas"]["EmailSettings"];
             snmp?: components["schemas"]["SnmpSettings"];
+            webhook?: components["schemas"]["WebhookSettings"];
+            syslog?: components["schemas"]["SyslogInput"];
             health: components["schemas"]["DestinationHealth"];
         };
         DestinationHealth: {
@@ -2139,19 +2141,23 @@ export interface components {
         DestinationInput: {
             name: string;
             /** @enum {unknown} */
-            kind: "email" | "snmp";
+            kind: "email" | "snmp" | "webhook" | "syslog";
             enabled: boolean;
             email?: components["schemas"]["EmailInput"];
             snmp?: components["schemas"]["SnmpInput"];
+            webhook?: components["schemas"]["WebhookInput"];
+            syslog?: components["schemas"]["SyslogInput"];
         };
         /** @description A destination that need not be saved; with `id` the stored secrets are filled in */
         DestinationTest: {
             name: string;
             /** @enum {unknown} */
-            kind: "email" | "snmp";
+            kind: "email" | "snmp" | "webhook" | "syslog";
             enabled: boolean;
             email?: components["schemas"]["EmailInput"];
             snmp?: components["schemas"]["SnmpInput"];
+            webhook?: components["schemas"]["WebhookInput"];
+            syslog?: components["schemas"]["SyslogInput"];
             id?: string;
         };
         DestroyedSnapshots: {
@@ -2917,6 +2923,13 @@ export interface components {
             sentence: string;
             page: string;
         };
+        SyslogInput: {
+            host: string;
+            port: number;
+            /** @enum {unknown} */
+            transport: "tcp" | "tls";
+            verifyCertificate: boolean;
+        };
         TargetLook: {
             cistern: {
                 version: string;
@@ -3046,6 +3059,29 @@ export interface components {
             /** @enum {unknown} */
             type: "mirror" | "raidz1" | "raidz2" | "raidz3" | "stripe";
             disks: string[];
+        };
+        WebhookInput: {
+            verifyCertificate: boolean;
+            /**
+             * @description the form of what is posted
+             * @enum {unknown}
+             */
+            preset: "json" | "slack" | "pagerduty";
+            /** @description https address that is posted to; left out = as stored, empty = none */
+            url?: string;
+            /** @description json: what the signature is made with; pagerduty: the integration key; left out = as stored, empty = none */
+            secret?: string;
+        };
+        WebhookSettings: {
+            verifyCertificate: boolean;
+            /**
+             * @description the form of what is posted
+             * @enum {unknown}
+             */
+            preset: "json" | "slack" | "pagerduty";
+            /** @description of the address; the rest of it is a secret */
+            host: string;
+            secretSet: boolean;
         };
         WipeInput: {
             /** @description the disk's id again: what is on it is lost */
