@@ -399,7 +399,7 @@ func (b *block) fillInto(memory []byte, frames []frame, maxTime int64) ([]byte, 
 func parseChunk(bytes []byte, offset, length int64, s *blockSeries, track int) ([]frame, error) {
 	r := entryReader{rest: bytes}
 	n := r.uvarint()
-	if n == 0 || n > uint64(length) {
+	if n == 0 || n > uint64(length) || length < 5 {
 		return nil, errDamaged
 	}
 	if n == 1 && track == trackRaw {

@@ -110,7 +110,11 @@ var errKey = errors.New("these bytes are not a series key")
 
 // ParseKey is the inverse of AppendKey. The labels share key's memory. It checks the form only.
 func ParseKey(key string) ([]Label, error) {
-	labels := make([]Label, 0, 12)
+	n := 0
+	for rest, ok := key, true; rest != "" && ok; n++ { // so that no more memory is taken than is needed
+		_, rest, ok = keyField(rest, keyLabel)
+	}
+	labels := make([]Label, 0, min(n, 64))
 	for key != "" {
 		body, rest, ok := keyField(key, keyLabel)
 		if !ok {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
 	"sync"
 
 	"cistern/services/column"
@@ -243,17 +244,14 @@ func (s *Store) Select(ctx context.Context, minTime, maxTime int64, matchers ...
 	if err != nil {
 		return nil, release, err
 	}
-	found := map[string]*Series{}
-	if err := v.collect(ctx, minTime, maxTime, matchers, found); err != nil {
+	found := selection{byKey: map[string]*Series{}}
+	if err := v.collect(ctx, minTime, maxTime, matchers, &found); err != nil {
 		release()
 		return nil, func() {}, err
 	}
-	list := make([]*Series, 0, len(found))
-	for _, one := range found {
-		list = append(list, one)
-	}
-	sort.Slice(list, func(a, b int) bool { return list[a].Key < list[b].Key })
-	return list, release, nil
+	// Those of one block stand in order already, which the sort notices.
+	slices.SortFunc(found.list, func(a, b *Series) int { return strings.Compare(a.Key, b.Key) })
+	return found.list, release, nil
 }
 
 // noteDamage marks a block in which damage was found; it stays in the list and is served as far as it can be.
@@ -278,7 +276,7 @@ func (v view) spoiled(b *block, err error) error {
 	return nil
 }
 
-func (v view) collect(ctx context.Context, minTime, maxTime int64, matchers []*Matcher, found map[string]*Series) error {
+func (v view) collect(ctx context.Context, minTime, maxTime int64, matchers []*Matcher, found *selection) error {
 	for _, b := range v.blocks {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -297,8 +295,15 @@ func (v view) collect(ctx context.Context, minTime, maxTime int64, matchers []*M
 	return nil
 }
 
-func lookUp(found map[string]*Series, key string, kind Kind) (*Series, error) {
-	if one := found[key]; one != nil {
+// selection is the series of a query, as they are found.
+type selection struct {
+	byKey map[string]*Series
+	list  []*Series
+}
+
+// lookUp is the series of a key, which is new when it was not found before.
+func (f *selection) lookUp(key string, kind Kind) (*Series, error) {
+	if one := f.byKey[key]; one != nil {
 		one.Kind = kind // the newest one's
 		return one, nil
 	}
@@ -307,11 +312,11 @@ func lookUp(found map[string]*Series, key string, kind Kind) (*Series, error) {
 		return nil, err
 	}
 	one := &Series{Key: key, Labels: labels, Kind: kind}
-	found[key] = one
+	f.byKey[key], f.list = one, append(f.list, one)
 	return one, nil
 }
 
-func (v view) collectBlock(b *block, minTime, maxTime int64, matchers []*Matcher, found map[string]*Series) error {
+func (v view) collectBlock(b *block, minTime, maxTime int64, matchers []*Matcher, found *selection) error {
 	x, err := b.index()
 	if err != nil {
 		return err
@@ -328,7 +333,7 @@ func (v view) collectBlock(b *block, minTime, maxTime int64, matchers []*Matcher
 		if record.maxTime < minTime || record.minTime > maxTime {
 			continue
 		}
-		one, err := lookUp(found, record.key, record.kind)
+		one, err := found.lookUp(record.key, record.kind)
 		if err != nil {
 			return err
 		}
@@ -383,7 +388,7 @@ func blockSource[V any](b *block, record *blockSeries, track int, deleted []inte
 	}
 }
 
-func (h *head) collect(minTime, maxTime int64, matchers []*Matcher, found map[string]*Series) error {
+func (h *head) collect(minTime, maxTime int64, matchers []*Matcher, found *selection) error {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	refs, err := selectSeries(h, matchers)
@@ -395,7 +400,7 @@ func (h *head) collect(minTime, maxTime int64, matchers []*Matcher, found map[st
 		if !s.has || s.maxTime < minTime || s.minTime > maxTime {
 			continue
 		}
-		one, err := lookUp(found, s.key, s.kind)
+		one, err := found.lookUp(s.key, s.kind)
 		if err != nil {
 			return err
 		}
@@ -462,11 +467,11 @@ func (s *Store) eachLabelSource(ctx context.Context, minTime, maxTime int64, mat
 	}
 	defer release()
 	if len(matchers) > 0 {
-		found := map[string]*Series{}
-		if err := v.collect(ctx, minTime, maxTime, matchers, found); err != nil {
+		found := selection{byKey: map[string]*Series{}}
+		if err := v.collect(ctx, minTime, maxTime, matchers, &found); err != nil {
 			return err
 		}
-		for _, one := range found {
+		for _, one := range found.list {
 			ofSeries(one.Labels)
 		}
 		return nil
