@@ -51,7 +51,7 @@ rootfs_settle() {
   chroot "$root" usermod -aG cistern,cistern-web cistern
   chroot "$root" usermod -aG cistern-web www-data
   chroot "$root" usermod -aG cistern-web cistern-store
-  chroot "$root" usermod -aG cistern,cistern-web cistern-trace
+  chroot "$root" usermod -aG cistern-web cistern-trace
   # What must be this machine's own is made at first boot; nothing of the build machine stays.
   rm -f "$root"/etc/ssh/ssh_host_* "$root"/etc/hostname "$root"/etc/resolv.conf "$root"/etc/apt/sources.list "$root"/etc/apt/sources.list.d/next.list "$root"/etc/apt/preferences.d/next "$root"/etc/apt/apt.conf.d/99mmdebstrap
   rm -rf "$root"/var/lib/apt/lists/* "$root"/var/cache/* "$root"/var/log/* "$root"/tmp/* "$root"/var/lib/dbus/machine-id

@@ -32,12 +32,12 @@ func both(p *Program) map[Platform]*Program { return map[Platform]*Program{Linux
 
 var processors = []*Statistic{
 	{
-		Name: "cpu.utilization", Title: "CPU utilization", Unit: "percent", Kind: Level, Average: true, Source: Counter, Cost: "none", Always: []string{"", "mode", "cpu"},
+		Name: "cpu.utilization", Title: "CPU utilization", Unit: "percent", Kind: Level, Average: "cpu", Source: Counter, Cost: "none", Always: []string{"", "mode", "cpu"},
 		Check: "The machine feels slow, or to see whether it has room for more work.",
-		Read:  "100 % is all processors, busy all of the time. By mode: much system time is work for programs, waiting (iowait) is idle time during which a disk was waited for. By process or user it is that one's share of all processors.",
+		Read:  "100 % is all processors, busy all of the time. By mode: much system time is work for programs that the kernel does. By process or user it is that one's share of all processors.",
 		Next:  []string{"sched.waits", "cpu.profile", "syscall.calls"},
 		Breakdowns: []Breakdown{
-			choice("mode", "by mode", "user", "nice", "system", "iowait", "irq", "softirq", "steal"),
+			choice("mode", "by mode", "user", "nice", "system", "irq", "softirq", "steal"),
 			byCPU, byProcess, byUser,
 		},
 	},
@@ -138,7 +138,7 @@ var machine = []*Statistic{
 		},
 	},
 	{
-		Name: "capacity.percent", Title: "Percent of capacity used", Unit: "percent", Kind: Level, Average: true, Source: Counter, Cost: "none", Always: []string{"pool"},
+		Name: "capacity.percent", Title: "Percent of capacity used", Unit: "percent", Kind: Level, Average: "pool", Source: Counter, Cost: "none", Always: []string{"pool"},
 		Check: "A threshold on this says early enough that a pool fills.",
 		Read:  "From 80 % on ZFS needs longer to find room, from 95 % on much longer.",
 		Next:  []string{"capacity.bytes"},

@@ -84,7 +84,7 @@ var disks = []*Statistic{
 		Breakdowns: []Breakdown{byDisk, choice("type", "by type", "read", "write", "discard")},
 	},
 	{
-		Name: "disk.utilization", Title: "Disk utilization", Unit: "percent", Kind: Level, Average: true, Source: Counter, Cost: "none", Always: []string{"", "disk", "utilization"},
+		Name: "disk.utilization", Title: "Disk utilization", Unit: "percent", Kind: Level, Average: "disk", Source: Counter, Cost: "none", Always: []string{"", "disk", "utilization"},
 		Check: "One slow disk holds up a whole pool.",
 		Read:  "The share of the second during which a disk had something to do. By utilization it is a heatmap with a mark for each disk: one that goes its own way shows as a line of its own. 100 % of a disk with many queues is not its limit; look at latency too.",
 		Next:  []string{"io.ops"},

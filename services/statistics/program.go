@@ -138,7 +138,11 @@ func (d *Dataset) clause(p Platform, n int, point *Point) (string, error) {
 		key = fmt.Sprintf("[strlen(execname), execname, stack(%d), ustack(%d)]", stackDepth, stackDepth)
 	case d.By == nil:
 	case d.By.Distribution:
-		what = fmt.Sprintf("llquantize(%s, 10, 0, %d, 100)", point.Fields[d.By.Name], quantizeHigh)
+		weight := ""
+		if point.Amount != "" {
+			weight = ", " + point.Amount
+		}
+		what = fmt.Sprintf("llquantize(%s, 10, 0, %d, 100%s)", point.Fields[d.By.Name], quantizeHigh, weight)
 	case d.By.number():
 		key = "[" + point.Fields[d.By.Name] + "]"
 	default:

@@ -73,8 +73,8 @@ type Statistic struct {
 	// Always are the breakdowns ("" is none) that are recorded from the start and cannot be switched off.
 	Always     []string
 	Breakdowns []Breakdown
-	// Average says that the total of a level is the average of its values, not their sum.
-	Average bool
+	// Average is the breakdown of a level over which its values are averaged, not summed: of percents.
+	Average string
 	// Stacks says that what is kept are stacks, in memory only.
 	Stacks bool
 	// Programs are the sources of a traced statistic.
