@@ -95,7 +95,7 @@ func TestRecordedOutput(t *testing.T) {
 	first, second, third := seconds[0], seconds[1], seconds[2]
 	want := map[string]int64{`we"=x`: 1, "q\"x\ny": 1, "": 4, "a\xffb": 1, "2 t=5\n\nE\nx": 7}
 	if !maps.Equal(first[1].values, want) || first[1].total != 14 {
-		t.Errorf("%q", first[1].values)
+		t.Errorf("%v", first[1].values)
 	}
 	if !maps.Equal(first[3].values, map[string]int64{"0": 10, "-1": 2}) || first[4].total != 5 {
 		t.Errorf("%v %v", first[3], first[4])
