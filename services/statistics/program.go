@@ -210,3 +210,18 @@ func stringLiteral(value string) string {
 	b.WriteByte('"')
 	return b.String()
 }
+
+// Example is a value that a breakdown may have, in the language's own form: for help and for tests.
+func Example(b *Breakdown) string {
+	switch b.Type {
+	case Whole:
+		return "1"
+	case Named:
+		return "0"
+	case Choice:
+		return b.Values[0]
+	case Address:
+		return "10.0.2.2"
+	}
+	return `"a\"b\xff"`
+}
