@@ -14,6 +14,8 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -578,20 +580,53 @@ func (s *sources) readFigures() ([]figure, error) {
 	return list, lines.Err()
 }
 
-// vdevs: how long ZFS' requests took, of each vdev, from zpool's histograms: since the pool was imported, in powers of
-// two of nanoseconds. What it prints is, for each pool and vdev, a line with the name, and lines
-//
-//	latency  read  write of the whole time  …
-//
-// Only vdevs without others below them are taken, so that nothing is counted twice.
+// vdevs: how long ZFS' requests took on each vdev, with the time in its own queues.
 func (s *sources) vdevs() func(time.Duration) ([]row, error) {
 	return (&poll{every: time.Second, read: func() ([]row, error) {
+		pools, err := s.pools()
+		if err != nil {
+			return nil, err
+		}
 		text, err := s.run("iostat", "-wvHp")
 		if err != nil {
 			return nil, err
 		}
-		return parseVdevs(text), nil
+		return parseVdevs(text, pools), nil
 	}}).latest
 }
 
-func parseVdevs(text string) []row { return nil }
+// inner are vdevs that have others below them.
+var inner = regexp.MustCompile(`^(mirror|raidz[123]?|draid[^ ]*|spare|replacing|indirect)-[0-9]+$`)
+
+// parseVdevs reads zpool iostat -wvHp: for each pool and each vdev an empty line, its name, and a line for each power of
+// two of nanoseconds with the counts since the import, tab separated: the greatest latency of the row, then reads and
+// writes by their whole time, and more. Only vdevs without others below them are taken, so that nothing is counted
+// twice. A row's latency is taken as the middle of the row.
+func parseVdevs(text string, pools []string) (rows []row) {
+	pool, vdev := "", ""
+	for line := range strings.Lines(text) {
+		fields := strings.Split(strings.TrimRight(line, "\n"), "\t")
+		if len(fields) == 1 {
+			switch name := strings.TrimSpace(fields[0]); {
+			case name == "":
+			case slices.Contains(pools, name):
+				pool, vdev = name, ""
+			case inner.MatchString(name):
+				vdev = ""
+			default:
+				vdev = name
+			}
+			continue
+		}
+		if pool == "" || vdev == "" || len(fields) < 3 {
+			continue
+		}
+		middle := (number(fields[0]) + 1) * 0.75 / 1e9
+		for i, kind := range []string{"read", "write"} {
+			if n := number(fields[1+i]); n > 0 {
+				rows = append(rows, row{at: []string{pool, vdev, kind, ""}, number: []float64{0, 0, 0, middle}, value: n})
+			}
+		}
+	}
+	return rows
+}

@@ -112,6 +112,8 @@ type sender struct {
 	oldest  time.Time // when the first of them came
 	wake    chan struct{}
 	reason  string // why nothing is stored; "" when all is well
+	// failures in a row; while there are some, new samples wait for the next try.
+	failures int
 }
 
 func newSender(socket string, log func(string, ...any)) *sender {
@@ -138,10 +140,10 @@ func (s *sender) put(list []sample) {
 		drop(s.waiting[:over])
 		s.waiting = slices.Delete(s.waiting, 0, over)
 	}
+	failing := s.failures > 0
 	s.mu.Unlock()
-	select {
-	case s.wake <- struct{}{}:
-	default:
+	if !failing {
+		s.nudge()
 	}
 }
 
@@ -192,7 +194,7 @@ func (s *sender) flush(ctx context.Context) bool {
 		if s.reason != "" {
 			s.log("samples are stored again")
 		}
-		s.reason = ""
+		s.reason, s.failures = "", 0
 		return len(s.waiting) > 0
 	}
 	if s.reason == "" {
@@ -203,7 +205,9 @@ func (s *sender) flush(ctx context.Context) bool {
 		drop(list)
 		s.waiting = slices.Delete(s.waiting, 0, min(len(list), len(s.waiting)))
 	}
-	time.AfterFunc(time.Second, func() { s.put(nil); s.nudge() })
+	// Later each time: encoding everything that waits is not free.
+	s.failures++
+	time.AfterFunc(min(time.Second<<min(s.failures, 4), 10*time.Second), s.nudge)
 	return false
 }
 
