@@ -33,16 +33,20 @@ type sources struct {
 	figures   []figure
 	figuresAt time.Time
 	users     map[uint32]string
+	// capacities of all pools, for two statistics.
+	capacities poll
 }
 
 func newSources(config Config) *sources {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", config.Storaged)
 	}
-	return &sources{
+	s := &sources{
 		root: config.Root, zpool: config.ZPool, users: map[uint32]string{},
 		store: &http.Client{Transport: &http.Transport{DialContext: dial, MaxIdleConns: 1}, Timeout: 800 * time.Millisecond},
 	}
+	s.capacities = poll{every: 10 * time.Second, read: s.listPools}
+	return s
 }
 
 func (s *sources) reader(p partition) reader {
@@ -493,27 +497,39 @@ func (s *sources) run(arguments ...string) (string, error) {
 	return string(result.Stdout), err
 }
 
-// capacity asks zpool every ten seconds: a pool does not fill quicker than that, and starting a program costs.
+// listPools asks zpool every ten seconds: a pool does not fill quicker than that, and starting a program costs. Each row
+// has a pool's name, and its size, what is allocated and what is free.
+func (s *sources) listPools() ([]row, error) {
+	text, err := s.run("list", "-Hp", "-o", "name,size,allocated,free")
+	if err != nil {
+		return nil, err
+	}
+	var rows []row
+	for line := range strings.Lines(text) {
+		fields := strings.Split(strings.TrimSpace(line), "\t")
+		if len(fields) == 4 && number(fields[1]) > 0 {
+			rows = append(rows, row{at: []string{fields[0]}, number: []float64{number(fields[1]), number(fields[2]), number(fields[3])}})
+		}
+	}
+	return rows, nil
+}
+
 func (s *sources) capacity(percent bool) func(time.Duration) ([]row, error) {
-	return (&poll{every: 10 * time.Second, read: func() ([]row, error) {
-		text, err := s.run("list", "-Hp", "-o", "name,size,allocated,free")
+	return func(elapsed time.Duration) ([]row, error) {
+		pools, err := s.capacities.latest(elapsed)
 		if err != nil {
 			return nil, err
 		}
 		var rows []row
-		for line := range strings.Lines(text) {
-			fields := strings.Split(strings.TrimSpace(line), "\t")
-			if len(fields) != 4 || number(fields[1]) == 0 {
-				continue
-			}
+		for _, p := range pools {
 			if percent {
-				rows = append(rows, row{at: []string{fields[0]}, value: 100 * number(fields[2]) / number(fields[1])})
+				rows = append(rows, row{at: p.at, value: 100 * p.number[1] / p.number[0]})
 				continue
 			}
-			rows = append(rows, row{at: []string{fields[0], "allocated"}, value: number(fields[2])}, row{at: []string{fields[0], "free"}, value: number(fields[3])})
+			rows = append(rows, row{at: []string{p.at[0], "allocated"}, value: p.number[1]}, row{at: []string{p.at[0], "free"}, value: p.number[2]})
 		}
 		return rows, nil
-	}}).latest
+	}
 }
 
 // figure is one of storaged's own.
