@@ -16,3 +16,6 @@ func attributes(int) *syscall.SysProcAttr { return nil }
 
 // cpuTime is not read here yet.
 func cpuTime(int) (time.Duration, bool) { return 0, false }
+
+// probeTime is not known here.
+func probeTime(int) time.Duration { return 0 }

@@ -125,6 +125,8 @@ type liveRun struct {
 	ready    bool
 	lastMs   int64 // the second that was given out last
 	meter    cpuMeter
+	probes   time.Duration // what its probes have taken of those who ran into them
+	probedAt time.Time
 	wasteful time.Time // since when most of what it traces is wanted by nobody
 	over     bool
 }
@@ -665,7 +667,10 @@ func (t *Tracer) watchCost(now time.Time) (samples []sample) {
 		if !ok || !r.ready {
 			continue
 		}
-		ratio, full := r.meter.add(now, used)
+		if now.Sub(r.probedAt) >= 5*time.Second {
+			r.probedAt, r.probes = now, max(r.probes, probeTime(r.command.Process.Pid))
+		}
+		ratio, full := r.meter.add(now, used+r.probes)
 		total := uint64(0)
 		for _, n := range r.parser.linesNow() {
 			total += n + 1
