@@ -3,7 +3,9 @@ package statistics
 // How a traced statistic is declared, and the D program that datasets are made into.
 //
 // Every second a program prints what was counted since it began; tracerd takes differences, so that nothing is lost
-// between printing and clearing. Aggregations by a text are cut back once a minute, because their keys have no bound.
+// between printing and clearing. Aggregations by a text are cut back once a minute, because their keys have no bound,
+// those by stacks every ten seconds; what comes between dtrace's reading and its cutting, a quarter of a second at most,
+// is lost then.
 // What is printed is read by package tracer:
 //
 //	B                           the program runs
@@ -66,7 +68,7 @@ func Render(p Platform, datasets []*Dataset) (string, error) {
 			}
 		}
 	}
-	cut := []string{}
+	cut := map[string]int{} // every so many seconds
 	for n, d := range datasets {
 		program := d.Statistic.Programs[p]
 		if reason := d.Statistic.Reason(p); program == nil || reason != "" {
@@ -97,16 +99,19 @@ func Render(p Platform, datasets []*Dataset) (string, error) {
 		}
 		once(&cleanup, program.Cleanup, used)
 		print.WriteString(d.printing(n))
-		if d.Statistic.Stacks || d.By != nil && d.By.Type != Choice && !d.By.Distribution {
-			cut = append(cut, strconv.Itoa(n))
+		switch {
+		case d.Statistic.Stacks: // nearly every one is new, and long
+			cut[strconv.Itoa(n)] = 10
+		case d.By != nil && d.By.Type != Choice && !d.By.Distribution:
+			cut[strconv.Itoa(n)] = 60
 		}
 	}
 	var b strings.Builder
 	b.WriteString("int cisternSecond;\nBEGIN { printf(\"B\\n\"); }\n")
 	b.WriteString(setup.String() + count.String() + cleanup.String())
 	b.WriteString("tick-1s\n{\n\tcisternSecond++;\n\tprintf(\"T %d\\n\", walltimestamp);\n" + print.String() + "\tprintf(\"E\\n\");\n}\n")
-	for _, n := range cut {
-		fmt.Fprintf(&b, "tick-1s\n/cisternSecond %% 60 == 0/\n{\n\tprintf(\"C %s\\n\");\n\ttrunc(@d%s);\n}\n", n, n)
+	for _, n := range slices.Sorted(maps.Keys(cut)) {
+		fmt.Fprintf(&b, "tick-1s\n/cisternSecond %% %d == 0/\n{\n\tprintf(\"C %s\\n\");\n\ttrunc(@d%s);\n}\n", cut[n], n, n)
 	}
 	return b.String(), nil
 }
