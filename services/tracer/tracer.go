@@ -113,6 +113,7 @@ type Tracer struct {
 	mu       sync.Mutex
 	datasets map[string]*dataset
 	runs     []*liveRun
+	together time.Time // when tracers may be put together again
 	wake     chan struct{}
 	closing  bool
 	ended    sync.WaitGroup // runs
@@ -451,6 +452,8 @@ func (t *Tracer) schedule(now time.Time) {
 	waste := slices.ContainsFunc(t.runs, func(r *liveRun) bool {
 		return r.ready && !r.wasteful.IsZero() && now.Sub(r.wasteful) > time.Minute
 	})
+	// Those that were tried one by one have a tracer each: put them together, unless that was tried just now.
+	waste = (waste || t.alive() > maxRuns) && !now.Before(t.together)
 	switch {
 	case len(waiting) == 0 && !waste:
 		return
@@ -470,6 +473,7 @@ func (t *Tracer) schedule(now time.Time) {
 	}
 	group := waiting
 	if waste || t.alive() >= maxRuns {
+		t.together = now.Add(time.Minute)
 		group = slices.DeleteFunc(traced, func(d *dataset) bool { return now.Before(d.retry) || d.alone && d.run == nil })
 	}
 	t.launch(group, now)
