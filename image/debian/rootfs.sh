@@ -6,13 +6,21 @@ ROOTFS_PACKAGES=systemd,systemd-sysv,systemd-resolved,systemd-timesyncd,udev,dbu
 ROOTFS_PACKAGES+=,iproute2,iputils-ping,openssh-server,openssl,ca-certificates,tzdata,nginx-light,snmpd,snmp,smartmontools
 ROOTFS_PACKAGES+=,fdisk,util-linux,procps,less,dosfstools,pciutils,libstdc++6,libatomic1,netbase,login,passwd,hostname
 
+# DTrace is newer than this Debian: these packages, and no others, come from the next one.
+ROOTFS_NEXT_SUITE=forky
+ROOTFS_NEXT_PACKAGES=dtrace,libdtrace2,libctf-nobfd0,libsframe3
+
 # Fixed ids ≥ 500, the same on OmniOS (docs/INTERFACES.md).
 ROOTFS_USERS="cistern:510 cistern-store:511 cistern-trace:512 cistern-replicate:513"
 
 rootfs() { # the stage: fills $1/root; needs $ZFS_DEB and $KERNEL
   local log=$CISTERN_CACHE/log/rootfs.log root=$1/root
   : >"$log"
-  run "$log" debian_bootstrap "$root" trixie "main contrib" "$ROOTFS_PACKAGES" \
+  mkdir -p "$CISTERN_CACHE/work"
+  debian_next_sources >"$CISTERN_CACHE/work/next.list"
+  debian_next_preferences >"$CISTERN_CACHE/work/next.pref"
+  run "$log" debian_bootstrap "$root" trixie "main contrib" "$ROOTFS_PACKAGES,$ROOTFS_NEXT_PACKAGES" \
+    --setup-hook="cp '$CISTERN_CACHE/work/next.list' \"\$1/etc/apt/sources.list.d/\" && cp '$CISTERN_CACHE/work/next.pref' \"\$1/etc/apt/preferences.d/next\"" \
     --dpkgopt=path-exclude='/usr/share/doc/*' --dpkgopt=path-include='/usr/share/doc/*/copyright' \
     --dpkgopt=path-exclude='/usr/share/man/*' --dpkgopt=path-exclude='/usr/share/locale/*' --dpkgopt=path-exclude='/usr/share/info/*' \
     --dpkgopt=force-confold \
@@ -20,6 +28,15 @@ rootfs() { # the stage: fills $1/root; needs $ZFS_DEB and $KERNEL
     --customize-hook="cp '$ZFS_DEB' \"\$1/tmp/zfs-modules.deb\"" \
     --chrooted-customize-hook="DEBIAN_FRONTEND=noninteractive apt-get -y -o Dpkg::Options::=--force-confold install linux-image-$KERNEL /tmp/zfs-modules.deb zfsutils-linux zfs-zed && rm /tmp/zfs-modules.deb"
   run "$log" rootfs_settle "$root"
+}
+
+# debian_next_sources → the next suite of the same archive, without its security updates: it has none of its own yet
+debian_next_sources() { debian_sources "$ROOTFS_NEXT_SUITE" main | head -n 1; }
+
+# debian_next_preferences → apt's rules by which nothing else of it is chosen
+debian_next_preferences() {
+  printf 'Package: *\nPin: release n=%s\nPin-Priority: 100\n\n' "$ROOTFS_NEXT_SUITE"
+  printf 'Package: %s\nPin: release n=%s\nPin-Priority: 990\n' "${ROOTFS_NEXT_PACKAGES//,/ }" "$ROOTFS_NEXT_SUITE"
 }
 
 rootfs_settle() {
@@ -34,8 +51,9 @@ rootfs_settle() {
   chroot "$root" usermod -aG cistern,cistern-web cistern
   chroot "$root" usermod -aG cistern-web www-data
   chroot "$root" usermod -aG cistern-web cistern-store
+  chroot "$root" usermod -aG cistern-web cistern-trace
   # What must be this machine's own is made at first boot; nothing of the build machine stays.
-  rm -f "$root"/etc/ssh/ssh_host_* "$root"/etc/hostname "$root"/etc/resolv.conf "$root"/etc/apt/sources.list "$root"/etc/apt/apt.conf.d/99mmdebstrap
+  rm -f "$root"/etc/ssh/ssh_host_* "$root"/etc/hostname "$root"/etc/resolv.conf "$root"/etc/apt/sources.list "$root"/etc/apt/sources.list.d/next.list "$root"/etc/apt/preferences.d/next "$root"/etc/apt/apt.conf.d/99mmdebstrap
   rm -rf "$root"/var/lib/apt/lists/* "$root"/var/cache/* "$root"/var/log/* "$root"/tmp/* "$root"/var/lib/dbus/machine-id
   rm -f "$root"/etc/nginx/sites-enabled/default "$root"/etc/localtime "$root"/etc/timezone
   ln -s ../run/systemd/resolve/stub-resolv.conf "$root/etc/resolv.conf"

@@ -22,7 +22,7 @@ var counterparts = map[string]string{
 // sandbox line that silently does nothing.
 var linuxProperties = []string{"unit", "type", "condition_mount", "runtime_directory", "cache_directory", "logs_directory",
 	"read_write_paths", "address_families", "memory_high", "capabilities", "capabilities_why", "private_devices",
-	"device_allow", "memory_deny_write_execute", "kernel_logs", "kill_mode", "stop_signal", "user", "group"}
+	"device_allow", "memory_deny_write_execute", "kernel_logs", "kernel_tunables", "kill_mode", "stop_signal", "user", "group"}
 
 // Unit is a rendered systemd unit.
 type Unit struct {
@@ -142,7 +142,10 @@ func Systemd(s *Service) (Unit, error) {
 	line("\n# The sandbox")
 	line("ProtectSystem=strict")
 	set("ReadWritePaths", linux("read_write_paths"))
-	line("NoNewPrivileges=yes\nPrivateTmp=yes\nProtectHome=yes\nProtectControlGroups=yes\nProtectKernelTunables=yes\nProtectKernelModules=yes")
+	line("NoNewPrivileges=yes\nPrivateTmp=yes\nProtectHome=yes\nProtectControlGroups=yes\nProtectKernelModules=yes")
+	if linux("kernel_tunables") != "yes" {
+		line("ProtectKernelTunables=yes")
+	}
 	// Not ProtectHostname=: it freezes the host name that the service sees, and the first set-up changes it.
 	line("RestrictSUIDSGID=yes\nRestrictRealtime=yes\nRestrictNamespaces=yes\nLockPersonality=yes\nSystemCallArchitectures=native\nKeyringMode=private\nRemoveIPC=yes")
 	if linux("kernel_logs") != "yes" {

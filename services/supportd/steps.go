@@ -199,12 +199,13 @@ func LinuxSteps(p Paths) []Step {
 		run("network", "names.txt", short, "resolvectl", "status", "--no-pager"),
 		run("time", "clock.txt", short, "timedatectl", "timesync-status", "--no-pager"),
 		run("storage", "space.txt", short, "df", "-hT"),
+		ask("storage", "tracerd.json", filepath.Join(p.Run, "tracerd/http.sock"), "/v1/datasets"),
 		ask("storage", "storaged.json", filepath.Join(p.Run, "storaged/http.sock"), "/api/v1/status/storage"),
 		configuration(filepath.Join(p.Opt, "bin/node"), filepath.Join(p.Opt, "akd/akd.js"), filepath.Join(p.State, "akd")),
 		files("configuration", "files.txt", "/etc/nginx/cistern.conf", "/etc/snmp/cistern-snmpd.conf", filepath.Join(p.State, "identity/hostname"), filepath.Join(p.State, "identity/timezone"), filepath.Join(p.State, "execd/pools")),
 		files("configuration", "privileged-actions.txt", filepath.Join(p.State, "execd/audit.log")),
 	}
-	for _, service := range []string{"cistern-storaged", "cistern-execd", "cistern-akd", "cistern-replicd", "cistern-supportd", "cistern-pools", "cistern-identity", "cistern-system-pool", "nginx", "snmpd", "zfs-zed"} {
+	for _, service := range []string{"cistern-storaged", "cistern-tracerd", "cistern-execd", "cistern-akd", "cistern-replicd", "cistern-supportd", "cistern-pools", "cistern-identity", "cistern-system-pool", "nginx", "snmpd", "zfs-zed"} {
 		steps = append(steps,
 			run("services", service+".txt", short, "systemctl", "show", service+".service", "--no-pager"),
 			run("logs", service+".txt", 20*time.Second, "journalctl", "-u", service+".service", "-n", "5000", "--no-pager", "-o", "short-iso-precise"))

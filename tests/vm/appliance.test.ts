@@ -195,6 +195,7 @@ test('the first day of an appliance', async (t) => {
   await step('every part runs as its own user, in its sandbox', async () => {
     const expected: Record<string, string> = {
       'cistern-storaged': 'cistern-store',
+      'cistern-tracerd': 'cistern-trace',
       'cistern-akd': 'cistern',
       'cistern-execd': 'root',
       'cistern-replicd': 'cistern-replicate',
@@ -555,6 +556,7 @@ test('the first day of an appliance', async (t) => {
         const api = await apiOf(again);
         for (const unit of [
           'cistern-storaged',
+          'cistern-tracerd',
           'cistern-akd',
           'cistern-execd',
           'cistern-replicd',

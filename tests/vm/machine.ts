@@ -292,6 +292,23 @@ export class Machine {
     });
   }
 
+  /** A port of the loopback address behind which a Unix socket of the guest answers, as root; open as long as the guest runs. */
+  async forward(socket: string): Promise<number> {
+    const port = await freePort();
+    await new Promise<void>((resolve, reject) => {
+      const args = [
+        ...this.sshArgs().slice(0, -1),
+        '-O',
+        'forward',
+        '-L',
+        `127.0.0.1:${port}:${socket}`,
+        'root@127.0.0.1',
+      ];
+      execFile('ssh', args, { timeout: 30_000 }, (error, _, stderr) => (error ? reject(new Error(stderr)) : resolve()));
+    });
+    return port;
+  }
+
   /** Keeps the running machine, memory and disks, as `name`. */
   async save(name: string): Promise<void> {
     const said = (await this.qmp('human-monitor-command', { 'command-line': `savevm ${name}` })) as string;

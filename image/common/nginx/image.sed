@@ -17,3 +17,5 @@ s|@BUILT@||g
 /^ *@VITE@/d
 s|@INLINE@||g
 s|@VITE_UPSTREAM@|(none)|g
+# What is served is a statistic (http.requests): tracerd listens. Nothing is written to a disk.
+s|access_log off;|access_log syslog:server=unix:/run/cistern/tracerd/access.sock,nohostname,tag=nginx cistern;|

@@ -1,0 +1,9 @@
+package statistics
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+func errnoName(n int) string { return unix.ErrnoName(syscall.Errno(n)) }

@@ -1,0 +1,291 @@
+// Statistics on the booted image, under real load: every D program compiles and runs there, disk operations agree with
+// the kernel's own counters, requests are counted by who asked for what, and a tracer that is killed leaves a gap.
+// tracerd is asked at its own socket, the store by the API; the pages have their own tests.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import tls from 'node:tls';
+import type { Person } from '../stack/api.ts';
+import { type Machine, until } from './machine.ts';
+import { rowOf } from './row.ts';
+import { readyMachine } from './saved.ts';
+
+interface Dataset {
+  name: string;
+  state: string;
+  since: string;
+  reason: string | null;
+  restarts: number;
+  samples: number;
+  drops: number;
+  cpuRatio: number;
+}
+interface Statistic {
+  name: string;
+  source: string;
+  available: boolean;
+  breakdowns: { name: string; kind: string; filterable: boolean; values: string[] }[];
+}
+
+/** tracerd, as its one client asks it. */
+class Tracerd {
+  readonly #url: string;
+  constructor(port: number) {
+    this.#url = `http://127.0.0.1:${port}`;
+  }
+  async ask<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const reply = await fetch(this.#url + path, {
+      method,
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    });
+    const text = await reply.text();
+    if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${text}`);
+    return (text === '' ? undefined : JSON.parse(text)) as T;
+  }
+  watch(name: string) {
+    return this.ask<Dataset>('POST', '/v1/dataset/watch', { name });
+  }
+  get(name: string) {
+    return this.ask<Dataset>('GET', `/v1/dataset?name=${encodeURIComponent(name)}`);
+  }
+  record(name: string) {
+    return this.ask<Dataset>('POST', '/v1/dataset/record', { name, recording: true });
+  }
+  destroy(name: string) {
+    return this.ask('DELETE', `/v1/dataset?name=${encodeURIComponent(name)}`);
+  }
+}
+
+/** Values for filters: those that every machine has, and one that no program could be named without being careful. */
+function example(breakdown: { name: string; values: string[] }): string {
+  const known: Record<string, string> = { client: '10.0.2.2', port: '443', user: 'root', error: 'ENOENT', cpu: '0' };
+  return breakdown.values[0] ?? known[breakdown.name] ?? '"a\\"b]\\xff\\n$1"';
+}
+
+/** Each way to split a traced statistic, and all of its filters together. */
+function everyDataset(statistics: readonly Statistic[]): string[] {
+  return statistics.flatMap(({ name, breakdowns }) => {
+    const split = breakdowns.filter(({ kind }) => kind !== 'filter').map((b) => `${name}[${b.name}]`);
+    const filters = breakdowns.filter(({ filterable }) => filterable);
+    return [...(split.length ? split : [name]), name + filters.map((b) => `[${b.name}=${example(b)}]`).join('')];
+  });
+}
+
+const query = async (api: Person, expression: string, time?: number) => {
+  const at = time === undefined ? '' : `&time=${time}`;
+  const path = `/api/v1/query?query=${encodeURIComponent(expression)}${at}`;
+  type Answer = { data: { result: { metric: Record<string, string>; value: [number, string] }[] } };
+  return (await api.get<Answer>('GET', path)).data.result;
+};
+
+/** What /proc/diskstats has counted of each disk: operations, and the milliseconds that they took. */
+async function diskstats(machine: Machine): Promise<Map<string, { operations: number; seconds: number }>> {
+  const found = new Map<string, { operations: number; seconds: number }>();
+  for (const line of (await machine.sh('cat /proc/diskstats')).split('\n')) {
+    const f = line.trim().split(/\s+/);
+    if (/^sd[a-z]$/.test(f[2] ?? ''))
+      found.set(f[2] as string, {
+        operations: Number(f[3]) + Number(f[7]) + Number(f[14]),
+        seconds: (Number(f[6]) + Number(f[10]) + Number(f[17])) / 1000,
+      });
+  }
+  return found;
+}
+
+const guestTime = async (machine: Machine) => Number(await machine.sh('date +%s.%N'));
+
+async function analyticsOf(t: TestContext, machine: Machine, api: Person): Promise<void> {
+  const step = rowOf(t, () => ({ machine }));
+  const tracerd = new Tracerd(await machine.forward('/run/cistern/tracerd/http.sock'));
+  const recorded = ['io.ops[disk]', 'io.ops[latency]', 'io.ops'];
+
+  await step('idle it needs little: memory, and a processor for what is always on', async () => {
+    await until('it records', 60, async () => (await tracerd.get('cpu.utilization[mode]')).state === 'recording');
+    const used = async () => Number(await machine.sh("awk '{print ($14+$15)/100}' /proc/$(pgrep -x tracerd)/stat"));
+    const before = await used();
+    await new Promise((resolve) => setTimeout(resolve, 20_000));
+    const share = ((await used()) - before) / 20;
+    const memory = Number(await machine.sh("awk '/VmRSS/ {print $2}' /proc/$(pgrep -x tracerd)/status")) / 1024;
+    const how = machine.accelerated ? '' : ' (emulated)';
+    t.diagnostic(`tracerd idle: ${memory.toFixed(1)} MiB, ${(share * 100).toFixed(1)} % of a processor${how}`);
+    assert.ok(memory < 30, `${memory} MiB`);
+    if (machine.accelerated) assert.ok(share < 0.02, `${share} of a processor`);
+  });
+
+  await step(
+    'the D program of every traced statistic compiles and runs, however it is split and narrowed',
+    async () => {
+      const { items } = await tracerd.ask<{ items: Statistic[] }>('GET', '/v1/statistics');
+      const traced = items.filter(({ source }) => source === 'dtrace');
+      assert.ok(traced.length >= 9);
+      assert.deepEqual(
+        traced.filter(({ available }) => !available),
+        [],
+      );
+      const names = everyDataset(traced);
+      for (let at = 0; at < names.length; at += 15) {
+        const batch = names.slice(at, at + 15);
+        const began = Date.now();
+        const done = await until(
+          `${batch.join(' ')} are traced`,
+          180,
+          async () => {
+            const all = await Promise.all(batch.map((name) => tracerd.watch(name)));
+            return all.every(({ state }) => state !== 'starting') && all;
+          },
+          2000,
+        );
+        for (const { name, state, reason } of done) assert.equal(state, 'recording', `${name}: ${reason}`);
+        t.diagnostic(
+          `${batch.length} datasets were traced ${((Date.now() - began) / 1000).toFixed(0)} s after they were asked for`,
+        );
+        if (batch.includes('cpu.profile')) {
+          const stacks = await until('there are stacks', 30, async () => {
+            const found = await tracerd.ask<{ samples: number; stacks: { frames: string[] }[] }>(
+              'GET',
+              '/v1/stacks?name=cpu.profile',
+            );
+            return found.samples > 10 && found;
+          });
+          assert.ok(stacks.stacks.some(({ frames }) => frames.some((frame) => frame.includes('vmlinux`'))));
+        }
+        for (const name of batch) await tracerd.destroy(name);
+      }
+    },
+  );
+
+  await step('dd on a pool: operations by disk and their latencies are those that the kernel counts', async () => {
+    for (const name of recorded) await tracerd.record(name);
+    await until(
+      'the disks are traced',
+      120,
+      async () =>
+        (await Promise.all(recorded.map((name) => tracerd.get(name)))).every(({ state }) => state === 'recording'),
+      1000,
+    );
+    await new Promise((resolve) => setTimeout(resolve, 4000));
+    const [before, from] = [await diskstats(machine), await guestTime(machine)];
+    await machine.sh('zfs create -o compression=off -o recordsize=128k -o mountpoint=/srv/load tank/load');
+    await machine.sh('dd if=/dev/urandom of=/srv/load/file bs=1M count=150 conv=fsync status=none; zpool sync tank');
+    await machine.sh('echo 3 >/proc/sys/vm/drop_caches; zpool sync tank');
+    const [after, to] = [await diskstats(machine), await guestTime(machine)];
+    await until('the seconds are stored', 30, async () => {
+      const [last] = await query(api, 'timestamp(cistern_io_ops{dataset="io.ops"})');
+      return last !== undefined && Number(last.value[1]) > to + 2;
+    });
+    const seconds = Math.ceil(to - from) + 2;
+    const counted = new Map(
+      (await query(api, `sum_over_time(cistern_io_ops{dataset="io.ops[disk]"}[${seconds}s])`, Math.ceil(to) + 1)).map(
+        ({ metric, value }) => [metric.disk ?? 'all', Number(value[1])],
+      ),
+    );
+    let all = 0;
+    let busy = 0;
+    for (const [disk, { operations, seconds: time }] of after) {
+      const there = operations - (before.get(disk)?.operations ?? 0);
+      all += there;
+      busy += time - (before.get(disk)?.seconds ?? 0);
+      if (there < 300) continue; // a disk of which there is too little to tell
+      const traced = counted.get(disk) ?? 0;
+      t.diagnostic(`${disk}: ${traced} operations traced, ${there} counted by the kernel`);
+      assert.ok(Math.abs(traced - there) <= 0.05 * there, `${disk}: ${traced} traced, ${there} counted`);
+    }
+    assert.ok(all > 2000, `${all} operations`);
+    assert.ok(Math.abs((counted.get('all') ?? 0) - all) <= 0.05 * all, `${counted.get('all')} of ${all}`);
+    const range = `query=${encodeURIComponent('cistern_io_ops{dataset="io.ops[latency]"}')}&start=${Math.floor(from) - 1}&end=${Math.ceil(to) + 1}`;
+    const latency = await api.get<{ count: number; sum: number }>('GET', `/api/v1/histogram/distribution?${range}`);
+    t.diagnostic(
+      `latency: ${latency.count} operations, ${latency.sum.toFixed(2)} s; the kernel: ${all}, ${busy.toFixed(2)} s`,
+    );
+    assert.ok(Math.abs(latency.count - all) <= 0.05 * all, `${latency.count} of ${all}`);
+    assert.ok(Math.abs(latency.sum - busy) <= 0.05 * busy + 0.1, `${latency.sum} s of ${busy} s`);
+    const traced = await tracerd.get('io.ops[disk]');
+    t.diagnostic(`io.ops[disk]: ${(traced.cpuRatio * 100).toFixed(1)} % of a processor, ${traced.drops} drops`);
+  });
+
+  await step('aggregations that are cut back once a minute count neither twice nor less', async () => {
+    const { since } = await tracerd.get('io.ops[disk]');
+    const end = new Date(since).getTime() / 1000 + 80;
+    await until('a minute has passed', 120, async () => (await guestTime(machine)) > end + 3, 1000);
+    const sums = await query(
+      api,
+      'sum_over_time(cistern_io_ops{dataset=~"io.ops(.disk.)?",disk=""}[70s])',
+      Math.floor(end),
+    );
+    assert.equal(sums.length, 2);
+    const [one, other] = sums.map(({ value }) => Number(value[1])) as [number, number];
+    assert.ok(Math.abs(one - other) <= 0.05 * Math.max(one, other), JSON.stringify(sums));
+  });
+
+  await step('requests are counted by client and URI, whatever bytes are in it', async () => {
+    const names = ['http.requests[uri]', 'http.requests[client]', 'http.requests[status=404][uri]'];
+    for (const name of names) await tracerd.watch(name);
+    await until('the log is read', 20, async () => (await tracerd.watch(names[0] as string)).state === 'recording');
+    for (let i = 0; i < 20; i++) await api.ask('GET', `/analytics-test?n=${i}`);
+    await new Promise<void>((resolve, reject) => {
+      const socket = tls.connect({ host: '127.0.0.1', port: machine.ports.https, rejectUnauthorized: false }, () =>
+        socket.write(
+          Buffer.from('GET /odd"\xff\\x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n', 'latin1'),
+        ),
+      );
+      socket
+        .on('error', reject)
+        .on('close', () => resolve())
+        .resume();
+    });
+    const sums = async (expression: string, label: string) =>
+      new Map((await query(api, expression)).map(({ metric, value }) => [metric[label] ?? 'all', Number(value[1])]));
+    const uris = await until('they are stored', 30, async () => {
+      for (const name of names) await tracerd.watch(name);
+      const found = await sums('sum_over_time(cistern_http_requests{dataset="http.requests[uri]"}[2m])', 'uri');
+      return found.has('/odd"\\xff\\\\x') && (found.get('/analytics-test') ?? 0) >= 20 && found;
+    });
+    assert.equal(uris.get('/analytics-test'), 20);
+    assert.equal(uris.get('/odd"\\xff\\\\x'), 1);
+    const clients = await sums('sum_over_time(cistern_http_requests{dataset="http.requests[client]"}[2m])', 'client');
+    assert.ok((clients.get('10.0.2.2') ?? 0) >= 21, JSON.stringify([...clients]));
+  });
+
+  await step('dtrace is killed: a gap, which is no zero, and it is started again', async () => {
+    const before = await tracerd.get('io.ops');
+    const killed = await guestTime(machine);
+    await machine.sh('pkill -9 -x dtrace');
+    await until('it is noticed', 20, async () => (await tracerd.get('io.ops')).state !== 'recording', 200);
+    const back = await until(
+      'it is traced again',
+      120,
+      async () => {
+        const now = await tracerd.get('io.ops');
+        return now.state === 'recording' && now.samples > before.samples + 5 && now;
+      },
+      1000,
+    );
+    assert.equal(back.restarts, before.restarts + 1);
+    const now = await guestTime(machine);
+    const path = `/api/v1/query_range?query=${encodeURIComponent('cistern_io_ops{dataset="io.ops"}')}&start=${Math.floor(killed) - 5}&end=${Math.floor(now) - 2}&step=1`;
+    const [series] = (await api.get<{ data: { result: { values: [number, string][] }[] } }>('GET', path)).data.result;
+    const times = (series?.values ?? []).map(([time]) => time);
+    const gap = Math.max(...times.slice(1).map((time, i) => time - (times[i] ?? 0)));
+    t.diagnostic(`a gap of ${gap} s; dtrace was tracing again ${(now - killed).toFixed(0)} s after it was killed`);
+    assert.ok(gap >= 3, `points at ${times.join(' ')}`);
+  });
+
+  await step('what is recorded goes on after tracerd was restarted', async () => {
+    await machine.sh('systemctl stop cistern-tracerd');
+    for (let i = 0; i < 10; i++) assert.equal((await api.ask('GET', '/without-tracerd')).status, 200);
+    const lines = Number(await machine.sh('journalctl -u nginx --no-pager | grep -c access.sock || true'));
+    t.diagnostic(`nginx wrote ${lines} lines about a log that nobody takes`);
+    await machine.sh('systemctl start cistern-tracerd');
+    await until('it is traced again', 120, async () => (await tracerd.get('io.ops[disk]')).state === 'recording', 1000);
+    assert.equal((await tracerd.get('io.ops[disk]')).restarts, 0);
+    await machine.sh('test "$(pgrep -xc dtrace)" = 1');
+  });
+}
+
+test('statistics of the machine itself', { timeout: 1_800_000 }, async (t) => {
+  const { machine, api } = await readyMachine('analytics');
+  try {
+    await analyticsOf(t, machine, api);
+  } finally {
+    await machine.kill();
+  }
+});
