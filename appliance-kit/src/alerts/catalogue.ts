@@ -154,7 +154,7 @@ export interface ServiceArgs {
 
 export const serviceFailed = declare<ServiceArgs>({
   class: 'service.failed',
-  severity: ({ service }) => (['snmpd', 'supportd', 'replicd'].includes(service) ? 'warning' : 'critical'),
+  severity: ({ service }) => (['snmpd', 'supportd', 'replicd', 'tracerd'].includes(service) ? 'warning' : 'critical'),
   title: ({ title, service }) => `${title} (${service}) has failed`,
   text: ({ title, service, reason }) =>
     `${title} (${service}) is not running and is not being restarted.${reason === null ? '' : ` ${reason}`}`,

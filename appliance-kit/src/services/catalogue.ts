@@ -33,6 +33,12 @@ export const serviceFacts: readonly ServiceFact[] = [
     impact: 'Nothing is replicated, to here or from here.',
   },
   {
+    name: 'tracerd',
+    title: 'Analytics',
+    description: 'Measures what the machine does: counters, the web server’s log, DTrace.',
+    impact: 'Statistics have a gap, and none can be opened. What is sent to the appliance is kept as ever.',
+  },
+  {
     name: 'supportd',
     title: 'Support bundles',
     description: 'Collects what is needed to find out what went wrong.',
