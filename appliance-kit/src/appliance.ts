@@ -5,6 +5,8 @@ import type { FastifyInstance } from 'fastify';
 import { Alerts, alertRoutes } from './alerts/alerts.ts';
 import { applianceStarted } from './alerts/catalogue.ts';
 import { Conditions } from './alerts/conditions.ts';
+import { Analytics, analyticsRoutes } from './analytics/analytics.ts';
+import { MarksSource } from './analytics/marks.ts';
 import { createApp } from './app.ts';
 import { Audit, auditRoutes } from './audit/audit.ts';
 import { bundleRoutes } from './bundles/routes.ts';
@@ -32,6 +34,7 @@ import { Journal } from './outbox/journal.ts';
 import { Outbox } from './outbox/outbox.ts';
 import { Peer } from './peers/peer.ts';
 import { Storaged } from './peers/storaged.ts';
+import { Tracerd } from './peers/tracerd.ts';
 import type { Platform } from './platform/platform.ts';
 import { PoolConditions } from './pools/conditions.ts';
 import { operationRoutes, PoolOperations } from './pools/operations.ts';
@@ -58,6 +61,7 @@ import { Thresholds } from './thresholds/thresholds.ts';
 import { Tokens, tokenRoutes } from './tokens/tokens.ts';
 import { Users, userRoutes } from './users/users.ts';
 import { Watch } from './watch.ts';
+import { Worksheets, worksheetRoutes } from './worksheets/worksheets.ts';
 
 export interface Appliance {
   readonly app: FastifyInstance;
@@ -104,6 +108,7 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
 
   const peer = (name: string) => new Peer(name, join(config.run, name, 'http.sock'));
   const storaged = new Storaged(peer('storaged'));
+  const tracerd = new Tracerd(peer('tracerd'));
 
   const inventory = new Inventory(platform, clock);
   const services = new Services(platform, clock);
@@ -221,6 +226,12 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
     }),
     ...thresholdRoutes({ thresholds, db, audit }),
     ...alertRoutes(alerts),
+    ...analyticsRoutes({
+      tracerd,
+      analytics: new Analytics({ tracerd, audit, changes, clock }),
+      marks: new MarksSource(db, tree),
+    }),
+    ...worksheetRoutes(new Worksheets({ db, clock, audit, changes, tracerd })),
     ...bundleRoutes({ supportd: peer('supportd'), audit, changes }),
     ...eventRoutes(changes, (request) => identify(gate, request)),
     ...powerRoutes(platform, audit),

@@ -3,6 +3,7 @@
 //
 // The key is the operationId of the OpenAPI document, and the name of the handler the route's domain provides.
 import { Alert, AlertQuery } from './alerts/schema.ts';
+import * as analytics from './analytics/schema.ts';
 import { AuditEntry, AuditQuery } from './audit/schema.ts';
 import { Bundle, NewBundle } from './bundles/schema.ts';
 import { CompressionChoice } from './datasets/compressions.ts';
@@ -23,6 +24,7 @@ import { Status } from './status/schema.ts';
 import { Threshold, ThresholdInput, ThresholdPreview, ThresholdPreviewInput } from './thresholds/schema.ts';
 import { NewToken, Token } from './tokens/schema.ts';
 import { User } from './users/schema.ts';
+import * as worksheet from './worksheets/schema.ts';
 
 /**
  * Who may use a route.
@@ -150,6 +152,29 @@ export const routes = {
   listSenders:           { method: 'GET',    path: '/api/replication-senders',      access: 'viewer',        summary: 'Who may replicate to here, and this appliance’s own key', answer: ok(replication.SenderList) },
   createSender:          { method: 'POST',   path: '/api/replication-senders',      access: 'administrator', summary: 'Let a machine replicate to here',              body: replication.SenderInput, answer: created(replication.Sender) },
   deleteSender:          { method: 'DELETE', path: '/api/replication-senders/:id',  access: 'administrator', summary: 'Let a machine in no more; what it sent stays',  params: id, answer: nothing },
+
+  // A statistic's name holds brackets and what people and programs put into them: it is given in the query or the body.
+  // Viewers may watch what costs nothing or is recorded anyway (analytics.ts); what costs something is an operator's.
+  listStatistics:        { method: 'GET',    path: '/api/statistics',               access: 'viewer',        summary: 'The catalogue: every statistic of this machine, what it says and what it costs', answer: ok(list(analytics.Statistic)) },
+  listStatisticDatasets: { method: 'GET',    path: '/api/analytics/datasets',       access: 'viewer',        summary: 'What is being measured or recorded',           answer: ok(list(analytics.StatisticDataset)) },
+  getStatisticDataset:   { method: 'GET',    path: '/api/analytics/dataset',        access: 'viewer',        summary: 'One of them',                                  query: analytics.OneStatisticDataset, answer: ok(analytics.StatisticDataset) },
+  watchStatistic:        { method: 'POST',   path: '/api/analytics/dataset/watch',  access: 'viewer',        summary: 'Have it measured for 30 s more; what costs something, only operators may begin', body: analytics.OneStatisticDataset, answer: ok(analytics.StatisticDataset) },
+  recordStatistic:       { method: 'POST',   path: '/api/analytics/dataset/record', access: 'operator',      summary: 'Have it measured also when nobody looks, or no longer', body: analytics.RecordInput, answer: ok(analytics.StatisticDataset) },
+  suspendStatistic:      { method: 'POST',   path: '/api/analytics/dataset/suspend', access: 'operator',     summary: 'Stop measuring it for now',                    body: analytics.OneStatisticDataset, answer: ok(analytics.StatisticDataset) },
+  resumeStatistic:       { method: 'POST',   path: '/api/analytics/dataset/resume', access: 'operator',      summary: 'Go on measuring it',                           body: analytics.OneStatisticDataset, answer: ok(analytics.StatisticDataset) },
+  destroyStatistic:      { method: 'DELETE', path: '/api/analytics/dataset',        access: 'operator',      summary: 'Stop measuring it and forget it; its series stay until their retention ends', query: analytics.OneStatisticDataset, answer: nothing },
+  getStacks:             { method: 'GET',    path: '/api/analytics/stacks',         access: 'viewer',        summary: 'Stacks of a profile, for a flame graph',       query: analytics.StacksQuery, answer: ok(analytics.Stacks) },
+  listMarks:             { method: 'GET',    path: '/api/analytics/marks',          access: 'viewer',        summary: 'Alerts, snapshots, scrubs and changes, for the time axis', query: analytics.MarksQuery, answer: ok(analytics.Marks) },
+
+  listWorksheets:        { method: 'GET',    path: '/api/worksheets',               access: 'viewer',        summary: 'The ready worksheets, the shared ones and one’s own', answer: ok(list(worksheet.Worksheet)) },
+  createWorksheet:       { method: 'POST',   path: '/api/worksheets',               access: 'viewer',        summary: 'Add a worksheet',                              body: worksheet.WorksheetInput, answer: created(worksheet.Worksheet) },
+  importWorksheet:       { method: 'POST',   path: '/api/worksheets/import',        access: 'viewer',        summary: 'Add a worksheet from a file that was exported', body: worksheet.WorksheetFile, answer: created(worksheet.Worksheet) },
+  getWorksheet:          { method: 'GET',    path: '/api/worksheets/:id',           access: 'viewer',        summary: 'One worksheet',                                params: id, answer: ok(worksheet.Worksheet) },
+  updateWorksheet:       { method: 'PUT',    path: '/api/worksheets/:id',           access: 'viewer',        summary: 'Change a worksheet of one’s own',              params: id, body: worksheet.WorksheetInput, answer: ok(worksheet.Worksheet) },
+  deleteWorksheet:       { method: 'DELETE', path: '/api/worksheets/:id',           access: 'viewer',        summary: 'Delete a worksheet of one’s own; what it recorded stays', params: id, answer: nothing },
+  exportWorksheet:       { method: 'GET',    path: '/api/worksheets/:id/export',    access: 'viewer',        summary: 'A worksheet as a file',                        params: id, answer: ok(worksheet.WorksheetFile) },
+  suspendWorksheet:      { method: 'POST',   path: '/api/worksheets/:id/suspend',   access: 'operator',      summary: 'Suspend all of its statistics',                params: id, answer: ok(worksheet.WorksheetChange) },
+  resumeWorksheet:       { method: 'POST',   path: '/api/worksheets/:id/resume',    access: 'operator',      summary: 'Resume all of its statistics',                 params: id, answer: ok(worksheet.WorksheetChange) },
 
   listJobs:              { method: 'GET',    path: '/api/jobs',                     access: 'viewer',        summary: 'Running and recent jobs, newest first',        answer: ok(list(Job)) },
   getJob:                { method: 'GET',    path: '/api/jobs/:id',                 access: 'viewer',        summary: 'One job',                                      params: id, answer: ok(Job) },

@@ -13,6 +13,8 @@ export const Topic = Type.Enum([
   'destinations',
   'setup',
   'status',
+  'analytics',
+  'worksheets',
 ]);
 export type Topic = Static<typeof Topic>;
 export const Change = component('Change', { topic: Topic, id: Type.Optional(Type.String()) });
