@@ -33,7 +33,7 @@ after(async () => {
 });
 
 test('metrics sent by statsd are found and drawn, counters as rates', async (t) => {
-  const { page } = await someone.visit(t, '/sign-in?to=%2Fanalytics');
+  const { page } = await someone.visit(t, '/sign-in?to=%2Fanalytics%2Fexplore');
   await signInBy(page);
   await page.getByRole('textbox', { name: 'Find a metric' }).fill('orders');
   await page.getByRole('link', { name: /shop.*orders/ }).click();
@@ -126,7 +126,7 @@ test('a histogram is a heatmap: a column’s distribution, and people beyond the
 });
 
 test('statsd timers become histograms', async (t) => {
-  const { page } = await someone.visit(t, '/sign-in?to=%2Fanalytics');
+  const { page } = await someone.visit(t, '/sign-in?to=%2Fanalytics%2Fexplore');
   await signInBy(page);
   await page.getByRole('textbox', { name: 'Find a metric' }).fill('render');
   await page.getByRole('link', { name: /render/ }).click();

@@ -91,7 +91,7 @@ const pages: [name: string, path: string, complete: (page: import('playwright-co
     '/storage/disks/scsi-0QEMU_QEMU_HARDDISK_data1',
     (page) => page.getByRole('button', { name: 'Start long test' }).waitFor(),
   ],
-  ['analytics', '/analytics', (page) => page.getByRole('link', { name: 'cistern_host_cpu_ratio' }).waitFor()],
+  ['analytics', '/analytics/explore', (page) => page.getByRole('link', { name: 'cistern_host_cpu_ratio' }).waitFor()],
   ['datasets', '/storage/datasets', (page) => page.getByRole('link', { name: 'home', exact: true }).waitFor()],
   ['dataset-new', '/storage/new-dataset', (page) => page.getByLabel('Mount point').waitFor()],
   ['dataset', '/storage/datasets/tank%2Fhome', (page) => page.getByText(/Nearly full\./).waitFor()],
@@ -128,12 +128,12 @@ const pages: [name: string, path: string, complete: (page: import('playwright-co
   ['schedules', '/storage/schedules', (page) => page.getByText(/^Every day at 02:00/).waitFor()],
   [
     'analytics-series',
-    '/analytics?metric=cistern_host_cpu_ratio&by=mode&range=60',
+    '/analytics/explore?metric=cistern_host_cpu_ratio&by=mode&range=60',
     (page) => page.getByRole('button', { name: /^idle/ }).waitFor(),
   ],
   [
     'analytics-heatmap',
-    '/analytics?metric=shop_checkout_seconds&limit=1.5',
+    '/analytics/explore?metric=shop_checkout_seconds&limit=1.5',
     (page) => page.getByText(/ slower than 1.5 s/).waitFor(),
   ],
   [

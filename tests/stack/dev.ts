@@ -18,6 +18,7 @@ const stack = new Stack({
   httpsPort: Number(process.env.CISTERN_HTTPS_PORT ?? 8443),
   statsdPort: Number(process.env.CISTERN_STATSD_PORT ?? 8125),
   watch: true,
+  tracerd: { historySeconds: 900, startMs: 3_000 },
   log: (name, line) => {
     if (!known.includes(name)) known.push(name);
     process.stderr.write(`\x1b[${colours[known.indexOf(name) % colours.length]}m${name.padEnd(8)}\x1b[0m ${line}\n`);

@@ -7,6 +7,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'n
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { StandIn, type StandInOptions } from '../../appliance-kit/tests/tracerd.ts';
 import { binaries, build, root } from './build.ts';
 import { type Asked, ask, type Reply, until } from './http.ts';
 import { nginxConfiguration } from './nginx.ts';
@@ -22,6 +23,8 @@ export interface StackOptions {
   readonly statsdPort?: number;
   /** Restart akd when its sources change. */
   readonly watch?: boolean;
+  /** A stand-in for tracerd that writes made-up measurements; without it there is none. */
+  readonly tracerd?: Omit<StandInOptions, 'socket' | 'write'>;
   readonly log?: LogLine;
 }
 
@@ -50,6 +53,8 @@ export class Stack {
   url = '';
   statsdPort = 0;
   #parts = new Map<PartName, Process>();
+  /** Stopped and started by a test to see what its absence means. */
+  tracerd: StandIn | null = null;
   readonly #options: StackOptions;
   readonly #run: string;
   readonly #log: LogLine;
@@ -71,7 +76,7 @@ export class Stack {
     const { dir } = this;
     const ui = this.#options.ui ?? 'built';
     const run = this.#run;
-    for (const name of ['storaged', 'supportd', 'akd']) mkdirSync(path.join(run, name), { recursive: true });
+    for (const name of ['storaged', 'supportd', 'akd', 'tracerd']) mkdirSync(path.join(run, name), { recursive: true });
     for (const name of ['data', 'support', 'akd', 'nginx', 'setup', 'tls']) mkdirSync(path.join(dir, name));
     const pages = path.join(dir, 'ui');
     await build(ui === 'built' ? pages : undefined);
@@ -129,6 +134,14 @@ export class Stack {
       });
     }
     await Promise.all([...this.#parts.keys()].map((name) => this.startPart(name)));
+    if (this.#options.tracerd !== undefined) {
+      this.tracerd = new StandIn({
+        ...this.#options.tracerd,
+        socket: `${run}/tracerd/http.sock`,
+        write: (samples) => this.import(samples),
+      });
+      await this.tracerd.start();
+    }
   }
 
   #add(name: PartName, command: string, args: string[], env: Record<string, string> = {}): void {
@@ -190,6 +203,7 @@ export class Stack {
   }
 
   async stop(): Promise<void> {
+    await this.tracerd?.stop();
     await Promise.all([...this.#parts.keys()].map((name) => this.stopPart(name)));
     rmSync(this.dir, { recursive: true, force: true });
   }

@@ -48,7 +48,7 @@ export function MetricList() {
             {data.map((metric) => (
               <Tr key={metric.name}>
                 <Td dataLabel="Name">
-                  <Link to={`/analytics?metric=${encodeURIComponent(metric.name)}`} className="cistern-name">
+                  <Link to={`/analytics/explore?metric=${encodeURIComponent(metric.name)}`} className="cistern-name">
                     {metric.name}
                   </Link>
                 </Td>

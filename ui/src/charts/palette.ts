@@ -37,9 +37,31 @@ export interface ChartColours {
   readonly text: string;
   readonly grid: string;
   readonly limit: string;
+  /** Of what happened: alerts, snapshots, changes. */
+  readonly mark: string;
+  readonly warning: string;
+  readonly critical: string;
+  /** What is not highlighted, and what is summed up as the rest. */
+  readonly dim: string;
 }
 export function chartColours(dark: boolean): ChartColours {
   return dark
-    ? { text: '#c7c7c7', grid: '#3c3f42', limit: '#f89b78' }
-    : { text: '#4d4d4d', grid: '#e0e0e0', limit: '#b1380b' };
+    ? {
+        text: '#c7c7c7',
+        grid: '#3c3f42',
+        limit: '#f89b78',
+        mark: '#a3a3a3',
+        warning: '#ffcc17',
+        critical: '#f0746c',
+        dim: '#5e6164',
+      }
+    : {
+        text: '#4d4d4d',
+        grid: '#e0e0e0',
+        limit: '#b1380b',
+        mark: '#6a6e73',
+        warning: '#8c6500',
+        critical: '#b1380b',
+        dim: '#c2c4c6',
+      };
 }

@@ -12,7 +12,11 @@ import { SessionContext } from './session.ts';
 const SignInPage = lazy(() => import('../session/SignInPage.tsx'));
 const SetupPage = lazy(() => import('../setup/SetupPage.tsx'));
 const StatusPage = lazy(() => import('../status/StatusPage.tsx'));
-const AnalyticsPage = lazy(() => import('../analytics/AnalyticsPage.tsx'));
+const WorksheetPage = lazy(() => import('../analytics/WorksheetPage.tsx'));
+const ChartsPage = lazy(() => import('../analytics/ChartsPage.tsx'));
+const StatisticsPage = lazy(() => import('../analytics/StatisticsPage.tsx'));
+const RecordedPage = lazy(() => import('../analytics/DatasetsPage.tsx'));
+const ExplorePage = lazy(() => import('../analytics/ExplorePage.tsx'));
 const AlertsPage = lazy(() => import('../alerts/AlertsPage.tsx'));
 const ThresholdPage = lazy(() => import('../alerts/ThresholdPage.tsx'));
 const DestinationPage = lazy(() => import('../alerts/DestinationPage.tsx'));
@@ -80,7 +84,12 @@ export function App() {
             <Route path="/" element={<Navigate to="/status" replace />} />
             <Route path="/setup" element={<Navigate to="/status" replace />} />
             <Route path="/status" element={<StatusPage />} />
-            <Route path="/analytics" element={<AnalyticsPage />} />
+            <Route path="/analytics" element={<WorksheetPage />} />
+            <Route path="/analytics/worksheets/:id" element={<WorksheetPage />} />
+            <Route path="/analytics/charts" element={<ChartsPage />} />
+            <Route path="/analytics/statistics" element={<StatisticsPage />} />
+            <Route path="/analytics/datasets" element={<RecordedPage />} />
+            <Route path="/analytics/explore" element={<ExplorePage />} />
             <Route path="/alerts/thresholds/:id" element={<ThresholdPage />} />
             <Route path="/alerts/destinations/:id" element={<DestinationPage />} />
             <Route path="/alerts/:tab?" element={<AlertsPage />} />

@@ -34,7 +34,7 @@ export function Search({ onClose }: { onClose: () => void }) {
       .map((metric) => ({
         title: metric.name,
         about: metric.type,
-        to: `/analytics?metric=${encodeURIComponent(metric.name)}`,
+        to: `/analytics/explore?metric=${encodeURIComponent(metric.name)}`,
       })),
   ].slice(0, MOST);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new text starts again at the first hit

@@ -9,7 +9,7 @@ export interface Place {
 
 export const navigation: readonly Place[] = [
   { title: 'Status', path: '/status', key: 's', about: 'How the appliance is' },
-  { title: 'Analytics', path: '/analytics', key: 'a', about: 'Charts and heatmaps of every metric' },
+  { title: 'Analytics', path: '/analytics', key: 'a', about: 'What this machine is doing' },
   { title: 'Alerts', path: '/alerts', key: 'l', about: 'What is wrong now, and what was' },
   { title: 'Storage', path: '/storage', key: 't', about: 'Pools, disks and datasets' },
   { title: 'Services', path: '/services', key: 'v', about: 'The parts of the appliance' },
@@ -18,6 +18,9 @@ export const navigation: readonly Place[] = [
 
 export const places: readonly Place[] = [
   ...navigation,
+  { title: 'Statistics', path: '/analytics/statistics', key: '', about: 'What can be measured of this machine' },
+  { title: 'Recorded datasets', path: '/analytics/datasets', key: '', about: 'What is measured, and what it costs' },
+  { title: 'Explore', path: '/analytics/explore', key: '', about: 'Every metric that was sent, and PromQL' },
   { title: 'Threshold rules', path: '/alerts/thresholds', key: '', about: 'When a metric raises an alert' },
   { title: 'Alert destinations', path: '/alerts/destinations', key: '', about: 'Where alerts are sent' },
   { title: 'Alert log', path: '/alerts/log', key: '', about: 'Every alert there was' },

@@ -69,7 +69,7 @@ function Live({ chart, range }: { chart: Chart; range: number }) {
   return (
     <Card component="section" aria-label={chart.title}>
       <CardTitle component="h2">
-        <Link to={`/analytics?metric=${chart.metric}`}>{chart.title}</Link>
+        <Link to={`/analytics/explore?metric=${chart.metric}`}>{chart.title}</Link>
       </CardTitle>
       <CardBody>
         {drawn === undefined || data === undefined ? (

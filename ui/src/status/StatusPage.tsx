@@ -63,7 +63,7 @@ function Ingest({ ingest }: { ingest: Status['ingest'] }) {
     <Tile
       title="Ingest"
       state={!available ? 'critical' : share > 0.01 ? 'warning' : 'ok'}
-      to="/analytics?metric=cistern_storaged_samples_total"
+      to="/analytics/explore?metric=cistern_storaged_samples_total"
     >
       {available ? (
         <>

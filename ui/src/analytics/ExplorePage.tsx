@@ -125,11 +125,11 @@ function Statistic({ metric, view, change }: { metric: Metric; view: View; chang
     <PageSection>
       <Breadcrumb>
         <BreadcrumbItem>
-          <Link to="/analytics">All metrics</Link>
+          <Link to="/analytics/explore">All metrics</Link>
         </BreadcrumbItem>
         {view.filters.length > 0 ? (
           <BreadcrumbItem>
-            <Link to={`/analytics?${writeView({ ...view, filters: [] })}`}>{metric.name}</Link>
+            <Link to={`/analytics/explore?${writeView({ ...view, filters: [] })}`}>{metric.name}</Link>
           </BreadcrumbItem>
         ) : (
           <BreadcrumbItem isActive>{metric.name}</BreadcrumbItem>
@@ -249,7 +249,7 @@ function Statistic({ metric, view, change }: { metric: Metric; view: View; chang
   );
 }
 
-export default function AnalyticsPage() {
+export default function ExplorePage() {
   const [query, setQuery] = useSearchParams();
   const view = readView(query);
   const change = (next: View) => setQuery(writeView(next));
@@ -285,7 +285,7 @@ export default function AnalyticsPage() {
           {found.data && (
             <p>
               No metric called <code>{view.metric}</code> has arrived yet; this page waits for it.{' '}
-              <Link to="/analytics">All metrics</Link>
+              <Link to="/analytics/explore">All metrics</Link>
             </p>
           )}
         </PageSection>

@@ -1,0 +1,241 @@
+// A chart of series, its values beside it.
+import { Button, Dropdown, DropdownItem, DropdownList, MenuToggle } from '@patternfly/react-core';
+import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { csv, download, fileName, picture } from '../charts/download.ts';
+import { Colours, linesOf, type Named, statsOf, within } from '../charts/lines.ts';
+import { type Pen, Plot, type PlotMark } from '../charts/Plot.tsx';
+import { type LinesPicture, paintLines } from '../charts/paintLines.ts';
+import { chartColours, seriesColour } from '../charts/palette.ts';
+import { figureOf } from '../charts/units.ts';
+import { useDark } from '../frame/theme.ts';
+import { duration } from '../words/format.ts';
+import { ProblemAlert } from '../words/ProblemAlert.tsx';
+import { useAxis, useSettled } from './axis.ts';
+import { useSeriesFrame } from './frames.ts';
+import { type Chart, changed } from './sheet.ts';
+import { type Row, sumFigure, ValueTable } from './ValueTable.tsx';
+
+export interface Exporter {
+  png(): void;
+  csv(): void;
+}
+
+export const SHIFTS = { day: 86_400, week: 604_800 } as const;
+export const HEIGHT = 220;
+
+export interface Drill {
+  readonly title: string;
+  /** What a value may be split by next: null is by nothing. */
+  readonly next: readonly { readonly name: string | null; readonly title: string }[];
+  go(value: string, next: string | null): void;
+}
+
+export function SeriesBody(props: {
+  chart: Chart;
+  change: (chart: Chart, step?: boolean) => void;
+  title: string;
+  query: (step: number) => string;
+  unit: string;
+  perSecond: boolean;
+  /** Adding up values of different moments, or of different lines, means something. */
+  amount: boolean;
+  nameOf: (labels: Readonly<Record<string, string>>) => Named | null;
+  drill: Drill | null;
+  marks: readonly PlotMark[];
+  exporter: RefObject<Exporter | null>;
+  empty: string;
+}) {
+  const { chart, change, title, unit, perSecond, amount, nameOf, drill } = props;
+  const axis = useAxis();
+  const settled = useSettled(axis);
+  const dark = useDark();
+  const colours = useRef(new Colours());
+  const canvas = useRef<HTMLCanvasElement | null>(null);
+  const [cursor, setCursor] = useState<number | null>(null);
+  const [drilling, setDrilling] = useState<string | null>(null);
+  const { data: frame, error, refetch, isPlaceholderData } = useSeriesFrame(props.query, settled);
+  const shift = chart.compare === undefined ? 0 : SHIFTS[chart.compare];
+  const before = useSeriesFrame(props.query, settled, { enabled: shift > 0, shift });
+
+  const lines = useMemo(
+    () => (frame === undefined ? undefined : linesOf(frame, nameOf, colours.current)),
+    [frame, nameOf],
+  );
+  const figure = useMemo(() => figureOf(unit, perSecond), [unit, perSecond]);
+  const stacked = chart.display === 'stacked' || (chart.display !== 'lines' && amount);
+  const highlight = chart.highlight ?? [];
+  const shownHighlight = highlight.filter((key) => lines?.all.some((line) => line.key === key));
+  const bright = shownHighlight.join('\u0000');
+  const compare = useMemo(() => {
+    if (shift === 0 || before.data === undefined || before.data.lines.length === 0) return null;
+    const { total } = linesOf(before.data, nameOf, new Colours());
+    return { start: before.data.start + shift, step: before.data.step, values: total };
+  }, [shift, before.data, nameOf]);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `bright` stands for `shownHighlight`
+  const paint = useCallback(
+    (pen: Pen) => {
+      if (frame === undefined || lines === undefined) return null;
+      const picture: LinesPicture = {
+        start: frame.start,
+        step: frame.step,
+        count: frame.count,
+        lines,
+        stacked,
+        highlight: shownHighlight,
+        unit,
+        figure,
+        limit: chart.limit,
+        compare,
+      };
+      return paintLines(pen, picture);
+    },
+    [frame, lines, stacked, bright, unit, figure, chart.limit, compare],
+  );
+
+  useEffect(() => {
+    if (frame === undefined || lines === undefined) return;
+    props.exporter.current = {
+      png: () => {
+        if (canvas.current === null) return;
+        const legend = lines.drawn.map(({ text, colour }) => ({
+          text,
+          colour: colour < 0 ? chartColours(dark).dim : seriesColour(colour, dark),
+        }));
+        void picture(canvas.current, title, legend, dark).then((blob) => download(blob, fileName(title, 'png')));
+      },
+      csv: () => {
+        const { start, end } = axis.span;
+        const [from, until] = within(frame, start, end);
+        const rows: (string | number)[][] = [['time', 'epoch', ...lines.all.map(({ text }) => text), 'total']];
+        for (let i = from; i < until; i += 1) {
+          const time = frame.start + i * frame.step;
+          const values = lines.all.map(({ values: of }) => of[i] as number);
+          rows.push([new Date(time * 1000).toISOString(), time, ...values, lines.total[i] as number]);
+        }
+        download(new Blob([csv(rows)], { type: 'text/csv' }), fileName(title, 'csv'));
+      },
+    };
+  }, [frame, lines, dark, title, axis, props.exporter]);
+
+  if (error && frame === undefined) return <ProblemAlert error={error} retry={() => void refetch()} />;
+  const { start, end } = axis.span;
+  const at = frame === undefined ? ([0, 0] as const) : within(frame, start, end);
+  const place = frame === undefined || cursor === null ? -1 : Math.round((cursor - frame.start) / frame.step);
+  const rows: Row[] =
+    frame === undefined || lines === undefined
+      ? []
+      : lines.all.map((line) => {
+          const stats = statsOf(line.values, at[0], at[1], frame.step);
+          return { line, stats, now: place < 0 ? stats.last : (line.values[place] ?? Number.NaN) };
+        });
+  const waiting = frame === undefined || (isPlaceholderData && rows.length === 0);
+  const over = chart.limit === undefined || lines === undefined || frame === undefined ? null : beyond(lines.total, at);
+
+  function beyond(total: Float64Array, [from, until]: readonly [number, number]) {
+    let [above, measured] = [0, 0];
+    for (let i = from; i < until; i += 1) {
+      const value = total[i] as number;
+      if (Number.isNaN(value)) continue;
+      measured += 1;
+      if (value > (chart.limit as number)) above += 1;
+    }
+    const step = frame?.step ?? 1;
+    return `Above ${figure(chart.limit as number)} for ${duration(above * step)} of ${duration(measured * step)}.`;
+  }
+  const toggle = (key: string) =>
+    change(
+      changed(chart, {
+        highlight: highlight.includes(key)
+          ? highlight.filter((one) => one !== key).length > 0
+            ? highlight.filter((one) => one !== key)
+            : undefined
+          : [...highlight, key].slice(-20),
+      }),
+      false,
+    );
+  const chosen = drilling ?? (shownHighlight.length === 1 ? (shownHighlight[0] as string) : null);
+  const chosenLine = lines?.all.find(({ key }) => key === chosen);
+  return (
+    <>
+      {over !== null && (
+        <p className="cistern-over" aria-live="polite">
+          {over}
+        </p>
+      )}
+      <ProblemAlert error={error} stale retry={() => void refetch()} />
+      <div className="cistern-seriesbody">
+        <div>
+          {drill !== null && chosenLine?.drillable && (
+            <div className="cistern-drill">
+              <Dropdown
+                isOpen={drilling !== null}
+                onOpenChange={(open) => setDrilling(open ? chosenLine.key : null)}
+                onSelect={() => setDrilling(null)}
+                shouldFocusFirstItemOnOpen
+                toggle={(ref) => (
+                  <MenuToggle
+                    ref={ref}
+                    isExpanded={drilling !== null}
+                    onClick={() => setDrilling(drilling === null ? chosenLine.key : null)}
+                  >
+                    {`Drill down into ${chosenLine.text}`}
+                  </MenuToggle>
+                )}
+              >
+                <DropdownList>
+                  {drill.next.map(({ name, title: by }) => (
+                    <DropdownItem key={name ?? ''} onClick={() => drill.go(chosenLine.key, name)}>
+                      {name === null ? 'As it is, without a breakdown' : `By ${by.toLowerCase()}`}
+                    </DropdownItem>
+                  ))}
+                </DropdownList>
+              </Dropdown>
+              {highlight.length > 0 && (
+                <Button variant="link" onClick={() => change(changed(chart, { highlight: undefined }), false)}>
+                  Clear
+                </Button>
+              )}
+            </div>
+          )}
+          <ValueTable
+            label={`Values of ${title}`}
+            rows={rows}
+            figure={figure}
+            sum={amount ? sumFigure(unit, figureOf) : null}
+            atCursor={cursor !== null}
+            highlight={shownHighlight}
+            onHighlight={toggle}
+            onDrill={drill === null ? undefined : (key) => setDrilling(key)}
+          />
+        </div>
+        <div className="cistern-plotbox">
+          <Plot
+            label={`${title}: ${rows.length === 1 ? '1 line' : `${rows.length} lines`}`}
+            height={HEIGHT}
+            paint={paint}
+            marks={props.marks}
+            step={frame?.step ?? 1}
+            limit={chart.limit}
+            limitText={chart.limit === undefined ? '' : figure(chart.limit)}
+            snap={(value) => Number(value.toPrecision(3))}
+            onLimit={(limit) => change(changed(chart, { limit }), false)}
+            onCursor={setCursor}
+            canvasRef={(element) => {
+              canvas.current = element;
+            }}
+          >
+            {!waiting && rows.length === 0 && <p className="cistern-plotnote">{props.empty}</p>}
+          </Plot>
+          {chart.compare !== undefined && (
+            <p className="cistern-quiet">
+              {compare === null
+                ? `There is nothing of ${chart.compare === 'day' ? 'the day' : 'the week'} before.`
+                : `Dashed: the total at the same time ${chart.compare === 'day' ? 'the day' : 'the week'} before.`}
+            </p>
+          )}
+        </div>
+      </div>
+    </>
+  );
+}

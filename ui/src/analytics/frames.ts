@@ -1,0 +1,160 @@
+// What a chart draws, as it is asked for: whole windows when they stand still, only the last seconds when they are live.
+import { keepPreviousData, type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
+import { answerOf, client } from '../api/client.ts';
+import { type BinsFrame, fetchBins, fetchSeries, joinBins, joinSeries, type SeriesFrame } from '../api/columns.ts';
+import { Failure } from '../api/problem.ts';
+import type { Window } from '../api/telemetry.ts';
+import { fetchSpan, type Settled, stepFor } from './axis.ts';
+import type { Dataset } from './statistic.ts';
+
+/** Samples may be a few seconds late; these are asked for again. */
+const OVERLAP = 5;
+/** What came later than that is found by reading all of it again, now and then. */
+const WHOLE_EVERY_MS = 60_000;
+/** Older than this, seconds may be gone and rollups left. */
+const MAY_BE_ROLLED_UP = 86_400;
+const MOST_POINTS = 1_800;
+const MOST_COLUMNS = 900;
+
+const seconds = () => Date.now() / 1000;
+
+interface Source<F> {
+  readonly kind: string;
+  readonly most: number;
+  query(step: number): string;
+  fetch(query: string, window: Window, signal: AbortSignal): Promise<F>;
+  join(known: F, tail: F, from: number): F;
+  /** When what it holds ends; undefined: it holds nothing. */
+  endOf(frame: F): number | undefined;
+  isEmpty(frame: F): boolean;
+}
+
+const wholeAt = new Map<string, number>();
+
+function useFrame<F>(source: Source<F>, settled: Settled, shift: number, enabled: boolean) {
+  const queries: QueryClient = useQueryClient();
+  const { range, end } = settled;
+  const live = end === null && shift === 0;
+  const step = stepFor(range, source.most);
+  const span =
+    end === null
+      ? // A comparison with yesterday follows the clock in steps it can be seen to move by.
+        fetchSpan({ range, end: Math.floor((seconds() - shift) / step) * step }, step, seconds() - shift)
+      : fetchSpan({ range, end: end - shift }, step, seconds());
+  const query = source.query(step);
+  const key = ['frame', source.kind, query, step, live ? `live ${range}` : `${span.start}-${span.end}`];
+  return useQuery({
+    queryKey: key,
+    queryFn: async ({ signal }): Promise<F> => {
+      if (!live) {
+        let found = await source.fetch(query, { ...span, step }, signal);
+        for (const coarse of [60, 3600]) {
+          const old = seconds() - span.end > MAY_BE_ROLLED_UP;
+          if (!old || coarse <= step || !source.isEmpty(found)) break;
+          const window = {
+            start: Math.floor(span.start / coarse) * coarse,
+            end: Math.ceil(span.end / coarse) * coarse,
+            step: coarse,
+          };
+          found = await source.fetch(source.query(coarse), window, signal);
+        }
+        return found;
+      }
+      const last = Math.floor((seconds() - 1) / step) * step;
+      const from = last - Math.ceil(range / step) * step;
+      const known = queries.getQueryData<F>(key);
+      const knownEnd = known === undefined ? undefined : source.endOf(known);
+      const hash = key.join(' ');
+      const whole = seconds() * 1000 - (wholeAt.get(hash) ?? 0) > WHOLE_EVERY_MS;
+      if (known !== undefined && knownEnd !== undefined && knownEnd > from && !whole) {
+        const begin = Math.max(from, knownEnd - Math.ceil(OVERLAP / step) * step);
+        return source.join(known, await source.fetch(query, { start: begin, end: last, step }, signal), from);
+      }
+      const found = await source.fetch(query, { start: from, end: last, step }, signal);
+      wholeAt.set(hash, seconds() * 1000);
+      return found;
+    },
+    refetchInterval: live
+      ? Math.min(Math.max(step, range / 600, 1), 60) * 1000
+      : end === null
+        ? Math.max(5, step) * 1000
+        : false,
+    placeholderData: keepPreviousData,
+    // Frames are large, are made anew each second, and nobody else has them.
+    structuralSharing: false,
+    gcTime: 30_000,
+    enabled,
+    retry: 1,
+  });
+}
+
+/** `shift`: seconds into the past, for a comparison. */
+export function useSeriesFrame(
+  query: (step: number) => string,
+  settled: Settled,
+  { enabled = true, shift = 0 }: { enabled?: boolean; shift?: number } = {},
+) {
+  const source: Source<SeriesFrame> = {
+    kind: 'series',
+    most: MOST_POINTS,
+    query,
+    fetch: (text, window, signal) => {
+      // The appliance's own series come each second: a look-back of minutes would draw over a gap. Others may be rarer.
+      const lookback = /\bcistern_/.test(text) ? Math.max(3, window.step) : undefined;
+      return fetchSeries(text, window, lookback, signal);
+    },
+    join: joinSeries,
+    endOf: (frame) => (frame.count === 0 ? undefined : frame.start + (frame.count - 1) * frame.step),
+    isEmpty: (frame) => frame.lines.length === 0,
+  };
+  return useFrame(source, settled, shift, enabled);
+}
+
+export function useBinsFrame(
+  selector: string,
+  settled: Settled,
+  { enabled = true, shift = 0 }: { enabled?: boolean; shift?: number } = {},
+) {
+  const source: Source<BinsFrame> = {
+    kind: 'bins',
+    most: MOST_COLUMNS,
+    query: () => selector,
+    fetch: fetchBins,
+    join: joinBins,
+    endOf: (frame) => (frame.columns.length === 0 ? undefined : frame.start + frame.columns.length * frame.step),
+    isEmpty: (frame) => frame.columns.every((column) => column === null),
+  };
+  return useFrame(source, settled, shift, enabled);
+}
+
+/** Has it measured as long as somebody looks: tracerd goes on for 30 s after it was asked last. */
+export function useDataset(name: string | undefined) {
+  return useQuery({
+    queryKey: ['analytics', 'watch', name],
+    queryFn: async ({ signal }): Promise<Dataset> => {
+      const wanted = { name: name as string };
+      try {
+        return await answerOf(client.POST('/api/analytics/dataset/watch', { body: wanted, signal }));
+      } catch (error) {
+        if (!(error instanceof Failure) || error.problem.code !== 'forbidden') throw error;
+        // Who may not have it measured may still see what others have measured.
+        return await answerOf(client.GET('/api/analytics/dataset', { params: { query: wanted }, signal })).catch(() => {
+          throw error;
+        });
+      }
+    },
+    enabled: name !== undefined,
+    refetchInterval: (query) => (query.state.data?.state === 'starting' || query.state.error ? 2_000 : 10_000),
+    refetchIntervalInBackground: false,
+    retry: false,
+  });
+}
+
+export const statisticsQuery = {
+  queryKey: ['analytics', 'statistics'],
+  queryFn: async ({ signal }: { signal: AbortSignal }) =>
+    (await answerOf(client.GET('/api/statistics', { signal }))).items,
+  staleTime: 30_000,
+  retry: false,
+  refetchInterval: (query: { state: { error: unknown } }) => (query.state.error ? 5_000 : 60_000),
+} as const;

@@ -1,0 +1,159 @@
+// Paints lines, stacked upon each other or each for itself. Where nothing was measured nothing is painted.
+import type { Lines, NamedLine } from './lines.ts';
+import { within } from './lines.ts';
+import type { Pen, ValueScale } from './Plot.tsx';
+import { seriesColour } from './palette.ts';
+import { type Figure, linearTicks } from './units.ts';
+
+export interface LinesPicture {
+  readonly start: number;
+  readonly step: number;
+  readonly count: number;
+  readonly lines: Lines;
+  readonly stacked: boolean;
+  /** In colour and at the bottom, all others in grey; empty: all in colour. */
+  readonly highlight: readonly string[];
+  readonly unit: string;
+  readonly figure: Figure;
+  readonly limit: number | undefined;
+  /** The total of an earlier time, moved to this one. */
+  readonly compare: { readonly start: number; readonly step: number; readonly values: Float64Array } | null;
+}
+
+export function paintValueAxis(pen: Pen, ticks: readonly number[], y: (value: number) => number, figure: Figure): void {
+  const { context, left, width, colours, innerWidth } = pen;
+  context.strokeStyle = colours.grid;
+  context.fillStyle = colours.text;
+  context.lineWidth = 1;
+  context.textAlign = 'right';
+  context.textBaseline = 'middle';
+  for (const value of ticks) {
+    const at = Math.round(y(value)) + 0.5;
+    context.globalAlpha = 0.6;
+    context.beginPath();
+    context.moveTo(left, at);
+    context.lineTo(left + innerWidth, at);
+    context.stroke();
+    context.globalAlpha = 1;
+    context.fillText(figure(value), left - 6, at, Math.min(left - 8, width));
+  }
+}
+
+/** Calls back for each stretch of places without a gap. */
+function runs(total: Float64Array, from: number, until: number, each: (first: number, last: number) => void): void {
+  let first = -1;
+  for (let i = from; i <= until; i += 1) {
+    const gap = i === until || Number.isNaN(total[i] as number);
+    if (!gap && first < 0) first = i;
+    if (gap && first >= 0) {
+      each(first, i - 1);
+      first = -1;
+    }
+  }
+}
+
+const inOrder = (lines: readonly NamedLine[], highlight: readonly string[]) =>
+  highlight.length === 0
+    ? lines
+    : [...lines.filter(({ key }) => highlight.includes(key)), ...lines.filter(({ key }) => !highlight.includes(key))];
+
+export function paintLines(pen: Pen, picture: LinesPicture): ValueScale {
+  const { context, colours, dark, left, top, innerWidth, innerHeight, start, end } = pen;
+  const { lines, stacked, highlight, step } = picture;
+  // One place more at each side, so that lines run out of the picture instead of ending in it.
+  const [inside, outside] = within(picture, start, end);
+  const [from, until] = [Math.max(0, inside - 1), Math.min(picture.count, outside + 1)];
+  const drawn = inOrder(lines.drawn, highlight);
+
+  let [lower, upper] = [0, 0];
+  if (stacked) {
+    for (let i = from; i < until; i += 1) {
+      let sum = 0;
+      for (const { values } of drawn) if ((values[i] as number) > 0) sum += values[i] as number;
+      if (sum > upper) upper = sum;
+    }
+  } else {
+    for (const { values } of drawn) {
+      for (let i = from; i < until; i += 1) {
+        const value = values[i] as number;
+        if (value > upper) upper = value;
+        if (value < lower) lower = value;
+      }
+    }
+  }
+  const { compare, limit } = picture;
+  if (compare !== null) for (const value of compare.values) if (value > upper) upper = value;
+  if (limit !== undefined) [lower, upper] = [Math.min(lower, limit), Math.max(upper, limit)];
+  if (upper === lower) upper = lower + 1;
+  upper += (upper - lower) * 0.06;
+  if (lower < 0) lower -= (upper - lower) * 0.06;
+  const y = (value: number) => top + (1 - (value - lower) / (upper - lower)) * innerHeight;
+  paintValueAxis(pen, linearTicks(lower, upper, innerHeight / 45, picture.unit), y, picture.figure);
+
+  context.save();
+  context.beginPath();
+  context.rect(left, top - 1, innerWidth, innerHeight + 2);
+  context.clip();
+  const x = (i: number) => pen.x(picture.start + i * step);
+  /** A single value between two gaps is as wide as its step, not nothing. */
+  const half = Math.max(1, (innerWidth * step) / (end - start) / 2);
+  const paintOf = (line: NamedLine) =>
+    line.colour < 0 || (highlight.length > 0 && !highlight.includes(line.key))
+      ? colours.dim
+      : seriesColour(line.colour, dark);
+
+  if (stacked) {
+    const floor = new Float64Array(until);
+    const size = (line: NamedLine, i: number) => Math.max(0, line.values[i] as number) || 0;
+    for (const line of drawn) {
+      context.fillStyle = paintOf(line);
+      context.globalAlpha = line.colour < 0 ? 0.7 : 0.9;
+      runs(lines.total, from, until, (first, last) => {
+        context.beginPath();
+        if (first === last) {
+          const [low, high] = [floor[first] as number, (floor[first] as number) + size(line, first)];
+          context.rect(x(first) - half, y(high), 2 * half, y(low) - y(high));
+        } else {
+          for (let i = first; i <= last; i += 1) context.lineTo(x(i), y((floor[i] as number) + size(line, i)));
+          for (let i = last; i >= first; i -= 1) context.lineTo(x(i), y(floor[i] as number));
+        }
+        context.fill();
+      });
+      for (let i = from; i < until; i += 1) floor[i] = (floor[i] as number) + size(line, i);
+    }
+    context.globalAlpha = 1;
+  } else {
+    // What is highlighted is painted last, above the others.
+    for (const line of [...drawn].reverse()) {
+      const bright = highlight.length === 0 || highlight.includes(line.key);
+      context.strokeStyle = context.fillStyle = paintOf(line);
+      context.lineWidth = highlight.length > 0 && bright ? 2.5 : 1.5;
+      context.lineJoin = 'round';
+      runs(line.values, from, until, (first, last) => {
+        context.beginPath();
+        if (first === last) {
+          context.arc(x(first), y(line.values[first] as number), 2, 0, 7);
+          context.fill();
+          return;
+        }
+        for (let i = first; i <= last; i += 1) context.lineTo(x(i), y(line.values[i] as number));
+        context.stroke();
+      });
+    }
+  }
+  if (compare !== null) {
+    context.strokeStyle = colours.text;
+    context.lineWidth = 1.5;
+    context.setLineDash([4, 3]);
+    runs(compare.values, 0, compare.values.length, (first, last) => {
+      context.beginPath();
+      for (let i = first; i <= last; i += 1) {
+        context.lineTo(pen.x(compare.start + i * compare.step), y(compare.values[i] as number));
+      }
+      context.stroke();
+    });
+    context.setLineDash([]);
+  }
+  context.restore();
+  return { y, value: (at) => lower + (1 - (at - top) / innerHeight) * (upper - lower) };
+}
