@@ -57,7 +57,7 @@ const statistic = (
   explanation: {
     check: `When ${title.toLowerCase()} may be what is slow.`,
     read: 'More is busier; what matters is who, and how long each one took.',
-    next: name === 'io.ops' ? ['io.bytes', 'cpu.utilisation'] : ['io.ops'],
+    next: name === 'io.ops' ? ['disk.bytes', 'cpu.utilization'] : ['io.ops'],
   },
   source: 'counter',
   cost: 'none',
@@ -68,44 +68,51 @@ const statistic = (
 });
 
 export const catalogue: readonly Statistic[] = [
-  statistic('cpu.utilisation', 'CPU utilisation', 'percent', {
+  statistic('cpu.utilization', 'CPU utilization', 'percent', {
     kind: 'level',
-    breakdowns: [values('mode', 'Mode', ['user', 'system', 'iowait']), values('cpu', 'CPU', ['0', '1'])],
+    breakdowns: [values('mode', 'by mode', ['user', 'system', 'iowait']), values('cpu', 'by CPU', ['0', '1'])],
   }),
   statistic('cpu.profile', 'CPU profile', 'count', {
     source: 'dtrace',
     cost: 'medium',
     alwaysOn: false,
-    breakdowns: [values('stack', 'Stack', [], false)],
+    breakdowns: [values('process', 'by process', [])],
   }),
-  statistic('memory.used', 'Memory', 'bytes', {
+  statistic('memory.bytes', 'Memory', 'bytes', {
     kind: 'level',
-    breakdowns: [values('component', 'Component', ['processes', 'kernel', 'arc', 'free'])],
+    breakdowns: [values('component', 'by component', ['processes', 'kernel', 'arc', 'free'])],
   }),
   statistic('io.ops', 'Disk operations', 'operations', {
     source: 'dtrace',
     cost: 'low',
     alwaysOn: false,
     breakdowns: [
-      values('type', 'Type', ['read', 'write']),
-      values('disk', 'Disk', DISKS),
-      values('process', 'Process', []),
-      distribution('latency', 'Latency', 'seconds'),
-      distribution('size', 'Size', 'bytes'),
+      values('type', 'by type', ['read', 'write']),
+      values('disk', 'by disk', DISKS),
+      values('process', 'by process', []),
+      distribution('latency', 'by latency', 'seconds'),
+      distribution('size', 'by size', 'bytes'),
     ],
   }),
-  statistic('io.bytes', 'Disk bytes', 'bytes', {
-    breakdowns: [values('disk', 'Disk', DISKS), values('type', 'Type', ['read', 'write'])],
+  statistic('disk.bytes', 'Disk bytes', 'bytes', {
+    breakdowns: [values('disk', 'by disk', DISKS), values('type', 'by type', ['read', 'write'])],
+  }),
+  statistic('vdev.ops', 'ZFS I/O by vdev', 'operations', {
+    breakdowns: [values('vdev', 'by vdev', DISKS), distribution('latency', 'by latency', 'seconds')],
+  }),
+  statistic('disk.utilization', 'Disk utilization', 'percent', {
+    kind: 'level',
+    breakdowns: [values('disk', 'by disk', DISKS), distribution('utilization', 'by utilization', 'percent')],
   }),
   statistic('net.bytes', 'Network bytes', 'bytes', {
-    breakdowns: [values('direction', 'Direction', ['in', 'out']), values('device', 'Device', ['eth0', 'eth1'])],
+    breakdowns: [values('direction', 'by direction', ['in', 'out']), values('device', 'by device', ['eth0', 'eth1'])],
   }),
   statistic('http.requests', 'HTTP requests', 'operations', {
     source: 'log',
     breakdowns: [
-      values('client', 'Client', []),
-      values('status', 'Status', ['200', '304', '404']),
-      distribution('latency', 'Latency', 'seconds'),
+      values('client', 'by client', []),
+      values('status', 'by status', ['200', '304', '404']),
+      distribution('latency', 'by latency', 'seconds'),
     ],
   }),
   statistic('zfs.zil', 'ZIL commits', 'operations', {
@@ -251,7 +258,7 @@ export class StandIn {
     const starting = now - one.begun < (this.#options.startMs ?? 0);
     const metric = `cistern_${one.statistic.name.replaceAll('.', '_')}`;
     const kind =
-      one.breakdown?.name === 'stack' ? 'stacks' : one.breakdown?.kind === 'distribution' ? 'histogram' : 'series';
+      one.statistic.name === 'cpu.profile' ? 'stacks' : one.breakdown?.kind === 'distribution' ? 'histogram' : 'series';
     return {
       name: one.name,
       statistic: one.statistic.name,
@@ -390,9 +397,10 @@ function samplesOf(one: Kept, time: number): Sample[] {
     const bins: Record<string, number> = {};
     const events = Math.round((60 + 40 * Math.sin(time / 23)) / narrowed);
     for (let event = 0; event < events; event += 1) {
-      const [kind, spread] = [noise(time, event), 0.5 + noise(time, event + 7_000)];
-      const seconds = kind < 0.7 ? 0.004 * spread : kind < 0.985 ? 0.03 * spread : 0.4 + spread;
-      const value = one.breakdown.unit === 'bytes' ? 2 ** (9 + Math.floor(8 * kind)) : seconds;
+      const kind: number = noise(time, event);
+      const spread: number = 0.5 + noise(time, event + 7_000);
+      const seconds: number = kind < 0.7 ? 0.004 * spread : kind < 0.985 ? 0.03 * spread : 0.4 + spread;
+      const value: number = one.breakdown.unit === 'bytes' ? 2 ** (9 + Math.floor(8 * kind)) : seconds;
       const bin = String(Number(value.toPrecision(2)));
       bins[bin] = (bins[bin] ?? 0) + 1;
     }

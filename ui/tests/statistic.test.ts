@@ -48,7 +48,7 @@ test('drilling down narrows and splits anew; a filter can be taken back', () => 
   assert.equal(writeName(withoutFilter(down, 'disk')), 'io.ops[latency]');
   const statistic = {
     title: 'Disk operations',
-    breakdowns: [{ name: 'latency', title: 'Latency' }],
+    breakdowns: [{ name: 'latency', title: 'by latency' }],
   } as unknown as Statistic;
   assert.equal(inWords(statistic, down), 'Disk operations by latency, only disk sda');
 });

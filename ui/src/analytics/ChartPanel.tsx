@@ -41,6 +41,7 @@ import {
   parseName,
   type Statistic,
   shown,
+  splitTitle,
   withoutFilter,
   writeName,
 } from './statistic.ts';
@@ -69,7 +70,7 @@ function asItWas(text: string, name: Name, statistic: Statistic | undefined): Da
     statistic: name.statistic,
     filters: name.filters.map(([filter, value]) => [filter, value]),
     breakdown: name.breakdown,
-    kind: distribution ? 'histogram' : name.breakdown === 'stack' ? 'stacks' : 'series',
+    kind: distribution ? 'histogram' : name.statistic === 'cpu.profile' ? 'stacks' : 'series',
     unit: distribution ? (name.breakdown === 'latency' ? 'seconds' : 'bytes') : (statistic?.unit ?? 'count'),
     metric,
     selector: `${metric}{dataset="${quoted}"}`,
@@ -396,7 +397,7 @@ function StatisticPanel(props: PanelProps & { text: string; name: Name }) {
           next: [
             ...free
               .filter((one) => one.name !== breakdown)
-              .map((one) => ({ name: one.name as string | null, title: one.title })),
+              .map((one) => ({ name: one.name as string | null, title: splitTitle(one.title) })),
             { name: null, title: '' },
           ],
           go: (value, next) => show(drill(name, value, next)),
@@ -475,18 +476,20 @@ function StatisticPanel(props: PanelProps & { text: string; name: Name }) {
         />
       )}
       <Controls chart={chart} change={change} kind={dataset?.kind ?? 'series'}>
-        <Choice
-          label="Break down by"
-          value={name.breakdown ?? ''}
-          options={[
-            ['', 'nothing: the total'],
-            ...free.map((one) => [one.name, one.title.toLowerCase()] as const),
-            ...(name.breakdown !== null && !free.some((one) => one.name === name.breakdown)
-              ? [[name.breakdown, name.breakdown] as const]
-              : []),
-          ]}
-          onChange={(value) => show({ ...name, breakdown: value === '' ? null : value })}
-        />
+        {dataset?.kind !== 'stacks' && (
+          <Choice
+            label="Break down by"
+            value={name.breakdown ?? ''}
+            options={[
+              ['', 'nothing: the total'],
+              ...free.map((one) => [one.name, splitTitle(one.title)] as const),
+              ...(name.breakdown !== null && !free.some((one) => one.name === name.breakdown)
+                ? [[name.breakdown, name.breakdown] as const]
+                : []),
+            ]}
+            onChange={(value) => show({ ...name, breakdown: value === '' ? null : value })}
+          />
+        )}
       </Controls>
       {body}
       {dataset?.restIncluded && dataset.kind === 'series' && (

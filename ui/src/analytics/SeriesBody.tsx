@@ -62,7 +62,7 @@ export function SeriesBody(props: {
     [frame, nameOf],
   );
   const figure = useMemo(() => figureOf(unit, perSecond), [unit, perSecond]);
-  const stacked = chart.display === 'stacked' || (chart.display !== 'lines' && amount);
+  const stacked = chart.display === 'stacked' || (chart.display !== 'lines' && (amount || lines?.additive === true));
   const highlight = chart.highlight ?? [];
   const shownHighlight = highlight.filter((key) => lines?.all.some((line) => line.key === key));
   const bright = shownHighlight.join('\u0000');
@@ -186,7 +186,7 @@ export function SeriesBody(props: {
                 <DropdownList>
                   {drill.next.map(({ name, title: by }) => (
                     <DropdownItem key={name ?? ''} onClick={() => drill.go(chosenLine.key, name)}>
-                      {name === null ? 'As it is, without a breakdown' : `By ${by.toLowerCase()}`}
+                      {name === null ? 'As it is, without a breakdown' : `By ${by}`}
                     </DropdownItem>
                   ))}
                 </DropdownList>

@@ -13,7 +13,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ProblemAlert } from '../words/ProblemAlert.tsx';
 import { statisticsQuery } from './frames.ts';
-import type { Statistic } from './statistic.ts';
+import { type Statistic, splitTitle } from './statistic.ts';
 
 const COSTS = {
   none: 'costs nothing: read from counters',
@@ -58,7 +58,7 @@ function Entry({ statistic, pick }: { statistic: Statistic; pick: (name: string)
               onChange={(_event, value) => setBreakdown(value || ' ')}
             >
               {statistic.breakdowns.map((one) => (
-                <FormSelectOption key={one.name} value={one.name} label={`by ${one.title.toLowerCase()}`} />
+                <FormSelectOption key={one.name} value={one.name} label={`by ${splitTitle(one.title)}`} />
               ))}
               <FormSelectOption value=" " label="the total only" />
             </FormSelect>

@@ -11,6 +11,8 @@ import type { Dataset } from './statistic.ts';
 const OVERLAP = 5;
 /** What came later than that is found by reading all of it again, now and then. */
 const WHOLE_EVERY_MS = 60_000;
+/** What has just been switched on may still be arriving. */
+const WHOLE_AGAIN_MS = 5_000;
 /** Older than this, seconds may be gone and rollups left. */
 const MAY_BE_ROLLED_UP = 86_400;
 const MOST_POINTS = 1_800;
@@ -29,6 +31,7 @@ interface Source<F> {
   isEmpty(frame: F): boolean;
 }
 
+/** When a live window is read whole again, by its key. */
 const wholeAt = new Map<string, number>();
 
 function useFrame<F>(source: Source<F>, settled: Settled, shift: number, enabled: boolean) {
@@ -65,13 +68,13 @@ function useFrame<F>(source: Source<F>, settled: Settled, shift: number, enabled
       const known = queries.getQueryData<F>(key);
       const knownEnd = known === undefined ? undefined : source.endOf(known);
       const hash = key.join(' ');
-      const whole = seconds() * 1000 - (wholeAt.get(hash) ?? 0) > WHOLE_EVERY_MS;
+      const whole = Date.now() > (wholeAt.get(hash) ?? 0) || (known !== undefined && source.isEmpty(known));
       if (known !== undefined && knownEnd !== undefined && knownEnd > from && !whole) {
         const begin = Math.max(from, knownEnd - Math.ceil(OVERLAP / step) * step);
         return source.join(known, await source.fetch(query, { start: begin, end: last, step }, signal), from);
       }
       const found = await source.fetch(query, { start: from, end: last, step }, signal);
-      wholeAt.set(hash, seconds() * 1000);
+      wholeAt.set(hash, Date.now() + (known === undefined ? WHOLE_AGAIN_MS : WHOLE_EVERY_MS));
       return found;
     },
     refetchInterval: live

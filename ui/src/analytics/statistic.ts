@@ -88,10 +88,15 @@ export function shown(value: string): string {
   return value.replace(/[\p{Cc}\p{Cs}]/gu, escaped);
 }
 
+/** Titles of breakdowns are "by disk": the same without the "by". */
+export function splitTitle(title: string): string {
+  return title.replace(/^by /i, '');
+}
+
 /** "Disk operations by latency, only disk sda". */
 export function inWords(statistic: Statistic | undefined, name: Name): string {
   const title = (breakdown: string) =>
-    statistic?.breakdowns.find((one) => one.name === breakdown)?.title.toLowerCase() ?? breakdown;
+    splitTitle(statistic?.breakdowns.find((one) => one.name === breakdown)?.title ?? breakdown);
   const by = name.breakdown === null ? '' : ` by ${title(name.breakdown)}`;
   const only = name.filters.map(([filter, value]) => `${title(filter)} ${shown(value)}`).join(', ');
   return (statistic?.title ?? name.statistic) + by + (only && `, only ${only}`);

@@ -82,6 +82,24 @@ export interface Lines {
   readonly drawn: readonly NamedLine[];
   /** Whether something was measured at all, place by place. */
   readonly total: Float64Array;
+  /** The parts add up to the total that was measured beside them: stacking them says something. */
+  readonly additive: boolean;
+}
+
+/** Rounding, and a process that ended within the second. */
+const ADDS_UP = 0.05;
+
+function addsUp(parts: readonly NamedLine[], total: Float64Array): boolean {
+  let [measured, off] = [0, 0];
+  for (let i = 0; i < total.length; i += 1) {
+    const whole = total[i] as number;
+    if (Number.isNaN(whole) || whole === 0) continue;
+    let sum = 0;
+    for (const { values } of parts) if (!Number.isNaN(values[i] as number)) sum += values[i] as number;
+    measured += 1;
+    if (Math.abs(sum - whole) > ADDS_UP * Math.abs(whole)) off += 1;
+  }
+  return parts.length > 0 && measured > 0 && off < measured / 10;
 }
 
 /**
@@ -112,6 +130,7 @@ export function linesOf(
       drillable: !named.rest,
     }),
   );
+  const additive = total !== undefined && addsUp(all, total);
   if (total === undefined) {
     total = new Float64Array(frame.count).fill(Number.NaN);
     for (const { values } of all) {
@@ -134,5 +153,5 @@ export function linesOf(
     drawn.push({ key: '\u0000others', text: `${left.length} others`, colour: -1, values, drillable: false });
   }
   drawn.sort((a, b) => (a.colour < 0 ? 1e9 : a.colour) - (b.colour < 0 ? 1e9 : b.colour));
-  return { all, drawn, total };
+  return { all, drawn, total, additive };
 }
