@@ -15,6 +15,7 @@ import {
   Spinner,
 } from '@patternfly/react-core';
 import EllipsisVIcon from '@patternfly/react-icons/dist/esm/icons/ellipsis-v-icon';
+import SlidersHIcon from '@patternfly/react-icons/dist/esm/icons/sliders-h-icon';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, type RefObject, use, useCallback, useId, useMemo, useRef, useState } from 'react';
 import { useNavigate } from 'react-router';
@@ -88,32 +89,34 @@ function asItWas(text: string, name: Name, statistic: Statistic | undefined): Da
   };
 }
 
+/** Its options say what it is for; its name is for those who cannot see it. */
 function Choice<V extends string>(props: {
   label: string;
   value: V;
   options: readonly (readonly [value: V, text: string])[];
   onChange: (value: V) => void;
 }) {
-  const id = useId();
   return (
-    <div className="cistern-control">
-      <label htmlFor={id}>{props.label}</label>
-      <FormSelect id={id} value={props.value} onChange={(_event, value) => props.onChange(value as V)}>
-        {props.options.map(([value, text]) => (
-          <FormSelectOption key={value} value={value} label={text} />
-        ))}
-      </FormSelect>
-    </div>
+    <FormSelect
+      aria-label={props.label}
+      title={props.label}
+      value={props.value}
+      onChange={(_event, value) => props.onChange(value as V)}
+    >
+      {props.options.map(([value, text]) => (
+        <FormSelectOption key={value} value={value} label={text} />
+      ))}
+    </FormSelect>
   );
 }
 
 const COMPARE = [
-  ['', 'nothing'],
-  ['day', 'the day before'],
-  ['week', 'the week before'],
+  ['', 'no comparison'],
+  ['day', 'with the day before'],
+  ['week', 'with the week before'],
 ] as const;
 const QUANTILES: readonly (readonly [string, string])[] = [
-  ['', 'none'],
+  ['', 'no quantiles'],
   ['0.5', 'p50'],
   ['0.9', 'p90'],
   ['0.99', 'p99'],
@@ -121,7 +124,7 @@ const QUANTILES: readonly (readonly [string, string])[] = [
   ['0.5,0.9,0.99', 'p50, p90, p99'],
 ];
 const TRIMS: readonly (readonly [string, string])[] = [
-  ['0', 'all shown'],
+  ['0', 'all values'],
   ['0.0001', 'top 0.01 % cut off'],
   ['0.001', 'top 0.1 % cut off'],
   ['0.01', 'top 1 % cut off'],
@@ -137,16 +140,16 @@ function Controls(props: { chart: Chart; change: PanelProps['change']; kind: Dat
   const { chart, change, kind } = props;
   const set = (what: Partial<{ [K in keyof Chart]: Chart[K] | undefined }>) => change(changed(chart, what), false);
   return (
-    <div className="cistern-controls cistern-chartcontrols">
+    <div className="cistern-chartcontrols">
       {props.children}
       {kind === 'series' && (
         <Choice
           label="Show as"
           value={chart.display === 'lines' || chart.display === 'stacked' ? chart.display : 'auto'}
           options={[
-            ['auto', 'as it fits'],
+            ['auto', 'drawn as it fits'],
             ['stacked', 'stacked'],
-            ['lines', 'lines'],
+            ['lines', 'as lines'],
           ]}
           onChange={(display) => set({ display: display === 'auto' ? undefined : display })}
         />
@@ -157,9 +160,9 @@ function Controls(props: { chart: Chart; change: PanelProps['change']; kind: Dat
             label="Axis"
             value={chart.scale ?? 'auto'}
             options={[
-              ['auto', 'as it fits'],
-              ['log', 'logarithmic'],
-              ['linear', 'linear'],
+              ['auto', 'axis as it fits'],
+              ['log', 'logarithmic axis'],
+              ['linear', 'linear axis'],
             ]}
             onChange={(scale) => set({ scale: scale === 'auto' ? undefined : scale })}
           />
@@ -335,17 +338,28 @@ function startOf(dataset: Dataset | null): number {
 function Frame(props: {
   title: string;
   state: ReactNode;
+  controls: ReactNode;
   actions: ReactNode;
   children: ReactNode;
   crumbs?: ReactNode;
 }) {
   const id = useId();
+  const [options, setOptions] = useState(false);
   return (
-    <section className="cistern-panel cistern-chartpanel" aria-labelledby={id}>
+    <section className="cistern-panel cistern-chartpanel" aria-labelledby={id} data-options={options}>
       <div className="cistern-charthead">
         <h2 id={id}>{props.title}</h2>
         {props.state}
         <span className="cistern-grow" />
+        <Button
+          variant="plain"
+          className="cistern-optionsbutton"
+          aria-label={`Options of ${props.title}`}
+          aria-expanded={options}
+          icon={<SlidersHIcon />}
+          onClick={() => setOptions(!options)}
+        />
+        {props.controls}
         {props.actions}
       </div>
       {props.crumbs}
@@ -420,7 +434,7 @@ function StatisticPanel(props: PanelProps & { text: string; name: Name }) {
       <SeriesBody
         {...{ chart, change, title, marks, exporter, empty, query, perSecond, nameOf }}
         unit={statistic?.unit ?? dataset.unit}
-        amount={!level || dataset.unit === 'bytes'}
+        amount={!level}
         drill={drills}
       />
     );
@@ -428,6 +442,24 @@ function StatisticPanel(props: PanelProps & { text: string; name: Name }) {
     <Frame
       title={title}
       state={<State dataset={dataset} error={watched.error} />}
+      controls={
+        <Controls chart={chart} change={change} kind={dataset?.kind ?? 'series'}>
+          {dataset?.kind !== 'stacks' && (
+            <Choice
+              label="Break down by"
+              value={name.breakdown ?? ''}
+              options={[
+                ['', 'the total'],
+                ...free.map((one) => [one.name, `by ${splitTitle(one.title)}`] as const),
+                ...(name.breakdown !== null && !free.some((one) => one.name === name.breakdown)
+                  ? [[name.breakdown, `by ${name.breakdown}`] as const]
+                  : []),
+              ]}
+              onChange={(value) => show({ ...name, breakdown: value === '' ? null : value })}
+            />
+          )}
+        </Controls>
+      }
       actions={
         <Actions
           {...{ chart, change, exporter, title }}
@@ -475,22 +507,6 @@ function StatisticPanel(props: PanelProps & { text: string; name: Name }) {
           retry={() => void watched.refetch()}
         />
       )}
-      <Controls chart={chart} change={change} kind={dataset?.kind ?? 'series'}>
-        {dataset?.kind !== 'stacks' && (
-          <Choice
-            label="Break down by"
-            value={name.breakdown ?? ''}
-            options={[
-              ['', 'nothing: the total'],
-              ...free.map((one) => [one.name, splitTitle(one.title)] as const),
-              ...(name.breakdown !== null && !free.some((one) => one.name === name.breakdown)
-                ? [[name.breakdown, name.breakdown] as const]
-                : []),
-            ]}
-            onChange={(value) => show({ ...name, breakdown: value === '' ? null : value })}
-          />
-        )}
-      </Controls>
       {body}
       {dataset?.restIncluded && dataset.kind === 'series' && (
         <p className="cistern-quiet">
@@ -517,6 +533,7 @@ function QueryPanel(props: PanelProps & { query: string }) {
     <Frame
       title={title}
       state={null}
+      controls={<Controls chart={chart} change={change} kind={heatmap ? 'histogram' : 'series'} />}
       actions={
         <Actions
           {...{ chart, change, exporter, title }}
@@ -528,7 +545,6 @@ function QueryPanel(props: PanelProps & { query: string }) {
       }
       crumbs={chart.title !== undefined && <code className="cistern-query">{query}</code>}
     >
-      <Controls chart={chart} change={change} kind={heatmap ? 'histogram' : 'series'} />
       {heatmap ? (
         <BinsBody
           {...{ chart, change, title, marks, exporter, unit }}

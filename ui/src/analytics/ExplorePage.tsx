@@ -19,10 +19,14 @@ import { listMetrics, type Metric } from '../api/telemetry.ts';
 import { duration, parseQuantity, plural, quantity, unitOf } from '../words/format.ts';
 import { ProblemAlert } from '../words/ProblemAlert.tsx';
 import { PageHead } from '../words/Sentence.tsx';
-import { inWords, selector } from './expression.ts';
+import { AddToWorksheet } from './AddToWorksheet.tsx';
+import { AnalyticsTabs } from './AnalyticsTabs.tsx';
+import { expression, inWords, selector } from './expression.ts';
 import { HistogramChart } from './HistogramChart.tsx';
 import { kindWords, MetricList } from './MetricList.tsx';
+import { queryLink } from './QueryPage.tsx';
 import { SeriesChart } from './SeriesChart.tsx';
+import type { Chart } from './sheet.ts';
 import { useLabels } from './useWindow.ts';
 import { pan, ranges, readView, type View, writeView, zoom } from './view.ts';
 
@@ -100,6 +104,15 @@ function LimitField({
 function Statistic({ metric, view, change }: { metric: Metric; view: View; change: (view: View) => void }) {
   const { data: labels } = useLabels(selector(view));
   const unit = unitOf(metric.name);
+  const [adding, setAdding] = useState(false);
+  const asChart: Chart = {
+    id: 'c1',
+    query: metric.type === 'histogram' ? selector(view) : expression(metric, view, 1),
+    title: inWords(metric, view).slice(0, 200),
+    unit: (unit === 'plain' ? 'count' : unit) + (metric.type === 'counter' ? '/s' : ''),
+    ...(metric.type === 'histogram' && { display: 'heatmap' }),
+    ...(view.limit !== undefined && { limit: view.limit }),
+  };
   const free = [...(labels ?? [])].filter(([label]) => !view.filters.some(([name]) => name === label));
   const narrow = (found: readonly (readonly [string, string])[]) => {
     const added = found.filter(([label]) => label !== '__name__' && !view.filters.some(([name]) => name === label));
@@ -242,9 +255,14 @@ function Statistic({ metric, view, change }: { metric: Metric; view: View; chang
       <p className="cistern-quiet">
         {kindWords[metric.type]} · {plural(metric.series, 'series', 'series')} ·{' '}
         <Link to={`/alerts/thresholds/new?expression=${encodeURIComponent(selector(view))}&type=${metric.type}`}>
-          Alert on this
-        </Link>
+          Make this a threshold
+        </Link>{' '}
+        · <Link to={queryLink(asChart)}>Write it as PromQL</Link> ·{' '}
+        <Button variant="link" isInline onClick={() => setAdding(true)}>
+          Add to worksheet
+        </Button>
       </p>
+      {adding && <AddToWorksheet chart={asChart} onClose={() => setAdding(false)} />}
     </PageSection>
   );
 }
@@ -273,8 +291,12 @@ export default function ExplorePage() {
         sentence={sentence}
         actions={view.metric !== '' && <TimeControls view={view} change={change} />}
       />
+      <AnalyticsTabs active="explore" />
       {view.metric === '' ? (
         <PageSection>
+          <p>
+            Find a metric here, or <Link to="/analytics/query">write PromQL</Link>.
+          </p>
           <MetricList />
         </PageSection>
       ) : metric !== undefined ? (

@@ -101,3 +101,26 @@ export async function over(query: string, { start, end, step }: Window, limit: n
   );
   return found.columns ?? [];
 }
+
+export interface InstantSeries {
+  metric: Record<string, string>;
+  value?: [time: number, value: string];
+  histogram?: [time: number, histogram: { count: string; sum: string }];
+}
+/** The expression's value at one moment; a scalar is a series without labels. */
+export async function queryInstant(query: string, time: number, signal?: AbortSignal): Promise<InstantSeries[]> {
+  const { data } = await get<{ data: { resultType: string; result: InstantSeries[] | [number, string] | null } }>(
+    'query',
+    { query, time },
+    signal,
+  );
+  if (data.resultType === 'scalar' || data.resultType === 'string') {
+    return [{ metric: {}, value: data.result as [number, string] }];
+  }
+  return (data.result as InstantSeries[] | null) ?? [];
+}
+
+/** Throws what is wrong with it. */
+export async function checkQuery(query: string, signal?: AbortSignal): Promise<string> {
+  return (await get<{ data: string }>('format_query', { query }, signal)).data;
+}

@@ -28,7 +28,7 @@ export function linearTicks(lower: number, upper: number, wanted: number, unit: 
   let step: number;
   if (unit.startsWith('bytes')) {
     // At 256 KiB, 512 KiB, 1 MiB …, not at 19.1 MiB.
-    step = 2 ** Math.ceil(Math.log2(rough));
+    step = 2 ** Math.round(Math.log2(rough));
   } else {
     const size = 10 ** Math.floor(Math.log10(rough));
     step = ([1, 2, 5, 10].find((one) => one * size >= rough) ?? 10) * size;

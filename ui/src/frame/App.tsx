@@ -16,6 +16,7 @@ const WorksheetPage = lazy(() => import('../analytics/WorksheetPage.tsx'));
 const ChartsPage = lazy(() => import('../analytics/ChartsPage.tsx'));
 const StatisticsPage = lazy(() => import('../analytics/StatisticsPage.tsx'));
 const RecordedPage = lazy(() => import('../analytics/DatasetsPage.tsx'));
+const QueryPage = lazy(() => import('../analytics/QueryPage.tsx'));
 const ExplorePage = lazy(() => import('../analytics/ExplorePage.tsx'));
 const AlertsPage = lazy(() => import('../alerts/AlertsPage.tsx'));
 const ThresholdPage = lazy(() => import('../alerts/ThresholdPage.tsx'));
@@ -89,6 +90,7 @@ export function App() {
             <Route path="/analytics/charts" element={<ChartsPage />} />
             <Route path="/analytics/statistics" element={<StatisticsPage />} />
             <Route path="/analytics/datasets" element={<RecordedPage />} />
+            <Route path="/analytics/query" element={<QueryPage />} />
             <Route path="/analytics/explore" element={<ExplorePage />} />
             <Route path="/alerts/thresholds/:id" element={<ThresholdPage />} />
             <Route path="/alerts/destinations/:id" element={<DestinationPage />} />
