@@ -189,6 +189,7 @@ export function parse(text: string): Parsed {
 
 interface Kept extends Parsed {
   readonly begun: number;
+  readonly startsAt: number;
   recorded: boolean;
   suspended: boolean;
   watchedUntil: number;
@@ -203,15 +204,19 @@ export class StandIn {
   readonly #options: StandInOptions;
   readonly #kept = new Map<string, Kept>();
   readonly asked: string[] = [];
+  /** How long a dataset that is begun from now on is `starting`. */
+  startMs = 0;
   #server: http.Server | null = null;
   #timer: NodeJS.Timeout | null = null;
   #busy = false;
 
   constructor(options: StandInOptions) {
     this.#options = options;
+    this.startMs = options.startMs ?? 0;
   }
 
   async start(): Promise<void> {
+    if (this.#server !== null) return;
     rmSync(this.#options.socket, { force: true });
     const server = http.createServer((request, response) => {
       let text = '';
@@ -255,7 +260,7 @@ export class StandIn {
     const now = Date.now();
     const watched = one.watchedUntil > now;
     const runs = one.statistic.alwaysOn || one.recorded || watched;
-    const starting = now - one.begun < (this.#options.startMs ?? 0);
+    const starting = now < one.startsAt;
     const metric = `cistern_${one.statistic.name.replaceAll('.', '_')}`;
     const kind =
       one.statistic.name === 'cpu.profile' ? 'stacks' : one.breakdown?.kind === 'distribution' ? 'histogram' : 'series';
@@ -291,6 +296,7 @@ export class StandIn {
     const begun = {
       ...parsed,
       begun: now,
+      startsAt: now + this.startMs,
       recorded: false,
       suspended: false,
       watchedUntil: 0,
@@ -356,7 +362,11 @@ export class StandIn {
         const from = one.written;
         if (kind === 'stacks' || until <= from) continue;
         one.written = until;
-        if (state !== 'recording' && state !== 'starting') continue;
+        if (state === 'starting') {
+          one.written = until;
+          continue;
+        }
+        if (state !== 'recording') continue;
         const samples: Sample[] = [];
         for (let time = from; time < until; time += 1) {
           const { gap } = this.#options;

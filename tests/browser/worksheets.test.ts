@@ -61,3 +61,353 @@ test('the ready worksheet draws this machine, live, without anybody having set i
     .waitFor();
   await lookAt(page, 'analytics-worksheet');
 });
+
+test('a value is highlighted, then drilled into; each step is in the address, and back undoes it', async (t) => {
+  const { page } = await someone.visit(t, to(charts({ statistic: 'io.ops[type]' })));
+  await signInBy(page);
+  const read = page.getByRole('button', { name: 'read', exact: true });
+  await read.click();
+  assert.equal(await read.getAttribute('aria-pressed'), 'true');
+  await until('the highlight is in the address', async () => page.url().includes('highlight'));
+  await page.getByRole('button', { name: 'Drill down into read' }).click();
+  await page.getByRole('menuitem', { name: 'By process' }).click();
+  await page.getByRole('heading', { name: 'Disk operations by process, only type read' }).waitFor();
+  const odd = page.getByRole('button', { name: 'nginx "worker"' });
+  await odd.waitFor();
+  await page.getByText(/There are more values than are kept apart/).waitFor();
+  // By keyboard: Enter drills, with the choices at hand.
+  await odd.focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('menuitem', { name: 'By latency' }).focus();
+  await page.keyboard.press('Enter');
+  await page
+    .getByRole('heading', { name: 'Disk operations by latency, only process nginx "worker", type read' })
+    .waitFor();
+  await page.getByRole('img', { name: /^Heatmap of Disk operations by latency/ }).waitFor();
+  await lookAt(page, 'analytics-drilled');
+  await page.goBack();
+  await page.getByRole('heading', { name: 'Disk operations by process, only type read' }).waitFor();
+  await page.reload();
+  await page.getByRole('heading', { name: 'Disk operations by process, only type read' }).waitFor();
+  await page.getByRole('button', { name: 'Remove the filter type = read' }).click();
+  await page.getByRole('heading', { name: 'Disk operations by process', exact: true }).waitFor();
+});
+
+test('values are sorted by what one likes, over the time that is seen', async (t) => {
+  const { page } = await someone.visit(t, to(charts({ statistic: 'disk.bytes[disk]' })));
+  await signInBy(page);
+  const table = page.getByRole('table', { name: /^Values of/ });
+  await table.getByRole('button', { name: 'sda', exact: true }).waitFor();
+  const first = () => table.getByRole('rowheader').first().textContent();
+  assert.equal(await first(), 'sda');
+  await table.getByRole('button', { name: 'Average' }).click();
+  assert.equal(await first(), 'sdd');
+  await table.getByRole('button', { name: 'Value' }).click();
+  assert.equal(await first(), 'sda');
+  assert.equal(await table.getByRole('columnheader', { name: /Value/ }).getAttribute('aria-sort'), 'ascending');
+  // The sum of a minute is less than that of five.
+  const sum = async () => (await table.getByRole('row', { name: /sda/ }).getByRole('cell').last().textContent()) ?? '';
+  const five = await sum();
+  await page.getByLabel('Time range').selectOption('60');
+  await until('the sum follows', async () => (await sum()) !== five);
+  assert.match(await sum(), /(Mi|Gi)B$/);
+});
+
+test('one time axis: dragged, zoomed by wheel and by keys, live again; a gap stays a gap', async (t) => {
+  const { page } = await someone.visit(
+    t,
+    to(charts({ statistic: 'net.bytes[direction]' }, { statistic: 'vdev.ops[latency]' })),
+  );
+  await signInBy(page);
+  const [series, heat] = [/^Network bytes by direction/, /^Heatmap of ZFS I\/O by vdev by latency/];
+  await until('both are drawn', async () => (await painted(page, series)) > 0.05 && (await painted(page, heat)) > 0.02);
+
+  // Live, five minutes: from 200 to 140 seconds before the start nothing was measured. That stretch has moved on a little.
+  const shares = Array.from({ length: 20 }, (_, at) => at / 20);
+  const bySlice = await Promise.all(shares.map((at) => painted(page, series, at, at + 0.05)));
+  const empty = bySlice.filter((share) => share < 0.04).length;
+  assert.ok(empty >= 2 && empty <= 6, `${empty} of 20 slices are empty: ${bySlice.map((share) => share.toFixed(2))}`);
+
+  const box = await page.getByRole('img', { name: series }).boundingBox();
+  assert.ok(box);
+  const middle = [box.x + box.width / 2, box.y + box.height / 2] as const;
+  // The cursor is in both.
+  await page.mouse.move(...middle);
+  await page.getByRole('columnheader', { name: 'At cursor' }).waitFor();
+  await page.getByRole('region', { name: /^Distribution: \d/ }).waitFor();
+  await page.mouse.down();
+  await page.mouse.move(middle[0] + 200, middle[1], { steps: 4 });
+  await page.mouse.up();
+  await page.getByRole('button', { name: 'Go live' }).waitFor();
+  await until('the time is in the address', async () => /end=\d+/.test(page.url()));
+  const end = Number(/end=(\d+)/.exec(page.url())?.[1]);
+  assert.ok(Date.now() / 1000 - end > 60, 'dragged into the past');
+
+  await plot(page, series).focus();
+  await page.mouse.move(...middle);
+  await page.mouse.wheel(0, -120);
+  await until('the wheel zooms in', async () => Number(/range=(\d+)/.exec(page.url())?.[1] ?? 300) < 300);
+  const range = Number(/range=(\d+)/.exec(page.url())?.[1]);
+  await page.keyboard.press('-');
+  await until('a key zooms out', async () => Number(/range=(\d+)/.exec(page.url())?.[1] ?? 300) > range);
+  await page.keyboard.press('ArrowLeft');
+  await until('a key pans', async () => Number(/end=(\d+)/.exec(page.url())?.[1]) !== end);
+  // Shift and dragging chooses a time.
+  await page.keyboard.down('Shift');
+  await page.mouse.move(box.x + 200, middle[1]);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 260, middle[1], { steps: 3 });
+  await page.mouse.up();
+  await page.keyboard.up('Shift');
+  await until('that time is shown', async () => Number(/range=(\d+)/.exec(page.url())?.[1]) < range);
+  await plot(page, heat).focus();
+  await page.keyboard.press('End');
+  await page.getByRole('button', { name: 'Pause' }).waitFor();
+  await until('live is no moment', async () => !/end=/.test(page.url()));
+});
+
+test('the limit line counts people, in each moment and in all; by pointer and by keys', async (t) => {
+  const { page } = await someone.visit(
+    t,
+    to(charts({ statistic: 'http.requests[latency]', limit: 0.1, quantiles: [0.5, 0.99], scale: 'log' })),
+  );
+  await signInBy(page);
+  const heat = /^Heatmap of HTTP requests by latency/;
+  const said = page.getByText(/ of [\d,]+ slower than .* since /);
+  await said.waitFor();
+  const words = async () => (await said.textContent()) ?? '';
+  const beyond = async () => Number(/([\d,]+) of ([\d,]+) slower/.exec(await words())?.[1]?.replaceAll(',', ''));
+  await until('there is something', async () => (await beyond()) > 0);
+  const before = await beyond();
+  const line = page.getByRole('slider', { name: 'Limit' });
+  assert.equal(await line.getAttribute('aria-valuetext'), '100 ms');
+  await line.focus();
+  for (let press = 0; press < 8; press += 1) await page.keyboard.press('Shift+ArrowDown');
+  await until('a lower limit has more beyond it', async () => (await beyond()) > before * 2);
+  const knob = await line.boundingBox();
+  assert.ok(knob);
+  await page.mouse.move(knob.x + 5, knob.y + 10);
+  await page.mouse.down();
+  await page.mouse.move(knob.x + 5, knob.y - 1000, { steps: 5 });
+  await page.mouse.up();
+  await until('above everything there is nobody', async () => (await beyond()) === 0);
+  await until('it is in the address', async () => /limit/.test(page.url()));
+  await page.goto(page.url().replace(/%22limit%22%3A[^%]+/, '%22limit%22%3A0.1'));
+  await said.waitFor();
+  const box = await page.getByRole('img', { name: heat }).boundingBox();
+  assert.ok(box);
+  await page.mouse.move(box.x + box.width * 0.9, box.y + 60);
+  await page.getByText(/^At \d.*: [\d,]+ of [\d,]+ slower than 100 ms/).waitFor();
+  await lookAt(page, 'analytics-limit');
+
+  await page.getByLabel('Outliers').selectOption('0.05');
+  await page.getByText(/ above .* \(.* %\) are not drawn/).waitFor();
+  await page.getByLabel('Axis').selectOption('linear');
+  await page.getByLabel('Compare with').selectOption('day');
+  await page.getByText(/Dashed: p50, p99 the day before/).waitFor();
+  await until('all of it is in the address', async () => /compare/.test(page.url()) && /linear/.test(page.url()));
+});
+
+async function saved(page: Page, what: () => Promise<void>): Promise<{ name: string; content: Buffer }> {
+  const [file] = await Promise.all([page.waitForEvent('download') as Promise<Download>, what()]);
+  return { name: file.suggestedFilename(), content: readFileSync(await file.path()) };
+}
+
+test('a chart is saved as a picture and as a table', async (t) => {
+  const { page } = await someone.visit(
+    t,
+    to(charts({ statistic: 'disk.bytes[disk]' }, { statistic: 'vdev.ops[latency]' })),
+  );
+  await signInBy(page);
+  await until('it is drawn', async () => (await painted(page, /^Disk bytes by disk/)) > 0.05);
+  const choose = async (chart: string, item: string) => {
+    await page.getByRole('button', { name: `Actions of ${chart}` }).click();
+    await page.getByRole('menuitem', { name: item }).click();
+  };
+  const table = await saved(page, () => choose('Disk bytes by disk', 'Save as table (CSV)'));
+  assert.equal(table.name, 'disk-bytes-by-disk.csv');
+  const [head, ...rows] = table.content.toString().trim().split('\r\n');
+  assert.equal(head, 'time,epoch,sda,sdb,sdc,sdd,total');
+  assert.ok(rows.length >= 290 && rows.length <= 302, `${rows.length} seconds`);
+  const full = rows.map((row) => row.split(',')).filter((row) => row[2] !== '');
+  for (const row of full.slice(0, 20)) {
+    const [, , ...values] = row.map(Number) as number[];
+    const parts = values.slice(0, 4).reduce((sum, value) => sum + value, 0);
+    assert.equal(parts, values[4], row.join());
+  }
+  assert.ok(full.length < rows.length, 'seconds of the gap are there, and empty');
+  const picture = await saved(page, () => choose('Disk bytes by disk', 'Save as picture (PNG)'));
+  assert.equal(picture.name, 'disk-bytes-by-disk.png');
+  assert.equal(picture.content.subarray(1, 4).toString(), 'PNG');
+  assert.ok(picture.content.readUInt32BE(16) > 400 && picture.content.length > 5_000);
+  const bins = await saved(page, () => choose('ZFS I/O by vdev by latency', 'Save as table (CSV)'));
+  assert.match(bins.content.toString(), /^time,epoch,lower,upper,count\r\n\d{4}-/);
+});
+
+test('a ready worksheet is changed, copied, noted upon, exported, imported and deleted', async (t) => {
+  const { page } = await someone.visit(t, to('/analytics/worksheets/machine'));
+  await signInBy(page);
+  await page.getByRole('button', { name: 'Add statistic' }).click();
+  await page.getByLabel('Find a statistic').fill('http');
+  await page.getByLabel('Break HTTP requests down by').selectOption('status');
+  await page.getByRole('button', { name: 'Show HTTP requests' }).click();
+  await page.getByRole('heading', { name: 'HTTP requests by status' }).waitFor();
+  await page.getByText('Not as it came.').waitFor();
+  await page.getByRole('button', { name: 'Save as a copy' }).click();
+  await page.getByRole('textbox', { name: 'Name' }).fill('Morning round');
+  await page.getByRole('button', { name: 'Copy', exact: true }).click();
+  await page.getByRole('link', { name: 'Morning round' }).waitFor();
+  await page.getByText('Private to admin').waitFor();
+  await page.getByRole('heading', { name: 'HTTP requests by status' }).waitFor();
+  const act = async (item: string) => {
+    await page.getByRole('button', { name: 'Worksheet', exact: true }).click();
+    await page.getByRole('menuitem', { name: item }).click();
+  };
+  await act('Add a note…');
+  await page.getByRole('textbox', { name: 'Note' }).fill('the new disk is in');
+  await page.getByRole('button', { name: 'Add', exact: true }).click();
+  await page.getByText(/events? in this time/).click();
+  await page.getByText('the new disk is in').waitFor();
+
+  await page.getByRole('button', { name: 'Actions of HTTP requests by status' }).click();
+  await page.getByRole('menuitem', { name: 'Remove from this page' }).click();
+  await page.getByText('Not saved yet.').waitFor();
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('Not saved yet.').waitFor({ state: 'detached' });
+  await page.reload();
+  await page.getByRole('heading', { name: 'CPU utilization by mode' }).waitFor();
+  assert.equal(await page.getByRole('heading', { name: 'HTTP requests by status' }).count(), 0);
+
+  const file = await saved(page, () => act('Export as JSON'));
+  assert.equal(file.name, 'morning-round.json');
+  assert.equal(JSON.parse(file.content.toString()).worksheet.annotations[0].text, 'the new disk is in');
+  await act('Delete…');
+  await page.getByRole('textbox', { name: /^Type/ }).fill('Morning round');
+  await page.getByRole('button', { name: 'Delete', exact: true }).click();
+  await page.getByRole('link', { name: 'Morning round' }).waitFor({ state: 'detached' });
+  await page.getByLabel('Worksheet file').setInputFiles({
+    name: 'sheet.json',
+    mimeType: 'application/json',
+    buffer: file.content,
+  });
+  await page.getByRole('link', { name: 'Morning round' }).waitFor();
+  await page.getByRole('heading', { name: 'CPU utilization by mode' }).waitFor();
+});
+
+test('the catalogue explains; what is not available says why; datasets are recorded, suspended and destroyed', async (t) => {
+  const { page } = await someone.visit(t, to('/analytics/statistics'));
+  await signInBy(page);
+  await page.getByText('Not available: DTrace is not there: the module does not fit this kernel.').waitFor();
+  await lookAt(page, 'analytics-statistics');
+  await page.getByLabel('Break Disk operations down by').selectOption('size');
+  await page.getByRole('button', { name: 'Show Disk operations' }).click();
+  await page.getByRole('heading', { name: 'How to read it' }).waitFor();
+  await page.getByRole('button', { name: 'Actions of Disk operations by size' }).click();
+  await page.getByRole('menuitem', { name: 'Record it, also when nobody looks' }).click();
+  await page.getByText('Recorded', { exact: true }).waitFor();
+  await page.getByRole('link', { name: 'Recorded datasets' }).click();
+  const row = page.getByRole('row', { name: /io\.ops\[size\]/ });
+  await row.getByText('Measuring').waitFor();
+  await lookAt(page, 'analytics-datasets');
+  await row.getByRole('button', { name: /^Suspend/ }).click();
+  await row.getByText('Suspended').waitFor();
+  await row.getByRole('button', { name: /^Resume/ }).click();
+  await row.getByText('Measuring').waitFor();
+  await row.getByRole('button', { name: /^Destroy/ }).click();
+  await page.getByRole('textbox', { name: /^Type/ }).fill('io.ops[size]');
+  await page.getByRole('button', { name: 'Destroy', exact: true }).click();
+  await row.waitFor({ state: 'detached' });
+});
+
+test('a profile is a flame graph: as wide as its share, a click makes a frame the whole', async (t) => {
+  const { page } = await someone.visit(t, to(charts({ statistic: 'cpu.profile' })));
+  await signInBy(page);
+  const frame = page.getByRole('button', { name: 'zfs_read: 55 % of all samples' });
+  const all = page.getByRole('button', { name: 'all: 100 % of all samples' });
+  const [narrow, wide] = [await frame.boundingBox(), await all.boundingBox()];
+  assert.ok(narrow && wide && Math.abs(narrow.width / wide.width - 0.55) < 0.02);
+  await lookAt(page, 'analytics-flame');
+  await frame.click();
+  await until('it is the whole', async () => ((await frame.boundingBox())?.width ?? 0) > wide.width * 0.98);
+  await page.getByRole('button', { name: 'Show all' }).click();
+  await all.waitFor();
+});
+
+test('a tracer that starts says so, and draws as soon as it measures', async (t) => {
+  const { page } = await someone.visit(t, to(charts({ statistic: 'io.ops[disk]' })));
+  if (stack.tracerd) stack.tracerd.startMs = 6_000;
+  t.after(() => {
+    if (stack.tracerd) stack.tracerd.startMs = 0;
+  });
+  await signInBy(page);
+  await page.getByText('Starting…').waitFor();
+  await page.getByText('Starting…').waitFor({ state: 'detached', timeout: 20_000 });
+  await page.getByRole('button', { name: 'sda', exact: true }).waitFor();
+});
+
+test('with tracerd down the pages say so, and what was recorded is still there', async (t) => {
+  const visit = await someone.visit(t, to(charts({ statistic: 'disk.bytes[disk]' })));
+  const { page } = visit;
+  visit.expect(/status of 503/);
+  await signInBy(page);
+  await until('it is drawn', async () => (await painted(page, /^Disk bytes by disk/)) > 0.05);
+  await stack.tracerd?.stop();
+  t.after(() => stack.tracerd?.start());
+  await page.reload();
+  await page
+    .getByText(/Statistics of this machine are not being measured: tracerd does not answer/)
+    .first()
+    .waitFor();
+  await until('the past is drawn', async () => (await painted(page, /disk\.bytes|Disk bytes/)) > 0.05);
+  await lookAt(page, 'analytics-tracerd-down');
+  await page.getByRole('link', { name: 'Recorded datasets' }).click();
+  await page.getByText(/tracerd does not answer/).waitFor();
+  await stack.tracerd?.start();
+  await page.getByText(/tracerd does not answer/).waitFor({ state: 'detached' });
+});
+
+test('PromQL: names are completed, errors stand at their column, and what is found goes onto a worksheet', async (t) => {
+  const visit = await someone.visit(t, to('/analytics/query'));
+  const { page } = visit;
+  visit.expect(/status of 400/);
+  await signInBy(page);
+  const field = page.getByRole('textbox', { name: 'PromQL' });
+  await field.fill('sum by (mode) (cistern_host_cpu_ra');
+  await page.getByRole('button', { name: 'cistern_host_cpu_ratio' }).waitFor();
+  await page.keyboard.press('Tab');
+  await page.getByText(/^Column \d+: a “\(” is not closed/).waitFor();
+  await lookAt(page, 'analytics-promql-error');
+  await field.fill('sum by (mode) (cistern_host_cpu_ratio)');
+  await page.keyboard.press('Control+Enter');
+  await page.getByRole('button', { name: 'idle', exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Table' }).click();
+  await page.getByRole('row', { name: /idle/ }).waitFor();
+  await page.getByRole('button', { name: 'Graph' }).click();
+  await page.getByRole('button', { name: /^Actions of/ }).click();
+  await page.getByRole('menuitem', { name: 'Add to worksheet…' }).click();
+  await page.getByLabel('Its name').fill('Processors');
+  await page.getByRole('button', { name: 'Add', exact: true }).click();
+  await page.getByRole('link', { name: 'Processors' }).waitFor();
+  await page.getByRole('button', { name: 'idle', exact: true }).waitFor();
+  await page.getByRole('button', { name: /^Actions of/ }).click();
+  await page.getByRole('menuitem', { name: 'Make this a threshold' }).click();
+  await page
+    .getByRole('textbox', { name: /watch|metric|expression/i })
+    .first()
+    .waitFor();
+  assert.match(page.url(), /expression=sum/);
+});
+
+test('on a phone: options open, a finger pans, the page still scrolls', async (t) => {
+  const { page } = await someone.visit(t, to(charts({ statistic: 'disk.bytes[disk]' })));
+  await page.setViewportSize({ width: 390, height: 844 });
+  await signInBy(page);
+  await until('it is drawn', async () => (await painted(page, /^Disk bytes by disk/)) > 0.05);
+  await page.getByRole('button', { name: 'Options of Disk bytes by disk' }).click();
+  await page.getByLabel('Break down by').selectOption('type');
+  await page.getByRole('heading', { name: 'Disk bytes by type' }).waitFor();
+  const group = plot(page, /^Disk bytes by type/);
+  assert.equal(await group.evaluate((element) => getComputedStyle(element).touchAction), 'pan-y');
+  const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  assert.ok(overflow <= 0, `${overflow} px too wide`);
+});

@@ -1,5 +1,5 @@
 // A histogram over time: heatmap, the distribution under the cursor, quantiles, and how many are beyond the limit.
-import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { type RefObject, useCallback, useEffect, useMemo, useRef } from 'react';
 import type { Bins, BinsFrame } from '../api/columns.ts';
 import { beyondLimit, columnsWithin, extentOf, mergeBins, onEdge, quantileOf, triples } from '../charts/bins.ts';
 import { overSentence } from '../charts/distribution.ts';
@@ -10,7 +10,7 @@ import { figureOf } from '../charts/units.ts';
 import { useDark } from '../frame/theme.ts';
 import { percent, type Unit } from '../words/format.ts';
 import { ProblemAlert } from '../words/ProblemAlert.tsx';
-import { useAxis, useSettled } from './axis.ts';
+import { useAxis, useCursor, useSettled } from './axis.ts';
 import { Distribution } from './Distribution.tsx';
 import { useBinsFrame } from './frames.ts';
 import { type Exporter, SHIFTS } from './SeriesBody.tsx';
@@ -40,7 +40,7 @@ export function BinsBody(props: {
   const settled = useSettled(axis);
   const dark = useDark();
   const canvas = useRef<HTMLCanvasElement | null>(null);
-  const [cursor, setCursor] = useState<number | null>(null);
+  const cursor = useCursor(axis);
   const { data: frame, error, refetch } = useBinsFrame(selector, settled);
   const shift = chart.compare === undefined ? 0 : SHIFTS[chart.compare];
   const before = useBinsFrame(selector, settled, { enabled: shift > 0, shift });
@@ -149,7 +149,6 @@ export function BinsBody(props: {
             limitText={limit === undefined ? '' : figure(limit)}
             snap={onEdge}
             onLimit={(next) => change(changed(chart, { limit: next }), false)}
-            onCursor={setCursor}
             canvasRef={(element) => {
               canvas.current = element;
             }}

@@ -10,7 +10,7 @@ import { figureOf } from '../charts/units.ts';
 import { useDark } from '../frame/theme.ts';
 import { duration } from '../words/format.ts';
 import { ProblemAlert } from '../words/ProblemAlert.tsx';
-import { useAxis, useSettled } from './axis.ts';
+import { useAxis, useCursor, useSettled } from './axis.ts';
 import { useSeriesFrame } from './frames.ts';
 import { type Chart, changed } from './sheet.ts';
 import { type Row, sumFigure, ValueTable } from './ValueTable.tsx';
@@ -51,7 +51,7 @@ export function SeriesBody(props: {
   const dark = useDark();
   const colours = useRef(new Colours());
   const canvas = useRef<HTMLCanvasElement | null>(null);
-  const [cursor, setCursor] = useState<number | null>(null);
+  const cursor = useCursor(axis);
   const [drilling, setDrilling] = useState<string | null>(null);
   const { data: frame, error, refetch, isPlaceholderData } = useSeriesFrame(props.query, settled);
   const shift = chart.compare === undefined ? 0 : SHIFTS[chart.compare];
@@ -220,7 +220,6 @@ export function SeriesBody(props: {
             limitText={chart.limit === undefined ? '' : figure(chart.limit)}
             snap={(value) => Number(value.toPrecision(3))}
             onLimit={(limit) => change(changed(chart, { limit }), false)}
-            onCursor={setCursor}
             canvasRef={(element) => {
               canvas.current = element;
             }}

@@ -1,7 +1,7 @@
 // The one time axis of a page: every chart on it shows the same time, moves with the others, and shares the cursor. It is
 // outside React, because it moves with every pointer event: charts repaint on it, and only what has settled makes anybody
 // ask for data or render.
-import { createContext, use, useSyncExternalStore } from 'react';
+import { createContext, use, useCallback, useDeferredValue, useSyncExternalStore } from 'react';
 
 export interface Settled {
   /** Seconds. */
@@ -141,6 +141,12 @@ export function useAxis(): TimeAxis {
 
 export function useSettled(axis: TimeAxis): Settled {
   return useSyncExternalStore(axis.onSettled, () => axis.settled);
+}
+
+/** Where the cursor is, for what is written about it; that may come a moment later than the line itself. */
+export function useCursor(axis: TimeAxis): number | null {
+  const subscribe = useCallback((listener: () => void) => axis.onPaint(listener), [axis]);
+  return useDeferredValue(useSyncExternalStore(subscribe, () => axis.cursor));
 }
 
 /** As many steps as can be told apart, and a step that people count in. */

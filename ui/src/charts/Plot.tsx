@@ -50,7 +50,6 @@ export interface PlotProps {
   readonly onLimit?: (limit: number) => void;
   /** The length of a column: what shift and an arrow move the cursor by. */
   readonly step: number;
-  readonly onCursor?: (time: number | null) => void;
   readonly children?: ReactNode;
   /** Handed the canvas that is drawn on, for the picture that is exported. */
   readonly canvasRef?: (canvas: HTMLCanvasElement | null) => void;
@@ -238,7 +237,6 @@ export function Plot(props: PlotProps) {
     const { step } = latest.current;
     const column = time === null ? null : Math.floor(time / step) * step;
     axis.point(column);
-    latest.current.onCursor?.(column);
   };
 
   // Not React's: a listener that may prevent scrolling has to say so.
