@@ -400,8 +400,8 @@ test('PromQL: names are completed, errors stand at their column, and what is fou
 
 test('on a phone: options open, a finger pans, the page still scrolls', async (t) => {
   const { page } = await someone.visit(t, to(charts({ statistic: 'disk.bytes[disk]' })));
-  await page.setViewportSize({ width: 390, height: 844 });
   await signInBy(page);
+  await page.setViewportSize({ width: 390, height: 844 });
   await until('it is drawn', async () => (await painted(page, /^Disk bytes by disk/)) > 0.05);
   await page.getByRole('button', { name: 'Options of Disk bytes by disk' }).click();
   await page.getByLabel('Break down by').selectOption('type');

@@ -57,6 +57,12 @@ export interface PanelProps {
   readonly marks: readonly PlotMark[];
 }
 
+/** As the catalogue would say; without it the name has to. */
+function unitOfName(statistic: string): string {
+  const what = statistic.split('.').at(-1) ?? '';
+  return what === 'bytes' ? 'bytes' : what === 'utilization' || what === 'percent' ? 'percent' : 'count';
+}
+
 const DISTRIBUTIONS = new Set(['latency', 'size', 'offset']);
 
 /** What can be drawn of a statistic nobody measures now: what was recorded of it lies in the store. */
@@ -72,7 +78,9 @@ function asItWas(text: string, name: Name, statistic: Statistic | undefined): Da
     filters: name.filters.map(([filter, value]) => [filter, value]),
     breakdown: name.breakdown,
     kind: distribution ? 'histogram' : name.statistic === 'cpu.profile' ? 'stacks' : 'series',
-    unit: distribution ? (name.breakdown === 'latency' ? 'seconds' : 'bytes') : (statistic?.unit ?? 'count'),
+    unit: distribution
+      ? (breakdown?.unit ?? (name.breakdown === 'latency' ? 'seconds' : 'bytes'))
+      : (statistic?.unit ?? unitOfName(name.statistic)),
     metric,
     selector: `${metric}{dataset="${quoted}"}`,
     state: 'stopped',
@@ -121,6 +129,7 @@ const QUANTILES: readonly (readonly [string, string])[] = [
   ['0.9', 'p90'],
   ['0.99', 'p99'],
   ['0.999', 'p99.9'],
+  ['0.5,0.99', 'p50 and p99'],
   ['0.5,0.9,0.99', 'p50, p90, p99'],
 ];
 const TRIMS: readonly (readonly [string, string])[] = [
@@ -193,8 +202,8 @@ function Controls(props: { chart: Chart; change: PanelProps['change']; kind: Dat
 }
 
 /** How it is being measured, when that is not simply "yes". */
-function State({ dataset, error }: { dataset: Dataset | undefined; error: unknown }) {
-  if (dataset === undefined) return error ? null : <Label isCompact>Asking…</Label>;
+function State({ dataset }: { dataset: Dataset | undefined }) {
+  if (dataset === undefined) return <Label isCompact>Asking…</Label>;
   switch (dataset.state) {
     case 'starting':
       return (
@@ -215,7 +224,7 @@ function State({ dataset, error }: { dataset: Dataset | undefined; error: unknow
         </Label>
       );
     case 'stopped':
-      return error ? null : <Label isCompact>Not being measured</Label>;
+      return <Label isCompact>Not being measured</Label>;
     default:
       return dataset.recorded ? (
         <Label isCompact variant="outline">
@@ -375,7 +384,7 @@ function StatisticPanel(props: PanelProps & { text: string; name: Name }) {
   const exporter = useRef<Exporter | null>(null);
   const dataset = watched.data ?? (watched.error ? asItWas(text, name, statistic) : undefined);
   const title = chart.title ?? inWords(statistic, name);
-  const level = statistic?.kind === 'level';
+  const level = statistic === undefined ? unitOfName(name.statistic) === 'percent' : statistic.kind === 'level';
   const perSecond = !level && dataset?.kind === 'series';
   const free = freeBreakdowns(statistic, name);
 
@@ -441,7 +450,7 @@ function StatisticPanel(props: PanelProps & { text: string; name: Name }) {
   return (
     <Frame
       title={title}
-      state={<State dataset={dataset} error={watched.error} />}
+      state={<State dataset={dataset} />}
       controls={
         <Controls chart={chart} change={change} kind={dataset?.kind ?? 'series'}>
           {dataset?.kind !== 'stacks' && (
@@ -500,12 +509,9 @@ function StatisticPanel(props: PanelProps & { text: string; name: Name }) {
         )
       }
     >
-      {problem !== null && (
-        <ProblemAlert
-          error={watched.error}
-          stale={problem.code === 'service_unavailable' || problem.code === 'forbidden'}
-          retry={() => void watched.refetch()}
-        />
+      {/* That nothing is measured at all is said once, above all charts. */}
+      {problem !== null && problem.code !== 'service_unavailable' && (
+        <ProblemAlert error={watched.error} stale={problem.code === 'forbidden'} retry={() => void watched.refetch()} />
       )}
       {body}
       {dataset?.restIncluded && dataset.kind === 'series' && (

@@ -8,6 +8,7 @@ import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } fro
 import { Link, useSearchParams } from 'react-router';
 import type { Schemas } from '../api/client.ts';
 import { duration, plural } from '../words/format.ts';
+import { ProblemAlert } from '../words/ProblemAlert.tsx';
 import { AxisContext, type Settled, TimeAxis, useSettled } from './axis.ts';
 import { ChartPanel } from './ChartPanel.tsx';
 import { statisticsQuery } from './frames.ts';
@@ -161,7 +162,7 @@ export function Charts(props: {
 }) {
   const { axis, charts, setCharts } = props.state;
   const settled = useSettled(axis);
-  const { data: statistics } = useQuery(statisticsQuery);
+  const { data: statistics, error, refetch } = useQuery(statisticsQuery);
   const marks = useMarks(settled, props.annotations ?? NO_ANNOTATIONS);
   const latest = useRef(charts);
   latest.current = charts;
@@ -182,6 +183,9 @@ export function Charts(props: {
   const provided = useMemo(() => axis, [axis]);
   return (
     <AxisContext value={provided}>
+      {charts.some(({ statistic }) => statistic !== undefined) && (
+        <ProblemAlert error={error} stale retry={() => void refetch()} />
+      )}
       <MarkList marks={marks} axis={axis} />
       {charts.length === 0 && props.empty}
       {charts.map((chart, index) => (

@@ -93,14 +93,14 @@ export default function DatasetsPage() {
           <Table aria-label="Recorded datasets" variant="compact" gridBreakPoint="grid-lg">
             <Thead>
               <Tr>
-                <Th>Dataset</Th>
-                <Th>State</Th>
-                <Th>Since</Th>
-                <Th>Kept on</Th>
-                <Th>Series now</Th>
-                <Th>Samples</Th>
-                <Th>Lost</Th>
-                <Th>Cost</Th>
+                <Th modifier="fitContent">Dataset</Th>
+                <Th modifier="fitContent">State</Th>
+                <Th modifier="fitContent">Since</Th>
+                <Th modifier="fitContent">Why</Th>
+                <Th modifier="fitContent">Series now</Th>
+                <Th modifier="fitContent">Samples</Th>
+                <Th modifier="fitContent">Lost</Th>
+                <Th modifier="fitContent">Cost</Th>
                 <Th screenReaderText="Actions" />
               </Tr>
             </Thead>
@@ -123,8 +123,8 @@ export default function DatasetsPage() {
                     <Td dataLabel="Since">
                       <Ago time={one.since} />
                     </Td>
-                    <Td dataLabel="Kept on">
-                      {one.recorded ? 'recorded' : one.watched ? 'while looked at' : 'always on'}
+                    <Td dataLabel="Why">
+                      {one.recorded ? 'recorded' : one.watched ? 'looked at' : one.state === 'stopped' ? '–' : 'always'}
                     </Td>
                     <Td dataLabel="Series now">{compact(one.seriesNow)}</Td>
                     <Td dataLabel="Samples">{compact(one.samples)}</Td>

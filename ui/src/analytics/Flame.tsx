@@ -3,7 +3,7 @@ import { Button } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
 import { type RefObject, useEffect, useMemo, useState } from 'react';
 import { answerOf, client } from '../api/client.ts';
-import { csv, download, fileName } from '../charts/download.ts';
+import { csv, download, fileName, picture } from '../charts/download.ts';
 import { seriesColour } from '../charts/palette.ts';
 import { useDark } from '../frame/theme.ts';
 import { percent, plural } from '../words/format.ts';
@@ -66,6 +66,33 @@ export function blocksOf(
   return found;
 }
 
+/** The same blocks on a canvas. */
+function flamePicture(blocks: readonly Block[], title: string, dark: boolean): Promise<Blob> {
+  const width = 1200;
+  const depth = Math.max(1, ...blocks.map((block) => block.depth + 1));
+  const canvas = document.createElement('canvas');
+  [canvas.width, canvas.height] = [width, depth * ROW];
+  const context = canvas.getContext('2d') as CanvasRenderingContext2D;
+  context.font = '12px RedHatText, sans-serif';
+  context.textBaseline = 'middle';
+  for (const block of blocks) {
+    const [x, y, wide] = [block.left * width, (depth - 1 - block.depth) * ROW, block.width * width - 1];
+    context.fillStyle = dark ? '#292929' : '#f2f2f2';
+    context.fillRect(x, y, wide, ROW - 1);
+    context.fillStyle = seriesColour(block.path.length + block.name.length, dark);
+    context.fillRect(x, y, 3, ROW - 1);
+    if (wide < 24) continue;
+    context.fillStyle = dark ? '#ffffff' : '#151515';
+    context.save();
+    context.beginPath();
+    context.rect(x, y, wide, ROW);
+    context.clip();
+    context.fillText(shown(block.name), x + 7, y + ROW / 2);
+    context.restore();
+  }
+  return picture(canvas, title, [], dark);
+}
+
 const ROW = 20;
 const MOST_SECONDS = 600;
 
@@ -103,13 +130,13 @@ export function Flame({
   }, [root, zoomed]);
   useEffect(() => {
     exporter.current = {
-      png: () => {},
+      png: () => void flamePicture(blocks, title, dark).then((blob) => download(blob, fileName(title, 'png'))),
       csv: () => {
         const rows = (data?.stacks ?? []).map(({ frames, count }) => [frames.join(';'), count]);
         download(new Blob([csv([['stack', 'samples'], ...rows])], { type: 'text/csv' }), fileName(title, 'csv'));
       },
     };
-  }, [data, title, exporter]);
+  }, [data, blocks, dark, title, exporter]);
   if (error && data === undefined) return <ProblemAlert error={error} retry={() => void refetch()} />;
   const depth = Math.max(1, ...blocks.map((block) => block.depth + 1));
   return (

@@ -115,7 +115,7 @@ export default function QueryPage() {
       : [...functionsLike(word), ...(found.data ?? []).map(({ name }) => name)]
           .filter((name) => name !== word && name.toLowerCase().includes(word.toLowerCase()))
           .slice(0, 8);
-  const problem = check.error === null || written === '' ? null : asProblem(check.error);
+  const problem = check.error === null || written === '' || written !== text.trim() ? null : asProblem(check.error);
   const complaint = problem === null ? undefined : complaintIn(problem.detail);
 
   const show = (next: Shape) => {

@@ -206,7 +206,8 @@ export function SeriesBody(props: {
             atCursor={cursor !== null}
             highlight={shownHighlight}
             onHighlight={toggle}
-            onDrill={drill === null ? undefined : (key) => setDrilling(key)}
+            // Not within the click itself: the menu would take it for one beside it, and close.
+            onDrill={drill === null ? undefined : (key) => setTimeout(() => setDrilling(key))}
           />
         </div>
         <div className="cistern-plotbox">

@@ -46,9 +46,10 @@ export function ValueTable(props: {
     return (sort.descending ? -way : way) || a.line.key.localeCompare(b.line.key);
   });
   const place = new Map(order.current.map((key, index) => [key, index]));
-  const inPlace = held
-    ? [...sorted].sort((a, b) => (place.get(a.line.key) ?? 1e9) - (place.get(b.line.key) ?? 1e9))
-    : sorted;
+  const inPlace =
+    held && order.current.length > 0
+      ? [...sorted].sort((a, b) => (place.get(a.line.key) ?? 1e9) - (place.get(b.line.key) ?? 1e9))
+      : sorted;
   order.current = inPlace.map(({ line }) => line.key);
   const shown = all ? inPlace : inPlace.slice(0, SHOWN);
 
@@ -68,7 +69,11 @@ export function ValueTable(props: {
     >
       <button
         type="button"
-        onClick={() => setSort({ by, descending: sort.by === by ? !sort.descending : by !== 'text' })}
+        onClick={() => {
+          // A new order is what was asked for, also by a pointer that is in the table.
+          order.current = [];
+          setSort({ by, descending: sort.by === by ? !sort.descending : by !== 'text' });
+        }}
       >
         {text}
         <span aria-hidden>{sort.by === by ? (sort.descending ? ' ↓' : ' ↑') : ''}</span>

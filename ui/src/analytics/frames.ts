@@ -74,7 +74,7 @@ function useFrame<F>(source: Source<F>, settled: Settled, shift: number, enabled
         return source.join(known, await source.fetch(query, { start: begin, end: last, step }, signal), from);
       }
       const found = await source.fetch(query, { start: from, end: last, step }, signal);
-      wholeAt.set(hash, Date.now() + (known === undefined ? WHOLE_AGAIN_MS : WHOLE_EVERY_MS));
+      wholeAt.set(hash, Date.now() + (known === undefined || source.isEmpty(known) ? WHOLE_AGAIN_MS : WHOLE_EVERY_MS));
       return found;
     },
     refetchInterval: live
@@ -159,5 +159,5 @@ export const statisticsQuery = {
     (await answerOf(client.GET('/api/statistics', { signal }))).items,
   staleTime: 30_000,
   retry: false,
-  refetchInterval: (query: { state: { error: unknown } }) => (query.state.error ? 5_000 : 60_000),
+  refetchInterval: (query: { state: { error: unknown } }) => (query.state.error ? 3_000 : 30_000),
 } as const;

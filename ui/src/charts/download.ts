@@ -34,7 +34,8 @@ export interface LegendEntry {
 
 /** The canvas with its title above, its legend below, and the page's background behind. */
 export function picture(canvas: HTMLCanvasElement, title: string, legend: readonly LegendEntry[], dark: boolean) {
-  const ratio = canvas.width / Math.max(1, canvas.clientWidth);
+  // One that is not in the page has a pixel for a pixel.
+  const ratio = canvas.width / (canvas.clientWidth || canvas.width);
   const width = canvas.width / ratio;
   const height = canvas.height / ratio;
   const ink = dark ? '#f2f2f2' : '#151515';
