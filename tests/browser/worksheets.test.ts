@@ -391,10 +391,11 @@ test('PromQL: names are completed, errors stand at their column, and what is fou
   await page.getByRole('button', { name: 'idle', exact: true }).waitFor();
   await page.getByRole('button', { name: /^Actions of/ }).click();
   await page.getByRole('menuitem', { name: 'Make this a threshold' }).click();
-  await page
-    .getByRole('textbox', { name: /watch|metric|expression/i })
-    .first()
-    .waitFor();
+  await until('the rule watches it', () =>
+    page
+      .locator(':is(input, textarea)')
+      .evaluateAll((fields) => fields.some((field) => (field as HTMLInputElement).value.includes('sum by (mode)'))),
+  );
   assert.match(page.url(), /expression=sum/);
 });
 
