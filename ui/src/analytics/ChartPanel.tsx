@@ -1,38 +1,22 @@
 // One chart of a page: what it shows in words, the way one came (each step can be taken back), how it is, its controls,
 // and its picture.
-import {
-  Breadcrumb,
-  BreadcrumbItem,
-  Button,
-  Divider,
-  Dropdown,
-  DropdownItem,
-  DropdownList,
-  FormSelect,
-  FormSelectOption,
-  Label,
-  MenuToggle,
-  Spinner,
-} from '@patternfly/react-core';
-import EllipsisVIcon from '@patternfly/react-icons/dist/esm/icons/ellipsis-v-icon';
+import { Breadcrumb, BreadcrumbItem, Button, Label, Spinner } from '@patternfly/react-core';
 import SlidersHIcon from '@patternfly/react-icons/dist/esm/icons/sliders-h-icon';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type ReactNode, type RefObject, use, useCallback, useId, useMemo, useRef, useState } from 'react';
-import { useNavigate } from 'react-router';
-import { answerOf, client } from '../api/client.ts';
+import { type ReactNode, useCallback, useId, useMemo, useRef, useState } from 'react';
 import { asProblem } from '../api/problem.ts';
 import type { Named } from '../charts/lines.ts';
 import type { PlotMark } from '../charts/Plot.tsx';
-import { SessionContext } from '../frame/session.ts';
 import { ProblemAlert } from '../words/ProblemAlert.tsx';
-import { AddToWorksheet } from './AddToWorksheet.tsx';
+import { asItWas, unitOfName } from './asItWas.ts';
 import { BinsBody } from './BinsBody.tsx';
+import { Actions } from './ChartActions.tsx';
+import { Choice, Controls } from './ChartControls.tsx';
 import { seriesName } from './expression.ts';
 import { seriesExpression, totalSelector } from './expressions.ts';
 import { Flame } from './Flame.tsx';
 import { useDataset } from './frames.ts';
 import { type Drill, type Exporter, SeriesBody } from './SeriesBody.tsx';
-import { type Chart, changed, statisticLink } from './sheet.ts';
+import { type Chart, changed } from './sheet.ts';
 import {
   type Dataset,
   drill,
@@ -55,150 +39,6 @@ export interface PanelProps {
   readonly move: { readonly up: (() => void) | null; readonly down: (() => void) | null } | null;
   readonly statistics: readonly Statistic[] | undefined;
   readonly marks: readonly PlotMark[];
-}
-
-/** As the catalogue would say; without it the name has to. */
-function unitOfName(statistic: string): string {
-  const what = statistic.split('.').at(-1) ?? '';
-  return what === 'bytes' ? 'bytes' : what === 'utilization' || what === 'percent' ? 'percent' : 'count';
-}
-
-const DISTRIBUTIONS = new Set(['latency', 'size', 'offset']);
-
-/** What can be drawn of a statistic nobody measures now: what was recorded of it lies in the store. */
-function asItWas(text: string, name: Name, statistic: Statistic | undefined): Dataset {
-  const breakdown = statistic?.breakdowns.find((one) => one.name === name.breakdown);
-  const distribution =
-    breakdown?.kind === 'distribution' || (breakdown === undefined && DISTRIBUTIONS.has(name.breakdown ?? ''));
-  const metric = `cistern_${name.statistic.replaceAll('.', '_')}`;
-  const quoted = text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
-  return {
-    name: text,
-    statistic: name.statistic,
-    filters: name.filters.map(([filter, value]) => [filter, value]),
-    breakdown: name.breakdown,
-    kind: distribution ? 'histogram' : name.statistic === 'cpu.profile' ? 'stacks' : 'series',
-    unit: distribution
-      ? (breakdown?.unit ?? (name.breakdown === 'latency' ? 'seconds' : 'bytes'))
-      : (statistic?.unit ?? unitOfName(name.statistic)),
-    metric,
-    selector: `${metric}{dataset="${quoted}"}`,
-    state: 'stopped',
-    since: '',
-    reason: null,
-    recorded: false,
-    watched: false,
-    cpuRatio: 0,
-    samples: 0,
-    seriesNow: 0,
-    drops: 0,
-    restarts: 0,
-    restIncluded: false,
-  };
-}
-
-/** Its options say what it is for; its name is for those who cannot see it. */
-function Choice<V extends string>(props: {
-  label: string;
-  value: V;
-  options: readonly (readonly [value: V, text: string])[];
-  onChange: (value: V) => void;
-}) {
-  return (
-    <FormSelect
-      aria-label={props.label}
-      title={props.label}
-      value={props.value}
-      onChange={(_event, value) => props.onChange(value as V)}
-    >
-      {props.options.map(([value, text]) => (
-        <FormSelectOption key={value} value={value} label={text} />
-      ))}
-    </FormSelect>
-  );
-}
-
-const COMPARE = [
-  ['', 'no comparison'],
-  ['day', 'with the day before'],
-  ['week', 'with the week before'],
-] as const;
-const QUANTILES: readonly (readonly [string, string])[] = [
-  ['', 'no quantiles'],
-  ['0.5', 'p50'],
-  ['0.9', 'p90'],
-  ['0.99', 'p99'],
-  ['0.999', 'p99.9'],
-  ['0.5,0.99', 'p50 and p99'],
-  ['0.5,0.9,0.99', 'p50, p90, p99'],
-];
-const TRIMS: readonly (readonly [string, string])[] = [
-  ['0', 'all values'],
-  ['0.0001', 'top 0.01 % cut off'],
-  ['0.001', 'top 0.1 % cut off'],
-  ['0.01', 'top 1 % cut off'],
-  ['0.05', 'top 5 % cut off'],
-];
-
-/** With what is set, should it be none of the usual ones. */
-function including(options: readonly (readonly [string, string])[], value: string) {
-  return options.some(([one]) => one === value) ? options : [...options, [value, value] as const];
-}
-
-function Controls(props: { chart: Chart; change: PanelProps['change']; kind: Dataset['kind']; children?: ReactNode }) {
-  const { chart, change, kind } = props;
-  const set = (what: Partial<{ [K in keyof Chart]: Chart[K] | undefined }>) => change(changed(chart, what), false);
-  return (
-    <div className="cistern-chartcontrols">
-      {props.children}
-      {kind === 'series' && (
-        <Choice
-          label="Show as"
-          value={chart.display === 'lines' || chart.display === 'stacked' ? chart.display : 'auto'}
-          options={[
-            ['auto', 'drawn as it fits'],
-            ['stacked', 'stacked'],
-            ['lines', 'as lines'],
-          ]}
-          onChange={(display) => set({ display: display === 'auto' ? undefined : display })}
-        />
-      )}
-      {kind === 'histogram' && (
-        <>
-          <Choice
-            label="Axis"
-            value={chart.scale ?? 'auto'}
-            options={[
-              ['auto', 'axis as it fits'],
-              ['log', 'logarithmic axis'],
-              ['linear', 'linear axis'],
-            ]}
-            onChange={(scale) => set({ scale: scale === 'auto' ? undefined : scale })}
-          />
-          <Choice
-            label="Outliers"
-            value={String(chart.trim ?? 0)}
-            options={including(TRIMS, String(chart.trim ?? 0))}
-            onChange={(trim) => set({ trim: Number(trim) || undefined })}
-          />
-          <Choice
-            label="Quantiles"
-            value={(chart.quantiles ?? []).join(',')}
-            options={including(QUANTILES, (chart.quantiles ?? []).join(','))}
-            onChange={(text) => set({ quantiles: text === '' ? undefined : text.split(',').map(Number) })}
-          />
-        </>
-      )}
-      {kind !== 'stacks' && (
-        <Choice
-          label="Compare with"
-          value={chart.compare ?? ''}
-          options={COMPARE}
-          onChange={(compare) => set({ compare: compare === '' ? undefined : compare })}
-        />
-      )}
-    </div>
-  );
 }
 
 /** How it is being measured, when that is not simply "yes". */
@@ -233,116 +73,6 @@ function State({ dataset }: { dataset: Dataset | undefined }) {
       ) : null;
   }
 }
-
-function Actions(props: {
-  chart: Chart;
-  change: PanelProps['change'];
-  remove: (() => void) | null;
-  move: PanelProps['move'];
-  exporter: RefObject<Exporter | null>;
-  dataset: Dataset | null;
-  /** What a threshold would watch. */
-  watch: { expression: string; type: string } | null;
-  title: string;
-}) {
-  const { chart, change, exporter, dataset } = props;
-  const navigate = useNavigate();
-  const queries = useQueryClient();
-  const user = use(SessionContext);
-  const [open, setOpen] = useState(false);
-  const [adding, setAdding] = useState(false);
-  const record = useMutation({
-    mutationFn: (recording: boolean) =>
-      answerOf(client.POST('/api/analytics/dataset/record', { body: { name: dataset?.name ?? '', recording } })),
-    onSettled: () => queries.invalidateQueries({ queryKey: ['analytics'] }),
-  });
-  const mayRecord = user.role !== 'viewer';
-  return (
-    <>
-      <Dropdown
-        isOpen={open}
-        onOpenChange={setOpen}
-        onSelect={() => setOpen(false)}
-        popperProps={{ position: 'right' }}
-        toggle={(ref) => (
-          <MenuToggle
-            ref={ref}
-            variant="plain"
-            aria-label={`Actions of ${props.title}`}
-            isExpanded={open}
-            onClick={() => setOpen(!open)}
-            icon={<EllipsisVIcon />}
-          />
-        )}
-      >
-        <DropdownList>
-          {chart.limit === undefined ? (
-            <DropdownItem onClick={() => change(changed(chart, { limit: startOf(dataset) }), false)}>
-              Draw a limit line
-            </DropdownItem>
-          ) : (
-            <DropdownItem onClick={() => change(changed(chart, { limit: undefined }), false)}>
-              Remove the limit line
-            </DropdownItem>
-          )}
-          {props.watch !== null && (
-            <DropdownItem
-              onClick={() =>
-                void navigate(
-                  `/alerts/thresholds/new?expression=${encodeURIComponent(props.watch?.expression ?? '')}&type=${props.watch?.type}`,
-                )
-              }
-            >
-              Make this a threshold
-            </DropdownItem>
-          )}
-          {dataset !== null && (
-            <DropdownItem
-              isAriaDisabled={!mayRecord}
-              tooltipProps={mayRecord ? undefined : { content: 'Recording is an operator’s to decide.' }}
-              onClick={() => mayRecord && record.mutate(!dataset.recorded)}
-            >
-              {dataset.recorded ? 'Stop recording' : 'Record it, also when nobody looks'}
-            </DropdownItem>
-          )}
-          <DropdownItem onClick={() => setAdding(true)}>Add to worksheet…</DropdownItem>
-          {chart.statistic !== undefined && (
-            <DropdownItem onClick={() => void navigate(statisticLink(chart.statistic as string))}>
-              Open it alone
-            </DropdownItem>
-          )}
-          <Divider component="li" />
-          <DropdownItem onClick={() => exporter.current?.png()}>Save as picture (PNG)</DropdownItem>
-          <DropdownItem onClick={() => exporter.current?.csv()}>Save as table (CSV)</DropdownItem>
-          {props.remove !== null && (
-            <>
-              <Divider component="li" />
-              {props.move?.up && <DropdownItem onClick={props.move.up}>Move up</DropdownItem>}
-              {props.move?.down && <DropdownItem onClick={props.move.down}>Move down</DropdownItem>}
-              <DropdownItem onClick={props.remove}>Remove from this page</DropdownItem>
-            </>
-          )}
-        </DropdownList>
-      </Dropdown>
-      {record.error !== null && <ProblemAlert error={record.error} />}
-      {adding && <AddToWorksheet chart={chart} onClose={() => setAdding(false)} />}
-    </>
-  );
-}
-
-function startOf(dataset: Dataset | null): number {
-  switch (dataset?.unit) {
-    case 'seconds':
-      return 0.1;
-    case 'bytes':
-      return 65_536;
-    case 'percent':
-      return 80;
-    default:
-      return 100;
-  }
-}
-
 /** What ChartPanel's parts have in common: a frame with a title, a row of actions and what is below. */
 function Frame(props: {
   title: string;
