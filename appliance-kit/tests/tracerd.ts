@@ -76,7 +76,7 @@ export const catalogue: readonly Statistic[] = [
     source: 'dtrace',
     cost: 'medium',
     alwaysOn: false,
-    breakdowns: [values('process', 'by process', [])],
+    breakdowns: [{ ...values('process', 'by process', []), kind: 'filter' }],
   }),
   statistic('memory.bytes', 'Memory', 'bytes', {
     kind: 'level',

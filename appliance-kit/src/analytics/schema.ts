@@ -11,9 +11,10 @@ export const StatisticName = Type.String({
 export const Breakdown = component('Breakdown', {
   name: Type.String(),
   title: Type.String(),
-  kind: Type.Enum(['value', 'distribution']),
+  kind: Type.Enum(['value', 'distribution', 'filter'], { description: 'filter: only narrows' }),
   unit: Type.String(),
   filterable: Type.Boolean(),
+  always: Type.Optional(Type.Boolean({ description: 'is measured from the start' })),
   values: Type.Array(Type.String(), { description: 'when they are few and known' }),
 });
 export type Breakdown = Static<typeof Breakdown>;

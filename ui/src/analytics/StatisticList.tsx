@@ -24,7 +24,8 @@ const COSTS = {
 
 function Entry({ statistic, pick }: { statistic: Statistic; pick: (name: string) => void }) {
   const [breakdown, setBreakdown] = useState('');
-  const [first] = statistic.breakdowns;
+  const splits = statistic.breakdowns.filter(({ kind }) => kind !== 'filter');
+  const [first] = splits;
   const chosen = breakdown || (first?.name ?? '');
   const { explanation, available } = statistic;
   return (
@@ -57,7 +58,7 @@ function Entry({ statistic, pick }: { statistic: Statistic; pick: (name: string)
               value={chosen}
               onChange={(_event, value) => setBreakdown(value || ' ')}
             >
-              {statistic.breakdowns.map((one) => (
+              {splits.map((one) => (
                 <FormSelectOption key={one.name} value={one.name} label={`by ${splitTitle(one.title)}`} />
               ))}
               <FormSelectOption value=" " label="the total only" />

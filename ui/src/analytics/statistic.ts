@@ -68,7 +68,9 @@ export function writeName({ statistic, filters, breakdown }: Name): string {
 
 /** What may still be chosen to break down by: what is not narrowed to one value already. */
 export function freeBreakdowns(statistic: Statistic | undefined, name: Name): Breakdown[] {
-  return (statistic?.breakdowns ?? []).filter((one) => !name.filters.some(([filter]) => filter === one.name));
+  return (statistic?.breakdowns ?? []).filter(
+    (one) => one.kind !== 'filter' && !name.filters.some(([filter]) => filter === one.name),
+  );
 }
 
 /** One value of the present breakdown, and what to split that by. */

@@ -2242,10 +2242,15 @@ export interface components {
         Breakdown: {
             name: string;
             title: string;
-            /** @enum {unknown} */
-            kind: "value" | "distribution";
+            /**
+             * @description filter: only narrows
+             * @enum {unknown}
+             */
+            kind: "value" | "distribution" | "filter";
             unit: string;
             filterable: boolean;
+            /** @description is measured from the start */
+            always?: boolean;
             /** @description when they are few and known */
             values: string[];
         };

@@ -34,7 +34,7 @@ export function linearTicks(lower: number, upper: number, wanted: number, unit: 
     step = ([1, 2, 5, 10].find((one) => one * size >= rough) ?? 10) * size;
   }
   const found: number[] = [];
-  for (let at = Math.ceil(lower / step - 1e-9); at * step <= upper * (1 + 1e-9); at += 1) found.push(at * step);
+  for (let at = Math.ceil(lower / step - 1e-9); at * step <= upper * (1 + 1e-9); at += 1) found.push(at * step + 0); // + 0: no −0
   return found;
 }
 

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { TimeAxis } from '../src/analytics/axis.ts';
+import { readSheet, writeSheet } from '../src/analytics/sheet.ts';
+import type { Bins, SeriesFrame } from '../src/api/columns.ts';
+import { beyondLimit, cellsOf, extentOf, mergeBins, onEdge, quantileOf } from '../src/charts/bins.ts';
+import { csv } from '../src/charts/download.ts';
+import { Colours, linesOf, statsOf, within } from '../src/charts/lines.ts';
+import { linearTicks, logTicks } from '../src/charts/units.ts';
+
+const ONE = 1 + 90 * 128; // the bin [1, 1.1)
+const bins = (...counts: [bin: number, count: number][]): Bins => ({
+  at: Int32Array.from(counts, ([bin]) => bin),
+  counts: Float64Array.from(counts, ([, count]) => count),
+  total: counts.reduce((sum, [, count]) => sum + count, 0),
+});
+
+test('people beyond a limit: whole bins exactly, within a bin their share', () => {
+  const all = bins([ONE, 10], [ONE + 1, 20], [ONE + 90, 5]); // 1.0, 1.1, 10
+  assert.equal(beyondLimit(all, 1), 35);
+  assert.equal(beyondLimit(all, 1.1), 25);
+  assert.equal(beyondLimit(all, 1.15), 15);
+  assert.equal(beyondLimit(all, 11), 0);
+  assert.equal(onEdge(1.1499), 1.1);
+  assert.equal(onEdge(0), 0);
+});
+
+test('histograms merge by adding, and give quantiles', () => {
+  const all = mergeBins([bins([ONE, 50]), null, bins([ONE, 40], [ONE + 90, 10])]);
+  assert.deepEqual([[...all.at], [...all.counts], all.total], [[ONE, ONE + 90], [90, 10], 100]);
+  assert.ok(quantileOf(all, 0.5) >= 1 && quantileOf(all, 0.5) < 1.1);
+  assert.ok(quantileOf(all, 0.95) >= 10);
+  assert.ok(Number.isNaN(quantileOf(bins(), 0.5)));
+});
+
+test('trimming takes no more than its share, and says how many; what is left fills the picture', () => {
+  const all = bins([ONE, 990], [ONE + 1, 5], [ONE + 180, 5]);
+  const trimmed = extentOf(all, 'log', 0.005);
+  assert.deepEqual([trimmed.above, trimmed.upper], [5, 1.2]);
+  assert.equal(extentOf(all, 'log', 0).above, 0);
+  const cells = cellsOf([all, null], extentOf(all, 'log', 0), 10);
+  assert.ok((cells[0] as number) > 0, 'the least is at the bottom');
+  assert.ok((cells[9 * 2] as number) > 0, 'the greatest at the top');
+  assert.ok(
+    [...cells].filter((_, at) => at % 2 === 1).every((count) => count === 0),
+    'what was not measured is empty',
+  );
+});
+
+const frame = (lines: [Record<string, string>, number[]][]): SeriesFrame => ({
+  start: 100,
+  step: 1,
+  count: (lines[0] as [unknown, number[]])[1].length,
+  lines: lines.map(([labels, values]) => ({ labels, values: Float64Array.from(values) })),
+});
+const byDisk = (labels: Readonly<Record<string, string>>) =>
+  labels.disk === undefined ? null : { key: labels.disk, text: labels.disk };
+
+test('a value that did not occur is no gap; a second without a total is one', () => {
+  const lines = linesOf(
+    frame([
+      [{ disk: 'a' }, [1, Number.NaN, Number.NaN, 4]],
+      [{ disk: 'b' }, [2, 2, Number.NaN, 2]],
+      [{}, [3, 2, Number.NaN, 6]],
+    ]),
+    byDisk,
+    new Colours(),
+  );
+  assert.deepEqual([...lines.total], [3, 2, Number.NaN, 6]);
+  assert.equal(lines.additive, true);
+  assert.equal(lines.all.length, 2, 'the total is no value');
+});
+
+test('what does not add up is not stacked', () => {
+  const lines = linesOf(
+    frame([
+      [{ disk: 'a' }, [80, 90]],
+      [{ disk: 'b' }, [10, 20]],
+      [{}, [45, 55]],
+    ]),
+    byDisk,
+    new Colours(),
+  );
+  assert.equal(lines.additive, false);
+});
+
+test('the greatest are drawn apart, the others as one; colours stay when values move', () => {
+  const colours = new Colours();
+  const many = Array.from({ length: 30 }, (_, at): [Record<string, string>, number[]] => [
+    { disk: `d${at}` },
+    [30 - at, 30 - at],
+  ]);
+  const lines = linesOf(frame(many), byDisk, colours, 20);
+  assert.equal(lines.drawn.length, 21);
+  const rest = lines.drawn.at(-1);
+  assert.deepEqual([rest?.text, rest?.values[0], rest?.drillable], ['10 others', 55, false]);
+  const before = lines.all.find(({ key }) => key === 'd3')?.colour;
+  const after = linesOf(frame([...many].reverse()), byDisk, colours, 20).all.find(({ key }) => key === 'd3')?.colour;
+  assert.equal(after, before);
+});
+
+test('sums and averages are of the time that is seen, and of what was measured in it', () => {
+  const values = Float64Array.from([1, 2, Number.NaN, 3]);
+  assert.deepEqual(within({ start: 100, step: 10, count: 4 }, 110, 125), [1, 3]);
+  const { average, min, max, sum, last } = statsOf(values, 0, 4, 10);
+  assert.deepEqual([average, min, max, sum, last], [2, 1, 3, 60, 3]);
+});
+
+test('the axis: what is dragged into the future is live; zooming keeps the moment under the pointer', () => {
+  const axis = new TimeAxis({ range: 100, end: 1000 }, () => 2000);
+  axis.zoom(0.5, 975);
+  assert.deepEqual(axis.span, { start: 937.5, end: 987.5 });
+  axis.pan(-50);
+  assert.equal(axis.span.end, 937.5);
+  axis.pan(5000);
+  assert.equal(axis.live, true);
+  axis.zoom(2);
+  assert.equal(axis.live, true);
+  assert.equal(axis.range, 100);
+  axis.set({ range: 1, end: 500 });
+  assert.equal(axis.range, 10, 'no less than can be seen');
+});
+
+test('a page survives the way through its address; what is no chart in a link is left out', () => {
+  const sheet = {
+    time: { range: 600, end: 1_790_000_000 },
+    charts: [{ id: 'c1', statistic: 'io.ops[file="a]b"][latency]', limit: 0.1, quantiles: [0.99], highlight: ['ü&='] }],
+  };
+  assert.deepEqual(readSheet(new URLSearchParams(writeSheet(sheet).toString())), sheet);
+  const bad = [
+    { id: 'c1' },
+    { id: 'c2', statistic: 'a', query: 'b' },
+    7,
+    { id: 'c3', query: 'up', trim: 9, display: 'pie' },
+  ];
+  const read = readSheet(new URLSearchParams({ charts: JSON.stringify(bad), range: 'x' }));
+  assert.deepEqual(read, { time: null, charts: [{ id: 'c3', query: 'up' }] });
+  assert.equal(readSheet(new URLSearchParams({ charts: '[{"id' })).charts, null);
+});
+
+test('CSV: quoted as it must be, no formulas, gaps empty', () => {
+  assert.equal(csv([['a"b', 'x,y', '=1+1', Number.NaN, -1.5]]), `"a""b","x,y",'=1+1,,-1.5\r\n`);
+});
+
+test('ticks are round: powers of two for bytes, of ten for the rest', () => {
+  assert.deepEqual(linearTicks(0, 100, 4, 'count'), [0, 50, 100]);
+  assert.deepEqual(linearTicks(0, 4096, 4, 'bytes'), [0, 1024, 2048, 3072, 4096]);
+  assert.deepEqual(logTicks(0.001, 1, 5), [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1]);
+});
