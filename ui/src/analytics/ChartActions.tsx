@@ -29,6 +29,17 @@ export function Actions(props: {
   const queries = useQueryClient();
   const [open, setOpen] = useState(false);
   const [adding, setAdding] = useState(false);
+  const turn = useMutation({
+    mutationFn: (action: 'suspend' | 'resume') => {
+      const body = { name: dataset?.name ?? '' };
+      return answerOf(
+        action === 'suspend'
+          ? client.POST('/api/analytics/dataset/suspend', { body })
+          : client.POST('/api/analytics/dataset/resume', { body }),
+      );
+    },
+    onSettled: () => queries.invalidateQueries({ queryKey: ['analytics'] }),
+  });
   const record = useMutation({
     mutationFn: (recording: boolean) =>
       answerOf(client.POST('/api/analytics/dataset/record', { body: { name: dataset?.name ?? '', recording } })),
@@ -83,6 +94,15 @@ export function Actions(props: {
               {dataset.recorded ? 'Stop recording' : 'Record it, also when nobody looks'}
             </DropdownItem>
           )}
+          {dataset !== null && (
+            <DropdownItem
+              isAriaDisabled={mayNotRecord !== null}
+              tooltipProps={mayNotRecord === null ? undefined : { content: mayNotRecord }}
+              onClick={() => mayNotRecord === null && turn.mutate(dataset.state === 'suspended' ? 'resume' : 'suspend')}
+            >
+              {dataset.state === 'suspended' ? 'Resume measuring' : 'Suspend measuring'}
+            </DropdownItem>
+          )}
           <DropdownItem onClick={() => setAdding(true)}>Add to worksheet…</DropdownItem>
           {chart.statistic !== undefined && (
             <DropdownItem onClick={() => void navigate(statisticLink(chart.statistic as string))}>
@@ -102,7 +122,7 @@ export function Actions(props: {
           )}
         </DropdownList>
       </Dropdown>
-      {record.error !== null && <ProblemAlert error={record.error} />}
+      <ProblemAlert error={record.error ?? turn.error} />
       {adding && <AddToWorksheet chart={chart} onClose={() => setAdding(false)} />}
     </>
   );

@@ -39,11 +39,9 @@ function useFrame<F>(source: Source<F>, settled: Settled, shift: number, enabled
   const { range, end } = settled;
   const live = end === null && shift === 0;
   const step = stepFor(range, source.most);
-  const span =
-    end === null
-      ? // A comparison with yesterday follows the clock in steps it can be seen to move by.
-        fetchSpan({ range, end: Math.floor((seconds() - shift) / step) * step }, step, seconds() - shift)
-      : fetchSpan({ range, end: end - shift }, step, seconds());
+  // A comparison with yesterday follows the clock; all of its time is past, so it is read ahead of it.
+  const until = end ?? Math.floor(seconds() / step) * step;
+  const span = fetchSpan({ range, end: until - shift }, step, seconds());
   const query = source.query(step);
   const key = ['frame', source.kind, query, step, live ? `live ${range}` : `${span.start}-${span.end}`];
   return useQuery({
@@ -74,14 +72,11 @@ function useFrame<F>(source: Source<F>, settled: Settled, shift: number, enabled
         return source.join(known, await source.fetch(query, { start: begin, end: last, step }, signal), from);
       }
       const found = await source.fetch(query, { start: from, end: last, step }, signal);
+      if (wholeAt.size > 200) wholeAt.clear();
       wholeAt.set(hash, Date.now() + (known === undefined || source.isEmpty(known) ? WHOLE_AGAIN_MS : WHOLE_EVERY_MS));
       return found;
     },
-    refetchInterval: live
-      ? Math.min(Math.max(step, range / 600, 1), 60) * 1000
-      : end === null
-        ? Math.max(5, step) * 1000
-        : false,
+    refetchInterval: live ? Math.min(Math.max(step, range / 600, 1), 60) * 1000 : false,
     placeholderData: keepPreviousData,
     // Frames are large, are made anew each second, and nobody else has them.
     structuralSharing: false,
