@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { TimeAxis } from '../src/analytics/axis.ts';
+import { fetchSpan, TimeAxis } from '../src/analytics/axis.ts';
 import { readSheet, writeSheet } from '../src/analytics/sheet.ts';
 import type { Bins, SeriesFrame } from '../src/api/columns.ts';
 import { beyondLimit, cellsOf, extentOf, mergeBins, onEdge, quantileOf } from '../src/charts/bins.ts';
@@ -146,4 +146,12 @@ test('ticks are round: powers of two for bytes, of ten for the rest', () => {
   assert.deepEqual(linearTicks(0, 100, 4, 'count'), [0, 50, 100]);
   assert.deepEqual(linearTicks(0, 4096, 4, 'bytes'), [0, 1024, 2048, 3072, 4096]);
   assert.deepEqual(logTicks(0.001, 1, 5), [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1]);
+});
+
+test('what stands still is read with a margin, seldom anew, and never short of what is seen', () => {
+  const past = fetchSpan({ range: 300, end: 10_000 }, 1, 50_000);
+  assert.ok(past.start <= 10_000 - 300 - 75 && past.end >= 10_000 + 75);
+  const spans = Array.from({ length: 60 }, (_, second) => fetchSpan({ range: 300, end: 10_000 }, 1, 10_002 + second));
+  assert.ok(new Set(spans.map(({ end }) => end)).size <= 6);
+  assert.ok(spans.every(({ end }) => end >= 10_000));
 });

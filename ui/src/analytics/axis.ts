@@ -159,6 +159,8 @@ export function stepFor(range: number, most: number): number {
 export function fetchSpan({ range, end }: { range: number; end: number }, step: number, now: number): Span {
   const half = Math.max(range / 2, step);
   const start = Math.floor((end - range - half / 2) / half) * half;
-  const until = Math.min(Math.ceil((end + half / 2) / half) * half, now - LATE);
+  // What ends now grows in a few large steps, so that a chart that stands still is not read again each second.
+  const grown = Math.floor((now - LATE) / (range / 20)) * (range / 20);
+  const until = Math.min(Math.ceil((end + half / 2) / half) * half, Math.max(grown, end));
   return { start: Math.floor(start / step) * step, end: Math.floor(until / step) * step };
 }
