@@ -377,6 +377,8 @@ export class StandIn {
         one.samples += samples.length;
         for (let at = 0; at < samples.length; at += 5_000) await this.#options.write(samples.slice(at, at + 5_000));
       }
+    } catch {
+      // A store that is away gets the rest when it is back; what was on its way is lost, as in life.
     } finally {
       this.#busy = false;
     }

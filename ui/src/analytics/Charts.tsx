@@ -18,6 +18,7 @@ import { ranges } from './view.ts';
 
 /** So often at most is the address written while something is dragged. */
 const WRITE_MS = 300;
+const TICK_MS = 5_000;
 
 export interface ChartsState {
   readonly axis: TimeAxis;
@@ -67,7 +68,8 @@ export function useCharts(saved: readonly Chart[], savedTime: Settled): ChartsSt
       clearTimeout(timer.current);
       timer.current = setTimeout(() => flush(true), WRITE_MS);
     });
-    const clock = setInterval(() => axis.tick(), 1_000);
+    // Charts repaint when their data comes; this is for those that get none.
+    const clock = setInterval(() => axis.tick(), TICK_MS);
     return () => {
       stop();
       clearInterval(clock);

@@ -204,9 +204,11 @@ export function Plot(props: PlotProps) {
 
     let frame = 0;
     let all = false;
+    // What is scrolled out of sight is not painted until it is back: a long page costs no more than a short one.
+    let seen = true;
     const schedule = (moved: boolean) => {
       all ||= moved;
-      if (frame !== 0) return;
+      if (frame !== 0 || !seen) return;
       frame = requestAnimationFrame(() => {
         frame = 0;
         if (all) drawBase();
@@ -218,8 +220,14 @@ export function Plot(props: PlotProps) {
     drawOver();
     redraw.current = schedule;
     const stop = axis.onPaint(schedule);
+    const sight = new IntersectionObserver(([entry]) => {
+      seen = entry?.isIntersecting ?? true;
+      if (seen && all) schedule(true);
+    });
+    sight.observe(below);
     return () => {
       stop();
+      sight.disconnect();
       cancelAnimationFrame(frame);
     };
   }, [axis, width, height, dark]);
