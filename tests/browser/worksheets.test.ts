@@ -52,7 +52,8 @@ test('the ready worksheet draws this machine, live, without anybody having set i
   const { page } = await someone.visit(t, to('/analytics'));
   await signInBy(page);
   for (const name of [/^CPU utilization by mode/, /^Disk bytes by disk/, /^Network bytes by direction/]) {
-    await plot(page, name).first().waitFor();
+    // What is out of sight is not painted.
+    await plot(page, name).first().scrollIntoViewIfNeeded();
     await until(`${name} is drawn`, async () => (await painted(page, name)) > 0.05);
   }
   await page
