@@ -220,10 +220,14 @@ export function Plot(props: PlotProps) {
     drawOver();
     redraw.current = schedule;
     const stop = axis.onPaint(schedule);
-    const sight = new IntersectionObserver(([entry]) => {
-      seen = entry?.isIntersecting ?? true;
-      if (seen && all) schedule(true);
-    });
+    const sight = new IntersectionObserver(
+      ([entry]) => {
+        seen = entry?.isIntersecting ?? true;
+        if (seen && all) schedule(true);
+      },
+      // A little ahead of the scrolling.
+      { rootMargin: '300px' },
+    );
     sight.observe(below);
     return () => {
       stop();
