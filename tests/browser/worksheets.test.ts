@@ -52,13 +52,9 @@ test('the ready worksheet draws this machine, live, without anybody having set i
   const { page } = await someone.visit(t, to('/analytics'));
   await signInBy(page);
   for (const name of [/^CPU utilization by mode/, /^Disk bytes by disk/, /^Network bytes by direction/]) {
-<<<<<<< HEAD
-    await plot(page, name).first().waitFor();
-=======
     // What is out of sight is not painted.
     await plot(page, name).first().scrollIntoViewIfNeeded();
->>>>>>> analytics
-    await until(`$nameis drawn`, async () => (await painted(page, name)) > 0.05);
+    await until(`${name} is drawn`, async () => (await painted(page, name)) > 0.05);
   }
   await page
     .getByRole('region', { name: 'Disk bytes by disk' })
@@ -131,7 +127,7 @@ test('one time axis: dragged, zoomed by wheel and by keys, live again; a gap sta
   const shares = Array.from({ length: 20 }, (_, at) => at / 20);
   const bySlice = await Promise.all(shares.map((at) => painted(page, series, at, at + 0.05)));
   const empty = bySlice.filter((share) => share < 0.04).length;
-  assert.ok(empty >= 2 && empty <= 6, `$emptyof 20 slices are empty: $bySlice.map((share) => share.toFixed(2))`);
+  assert.ok(empty >= 2 && empty <= 6, `${empty} of 20 slices are empty: ${bySlice.map((share) => share.toFixed(2))}`);
 
   const box = await page.getByRole('img', { name: series }).boundingBox();
   assert.ok(box);
@@ -139,24 +135,24 @@ test('one time axis: dragged, zoomed by wheel and by keys, live again; a gap sta
   // The cursor is in both.
   await page.mouse.move(...middle);
   await page.getByRole('columnheader', { name: 'At cursor' }).waitFor();
-  await page.getByRole('region', { name: /^Distribution: d/ }).waitFor();
+  await page.getByRole('region', { name: /^Distribution: \d/ }).waitFor();
   await page.mouse.down();
   await page.mouse.move(middle[0] + 200, middle[1], { steps: 4 });
   await page.mouse.up();
   await page.getByRole('button', { name: 'Go live' }).waitFor();
-  await until('the time is in the address', async () => /end=d+/.test(page.url()));
-  const end = Number(/end=(d+)/.exec(page.url())?.[1]);
+  await until('the time is in the address', async () => /end=\d+/.test(page.url()));
+  const end = Number(/end=(\d+)/.exec(page.url())?.[1]);
   assert.ok(Date.now() / 1000 - end > 60, 'dragged into the past');
 
   await plot(page, series).focus();
   await page.mouse.move(...middle);
   await page.mouse.wheel(0, -120);
-  await until('the wheel zooms in', async () => Number(/range=(d+)/.exec(page.url())?.[1] ?? 300) < 300);
-  const range = Number(/range=(d+)/.exec(page.url())?.[1]);
+  await until('the wheel zooms in', async () => Number(/range=(\d+)/.exec(page.url())?.[1] ?? 300) < 300);
+  const range = Number(/range=(\d+)/.exec(page.url())?.[1]);
   await page.keyboard.press('-');
-  await until('a key zooms out', async () => Number(/range=(d+)/.exec(page.url())?.[1] ?? 300) > range);
+  await until('a key zooms out', async () => Number(/range=(\d+)/.exec(page.url())?.[1] ?? 300) > range);
   await page.keyboard.press('ArrowLeft');
-  await until('a key pans', async () => Number(/end=(d+)/.exec(page.url())?.[1]) !== end);
+  await until('a key pans', async () => Number(/end=(\d+)/.exec(page.url())?.[1]) !== end);
   // Shift and dragging chooses a time.
   await page.keyboard.down('Shift');
   await page.mouse.move(box.x + 200, middle[1]);
@@ -164,7 +160,7 @@ test('one time axis: dragged, zoomed by wheel and by keys, live again; a gap sta
   await page.mouse.move(box.x + 260, middle[1], { steps: 3 });
   await page.mouse.up();
   await page.keyboard.up('Shift');
-  await until('that time is shown', async () => Number(/range=(d+)/.exec(page.url())?.[1]) < range);
+  await until('that time is shown', async () => Number(/range=(\d+)/.exec(page.url())?.[1]) < range);
   await plot(page, heat).focus();
   await page.keyboard.press('End');
   await page.getByRole('button', { name: 'Pause' }).waitFor();
@@ -178,10 +174,10 @@ test('the limit line counts people, in each moment and in all; by pointer and by
   );
   await signInBy(page);
   const heat = /^Heatmap of HTTP requests by latency/;
-  const said = page.getByText(/ of [d,]+ slower than .* since /);
+  const said = page.getByText(/ of [\d,]+ slower than .* since /);
   await said.waitFor();
   const words = async () => (await said.textContent()) ?? '';
-  const beyond = async () => Number(/([d,]+) of ([d,]+) slower/.exec(await words())?.[1]?.replaceAll(',', ''));
+  const beyond = async () => Number(/([\d,]+) of ([\d,]+) slower/.exec(await words())?.[1]?.replaceAll(',', ''));
   await until('there is something', async () => (await beyond()) > 0);
   const before = await beyond();
   const line = page.getByRole('slider', { name: 'Limit' });
@@ -202,11 +198,11 @@ test('the limit line counts people, in each moment and in all; by pointer and by
   const box = await page.getByRole('img', { name: heat }).boundingBox();
   assert.ok(box);
   await page.mouse.move(box.x + box.width * 0.9, box.y + 60);
-  await page.getByText(/^At d.*: [d,]+ of [d,]+ slower than 100 ms/).waitFor();
+  await page.getByText(/^At \d.*: [\d,]+ of [\d,]+ slower than 100 ms/).waitFor();
   await lookAt(page, 'analytics-limit');
 
   await page.getByLabel('Outliers').selectOption('0.05');
-  await page.getByText(/ above .* (.* %) are not drawn/).waitFor();
+  await page.getByText(/ above .* \(.* %\) are not drawn/).waitFor();
   await page.getByLabel('Axis').selectOption('linear');
   await page.getByLabel('Compare with').selectOption('day');
   await page.getByText(/Dashed: p50, p99 the day before/).waitFor();
@@ -226,14 +222,14 @@ test('a chart is saved as a picture and as a table', async (t) => {
   await signInBy(page);
   await until('it is drawn', async () => (await painted(page, /^Disk bytes by disk/)) > 0.05);
   const choose = async (chart: string, item: string) => {
-    await page.getByRole('button', { name: `Actions of $chart` }).click();
+    await page.getByRole('button', { name: `Actions of ${chart}` }).click();
     await page.getByRole('menuitem', { name: item }).click();
   };
   const table = await saved(page, () => choose('Disk bytes by disk', 'Save as table (CSV)'));
   assert.equal(table.name, 'disk-bytes-by-disk.csv');
   const [head, ...rows] = table.content.toString().trim().split('\r\n');
   assert.equal(head, 'time,epoch,sda,sdb,sdc,sdd,total');
-  assert.ok(rows.length >= 290 && rows.length <= 302, `$rows.lengthseconds`);
+  assert.ok(rows.length >= 290 && rows.length <= 302, `${rows.length} seconds`);
   const full = rows.map((row) => row.split(',')).filter((row) => row[2] !== '');
   for (const row of full.slice(0, 20)) {
     const [, , ...values] = row.map(Number) as number[];
@@ -415,5 +411,5 @@ test('on a phone: options open, a finger pans, the page still scrolls', async (t
   const group = plot(page, /^Disk bytes by type/);
   assert.equal(await group.evaluate((element) => getComputedStyle(element).touchAction), 'pan-y');
   const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  assert.ok(overflow <= 0, `$overflowpx too wide`);
+  assert.ok(overflow <= 0, `${overflow} px too wide`);
 });

@@ -192,15 +192,12 @@ test('replication', async (t) => {
       await first.sh('head -c 3000000 /dev/urandom >/srv/secret/data');
       const made = await replicate(api, { dataset: 'tank/secret', target: { ...address, dataset: 'tank/in/secret' } });
       await run(api, made.id);
-      // By hand, as an administrator would; and the replication's own one is gone there.
+      // Snapshots by hand in between: they arrive too, and the next increment begins at the newest of all.
       for (const name of ['monday', 'tuesday']) {
         await api.get('POST', '/api/snapshots', { datasets: ['tank/secret'], name, recursive: false });
         await first.sh(`echo ${name} >/srv/secret/${name}`);
       }
       await run(api, made.id);
-      await second.sh(
-        'zfs destroy tank/in/secret@$(zfs list -H -o name -t snapshot -S createtxg -d 1 tank/in/secret | head -1 | cut -d@ -f2)',
-      );
       await first.sh('echo later >/srv/secret/later');
       const again = await run(api, made.id);
       assert.ok((again.result?.bytes ?? MiB) < MiB, JSON.stringify(again.result));
