@@ -31,7 +31,7 @@ rootfs() { # the stage: fills $1/root; needs $ZFS_DEB and $KERNEL
 }
 
 # debian_next_sources → the next suite of the same archive, without its security updates: it has none of its own yet
-debian_next_sources() { debian_sources "$ROOTFS_NEXT_SUITE" main | head -n 1; }
+debian_next_sources() { debian_sources "$ROOTFS_NEXT_SUITE" main | sed -n 1p; }
 
 # debian_next_preferences → apt's rules by which nothing else of it is chosen
 debian_next_preferences() {
