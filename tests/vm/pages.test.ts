@@ -94,6 +94,21 @@ test('storage in a browser', async (t) => {
     await look('replication');
   });
 
+  await step('the ready worksheet shows what the machine does, and a click narrows to one disk', async () => {
+    await go('/analytics');
+    const disks = page.getByRole('region', { name: 'Disk bytes by disk' });
+    await disks.scrollIntoViewIfNeeded(slow);
+    await disks.getByRole('button', { name: 'sda', exact: true }).waitFor(slow);
+    await look('worksheet');
+    await disks.getByRole('button', { name: 'Drill down into sda' }).click();
+    await page.getByRole('menuitem', { name: 'By type' }).click();
+    await page.getByRole('heading', { name: 'Disk bytes by type, only disk sda' }).waitFor(slow);
+    await page.getByRole('button', { name: 'write', exact: true }).waitFor(slow);
+    await go('/analytics/datasets');
+    await page.getByText('cpu.utilization[mode]').first().waitFor(slow);
+    await look('datasets');
+  });
+
   await step('a pulled disk is replaced by one that is plugged in while the page is open', async () => {
     await go('/storage/pools/tank');
     await machine.unplug('DATA1');
