@@ -7,10 +7,10 @@ import "strings"
 
 // linuxCalls are the names by their numbers, from 0 and from 424 on; the kernel left out what is between.
 var linuxCalls = func() map[int64]string {
-	names := map[int64]string{}
+	names := map[int64]string{-1: "rt_sigreturn"} // which loses its number on the way
 	for first, list := range map[int]string{0: lowCalls, 424: highCalls} {
 		for i, name := range strings.Fields(list) {
-			if name != "-" {
+			if name != "-" && name != "rt_sigreturn" {
 				names[int64(first+i)] = name
 			}
 		}
