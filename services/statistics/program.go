@@ -98,7 +98,7 @@ func Render(p Platform, datasets []*Dataset) (string, error) {
 			return "", fmt.Errorf("%s cannot be split and narrowed so on %s", d, p)
 		}
 		once(&cleanup, program.Cleanup, used)
-		print.WriteString(d.printing(n))
+		print.WriteString(d.printing(p, n))
 		switch {
 		case d.Statistic.Stacks: // nearly every one is new, and long
 			cut[strconv.Itoa(n)] = 10
@@ -148,7 +148,7 @@ func (d *Dataset) clause(p Platform, n int, point *Point) (string, error) {
 			weight = ", " + point.Amount
 		}
 		what = fmt.Sprintf("llquantize(%s, 10, 0, %d, 100%s)", point.Fields[d.By.Name], quantizeHigh, weight)
-	case d.By.number():
+	case d.By.number(p):
 		key = "[" + point.Fields[d.By.Name] + "]"
 	default:
 		key = fmt.Sprintf("[strlen(%s), %s]", point.Fields[d.By.Name], point.Fields[d.By.Name])
@@ -159,7 +159,7 @@ func (d *Dataset) clause(p Platform, n int, point *Point) (string, error) {
 // stackDepth is how many frames of each side are kept: deep enough for Go's and Node's, and a bound on what is printed.
 const stackDepth = 48
 
-func (d *Dataset) printing(n int) string {
+func (d *Dataset) printing(p Platform, n int) string {
 	format := ""
 	switch {
 	case d.Statistic.Stacks:
@@ -168,7 +168,7 @@ func (d *Dataset) printing(n int) string {
 		format = `%d t=%%@d\n`
 	case d.By.Distribution:
 		format = `%d h\n%%@d.\n`
-	case d.By.number():
+	case d.By.number(p):
 		format = `%d i%%d=%%@d\n`
 	default:
 		format = `%d s%%d:%%s=%%@d\n`
@@ -176,13 +176,15 @@ func (d *Dataset) printing(n int) string {
 	return "\tprinta(\"" + fmt.Sprintf(format, n) + "\", @d" + strconv.Itoa(n) + ");\n"
 }
 
-// number says whether a D program knows the values as numbers.
-func (b *Breakdown) number() bool { return b.Type == Whole || b.Codes != nil }
+// number says whether a D program of p knows the values as numbers.
+func (b *Breakdown) number(p Platform) bool {
+	return b.Type == Whole || b.Type == Named || b.Codes != nil && b.Codes(p) != nil
+}
 
 // literal is a value, checked already, as D writes it.
 func (b *Breakdown) literal(p Platform, value string) (string, error) {
 	switch {
-	case b.Codes != nil:
+	case b.number(p) && b.Codes != nil:
 		codes := b.Codes(p)
 		for _, code := range slices.Sorted(maps.Keys(codes)) {
 			if codes[code] == value {

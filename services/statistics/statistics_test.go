@@ -110,6 +110,27 @@ func TestHelpfulErrors(t *testing.T) {
 	}
 }
 
+// Numbers that D knows have the names that people know.
+func TestNames(t *testing.T) {
+	d, err := Parse("syscall.calls[call=openat][error=ENOENT][process]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := Render(Linux, []*Dataset{d})
+	if err != nil || !strings.Contains(text, "->orig_ax) == 257 ") || !strings.Contains(text, ": 0) == 2/") {
+		t.Errorf("%v\n%s", err, text)
+	}
+	if text, err = Render(Illumos, []*Dataset{d}); err != nil || !strings.Contains(text, `(probefunc) == "openat"`) {
+		t.Errorf("%v\n%s", err, text)
+	}
+	if d, err = Parse("syscall.calls[call=nothing]"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = Render(Linux, []*Dataset{d}); err == nil {
+		t.Error("a call that there is not was rendered")
+	}
+}
+
 func TestLabel(t *testing.T) {
 	for value, want := range map[string]string{"": "", "a b\n\"": "a b\n\"", "ä": "ä", "a\xff": `a\xff`, `\xff`: `\\xff`, "\ufffd": "\ufffd"} {
 		if got := Label(value); got != want {
@@ -150,10 +171,10 @@ func checkProgram(t *testing.T, p Platform, d *Dataset) {
 	plain.Filters = nil
 	for _, f := range d.Filters {
 		other := Filter{f.Name, "a"}
-		switch b := d.Statistic.Breakdown(f.Name); b.Type {
-		case Whole, Named:
+		switch b := d.Statistic.Breakdown(f.Name); {
+		case b.number(p):
 			other.Value = "7"
-		case Choice:
+		case b.Type == Choice:
 			other.Value = b.Values[0]
 		}
 		plain.Filters = append(plain.Filters, other)

@@ -141,10 +141,16 @@ func (p *parser) record(line []byte, now []printed) error {
 		return err
 	case 'i':
 		key, value, ok := bytes.Cut(rest[1:], []byte("="))
-		if _, err := strconv.ParseInt(string(key), 10, 64); !ok || err != nil {
+		n, err := strconv.ParseInt(string(key), 10, 64)
+		if errors.Is(err, strconv.ErrRange) { // dtrace prints some negative numbers without their sign
+			var unsigned uint64
+			unsigned, err = strconv.ParseUint(string(key), 10, 64)
+			n = int64(unsigned)
+		}
+		if !ok || err != nil {
 			return wrong("a number", line)
 		}
-		return to.add(string(key), value)
+		return to.add(strconv.FormatInt(n, 10), value)
 	case 's':
 		key, tail, err := p.text(rest[1:])
 		if err != nil {

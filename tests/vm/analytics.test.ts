@@ -57,7 +57,14 @@ class Tracerd {
 
 /** Values for filters: those that every machine has, and one that no program could be named without being careful. */
 function example(breakdown: { name: string; values: string[] }): string {
-  const known: Record<string, string> = { client: '10.0.2.2', port: '443', user: 'root', error: 'ENOENT', cpu: '0' };
+  const known: Record<string, string> = {
+    client: '10.0.2.2',
+    port: '443',
+    user: 'root',
+    error: 'ENOENT',
+    cpu: '0',
+    call: 'read',
+  };
   return breakdown.values[0] ?? known[breakdown.name] ?? '"a\\"b]\\xff\\n$1"';
 }
 

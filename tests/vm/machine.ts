@@ -294,6 +294,7 @@ export class Machine {
 
   /** A port of the loopback address behind which a Unix socket of the guest answers, as root; open as long as the guest runs. */
   async forward(socket: string): Promise<number> {
+    await this.ssh('true'); // it goes through the connection that others share, which ends after a minute without use
     const port = await freePort();
     await new Promise<void>((resolve, reject) => {
       const args = [
