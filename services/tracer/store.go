@@ -171,7 +171,8 @@ func (s *sender) run(ctx context.Context) {
 		}
 		// What several sources measured in one second goes together.
 		pause(ctx, 100*time.Millisecond)
-		for s.flush(ctx) {
+		// What is under way when it is told to stop comes to its end: sent again, histograms would count twice.
+		for ctx.Err() == nil && s.flush(context.Background()) {
 		}
 	}
 }

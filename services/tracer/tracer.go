@@ -228,12 +228,15 @@ func (t *Tracer) Run(ctx context.Context) {
 		case <-ctx.Done():
 			timer.Stop()
 			t.close()
-			// What is measured already is worth one more try.
-			deadline, cancel := context.WithTimeout(context.Background(), 3*time.Second)
-			t.sender.flush(deadline)
-			cancel()
 			stopSending()
-			<-sent
+			select {
+			case <-sent:
+				// What is measured already, and that it ends, is worth one more try.
+				deadline, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+				t.sender.flush(deadline)
+				cancel()
+			case <-time.After(5 * time.Second):
+			}
 			return
 		case <-t.wake:
 			timer.Stop()
