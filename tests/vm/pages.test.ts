@@ -42,6 +42,7 @@ test('storage in a browser', async (t) => {
       await page.getByRole('button', { name: 'Take a snapshot' }).click();
       await dialog(page).getByLabel('Name of the snapshot').fill('before');
       await dialog(page).getByRole('button', { name: 'Take it now' }).click();
+      await page.getByRole('link', { name: 'before', exact: true }).waitFor(slow);
       await machine.sh('echo "Dear Bob" >/srv/home/letter');
       await page.getByRole('link', { name: 'before', exact: true }).click();
       await page.getByRole('link', { name: 'Files' }).click();
