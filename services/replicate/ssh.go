@@ -218,6 +218,9 @@ func (t *There) run(ctx context.Context, input io.Reader, words []string) (strin
 	if ctx.Err() != nil {
 		return out.String(), ctx.Err()
 	}
+	if missing := (*ssh.ExitMissingError)(nil); errors.As(err, &missing) {
+		err = errors.New("it broke off without a word")
+	}
 	return out.String(), err
 }
 
