@@ -286,6 +286,8 @@ test('a ready worksheet is changed, copied, noted upon, exported, imported and d
   await page.getByRole('textbox', { name: /^Type/ }).fill('Morning round');
   await page.getByRole('button', { name: 'Delete', exact: true }).click();
   await page.getByRole('link', { name: 'Morning round' }).waitFor({ state: 'detached' });
+  // The page that is there now, and not the one that goes, is given the file.
+  await page.getByText('Processor, memory, disks and network at once').waitFor();
   await page.getByLabel('Worksheet file').setInputFiles({
     name: 'sheet.json',
     mimeType: 'application/json',
