@@ -3,9 +3,10 @@ package statistics
 // How a traced statistic is declared, and the D program that datasets are made into.
 //
 // Every second a program prints what was counted since it began; tracerd takes differences, so that nothing is lost
-// between printing and clearing. Aggregations by a text are cut back once a minute, because their keys have no bound,
-// those by stacks every ten seconds; what comes between dtrace's reading and its cutting, a quarter of a second at most,
-// is lost then.
+// between printing and clearing. Aggregations by a text are cut back once a minute, because their keys have no bound; what
+// comes between dtrace's reading and its cutting, a quarter of a second at most, is lost then. Of stacks only the total
+// is printed each second, and the most frequent ones every ten seconds: for each that it prints dtrace looks up symbols in
+// the process that it is of.
 // What is printed is read by package tracer:
 //
 //	B                           the program runs
@@ -15,7 +16,7 @@ package statistics
 //	N iNUMBER=COUNT             of a number
 //	N h, an llquantize, .       of a distribution
 //	N kLENGTH:PROCESS, stack(), K, ustack(), U=COUNT
-//	C N                         dataset N begins anew behind this second
+//	C N                         dataset N begins anew behind this second, but for its total
 //	E                           the second is complete
 
 import (
@@ -57,7 +58,7 @@ const quantizeHigh = 14
 // Render makes one program for several datasets of p, which all have to be traced there. The number of a dataset in
 // what it prints is its place in the list.
 func Render(p Platform, datasets []*Dataset) (string, error) {
-	var setup, count, cleanup, print strings.Builder
+	var setup, count, cleanup, print, last strings.Builder
 	written := map[string]bool{} // several datasets share what is before and behind
 	once := func(to *strings.Builder, clauses []Clause, used []string) {
 		for _, c := range clauses {
@@ -68,7 +69,6 @@ func Render(p Platform, datasets []*Dataset) (string, error) {
 			}
 		}
 	}
-	cut := map[string]int{} // every so many seconds
 	for n, d := range datasets {
 		program := d.Statistic.Programs[p]
 		if reason := d.Statistic.Reason(p); program == nil || reason != "" {
@@ -100,19 +100,17 @@ func Render(p Platform, datasets []*Dataset) (string, error) {
 		once(&cleanup, program.Cleanup, used)
 		print.WriteString(d.printing(p, n))
 		switch {
-		case d.Statistic.Stacks: // nearly every one is new, and long
-			cut[strconv.Itoa(n)] = 10
+		case d.Statistic.Stacks:
+			fmt.Fprintf(&last, "tick-1s\n/cisternSecond %% 10 == 0/\n{\n\ttrunc(@d%d, %d);\n\tprinta(\"%d k%%d:%%s\\n%%kK\\n%%kU=%%@d\\n\", @d%d);\n\tprintf(\"C %d\\n\");\n\ttrunc(@d%d);\n}\n", n, topStacks, n, n, n, n)
 		case d.By != nil && d.By.Type != Choice && !d.By.Distribution:
-			cut[strconv.Itoa(n)] = 60
+			fmt.Fprintf(&last, "tick-1s\n/cisternSecond %% 60 == 0/\n{\n\tprintf(\"C %d\\n\");\n\ttrunc(@d%d);\n}\n", n, n)
 		}
 	}
 	var b strings.Builder
 	b.WriteString("int cisternSecond;\nBEGIN { printf(\"B\\n\"); }\n")
 	b.WriteString(setup.String() + count.String() + cleanup.String())
-	b.WriteString("tick-1s\n{\n\tcisternSecond++;\n\tprintf(\"T %d\\n\", walltimestamp);\n" + print.String() + "\tprintf(\"E\\n\");\n}\n")
-	for _, n := range slices.Sorted(maps.Keys(cut)) {
-		fmt.Fprintf(&b, "tick-1s\n/cisternSecond %% %d == 0/\n{\n\tprintf(\"C %s\\n\");\n\ttrunc(@d%s);\n}\n", cut[n], n, n)
-	}
+	b.WriteString("tick-1s\n{\n\tcisternSecond++;\n\tprintf(\"T %d\\n\", walltimestamp);\n" + print.String() + "}\n" + last.String())
+	b.WriteString("tick-1s\n{\n\tprintf(\"E\\n\");\n}\n")
 	return b.String(), nil
 }
 
@@ -153,17 +151,24 @@ func (d *Dataset) clause(p Platform, n int, point *Point) (string, error) {
 	default:
 		key = fmt.Sprintf("[strlen(%s), %s]", point.Fields[d.By.Name], point.Fields[d.By.Name])
 	}
-	return fmt.Sprintf("%s\n%s{\n\t@d%d%s = %s;\n}\n", point.Probe, predicate, n, key, what), nil
+	also := ""
+	if d.Statistic.Stacks {
+		also = fmt.Sprintf("\t@t%d = count();\n", n)
+	}
+	return fmt.Sprintf("%s\n%s{\n\t@d%d%s = %s;\n%s}\n", point.Probe, predicate, n, key, what, also), nil
 }
 
 // stackDepth is how many frames of each side are kept: deep enough for Go's and Node's, and a bound on what is printed.
 const stackDepth = 48
 
+// topStacks are printed of ten seconds: more than a flame graph has room for, and few enough to look up.
+const topStacks = 60
+
 func (d *Dataset) printing(p Platform, n int) string {
 	format := ""
 	switch {
 	case d.Statistic.Stacks:
-		format = `%d k%%d:%%s\n%%kK\n%%kU=%%@d\n`
+		return fmt.Sprintf("\tprinta(\"%d t=%%@d\\n\", @t%d);\n", n, n)
 	case d.By == nil:
 		format = `%d t=%%@d\n`
 	case d.By.Distribution:

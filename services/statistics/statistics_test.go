@@ -208,7 +208,7 @@ func TestRenderTogether(t *testing.T) {
 	}
 	for _, want := range []string{
 		`"a\042b"`, `@d0[strlen(cisternAsked[arg0]), cisternAsked[arg0]] = count();`, `= sum(arg2);`, "10, 0, 14, 100);", `printa("2 h\n%@d.\n", @d2);`,
-		`printa("4 i%d=%@d\n", @d4);`, "trunc(@d0)", "trunc(@d3)", `printa("3 k%d:%s\n%kK\n%kU=%@d\n", @d3);`,
+		`printa("4 i%d=%@d\n", @d4);`, "trunc(@d0)", "trunc(@d3)", `printa("3 k%d:%s\n%kK\n%kU=%@d\n", @d3);`, `printa("3 t=%@d\n", @t3);`,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s is missing in\n%s", want, text)

@@ -47,7 +47,7 @@ type parser struct {
 	r        *bufio.Reader
 	datasets []*statistics.Dataset
 	last     []printed
-	cut      []bool // has begun anew since it was printed last
+	cut      []bool // begins anew behind this second
 	started  func()
 	// second is called at the end of each: nanoseconds since 1970 of its end, and what was added.
 	second func(nanoseconds int64, added []printed)
@@ -114,7 +114,7 @@ func (p *parser) run() error {
 			if err != nil || n < 0 || n >= len(p.datasets) {
 				return wrong("which dataset begins anew", line)
 			}
-			p.last[n] = printed{}
+			p.cut[n] = true
 		default:
 			if !open {
 				return wrong("a value outside of a second", line)
@@ -315,6 +315,11 @@ func (p *parser) finish(at int64, now []printed) {
 		}
 		for _, value := range a.bins {
 			a.total += value
+		}
+	}
+	for n := range now {
+		if p.cut[n] {
+			now[n], p.cut[n] = printed{total: now[n].total}, false
 		}
 	}
 	p.last = now

@@ -78,8 +78,8 @@ y=3
          1200000 |                                         0        
 .
 4 t=5
-E
 C 1
+E
 T 1795262960484774975
 1 s3:new=2
 4 t=6
@@ -139,13 +139,18 @@ func TestDistributionAsConverted(t *testing.T) {
 
 func TestStackOutput(t *testing.T) {
 	list := datasets(t, "cpu.profile")
-	seconds, _, err := read(list, "T 5\n0 k7:a\nK\nb c\n\nvmlinux`do_idle+0x269\nvmlinux`start+0x1\nK\n\nlibc.so.6`read+0x4\n0x401234\nU=150\n0 k4:init\n\nK\n\nU=2\nE\n")
-	if !errors.Is(err, io.EOF) || len(seconds) != 1 || len(seconds[0][0].counts) != 2 {
+	seconds, _, err := read(list, "T 4\n0 t=20\nE\nT 5\n0 t=160\n0 k7:a\nK\nb c\n\nvmlinux`do_idle+0x269\nvmlinux`start+0x1\nK\n\nlibc.so.6`read+0x4\n0x401234\nU=150\n0 k4:init\n\nK\n\nU=2\nC 0\nE\nT 6\n0 t=170\nE\n")
+	if !errors.Is(err, io.EOF) || len(seconds) != 3 || len(seconds[1][0].counts) != 2 || seconds[2][0].total != 10 {
 		t.Fatal(seconds, err)
 	}
 	memory := &stackMemoryOf{}
-	memory.add(1000, &seconds[0][0])
-	for id, n := range memory.seconds[0].counts {
+	for i := range seconds {
+		memory.add(int64(i)*1000, &seconds[i][0])
+	}
+	if n := memory.seconds[1].counts[otherStacks.id()]; n != 8 || len(memory.seconds) != 3 || len(memory.seconds[2].counts) != 0 {
+		t.Errorf("%d other stacks in %v", n, memory.seconds)
+	}
+	for id, n := range memory.seconds[1].counts {
 		if s := memory.known[id]; n == 150 && (s.process != "a\nK\nb c" || len(s.kernel) != 2 || s.user[1] != "0x401234") {
 			t.Errorf("%q", s)
 		}

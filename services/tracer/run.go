@@ -24,7 +24,7 @@ import (
 // How long a tracer may be silent.
 const (
 	startTimeout = 3 * time.Minute // to its first second; emulated machines under load need more than one
-	hangTimeout  = 15 * time.Second
+	hangTimeout  = time.Minute     // symbols of a large program that it sees first can take it half of that, emulated
 	stopTimeout  = 15 * time.Second
 )
 

@@ -17,8 +17,12 @@ const maxStacks = 20_000
 type stackMemoryOf struct {
 	seconds []stackSecond
 	known   map[string]*stack
-	dropped uint64
+	// waiting are samples of which no stacks were printed yet.
+	waiting int64
 }
+
+// otherStacks stand for those that were too rare to be printed.
+var otherStacks = &stack{process: "(rarer stacks)"}
 
 type stackSecond struct {
 	time   int64 // ms
@@ -30,15 +34,23 @@ func (m *stackMemoryOf) add(at int64, p *printed) {
 		m.known = map[string]*stack{}
 	}
 	one := stackSecond{at, map[string]int64{}}
+	m.waiting += p.total
 	for id, n := range p.counts {
 		if m.known[id] == nil {
 			if len(m.known) >= maxStacks {
-				m.dropped += uint64(n)
-				continue
+				continue // it is among the others
 			}
 			m.known[id] = p.stacks[id]
 		}
 		one.counts[id] = n
+		m.waiting -= n
+	}
+	if len(p.counts) > 0 {
+		if m.waiting > 0 {
+			m.known[otherStacks.id()] = otherStacks
+			one.counts[otherStacks.id()] = m.waiting
+		}
+		m.waiting = 0
 	}
 	m.seconds = append(m.seconds, one)
 	if len(m.seconds) > stackMemory {

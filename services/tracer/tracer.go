@@ -575,7 +575,7 @@ func (t *Tracer) runSecond(r *run, at int64, added []printed) {
 		p := &added[d.index]
 		if d.stacks != nil {
 			d.stacks.add(live.lastMs, p)
-			d.samples += uint64(len(p.counts))
+			d.samples += uint64(p.total)
 			continue
 		}
 		samples = append(samples, t.write(d, secondFrom(d.Dataset, live.lastMs, p))...)

@@ -146,7 +146,8 @@ async function analyticsOf(t: TestContext, machine: Machine, api: Person): Promi
           `${batch.length} datasets were traced ${((Date.now() - began) / 1000).toFixed(0)} s after they were asked for`,
         );
         if (batch.includes('cpu.profile')) {
-          const stacks = await until('there are stacks', 30, async () => {
+          const stacks = await until('there are stacks', 120, async () => {
+            await tracerd.watch('cpu.profile');
             const found = await tracerd.ask<{ samples: number; stacks: { frames: string[] }[] }>(
               'GET',
               '/v1/stacks?name=cpu.profile',
