@@ -78,7 +78,7 @@ test('storage in a browser', async (t) => {
   await step('a snapshot schedule and a replication are set up; the replication runs', async () => {
     await go('/storage/schedules');
     await page.getByRole('button', { name: 'New schedule' }).click();
-    await dialog(page).getByLabel('Dataset').selectOption('tank/home');
+    await dialog(page).getByLabel('Dataset', { exact: true }).selectOption('tank/home');
     await dialog(page).getByLabel('When', { exact: true }).selectOption('Every day');
     await dialog(page).getByRole('button', { name: 'Add the schedule' }).click();
     await page.getByText(/^Every day at 00:00/).waitFor();
