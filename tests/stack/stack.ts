@@ -4,10 +4,10 @@
 import { execFileSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { StandIn, type StandInOptions } from '../../appliance-kit/tests/tracerd.ts';
+import { freePorts } from '../ports.ts';
 import { binaries, build, root } from './build.ts';
 import { type Asked, ask, type Reply, until } from './http.ts';
 import { nginxConfiguration } from './nginx.ts';
@@ -26,17 +26,6 @@ export interface StackOptions {
   /** A stand-in for tracerd that writes made-up measurements; without it there is none. */
   readonly tracerd?: Omit<StandInOptions, 'socket' | 'write'>;
   readonly log?: LogLine;
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 }
 
 /** As the appliance makes it at its first boot: letters and digits that cannot be taken for each other. */
@@ -94,10 +83,9 @@ export class Stack {
       { stdio: 'pipe' },
     );
 
-    const httpsPort = this.#options.httpsPort ?? (await freePort());
-    const httpPort = await freePort();
-    const vitePort = await freePort();
-    this.statsdPort = this.#options.statsdPort ?? (await freePort());
+    const [freeHttps, httpPort, vitePort, freeStatsd] = (await freePorts(4)) as [number, number, number, number];
+    const httpsPort = this.#options.httpsPort ?? freeHttps;
+    this.statsdPort = this.#options.statsdPort ?? freeStatsd;
     this.url = `https://localhost:${httpsPort}`;
 
     this.#add('storaged', path.join(binaries, 'storaged'), [

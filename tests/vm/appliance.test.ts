@@ -285,13 +285,13 @@ test('the first day of an appliance', async (t) => {
   });
 
   await step('the chart shows a number, the heatmap a timer', async () => {
-    await page.goto(`${machine.url}/analytics`);
+    await page.goto(`${machine.url}/analytics/explore`);
     await page.getByRole('textbox', { name: 'Find a metric' }).fill('queue');
     await page.getByRole('link', { name: 'queue.depth' }).click();
     await page.getByRole('img', { name: /queue\.depth/ }).waitFor();
     await page.getByText('42', { exact: false }).first().waitFor();
     await person.look('chart');
-    await page.goto(`${machine.url}/analytics?metric=checkout.time`);
+    await page.goto(`${machine.url}/analytics/explore?metric=checkout.time`);
     await page.getByRole('img', { name: /checkout\.time/ }).waitFor();
     await person.look('heatmap');
   });

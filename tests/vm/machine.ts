@@ -11,6 +11,7 @@ import net from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
+import { freePort, freePorts } from '../ports.ts';
 import { firmware, kvmWorks, qemuImg, spawnQemu } from './qemu.ts';
 
 export interface Ports {
@@ -44,15 +45,6 @@ export async function until<T>(
       );
     await sleep(every);
   }
-}
-
-/** A free TCP port of the loopback address (and very likely a free UDP one of the same number). */
-export async function freePort(): Promise<number> {
-  const server = net.createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as net.AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 export interface DiskOptions {
@@ -130,11 +122,8 @@ export class Machine {
   /** Switches on. `bootFrom`: the system disk is not plugged in, and this one is started from. */
   async start(snapshot?: string, bootFrom = 'SYSTEM'): Promise<void> {
     this.accelerated = await kvmWorks();
-    this.ports = {
-      ...{ ssh: await freePort(), https: await freePort(), http: await freePort(), statsd: await freePort() },
-      replication: await freePort(),
-    };
-    const { ssh, https, http, statsd, replication } = this.ports;
+    const [ssh, https, http, statsd, replication] = (await freePorts(5)) as [number, number, number, number, number];
+    this.ports = { ssh, https, http, statsd, replication };
     const base64 = (text: string) => Buffer.from(text).toString('base64');
     const credential = (name: string, text: string) => [
       '-smbios',

@@ -3,7 +3,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort, until } from './machine.ts';
+import { freePort } from '../ports.ts';
+import { until } from './machine.ts';
 
 export interface Writer {
   stop(): Promise<void>;
