@@ -544,6 +544,10 @@ func (w *making) copyGood() error {
 func (w *making) collectAll(ctx context.Context) error {
 	part := filepath.Join(w.place.dir, w.k.ID+".part")
 	slots := make(chan struct{}, max(1, w.m.Parallel))
+	at := map[string]int{} // before they run: a step's state is then written by whoever runs it
+	for i := range w.k.Steps {
+		at[w.k.Steps[i].path()] = i
+	}
 	var all sync.WaitGroup
 	finished := 0
 	ticking := make(chan struct{})
@@ -557,7 +561,7 @@ func (w *making) collectAll(ctx context.Context) error {
 		if ctx.Err() != nil {
 			break
 		}
-		i := slices.IndexFunc(w.k.Steps, func(state StepState) bool { return state.Category == s.Category && state.Name == s.Name })
+		i := at[s.Category+"/"+s.Name]
 		w.change(func(k *kept) { k.Steps[i].State, k.Step = "running", s.Category+"/"+s.Name })
 		all.Add(1)
 		go func() {

@@ -113,7 +113,16 @@ export class Stack {
     const from = ui === 'built' ? { built: pages } : { vitePort };
     writeFileSync(
       configuration,
-      nginxConfiguration({ dir: path.join(dir, 'nginx'), run, support: path.join(dir, 'support'), httpPort, httpsPort, certificate, key, ui: from }),
+      nginxConfiguration({
+        dir: path.join(dir, 'nginx'),
+        run,
+        support: path.join(dir, 'support'),
+        httpPort,
+        httpsPort,
+        certificate,
+        key,
+        ui: from,
+      }),
     );
     const nginx = execFileSync('sh', ['-c', 'PATH=$PATH:/usr/sbin:/sbin command -v nginx'], {
       encoding: 'utf8',
