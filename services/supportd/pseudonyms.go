@@ -92,7 +92,7 @@ func (p *pseudonyms) replace(line []byte) []byte {
 	}
 	if bytes.IndexByte(line, ':') >= 0 || bytes.IndexByte(line, '-') >= 0 {
 		line = macAddress.ReplaceAllFunc(line, word("mac"))
-		line = ipv6.ReplaceAllFunc(line, func(found []byte) []byte { return p.address(found) })
+		line = p.replaceIPv6(line)
 	}
 	if bytes.IndexByte(line, '.') >= 0 {
 		line = ipv4.ReplaceAllFunc(line, func(found []byte) []byte { return p.address(found) })
@@ -107,6 +107,28 @@ func (p *pseudonyms) replace(line []byte) []byte {
 		line = p.own.ReplaceAllFunc(line, word("host"))
 	}
 	return line
+}
+
+// replaceIPv6 looks at what stands beside: the "d::" of "std::string" reads as an address. One has a digit in it.
+func (p *pseudonyms) replaceIPv6(line []byte) []byte {
+	var out []byte
+	done := 0
+	for _, at := range ipv6.FindAllIndex(line, -1) {
+		found := bytes.TrimRight(line[at[0]:at[1]], ".")
+		if bytes.HasSuffix(found, []byte(":")) && !bytes.HasSuffix(found, []byte("::")) {
+			found = found[:len(found)-1]
+		}
+		end := at[0] + len(found)
+		if at[0] > 0 && word(line[at[0]-1]) || end < len(line) && word(line[end]) || !bytes.ContainsAny(found, "0123456789") {
+			continue
+		}
+		out = append(append(out, line[done:at[0]]...), p.address(found)...)
+		done = end
+	}
+	if done == 0 {
+		return line
+	}
+	return append(out, line[done:]...)
 }
 
 func (p *pseudonyms) replaceText(text string) string { return string(p.replace([]byte(text))) }

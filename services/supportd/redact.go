@@ -25,7 +25,7 @@ var redactions = []struct {
 	// snmp.conf and snmpd.conf: the value follows a space.
 	{regexp.MustCompile(`(?i)^(\s*(?:def(?:Community|AuthPassphrase|PrivPassphrase|Passphrase)|r[ow]community6?|com2sec6?|createUser|usmUser|trapcommunity|trapsess|trap2?sink|informsink)\s+).*`), []byte("${1}" + redacted)},
 	// snmpget -v2c -c public …, snmptrap -u x -A y -X z: of any of net-snmp's programs.
-	{regexp.MustCompile(`(\bsnmp[a-z]*\b.*)$`), nil},
+	{regexp.MustCompile(`\bsnmp[a-z]*\b[^\r\n]*`), nil},
 	// smtp://user:password@host, and curl -u user:password.
 	{regexp.MustCompile(`(://[^/\s:@]*:)[^/\s]+@`), []byte("${1}" + redacted + "@")},
 	{regexp.MustCompile(`(\s(?:-u|--user)[\s=]+[^\s:]+:)\S+`), []byte("${1}" + redacted)},
