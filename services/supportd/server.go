@@ -61,7 +61,7 @@ func (s *Server) bundleRoutes(mux *http.ServeMux, prefix string) {
 		if err != nil {
 			found = []Disk{}
 		}
-		answer(w, http.StatusOK, map[string]any{"categories": all, "onRequest": slices.Concat([]string{}, onRequest), "disks": found})
+		answer(w, http.StatusOK, map[string]any{"categories": all, "onRequest": append([]string{}, onRequest...), "disks": found})
 	})
 	mux.HandleFunc("GET "+prefix+"/bundles/{id}", func(w http.ResponseWriter, r *http.Request) {
 		if b, err := m.Get(r.PathValue("id")); err != nil {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -154,7 +155,11 @@ func (s *Step) askSocket(ctx context.Context, w io.Writer) error {
 	}
 	response, err := dial(s.Socket).Do(request)
 	if err != nil {
-		return err
+		var asked *url.Error // its words are about HTTP, which nobody chose
+		if errors.As(err, &asked) {
+			err = asked.Err
+		}
+		return fmt.Errorf("nobody answers: %w", err)
 	}
 	defer response.Body.Close()
 	_, err = io.Copy(w, io.LimitReader(response.Body, s.Limit))

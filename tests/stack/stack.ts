@@ -57,11 +57,15 @@ export class Stack {
     this.logFile = path.join(this.dir, 'log');
     this.#log = (name, line) => {
       appendFileSync(this.logFile, `${name.padEnd(8)} | ${line}\n`);
-      // supportd reads it where there is no journal.
-      const logs = path.join(this.dir, 'logs');
-      if (existsSync(logs)) appendFileSync(path.join(logs, `${name}.log`), `${new Date().toISOString()} ${line}\n`);
+      this.note(name, line);
       options.log?.(name, line);
     };
+  }
+
+  /** A line of a part's log, as supportd reads it where there is no journal. */
+  note(name: string, line: string): void {
+    const logs = path.join(this.dir, 'logs');
+    if (existsSync(logs)) appendFileSync(path.join(logs, `${name}.log`), `${new Date().toISOString()} ${line}\n`);
   }
 
   async start(): Promise<void> {

@@ -178,7 +178,7 @@ test('support', { skip }, async (t) => {
   await step('akd is dead: the page of supportd, in a browser', async () => {
     await dead('cistern-akd.service');
     await page.goto(`${machine.url}/support/`);
-    await page.getByLabel('Name').fill(admin.name);
+    await page.getByRole('textbox', { name: 'Name' }).fill(admin.name);
     await page.getByLabel('Password').fill('a wrong one');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page
