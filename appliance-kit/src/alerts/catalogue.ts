@@ -583,7 +583,7 @@ export const processCrashed = declare<CrashedArgs>({
   severity: () => 'warning',
   title: ({ title, process }) => `${title} (${process}) has crashed`,
   text: ({ title, process, signal, reason, count }) =>
-    `${title} (${process}) ended ${signal === undefined || signal === '' ? 'by an error that nothing handled' : `by ${signal}`}${count > 1 ? `, ${count} times so far` : ''}.${reason === undefined || reason === '' ? '' : ` It said: ${reason}`}`,
+    `${title} (${process}) ended ${signal ? `by ${signal}` : 'by an error that nothing handled'}${count > 1 ? `, ${count} times so far` : ''}.${reason ? ` It said: “${reason}”.` : ''}`,
   impact: ({ service }) => serviceFact(service)?.impact ?? 'What it does was not done until it was started again.',
   response: () => 'It is started again by itself. What it was doing, and where it stood, is kept as a crash record.',
   action: () =>
@@ -591,7 +591,7 @@ export const processCrashed = declare<CrashedArgs>({
   page: () => '/maintenance/crashes',
   labels: ({ service, process }) => ({ service, process }),
   dedupKey: ({ id }) => `process.crashed/${id}`,
-  dedupExample: 'process.crashed/3f9c2b7a10d4e5f6',
+  dedupExample: 'process.crashed/ss-0mi5x3k9f-3f9c2b7a10',
   dependsOn: () => [],
   visibleAfterSeconds: 0,
 });
