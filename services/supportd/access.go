@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"path"
@@ -254,6 +255,23 @@ func (s *Server) followRequests(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	})
+}
+
+// Step is the last requests as lines of JSON, for a bundle.
+func (a *AccessLog) Step() Step {
+	return Step{Name: "web-requests.jsonl", Category: "logs", Deadline: short, Limit: usualLimit, Collect: func(ctx context.Context, limit int64, w io.Writer) error {
+		requests, _, _ := a.since(0)
+		out := json.NewEncoder(&limited{w: w, left: limit})
+		for i := range requests {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err := out.Encode(&requests[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
 }
 
 // ListenAccess opens the datagram socket.

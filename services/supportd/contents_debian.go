@@ -59,6 +59,7 @@ func LinuxSteps(p Paths) []Step {
 		run("time", "clock.txt", short, "timedatectl", "timesync-status", "--no-pager"),
 		run("storage", "space.txt", short, "df", "-hT"),
 		ask("storage", "tracerd.json", filepath.Join(p.Run, "tracerd/http.sock"), "/v1/datasets"),
+		ask("storage", "statistics.json", filepath.Join(p.Run, "tracerd/http.sock"), "/v1/statistics"),
 		ask("storage", "storaged.json", filepath.Join(p.Run, "storaged/http.sock"), "/api/v1/status/storage"),
 		configuration(filepath.Join(p.Opt, "bin/node"), filepath.Join(p.Opt, "akd/akd.js"), state("akd"), p.Temporary),
 		files("configuration", "files.txt", "/etc/nginx/cistern.conf", "/etc/snmp/cistern-snmpd.conf", state("identity/hostname"), state("identity/timezone"), state("execd/pools")),

@@ -57,6 +57,7 @@ func IllumosSteps(p Paths) []Step {
 		run("time", "clock.txt", short, "chronyc", "-n", "tracking"),
 		run("storage", "space.txt", short, "df", "-h"),
 		ask("storage", "tracerd.json", filepath.Join(p.Run, "tracerd/http.sock"), "/v1/datasets"),
+		ask("storage", "statistics.json", filepath.Join(p.Run, "tracerd/http.sock"), "/v1/statistics"),
 		ask("storage", "storaged.json", filepath.Join(p.Run, "storaged/http.sock"), "/api/v1/status/storage"),
 		configuration(filepath.Join(p.Opt, "bin/node"), filepath.Join(p.Opt, "akd/akd.js"), state("akd"), p.Temporary),
 		files("configuration", "files.txt", "/etc/nginx/cistern.conf", "/etc/net-snmp/snmp/snmpd.conf", state("identity/hostname"), state("identity/timezone"), state("execd/pools")),

@@ -8,8 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"golang.org/x/sys/unix"
 )
 
 // The kinds of place that a request may name; "auto" takes the pool when there is room, and else memory.
@@ -38,13 +36,7 @@ type place struct {
 }
 
 // statfs is how many bytes may be written below dir. A variable, so that a test can have a full disk.
-var statfs = func(dir string) (int64, error) {
-	var s unix.Statfs_t
-	if err := unix.Statfs(dir, &s); err != nil {
-		return 0, err
-	}
-	return int64(s.Bavail) * int64(s.Bsize), nil //nolint:unconvert // differs between systems
-}
+var statfs = freeBytes
 
 // room is an archive's limit in dir: what is free, less what is kept free.
 func room(dir string) func(int64) error {

@@ -60,6 +60,8 @@ func run(c config) error {
 	if runtime.GOOS == "illumos" {
 		steps = supportd.IllumosSteps(c.paths)
 	}
+	accessLog := &supportd.AccessLog{Most: 8 << 20}
+	steps = append(steps, accessLog.Step())
 	// 2 GiB and ten bundles: a bundle of a busy machine is some ten megabytes; the cap keeps a stuck script that makes
 	// one a minute from filling the system pool.
 	maker := &supportd.Maker{Dir: c.dir, MemoryDir: memory, Steps: steps, Parallel: 3, Keep: 10, KeepSize: 2 << 30, Version: version}
@@ -72,7 +74,7 @@ func run(c config) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	server := &supportd.Server{Maker: maker, Crashes: supportd.OpenCrashes(filepath.Join(c.dir, "crashes.json"), version), Access: &supportd.AccessLog{Most: 8 << 20}}
+	server := &supportd.Server{Maker: maker, Crashes: supportd.OpenCrashes(filepath.Join(c.dir, "crashes.json"), version), Access: accessLog}
 	if c.logs != "" {
 		server.Logs = supportd.LogFiles{Dir: c.logs}
 	} else if program, err := exec.LookPath("journalctl"); err == nil {
