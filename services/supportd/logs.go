@@ -227,12 +227,18 @@ type LogFiles struct{ Dir string }
 const fileWindow = 2 << 20
 
 func (f LogFiles) paths(service string) []string {
-	pattern := "*.log"
-	if service != "" {
-		pattern = filepath.Base(service) + ".log"
+	found, _ := filepath.Glob(filepath.Join(f.Dir, "*.log"))
+	return slices.DeleteFunc(found, func(path string) bool { return service != "" && logOf(path) != service })
+}
+
+// logOf is the service whose log a file is: NAME.log, and as SMF names it application-cistern-NAME:default.log.
+func logOf(path string) string {
+	name, _, _ := strings.Cut(strings.TrimSuffix(filepath.Base(path), ".log"), ":")
+	_, own, smf := strings.Cut(name, "-cistern-")
+	if smf {
+		return own
 	}
-	found, _ := filepath.Glob(filepath.Join(f.Dir, pattern))
-	return found
+	return name
 }
 
 func fileLine(service, text string) LogLine {
@@ -266,7 +272,7 @@ func (f LogFiles) Read(ctx context.Context, q LogQuery) ([]LogLine, string, erro
 		if err := tail(&content, path, fileWindow); err != nil {
 			return nil, "", err
 		}
-		service := strings.TrimSuffix(filepath.Base(path), ".log")
+		service := logOf(path)
 		for text := range strings.Lines(content.String()) {
 			if l := fileLine(service, strings.TrimRight(text, "\n")); q.wants(&l) && (q.Older == "" || l.Time.Before(before)) {
 				lines = append(lines, l)
@@ -300,7 +306,7 @@ func (f LogFiles) Follow(ctx context.Context, q LogQuery, line func(LogLine) err
 				from = info.Size()
 			}
 			n, err := readNew(path, from, func(text string) error {
-				if l := fileLine(strings.TrimSuffix(filepath.Base(path), ".log"), text); q.wants(&l) {
+				if l := fileLine(logOf(path), text); q.wants(&l) {
 					return line(l)
 				}
 				return nil

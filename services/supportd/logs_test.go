@@ -33,6 +33,10 @@ func TestLogFilesAreReadFilteredAndFollowed(t *testing.T) {
 	if err != nil || len(bad) != 1 || bad[0].Service != "nginx" || strings.Contains(bad[0].Text, canary) {
 		t.Fatalf("%v %+v", err, bad)
 	}
+	write(t, filepath.Join(dir, "application-cistern-storaged:default.log"), "[ Jan  1 00:00:00 Enabled. ]\n")
+	if smf, _, _ := f.Read(context.Background(), LogQuery{Service: "storaged", Limit: 10}); len(smf) != 1 || smf[0].Service != "storaged" {
+		t.Errorf("%+v", smf)
+	}
 	if found, _, _ := f.Read(context.Background(), LogQuery{Text: "LINE 42 OF", Limit: 10}); len(found) != 1 {
 		t.Errorf("%+v", found)
 	}

@@ -77,6 +77,9 @@ func run(c config) error {
 	server := &supportd.Server{Maker: maker, Crashes: supportd.OpenCrashes(filepath.Join(c.dir, "crashes.json"), version), Access: accessLog}
 	if c.logs != "" {
 		server.Logs = supportd.LogFiles{Dir: c.logs}
+	} else if runtime.GOOS == "illumos" {
+		server.Logs = supportd.LogFiles{Dir: "/var/svc/log"}
+		go server.Crashes.WatchCores(ctx, "/var/cores", "/usr/bin/pstack")
 	} else if program, err := exec.LookPath("journalctl"); err == nil {
 		journal := supportd.Journal{Program: program}
 		server.Logs = journal
