@@ -239,7 +239,7 @@ test('support', { skip }, async (t) => {
 
   await step('a collector that hangs is cut, and the rest is there', async () => {
     await machine.sh(
-      'mkdir -p /run/slow && printf "#!/bin/sh\\ntrap \\"\\" TERM\\nsleep 600\\n" >/run/slow/lspci && chmod +x /run/slow/lspci && mount --bind /run/slow/lspci /usr/bin/lspci && systemctl restart cistern-supportd',
+      'mkdir -p /opt/slow && printf "#!/bin/sh\\ntrap \\"\\" TERM\\nsleep 600\\n" >/opt/slow/lspci && chmod +x /opt/slow/lspci && mount --bind /opt/slow/lspci /usr/bin/lspci && systemctl restart cistern-supportd',
     );
     const { steps } = await bundleBySsh(machine, 'hanging');
     assert.deepEqual(bad(steps), ['hardware/pci.txt: did not finish in 20s; what it had given until then was kept']);
