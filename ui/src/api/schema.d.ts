@@ -2239,6 +2239,13 @@ export interface components {
             before: unknown | null;
             after: unknown | null;
         };
+        Beside: {
+            /** @enum {unknown} */
+            kind: "spare" | "log" | "cache" | "special";
+            /** @enum {unknown} */
+            layout: "mirror" | "mirror3" | "raidz1" | "raidz2" | "raidz3" | "stripe";
+            disks: string[];
+        };
         Breakdown: {
             name: string;
             title: string;
@@ -2760,6 +2767,8 @@ export interface components {
             /** @enum {unknown} */
             layout: "mirror" | "mirror3" | "raidz1" | "raidz2" | "raidz3" | "stripe";
             disks: string[];
+            /** @description spares, and fast disks for its log, its cache, its metadata */
+            beside?: components["schemas"]["Beside"][];
             /** @enum {unknown} */
             compression?: "off" | "lz4" | "zstd" | "gzip" | "lzjb" | "zle";
             telemetry: boolean;
