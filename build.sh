@@ -360,7 +360,7 @@ verb_bench() {
     esac
     shift
   done
-  [ ${#parts[@]} -gt 0 ] || parts=(image storage store storaged)
+  [ ${#parts[@]} -gt 0 ] || parts=(image storage store storaged analytics)
   toolchain_go
   toolchain_node
   for part in "${parts[@]}"; do
@@ -371,8 +371,12 @@ verb_bench() {
       ;;
     store) (cd services && go test -run '^$' -bench . -benchtime 1s ./histogram ./journal ./statsd ./ingest ./tsdb ./promapi) ;;
     storage) node tests/bench/storage.ts ;;
+    analytics)
+      need chromium:chromium /usr/sbin/nginx:nginx-light openssl:openssl
+      node tests/bench/analytics.ts
+      ;;
     storaged) bench_storaged "${options[@]}" ;;
-    *) die "there is no benchmark '$part'" "They are: image storage store storaged" ;;
+    *) die "there is no benchmark '$part'" "They are: image storage store storaged analytics" ;;
     esac
   done
 }

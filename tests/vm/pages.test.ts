@@ -92,7 +92,7 @@ test('storage in a browser', { skip }, async (t) => {
     await page.getByText('It can be replicated there').waitFor(slow);
     await page.getByRole('button', { name: 'Begin to replicate' }).click();
     await page.getByRole('button', { name: 'Replicate now: tank/home' }).click();
-    await page.getByText(/^1 dataset is replicated\. The oldest copy is/).waitFor({ timeout: 180_000 });
+    await page.getByText(/1 dataset is replicated\. The oldest copy is/).waitFor({ timeout: 180_000 });
     assert.match(await machine.ssh('zfs', 'list', '-H', '-o', 'name'), /^tank\/copy-of-home$/m);
     await look('replication');
   });
