@@ -228,7 +228,7 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
     ...alertRoutes(alerts),
     ...analyticsRoutes({
       tracerd,
-      analytics: new Analytics({ tracerd, audit, changes, clock }),
+      analytics: new Analytics({ tracerd, storaged, audit, changes, clock }),
       marks: new MarksSource(db, tree),
     }),
     ...worksheetRoutes(new Worksheets({ db, clock, audit, changes, tracerd })),

@@ -156,7 +156,7 @@ export const routes = {
   // A statistic's name holds brackets and what people and programs put into them: it is given in the query or the body.
   // Viewers may watch what costs nothing or is recorded anyway (analytics.ts); what costs something is an operator's.
   listStatistics:        { method: 'GET',    path: '/api/statistics',               access: 'viewer',        summary: 'The catalogue: every statistic of this machine, what it says and what it costs', answer: ok(list(analytics.Statistic)) },
-  listStatisticDatasets: { method: 'GET',    path: '/api/analytics/datasets',       access: 'viewer',        summary: 'What is being measured or recorded',           answer: ok(list(analytics.StatisticDataset)) },
+  listStatisticDatasets: { method: 'GET',    path: '/api/analytics/datasets',       access: 'viewer',        summary: 'What is being measured or recorded',           answer: ok(list(analytics.MeasuredDataset)) },
   getStatisticDataset:   { method: 'GET',    path: '/api/analytics/dataset',        access: 'viewer',        summary: 'One of them',                                  query: analytics.OneStatisticDataset, answer: ok(analytics.StatisticDataset) },
   watchStatistic:        { method: 'POST',   path: '/api/analytics/dataset/watch',  access: 'viewer',        summary: 'Have it measured for 30 s more; what costs something, only operators may begin', body: analytics.OneStatisticDataset, answer: ok(analytics.StatisticDataset) },
   recordStatistic:       { method: 'POST',   path: '/api/analytics/dataset/record', access: 'operator',      summary: 'Have it measured also when nobody looks, or no longer', body: analytics.RecordInput, answer: ok(analytics.StatisticDataset) },

@@ -40,6 +40,7 @@ const (
 type Store interface {
 	tsdb.Querier
 	Metrics(match string, limit int) ([]tsdb.Metric, error)
+	Sizes(ctx context.Context, label string) ([]tsdb.Size, error)
 	Metadata() map[string]tsdb.Metadata
 	Exemplars(minTime, maxTime int64, matchers ...*tsdb.Matcher) []tsdb.ExemplarSet
 	Delete(ctx context.Context, minTime, maxTime int64, matchers ...*tsdb.Matcher) error
@@ -116,6 +117,7 @@ func (a *API) Register(mux *http.ServeMux) {
 	mux.HandleFunc("POST /api/v1/columns", form(a.columns))
 	mux.HandleFunc("GET /api/v1/live", form(a.liveStream))
 	mux.HandleFunc("GET /api/v1/metrics", form(a.listMetrics))
+	mux.HandleFunc("GET /api/v1/sizes", form(a.listSizes))
 	for path, where := range map[string]string{
 		"rules": "Alert rules are thresholds here: see /api/thresholds.", "alerts": "Alerts are at /api/alerts.",
 		"targets": "Cistern scrapes nothing: metrics are sent to it, see /api/v1/write.", "alertmanagers": "Cistern sends its alerts itself: see /api/destinations.",

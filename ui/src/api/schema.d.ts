@@ -2741,6 +2741,42 @@ export interface components {
             /** @description the page of the UI that says more */
             page: string;
         };
+        MeasuredDataset: {
+            /** @description canonical */
+            name: string;
+            statistic: string;
+            filters: string[][];
+            breakdown: string | null;
+            /** @enum {unknown} */
+            kind: "series" | "histogram" | "stacks";
+            unit: string;
+            metric: string;
+            /** @description PromQL: everything of it */
+            selector: string;
+            /** @enum {unknown} */
+            state: "starting" | "recording" | "suspended" | "failed" | "stopped";
+            /** @description ISO 8601 time in UTC */
+            since: string;
+            reason: string | null;
+            /** @description goes on when nobody looks */
+            recorded: boolean;
+            watched: boolean;
+            /** @description of one core, in the last minute */
+            cpuRatio: number;
+            samples: number;
+            seriesNow: number;
+            drops: number;
+            restarts: number;
+            /** @description there were more values than are kept apart; the rest is summed */
+            restIncluded: boolean;
+            size: {
+                /** @description bytes */
+                diskBytes: number;
+                /** @description bytes */
+                memoryBytes: number;
+                bytesPerHour: number | null;
+            } | null;
+        };
         NewAdministrator: {
             name: string;
             password: string;
@@ -8589,7 +8625,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        items: components["schemas"]["StatisticDataset"][];
+                        items: components["schemas"]["MeasuredDataset"][];
                     };
                 };
             };
