@@ -106,6 +106,16 @@ test('storage in a browser', async (t) => {
     await page.getByRole('menuitem', { name: 'By type' }).click();
     await page.getByRole('heading', { name: 'Disk bytes by type, only disk sda' }).waitFor(slow);
     await page.getByRole('button', { name: 'write', exact: true }).waitFor(slow);
+    // Each worksheet that comes ready, with what this machine does in it.
+    for (const id of ['machine', 'disks', 'network', 'store', 'people']) {
+      await go(`/analytics/worksheets/${id}`);
+      await page.locator('canvas').first().waitFor(slow);
+      await page.waitForFunction(() => document.querySelector('.cistern-chart-waiting') === null, undefined, slow);
+      for (const colorScheme of ['dark', 'light'] as const) {
+        await page.emulateMedia({ colorScheme });
+        await look(`worksheet-${id}-${colorScheme}`);
+      }
+    }
     await go('/analytics/datasets');
     await page.getByText('cpu.utilization[mode]').first().waitFor(slow);
     await look('datasets');
