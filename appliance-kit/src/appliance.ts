@@ -12,6 +12,7 @@ import { Audit, auditRoutes } from './audit/audit.ts';
 import { bundleRoutes } from './bundles/routes.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
+import { Crashes, crashRoutes } from './crashes/crashes.ts';
 import { DatasetConditions } from './datasets/conditions.ts';
 import { Datasets, datasetRoutes } from './datasets/datasets.ts';
 import { Tree } from './datasets/tree.ts';
@@ -29,6 +30,7 @@ import { type GateParts, identify } from './gate/gate.ts';
 import type { Handlers } from './handlers.ts';
 import { Jobs, jobRoutes } from './jobs/jobs.ts';
 import type { Log } from './log.ts';
+import { logRoutes } from './logs/routes.ts';
 import { openapi } from './openapi.ts';
 import { Journal } from './outbox/journal.ts';
 import { Outbox } from './outbox/outbox.ts';
@@ -59,6 +61,7 @@ import { Status, statusRoutes } from './status/status.ts';
 import { thresholdRoutes } from './thresholds/routes.ts';
 import { Thresholds } from './thresholds/thresholds.ts';
 import { Tokens, tokenRoutes } from './tokens/tokens.ts';
+import { keepAdministrators } from './users/administrators.ts';
 import { Users, userRoutes } from './users/users.ts';
 import { Watch } from './watch.ts';
 import { Worksheets, worksheetRoutes } from './worksheets/worksheets.ts';
@@ -100,7 +103,14 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
   const cookies = { secure: config.secureCookies };
   const hostName = () => platform.identity().hostName;
 
-  const users = new Users(db, clock);
+  const administratorsKept = () => {
+    try {
+      keepAdministrators(db, config.state);
+    } catch (error) {
+      log.error('the page for when akd is down does not know who may sign in', { error: asProblem(error).detail });
+    }
+  };
+  const users = new Users(db, clock, administratorsKept);
   const sessions = new Sessions(db, clock);
   const tokens = new Tokens(db, clock);
   const lockout = new Lockout(db, clock);
@@ -150,6 +160,8 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
     written: () => outbox.written(),
   });
   const conditions = new Conditions(alerts, clock);
+  const supportd = peer('supportd');
+  const crashes = new Crashes({ supportd, conditions, changes });
   const thresholds = new Thresholds({ db, clock, changes, alerts, storaged, log, intervalMs: config.evaluateMs });
   const timetable = new Timetable({ clock, log, timeZone: () => platform.identity().timeZone });
   const scans = new Scans({ db, clock, log, platform, inventory, timetable, alerts, audit, changes });
@@ -232,7 +244,9 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
       marks: new MarksSource(db, tree),
     }),
     ...worksheetRoutes(new Worksheets({ db, clock, audit, changes, tracerd })),
-    ...bundleRoutes({ supportd: peer('supportd'), audit, changes }),
+    ...bundleRoutes({ supportd, audit, changes }),
+    ...crashRoutes(crashes, audit),
+    ...logRoutes(supportd, (request) => identify(gate, request)),
     ...eventRoutes(changes, (request) => identify(gate, request)),
     ...powerRoutes(platform, audit),
     ...authorizeRoutes(gate),
@@ -273,6 +287,8 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
       timers.push(setInterval(() => void thresholds.evaluate(), config.evaluateMs));
       timers.push(setInterval(() => void watch.look(), config.pollMs));
       timers.push(setInterval(() => void lookAtDatasets(), config.pollMs));
+      administratorsKept();
+      void crashes.follow();
       void replications.begin();
       timers.push(setInterval(() => replications.retry(), config.pollMs));
       void watch.look();
@@ -284,6 +300,7 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
     stop: async () => {
       for (const timer of timers) clearInterval(timer);
       unwatch?.();
+      crashes.stop();
       await timetable.stop();
       changes.close();
       await app.close().catch((error: unknown) => log.error('closing failed', { error: asProblem(error).detail }));

@@ -327,8 +327,8 @@ export class Machine {
     await this.qmp('block_set_io_throttle', { id: `disk-${serial}`, ...none, iops });
   }
 
-  /** Plugs in a disk: a new and empty one, unless there was one of that serial number. */
-  async plug(serial: string, bytes: string): Promise<void> {
+  /** Plugs in a disk: a new and empty one, unless there was one of that serial number. `removable`: as a USB stick is. */
+  async plug(serial: string, bytes: string, options: { removable?: boolean } = {}): Promise<void> {
     const file = join(this.dir, `${serial}.qcow2`);
     if (!existsSync(file)) qemuImg('create', '-q', '-f', 'qcow2', file, bytes);
     if (!this.disks.some((disk) => disk.serial === serial)) this.disks.push({ serial, bytes });
@@ -344,6 +344,7 @@ export class Machine {
       id: `disk-${serial}`,
       drive: `plugged-${serial}`,
       serial,
+      ...(options.removable && { removable: true }),
     });
     await until(`${serial} is plugged in`, 30, async () =>
       (await this.sh('ls /dev/disk/by-id')).includes(`DISK_${serial}\n`),

@@ -52,6 +52,7 @@ const args = {
   action: 'Make room.',
   lagSeconds: 7200,
   used: 9,
+  process: 'storaged',
   bytes: 10,
 };
 
