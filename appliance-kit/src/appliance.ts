@@ -2,9 +2,12 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { Alerts, alertRoutes } from './alerts/alerts.ts';
+import { Alerts } from './alerts/alerts.ts';
 import { applianceStarted } from './alerts/catalogue.ts';
 import { Conditions } from './alerts/conditions.ts';
+import { alertRoutes } from './alerts/routes.ts';
+import { Routing } from './alerts/routing.ts';
+import { Silences } from './alerts/silences.ts';
 import { Analytics, analyticsRoutes } from './analytics/analytics.ts';
 import { MarksSource } from './analytics/marks.ts';
 import { createApp } from './app.ts';
@@ -141,13 +144,23 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
     send: (destination, message) => senders.send(destination, message),
     ...(retryAfterMs && { retryAfterMs }),
   });
-  const alerts = new Alerts({
+  const recipients = () => destinations.enabled();
+  const known = (id: string) => destinations.stored(id) !== undefined;
+  const routing = new Routing({ db, audit, changes, recipients, known });
+  const alerts: Alerts = new Alerts({
     db,
     clock,
     changes,
     hostName,
-    recipients: () => destinations.enabled(),
+    recipients,
+    routing,
+    silences: () => silences,
     written: () => outbox.written(),
+  });
+  const silences: Silences = new Silences({
+    ...{ db, clock, audit, changes },
+    changed: () => alerts.release(),
+    activeSubjects: () => alerts.activeSubjects(),
   });
   const conditions = new Conditions(alerts, clock);
   const thresholds = new Thresholds({ db, clock, changes, alerts, storaged, log, intervalMs: config.evaluateMs });
@@ -225,7 +238,7 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
       send: (destination, message, line) => senders.send(destination, message, line),
     }),
     ...thresholdRoutes({ thresholds, db, audit }),
-    ...alertRoutes(alerts),
+    ...alertRoutes({ alerts, silences, routing, db, audit }),
     ...analyticsRoutes({
       tracerd,
       analytics: new Analytics({ tracerd, audit, changes, clock }),
@@ -271,6 +284,8 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
         alerts.raise({ kind: applianceStarted, args });
       }
       timers.push(setInterval(() => void thresholds.evaluate(), config.evaluateMs));
+      alerts.tick();
+      timers.push(setInterval(() => alerts.tick(), 1_000));
       timers.push(setInterval(() => void watch.look(), config.pollMs));
       timers.push(setInterval(() => void lookAtDatasets(), config.pollMs));
       void replications.begin();

@@ -2,7 +2,7 @@
 // is served that is not listed here, and a test walks it to see that every line has a decision about who may.
 //
 // The key is the operationId of the OpenAPI document, and the name of the handler the route's domain provides.
-import { Alert, AlertQuery } from './alerts/schema.ts';
+import * as alert from './alerts/schema.ts';
 import * as analytics from './analytics/schema.ts';
 import { AuditEntry, AuditQuery } from './audit/schema.ts';
 import { Bundle, NewBundle } from './bundles/schema.ts';
@@ -192,8 +192,17 @@ export const routes = {
   deleteThreshold:       { method: 'DELETE', path: '/api/thresholds/:id',           access: 'operator',      summary: 'Remove a rule; its active alerts are cleared', params: id, answer: nothing },
   previewThreshold:      { method: 'POST',   path: '/api/thresholds/preview',       access: 'operator',      summary: 'What a rule would say now',                    body: ThresholdPreviewInput, answer: ok(ThresholdPreview) },
 
-  listAlerts:            { method: 'GET',    path: '/api/alerts',                   access: 'viewer',        summary: 'Alerts, newest first',                         query: AlertQuery, answer: ok(list(Alert)) },
-  getAlert:              { method: 'GET',    path: '/api/alerts/:id',               access: 'viewer',        summary: 'One alert',                                    params: id, answer: ok(Alert) },
+  listAlerts:            { method: 'GET',    path: '/api/alerts',                   access: 'viewer',        summary: 'Alerts, newest first',                         query: alert.AlertQuery, answer: ok(list(alert.Alert)) },
+  exportAlerts:          { method: 'GET',    path: '/api/alerts/export',            access: 'viewer',        summary: 'The log of alerts as a file',                  query: alert.AlertExportQuery, answer: stream('application/octet-stream') },
+  getAlert:              { method: 'GET',    path: '/api/alerts/:id',               access: 'viewer',        summary: 'One alert',                                    params: id, answer: ok(alert.Alert) },
+  acknowledgeAlert:      { method: 'POST',   path: '/api/alerts/:id/acknowledge',   access: 'operator',      summary: 'Say that somebody is on it: it is not repeated and not escalated', params: id, body: alert.AcknowledgeInput, answer: ok(alert.Alert) },
+  takeBackAcknowledgement: { method: 'DELETE', path: '/api/alerts/:id/acknowledge', access: 'operator',      summary: 'Take an acknowledgement back',                 params: id, answer: ok(alert.Alert) },
+  listSilences:          { method: 'GET',    path: '/api/silences',                 access: 'viewer',        summary: 'Silences and maintenance windows, also those that ended', answer: ok(list(alert.Silence)) },
+  createSilence:         { method: 'POST',   path: '/api/silences',                 access: 'operator',      summary: 'Hold alerts back for a time',                  body: alert.SilenceInput, answer: created(alert.Silence) },
+  updateSilence:         { method: 'PUT',    path: '/api/silences/:id',             access: 'operator',      summary: 'Change a silence that has not ended',          params: id, body: alert.SilenceInput, answer: ok(alert.Silence) },
+  endSilence:            { method: 'POST',   path: '/api/silences/:id/end',         access: 'operator',      summary: 'End it now; what is still active is sent',     params: id, answer: ok(alert.Silence) },
+  listAlertClasses:      { method: 'GET',    path: '/api/alert-classes',            access: 'viewer',        summary: 'Every kind of alert that can be raised, and where it goes', answer: ok(list(alert.AlertKind)) },
+  routeAlertClass:       { method: 'PUT',    path: '/api/alert-classes/:name',      access: 'operator',      summary: 'Decide where alerts of a class go',            params: name, body: alert.ClassRoute, answer: ok(alert.AlertKind) },
 
   listBundles:           { method: 'GET',    path: '/api/bundles',                  access: 'operator',      summary: 'Support bundles',                              answer: ok(list(Bundle)) },
   createBundle:          { method: 'POST',   path: '/api/bundles',                  access: 'operator',      summary: 'Make a support bundle',                        body: NewBundle, answer: accepted(Bundle) },

@@ -9,6 +9,8 @@ export interface AlertClass<Args> {
   /** Stable: rules, filters and traps compare it. */
   readonly class: string;
   readonly severity: (args: Args) => Severity;
+  /** All that it can have, when it is not always the same. */
+  readonly severities?: readonly Severity[];
   readonly title: (args: Args) => string;
   readonly text: (args: Args) => string;
   /** What it means for the users of the appliance. */
@@ -58,6 +60,7 @@ const ofSeries = (labels: Record<string, string>) => (labelWords(labels) === '' 
 export const thresholdExceeded = declare<ThresholdArgs>({
   class: 'threshold.exceeded',
   severity: ({ severity }) => severity,
+  severities: ['critical', 'warning', 'info'],
   title: ({ ruleName, labels }) => `${ruleName}${ofSeries(labels)}`,
   text: ({ ruleName, value, limit, direction, labels }) =>
     `${ruleName}${ofSeries(labels)} is ${figure(value)}, ${direction} the limit of ${figure(limit)}.`,
@@ -155,6 +158,7 @@ export interface ServiceArgs {
 export const serviceFailed = declare<ServiceArgs>({
   class: 'service.failed',
   severity: ({ service }) => (['snmpd', 'supportd', 'replicd', 'tracerd'].includes(service) ? 'warning' : 'critical'),
+  severities: ['critical', 'warning'],
   title: ({ title, service }) => `${title} (${service}) has failed`,
   text: ({ title, service, reason }) =>
     `${title} (${service}) is not running and is not being restarted.${reason === null ? '' : ` ${reason}`}`,
@@ -387,6 +391,7 @@ export interface ScrubArgs {
 export const scrubFound = declare<ScrubArgs>({
   class: 'scrub.found',
   severity: ({ errors }) => (errors > 0 ? 'critical' : 'warning'),
+  severities: ['critical', 'warning'],
   title: ({ pool: name, errors, scan }) =>
     errors > 0
       ? `The ${scan} of pool “${name}” found what it could not repair`
@@ -503,6 +508,7 @@ export interface FullPoolArgs {
 export const poolFull = declare<FullPoolArgs>({
   class: 'pool.full',
   severity: ({ capacity }) => (capacity >= 0.9 ? 'critical' : 'warning'),
+  severities: ['critical', 'warning'],
   title: ({ pool: name, capacity }) => `Pool “${name}” is ${percent(capacity)} full`,
   text: ({ pool: name, capacity, free }) => `“${name}” is ${percent(capacity)} full; ${size(free)} are free.`,
   impact: () => 'A pool that is nearly full becomes slow, and one that is full takes nothing any more.',

@@ -186,7 +186,9 @@ export class Outbox {
     }
     const { eventId } = message;
     for (;;) {
-      const sql = 'SELECT state, attempts FROM deliveries WHERE event_id = ? AND destination_id = ?';
+      // A message of many alerts has a delivery for each of them, and all share one fate.
+      const sql =
+        'SELECT state, attempts FROM deliveries WHERE message_id = ? AND destination_id = ? ORDER BY rowid LIMIT 1';
       const delivery = db.get(sql, eventId, id);
       if (delivery?.state !== 'waiting') return;
       const destination = destinations.stored(id);
@@ -195,7 +197,7 @@ export class Outbox {
       const note = (state: 'waiting' | 'delivered' | 'failed', error: string | null) => {
         db.transaction(() => {
           db.run(
-            'UPDATE deliveries SET state = ?, attempts = ?, last_error = ?, at = ? WHERE event_id = ? AND destination_id = ?',
+            'UPDATE deliveries SET state = ?, attempts = ?, last_error = ?, at = ? WHERE message_id = ? AND destination_id = ?',
             state,
             attempts,
             error,

@@ -1940,6 +1940,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/alerts/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The log of alerts as a file
+         * @description Needs: viewer.
+         */
+        get: operations["exportAlerts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/alerts/{id}": {
         parameters: {
             query?: never;
@@ -1953,6 +1973,134 @@ export interface paths {
          */
         get: operations["getAlert"];
         put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/alerts/{id}/acknowledge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say that somebody is on it: it is not repeated and not escalated
+         * @description Needs: operator.
+         */
+        post: operations["acknowledgeAlert"];
+        /**
+         * Take an acknowledgement back
+         * @description Needs: operator.
+         */
+        delete: operations["takeBackAcknowledgement"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/silences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Silences and maintenance windows, also those that ended
+         * @description Needs: viewer.
+         */
+        get: operations["listSilences"];
+        put?: never;
+        /**
+         * Hold alerts back for a time
+         * @description Needs: operator.
+         */
+        post: operations["createSilence"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/silences/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Change a silence that has not ended
+         * @description Needs: operator.
+         */
+        put: operations["updateSilence"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/silences/{id}/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End it now; what is still active is sent
+         * @description Needs: operator.
+         */
+        post: operations["endSilence"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/alert-classes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Every kind of alert that can be raised, and where it goes
+         * @description Needs: viewer.
+         */
+        get: operations["listAlertClasses"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/alert-classes/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Decide where alerts of a class go
+         * @description Needs: operator.
+         */
+        put: operations["routeAlertClass"];
         post?: never;
         delete?: never;
         options?: never;
@@ -2176,6 +2324,13 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description Somebody is on it */
+        Acknowledgement: {
+            /** @description ISO 8601 time in UTC */
+            at: string;
+            by: string;
+            note: string;
+        };
         AddInput: {
             /** @enum {unknown} */
             kind: "data" | "spare" | "log" | "cache" | "special";
@@ -2210,7 +2365,50 @@ export interface components {
             action: string;
             /** @description the page of the UI to go to */
             page: string;
+            acknowledged: components["schemas"]["Acknowledgement"] | null;
+            silence: components["schemas"]["AlertSilence"] | null;
+            routedBy: string | null;
+            escalatesAt: string | null;
+            history: components["schemas"]["AlertHistory"][];
             deliveries: components["schemas"]["Delivery"][];
+        };
+        AlertHistory: {
+            /** @description ISO 8601 time in UTC */
+            at: string;
+            /** @enum {unknown} */
+            kind: "acknowledged" | "taken_back" | "held" | "released" | "muted" | "escalated" | "action";
+            by: string | null;
+            text: string;
+        };
+        /** @description A kind of alert that the appliance can raise, with where it goes */
+        AlertKind: {
+            class: string;
+            severities: ("critical" | "warning" | "info")[];
+            /** @description of an alert as it could be */
+            title: string;
+            text: string;
+            impact: string;
+            response: string;
+            action: string;
+            visibleAfterSeconds: number;
+            /** @description happens, and does not last: it is never active */
+            happening: boolean;
+            /** @description classes whose alerts explain this one */
+            explainedBy: string[];
+            active: number;
+            lastRaisedAt: string | null;
+            /** @description kept in the log, sent to nobody */
+            muted: boolean;
+            /** @description ids; empty = all */
+            destinations: string[];
+            escalation: components["schemas"]["Escalation"] | null;
+        };
+        /** @description What holds it back now */
+        AlertSilence: {
+            id: string;
+            name: string;
+            /** @description ISO 8601 time in UTC */
+            until: string;
         };
         Annotation: {
             /** @description ISO 8601 time in UTC */
@@ -2282,7 +2480,7 @@ export interface components {
         };
         Change: {
             /** @enum {unknown} */
-            topic: "pools" | "disks" | "datasets" | "services" | "alerts" | "jobs" | "bundles" | "thresholds" | "destinations" | "setup" | "status" | "analytics" | "worksheets";
+            topic: "pools" | "disks" | "datasets" | "services" | "alerts" | "alert-classes" | "silences" | "jobs" | "bundles" | "thresholds" | "destinations" | "setup" | "status" | "analytics" | "worksheets";
             id?: string;
         };
         Chart: {
@@ -2305,6 +2503,13 @@ export interface components {
             /** @enum {unknown} */
             compare?: "day" | "week";
             highlight?: string[];
+        };
+        ClassRoute: {
+            /** @description kept in the log, sent to nobody */
+            muted: boolean;
+            /** @description ids; empty = all */
+            destinations: string[];
+            escalation: components["schemas"]["Escalation"] | null;
         };
         ClearInput: {
             /** @description a disk's id, or the device's name in the pool */
@@ -2469,13 +2674,15 @@ export interface components {
             destinationId: string;
             destinationName: string;
             /** @enum {unknown} */
-            event: "raise" | "clear" | "repost";
+            event: "raise" | "clear" | "repost" | "escalate";
             /** @enum {unknown} */
             state: "waiting" | "delivered" | "failed";
             attempts: number;
             lastError: string | null;
             /** @description ISO 8601 time in UTC */
             at: string;
+            /** @description one message told of this and others */
+            grouped: boolean;
         };
         Destination: {
             id: string;
@@ -2612,6 +2819,11 @@ export interface components {
             from: string;
             to: string[];
             passwordSet: boolean;
+        };
+        /** @description Who is told as well when nobody has acknowledged it by then */
+        Escalation: {
+            afterSeconds: number;
+            destinations: string[];
         };
         ExchangeLine: {
             /** @enum {unknown} */
@@ -3130,6 +3342,44 @@ export interface components {
         SetupNextStep: {
             /** @enum {unknown} */
             step: "pool" | "destinations" | "done";
+        };
+        Silence: {
+            id: string;
+            /** @description what it is for */
+            name: string;
+            /** @description seconds since the epoch */
+            start: number;
+            /** @description seconds since the epoch; there is always one */
+            end: number;
+            /** @description classes, or the beginning of some: pool.*; none: all */
+            classes: string[];
+            /** @description none: all */
+            severities: ("critical" | "warning" | "info")[];
+            /** @description is in the key, the title or a label of the alert; empty: any */
+            text: string;
+            /** @enum {unknown} */
+            state: "waiting" | "acting" | "ended";
+            by: string;
+            /** @description ISO 8601 time in UTC */
+            createdAt: string;
+            /** @description active alerts that it holds back now */
+            active: number;
+            /** @description messages that it has held back so far */
+            held: number;
+        };
+        SilenceInput: {
+            /** @description what it is for */
+            name: string;
+            /** @description seconds since the epoch */
+            start: number;
+            /** @description seconds since the epoch; there is always one */
+            end: number;
+            /** @description classes, or the beginning of some: pool.*; none: all */
+            classes: string[];
+            /** @description none: all */
+            severities: ("critical" | "warning" | "info")[];
+            /** @description is in the key, the title or a label of the alert; empty: any */
+            text: string;
         };
         Snapshot: {
             /** @description DATASET@NAME */
@@ -10388,6 +10638,11 @@ export interface operations {
         parameters: {
             query?: {
                 state?: "active" | "all";
+                severity?: ("critical" | "warning" | "info")[];
+                class?: string;
+                text?: string;
+                from?: number;
+                to?: number;
                 limit?: number;
                 before?: string;
             };
@@ -10446,6 +10701,70 @@ export interface operations {
             };
         };
     };
+    exportAlerts: {
+        parameters: {
+            query: {
+                state?: "active" | "all";
+                severity?: ("critical" | "warning" | "info")[];
+                class?: string;
+                text?: string;
+                from?: number;
+                to?: number;
+                format: "csv" | "json";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     getAlert: {
         parameters: {
             query?: never;
@@ -10464,6 +10783,495 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Alert"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    acknowledgeAlert: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    note: string;
+                };
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Alert"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    takeBackAcknowledgement: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Alert"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listSilences: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Silence"][];
+                    };
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createSilence: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SilenceInput"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Silence"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    updateSilence: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SilenceInput"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Silence"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    endSilence: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Silence"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listAlertClasses: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["AlertKind"][];
+                    };
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    routeAlertClass: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ClassRoute"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertKind"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description Not signed in */
