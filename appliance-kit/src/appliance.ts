@@ -163,7 +163,10 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
     activeSubjects: () => alerts.activeSubjects(),
   });
   const conditions = new Conditions(alerts, clock);
-  const thresholds = new Thresholds({ db, clock, changes, alerts, storaged, log, intervalMs: config.evaluateMs });
+  const thresholds = new Thresholds({
+    ...{ db, clock, changes, alerts, storaged, log, intervalMs: config.evaluateMs },
+    audience: routing,
+  });
   const timetable = new Timetable({ clock, log, timeZone: () => platform.identity().timeZone });
   const scans = new Scans({ db, clock, log, platform, inventory, timetable, alerts, audit, changes });
   const healths = new DiskHealths({ platform, inventory, clock, audit });

@@ -21,7 +21,13 @@ import { Power } from './settings/schema.ts';
 import { Identity, NewAdministrator, NextStep, Setup, SetupCode } from './setup/schema.ts';
 import * as snapshot from './snapshots/schema.ts';
 import { Status } from './status/schema.ts';
-import { Threshold, ThresholdInput, ThresholdPreview, ThresholdPreviewInput } from './thresholds/schema.ts';
+import {
+  ForgetInput,
+  Threshold,
+  ThresholdInput,
+  ThresholdPreview,
+  ThresholdPreviewInput,
+} from './thresholds/schema.ts';
 import { NewToken, Token } from './tokens/schema.ts';
 import { User } from './users/schema.ts';
 import * as worksheet from './worksheets/schema.ts';
@@ -190,7 +196,8 @@ export const routes = {
   createThreshold:       { method: 'POST',   path: '/api/thresholds',               access: 'operator',      summary: 'Add a rule',                                   body: ThresholdInput, answer: created(Threshold) },
   updateThreshold:       { method: 'PUT',    path: '/api/thresholds/:id',           access: 'operator',      summary: 'Change a rule',                                params: id, body: ThresholdInput, answer: ok(Threshold) },
   deleteThreshold:       { method: 'DELETE', path: '/api/thresholds/:id',           access: 'operator',      summary: 'Remove a rule; its active alerts are cleared', params: id, answer: nothing },
-  previewThreshold:      { method: 'POST',   path: '/api/thresholds/preview',       access: 'operator',      summary: 'What a rule would say now',                    body: ThresholdPreviewInput, answer: ok(ThresholdPreview) },
+  previewThreshold:      { method: 'POST',   path: '/api/thresholds/preview',       access: 'operator',      summary: 'What a rule would say now, and when it would have fired',                    body: ThresholdPreviewInput, answer: ok(ThresholdPreview) },
+  forgetSeries:          { method: 'POST',   path: '/api/thresholds/:id/forget',   access: 'operator',      summary: 'Forget a series that is gone for good; its alerts are cleared', params: id, body: ForgetInput, answer: ok(Threshold) },
 
   listAlerts:            { method: 'GET',    path: '/api/alerts',                   access: 'viewer',        summary: 'Alerts, newest first',                         query: alert.AlertQuery, answer: ok(list(alert.Alert)) },
   exportAlerts:          { method: 'GET',    path: '/api/alerts/export',            access: 'viewer',        summary: 'The log of alerts as a file',                  query: alert.AlertExportQuery, answer: stream('application/octet-stream') },

@@ -75,6 +75,36 @@ export const thresholdExceeded = declare<ThresholdArgs>({
   visibleAfterSeconds: 0,
 });
 
+export interface NoDataArgs {
+  readonly ruleId: string;
+  readonly ruleName: string;
+  readonly severity: Severity;
+  readonly expression: string;
+  readonly labels: Record<string, string>;
+  readonly seriesKey: string;
+  /** How long there has been no value. */
+  readonly noDataSeconds: number;
+}
+
+export const thresholdNoData = declare<NoDataArgs>({
+  class: 'threshold.nodata',
+  severity: ({ severity }) => severity,
+  severities: ['critical', 'warning', 'info'],
+  title: ({ ruleName, labels }) => `${ruleName}${ofSeries(labels)} has no data`,
+  text: ({ ruleName, labels, noDataSeconds }) =>
+    `${ruleName}${ofSeries(labels)} has had no value for ${duration(noDataSeconds)}.`,
+  impact: () => 'Whether the value is within its limit is not known: what sent it may be down.',
+  response: () => 'The appliance goes on looking, and tells when values arrive again.',
+  action: ({ expression }) =>
+    `See whether what sends ${expression} is running and reaches the appliance. If it is gone for good, have the rule forget the series.`,
+  page: ({ ruleId }) => `/alerts/thresholds/${ruleId}`,
+  labels: ({ labels }) => labels,
+  dedupKey: ({ ruleId, seriesKey }) => `threshold.nodata/${ruleId}/${seriesKey}`,
+  dedupExample: 'threshold.nodata/th-0mi5x3k9f-3f9c2b7a10/[["host","web1"]]',
+  dependsOn: () => ['service.failed/storaged'],
+  visibleAfterSeconds: 0,
+});
+
 export interface PoolArgs {
   readonly pool: string;
   readonly sentence: string;
@@ -576,6 +606,7 @@ export const diskAiling = declare<AilingDiskArgs>({
 /** All of them, for the test that holds each against its promises and for the pages that list them. */
 export const catalogue = [
   thresholdExceeded,
+  thresholdNoData,
   poolDegraded,
   poolFaulted,
   poolSuspended,

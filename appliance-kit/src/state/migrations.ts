@@ -260,6 +260,19 @@ export const migrations: readonly string[] = [
   -- What was decided about a class of the catalogue; a class that is not here goes to every destination.
   CREATE TABLE class_routes (class TEXT PRIMARY KEY, route_json TEXT NOT NULL) STRICT;
 
+  ALTER TABLE threshold_series ADD COLUMN no_data_alert_id TEXT;
+
+  -- What a rule does besides telling somebody: written with the alert, done after it, at least once.
+  CREATE TABLE alert_actions (
+    id TEXT PRIMARY KEY,
+    alert_id TEXT NOT NULL,
+    action_json TEXT NOT NULL,
+    due_at INTEGER NOT NULL,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    done_at INTEGER
+  ) STRICT;
+  CREATE INDEX alert_actions_due ON alert_actions (due_at) WHERE done_at IS NULL;
+
   -- One message may carry many events: a burst of them, or a day's.
   ALTER TABLE deliveries ADD COLUMN message_id TEXT NOT NULL DEFAULT '';
   UPDATE deliveries SET message_id = event_id;

@@ -10,7 +10,8 @@ type ThresholdRoutes =
   | 'createThreshold'
   | 'updateThreshold'
   | 'deleteThreshold'
-  | 'previewThreshold';
+  | 'previewThreshold'
+  | 'forgetSeries';
 
 const rule = ({ id: _, state: __, ...input }: Threshold): ThresholdInput => input;
 
@@ -44,6 +45,12 @@ export function thresholdRoutes(parts: {
         const gone = thresholds.remove(params.id);
         audit.record(caller, 'threshold.delete', gone.name, gone, null);
         return undefined;
+      }),
+    forgetSeries: ({ params, body, caller }) =>
+      db.transaction(() => {
+        const after = thresholds.forget(params.id, body.labels);
+        audit.record(caller, 'threshold.forget-series', after.name, null, body.labels);
+        return after;
       }),
     previewThreshold: ({ body }) => thresholds.preview(body),
   };

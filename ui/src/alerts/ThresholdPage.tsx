@@ -3,7 +3,6 @@ import {
   Breadcrumb,
   BreadcrumbItem,
   Button,
-  Checkbox,
   FormSelect,
   FormSelectOption,
   PageSection,
@@ -17,7 +16,7 @@ import { Link, useNavigate, useParams, useSearchParams } from 'react-router';
 import { aligned, timesOf, useSeries } from '../analytics/useWindow.ts';
 import { answerOf, client } from '../api/client.ts';
 import { asProblem, fieldMessage, type Problem } from '../api/problem.ts';
-import { destinationsQuery, thresholdsQuery } from '../api/queries.ts';
+import { thresholdsQuery } from '../api/queries.ts';
 import { LineChart } from '../charts/LineChart.tsx';
 import { Field, TextField } from '../forms/Field.tsx';
 import { FormShell } from '../forms/FormShell.tsx';
@@ -27,6 +26,7 @@ import { useMayNot } from '../frame/session.ts';
 import { duration, parseQuantity, plural, quantity } from '../words/format.ts';
 import { ProblemAlert } from '../words/ProblemAlert.tsx';
 import { PageHead } from '../words/Sentence.tsx';
+import { Tell } from './Tell.tsx';
 import { labelWords, ruleSentence, standing, type Threshold, type ThresholdInput, unitOfExpression } from './words.ts';
 
 /** What is in the fields: numbers stay as typed until the rule is saved. */
@@ -204,7 +204,6 @@ function Editor({ rule }: { rule: Threshold | undefined }) {
   const queries = useQueryClient();
   const navigate = useNavigate();
   const mayNot = useMayNot('operator');
-  const { data: destinations = [] } = useQuery(destinationsQuery);
   const set = (change: Partial<Draft>) => setDraft((now) => ({ ...now, ...change }));
   const input = inputOf(draft);
   const save = useMutation({
@@ -325,39 +324,11 @@ function Editor({ rule }: { rule: Threshold | undefined }) {
           />
           .
         </div>
-        <fieldset className="cistern-choices">
-          <legend>Tell</legend>
-          {destinations.length === 0 && (
-            <p>
-              Nobody yet: there is no destination. <Link to="/alerts/destinations/new">Add one</Link>; the alert shows
-              here in any case.
-            </p>
-          )}
-          {destinations.length > 0 && (
-            <Checkbox
-              id="tell-all"
-              label="Every destination, also those added later"
-              isChecked={draft.destinations.length === 0}
-              onChange={(_event, all) => set({ destinations: all ? [] : destinations.map(({ id }) => id) })}
-            />
-          )}
-          {draft.destinations.length > 0 &&
-            destinations.map((one) => (
-              <Checkbox
-                key={one.id}
-                id={`tell-${one.id}`}
-                label={one.name}
-                isChecked={draft.destinations.includes(one.id)}
-                onChange={(_event, chosen) =>
-                  set({
-                    destinations: chosen
-                      ? [...draft.destinations, one.id]
-                      : draft.destinations.filter((id) => id !== one.id),
-                  })
-                }
-              />
-            ))}
-        </fieldset>
+        <Tell
+          everybody="Whoever its class goes to; every destination, unless the catalogue says otherwise"
+          chosen={draft.destinations}
+          onChange={(destinations) => set({ destinations })}
+        />
         <TextField
           label="Name of the rule"
           value={draft.name}

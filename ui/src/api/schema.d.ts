@@ -1910,10 +1910,30 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * What a rule would say now
+         * What a rule would say now, and when it would have fired
          * @description Needs: operator.
          */
         post: operations["previewThreshold"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/thresholds/{id}/forget": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Forget a series that is gone for good; its alerts are cleared
+         * @description Needs: operator.
+         */
+        post: operations["forgetSeries"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2844,6 +2864,19 @@ export interface components {
             /** @description there is more than is told */
             cut: boolean;
         };
+        Firing: {
+            labels: {
+                [key: string]: string;
+            };
+            /** @enum {unknown} */
+            kind: "limit" | "no_data";
+            /** @description ISO 8601 time in UTC */
+            raisedAt: string;
+            clearedAt: string | null;
+            worst: number | null;
+            /** @description raise, reminders and all-clear */
+            messages: number;
+        };
         Hindrances: {
             datasets: number;
             snapshots: number;
@@ -2865,6 +2898,17 @@ export interface components {
         HostKey: {
             hostKey: string;
             fingerprint: string;
+        };
+        /** @description When a rule raises alerts; before the beginning when `to` is, on the next day. What is active stays so and clears at any time */
+        Hours: {
+            /** @description 0 is Sunday */
+            days: number[];
+            /** @description HH:MM */
+            from: string;
+            /** @description HH:MM */
+            to: string;
+            /** @description as Europe/Berlin */
+            timeZone: string;
         };
         Identity: {
             hostName: string;
@@ -3205,6 +3249,34 @@ export interface components {
             cannotDestroy: string | null;
             /** @description what is stopped meanwhile */
             services: string[];
+        };
+        /** @description What is done besides telling somebody */
+        RuleAction: {
+            /** @enum {unknown} */
+            on: "raise" | "clear";
+            /** @enum {unknown} */
+            kind: "resume-statistic" | "suspend-statistic" | "resume-worksheet" | "suspend-worksheet" | "snapshot" | "bundle";
+            /** @description a statistic, as io.ops[disk]; the id of a worksheet; a dataset; nothing for a bundle */
+            target: string;
+            /** @description of resuming: after that it is suspended again; 0: when the alert clears, a day at most */
+            forSeconds: number;
+        };
+        /** @description A ready form of what a rule watches; the appliance makes the expression of it */
+        RuleForm: {
+            /**
+             * @description rate: how quickly a counter grows; ratio: of two rates, metric ÷ to; change: by how much a value changed; people: how many measurements of a histogram were slower than slowerThan
+             * @enum {unknown}
+             */
+            kind: "rate" | "ratio" | "change" | "people";
+            /** @description a metric, with labels or without */
+            metric: string;
+            /** @description ratio: what it is divided by */
+            to?: string;
+            /** @description people: in the unit of the histogram, mostly seconds */
+            slowerThan?: number;
+            overSeconds: number;
+            /** @description labels: one series for each value */
+            by: string[];
         };
         Scan: {
             /** @enum {unknown} */
@@ -3645,15 +3717,24 @@ export interface components {
             direction: "above" | "below";
             raise: number;
             clear: number;
+            form?: components["schemas"]["RuleForm"] | null;
             raiseForSeconds: number;
             clearForSeconds: number;
             /** @description 0 = never again while active */
             repostSeconds: number;
+            /** @description an alert of its own when a series has had no value for so long; 0 = never */
+            noDataSeconds?: number;
+            hours?: components["schemas"]["Hours"] | null;
             /** @enum {unknown} */
             severity: "critical" | "warning" | "info";
             enabled: boolean;
-            /** @description ids; empty = all */
+            /** @description ids; empty = as its class */
             destinations: string[];
+            escalation?: {
+                afterSeconds: number;
+                destinations: string[];
+            } | null;
+            actions?: components["schemas"]["RuleAction"][];
             state: components["schemas"]["ThresholdState"];
         };
         ThresholdInput: {
@@ -3664,17 +3745,28 @@ export interface components {
             direction: "above" | "below";
             raise: number;
             clear: number;
+            form?: components["schemas"]["RuleForm"] | null;
             raiseForSeconds: number;
             clearForSeconds: number;
             /** @description 0 = never again while active */
             repostSeconds: number;
+            /** @description an alert of its own when a series has had no value for so long; 0 = never */
+            noDataSeconds?: number;
+            hours?: components["schemas"]["Hours"] | null;
             /** @enum {unknown} */
             severity: "critical" | "warning" | "info";
             enabled: boolean;
-            /** @description ids; empty = all */
+            /** @description ids; empty = as its class */
             destinations: string[];
+            escalation?: {
+                afterSeconds: number;
+                destinations: string[];
+            } | null;
+            actions?: components["schemas"]["RuleAction"][];
         };
         ThresholdPreview: {
+            /** @description what is evaluated, when it was given as a form */
+            expression: string;
             series: {
                 labels: {
                     [key: string]: string;
@@ -3684,6 +3776,23 @@ export interface components {
                 wouldBe: "ok" | "active";
             }[];
             error: string | null;
+            errorAt: {
+                line: number;
+                column: number;
+            } | null;
+            warnings: string[];
+            past: {
+                /** @description ISO 8601 time in UTC */
+                from: string;
+                /** @description ISO 8601 time in UTC */
+                to: string;
+                /** @description what lies between two of them is not seen */
+                stepSeconds: number;
+                series: number;
+                firings: components["schemas"]["Firing"][];
+                /** @description firings that are not listed */
+                leftOut: number;
+            } | null;
         };
         ThresholdPreviewInput: {
             /** @description PromQL */
@@ -3692,6 +3801,15 @@ export interface components {
             direction: "above" | "below";
             raise: number;
             clear: number;
+            form?: components["schemas"]["RuleForm"] | null;
+            raiseForSeconds?: number;
+            clearForSeconds?: number;
+            repostSeconds?: number;
+            /** @description an alert of its own when a series has had no value for so long; 0 = never */
+            noDataSeconds?: number;
+            hours?: components["schemas"]["Hours"] | null;
+            /** @description how much of the past it is run over; 0: none */
+            rangeSeconds?: number;
         };
         ThresholdSeries: {
             labels: {
@@ -3706,6 +3824,10 @@ export interface components {
         ThresholdState: {
             evaluatedAt: string | null;
             error: string | null;
+            errorAt: {
+                line: number;
+                column: number;
+            } | null;
             series: components["schemas"]["ThresholdSeries"][];
         };
         Token: {
@@ -10616,6 +10738,81 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    forgetSeries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    labels: {
+                        [key: string]: string;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Threshold"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
