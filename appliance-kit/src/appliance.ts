@@ -2,7 +2,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { Alerts } from './alerts/alerts.ts';
+import { Actions } from './alerts/actions.ts';
+import { Alerts, type Message } from './alerts/alerts.ts';
 import { applianceStarted } from './alerts/catalogue.ts';
 import { Conditions } from './alerts/conditions.ts';
 import { alertRoutes } from './alerts/routes.ts';
@@ -33,6 +34,8 @@ import type { Handlers } from './handlers.ts';
 import { Jobs, jobRoutes } from './jobs/jobs.ts';
 import type { Log } from './log.ts';
 import { openapi } from './openapi.ts';
+import { Digest, digestRoutes } from './outbox/digest.ts';
+import type { BurstOptions } from './outbox/grouping.ts';
 import { Journal } from './outbox/journal.ts';
 import { Outbox } from './outbox/outbox.ts';
 import { Peer } from './peers/peer.ts';
@@ -68,6 +71,7 @@ import { Worksheets, worksheetRoutes } from './worksheets/worksheets.ts';
 
 export interface Appliance {
   readonly app: FastifyInstance;
+  readonly actions: Actions;
   readonly alerts: Alerts;
   readonly audit: Audit;
   readonly changes: Changes;
@@ -92,9 +96,19 @@ export interface ApplianceParts {
   readonly log: Log;
   /** For tests, which do not wait for minutes. */
   readonly retryAfterMs?: (attempts: number) => number;
+  readonly gatherMs?: number;
+  readonly bursts?: BurstOptions;
 }
 
-export function createAppliance({ config, clock, platform, log, retryAfterMs }: ApplianceParts): Appliance {
+export function createAppliance({
+  config,
+  clock,
+  platform,
+  log,
+  retryAfterMs,
+  gatherMs,
+  bursts,
+}: ApplianceParts): Appliance {
   mkdirSync(config.state, { recursive: true, mode: 0o700 });
   const db = new Database(join(config.state, 'state.db'));
   const settings = new Settings(db);
@@ -132,9 +146,12 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
 
   const snmp = snmpIdentity(settings, clock);
   const destinations = new Destinations(db, clock, snmp.engineId);
-  const senders = new Senders(new SnmpSender(join(config.state, 'snmp'), snmp));
+  const lastHour = (message: Message) => thresholds.lastHour(message.alert);
+  const senders = new Senders(new SnmpSender(join(config.state, 'snmp'), snmp), lastHour);
   const journal = new Journal(config.cistern, join(config.state, 'outbox'), log);
+  const digest = new Digest(settings, clock);
   const outbox = new Outbox({
+    digest,
     db,
     clock,
     journal,
@@ -143,6 +160,8 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
     log,
     send: (destination, message) => senders.send(destination, message),
     ...(retryAfterMs && { retryAfterMs }),
+    ...(gatherMs !== undefined && { gatherMs }),
+    ...(bursts && { bursts }),
   });
   const recipients = () => destinations.enabled();
   const known = (id: string) => destinations.stored(id) !== undefined;
@@ -163,11 +182,13 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
     activeSubjects: () => alerts.activeSubjects(),
   });
   const conditions = new Conditions(alerts, clock);
-  const thresholds = new Thresholds({
+  const thresholds: Thresholds = new Thresholds({
     ...{ db, clock, changes, alerts, storaged, log, intervalMs: config.evaluateMs },
+    actions: () => actions,
     audience: routing,
   });
   const timetable = new Timetable({ clock, log, timeZone: () => platform.identity().timeZone });
+  timetable.add(() => digest.entries(outbox));
   const scans = new Scans({ db, clock, log, platform, inventory, timetable, alerts, audit, changes });
   const healths = new DiskHealths({ platform, inventory, clock, audit });
   const poolConditions = new PoolConditions({ platform, conditions, scans, healths });
@@ -195,6 +216,11 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
   };
   const datasets = new Datasets({ platform, tree, jobs, audit, moved });
   const snapshots = new Snapshots({ platform, tree, jobs, audit, clock });
+  const worksheets = new Worksheets({ db, clock, audit, changes, tracerd });
+  const supportd = peer('supportd');
+  const actions: Actions = new Actions({
+    ...{ db, clock, log, audit, changes, alerts, tracerd, worksheets, snapshots, supportd },
+  });
   const datasetConditions = new DatasetConditions({ tree, schedules, replications, conditions });
   const lookAtDatasets = () =>
     datasetConditions.look().catch((error: unknown) => log.error('datasets', { error: asProblem(error).detail }));
@@ -240,15 +266,16 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
       hostName,
       send: (destination, message, line) => senders.send(destination, message, line),
     }),
-    ...thresholdRoutes({ thresholds, db, audit }),
+    ...digestRoutes({ digest, outbox, audit, changes }),
+    ...thresholdRoutes({ thresholds, db, audit, worksheets }),
     ...alertRoutes({ alerts, silences, routing, db, audit }),
     ...analyticsRoutes({
       tracerd,
       analytics: new Analytics({ tracerd, audit, changes, clock }),
       marks: new MarksSource(db, tree),
     }),
-    ...worksheetRoutes(new Worksheets({ db, clock, audit, changes, tracerd })),
-    ...bundleRoutes({ supportd: peer('supportd'), audit, changes }),
+    ...worksheetRoutes(worksheets),
+    ...bundleRoutes({ supportd, audit, changes }),
     ...eventRoutes(changes, (request) => identify(gate, request)),
     ...powerRoutes(platform, audit),
     ...authorizeRoutes(gate),
@@ -267,6 +294,7 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
   let unwatch: (() => void) | undefined;
   return {
     app,
+    actions,
     alerts,
     audit,
     changes,
@@ -289,6 +317,7 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
       timers.push(setInterval(() => void thresholds.evaluate(), config.evaluateMs));
       alerts.tick();
       timers.push(setInterval(() => alerts.tick(), 1_000));
+      timers.push(setInterval(() => void actions.tick(), 1_000));
       timers.push(setInterval(() => void watch.look(), config.pollMs));
       timers.push(setInterval(() => void lookAtDatasets(), config.pollMs));
       void replications.begin();
@@ -304,6 +333,7 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
       unwatch?.();
       await timetable.stop();
       changes.close();
+      await actions.tick();
       await app.close().catch((error: unknown) => log.error('closing failed', { error: asProblem(error).detail }));
       await outbox.stop();
       await journal.close();

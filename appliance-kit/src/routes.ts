@@ -191,6 +191,8 @@ export const routes = {
   updateDestination:     { method: 'PUT',    path: '/api/destinations/:id',         access: 'operator',      summary: 'Change a destination',                         params: id, body: DestinationInput, answer: ok(Destination) },
   deleteDestination:     { method: 'DELETE', path: '/api/destinations/:id',         access: 'operator',      summary: 'Remove a destination',                         params: id, answer: nothing },
   testDestination:       { method: 'POST',   path: '/api/destinations/test',        access: 'operator',      summary: 'Send a test message now and show the exchange', body: DestinationTest, answer: ok(TestResult) },
+  getDigest:             { method: 'GET',    path: '/api/alert-digest',             access: 'viewer',        summary: 'Whether what is not urgent is told once a day', answer: ok(alert.DigestSettings) },
+  setDigest:             { method: 'PUT',    path: '/api/alert-digest',             access: 'operator',      summary: 'Decide what is told once a day, and when', body: alert.DigestSettings, answer: ok(alert.DigestSettings) },
 
   listThresholds:        { method: 'GET',    path: '/api/thresholds',               access: 'viewer',        summary: 'The threshold rules and their state',          answer: ok(list(Threshold)) },
   createThreshold:       { method: 'POST',   path: '/api/thresholds',               access: 'operator',      summary: 'Add a rule',                                   body: ThresholdInput, answer: created(Threshold) },

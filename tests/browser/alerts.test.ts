@@ -159,6 +159,46 @@ test('an alert is acknowledged with a note, silenced, and seen in the log; its c
   await page.request.delete(`${stack.url}/api/thresholds/${id}`, { headers: { origin: stack.url } });
 });
 
+test('a rule by a ready form, with hours, missing data and an action; it is tried over the past, and a mistake is shown at its place', async (t) => {
+  const { page, expect } = await someone.visit(t, '/sign-in?to=%2Falerts%2Fthresholds%2Fnew');
+  await signInBy(page);
+  expect(/status of 400/);
+  await page.getByLabel('When').fill('sum(boiler_pressure');
+  await page.getByRole('textbox', { name: 'Limit', exact: true }).fill('4');
+  await page.getByText(/at column \d+/).waitFor();
+  await lookAt(page, 'alerts-threshold-error');
+  await page.getByLabel('When').fill('boiler_pressure');
+  await page.getByText('It is beyond the limit now: the rule would raise at once.').waitFor();
+  await page.getByLabel('For how long', { exact: true }).selectOption('a moment');
+  await page.getByText(/It would have fired [1-9]/).waitFor();
+  await page.getByRole('list', { name: 'When it would have fired' }).getByText('site=north').first().waitFor();
+
+  await page.getByLabel('Watch').selectOption('change');
+  await page.getByLabel('Metric').fill('boiler_pressure');
+  await page.getByLabel('Within').selectOption('5 minutes');
+  await page.getByText('delta(boiler_pressure[5m])').waitFor();
+  await page.getByLabel('Missing data').selectOption({ label: 'none for 5 minutes: raise an alert' });
+  await page.getByLabel('At any time').uncheck();
+  await page.getByLabel('Sat').check();
+  await page.getByRole('button', { name: 'Add an action' }).click();
+  await page.getByLabel('Action 1: what').selectOption({ label: 'make a support bundle' });
+  await page.getByText('When the change of boiler_pressure within 5 minutes', { exact: false }).first().waitFor();
+  await lookAt(page, 'alerts-threshold-form');
+  await page.getByLabel('Name of the rule').fill('Surge');
+  await page.getByRole('button', { name: 'Create the rule' }).click();
+  await page.getByRole('link', { name: 'Surge' }).click();
+  assert.equal(await page.getByLabel('Metric').inputValue(), 'boiler_pressure');
+  assert.equal(await page.getByLabel('Watch').inputValue(), 'change');
+  assert.ok(await page.getByLabel('Sat').isChecked());
+  const { items } = await (await page.request.get(`${stack.url}/api/thresholds`)).json();
+  const surge = items.find((one: { name: string }) => one.name === 'Surge');
+  assert.deepEqual(
+    [surge.expression, surge.noDataSeconds, surge.hours.days, surge.hours.timeZone, surge.actions[0].kind],
+    ['delta(boiler_pressure[5m])', 300, [1, 2, 3, 4, 5, 6], 'Europe/Berlin', 'bundle'],
+  );
+  await page.request.delete(`${stack.url}/api/thresholds/${surge.id}`, { headers: { origin: stack.url } });
+});
+
 test('an SNMP destination is added, changed without its secret being asked again, and removed', async (t) => {
   const { page } = await someone.visit(t, '/sign-in?to=%2Falerts%2Fdestinations');
   await signInBy(page);

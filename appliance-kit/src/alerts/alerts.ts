@@ -26,6 +26,26 @@ export interface Message {
   readonly at: string;
   readonly hostName: string;
   readonly alert: Told;
+  /** What raise, reminders and all-clear have in common: the alert's id, or that of the message that told of many. */
+  readonly thread?: string;
+  /** How many others of the same thread are still active. */
+  readonly others?: number;
+  /** There: it tells of many, and `alert` is what can be said of all of them. */
+  readonly group?: MessageGroup;
+}
+
+export interface MessageGroup {
+  readonly kind: 'burst' | 'digest';
+  readonly count: number;
+  /** The first of them. */
+  readonly items: readonly {
+    readonly id: string;
+    readonly event: DeliveryEvent;
+    readonly at: string;
+    readonly severity: Alert['severity'];
+    readonly title: string;
+    readonly text: string;
+  }[];
 }
 
 export interface Recipient {
@@ -379,6 +399,7 @@ export class Alerts {
       at: iso(now),
       hostName: this.#parts.hostName(),
       alert: toldFrom(row),
+      ...(event !== 'raise' && this.#thread(row.id as string)),
     };
     db.run('INSERT INTO outbox VALUES (?, ?, ?)', eventId, JSON.stringify(message), now);
     for (const { id, name } of to) {
@@ -394,6 +415,22 @@ export class Alerts {
         eventId,
       );
     }
+  }
+
+  /** The message that told of it together with others, if one did. */
+  #thread(id: string): { thread: string; others: number } | null {
+    const { db } = this.#parts;
+    const row = db.get(
+      "SELECT message_id FROM deliveries WHERE alert_id = ? AND event = 'raise' AND message_id != event_id LIMIT 1",
+      id,
+    );
+    if (row === undefined) return null;
+    const others = db.get(
+      `SELECT count(DISTINCT alerts.id) AS n FROM deliveries JOIN alerts ON alerts.id = deliveries.alert_id
+       WHERE message_id = ? AND alerts.state = 'active' AND alerts.id != ?`,
+      ...[row.message_id as string, id],
+    );
+    return { thread: row.message_id as string, others: others?.n as number };
   }
 
   /** What else happened to it, for its page. */

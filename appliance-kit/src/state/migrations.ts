@@ -277,5 +277,12 @@ export const migrations: readonly string[] = [
   ALTER TABLE deliveries ADD COLUMN message_id TEXT NOT NULL DEFAULT '';
   UPDATE deliveries SET message_id = event_id;
   CREATE INDEX deliveries_message ON deliveries (message_id, destination_id);
+
+  -- As in outbox; told once a day.
+  CREATE TABLE digest (
+    event_id TEXT PRIMARY KEY,
+    message_json TEXT NOT NULL,
+    at INTEGER NOT NULL
+  ) STRICT;
   `,
 ];

@@ -1,6 +1,7 @@
 // The rules, and their evaluation: every few seconds each rule's expression is asked of the telemetry store, and each
 // series it gives goes one step through the state machine.
 
+import type { Actions } from '../alerts/actions.ts';
 import type { Alerts } from '../alerts/alerts.ts';
 import { labelWords, type ThresholdArgs, thresholdExceeded, thresholdNoData } from '../alerts/catalogue.ts';
 import { type Clock, iso } from '../clock.ts';
@@ -69,6 +70,8 @@ export interface ThresholdParts {
   readonly changes: Changes;
   readonly alerts: Alerts;
   readonly storaged: Pick<Storaged, 'query' | 'queryRange'>;
+  /** What rules do besides telling somebody. */
+  readonly actions: () => Pick<Actions, 'queue'>;
   readonly audience: { mustKnow: (destinations: readonly string[], path: string) => void };
   readonly log: Log;
   /** How often `evaluate` is called, to know a gap when there is one. */
@@ -214,7 +217,10 @@ export class Thresholds {
   #forgetAll(rule: Rule, why: string): void {
     const { db, alerts } = this.#parts;
     for (const series of rule.series.values()) {
-      if (series.alertId !== null) alerts.clear(series.alertId, { text: why });
+      if (series.alertId !== null) {
+        alerts.clear(series.alertId, { text: why });
+        this.#act(rule, series.alertId, 'clear');
+      }
       this.#clearNoData(series, why);
     }
     db.run('DELETE FROM threshold_series WHERE threshold_id = ?', rule.id);
@@ -242,7 +248,10 @@ export class Thresholds {
     }
     db.transaction(() => {
       const why = 'The series was forgotten: it is gone for good.';
-      if (series.alertId !== null) alerts.clear(series.alertId, { text: why });
+      if (series.alertId !== null) {
+        alerts.clear(series.alertId, { text: why });
+        this.#act(rule, series.alertId, 'clear');
+      }
       this.#clearNoData(series, why);
       db.run('DELETE FROM threshold_series WHERE threshold_id = ? AND series_key = ?', id, key);
     });
@@ -309,6 +318,22 @@ export class Thresholds {
       firings: all.slice(0, SHOWN_FIRINGS),
       leftOut: Math.max(0, all.length - SHOWN_FIRINGS),
     };
+  }
+
+  /** The last hour of the series an alert is about; null when it is about none that is known. */
+  async lastHour(alert: {
+    ruleId: string | null;
+    labels: Record<string, string>;
+    class: string;
+  }): Promise<{ start: number; end: number; points: readonly (readonly [number, number])[]; limit: number } | null> {
+    const rule = alert.ruleId === null ? undefined : this.#rules.get(alert.ruleId);
+    if (rule === undefined || alert.class !== 'threshold.exceeded') return null;
+    const end = Math.floor(this.#parts.clock.now() / 1000);
+    const start = end - 3600;
+    const all = await this.#parts.storaged.queryRange(rule.input.expression, start, end, 30);
+    const key = seriesKey(alert.labels);
+    const found = all.find(({ labels }) => seriesKey(labels) === key);
+    return found === undefined ? null : { start, end, points: found.values, limit: rule.input.raise };
   }
 
   /** One round over all rules. Rounds never overlap: a slow store makes them rarer, not more. */
@@ -446,6 +471,7 @@ export class Thresholds {
         const labels = labelWords(series.labels);
         const text = `${rule.input.name}${labels === '' ? '' : ` (${labels})`} is back within its limit.`;
         alerts.clear(series.alertId, { value: value as number, text });
+        this.#act(rule, series.alertId, 'clear');
         series.alertId = null;
       }
     }
@@ -518,8 +544,13 @@ export class Thresholds {
       only: rule.input.destinations,
       ...(rule.input.escalation && { escalation: rule.input.escalation }),
     };
-    return (
-      this.#parts.alerts.raise(request) ?? this.#parts.alerts.activeByKey(thresholdExceeded.dedupKey(args)) ?? null
-    );
+    const raised = this.#parts.alerts.raise(request);
+    if (raised !== null) this.#act(rule, raised, 'raise');
+    return raised ?? this.#parts.alerts.activeByKey(thresholdExceeded.dedupKey(args)) ?? null;
+  }
+
+  #act(rule: Rule, alertId: string, on: 'raise' | 'clear'): void {
+    const { actions } = rule.input;
+    if (actions?.length) this.#parts.actions().queue(alertId, actions, on);
   }
 }

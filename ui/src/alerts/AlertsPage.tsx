@@ -2,7 +2,7 @@
 import { EmptyState, EmptyStateBody, Nav, NavItem, NavList, PageSection } from '@patternfly/react-core';
 import CheckCircleIcon from '@patternfly/react-icons/dist/esm/icons/check-circle-icon';
 import { useQuery } from '@tanstack/react-query';
-import { Link, useParams } from 'react-router';
+import { Link, Navigate, useParams } from 'react-router';
 import { activeAlertsQuery } from '../api/queries.ts';
 import NoSuchPage from '../frame/NoSuchPage.tsx';
 import { PageLoading } from '../frame/PageLoading.tsx';
@@ -59,6 +59,8 @@ export default function AlertsPage() {
   const active = useQuery(activeAlertsQuery);
   // What mails and messages link to.
   if (/^(?:al|test)-/.test(tab)) return <AlertPage id={tab} />;
+  // A message about many alerts: they are in the log.
+  if (tab.startsWith('gr-')) return <Navigate to="/alerts/log" replace />;
   if (!tabs.some(([name]) => name === tab)) return <NoSuchPage />;
   return (
     <>

@@ -88,6 +88,10 @@ export const alertClassesQuery = queryOptions({
   queryKey: ['alert-classes'],
   queryFn: async ({ signal }) => (await answerOf(client.GET('/api/alert-classes', { signal }))).items,
 });
+export const digestQuery = queryOptions({
+  queryKey: ['destinations', 'digest'],
+  queryFn: ({ signal }) => answerOf(client.GET('/api/alert-digest', { signal })),
+});
 export const bundlesQuery = queryOptions({
   queryKey: ['bundles'],
   queryFn: async ({ signal }) => (await answerOf(client.GET('/api/bundles', { signal }))).items,

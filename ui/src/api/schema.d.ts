@@ -1852,6 +1852,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/alert-digest": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Whether what is not urgent is told once a day
+         * @description Needs: viewer.
+         */
+        get: operations["getDigest"];
+        /**
+         * Decide what is told once a day, and when
+         * @description Needs: operator.
+         */
+        put: operations["setDigest"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/thresholds": {
         parameters: {
             query?: never;
@@ -2771,6 +2795,13 @@ export interface components {
             /** @description there is more than is told */
             cut: boolean;
         };
+        /** @description What is not urgent is told once a day, in one message to each destination */
+        DigestSettings: {
+            enabled: boolean;
+            /** @description HH:MM in the appliance's time zone */
+            at: string;
+            severities: ("critical" | "warning" | "info")[];
+        };
         Disk: {
             /** @description its stable name */
             id: string;
@@ -2826,8 +2857,21 @@ export interface components {
             user?: string;
             from: string;
             to: string[];
+            /**
+             * @description password (also when left out): PLAIN or LOGIN, as the server offers
+             * @enum {unknown}
+             */
+            login?: "password" | "cram-md5" | "xoauth2";
+            /** @description xoauth2: where access tokens are asked for */
+            tokenUrl?: string;
+            /** @description xoauth2 */
+            clientId?: string;
             /** @description password; left out = as stored, empty = none */
             password?: string;
+            /** @description xoauth2: of the client; left out = as stored, empty = none */
+            clientSecret?: string;
+            /** @description xoauth2: what access tokens are asked for with; left out = as stored, empty = none */
+            refreshToken?: string;
         };
         EmailSettings: {
             host: string;
@@ -2838,7 +2882,18 @@ export interface components {
             user?: string;
             from: string;
             to: string[];
+            /**
+             * @description password (also when left out): PLAIN or LOGIN, as the server offers
+             * @enum {unknown}
+             */
+            login?: "password" | "cram-md5" | "xoauth2";
+            /** @description xoauth2: where access tokens are asked for */
+            tokenUrl?: string;
+            /** @description xoauth2 */
+            clientId?: string;
             passwordSet: boolean;
+            clientSecretSet: boolean;
+            refreshTokenSet: boolean;
         };
         /** @description Who is told as well when nobody has acknowledged it by then */
         Escalation: {
@@ -10420,6 +10475,113 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TestResult"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getDigest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DigestSettings"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    setDigest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DigestSettings"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DigestSettings"];
                 };
             };
             /** @description The request cannot be understood */
