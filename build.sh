@@ -21,8 +21,7 @@ usage() {
   clean              remove out/, node_modules and the caches under ~/.cache/cistern
   help               this text
 It installs what it lacks with apt-get, after saying what. Environment: CISTERN_CACHE (cache directory),
-CISTERN_KERNEL_FLAVOUR (cloud-amd64; amd64 for hardware), CISTERN_NO_INSTALL=1 (say what is missing and stop),
-CISTERN_VM_ALL=1 (also the tests on the booted machine that take too long for the ordinary run).
+CISTERN_KERNEL_FLAVOUR (cloud-amd64; amd64 for hardware), CISTERN_NO_INSTALL=1 (say what is missing and stop).
 TEXT
 }
 
@@ -196,7 +195,7 @@ go_tests() {
 shell_files() { git ls-files -co --exclude-standard | while read -r f; do [ -f "$f" ] && head -c 64 "$f" | grep -aqE '^#!.*(bash|/sh)' && echo "$f"; done; }
 
 test_lint() {
-  need shellcheck:shellcheck xmllint:libxml2-utils jq:jq
+  need shellcheck:shellcheck xmllint:libxml2-utils jq:jq smilint:smitools
   toolchain_go
   toolchain_node
   local files
@@ -213,9 +212,19 @@ test_lint() {
   local part
   for part in appliance-kit ui tests; do check "TypeScript: types of $part" tsc -p $part; done
   check 'OpenAPI document is that of the code' sh -c 'node appliance-kit/scripts/write-openapi.ts && git diff --exit-code --stat appliance-kit/openapi.json'
+  check 'the MIB is clean (smilint -l 6)' mib_is_clean
   check 'SMF manifests are well formed' xmllint --noout --nonet smf/manifest/*.xml
   check 'nothing names a package registry or mirror' no_hosts
   check 'no merge is left half done' sh -c '! git grep -nE "^(<<<<<<<|>>>>>>>)( |$)" -- .'
+}
+
+# mib_is_clean: smilint says its complaints and ends with 0 all the same
+mib_is_clean() {
+  local said
+  said=$(SMIPATH=appliance-kit/mib/base smilint -s -l 6 appliance-kit/mib/CISTERN-MIB.txt 2>&1) && [ -z "$said" ] || {
+    echo "$said"
+    return 1
+  }
 }
 
 # no_hosts: the hosts of this machine's package sources stand nowhere in the repository
@@ -360,7 +369,7 @@ verb_bench() {
     esac
     shift
   done
-  [ ${#parts[@]} -gt 0 ] || parts=(image storage store storaged)
+  [ ${#parts[@]} -gt 0 ] || parts=(image storage store storaged analytics)
   toolchain_go
   toolchain_node
   for part in "${parts[@]}"; do
@@ -371,8 +380,12 @@ verb_bench() {
       ;;
     store) (cd services && go test -run '^$' -bench . -benchtime 1s ./histogram ./journal ./statsd ./ingest ./tsdb ./promapi) ;;
     storage) node tests/bench/storage.ts ;;
+    analytics)
+      need chromium:chromium /usr/sbin/nginx:nginx-light openssl:openssl
+      node tests/bench/analytics.ts
+      ;;
     storaged) bench_storaged "${options[@]}" ;;
-    *) die "there is no benchmark '$part'" "They are: image storage store storaged" ;;
+    *) die "there is no benchmark '$part'" "They are: image storage store storaged analytics" ;;
     esac
   done
 }

@@ -2,9 +2,13 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { Alerts, alertRoutes } from './alerts/alerts.ts';
+import { Actions } from './alerts/actions.ts';
+import { Alerts, type Message } from './alerts/alerts.ts';
 import { applianceStarted } from './alerts/catalogue.ts';
 import { Conditions } from './alerts/conditions.ts';
+import { alertRoutes } from './alerts/routes.ts';
+import { Routing } from './alerts/routing.ts';
+import { Silences } from './alerts/silences.ts';
 import { Analytics, analyticsRoutes } from './analytics/analytics.ts';
 import { MarksSource } from './analytics/marks.ts';
 import { createApp } from './app.ts';
@@ -32,6 +36,8 @@ import { Jobs, jobRoutes } from './jobs/jobs.ts';
 import type { Log } from './log.ts';
 import { logRoutes } from './logs/routes.ts';
 import { openapi } from './openapi.ts';
+import { Digest, digestRoutes } from './outbox/digest.ts';
+import type { BurstOptions } from './outbox/grouping.ts';
 import { Journal } from './outbox/journal.ts';
 import { Outbox } from './outbox/outbox.ts';
 import { Peer } from './peers/peer.ts';
@@ -68,6 +74,7 @@ import { Worksheets, worksheetRoutes } from './worksheets/worksheets.ts';
 
 export interface Appliance {
   readonly app: FastifyInstance;
+  readonly actions: Actions;
   readonly alerts: Alerts;
   readonly audit: Audit;
   readonly changes: Changes;
@@ -92,9 +99,19 @@ export interface ApplianceParts {
   readonly log: Log;
   /** For tests, which do not wait for minutes. */
   readonly retryAfterMs?: (attempts: number) => number;
+  readonly gatherMs?: number;
+  readonly bursts?: BurstOptions;
 }
 
-export function createAppliance({ config, clock, platform, log, retryAfterMs }: ApplianceParts): Appliance {
+export function createAppliance({
+  config,
+  clock,
+  platform,
+  log,
+  retryAfterMs,
+  gatherMs,
+  bursts,
+}: ApplianceParts): Appliance {
   mkdirSync(config.state, { recursive: true, mode: 0o700 });
   const db = new Database(join(config.state, 'state.db'));
   const settings = new Settings(db);
@@ -139,9 +156,12 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
 
   const snmp = snmpIdentity(settings, clock);
   const destinations = new Destinations(db, clock, snmp.engineId);
-  const senders = new Senders(new SnmpSender(join(config.state, 'snmp'), snmp));
+  const lastHour = (message: Message) => thresholds.lastHour(message.alert);
+  const senders = new Senders(new SnmpSender(join(config.state, 'snmp'), snmp), lastHour);
   const journal = new Journal(config.cistern, join(config.state, 'outbox'), log);
+  const digest = new Digest(settings, clock);
   const outbox = new Outbox({
+    digest,
     db,
     clock,
     journal,
@@ -150,20 +170,37 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
     log,
     send: (destination, message) => senders.send(destination, message),
     ...(retryAfterMs && { retryAfterMs }),
+    ...(gatherMs !== undefined && { gatherMs }),
+    ...(bursts && { bursts }),
   });
-  const alerts = new Alerts({
+  const recipients = () => destinations.enabled();
+  const known = (id: string) => destinations.stored(id) !== undefined;
+  const routing = new Routing({ db, audit, changes, recipients, known });
+  const alerts: Alerts = new Alerts({
     db,
     clock,
     changes,
     hostName,
-    recipients: () => destinations.enabled(),
+    recipients,
+    routing,
+    silences: () => silences,
     written: () => outbox.written(),
+  });
+  const silences: Silences = new Silences({
+    ...{ db, clock, audit, changes },
+    changed: () => alerts.release(),
+    activeSubjects: () => alerts.activeSubjects(),
   });
   const conditions = new Conditions(alerts, clock);
   const supportd = peer('supportd');
   const crashes = new Crashes({ supportd, conditions, changes });
-  const thresholds = new Thresholds({ db, clock, changes, alerts, storaged, log, intervalMs: config.evaluateMs });
+  const thresholds: Thresholds = new Thresholds({
+    ...{ db, clock, changes, alerts, storaged, log, intervalMs: config.evaluateMs },
+    actions: () => actions,
+    audience: routing,
+  });
   const timetable = new Timetable({ clock, log, timeZone: () => platform.identity().timeZone });
+  timetable.add(() => digest.entries(outbox));
   const scans = new Scans({ db, clock, log, platform, inventory, timetable, alerts, audit, changes });
   const healths = new DiskHealths({ platform, inventory, clock, audit });
   const poolConditions = new PoolConditions({ platform, conditions, scans, healths });
@@ -191,6 +228,10 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
   };
   const datasets = new Datasets({ platform, tree, jobs, audit, moved });
   const snapshots = new Snapshots({ platform, tree, jobs, audit, clock });
+  const worksheets = new Worksheets({ db, clock, audit, changes, tracerd });
+  const actions: Actions = new Actions({
+    ...{ db, clock, log, audit, changes, alerts, tracerd, worksheets, snapshots, supportd },
+  });
   const datasetConditions = new DatasetConditions({ tree, schedules, replications, conditions });
   const lookAtDatasets = () =>
     datasetConditions.look().catch((error: unknown) => log.error('datasets', { error: asProblem(error).detail }));
@@ -236,14 +277,15 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
       hostName,
       send: (destination, message, line) => senders.send(destination, message, line),
     }),
-    ...thresholdRoutes({ thresholds, db, audit }),
-    ...alertRoutes(alerts),
+    ...digestRoutes({ digest, outbox, audit, changes }),
+    ...thresholdRoutes({ thresholds, db, audit, worksheets }),
+    ...alertRoutes({ alerts, silences, routing, db, audit }),
     ...analyticsRoutes({
       tracerd,
-      analytics: new Analytics({ tracerd, audit, changes, clock }),
+      analytics: new Analytics({ tracerd, storaged, audit, changes, clock }),
       marks: new MarksSource(db, tree),
     }),
-    ...worksheetRoutes(new Worksheets({ db, clock, audit, changes, tracerd })),
+    ...worksheetRoutes(worksheets),
     ...bundleRoutes({ supportd, audit, changes }),
     ...crashRoutes(crashes, audit),
     ...logRoutes(supportd, (request) => identify(gate, request)),
@@ -265,6 +307,7 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
   let unwatch: (() => void) | undefined;
   return {
     app,
+    actions,
     alerts,
     audit,
     changes,
@@ -285,6 +328,9 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
         alerts.raise({ kind: applianceStarted, args });
       }
       timers.push(setInterval(() => void thresholds.evaluate(), config.evaluateMs));
+      alerts.tick();
+      timers.push(setInterval(() => alerts.tick(), 1_000));
+      timers.push(setInterval(() => void actions.tick(), 1_000));
       timers.push(setInterval(() => void watch.look(), config.pollMs));
       timers.push(setInterval(() => void lookAtDatasets(), config.pollMs));
       administratorsKept();
@@ -303,6 +349,7 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
       crashes.stop();
       await timetable.stop();
       changes.close();
+      await actions.tick();
       await app.close().catch((error: unknown) => log.error('closing failed', { error: asProblem(error).detail }));
       await outbox.stop();
       await journal.close();

@@ -2,7 +2,7 @@
 // is served that is not listed here, and a test walks it to see that every line has a decision about who may.
 //
 // The key is the operationId of the OpenAPI document, and the name of the handler the route's domain provides.
-import { Alert, AlertQuery } from './alerts/schema.ts';
+import * as alert from './alerts/schema.ts';
 import * as analytics from './analytics/schema.ts';
 import { AuditEntry, AuditQuery } from './audit/schema.ts';
 import { Bundle, BundleOptions, NewBundle } from './bundles/schema.ts';
@@ -23,7 +23,13 @@ import { Power } from './settings/schema.ts';
 import { Identity, NewAdministrator, NextStep, Setup, SetupCode } from './setup/schema.ts';
 import * as snapshot from './snapshots/schema.ts';
 import { Status } from './status/schema.ts';
-import { Threshold, ThresholdInput, ThresholdPreview, ThresholdPreviewInput } from './thresholds/schema.ts';
+import {
+  ForgetInput,
+  Threshold,
+  ThresholdInput,
+  ThresholdPreview,
+  ThresholdPreviewInput,
+} from './thresholds/schema.ts';
 import { NewToken, Token } from './tokens/schema.ts';
 import { User } from './users/schema.ts';
 import * as worksheet from './worksheets/schema.ts';
@@ -161,7 +167,7 @@ export const routes = {
   // A statistic's name holds brackets and what people and programs put into them: it is given in the query or the body.
   // Viewers may watch what costs nothing or is recorded anyway (analytics.ts); what costs something is an operator's.
   listStatistics:        { method: 'GET',    path: '/api/statistics',               access: 'viewer',        summary: 'The catalogue: every statistic of this machine, what it says and what it costs', answer: ok(list(analytics.Statistic)) },
-  listStatisticDatasets: { method: 'GET',    path: '/api/analytics/datasets',       access: 'viewer',        summary: 'What is being measured or recorded',           answer: ok(list(analytics.StatisticDataset)) },
+  listStatisticDatasets: { method: 'GET',    path: '/api/analytics/datasets',       access: 'viewer',        summary: 'What is being measured or recorded',           answer: ok(list(analytics.MeasuredDataset)) },
   getStatisticDataset:   { method: 'GET',    path: '/api/analytics/dataset',        access: 'viewer',        summary: 'One of them',                                  query: analytics.OneStatisticDataset, answer: ok(analytics.StatisticDataset) },
   watchStatistic:        { method: 'POST',   path: '/api/analytics/dataset/watch',  access: 'viewer',        summary: 'Have it measured for 30 s more; what costs something, only operators may begin', body: analytics.OneStatisticDataset, answer: ok(analytics.StatisticDataset) },
   recordStatistic:       { method: 'POST',   path: '/api/analytics/dataset/record', access: 'operator',      summary: 'Have it measured also when nobody looks, or no longer', body: analytics.RecordInput, answer: ok(analytics.StatisticDataset) },
@@ -190,15 +196,27 @@ export const routes = {
   updateDestination:     { method: 'PUT',    path: '/api/destinations/:id',         access: 'operator',      summary: 'Change a destination',                         params: id, body: DestinationInput, answer: ok(Destination) },
   deleteDestination:     { method: 'DELETE', path: '/api/destinations/:id',         access: 'operator',      summary: 'Remove a destination',                         params: id, answer: nothing },
   testDestination:       { method: 'POST',   path: '/api/destinations/test',        access: 'operator',      summary: 'Send a test message now and show the exchange', body: DestinationTest, answer: ok(TestResult) },
+  getDigest:             { method: 'GET',    path: '/api/alert-digest',             access: 'viewer',        summary: 'Whether what is not urgent is told once a day', answer: ok(alert.DigestSettings) },
+  setDigest:             { method: 'PUT',    path: '/api/alert-digest',             access: 'operator',      summary: 'Decide what is told once a day, and when', body: alert.DigestSettings, answer: ok(alert.DigestSettings) },
 
   listThresholds:        { method: 'GET',    path: '/api/thresholds',               access: 'viewer',        summary: 'The threshold rules and their state',          answer: ok(list(Threshold)) },
   createThreshold:       { method: 'POST',   path: '/api/thresholds',               access: 'operator',      summary: 'Add a rule',                                   body: ThresholdInput, answer: created(Threshold) },
   updateThreshold:       { method: 'PUT',    path: '/api/thresholds/:id',           access: 'operator',      summary: 'Change a rule',                                params: id, body: ThresholdInput, answer: ok(Threshold) },
   deleteThreshold:       { method: 'DELETE', path: '/api/thresholds/:id',           access: 'operator',      summary: 'Remove a rule; its active alerts are cleared', params: id, answer: nothing },
-  previewThreshold:      { method: 'POST',   path: '/api/thresholds/preview',       access: 'operator',      summary: 'What a rule would say now',                    body: ThresholdPreviewInput, answer: ok(ThresholdPreview) },
+  previewThreshold:      { method: 'POST',   path: '/api/thresholds/preview',       access: 'operator',      summary: 'What a rule would say now, and when it would have fired',                    body: ThresholdPreviewInput, answer: ok(ThresholdPreview) },
+  forgetSeries:          { method: 'POST',   path: '/api/thresholds/:id/forget',   access: 'operator',      summary: 'Forget a series that is gone for good; its alerts are cleared', params: id, body: ForgetInput, answer: ok(Threshold) },
 
-  listAlerts:            { method: 'GET',    path: '/api/alerts',                   access: 'viewer',        summary: 'Alerts, newest first',                         query: AlertQuery, answer: ok(list(Alert)) },
-  getAlert:              { method: 'GET',    path: '/api/alerts/:id',               access: 'viewer',        summary: 'One alert',                                    params: id, answer: ok(Alert) },
+  listAlerts:            { method: 'GET',    path: '/api/alerts',                   access: 'viewer',        summary: 'Alerts, newest first',                         query: alert.AlertQuery, answer: ok(list(alert.Alert)) },
+  exportAlerts:          { method: 'GET',    path: '/api/alerts/export',            access: 'viewer',        summary: 'The log of alerts as a file',                  query: alert.AlertExportQuery, answer: stream('application/octet-stream') },
+  getAlert:              { method: 'GET',    path: '/api/alerts/:id',               access: 'viewer',        summary: 'One alert',                                    params: id, answer: ok(alert.Alert) },
+  acknowledgeAlert:      { method: 'POST',   path: '/api/alerts/:id/acknowledge',   access: 'operator',      summary: 'Say that somebody is on it: it is not repeated and not escalated', params: id, body: alert.AcknowledgeInput, answer: ok(alert.Alert) },
+  takeBackAcknowledgement: { method: 'DELETE', path: '/api/alerts/:id/acknowledge', access: 'operator',      summary: 'Take an acknowledgement back',                 params: id, answer: ok(alert.Alert) },
+  listSilences:          { method: 'GET',    path: '/api/silences',                 access: 'viewer',        summary: 'Silences and maintenance windows, also those that ended', answer: ok(list(alert.Silence)) },
+  createSilence:         { method: 'POST',   path: '/api/silences',                 access: 'operator',      summary: 'Hold alerts back for a time',                  body: alert.SilenceInput, answer: created(alert.Silence) },
+  updateSilence:         { method: 'PUT',    path: '/api/silences/:id',             access: 'operator',      summary: 'Change a silence that has not ended',          params: id, body: alert.SilenceInput, answer: ok(alert.Silence) },
+  endSilence:            { method: 'POST',   path: '/api/silences/:id/end',         access: 'operator',      summary: 'End it now; what is still active is sent',     params: id, answer: ok(alert.Silence) },
+  listAlertClasses:      { method: 'GET',    path: '/api/alert-classes',            access: 'viewer',        summary: 'Every kind of alert that can be raised, and where it goes', answer: ok(list(alert.AlertKind)) },
+  routeAlertClass:       { method: 'PUT',    path: '/api/alert-classes/:name',      access: 'operator',      summary: 'Decide where alerts of a class go',            params: name, body: alert.ClassRoute, answer: ok(alert.AlertKind) },
 
   listBundles:           { method: 'GET',    path: '/api/bundles',                  access: 'operator',      summary: 'Support bundles',                              answer: ok(list(Bundle)) },
   createBundle:          { method: 'POST',   path: '/api/bundles',                  access: 'operator',      summary: 'Make a support bundle',                        body: NewBundle, answer: accepted(Bundle) },

@@ -37,6 +37,7 @@ export function nginxConfiguration(values: NginxValues): string {
     SOCKETS: values.run,
     SUPPORT: values.support,
     UI: 'built' in values.ui ? values.ui.built : '',
+    DTRACE: '# ',
     BUILT: vite ? '# ' : '',
     VITE: vite ? '' : '# ',
     VITE_UPSTREAM: 'vitePort' in values.ui ? `http://127.0.0.1:${values.ui.vitePort}` : '',

@@ -321,6 +321,12 @@ export class Machine {
     );
   }
 
+  /** So many operations a second the disk does from now on; 0: as many as it can. */
+  async throttle(serial: string, iops: number): Promise<void> {
+    const none = { bps: 0, bps_rd: 0, bps_wr: 0, iops_rd: 0, iops_wr: 0 };
+    await this.qmp('block_set_io_throttle', { id: `disk-${serial}`, ...none, iops });
+  }
+
   /** Plugs in a disk: a new and empty one, unless there was one of that serial number. `removable`: as a USB stick is. */
   async plug(serial: string, bytes: string, options: { removable?: boolean } = {}): Promise<void> {
     const file = join(this.dir, `${serial}.qcow2`);

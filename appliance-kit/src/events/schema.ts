@@ -7,6 +7,8 @@ export const Topic = Type.Enum([
   'datasets',
   'services',
   'alerts',
+  'alert-classes',
+  'silences',
   'jobs',
   'bundles',
   'thresholds',

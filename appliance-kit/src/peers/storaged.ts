@@ -3,6 +3,9 @@ import type { Peer } from './peer.ts';
 
 /** A rule that takes longer than this to evaluate would delay all others. */
 const QUERY_DEADLINE_MS = 10_000;
+/** Somebody waits for it, looking at a form. */
+const RANGE_DEADLINE_MS = 20_000;
+const MOST_RANGE_BYTES = 24 * 1024 * 1024;
 const STATUS_DEADLINE_MS = 1_000;
 
 export interface Sample {
@@ -11,7 +14,23 @@ export interface Sample {
 }
 
 /** PromQL's own words about an expression it cannot evaluate. */
-export class ExpressionError extends Error {}
+/** An expression that cannot be evaluated; `at` is where in it, when PromQL's parser says so. */
+export class ExpressionError extends Error {
+  readonly at: { line: number; column: number } | null;
+
+  constructor(words: string) {
+    // As Prometheus writes it: `invalid parameter "query": 1:14: parse error: …`.
+    const [, line, column] = /(?:^|\s)(\d+):(\d+): /.exec(words) ?? [];
+    super(words.replace(/^invalid parameter "query": /, ''));
+    this.at = line === undefined ? null : { line: Number(line), column: Number(column) };
+  }
+}
+
+export interface RangeSeries {
+  readonly labels: Record<string, string>;
+  /** Seconds since the epoch, and the value; a moment without a value is left out. */
+  readonly values: readonly (readonly [number, number])[];
+}
 
 /** A block of which not everything can be read. */
 export interface Damage {
@@ -31,6 +50,15 @@ export interface StorageStatus {
   readonly rejected: Record<string, number>;
 }
 
+export interface LabelSize {
+  readonly value: string;
+  readonly series: number;
+  /** Those in blocks. */
+  readonly samples: number;
+  readonly diskBytes: number;
+  readonly memoryBytes: number;
+}
+
 /** As Prometheus' API writes numbers: "NaN", "+Inf" and "-Inf" included. */
 function number(text: string): number {
   if (text === '+Inf') return Number.POSITIVE_INFINITY;
@@ -42,7 +70,8 @@ type Pair = [number, string];
 type QueryAnswer =
   | { status: 'success'; data: { resultType: 'vector'; result: { metric: Record<string, string>; value?: Pair }[] } }
   | { status: 'success'; data: { resultType: 'scalar'; result: Pair } }
-  | { status: 'success'; data: { resultType: 'matrix' | 'string' } }
+  | { status: 'success'; data: { resultType: 'matrix'; result: { metric: Record<string, string>; values?: Pair[] }[] } }
+  | { status: 'success'; data: { resultType: 'string' } }
   | { status: 'error'; errorType: string; error: string };
 
 export class Storaged {
@@ -74,8 +103,37 @@ export class Storaged {
     return data.result.flatMap(({ metric, value }) => (value ? [{ labels: metric, value: number(value[1]) }] : []));
   }
 
+  /** As `query`, over a time: seconds since the epoch. */
+  async queryRange(expression: string, start: number, end: number, step: number): Promise<RangeSeries[]> {
+    const { status, body } = await this.#peer.ask({
+      method: 'POST',
+      path: '/api/v1/query_range',
+      form: {
+        ...{ query: expression, start: String(start), end: String(end), step: String(step) },
+        timeout: `${RANGE_DEADLINE_MS / 1000}s`,
+      },
+      deadlineMs: RANGE_DEADLINE_MS + 500,
+      mostBytes: MOST_RANGE_BYTES,
+    });
+    const answer = body as QueryAnswer | undefined;
+    if (answer?.status === 'error') throw new ExpressionError(answer.error);
+    if (answer?.status !== 'success') throw this.#peer.unavailable(new Error(`status ${status}`));
+    if (answer.data.resultType !== 'matrix') throw new ExpressionError('the expression gives no values over a time');
+    return answer.data.result.map(({ metric, values = [] }) => ({
+      labels: metric,
+      values: values.map(([time, text]) => [time, number(text)] as const),
+    }));
+  }
+
   async status(): Promise<StorageStatus> {
     const request = { method: 'GET', path: '/api/v1/status/storage', deadlineMs: STATUS_DEADLINE_MS } as const;
     return (await this.#peer.call(request)) as StorageStatus;
+  }
+
+  /** What the series of each value of a label take; see GET /api/v1/sizes in docs/INTERFACES.md. */
+  async sizes(label: string): Promise<LabelSize[]> {
+    const path = `/api/v1/sizes?label=${encodeURIComponent(label)}`;
+    const request = { method: 'GET', path, deadlineMs: STATUS_DEADLINE_MS } as const;
+    return ((await this.#peer.call(request)) as { sizes: LabelSize[] }).sizes;
   }
 }

@@ -7,7 +7,7 @@ import type { VdevPlan } from '../disks/schema.ts';
 import type { PoolProperties, PoolState, Scan, Vdev } from '../pools/schema.ts';
 import type { Service } from '../services/schema.ts';
 import type { DatasetPlatform } from './datasets.ts';
-import type { PoolActions } from './poolActions.ts';
+import type { PoolActions, VdevKind } from './poolActions.ts';
 import type { ReplicationPlatform } from './replication.ts';
 
 /** A whole disk as the system sees it. Whether a pool owns it is found out by whoever joins it with the pools. */
@@ -57,6 +57,8 @@ export interface PlatformPool {
 export interface PoolPlan {
   readonly name: string;
   readonly vdevs: readonly VdevPlan[];
+  /** Spares, logs, caches and special vdevs. */
+  readonly beside: readonly { readonly kind: Exclude<VdevKind, 'data'>; readonly vdevs: readonly VdevPlan[] }[];
   readonly compression: string;
 }
 

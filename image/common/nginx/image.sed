@@ -14,6 +14,7 @@ s|@TEMP@|/var/cache/nginx|g
 s|@SOCKETS@|/run/cistern|g
 s|@UI@|/opt/cistern/ui|g
 s|@BUILT@||g
+s|@DTRACE@||g
 /^ *@VITE@/d
 s|@INLINE@||g
 s|@VITE_UPSTREAM@|(none)|g

@@ -21,6 +21,7 @@ const ExplorePage = lazy(() => import('../analytics/ExplorePage.tsx'));
 const AlertsPage = lazy(() => import('../alerts/AlertsPage.tsx'));
 const ThresholdPage = lazy(() => import('../alerts/ThresholdPage.tsx'));
 const DestinationPage = lazy(() => import('../alerts/DestinationPage.tsx'));
+const SilencePage = lazy(() => import('../alerts/SilencePage.tsx'));
 const StoragePage = lazy(() => import('../storage/StoragePage.tsx'));
 const NewPoolPage = lazy(() => import('../storage/NewPoolPage.tsx'));
 const PoolPage = lazy(() => import('../storage/PoolPage.tsx'));
@@ -97,6 +98,7 @@ export function App() {
             <Route path="/analytics/explore" element={<ExplorePage />} />
             <Route path="/alerts/thresholds/:id" element={<ThresholdPage />} />
             <Route path="/alerts/destinations/:id" element={<DestinationPage />} />
+            <Route path="/alerts/silences/:id" element={<SilencePage />} />
             <Route path="/alerts/:tab?" element={<AlertsPage />} />
             <Route path="/storage/new" element={<NewPoolPage />} />
             <Route path="/storage/import" element={<ImportPage />} />

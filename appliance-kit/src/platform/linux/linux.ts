@@ -135,9 +135,9 @@ export class Linux implements Platform {
     );
   }
 
-  async createPool({ name, vdevs, compression }: PoolPlan, progress: Progress): Promise<void> {
+  async createPool(plan: PoolPlan, progress: Progress): Promise<void> {
     progress('Creating the pool', 10);
-    await this.#execd.run('pool.create', { name, vdevs, compression, ashift: ASHIFT });
+    await this.#execd.run('pool.create', { ...plan, ashift: ASHIFT });
   }
 
   async placeTelemetry(pool: string, progress: Progress): Promise<void> {
