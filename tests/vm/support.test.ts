@@ -101,13 +101,13 @@ test('support', { skip }, async (t) => {
       500,
     );
     const seconds = (Date.now() - begun) / 1000;
-    const peak = await machine.sh('sed -n "s/^VmHWM: *\\([0-9]*\\) kB/\\1/p" /proc/$(pidof supportd)/status');
+    const peak = await machine.sh("awk '/^VmHWM:/ {print $2}' /proc/$(pidof supportd)/status");
     t.diagnostic(
       `a bundle of ${bundle.steps.length} steps, ${bundle.bytes} bytes, in ${seconds} s; supportd used at most ${Math.round(Number(peak) / 1024)} MiB`,
     );
     assert.equal(bundle.state, 'done');
     assert.deepEqual(bad(bundle.steps), []);
-    assert.ok(Number(peak) < 100 * 1024, `${peak} kB`);
+    assert.ok(Number(peak) > 1024 && Number(peak) < 100 * 1024, `${peak} kB`);
     assert.ok(seconds <= 120, `${seconds} s`);
     const { dir } = await fetched(
       machine,
@@ -263,7 +263,8 @@ test('support', { skip }, async (t) => {
 
   await step('the data pool is suspended: all its disks are pulled', async () => {
     for (const n of [0, 1, 2, 3]) await machine.unplug(`DATA${n}`);
-    await machine.sh('(echo x >/srv/telemetry/touch &) ; sleep 8');
+    // Whoever writes to it hangs from now on: not this connection.
+    await machine.sh('setsid sh -c "echo x >/srv/telemetry/touch" </dev/null >/dev/null 2>&1 & sleep 8');
     const { dir, steps } = await bundleBySsh(machine, 'suspended');
     t.diagnostic(`a suspended pool: ${bad(steps).join('; ') || 'every step succeeded'}`);
     const kernel = steps.find(({ name, category }) => category === 'kernel' && name === 'messages.txt');
