@@ -19,10 +19,7 @@ func mount(device, dir string) (unmount func() error, err error) {
 		}
 		err := unix.Mount(device, dir, kind, flags, options)
 		if err == nil {
-			return func() error {
-				unix.Sync()
-				return unix.Unmount(dir, 0)
-			}, nil
+			return func() error { return errors.Join(syncDisk(dir), unix.Unmount(dir, 0)) }, nil
 		}
 		// ENODEV: this kernel does not know it; EINVAL: it is another kind.
 		if !errors.Is(err, unix.ENODEV) && !errors.Is(err, unix.EINVAL) {
@@ -33,4 +30,13 @@ func mount(device, dir string) (unmount func() error, err error) {
 		failed = fmt.Errorf("it holds no file system that can be written here (FAT, exFAT, ext4, NTFS)")
 	}
 	return nil, failed
+}
+
+// syncDisk writes out this disk and no other: sync(2) waits for ever for a pool whose disks are gone.
+func syncDisk(dir string) error {
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(unix.Syncfs(fd), unix.Close(fd))
 }
