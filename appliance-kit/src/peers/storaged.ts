@@ -79,6 +79,7 @@ export class Storaged {
       path: '/api/v1/query',
       form: { query: expression, timeout: `${QUERY_DEADLINE_MS / 1000}s` },
       deadlineMs: QUERY_DEADLINE_MS + 500,
+      kept: true,
     });
     const answer = body as QueryAnswer | undefined;
     if (answer?.status === 'error') throw new ExpressionError(answer.error);
