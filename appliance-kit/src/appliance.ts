@@ -315,9 +315,16 @@ export function createAppliance({
         alerts.raise({ kind: applianceStarted, args });
       }
       timers.push(setInterval(() => void thresholds.evaluate(), config.evaluateMs));
-      alerts.tick();
-      timers.push(setInterval(() => alerts.tick(), 1_000));
-      timers.push(setInterval(() => void actions.tick(), 1_000));
+      const each = () => {
+        try {
+          alerts.tick();
+        } catch (error) {
+          log.error('alerts', { error: String((error as Error).stack) });
+        }
+        void actions.tick();
+      };
+      each();
+      timers.push(setInterval(each, 1_000));
       timers.push(setInterval(() => void watch.look(), config.pollMs));
       timers.push(setInterval(() => void lookAtDatasets(), config.pollMs));
       void replications.begin();
@@ -333,7 +340,7 @@ export function createAppliance({
       unwatch?.();
       await timetable.stop();
       changes.close();
-      await actions.tick();
+      await actions.settled();
       await app.close().catch((error: unknown) => log.error('closing failed', { error: asProblem(error).detail }));
       await outbox.stop();
       await journal.close();
