@@ -292,6 +292,18 @@ export function createAppliance({
 
   const timers: NodeJS.Timeout[] = [];
   let unwatch: (() => void) | undefined;
+  let evaluating: NodeJS.Timeout | undefined;
+  let ended = false;
+  /** A few rules are looked at every second; many as rarely as was asked for, so that a twentieth of the time is enough. */
+  const evaluate = async () => {
+    const began = performance.now();
+    await thresholds
+      .evaluate()
+      .catch((error: unknown) => log.error('thresholds', { error: String((error as Error).stack) }));
+    if (ended) return;
+    const rest = Math.max(config.evaluateMs / 5, Math.min(config.evaluateMs, 20 * (performance.now() - began)));
+    evaluating = setTimeout(() => void evaluate(), rest);
+  };
   return {
     app,
     actions,
@@ -314,7 +326,7 @@ export function createAppliance({
         const args = { hostName: hostName(), version: config.version, bootId };
         alerts.raise({ kind: applianceStarted, args });
       }
-      timers.push(setInterval(() => void thresholds.evaluate(), config.evaluateMs));
+      void evaluate();
       const each = () => {
         try {
           alerts.tick();
@@ -332,10 +344,11 @@ export function createAppliance({
       void watch.look();
       unwatch = platform.watchPools?.(changed);
       void lookAtDatasets();
-      void thresholds.evaluate();
       timetable.start();
     },
     stop: async () => {
+      ended = true;
+      clearTimeout(evaluating);
       for (const timer of timers) clearInterval(timer);
       unwatch?.();
       await timetable.stop();
