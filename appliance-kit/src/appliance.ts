@@ -305,6 +305,18 @@ export function createAppliance({
 
   const timers: NodeJS.Timeout[] = [];
   let unwatch: (() => void) | undefined;
+  let evaluating: NodeJS.Timeout | undefined;
+  let ended = false;
+  /** A few rules are looked at every second; many as rarely as was asked for, so that a twentieth of the time is enough. */
+  const evaluate = async () => {
+    const began = performance.now();
+    await thresholds
+      .evaluate()
+      .catch((error: unknown) => log.error('thresholds', { error: String((error as Error).stack) }));
+    if (ended) return;
+    const rest = Math.max(config.evaluateMs / 5, Math.min(config.evaluateMs, 20 * (performance.now() - began)));
+    evaluating = setTimeout(() => void evaluate(), rest);
+  };
   return {
     app,
     actions,
@@ -327,10 +339,17 @@ export function createAppliance({
         const args = { hostName: hostName(), version: config.version, bootId };
         alerts.raise({ kind: applianceStarted, args });
       }
-      timers.push(setInterval(() => void thresholds.evaluate(), config.evaluateMs));
-      alerts.tick();
-      timers.push(setInterval(() => alerts.tick(), 1_000));
-      timers.push(setInterval(() => void actions.tick(), 1_000));
+      void evaluate();
+      const each = () => {
+        try {
+          alerts.tick();
+        } catch (error) {
+          log.error('alerts', { error: String((error as Error).stack) });
+        }
+        void actions.tick();
+      };
+      each();
+      timers.push(setInterval(each, 1_000));
       timers.push(setInterval(() => void watch.look(), config.pollMs));
       timers.push(setInterval(() => void lookAtDatasets(), config.pollMs));
       administratorsKept();
@@ -340,16 +359,17 @@ export function createAppliance({
       void watch.look();
       unwatch = platform.watchPools?.(changed);
       void lookAtDatasets();
-      void thresholds.evaluate();
       timetable.start();
     },
     stop: async () => {
+      ended = true;
+      clearTimeout(evaluating);
       for (const timer of timers) clearInterval(timer);
       unwatch?.();
       crashes.stop();
       await timetable.stop();
       changes.close();
-      await actions.tick();
+      await actions.settled();
       await app.close().catch((error: unknown) => log.error('closing failed', { error: asProblem(error).detail }));
       await outbox.stop();
       await journal.close();

@@ -73,10 +73,17 @@ export class Actions {
 
   /** Does what is due, in order. Runs never overlap. */
   tick(): Promise<void> {
-    this.#running ??= this.#round().finally(() => {
-      this.#running = null;
-    });
+    this.#running ??= this.#round()
+      .catch((error: unknown) => this.#parts.log.error('actions', { error: String((error as Error).stack) }))
+      .finally(() => {
+        this.#running = null;
+      });
     return this.#running;
+  }
+
+  /** When what is under way has ended; what is due then is done at the next start. */
+  async settled(): Promise<void> {
+    await this.#running;
   }
 
   async #round(): Promise<void> {

@@ -19,9 +19,9 @@ export class ExpressionError extends Error {
   readonly at: { line: number; column: number } | null;
 
   constructor(words: string) {
-    // As Prometheus writes it: `invalid parameter "query": 1:14: parse error: …`.
+    // As `query: 1:14: parse error: …`; Prometheus itself writes `invalid parameter "query": 1:14: …`.
     const [, line, column] = /(?:^|\s)(\d+):(\d+): /.exec(words) ?? [];
-    super(words.replace(/^invalid parameter "query": /, ''));
+    super(words.replace(/^(?:invalid parameter "query"|query): /, ''));
     this.at = line === undefined ? null : { line: Number(line), column: Number(column) };
   }
 }
@@ -88,6 +88,7 @@ export class Storaged {
       path: '/api/v1/query',
       form: { query: expression, timeout: `${QUERY_DEADLINE_MS / 1000}s` },
       deadlineMs: QUERY_DEADLINE_MS + 500,
+      kept: true,
     });
     const answer = body as QueryAnswer | undefined;
     if (answer?.status === 'error') throw new ExpressionError(answer.error);

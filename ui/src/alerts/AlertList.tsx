@@ -18,7 +18,7 @@ export function AlertLabels({ alert }: { alert: Alert }) {
           no data
         </Label>
       )}{' '}
-      {alert.acknowledged && (
+      {alert.acknowledged && alert.state === 'active' && (
         <Label isCompact color="blue" title={alert.acknowledged.note || 'Without a note'}>
           {alert.acknowledged.by} is on it
         </Label>

@@ -40,16 +40,18 @@ export function AlertPage({ id }: { id: string }) {
           </BreadcrumbItem>
           <BreadcrumbItem isActive>{alert.title}</BreadcrumbItem>
         </Breadcrumb>
-        <p>
-          <AlertLabels alert={alert} />
-        </p>
-        {active && (
-          <div className="cistern-row-actions">
-            <Acknowledge alert={alert} />
-            <SilenceLink alert={alert} />
-          </div>
-        )}
-        <AlertDetails alert={alert} />
+        <div className="cistern-stack">
+          <p>
+            <AlertLabels alert={alert} />
+          </p>
+          {active && (
+            <div className="cistern-row-actions">
+              <Acknowledge alert={alert} />
+              <SilenceLink alert={alert} />
+            </div>
+          )}
+          <AlertDetails alert={alert} />
+        </div>
       </PageSection>
     </>
   );

@@ -1,6 +1,7 @@
 // What most rules leave as it is: missing data, days and hours, and what is done besides telling somebody.
 import { Button, Checkbox, FormSelect, FormSelectOption, TextInput } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
+import { worksheetsQuery } from '../analytics/AddToWorksheet.tsx';
 import { fieldMessage, type Problem } from '../api/problem.ts';
 import { timeZonesQuery } from '../api/queries.ts';
 import { Field } from '../forms/Field.tsx';
@@ -124,6 +125,10 @@ const expiries: readonly [number, string][] = [
 
 export function ActionFields({ draft, set }: Part) {
   const { actions } = draft;
+  const { data: worksheets = [] } = useQuery({
+    ...worksheetsQuery,
+    enabled: actions.some(({ kind }) => kind.endsWith('-worksheet')),
+  });
   const change = (at: number, part: Partial<RuleAction>) =>
     set({ actions: actions.map((one, index) => (index === at ? { ...one, ...part } : one)) });
   return (
@@ -146,13 +151,25 @@ export function ActionFields({ draft, set }: Part) {
             <FormSelect
               aria-label={`Action ${number}: what`}
               value={action.kind}
-              onChange={(_event, kind) => change(at, { kind: kind as RuleAction['kind'] })}
+              onChange={(_event, kind) => change(at, { kind: kind as RuleAction['kind'], target: '' })}
             >
               {kinds.map(([kind, words]) => (
                 <FormSelectOption key={kind} value={kind} label={words} />
               ))}
             </FormSelect>
-            {action.kind !== 'bundle' && (
+            {action.kind.endsWith('-worksheet') && (
+              <FormSelect
+                aria-label={`Action ${number}: which`}
+                value={action.target}
+                onChange={(_event, target) => change(at, { target })}
+              >
+                <FormSelectOption value="" label="Choose one" />
+                {worksheets.map((one) => (
+                  <FormSelectOption key={one.id} value={one.id} label={one.name} />
+                ))}
+              </FormSelect>
+            )}
+            {action.kind !== 'bundle' && !action.kind.endsWith('-worksheet') && (
               <TextInput
                 aria-label={`Action ${number}: which`}
                 value={action.target}

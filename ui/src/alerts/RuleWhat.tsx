@@ -98,11 +98,15 @@ export function RuleWhat(props: {
           )}
           <div className="cistern-pair">
             <TextField
-              label="One series for each"
+              label="Apart by"
               value={draft.by}
               onChange={(by) => set({ by })}
-              placeholder={draft.what === 'rate' || draft.what === 'change' ? 'series there is' : 'of all together'}
-              help="Labels, as host, site. Left empty: as it says in the field."
+              placeholder="host, site"
+              help={
+                draft.what === 'rate' || draft.what === 'change'
+                  ? 'Names of labels. Left empty: each series for itself.'
+                  : 'Names of labels. Left empty: all of them together.'
+              }
               error={problem?.errors?.find(({ path }) => path.startsWith('/form/by'))?.message}
               autoComplete="off"
             />
