@@ -16,6 +16,7 @@ import { Audit, auditRoutes } from './audit/audit.ts';
 import { bundleRoutes } from './bundles/routes.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
+import { Crashes, crashRoutes } from './crashes/crashes.ts';
 import { DatasetConditions } from './datasets/conditions.ts';
 import { Datasets, datasetRoutes } from './datasets/datasets.ts';
 import { Tree } from './datasets/tree.ts';
@@ -33,6 +34,7 @@ import { type GateParts, identify } from './gate/gate.ts';
 import type { Handlers } from './handlers.ts';
 import { Jobs, jobRoutes } from './jobs/jobs.ts';
 import type { Log } from './log.ts';
+import { logRoutes } from './logs/routes.ts';
 import { openapi } from './openapi.ts';
 import { Digest, digestRoutes } from './outbox/digest.ts';
 import type { BurstOptions } from './outbox/grouping.ts';
@@ -65,6 +67,7 @@ import { Status, statusRoutes } from './status/status.ts';
 import { thresholdRoutes } from './thresholds/routes.ts';
 import { Thresholds } from './thresholds/thresholds.ts';
 import { Tokens, tokenRoutes } from './tokens/tokens.ts';
+import { keepAdministrators } from './users/administrators.ts';
 import { Users, userRoutes } from './users/users.ts';
 import { Watch } from './watch.ts';
 import { Worksheets, worksheetRoutes } from './worksheets/worksheets.ts';
@@ -117,7 +120,14 @@ export function createAppliance({
   const cookies = { secure: config.secureCookies };
   const hostName = () => platform.identity().hostName;
 
-  const users = new Users(db, clock);
+  const administratorsKept = () => {
+    try {
+      keepAdministrators(db, config.state);
+    } catch (error) {
+      log.error('the page for when akd is down does not know who may sign in', { error: asProblem(error).detail });
+    }
+  };
+  const users = new Users(db, clock, administratorsKept);
   const sessions = new Sessions(db, clock);
   const tokens = new Tokens(db, clock);
   const lockout = new Lockout(db, clock);
@@ -182,6 +192,8 @@ export function createAppliance({
     activeSubjects: () => alerts.activeSubjects(),
   });
   const conditions = new Conditions(alerts, clock);
+  const supportd = peer('supportd');
+  const crashes = new Crashes({ supportd, conditions, changes });
   const thresholds: Thresholds = new Thresholds({
     ...{ db, clock, changes, alerts, storaged, log, intervalMs: config.evaluateMs },
     actions: () => actions,
@@ -217,7 +229,6 @@ export function createAppliance({
   const datasets = new Datasets({ platform, tree, jobs, audit, moved });
   const snapshots = new Snapshots({ platform, tree, jobs, audit, clock });
   const worksheets = new Worksheets({ db, clock, audit, changes, tracerd });
-  const supportd = peer('supportd');
   const actions: Actions = new Actions({
     ...{ db, clock, log, audit, changes, alerts, tracerd, worksheets, snapshots, supportd },
   });
@@ -271,11 +282,13 @@ export function createAppliance({
     ...alertRoutes({ alerts, silences, routing, db, audit }),
     ...analyticsRoutes({
       tracerd,
-      analytics: new Analytics({ tracerd, audit, changes, clock }),
+      analytics: new Analytics({ tracerd, storaged, audit, changes, clock }),
       marks: new MarksSource(db, tree),
     }),
     ...worksheetRoutes(worksheets),
     ...bundleRoutes({ supportd, audit, changes }),
+    ...crashRoutes(crashes, audit),
+    ...logRoutes(supportd, (request) => identify(gate, request)),
     ...eventRoutes(changes, (request) => identify(gate, request)),
     ...powerRoutes(platform, audit),
     ...authorizeRoutes(gate),
@@ -339,6 +352,8 @@ export function createAppliance({
       timers.push(setInterval(each, 1_000));
       timers.push(setInterval(() => void watch.look(), config.pollMs));
       timers.push(setInterval(() => void lookAtDatasets(), config.pollMs));
+      administratorsKept();
+      void crashes.follow();
       void replications.begin();
       timers.push(setInterval(() => replications.retry(), config.pollMs));
       void watch.look();
@@ -351,6 +366,7 @@ export function createAppliance({
       clearTimeout(evaluating);
       for (const timer of timers) clearInterval(timer);
       unwatch?.();
+      crashes.stop();
       await timetable.stop();
       changes.close();
       await actions.settled();

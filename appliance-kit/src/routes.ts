@@ -5,12 +5,14 @@
 import * as alert from './alerts/schema.ts';
 import * as analytics from './analytics/schema.ts';
 import { AuditEntry, AuditQuery } from './audit/schema.ts';
-import { Bundle, NewBundle } from './bundles/schema.ts';
+import { Bundle, BundleOptions, NewBundle } from './bundles/schema.ts';
+import { Crash } from './crashes/schema.ts';
 import { CompressionChoice } from './datasets/compressions.ts';
 import * as dataset from './datasets/schema.ts';
 import { Destination, DestinationInput, DestinationTest, TestResult } from './destinations/schema.ts';
 import { AdviceQuery, DiskList, LayoutAdvice } from './disks/schema.ts';
 import { Job } from './jobs/schema.ts';
+import * as log from './logs/schema.ts';
 import * as pool from './pools/operations.schema.ts';
 import { NewPool, Pool, PoolList } from './pools/schema.ts';
 import * as replication from './replication/schema.ts';
@@ -83,6 +85,9 @@ export const routes = {
   getStatus:             { method: 'GET',    path: '/api/status',                   access: 'viewer',        summary: 'How the appliance is, in a sentence and in parts', answer: ok(Status) },
   listServices:          { method: 'GET',    path: '/api/services',                 access: 'viewer',        summary: 'The services of the appliance',                answer: ok(list(Service)) },
   restartService:        { method: 'POST',   path: '/api/services/:name/restart',   access: 'operator',      summary: 'Restart a service',                            params: name, answer: accepted(Service) },
+  startService:          { method: 'POST',   path: '/api/services/:name/start',     access: 'operator',      summary: 'Start a service that was stopped',             params: name, answer: accepted(Service) },
+  stopService:           { method: 'POST',   path: '/api/services/:name/stop',      access: 'operator',      summary: 'Stop a service until it is started, or the appliance is', params: name, answer: accepted(Service) },
+  clearService:          { method: 'POST',   path: '/api/services/:name/clear',     access: 'operator',      summary: 'Forget that a service failed, and start it',   params: name, answer: accepted(Service) },
 
   listDisks:             { method: 'GET',    path: '/api/disks',                    access: 'viewer',        summary: 'The disks of the machine',                     answer: ok(DiskList) },
   adviseLayout:          { method: 'GET',    path: '/api/disks/advice',             access: 'viewer',        summary: 'How these disks can be laid out, and how they best are', query: AdviceQuery, answer: ok(LayoutAdvice) },
@@ -162,7 +167,7 @@ export const routes = {
   // A statistic's name holds brackets and what people and programs put into them: it is given in the query or the body.
   // Viewers may watch what costs nothing or is recorded anyway (analytics.ts); what costs something is an operator's.
   listStatistics:        { method: 'GET',    path: '/api/statistics',               access: 'viewer',        summary: 'The catalogue: every statistic of this machine, what it says and what it costs', answer: ok(list(analytics.Statistic)) },
-  listStatisticDatasets: { method: 'GET',    path: '/api/analytics/datasets',       access: 'viewer',        summary: 'What is being measured or recorded',           answer: ok(list(analytics.StatisticDataset)) },
+  listStatisticDatasets: { method: 'GET',    path: '/api/analytics/datasets',       access: 'viewer',        summary: 'What is being measured or recorded',           answer: ok(list(analytics.MeasuredDataset)) },
   getStatisticDataset:   { method: 'GET',    path: '/api/analytics/dataset',        access: 'viewer',        summary: 'One of them',                                  query: analytics.OneStatisticDataset, answer: ok(analytics.StatisticDataset) },
   watchStatistic:        { method: 'POST',   path: '/api/analytics/dataset/watch',  access: 'viewer',        summary: 'Have it measured for 30 s more; what costs something, only operators may begin', body: analytics.OneStatisticDataset, answer: ok(analytics.StatisticDataset) },
   recordStatistic:       { method: 'POST',   path: '/api/analytics/dataset/record', access: 'operator',      summary: 'Have it measured also when nobody looks, or no longer', body: analytics.RecordInput, answer: ok(analytics.StatisticDataset) },
@@ -217,7 +222,17 @@ export const routes = {
   createBundle:          { method: 'POST',   path: '/api/bundles',                  access: 'operator',      summary: 'Make a support bundle',                        body: NewBundle, answer: accepted(Bundle) },
   getBundle:             { method: 'GET',    path: '/api/bundles/:id',              access: 'operator',      summary: 'One bundle',                                   params: id, answer: ok(Bundle) },
   deleteBundle:          { method: 'DELETE', path: '/api/bundles/:id',              access: 'operator',      summary: 'Remove a bundle, or cancel one being made',    params: id, answer: nothing },
-  downloadBundle:        { method: 'GET',    path: '/api/bundles/:id/content',      access: 'operator',      summary: "A bundle's content; Range is allowed",         params: id, answer: stream('application/gzip') },
+  downloadBundle:        { method: 'GET',    path: '/api/bundles/:id/content',      access: 'operator',      summary: "A bundle's content; Range is allowed",         params: id, answer: stream('application/zstd') },
+  retryBundle:           { method: 'POST',   path: '/api/bundles/:id/retry',        access: 'operator',      summary: 'Run the failed steps of a bundle again',       params: id, answer: accepted(Bundle) },
+  getBundleOptions:      { method: 'GET',    path: '/api/bundle-options',           access: 'operator',      summary: 'What a bundle may hold, and where it may be written', answer: ok(BundleOptions) },
+
+  listCrashes:           { method: 'GET',    path: '/api/crashes',                  access: 'operator',      summary: 'Processes that crashed, the newest first',     answer: ok(list(Crash)) },
+  dismissCrash:          { method: 'DELETE', path: '/api/crashes/:id',              access: 'operator',      summary: 'Say that a crash was seen: its alert ends until it happens again', params: id, answer: nothing },
+
+  readLogs:              { method: 'GET',    path: '/api/logs',                     access: 'operator',      summary: 'Lines of the logs, the newest first',          query: log.LogQuery, answer: ok(log.LogPage) },
+  followLogs:            { method: 'GET',    path: '/api/logs/live',                access: 'operator',      summary: 'Lines of the logs as they come: server-sent events, each a LogLine', query: log.LiveLogQuery, answer: stream('text/event-stream') },
+  readRequests:          { method: 'GET',    path: '/api/requests',                 access: 'operator',      summary: 'Requests that the web server answered, the newest first', query: log.RequestQuery, answer: ok(log.RequestPage) },
+  followRequests:        { method: 'GET',    path: '/api/requests/live',            access: 'operator',      summary: 'Requests as they are answered: server-sent events, each an HttpRequest', query: log.LiveRequestQuery, answer: stream('text/event-stream') },
 
   listTokens:            { method: 'GET',    path: '/api/tokens',                   access: 'administrator', summary: 'API tokens',                                   answer: ok(list(Token)) },
   createToken:           { method: 'POST',   path: '/api/tokens',                   access: 'administrator', summary: 'Make an API token; the answer is the only place it is shown', body: NewToken, answer: created(Token) },

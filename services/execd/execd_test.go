@@ -192,6 +192,24 @@ func TestPoolIsMadeAndRemembered(t *testing.T) {
 	}
 }
 
+func TestAPoolIsMadeInOnePieceWithItsLogAndSpare(t *testing.T) {
+	b := start(t, absent, "")
+	b.host.disks = map[string]string{"/dev/disk/by-id/a": "/dev/sda", "/dev/disk/by-id/b": "/dev/sdb", "/dev/disk/by-id/c": "/dev/sdc", "/dev/disk/by-id/d": "/dev/sdd"}
+	beside := func(words string) string { return strings.TrimSuffix(two, "}") + `,"beside":[` + words + `]}` }
+	disk := func(name string) string { return `{"type":"stripe","disks":["/dev/disk/by-id/` + name + `"]}` }
+	b.want("pool.create", beside(`{"kind":"log","vdevs":[`+disk("c")+`]},{"kind":"spare","vdevs":[`+disk("d")+`]}`), 200, "")
+	want := "tank mirror /dev/disk/by-id/a /dev/disk/by-id/b log /dev/disk/by-id/c spare /dev/disk/by-id/d\n"
+	if ran := b.read("ran"); !strings.HasSuffix(ran, want) {
+		t.Errorf("ran:\n%s", ran)
+	}
+	b.want("pool.create", beside(`{"kind":"spare","vdevs":[`+disk("a")+`]}`), 400, "invalid_request")
+	b.want("pool.create", beside(`{"kind":"data","vdevs":[`+disk("c")+`]}`), 400, "invalid_request")
+	b.want("pool.create", beside(`{"kind":"log","vdevs":[]}`), 400, "invalid_request")
+	if ran := b.read("ran"); strings.Count(ran, "zpool create") != 1 {
+		t.Errorf("ran:\n%s", ran)
+	}
+}
+
 func TestPartitionsThatComeLateAreWaitedFor(t *testing.T) {
 	b := start(t, `[ "$1" != list ] || exit 1
 [ "$1" = create ] && ! [ -e "$0.second" ] && { touch "$0.second"; echo "cannot create 'tank': one or more devices is currently unavailable" >&2; exit 1; }

@@ -29,10 +29,14 @@ type vdevArgument struct {
 }
 
 type poolCreateArgument struct {
-	Name        string         `json:"name"`
-	Vdevs       []vdevArgument `json:"vdevs"`
-	Compression string         `json:"compression"`
-	Ashift      int            `json:"ashift"`
+	Name   string         `json:"name"`
+	Vdevs  []vdevArgument `json:"vdevs"`
+	Beside []struct {
+		Kind  string         `json:"kind"` // spare, log, cache, special
+		Vdevs []vdevArgument `json:"vdevs"`
+	} `json:"beside"`
+	Compression string `json:"compression"`
+	Ashift      int    `json:"ashift"`
 }
 
 func (a poolCreateArgument) wholePool() string { return a.Name }
@@ -72,11 +76,22 @@ func (s *Server) poolCreate(r *http.Request, a poolCreateArgument) (any, error) 
 		"-O", "compression=" + a.Compression, "-O", "atime=off", "-O", "canmount=off", "-O", "mountpoint=none"}
 	argv = append(argv, s.Host.PoolOptions()...)
 	argv = append(argv, a.Name)
-	vdevs, err := s.vdevArguments(a.Vdevs)
+	seen := map[string]string{}
+	vdevs, err := s.vdevArguments("/vdevs", a.Vdevs, seen)
 	if err != nil {
 		return nil, err
 	}
 	argv = append(argv, vdevs...)
+	for i, beside := range a.Beside {
+		if beside.Kind == "data" || !slices.Contains(vdevKinds, beside.Kind) {
+			return nil, invalid(fmt.Sprintf("/beside/%d/kind", i), "Beside its data a pool has "+strings.Join(vdevKinds[1:], ", ")+".")
+		}
+		vdevs, err := s.vdevArguments(fmt.Sprintf("/beside/%d/vdevs", i), beside.Vdevs, seen)
+		if err != nil {
+			return nil, err
+		}
+		argv = append(append(argv, beside.Kind), vdevs...)
+	}
 	if poolExists(ctx, a.Name) {
 		return nil, problem.New(http.StatusConflict, "pool_exists", fmt.Sprintf("There is a pool '%s' already.", a.Name), "Choose another name.")
 	}
@@ -107,11 +122,15 @@ func createFailure(a poolCreateArgument, err error) error {
 	if !errors.As(err, &failed) {
 		return err
 	}
-	for _, v := range a.Vdevs {
+	all := slices.Clone(a.Vdevs)
+	for _, beside := range a.Beside {
+		all = append(all, beside.Vdevs...)
+	}
+	for _, v := range all {
 		for _, disk := range v.Disks {
 			name := filepath.Base(disk)
 			switch {
-			case !strings.Contains(failed.Said, name) && len(a.Vdevs)*len(v.Disks) > 1:
+			case !strings.Contains(failed.Said, name) && len(all)*len(v.Disks) > 1:
 			case strings.Contains(failed.Said, "in use") || strings.Contains(failed.Said, "is part of") || strings.Contains(failed.Said, "contains a"):
 				return problem.New(http.StatusConflict, "disk_in_use", fmt.Sprintf("The disk %s holds something already, and was not touched. ZFS says: %s", name, failed.Said),
 					"If nothing on it is needed, erase it first; otherwise choose another disk.")

@@ -26,35 +26,36 @@ func (s *Server) vdevAdd(r *http.Request, a vdevAddArgument) (any, error) {
 	if err := mustExist(ctx, a.Pool); err != nil {
 		return nil, err
 	}
-	kinds := []string{"data", "spare", "log", "cache", "special"}
-	if !slices.Contains(kinds, a.Kind) {
-		return nil, invalid("/kind", "What is added is one of "+strings.Join(kinds, ", ")+".")
+	if !slices.Contains(vdevKinds, a.Kind) {
+		return nil, invalid("/kind", "What is added is one of "+strings.Join(vdevKinds, ", ")+".")
 	}
 	argv := []string{"add", a.Pool}
 	if a.Kind != "data" {
 		argv = append(argv, a.Kind)
 	}
-	vdevs, err := s.vdevArguments(a.Vdevs)
+	vdevs, err := s.vdevArguments("/vdevs", a.Vdevs, map[string]string{})
 	if err != nil {
 		return nil, err
 	}
 	return a, zpool(ctx, fmt.Sprintf("Adding to the pool '%s'", a.Pool), append(argv, vdevs...)...)
 }
 
-// vdevArguments are the words for zpool create and add; every disk is checked first, and none may be there twice.
-func (s *Server) vdevArguments(vdevs []vdevArgument) ([]string, error) {
+var vdevKinds = []string{"data", "spare", "log", "cache", "special"}
+
+// vdevArguments are the words for zpool create and add; every disk is checked first, and none may be there twice:
+// seen has those of the same command so far, by their devices.
+func (s *Server) vdevArguments(path string, vdevs []vdevArgument, seen map[string]string) ([]string, error) {
 	var words []string
-	seen := map[string]string{}
 	if len(vdevs) == 0 {
-		return nil, invalid("/vdevs", "There must be at least one vdev.")
+		return nil, invalid(path, "There must be at least one vdev.")
 	}
 	for i, v := range vdevs {
 		fewest, ok := fewestDisks[v.Type]
 		if !ok {
-			return nil, invalid(fmt.Sprintf("/vdevs/%d/type", i), "A vdev is a stripe, mirror, raidz1, raidz2 or raidz3.")
+			return nil, invalid(fmt.Sprintf("%s/%d/type", path, i), "A vdev is a stripe, mirror, raidz1, raidz2 or raidz3.")
 		}
 		if len(v.Disks) < fewest {
-			return nil, invalid(fmt.Sprintf("/vdevs/%d/disks", i), fmt.Sprintf("A %s needs at least %d disks; %d given.", v.Type, fewest, len(v.Disks)))
+			return nil, invalid(fmt.Sprintf("%s/%d/disks", path, i), fmt.Sprintf("A %s needs at least %d disks; %d given.", v.Type, fewest, len(v.Disks)))
 		}
 		if v.Type != "stripe" {
 			words = append(words, v.Type)
@@ -65,7 +66,7 @@ func (s *Server) vdevArguments(vdevs []vdevArgument) ([]string, error) {
 				return nil, err
 			}
 			if other, twice := seen[device]; twice {
-				return nil, invalid(fmt.Sprintf("/vdevs/%d/disks", i), fmt.Sprintf("%s and %s are the same disk.", other, disk))
+				return nil, invalid(fmt.Sprintf("%s/%d/disks", path, i), fmt.Sprintf("%s and %s are the same disk.", other, disk))
 			}
 			seen[device] = disk
 			words = append(words, disk)

@@ -502,3 +502,15 @@ func FuzzRemoteRead(f *testing.F) {
 		}
 	})
 }
+
+func TestSizesRoute(t *testing.T) {
+	f := newFixture(t)
+	f.latency(t)
+	body := f.body(t, "/api/v1/sizes", "label", "host")
+	if !strings.HasPrefix(body, `{"sizes":[{"value":"a","series":1,"samples":0,"diskBytes":0,"memoryBytes":`) || !strings.Contains(body, `{"value":"b","series":1,`) {
+		t.Error(body)
+	}
+	if w := f.get("/api/v1/sizes"); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "a label's name is needed") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}

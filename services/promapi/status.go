@@ -4,6 +4,8 @@ package promapi
 
 import (
 	"cmp"
+	"encoding/json"
+	"errors"
 	"maps"
 	"net/http"
 	"os"
@@ -138,4 +140,37 @@ func (a *API) statusTSDB(r *http.Request) (answer, error) {
 		"memoryInBytesByLabelName":    greatest(bytes, most),
 		"seriesCountByLabelValuePair": greatest(pairs, most),
 	}}, nil
+}
+
+// listSizes is what the series of each value of a label take; label is one that few series have, such as "dataset".
+func (a *API) listSizes(w http.ResponseWriter, r *http.Request) {
+	label := r.FormValue("label")
+	if label == "" {
+		badRequest(w, "label", errors.New("a label's name is needed"), "Say of which label's values the sizes are wanted, as in ?label=dataset.")
+		return
+	}
+	ctx, cancel, err := deadline(r)
+	if err != nil {
+		badRequest(w, "timeout", err, "")
+		return
+	}
+	defer cancel()
+	list, err := a.store.Sizes(ctx, label)
+	if err != nil {
+		failed(w, err)
+		return
+	}
+	type size struct {
+		Value       string `json:"value"`
+		Series      int    `json:"series"`
+		Samples     uint64 `json:"samples"`
+		DiskBytes   int64  `json:"diskBytes"`
+		MemoryBytes int64  `json:"memoryBytes"`
+	}
+	sizes := make([]size, 0, len(list))
+	for _, one := range list {
+		sizes = append(sizes, size{one.Value, one.Series, one.Samples, one.Disk, one.Memory})
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]any{"sizes": sizes})
 }

@@ -129,6 +129,9 @@ type block struct {
 	indexMu sync.Mutex
 	cached  *blockIndex
 	lastUse time.Time
+
+	sizesMu sync.Mutex
+	sizesOf map[string][]Size // by label
 }
 
 // extent is a stretch of a file that is checked and perhaps compressed.

@@ -613,3 +613,51 @@ func TestFlushWhileMerging(t *testing.T) {
 	}
 	_ = s.Close()
 }
+
+// What the samples of a label's values take: in memory first, on disk after a flush, and the same after opening again.
+func TestSizes(t *testing.T) {
+	o := testOptions(vfs.NewMemory())
+	s := openStore(t, o)
+	put := func(from, n int) {
+		for i := from; i < from+n; i++ {
+			at := start.Add(time.Duration(i) * time.Second).UnixMilli()
+			mustIngest(t, s, Sample{Key: key(t, "a", "dataset", "x", "disk", "one"), Time: at, Value: float64(i * i)},
+				Sample{Key: key(t, "a", "dataset", "x", "disk", "two"), Time: at, Value: float64(i)},
+				Sample{Key: key(t, "b", "dataset", "y"), Time: at, Value: 1}, Sample{Key: key(t, "c"), Time: at})
+		}
+	}
+	sizes := func() []Size {
+		t.Helper()
+		list, err := s.Sizes(t.Context(), "dataset")
+		if err != nil || len(list) != 2 || list[0].Value != "x" || list[1].Value != "y" {
+			t.Fatalf("%v %v", list, err)
+		}
+		return list
+	}
+	put(0, 100)
+	before := sizes()
+	if x := before[0]; x.Series != 2 || x.Samples != 0 || x.Disk != 0 || x.Memory < 200 {
+		t.Errorf("in memory: %+v", x)
+	}
+	if _, err := s.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	flushed := sizes()
+	x, y := flushed[0], flushed[1]
+	if x.Series != 2 || x.Samples != 200 || y.Samples != 100 || x.Disk < 50 || y.Disk == 0 || y.Disk >= x.Disk || x.Memory != 0 {
+		t.Errorf("in a block: %+v %+v", x, y)
+	}
+	put(100, 50)
+	if x := sizes()[0]; x.Samples != 200 || x.Disk != flushed[0].Disk || x.Memory == 0 || x.Series != 2 {
+		t.Errorf("in both: %+v", x)
+	}
+	if list, err := s.Sizes(t.Context(), "nothing"); err != nil || len(list) != 0 {
+		t.Errorf("%v %v", list, err)
+	}
+	s.Close()
+	s = openStore(t, o)
+	defer s.Close()
+	if got := sizes(); got[0].Samples+got[1].Samples < 300 {
+		t.Errorf("opened again: %+v", got)
+	}
+}

@@ -1,4 +1,5 @@
 // Pools and disks as they fail: what is drawn, what is said, and that it is live.
+import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Person as ApiPerson, setUp } from '../stack/api.ts';
 import type { Stack } from '../stack/stack.ts';
@@ -48,6 +49,7 @@ test('a pool from a disk that is added; a disk in use says why it cannot be chos
   await page.getByText('Every disk is in use. Add a disk first.').waitFor();
   await stack.simulate('disk-add', { name: 'spare1', bytes: 4 * 2 ** 30 });
   await stack.simulate('disk-add', { name: 'spare2', bytes: 4 * 2 ** 30 });
+  await stack.simulate('disk-add', { name: 'fast1', bytes: 2 ** 30 });
   await page.getByText('spare2', { exact: true }).waitFor({ timeout: 30_000 });
   await create.click();
   await page
@@ -58,7 +60,7 @@ test('a pool from a disk that is added; a disk in use says why it cannot be chos
   await page.getByRole('radio', { name: /recommended/ }).waitFor();
   await lookAt(page, 'storage-new-free');
 
-  expect(/status of 409/);
+  expect(/status of (400|409)/);
   await page.getByLabel('Name of the pool').fill('tank');
   await page.getByRole('button', { name: 'Create the pool' }).click();
   await page
@@ -66,8 +68,18 @@ test('a pool from a disk that is added; a disk in use says why it cannot be chos
     .first()
     .waitFor();
   await page.getByLabel('Name of the pool').fill('archive');
+  await page.getByRole('checkbox', { name: /^Use some of them/ }).check();
+  await page.getByLabel('What fast1 is for').selectOption('Metadata and small blocks');
+  await page.getByRole('button', { name: 'Create the pool' }).click();
+  await page.getByText(/a disk without a second copy would put all of it at risk/).waitFor();
+  await page.getByLabel('What fast1 is for').selectOption('Log');
+  await page.getByText(/^Log: 1 disk\. Takes writes/).waitFor();
+  await page.getByRole('radio', { name: /^Mirror.* recommended/ }).waitFor();
+  await lookAt(page, 'storage-new-log');
   await page.getByRole('button', { name: 'Create the pool' }).click();
   await page.getByRole('region', { name: 'Pool archive' }).waitFor();
+  const made = await api.get<{ vdevs: { type: string }[] }>('GET', '/api/pools/archive');
+  assert.deepEqual(made.vdevs.map(({ type }) => type).sort(), ['log', 'mirror']);
   await page.getByRole('button', { name: 'Jobs' }).click();
   await page
     .getByRole('dialog', { name: 'Jobs' })

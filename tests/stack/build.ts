@@ -21,10 +21,10 @@ async function orSay(command: string, args: string[], cwd: string, env: Record<s
   }
 }
 
-/** storaged, supportd, cistern. Go knows itself what is up to date. */
-async function buildGo(): Promise<void> {
+/** Go knows itself what is up to date. */
+export async function buildGo(names: readonly string[] = ['storaged', 'supportd', 'cistern']): Promise<void> {
   mkdirSync(binaries, { recursive: true });
-  const commands = ['storaged', 'supportd', 'cistern'].map((name) => `./cmd/${name}`);
+  const commands = names.map((name) => `./cmd/${name}`);
   await orSay('go', ['build', '-o', `${binaries}/`, ...commands], `${root}/services`, {
     GOFLAGS: '-buildvcs=false',
     CGO_ENABLED: '0',

@@ -603,6 +603,35 @@ export const diskAiling = declare<AilingDiskArgs>({
   visibleAfterSeconds: 0,
 });
 
+export interface CrashedArgs {
+  /** The crash record's. */
+  readonly id: string;
+  readonly service: string;
+  readonly title: string;
+  readonly process: string;
+  readonly signal: string | undefined;
+  readonly reason: string | undefined;
+  readonly count: number;
+}
+
+export const processCrashed = declare<CrashedArgs>({
+  class: 'process.crashed',
+  severity: () => 'warning',
+  title: ({ title, process }) => `${title} (${process}) has crashed`,
+  text: ({ title, process, signal, reason, count }) =>
+    `${title} (${process}) ended ${signal ? `by ${signal}` : 'by an error that nothing handled'}${count > 1 ? `, ${count} times so far` : ''}.${reason ? ` It said: “${reason}”.` : ''}`,
+  impact: ({ service }) => serviceFact(service)?.impact ?? 'What it does was not done until it was started again.',
+  response: () => 'It is started again by itself. What it was doing, and where it stood, is kept as a crash record.',
+  action: () =>
+    'Make a support bundle and send it in. Dismiss the crash on the page Maintenance; this alert then ends.',
+  page: () => '/maintenance/crashes',
+  labels: ({ service, process }) => ({ service, process }),
+  dedupKey: ({ id }) => `process.crashed/${id}`,
+  dedupExample: 'process.crashed/ss-0mi5x3k9f-3f9c2b7a10',
+  dependsOn: () => [],
+  visibleAfterSeconds: 0,
+});
+
 /** All of them, for the test that holds each against its promises and for the pages that list them. */
 export const catalogue = [
   thresholdExceeded,
@@ -626,4 +655,5 @@ export const catalogue = [
   replicationLate,
   datasetFull,
   datasetLocked,
+  processCrashed,
 ] as const;

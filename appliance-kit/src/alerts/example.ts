@@ -53,5 +53,6 @@ export const example = {
   action: 'Make room.',
   lagSeconds: 7200,
   used: 9 * 2 ** 30,
+  process: 'storaged',
   bytes: 10 * 2 ** 30,
 };

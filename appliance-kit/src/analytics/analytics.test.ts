@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type Bench, bench, Client } from '../../tests/harness.ts';
@@ -41,6 +43,30 @@ test('the catalogue and a dataset come from tracerd, names with brackets and quo
   assert.equal((await client.get('/api/analytics/datasets')).body.items.length, 1);
   const { body } = await client.get('/api/analytics/stacks?name=cpu.profile&seconds=30');
   assert.equal(body.samples, 1000);
+});
+
+test('what is stored of a dataset is told with it; without storaged it is not known, and the rest is', async (t) => {
+  const { client, directory } = await withTracerd(t);
+  await client.post('/api/analytics/dataset/watch', { name: 'io.ops[disk]' });
+  const size = async () => (await client.get('/api/analytics/datasets')).body.items[0].size;
+  assert.equal(await size(), null);
+  let asked = '';
+  let disk = 0;
+  const store = createServer((request, response) => {
+    asked = request.url ?? '';
+    const one = { value: 'io.ops[disk]', series: 4, samples: disk && 1000, diskBytes: disk, memoryBytes: 64 };
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ sizes: [one] }));
+  });
+  mkdirSync(join(directory, 'run', 'storaged'), { recursive: true });
+  store.listen(join(directory, 'run', 'storaged', 'http.sock'));
+  await once(store, 'listening');
+  t.after(() => store.close());
+  assert.deepEqual(await size(), { diskBytes: 0, memoryBytes: 64, bytesPerHour: null });
+  assert.equal(asked, '/api/v1/sizes?label=dataset');
+  disk = 2000;
+  const { seriesNow } = (await client.get('/api/analytics/datasets')).body.items[0];
+  assert.equal((await size()).bytesPerHour, 2 * 3600 * seriesNow);
 });
 
 test('what tracerd refuses is told in its words', async (t) => {

@@ -4,10 +4,11 @@ import type { Clock } from '../clock.ts';
 import type { Changes } from '../events/changes.ts';
 import { atLeast, type Caller } from '../gate/caller.ts';
 import type { Handlers } from '../handlers.ts';
+import type { Storaged } from '../peers/storaged.ts';
 import type { Tracerd } from '../peers/tracerd.ts';
 import { fail } from '../problems/problem.ts';
 import type { MarksSource } from './marks.ts';
-import type { Statistic } from './schema.ts';
+import type { MeasuredDataset, Statistic } from './schema.ts';
 
 /** The catalogue changes only when tracerd is another one. */
 const CATALOGUE_MS = 30_000;
@@ -15,6 +16,7 @@ const STACK_SECONDS = 60;
 
 export interface AnalyticsParts {
   readonly tracerd: Tracerd;
+  readonly storaged: Storaged;
   readonly audit: Audit;
   readonly changes: Changes;
   readonly clock: Clock;
@@ -54,6 +56,21 @@ export class Analytics {
     );
   }
 
+  /** What is being measured, and what there is stored of each. */
+  async datasets(): Promise<MeasuredDataset[]> {
+    const { tracerd, storaged } = this.#parts;
+    // Without storaged there is still something to say.
+    const [datasets, sizes] = await Promise.all([tracerd.datasets(), storaged.sizes('dataset').catch(() => null)]);
+    const byName = new Map(sizes?.map((size) => [size.value, size]));
+    return datasets.map((dataset) => {
+      if (sizes === null) return { ...dataset, size: null };
+      const { samples = 0, diskBytes = 0, memoryBytes = 0 } = byName.get(dataset.name) ?? {};
+      const measured = dataset.state === 'recording' ? dataset.seriesNow : 0;
+      const bytesPerHour = samples === 0 ? null : (diskBytes / samples) * 3600 * measured;
+      return { ...dataset, size: { diskBytes, memoryBytes, bytesPerHour } };
+    });
+  }
+
   /** A change that is written down: who had what measured, and when it was given up. */
   async change<T>(caller: Caller, action: string, name: string, work: () => Promise<T>): Promise<T> {
     const result = await work();
@@ -83,7 +100,7 @@ export function analyticsRoutes(parts: {
   const { analytics, tracerd, marks } = parts;
   return {
     listStatistics: async () => ({ items: await tracerd.statistics() }),
-    listStatisticDatasets: async () => ({ items: await tracerd.datasets() }),
+    listStatisticDatasets: async () => ({ items: await analytics.datasets() }),
     getStatisticDataset: ({ query }) => tracerd.dataset(query.name),
     watchStatistic: async ({ body, caller }) => {
       await analytics.mayWatch(caller, body.name);

@@ -1,5 +1,5 @@
 // What tracerd measures, as docs/INTERFACES.md has it ("tracerd: statistics"), and the marks on a chart's time axis.
-import { Count, closed, component, nullable, type Static, Time, Type } from '../schema/schema.ts';
+import { Bytes, Count, closed, component, nullable, type Static, Time, Type } from '../schema/schema.ts';
 
 /** `io.ops[disk=sda][latency]`; tracerd reads it and says what is wrong with it, at which column. */
 export const StatisticName = Type.String({
@@ -39,7 +39,7 @@ export const Statistic = component('Statistic', {
 });
 export type Statistic = Static<typeof Statistic>;
 
-export const StatisticDataset = component('StatisticDataset', {
+const dataset = {
   name: Type.String({ description: 'canonical' }),
   statistic: Type.String(),
   filters: Type.Array(Type.Array(Type.String(), { minItems: 2, maxItems: 2, description: 'name, value' })),
@@ -59,8 +59,24 @@ export const StatisticDataset = component('StatisticDataset', {
   drops: Count,
   restarts: Count,
   restIncluded: Type.Boolean({ description: 'there were more values than are kept apart; the rest is summed' }),
-});
+};
+export const StatisticDataset = component('StatisticDataset', dataset);
 export type StatisticDataset = Static<typeof StatisticDataset>;
+
+export const MeasuredDataset = component('MeasuredDataset', {
+  ...dataset,
+  size: nullable(
+    closed(
+      {
+        diskBytes: Bytes,
+        memoryBytes: Bytes,
+        bytesPerHour: nullable(Type.Number({ minimum: 0, description: 'what it adds to the disk now, from its past' })),
+      },
+      { description: 'what is stored of it; null when storaged does not tell' },
+    ),
+  ),
+});
+export type MeasuredDataset = Static<typeof MeasuredDataset>;
 
 export const OneStatisticDataset = closed({ name: StatisticName });
 export const RecordInput = component('RecordInput', { name: StatisticName, recording: Type.Boolean() });

@@ -17,6 +17,7 @@ export const Topic = Type.Enum([
   'status',
   'analytics',
   'worksheets',
+  'crashes',
 ]);
 export type Topic = Static<typeof Topic>;
 export const Change = component('Change', { topic: Topic, id: Type.Optional(Type.String()) });

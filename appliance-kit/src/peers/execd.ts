@@ -3,10 +3,11 @@ import type { Readable } from 'node:stream';
 import type { VdevPlan } from '../disks/schema.ts';
 import { onBehalfOf } from '../gate/caller.ts';
 import type { DatasetPlan, KeyChange, RollbackPlan, SnapshotPlan } from '../platform/datasets.ts';
+import type { PoolPlan, ServiceAction } from '../platform/platform.ts';
 import type { Peer } from './peer.ts';
 
 interface Verbs {
-  'pool.create': { name: string; vdevs: readonly VdevPlan[]; compression: string; ashift: number };
+  'pool.create': PoolPlan & { ashift: number };
   'pool.destroy': { name: string; confirm: string };
   'pool.export': { name: string };
   'pool.importable': Record<string, never>;
@@ -31,7 +32,7 @@ interface Verbs {
   'system.attach': { disk: string };
   'system.detach': { device: string };
   'telemetry.place': { pool: string };
-  'service.action': { service: string; action: 'start' | 'stop' | 'restart' };
+  'service.action': { service: string; action: ServiceAction };
   'system.identity': { hostName: string; timeZone: string };
   'setup.finish': Record<string, never>;
   power: { action: 'reboot' | 'off' };

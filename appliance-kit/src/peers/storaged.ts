@@ -50,6 +50,15 @@ export interface StorageStatus {
   readonly rejected: Record<string, number>;
 }
 
+export interface LabelSize {
+  readonly value: string;
+  readonly series: number;
+  /** Those in blocks. */
+  readonly samples: number;
+  readonly diskBytes: number;
+  readonly memoryBytes: number;
+}
+
 /** As Prometheus' API writes numbers: "NaN", "+Inf" and "-Inf" included. */
 function number(text: string): number {
   if (text === '+Inf') return Number.POSITIVE_INFINITY;
@@ -120,5 +129,12 @@ export class Storaged {
   async status(): Promise<StorageStatus> {
     const request = { method: 'GET', path: '/api/v1/status/storage', deadlineMs: STATUS_DEADLINE_MS } as const;
     return (await this.#peer.call(request)) as StorageStatus;
+  }
+
+  /** What the series of each value of a label take; see GET /api/v1/sizes in docs/INTERFACES.md. */
+  async sizes(label: string): Promise<LabelSize[]> {
+    const path = `/api/v1/sizes?label=${encodeURIComponent(label)}`;
+    const request = { method: 'GET', path, deadlineMs: STATUS_DEADLINE_MS } as const;
+    return ((await this.#peer.call(request)) as { sizes: LabelSize[] }).sizes;
   }
 }

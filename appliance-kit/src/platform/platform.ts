@@ -7,7 +7,7 @@ import type { VdevPlan } from '../disks/schema.ts';
 import type { PoolProperties, PoolState, Scan, Vdev } from '../pools/schema.ts';
 import type { Service } from '../services/schema.ts';
 import type { DatasetPlatform } from './datasets.ts';
-import type { PoolActions } from './poolActions.ts';
+import type { PoolActions, VdevKind } from './poolActions.ts';
 import type { ReplicationPlatform } from './replication.ts';
 
 /** A whole disk as the system sees it. Whether a pool owns it is found out by whoever joins it with the pools. */
@@ -57,11 +57,16 @@ export interface PlatformPool {
 export interface PoolPlan {
   readonly name: string;
   readonly vdevs: readonly VdevPlan[];
+  /** Spares, logs, caches and special vdevs. */
+  readonly beside: readonly { readonly kind: Exclude<VdevKind, 'data'>; readonly vdevs: readonly VdevPlan[] }[];
   readonly compression: string;
 }
 
 /** How long work is told about: a step in words, and how far it is if that is known. */
 export type Progress = (step: string, percent: number | null) => void;
+
+/** `clear`: forget that it failed, and start it. */
+export type ServiceAction = 'start' | 'stop' | 'restart' | 'clear';
 
 export interface Platform {
   readonly kind: 'linux' | 'illumos' | 'sim';
@@ -81,7 +86,7 @@ export interface Platform {
 
   createPool(plan: PoolPlan, progress: Progress): Promise<void>;
   placeTelemetry(pool: string, progress: Progress): Promise<void>;
-  serviceAction(name: string, action: 'start' | 'stop' | 'restart'): Promise<void>;
+  serviceAction(name: string, action: ServiceAction): Promise<void>;
   setIdentity(hostName: string, timeZone: string): Promise<void>;
   finishSetup(): Promise<void>;
   power(action: 'reboot' | 'off'): Promise<void>;

@@ -1,7 +1,7 @@
 // What is done to a pool that exists. Short things answer with the pool as it then is; long ones are jobs, whose progress
 // is the pool's own: a replacement is done when its resilver is.
 import type { Audit } from '../audit/audit.ts';
-import { advise, usable } from '../disks/advice.ts';
+import { usable } from '../disks/advice.ts';
 import type { Inventory } from '../disks/inventory.ts';
 import type { Disk } from '../disks/schema.ts';
 import type { Caller } from '../gate/caller.ts';
@@ -11,6 +11,7 @@ import type { Job } from '../jobs/schema.ts';
 import { type Platform, SYSTEM_POOL } from '../platform/platform.ts';
 import { asProblem, fail } from '../problems/problem.ts';
 import { plural, size } from '../schema/words.ts';
+import { laidOut } from './layout.ts';
 import { poolNameProblem } from './names.ts';
 import type { AddInput, ImportablePool, ImportInput, PropertiesInput, ReplaceAdvice } from './operations.schema.ts';
 import type { Pool, Vdev } from './schema.ts';
@@ -345,28 +346,11 @@ export class PoolOperations {
     const chosen = [...new Set(input.disks)].map((id) => usable(disks, id));
     const invalid = (path: string, message: string) =>
       fail('invalid_request', `This cannot be added to “${name}”: ${message}`, undefined, [{ path, message }]);
-    const single = input.kind === 'spare' || input.kind === 'cache';
-    if (single && input.layout !== 'stripe') {
-      throw invalid('/layout', `A ${input.kind} has no layout; every disk stands for itself (stripe).`);
-    }
-    const layout = advise(chosen).layouts.find(({ id }) => id === input.layout);
-    if (layout === undefined || !layout.allowed) throw invalid('/layout', layout?.reason ?? 'It is not known.');
-    if (input.kind === 'data' || input.kind === 'special') {
-      const data = pool.vdevs.filter(({ type }) => !['spare', 'log', 'cache', 'special', 'dedup'].includes(type));
-      const there = data[0]?.type ?? 'disk';
-      const added = layout.vdevs[0]?.type === 'stripe' ? 'disk' : (layout.vdevs[0]?.type ?? 'disk');
-      // A pool is as safe as its weakest vdev: losing that one loses all.
-      if (there !== 'disk' && added === 'disk') {
-        throw invalid(
-          '/layout',
-          `“${name}” keeps everything twice or more; a disk without a second copy would put all of it at risk.`,
-        );
-      }
-      if (input.kind === 'data' && there !== added && there !== 'disk') {
-        throw invalid('/layout', `“${name}” is made of ${there} groups; add the same kind.`);
-      }
-    }
-    const vdevs = layout.vdevs.map((vdev) => ({ ...vdev, disks: vdev.disks.map((id) => links.get(id) as string) }));
+    const data = pool.vdevs.filter(({ type }) => !['spare', 'log', 'cache', 'special', 'dedup'].includes(type));
+    const made = laidOut(input.kind, input.layout, chosen, data[0]?.type ?? 'disk', (reason) =>
+      invalid('/layout', reason),
+    );
+    const vdevs = made.map((vdev) => ({ ...vdev, disks: vdev.disks.map((id) => links.get(id) as string) }));
     this.#parts.audit.record(caller, 'pool.add', name, null, input);
     const title = `Add ${plural(chosen.length, 'disk')} to pool “${name}”${input.kind === 'data' ? '' : ` as ${input.kind}`}`;
     return this.#job('pool.add', title, name, 'Adding the disks', () =>

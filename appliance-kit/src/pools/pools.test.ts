@@ -49,6 +49,53 @@ test('a pool of two mirrors out of four disks, with the telemetry store on it', 
   assert.equal(items[0].state, 'system');
 });
 
+test('a pool with a spare, a mirrored log and a cache is made in one piece; each disk has one part to play', async (t) => {
+  const on = await ready(t);
+  for (const name of ['data5', 'data6', 'data7', 'data8']) {
+    await simulate(on, 'disk-add', { name, bytes: 2 * 1024 ** 3 });
+  }
+  const beside = [
+    { kind: 'log', layout: 'mirror', disks: [disk('data5'), disk('data6')] },
+    { kind: 'spare', layout: 'stripe', disks: [disk('data7')] },
+    { kind: 'cache', layout: 'stripe', disks: [disk('data8')] },
+  ];
+  const twice = await on.client.post('/api/pools', {
+    ...tank,
+    beside: [{ ...beside[1], disks: [four[0] as string] }],
+  });
+  assert.deepEqual(
+    [twice.status, twice.body.errors],
+    [400, [{ path: '/beside/0/disks', message: 'names a disk twice' }]],
+  );
+  for (const [one, path, words] of [
+    [
+      { kind: 'spare', layout: 'mirror', disks: [disk('data5'), disk('data6')] },
+      '/beside/0/layout',
+      /stands for itself/,
+    ],
+    [{ kind: 'special', layout: 'stripe', disks: [disk('data5')] }, '/beside/0/layout', /without a second copy/],
+    [
+      { kind: 'log', layout: 'raidz1', disks: ['data5', 'data6', 'data7'].map(disk) },
+      '/beside/0/layout',
+      /is a mirror/,
+    ],
+  ] as const) {
+    const { status, body } = await on.client.post('/api/pools', { ...tank, beside: [one] });
+    assert.deepEqual([status, body.errors[0].path], [400, path], JSON.stringify(body));
+    assert.match(body.detail, words);
+  }
+  const { body } = await on.client.post('/api/pools', { ...tank, beside });
+  assert.match(body.title, /8 disks/);
+  assert.equal((await finished(on, body.id)).state, 'done');
+  const pool = (await on.client.get('/api/pools/tank')).body;
+  const kinds = pool.vdevs.map(({ type }: { type: string }) => type);
+  for (const kind of ['log', 'spare', 'cache'])
+    assert.ok(
+      kinds.some((one: string) => one.startsWith(kind)),
+      `${kinds}`,
+    );
+});
+
 test('a disk that cannot be used is named, with why and what to do; nothing is begun', async (t) => {
   const on = await ready(t);
   await simulate(on, 'disk-occupy', { disk: 'data1', occupant: 'It carries an ext4 file system named “old”.' });

@@ -1,18 +1,20 @@
 // Pools: what there are, and making one. Creation is checked when it is asked for and once more right before it is
 // done; what can still go wrong after that, execd undoes.
 import type { Audit } from '../audit/audit.ts';
-import { advise, usable } from '../disks/advice.ts';
+import { usable } from '../disks/advice.ts';
 import type { Inventory } from '../disks/inventory.ts';
-import type { Disk } from '../disks/schema.ts';
+import type { VdevPlan } from '../disks/schema.ts';
 import type { Caller } from '../gate/caller.ts';
 import type { Handlers } from '../handlers.ts';
 import type { JobHandle, Jobs } from '../jobs/jobs.ts';
 import type { Job } from '../jobs/schema.ts';
 import { type Platform, type PoolPlan, SYSTEM_POOL } from '../platform/platform.ts';
+import type { VdevKind } from '../platform/poolActions.ts';
 import { asProblem, fail, ProblemError } from '../problems/problem.ts';
 import { plural } from '../schema/words.ts';
+import { laidOut, vdevType } from './layout.ts';
 import { poolNameProblem } from './names.ts';
-import type { NewPool, Pool } from './schema.ts';
+import type { Beside, NewPool, Pool } from './schema.ts';
 
 export interface PoolParts {
   readonly platform: Platform;
@@ -23,14 +25,21 @@ export interface PoolParts {
   readonly changed: () => void;
 }
 
-function chosen(disks: readonly Disk[], wanted: NewPool): Disk[] {
-  const ids = [...new Set(wanted.disks)];
-  if (ids.length !== wanted.disks.length) {
-    const errors = [{ path: '/disks', message: 'names a disk twice' }];
-    throw fail('invalid_request', 'A disk is named twice.', undefined, errors);
+function mustNotRepeat(wanted: NewPool): void {
+  const seen = new Set<string>();
+  const lists = [['/disks', wanted.disks], ...(wanted.beside ?? []).map((one, i) => [`/beside/${i}/disks`, one.disks])];
+  for (const [path, disks] of lists as [string, string[]][]) {
+    for (const id of disks) {
+      if (seen.has(id)) {
+        const errors = [{ path, message: 'names a disk twice' }];
+        throw fail('invalid_request', `The disk ${id} is named twice.`, undefined, errors);
+      }
+      seen.add(id);
+    }
   }
-  return ids.map((id) => usable(disks, id));
 }
+
+const allDisks = (wanted: NewPool) => [wanted, ...(wanted.beside ?? [])].flatMap(({ disks }) => disks);
 
 function mustNotExist(pools: readonly Pool[], name: string): void {
   if (!pools.some((pool) => pool.name === name)) return;
@@ -56,7 +65,7 @@ export class Pools {
     await this.#plan(wanted, await inventory.renew());
     this.#oneAtATime();
     audit.record(caller, 'pool.create', wanted.name, null, wanted);
-    const title = `Create pool “${wanted.name}” of ${plural(wanted.disks.length, 'disk')}`;
+    const title = `Create pool “${wanted.name}” of ${plural(allDisks(wanted).length, 'disk')}`;
     return jobs.start({ kind: 'pool.create', title, cancellable: false }, (job) => this.#carryOut(wanted, job));
   }
 
@@ -68,17 +77,31 @@ export class Pools {
 
   async #plan(wanted: NewPool, found: Awaited<ReturnType<Inventory['renew']>>): Promise<PoolPlan> {
     mustNotExist(found.pools, wanted.name);
-    const layout = advise(chosen(found.disks, wanted)).layouts.find(({ id }) => id === wanted.layout);
-    if (layout === undefined || !layout.allowed) {
-      const reason = layout?.reason ?? 'It is not known.';
-      const errors = [{ path: '/layout', message: reason }];
-      throw fail('invalid_request', `These disks cannot be laid out as ${wanted.layout}. ${reason}`, undefined, errors);
-    }
-    const vdevs = layout.vdevs.map(({ type, disks }) => ({
-      type,
-      disks: disks.map((id) => found.links.get(id) as string),
+    mustNotRepeat(wanted);
+    const plan = (
+      kind: VdevKind,
+      { layout, disks }: Pick<Beside, 'layout' | 'disks'>,
+      path: string,
+      there: string | null,
+    ) =>
+      laidOut(
+        kind,
+        layout,
+        disks.map((id) => usable(found.disks, id)),
+        there,
+        (reason) =>
+          fail('invalid_request', `These disks cannot be laid out as ${layout}. ${reason}`, undefined, [
+            { path, message: reason },
+          ]),
+      );
+    const linked = (vdevs: readonly VdevPlan[]) =>
+      vdevs.map(({ type, disks }) => ({ type, disks: disks.map((id) => found.links.get(id) as string) }));
+    const data = plan('data', wanted, '/layout', null);
+    const beside = (wanted.beside ?? []).map((one, i) => ({
+      kind: one.kind,
+      vdevs: linked(plan(one.kind, one, `/beside/${i}/layout`, vdevType(data))),
     }));
-    return { name: wanted.name, vdevs, compression: wanted.compression ?? 'lz4' };
+    return { name: wanted.name, vdevs: linked(data), beside, compression: wanted.compression ?? 'lz4' };
   }
 
   async #carryOut(wanted: NewPool, job: JobHandle): Promise<unknown> {

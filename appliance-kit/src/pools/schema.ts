@@ -99,10 +99,24 @@ export const PoolList = closed(
 );
 
 export const Compression = Type.Enum(['off', 'lz4', 'zstd', 'gzip', 'lzjb', 'zle']);
+const DiskIds = Type.Array(Type.String({ minLength: 1, maxLength: 256, description: "a disk's id" }), {
+  minItems: 1,
+  maxItems: 256,
+});
+/** Disks of a pool that hold none of its data by themselves; `special` holds its metadata. */
+export const Beside = component('Beside', {
+  kind: Type.Enum(['spare', 'log', 'cache', 'special']),
+  layout: LayoutId,
+  disks: DiskIds,
+});
+export type Beside = Static<typeof Beside>;
 export const NewPool = component('NewPool', {
   name: Type.String({ maxLength: 255 }),
   layout: LayoutId,
-  disks: Type.Array(Type.String({ maxLength: 256 }), { minItems: 1, maxItems: 256 }),
+  disks: DiskIds,
+  beside: Type.Optional(
+    Type.Array(Beside, { maxItems: 4, description: 'spares, and fast disks for its log, its cache, its metadata' }),
+  ),
   compression: Type.Optional(Compression),
   telemetry: Type.Boolean(),
 });

@@ -4,16 +4,15 @@ import { Table, Tbody, Td, Th, Thead, Tr } from '@patternfly/react-table';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'react-router';
-import { answerOf, client } from '../api/client.ts';
+import { answerOf, client, type Schemas } from '../api/client.ts';
 import { ConfirmByName } from '../forms/ConfirmByName.tsx';
 import { useMayNot } from '../frame/session.ts';
 import { Ago } from '../words/Ago.tsx';
-import { compact, percent, plural } from '../words/format.ts';
+import { bytes, compact, percent, plural } from '../words/format.ts';
 import { ProblemAlert } from '../words/ProblemAlert.tsx';
 import { PageHead } from '../words/Sentence.tsx';
 import { AnalyticsTabs } from './AnalyticsTabs.tsx';
 import { statisticLink } from './sheet.ts';
-import type { Dataset } from './statistic.ts';
 
 const STATES = {
   starting: ['Starting…', 'blue'],
@@ -23,7 +22,7 @@ const STATES = {
   stopped: ['Stopped', 'grey'],
 } as const;
 
-function sentenceOf(datasets: readonly Dataset[]): string {
+function sentenceOf(datasets: readonly Schemas['MeasuredDataset'][]): string {
   if (datasets.length === 0) return 'Nothing is being recorded.';
   const recorded = datasets.filter((one) => one.recorded).length;
   const cost = datasets.reduce((sum, one) => sum + one.cpuRatio, 0);
@@ -98,7 +97,8 @@ export default function DatasetsPage() {
                 <Th modifier="fitContent">Since</Th>
                 <Th modifier="fitContent">Why</Th>
                 <Th modifier="fitContent">Series now</Th>
-                <Th modifier="fitContent">Samples</Th>
+                <Th modifier="fitContent">Stored</Th>
+                <Th modifier="fitContent">An hour</Th>
                 <Th modifier="fitContent">Lost</Th>
                 <Th modifier="fitContent">Cost</Th>
                 <Th screenReaderText="Actions" />
@@ -127,7 +127,18 @@ export default function DatasetsPage() {
                       {one.recorded ? 'recorded' : one.watched ? 'looked at' : one.state === 'stopped' ? '–' : 'always'}
                     </Td>
                     <Td dataLabel="Series now">{compact(one.seriesNow)}</Td>
-                    <Td dataLabel="Samples">{compact(one.samples)}</Td>
+                    <Td dataLabel="Stored">
+                      {one.size === null ? (
+                        <span title="The telemetry store does not answer">–</span>
+                      ) : (
+                        <span title={`${bytes(one.size.diskBytes)} on disk, ${bytes(one.size.memoryBytes)} in memory`}>
+                          {bytes(one.size.diskBytes + one.size.memoryBytes)}
+                        </span>
+                      )}
+                    </Td>
+                    <Td dataLabel="An hour" title="What it adds to the disk, from what it took so far">
+                      {one.size?.bytesPerHour == null ? 'not known yet' : bytes(one.size.bytesPerHour)}
+                    </Td>
                     <Td dataLabel="Lost">
                       {one.drops + one.restarts === 0
                         ? 'nothing'

@@ -97,6 +97,17 @@ export const bundlesQuery = queryOptions({
   queryFn: async ({ signal }) => (await answerOf(client.GET('/api/bundles', { signal }))).items,
   refetchInterval: (query) => (query.state.data?.some((bundle) => bundle.state === 'building') ? 500 : SAFETY_NET),
 });
+/** Fresh each time it is opened: disks come and go. */
+export const bundleOptionsQuery = queryOptions({
+  queryKey: ['bundle-options'],
+  queryFn: ({ signal }) => answerOf(client.GET('/api/bundle-options', { signal })),
+  staleTime: 0,
+});
+export const crashesQuery = queryOptions({
+  queryKey: ['crashes'],
+  queryFn: async ({ signal }) => (await answerOf(client.GET('/api/crashes', { signal }))).items,
+  refetchInterval: SAFETY_NET,
+});
 export const timeZonesQuery = queryOptions({
   queryKey: ['timezones'],
   queryFn: async ({ signal }) => (await answerOf(client.GET('/api/timezones', { signal }))).items,

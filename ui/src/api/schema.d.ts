@@ -232,6 +232,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/services/{name}/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start a service that was stopped
+         * @description Needs: operator.
+         */
+        post: operations["startService"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/services/{name}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop a service until it is started, or the appliance is
+         * @description Needs: operator.
+         */
+        post: operations["stopService"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/services/{name}/clear": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Forget that a service failed, and start it
+         * @description Needs: operator.
+         */
+        post: operations["clearService"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/disks": {
         parameters: {
             query?: never;
@@ -2220,6 +2280,166 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/bundles/{id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Run the failed steps of a bundle again
+         * @description Needs: operator.
+         */
+        post: operations["retryBundle"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/bundle-options": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What a bundle may hold, and where it may be written
+         * @description Needs: operator.
+         */
+        get: operations["getBundleOptions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/crashes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Processes that crashed, the newest first
+         * @description Needs: operator.
+         */
+        get: operations["listCrashes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/crashes/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Say that a crash was seen: its alert ends until it happens again
+         * @description Needs: operator.
+         */
+        delete: operations["dismissCrash"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lines of the logs, the newest first
+         * @description Needs: operator.
+         */
+        get: operations["readLogs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/logs/live": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lines of the logs as they come: server-sent events, each a LogLine
+         * @description Needs: operator.
+         */
+        get: operations["followLogs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Requests that the web server answered, the newest first
+         * @description Needs: operator.
+         */
+        get: operations["readRequests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/requests/live": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Requests as they are answered: server-sent events, each an HttpRequest
+         * @description Needs: operator.
+         */
+        get: operations["followRequests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/tokens": {
         parameters: {
             query?: never;
@@ -2481,6 +2701,13 @@ export interface components {
             before: unknown | null;
             after: unknown | null;
         };
+        Beside: {
+            /** @enum {unknown} */
+            kind: "spare" | "log" | "cache" | "special";
+            /** @enum {unknown} */
+            layout: "mirror" | "mirror3" | "raidz1" | "raidz2" | "raidz3" | "stripe";
+            disks: string[];
+        };
         Breakdown: {
             name: string;
             title: string;
@@ -2499,18 +2726,36 @@ export interface components {
         Bundle: {
             id: string;
             name: string;
+            /** @description the archive's name */
+            file: string;
             /** @enum {unknown} */
             state: "building" | "done" | "failed" | "cancelled";
             /** @description ISO 8601 time in UTC */
             createdAt: string;
             finishedAt?: string | null;
-            /** @description bytes */
+            /** @description bytes: collected while it is made, then of the archive */
             bytes: number;
             /** @description percent, 0..100 */
             percent: number;
             step?: string | null;
+            error?: string;
             steps: components["schemas"]["BundleStep"][];
             sha256?: string | null;
+            /** @enum {unknown} */
+            place: "pool" | "memory" | "usb";
+            /** @description the disk that was plugged in, of the place usb */
+            device?: string;
+            /** @description why it is not where one would expect it */
+            note?: string;
+            encrypted: boolean;
+            /** @description host names and addresses were replaced */
+            pseudonyms: boolean;
+        };
+        BundleOptions: {
+            categories: string[];
+            /** @description categories that are collected only when they are named */
+            onRequest: string[];
+            disks: components["schemas"]["PluggedDisk"][];
         };
         BundleStep: {
             name: string;
@@ -2521,10 +2766,11 @@ export interface components {
             seconds?: number;
             /** @description bytes */
             bytes?: number;
+            sha256?: string;
         };
         Change: {
             /** @enum {unknown} */
-            topic: "pools" | "disks" | "datasets" | "services" | "alerts" | "alert-classes" | "silences" | "jobs" | "bundles" | "thresholds" | "destinations" | "setup" | "status" | "analytics" | "worksheets";
+            topic: "pools" | "disks" | "datasets" | "services" | "alerts" | "alert-classes" | "silences" | "jobs" | "bundles" | "thresholds" | "destinations" | "setup" | "status" | "analytics" | "worksheets" | "crashes";
             id?: string;
         };
         Chart: {
@@ -2580,6 +2826,31 @@ export interface components {
                 nanosecondsPerByte: number;
                 sentence: string;
             }[];
+        };
+        Crash: {
+            /** @description the fingerprint: the same crash has the same */
+            id: string;
+            /** @enum {unknown} */
+            kind: "signal" | "fatal" | "kernel";
+            service: string;
+            process: string;
+            version: string;
+            signal?: string;
+            /** @description what the program itself said */
+            reason?: string;
+            /** @description ISO 8601 time in UTC */
+            firstAt: string;
+            /** @description ISO 8601 time in UTC */
+            lastAt: string;
+            count: number;
+            pid?: number;
+            stacks: string;
+            /** @description the last lines of its log before */
+            log: string[];
+            /** @description where its newest core is kept */
+            core?: string;
+            /** @description somebody has seen it; it is no alert until it happens again */
+            dismissed: boolean;
         };
         Credentials: {
             user: string;
@@ -2965,6 +3236,25 @@ export interface components {
             /** @description as Europe/Berlin */
             timeZone: string;
         };
+        HttpRequest: {
+            /** @description ISO 8601 time in UTC */
+            time: string;
+            client: string;
+            method: string;
+            uri: string;
+            status: number;
+            seconds: number;
+            /** @description bytes */
+            bytes: number;
+            /** @description seconds that the part behind the web server took; empty: none was asked */
+            upstream: string;
+            /** @description HIT, MISS, …; empty: no cache was asked */
+            cache: string;
+            host: string;
+            userAgent: string;
+            referer: string;
+            contentType: string;
+        };
         Identity: {
             hostName: string;
             timeZone: string;
@@ -3032,6 +3322,20 @@ export interface components {
             warnings: string[];
             layouts: components["schemas"]["Layout"][];
         };
+        LogLine: {
+            /** @description ISO 8601 time in UTC */
+            time: string;
+            service: string;
+            /** @enum {unknown} */
+            level: "error" | "warning" | "info" | "debug";
+            text: string;
+        };
+        LogPage: {
+            /** @description the newest first */
+            lines: components["schemas"]["LogLine"][];
+            /** @description empty: there are none before these */
+            older: string;
+        };
         Mark: {
             /** @description ISO 8601 time in UTC */
             time: string;
@@ -3045,12 +3349,60 @@ export interface components {
             /** @description the page of the UI that says more */
             page: string;
         };
+        MeasuredDataset: {
+            /** @description canonical */
+            name: string;
+            statistic: string;
+            filters: string[][];
+            breakdown: string | null;
+            /** @enum {unknown} */
+            kind: "series" | "histogram" | "stacks";
+            unit: string;
+            metric: string;
+            /** @description PromQL: everything of it */
+            selector: string;
+            /** @enum {unknown} */
+            state: "starting" | "recording" | "suspended" | "failed" | "stopped";
+            /** @description ISO 8601 time in UTC */
+            since: string;
+            reason: string | null;
+            /** @description goes on when nobody looks */
+            recorded: boolean;
+            watched: boolean;
+            /** @description of one core, in the last minute */
+            cpuRatio: number;
+            samples: number;
+            seriesNow: number;
+            drops: number;
+            restarts: number;
+            /** @description there were more values than are kept apart; the rest is summed */
+            restIncluded: boolean;
+            size: {
+                /** @description bytes */
+                diskBytes: number;
+                /** @description bytes */
+                memoryBytes: number;
+                bytesPerHour: number | null;
+            } | null;
+        };
         NewAdministrator: {
             name: string;
             password: string;
         };
         NewBundle: {
+            /** @description all that need no asking, when left out */
             categories?: string[];
+            /**
+             * @description auto: memory when the system pool is full
+             * @enum {unknown}
+             */
+            place?: "auto" | "pool" | "memory" | "usb";
+            /** @description of the place usb; the only one that is plugged in, when left out */
+            device?: string;
+            /** @description an age recipient (age1…) to which it is encrypted */
+            recipient?: string;
+            /** @description replace host names and addresses, the same ones alike */
+            pseudonyms?: boolean;
         };
         NewDataset: {
             /** @description POOL/NAME */
@@ -3071,6 +3423,8 @@ export interface components {
             /** @enum {unknown} */
             layout: "mirror" | "mirror3" | "raidz1" | "raidz2" | "raidz3" | "stripe";
             disks: string[];
+            /** @description spares, and fast disks for its log, its cache, its metadata */
+            beside?: components["schemas"]["Beside"][];
             /** @enum {unknown} */
             compression?: "off" | "lz4" | "zstd" | "gzip" | "lzjb" | "zle";
             telemetry: boolean;
@@ -3085,6 +3439,13 @@ export interface components {
             name: string;
             /** @enum {unknown} */
             role: "writer" | "viewer" | "operator" | "administrator";
+        };
+        /** @description a disk that was plugged in */
+        PluggedDisk: {
+            device: string;
+            title: string;
+            /** @description bytes */
+            bytes: number;
         };
         Pool: {
             name: string;
@@ -3278,6 +3639,14 @@ export interface components {
             /** @description POOL/NAME */
             dataset: string;
         };
+        RequestPage: {
+            /** @description the newest first */
+            requests: components["schemas"]["HttpRequest"][];
+            /** @description how many are looked through; the oldest make room */
+            kept: number;
+            seen: number;
+            since: string | null;
+        };
         RollbackPreview: {
             /** @description DATASET@NAME */
             snapshot: string;
@@ -3441,7 +3810,10 @@ export interface components {
             since: string | null;
             pid: number | null;
             memoryBytes: number | null;
+            cpuSeconds: number | null;
             restarts: number;
+            /** @description what it is started after, and stands still without */
+            needs: string[];
             reason: string | null;
             waitingFor: string | null;
         };
@@ -4535,6 +4907,180 @@ export interface operations {
         };
     };
     restartService: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Service"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    startService: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Service"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stopService: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Service"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    clearService: {
         parameters: {
             query?: never;
             header?: never;
@@ -9007,7 +9553,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        items: components["schemas"]["StatisticDataset"][];
+                        items: components["schemas"]["MeasuredDataset"][];
                     };
                 };
             };
@@ -11911,7 +12457,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/gzip": string;
+                    "application/zstd": string;
                 };
             };
             /** @description Not signed in */
@@ -11934,6 +12480,463 @@ export interface operations {
             };
             /** @description There is no such thing */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    retryBundle: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Bundle"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getBundleOptions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BundleOptions"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listCrashes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Crash"][];
+                    };
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    dismissCrash: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readLogs: {
+        parameters: {
+            query?: {
+                service?: string;
+                level?: "error" | "warning" | "info" | "debug";
+                text?: string;
+                limit?: number;
+                older?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LogPage"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    followLogs: {
+        parameters: {
+            query?: {
+                service?: string;
+                level?: "error" | "warning" | "info" | "debug";
+                text?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readRequests: {
+        parameters: {
+            query?: {
+                status?: string;
+                slower?: number;
+                uri?: string;
+                header?: string;
+                misses?: boolean;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RequestPage"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    followRequests: {
+        parameters: {
+            query?: {
+                status?: string;
+                slower?: number;
+                uri?: string;
+                header?: string;
+                misses?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

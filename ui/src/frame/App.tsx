@@ -37,6 +37,9 @@ const DatasetPage = lazy(() => import('../datasets/DatasetPage.tsx'));
 const SnapshotPage = lazy(() => import('../datasets/SnapshotPage.tsx'));
 const SchedulesPage = lazy(() => import('../datasets/SchedulesPage.tsx'));
 const ServicesPage = lazy(() => import('../services/ServicesPage.tsx'));
+const ServicePage = lazy(() => import('../services/ServicePage.tsx'));
+const LogsPage = lazy(() => import('../services/LogsPage.tsx'));
+const RequestsPage = lazy(() => import('../services/RequestsPage.tsx'));
 const MaintenancePage = lazy(() => import('../maintenance/MaintenancePage.tsx'));
 const NoSuchPage = lazy(() => import('./NoSuchPage.tsx'));
 
@@ -112,7 +115,10 @@ export function App() {
             <Route path="/storage/datasets/:name/snapshots/:snapshot/:tab?" element={<SnapshotPage />} />
             <Route path="/storage/schedules" element={<SchedulesPage />} />
             <Route path="/storage/*" element={<StoragePage />} />
-            <Route path="/services/*" element={<ServicesPage />} />
+            <Route path="/services" element={<ServicesPage />} />
+            <Route path="/services/logs" element={<LogsPage />} />
+            <Route path="/services/requests" element={<RequestsPage />} />
+            <Route path="/services/:name" element={<ServicePage />} />
             <Route path="/maintenance/*" element={<MaintenancePage />} />
             <Route path="*" element={<NoSuchPage />} />
           </Routes>

@@ -35,6 +35,8 @@ export const places: readonly Place[] = [
   { title: 'Snapshot schedules', path: '/storage/schedules', key: '', about: 'When snapshots are taken and kept' },
   { title: 'Replication', path: '/storage/replication', key: '', about: 'Copies on other pools and machines' },
   { title: 'New replication', path: '/storage/new-replication', key: '', about: 'To another pool or machine' },
+  { title: 'Logs', path: '/services/logs', key: '', about: 'What the services say' },
+  { title: 'Web requests', path: '/services/requests', key: '', about: 'What the web server answered' },
   { title: 'New threshold rule', path: '/alerts/thresholds/new', key: '', about: 'When … stays above …' },
 ];
 

@@ -37,13 +37,19 @@ function sentenceOf(all: readonly Replication[]) {
   }
   const on = all.filter(({ enabled }) => enabled);
   if (on.length === 0) return { state: 'info' as const, sentence: 'Nothing is replicated to another place.' };
+  const never = on.find(({ lagSeconds }) => lagSeconds === null);
+  if (never !== undefined) {
+    const under = never.job === null ? '' : ' It is on its way.';
+    return {
+      state: 'info' as const,
+      sentence: `Nothing of “${never.dataset}” has arrived at ${targetWords(never.target)} yet.${under}`,
+    };
+  }
   const worst = Math.max(...on.map(({ lagSeconds }) => lagSeconds ?? 0));
-  const never = on.filter(({ lagSeconds }) => lagSeconds === null).length;
-  const rest =
-    never > 0
-      ? `${plural(never, 'of them has', 'of them have')} not run yet.`
-      : `The oldest copy is ${duration(worst)} old.`;
-  return { state: 'ok' as const, sentence: `${plural(on.length, 'dataset is', 'datasets are')} replicated. ${rest}` };
+  return {
+    state: 'ok' as const,
+    sentence: `${plural(on.length, 'dataset is', 'datasets are')} replicated. The oldest copy is ${duration(worst)} old.`,
+  };
 }
 
 function Running({ id }: { id: string }) {
@@ -100,7 +106,7 @@ function One({ replication, onRemove }: { replication: Replication; onRemove: ()
     <li className="cistern-alert">
       <div className="cistern-spread">
         <div className="cistern-name">
-          {enabled && <ConditionIcon state={isBad(replication) ? 'warning' : 'ok'} />}{' '}
+          {enabled && <ConditionIcon state={isBad(replication) ? 'warning' : lastSuccess === null ? 'info' : 'ok'} />}{' '}
           <Link to={datasetPath(dataset)}>{dataset}</Link>
           {replication.recursive && <span className="cistern-quiet"> and all below it</span>} → {targetWords(target)}
         </div>
@@ -157,7 +163,7 @@ function One({ replication, onRemove }: { replication: Replication; onRemove: ()
             Next <Ago time={nextRun} />.
           </>
         )}{' '}
-        {lastRun ? (
+        {job !== null ? null : lastRun ? (
           <>
             Last <Ago time={lastRun.at} />
             {lastRun.error ? '' : `, ${bytes(lastRun.bytes)} in ${duration(lastRun.seconds)}`}.

@@ -6,7 +6,7 @@ import { Link } from 'react-router';
 import type { Schemas } from '../api/client.ts';
 import { activeAlertsQuery, servicesQuery, statusQuery } from '../api/queries.ts';
 import { PageLoading } from '../frame/PageLoading.tsx';
-import { serviceState } from '../services/ServicesPage.tsx';
+import { serviceState } from '../services/words.ts';
 import { poolCondition } from '../storage/words.ts';
 import { bytes, compact, exactBytes, percent, plural } from '../words/format.ts';
 import { ProblemAlert } from '../words/ProblemAlert.tsx';

@@ -16,29 +16,10 @@ import { PoolCrumbs } from './PoolCrumbs.tsx';
 import { DiskChoice, LayoutChoice } from './PoolForm.tsx';
 import { type Pool, poolPath, poolQuery } from './queries.ts';
 import { useStorageRead } from './usePoolAction.ts';
+import { vdevKinds } from './words.ts';
 
 type Kind = Schemas['AddInput']['kind'];
 type Layout = Schemas['Layout'];
-
-const kinds: readonly [Kind, string, string][] = [
-  [
-    'data',
-    'Room for data',
-    'The pool grows. What is on it stays where it is; what is written from now on uses all disks.',
-  ],
-  ['spare', 'Spare', 'Waits in the machine, and stands in by itself when a disk fails.'],
-  [
-    'log',
-    'Log',
-    'Takes writes that must be safe at once (ZIL). Worth it on fast disks; losing one loses no more than its last seconds.',
-  ],
-  ['cache', 'Read cache', 'Keeps what is read often on a faster disk (L2ARC). It may fail without harm.'],
-  [
-    'special',
-    'Metadata and small blocks',
-    'On faster disks. The pool is lost when they are, so they need a second copy.',
-  ],
-];
 
 const OUTSIDE = ['spare', 'log', 'cache', 'special', 'dedup'];
 
@@ -130,7 +111,7 @@ function AddDisks({ pool }: { pool: Pool }) {
     >
       <fieldset className="cistern-choices">
         <legend>What for</legend>
-        {kinds.map(([id, title, about]) => (
+        {vdevKinds.map(([id, title, about]) => (
           <Radio
             key={id}
             id={`kind-${id}`}

@@ -1,6 +1,6 @@
 // Which disks, and how they are laid out: for the wizard and the storage page alike. What the advice recommends is chosen
 // until the user chooses otherwise.
-import { Alert, Checkbox, Progress, Radio } from '@patternfly/react-core';
+import { Alert, Checkbox, FormSelect, FormSelectOption, Progress, Radio } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { answerOf, client, type Schemas } from '../api/client.ts';
@@ -11,18 +11,26 @@ import { FormShell } from '../forms/FormShell.tsx';
 import { bytes, exactBytes, plural } from '../words/format.ts';
 import { ProblemAlert } from '../words/ProblemAlert.tsx';
 import { diskName } from './DiskTile.tsx';
+import { vdevKinds } from './words.ts';
 
 type Disk = Schemas['Disk'];
 type LayoutId = Schemas['Layout']['id'];
+
+type Kind = Schemas['AddInput']['kind'];
 
 export function DiskChoice({
   disk,
   chosen,
   onChange,
+  kind,
+  onKind,
 }: {
   disk: Disk;
   chosen: boolean;
   onChange: (chosen: boolean) => void;
+  /** What the disk is to be in the pool, where that can be chosen for each. */
+  kind?: Kind;
+  onKind?: (kind: Kind) => void;
 }) {
   const free = disk.state === 'available';
   return (
@@ -38,8 +46,31 @@ export function DiskChoice({
       isChecked={chosen}
       isDisabled={!free}
       onChange={(_event, checked) => onChange(checked)}
+      body={
+        chosen &&
+        onKind && (
+          <FormSelect
+            aria-label={`What ${diskName(disk)} is for`}
+            value={kind}
+            onChange={(_event, value) => onKind(value as Kind)}
+          >
+            {vdevKinds.map(([id, title]) => (
+              <FormSelectOption key={id} value={id} label={title} />
+            ))}
+          </FormSelect>
+        )
+      }
     />
   );
+}
+
+/** Disks beside the data, as they are laid out: copies where losing one would cost something. */
+function besideOf(chosen: readonly string[], kinds: ReadonlyMap<string, Kind>): Schemas['Beside'][] {
+  return (['special', 'log', 'cache', 'spare'] as const).flatMap((kind) => {
+    const disks = chosen.filter((id) => kinds.get(id) === kind);
+    const mirrored = (kind === 'special' || kind === 'log') && disks.length > 1;
+    return disks.length === 0 ? [] : [{ kind, layout: mirrored ? 'mirror' : 'stripe', disks }];
+  });
 }
 
 export function LayoutChoice(props: {
@@ -97,12 +128,16 @@ export function PoolForm({ submit, forTelemetry, mayNot = null, onStart, onDone,
   const [telemetry, setTelemetry] = useState<boolean | null>(null);
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
   const [wanted, setWanted] = useState<LayoutId | null>(null);
+  const [byKind, setByKind] = useState(false);
+  const [kinds, setKinds] = useState<ReadonlyMap<string, Kind>>(new Map());
   const [jobId, setJobId] = useState<string | null>(null);
 
   const free = disks.data?.items.filter((disk) => disk.state === 'available') ?? [];
   // Every free disk is in until it is taken out: a disk that appears meanwhile joins, one that vanishes leaves.
   const chosen = free.filter((disk) => !left.has(disk.id)).map((disk) => disk.id);
-  const advice = useQuery(adviceQuery(chosen));
+  const beside = byKind ? besideOf(chosen, kinds) : [];
+  const data = chosen.filter((id) => !beside.some(({ disks }) => disks.includes(id)));
+  const advice = useQuery(adviceQuery(data));
   const layouts = advice.data?.layouts ?? [];
   const layout =
     layouts.find(({ id, allowed }) => id === wanted && allowed) ??
@@ -129,7 +164,8 @@ export function PoolForm({ submit, forTelemetry, mayNot = null, onStart, onDone,
           body: {
             name,
             layout: layout?.id ?? 'mirror',
-            disks: chosen,
+            disks: data,
+            ...(beside.length > 0 && { beside }),
             telemetry: telemetry ?? (forTelemetry || !held),
           },
         }),
@@ -153,11 +189,13 @@ export function PoolForm({ submit, forTelemetry, mayNot = null, onStart, onDone,
     mayNot ??
     (chosen.length === 0
       ? 'Choose at least one disk.'
-      : layout === undefined
-        ? 'There is no layout for these disks yet.'
-        : name.trim() === ''
-          ? 'Give the pool a name.'
-          : null);
+      : data.length === 0
+        ? 'At least one disk has to hold data.'
+        : layout === undefined
+          ? 'There is no layout for these disks yet.'
+          : name.trim() === ''
+            ? 'Give the pool a name.'
+            : null);
 
   if (disks.error && disks.data === undefined)
     return <ProblemAlert error={disks.error} retry={() => void disks.refetch()} />;
@@ -199,11 +237,38 @@ export function PoolForm({ submit, forTelemetry, mayNot = null, onStart, onDone,
               else next.add(disk.id);
               setLeft(next);
             }}
+            {...(byKind && {
+              kind: kinds.get(disk.id) ?? 'data',
+              onKind: (kind: Kind) => setKinds(new Map(kinds).set(disk.id, kind)),
+            })}
           />
         ))}
         {disks.data && free.length === 0 && <p>No disk is free. Add one to the machine; it appears here by itself.</p>}
+        {chosen.length > 1 && (
+          <Checkbox
+            id="pool-by-kind"
+            label="Use some of them as spares, or for log, cache or metadata"
+            isChecked={byKind}
+            onChange={(_event, checked) => setByKind(checked)}
+          />
+        )}
+        {beside.length > 0 && (
+          <ul className="cistern-quiet">
+            {vdevKinds
+              .filter(([id]) => beside.some(({ kind }) => kind === id))
+              .map(([id, title, about]) => {
+                const one = beside.find(({ kind }) => kind === id) as Schemas['Beside'];
+                return (
+                  <li key={id}>
+                    {title}: {plural(one.disks.length, 'disk')}
+                    {one.layout === 'mirror' && ', mirrored'}. {about}
+                  </li>
+                );
+              })}
+          </ul>
+        )}
       </fieldset>
-      {chosen.length > 0 && (
+      {data.length > 0 && (
         <fieldset className="cistern-choices">
           <legend>Layout</legend>
           <ProblemAlert error={advice.error} />

@@ -339,9 +339,15 @@ export class SimPools implements PoolActions {
     return vdev;
   }
 
+  #named(vdevs: readonly { type: string; disks: readonly string[] }[]): SimVdev[] {
+    return vdevs.map(({ type, disks }) => ({ type, disks: disks.map((link) => this.disk(link).name) }));
+  }
+
   async createPool(plan: PoolPlan, progressed: (step: string, percent: number | null) => void): Promise<void> {
     const { stepMs } = this.#parts;
-    const wanted = plan.vdevs.flatMap((vdev) => vdev.disks.map((link) => this.disk(link)));
+    const wanted = [plan, ...plan.beside]
+      .flatMap(({ vdevs }) => vdevs)
+      .flatMap(({ disks }) => disks.map((link) => this.disk(link)));
     const steps = ['Checking the disks', 'Writing labels', 'Creating the pool', 'Setting properties'];
     for (const [at, step] of steps.entries()) {
       progressed(step, (at * 100) / steps.length);
@@ -361,8 +367,9 @@ export class SimPools implements PoolActions {
         }
       }
     }
-    const vdevs = plan.vdevs.map(({ type, disks }) => ({ type, disks: disks.map((link) => this.disk(link).name) }));
-    this.#parts.machine().pools.push(newPool(plan.name, vdevs, plan.compression, this.#parts.clock.now()));
+    const pool = newPool(plan.name, this.#named(plan.vdevs), plan.compression, this.#parts.clock.now());
+    pool.extra = plan.beside.flatMap(({ kind, vdevs }) => this.#named(vdevs).map((vdev) => ({ ...vdev, kind })));
+    this.#parts.machine().pools.push(pool);
     this.#parts.save();
   }
 
@@ -465,7 +472,7 @@ export class SimPools implements PoolActions {
 
   async add(name: string, kind: VdevKind, vdevs: readonly { type: string; disks: readonly string[] }[]): Promise<void> {
     const pool = this.pool(name);
-    const made = vdevs.map(({ type, disks }) => ({ type, disks: disks.map((link) => this.disk(link).name) }));
+    const made = this.#named(vdevs);
     if (kind === 'data') pool.vdevs.push(...made);
     else pool.extra.push(...made.map((vdev) => ({ ...vdev, kind })));
     this.#done(pool, `zpool add ${name} ${kind}`);
