@@ -14,7 +14,7 @@ usage() {
   run                boot it under QEMU with four data disks; prints the URL and the set-up code
   dev                the whole product natively on this machine, with the simulated platform, for working on it
   test [PART…]       lint, unit, browser, vm (all of them without a PART); ends with "N passed, N failed"
-  bench [PART…]      measure: image, storage, alerts, store, storaged (all of them without a PART), beside what is asked for;
+  bench [PART…]      measure: image, storage, alerts, store, storaged, analytics (all of them without a PART), beside what is asked for;
                      --no-cold leaves out the image build with an empty cache;
                      storaged: Cistern and its peers in one run, into tests/bench/RESULTS.md; --quick, --only NAME,…,
                      --repeats N, --profile DIR (CPU profiles of storaged), --temp DIR (where the data lie)
@@ -369,7 +369,7 @@ verb_bench() {
     esac
     shift
   done
-  [ ${#parts[@]} -gt 0 ] || parts=(image storage alerts analytics store storaged)
+  [ ${#parts[@]} -gt 0 ] || parts=(image storage alerts store storaged analytics)
   toolchain_go
   toolchain_node
   for part in "${parts[@]}"; do
@@ -380,16 +380,16 @@ verb_bench() {
       ;;
     store) (cd services && go test -run '^$' -bench . -benchtime 1s ./histogram ./journal ./statsd ./ingest ./tsdb ./promapi) ;;
     storage) node tests/bench/storage.ts ;;
-    analytics)
-      need chromium:chromium /usr/sbin/nginx:nginx-light openssl:openssl
-      node tests/bench/analytics.ts
-      ;;
     alerts)
       need snmptrap:snmp
       node tests/bench/alerts.ts "${options[@]}"
       ;;
+    analytics)
+      need chromium:chromium /usr/sbin/nginx:nginx-light openssl:openssl
+      node tests/bench/analytics.ts
+      ;;
     storaged) bench_storaged "${options[@]}" ;;
-    *) die "there is no benchmark '$part'" "They are: image storage alerts analytics store storaged" ;;
+    *) die "there is no benchmark '$part'" "They are: image storage alerts store storaged analytics" ;;
     esac
   done
 }
