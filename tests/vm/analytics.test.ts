@@ -2,6 +2,7 @@
 // the kernel's own counters, requests are counted by who asked for what, and a tracer that is killed leaves a gap.
 // tracerd is asked at its own socket, the store by the API; the pages have their own tests.
 import assert from 'node:assert/strict';
+import https from 'node:https';
 import { type TestContext, test } from 'node:test';
 import tls from 'node:tls';
 import type { Person } from '../stack/api.ts';
@@ -99,6 +100,18 @@ async function diskstats(machine: Machine): Promise<Map<string, { operations: nu
 }
 
 const guestTime = async (machine: Machine) => Number(await machine.sh('date +%s.%N'));
+
+/** The status of what the web server answers. */
+function fetchOf(port: number, path: string, headers: Record<string, string>): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const options = { host: '127.0.0.1', port, path, headers, rejectUnauthorized: false, agent: false };
+    https
+      .get(options, (response) => {
+        response.resume().on('end', () => resolve(response.statusCode ?? 0));
+      })
+      .on('error', reject);
+  });
+}
 
 async function analyticsOf(t: TestContext, machine: Machine, api: Person): Promise<void> {
   const step = rowOf(t, () => ({ machine }));
@@ -322,6 +335,46 @@ async function analyticsOf(t: TestContext, machine: Machine, api: Person): Promi
     assert.equal(uris.get('/odd"\\xff\\\\x'), 1);
     const clients = await sums('sum_over_time(cistern_http_requests{dataset="http.requests[client]"}[2m])', 'client');
     assert.ok((clients.get('10.0.2.2') ?? 0) >= 21, JSON.stringify([...clients]));
+  });
+
+  await step('the web server’s own probes: a D program sees who asks for what, and how it ended', async () => {
+    // Strings that are not text, one that is cut, an address that somebody pretends to forward.
+    const program = `
+#pragma D option quiet
+BEGIN { printf("ready\n"); }
+http*:::request-start { printf("start %s %s\n", xlate <http_reqinfo_t *>((httpproto_t *)arg0)->hri_method,
+  xlate <http_reqinfo_t *>((httpproto_t *)arg0)->hri_uri); }
+http*:::request-done { printf("done %s %d %d %d %d %s %s %s\n", xlate <http_reqinfo_t *>((httpproto_t *)arg0)->hri_uri,
+  xlate <http_reqinfo_t *>((httpproto_t *)arg0)->hri_status, xlate <http_reqinfo_t *>((httpproto_t *)arg0)->hri_bytesread,
+  xlate <http_reqinfo_t *>((httpproto_t *)arg0)->hri_byteswritten, xlate <http_reqinfo_t *>((httpproto_t *)arg0)->hri_latency,
+  xlate <http_reqinfo_t *>((httpproto_t *)arg0)->hri_useragent, xlate <http_reqinfo_t *>((httpproto_t *)arg0)->hri_fwdfor,
+  xlate <conninfo_t *>((httpproto_t *)arg0)->ci_remote); }
+`;
+    await machine.sh(`cat >/run/probe.d <<'EOF'\n${program}EOF`);
+    await machine.sh('systemd-run --quiet --unit probes sh -c "exec dtrace -s /run/probe.d >/run/probe.out 2>&1"');
+    const seen = () => machine.sh('cat /run/probe.out');
+    await until('dtrace is ready', 120, async () => (await seen()).includes('ready'), 1000);
+    const long = `/long/${'x'.repeat(400)}`;
+    const headers = { 'user-agent': 'tester/1', 'x-forwarded-for': '192.0.2.7' };
+    for (const path of ['/probe-me?secret=1', long, '/api/nothing']) {
+      const reply = await fetchOf(machine.ports.https, path, headers);
+      assert.ok(reply > 0);
+    }
+    const lines = await until('all are seen', 60, async () => {
+      const found = (await seen()).split('\n');
+      return found.filter((line) => line.startsWith('done ')).length >= 3 && found;
+    });
+    await machine.sh('systemctl stop probes');
+    assert.ok(lines.includes('start GET /probe-me'), lines.join('\n'));
+    const done = lines.find((line) => line.startsWith('done /probe-me '))?.split(' ') ?? [];
+    const [status, read, written, latency] = done.slice(2, 6).map(Number) as [number, number, number, number];
+    assert.equal(status, 200);
+    assert.ok(read > 80 && read < 1000 && written > 500, done.join(' '));
+    assert.ok(latency > 10_000 && latency < 60e9, done.join(' '));
+    assert.deepEqual(done.slice(6), ['tester/1', '192.0.2.7', '10.0.2.2']);
+    assert.ok(lines.includes(`start GET ${long.slice(0, 255)}`), 'a long one is cut');
+    assert.match(lines.find((line) => line.startsWith('done /api/nothing ')) ?? '', /^done \/api\/nothing 404 /);
+    t.diagnostic(`a request took ${(latency / 1e6).toFixed(1)} ms, says its probe`);
   });
 
   await step('dtrace is killed: a gap, which is no zero, and it is started again', async () => {
