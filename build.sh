@@ -15,15 +15,14 @@ usage() {
   run                boot it under QEMU with four data disks; prints the URL and the set-up code
   dev                the whole product natively on this machine, with the simulated platform, for working on it
   test [PART…]       lint, unit, browser, vm (all of them without a PART); ends with "N passed, N failed"
-  bench [PART…]      measure: image, storage, store, storaged (all of them without a PART), beside what is asked for;
+  bench [PART…]      measure: image, storage, alerts, store, storaged (all of them without a PART), beside what is asked for;
                      --no-cold leaves out the image build with an empty cache;
                      storaged: Cistern and its peers in one run, into tests/bench/RESULTS.md; --quick, --only NAME,…,
                      --repeats N, --profile DIR (CPU profiles of storaged), --temp DIR (where the data lie)
   clean              remove out/, node_modules and the caches under ~/.cache/cistern
   help               this text
 It installs what it lacks with apt-get, after saying what. Environment: CISTERN_CACHE (cache directory),
-CISTERN_KERNEL_FLAVOUR (cloud-amd64; amd64 for hardware), CISTERN_NO_INSTALL=1 (say what is missing and stop),
-CISTERN_VM_ALL=1 (also the tests on the booted machine that take too long for the ordinary run).
+CISTERN_KERNEL_FLAVOUR (cloud-amd64; amd64 for hardware), CISTERN_NO_INSTALL=1 (say what is missing and stop).
 TEXT
 }
 
@@ -214,7 +213,7 @@ go_tests() {
 shell_files() { git ls-files -co --exclude-standard | while read -r f; do [ -f "$f" ] && head -c 64 "$f" | grep -aqE "^#!.*(${1:-bash|/sh})" && echo "$f"; done; }
 
 test_lint() {
-  need shellcheck:shellcheck xmllint:libxml2-utils jq:jq ksh93:ksh93u+m
+  need shellcheck:shellcheck xmllint:libxml2-utils jq:jq ksh93:ksh93u+m smilint:smitools
   toolchain_go
   toolchain_node
   local files ksh
@@ -235,9 +234,19 @@ test_lint() {
   local part
   for part in appliance-kit ui tests; do check "TypeScript: types of $part" tsc -p $part; done
   check 'OpenAPI document is that of the code' sh -c 'node appliance-kit/scripts/write-openapi.ts && git diff --exit-code --stat appliance-kit/openapi.json'
+  check 'the MIB is clean (smilint -l 6)' mib_is_clean
   check 'SMF manifests are well formed' xmllint --noout --nonet smf/manifest/*.xml smf/illumos/*.xml
   check 'nothing names a package registry or mirror' no_hosts
   check 'no merge is left half done' sh -c '! git grep -nE "^(<<<<<<<|>>>>>>>)( |$)" -- .'
+}
+
+# mib_is_clean: smilint says its complaints and ends with 0 all the same
+mib_is_clean() {
+  local said
+  said=$(SMIPATH=appliance-kit/mib/base smilint -s -l 6 appliance-kit/mib/CISTERN-MIB.txt 2>&1) && [ -z "$said" ] || {
+    echo "$said"
+    return 1
+  }
 }
 
 # no_hosts: the hosts of this machine's package sources stand nowhere in the repository
@@ -384,7 +393,7 @@ verb_bench() {
     esac
     shift
   done
-  [ ${#parts[@]} -gt 0 ] || parts=(image storage store storaged analytics)
+  [ ${#parts[@]} -gt 0 ] || parts=(image storage alerts analytics store storaged)
   toolchain_go
   toolchain_node
   for part in "${parts[@]}"; do
@@ -399,8 +408,12 @@ verb_bench() {
       need chromium:chromium /usr/sbin/nginx:nginx-light openssl:openssl
       node tests/bench/analytics.ts
       ;;
+    alerts)
+      need snmptrap:snmp
+      node tests/bench/alerts.ts "${options[@]}"
+      ;;
     storaged) bench_storaged "${options[@]}" ;;
-    *) die "there is no benchmark '$part'" "They are: image storage store storaged analytics" ;;
+    *) die "there is no benchmark '$part'" "They are: image storage alerts analytics store storaged" ;;
     esac
   done
 }

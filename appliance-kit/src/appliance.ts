@@ -2,9 +2,13 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { Alerts, alertRoutes } from './alerts/alerts.ts';
+import { Actions } from './alerts/actions.ts';
+import { Alerts, type Message } from './alerts/alerts.ts';
 import { applianceStarted } from './alerts/catalogue.ts';
 import { Conditions } from './alerts/conditions.ts';
+import { alertRoutes } from './alerts/routes.ts';
+import { Routing } from './alerts/routing.ts';
+import { Silences } from './alerts/silences.ts';
 import { Analytics, analyticsRoutes } from './analytics/analytics.ts';
 import { MarksSource } from './analytics/marks.ts';
 import { createApp } from './app.ts';
@@ -12,6 +16,7 @@ import { Audit, auditRoutes } from './audit/audit.ts';
 import { bundleRoutes } from './bundles/routes.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
+import { Crashes, crashRoutes } from './crashes/crashes.ts';
 import { DatasetConditions } from './datasets/conditions.ts';
 import { Datasets, datasetRoutes } from './datasets/datasets.ts';
 import { Tree } from './datasets/tree.ts';
@@ -29,7 +34,10 @@ import { type GateParts, identify } from './gate/gate.ts';
 import type { Handlers } from './handlers.ts';
 import { Jobs, jobRoutes } from './jobs/jobs.ts';
 import type { Log } from './log.ts';
+import { logRoutes } from './logs/routes.ts';
 import { openapi } from './openapi.ts';
+import { Digest, digestRoutes } from './outbox/digest.ts';
+import type { BurstOptions } from './outbox/grouping.ts';
 import { Journal } from './outbox/journal.ts';
 import { Outbox } from './outbox/outbox.ts';
 import { Peer } from './peers/peer.ts';
@@ -59,12 +67,14 @@ import { Status, statusRoutes } from './status/status.ts';
 import { thresholdRoutes } from './thresholds/routes.ts';
 import { Thresholds } from './thresholds/thresholds.ts';
 import { Tokens, tokenRoutes } from './tokens/tokens.ts';
+import { keepAdministrators } from './users/administrators.ts';
 import { Users, userRoutes } from './users/users.ts';
 import { Watch } from './watch.ts';
 import { Worksheets, worksheetRoutes } from './worksheets/worksheets.ts';
 
 export interface Appliance {
   readonly app: FastifyInstance;
+  readonly actions: Actions;
   readonly alerts: Alerts;
   readonly audit: Audit;
   readonly changes: Changes;
@@ -89,9 +99,19 @@ export interface ApplianceParts {
   readonly log: Log;
   /** For tests, which do not wait for minutes. */
   readonly retryAfterMs?: (attempts: number) => number;
+  readonly gatherMs?: number;
+  readonly bursts?: BurstOptions;
 }
 
-export function createAppliance({ config, clock, platform, log, retryAfterMs }: ApplianceParts): Appliance {
+export function createAppliance({
+  config,
+  clock,
+  platform,
+  log,
+  retryAfterMs,
+  gatherMs,
+  bursts,
+}: ApplianceParts): Appliance {
   mkdirSync(config.state, { recursive: true, mode: 0o700 });
   const db = new Database(join(config.state, 'state.db'));
   const settings = new Settings(db);
@@ -100,7 +120,14 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
   const cookies = { secure: config.secureCookies };
   const hostName = () => platform.identity().hostName;
 
-  const users = new Users(db, clock);
+  const administratorsKept = () => {
+    try {
+      keepAdministrators(db, config.state);
+    } catch (error) {
+      log.error('the page for when akd is down does not know who may sign in', { error: asProblem(error).detail });
+    }
+  };
+  const users = new Users(db, clock, administratorsKept);
   const sessions = new Sessions(db, clock);
   const tokens = new Tokens(db, clock);
   const lockout = new Lockout(db, clock);
@@ -129,9 +156,12 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
 
   const snmp = snmpIdentity(settings, clock);
   const destinations = new Destinations(db, clock, snmp.engineId);
-  const senders = new Senders(new SnmpSender(join(config.state, 'snmp'), snmp));
+  const lastHour = (message: Message) => thresholds.lastHour(message.alert);
+  const senders = new Senders(new SnmpSender(join(config.state, 'snmp'), snmp), lastHour);
   const journal = new Journal(config.cistern, join(config.state, 'outbox'), log);
+  const digest = new Digest(settings, clock);
   const outbox = new Outbox({
+    digest,
     db,
     clock,
     journal,
@@ -140,18 +170,37 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
     log,
     send: (destination, message) => senders.send(destination, message),
     ...(retryAfterMs && { retryAfterMs }),
+    ...(gatherMs !== undefined && { gatherMs }),
+    ...(bursts && { bursts }),
   });
-  const alerts = new Alerts({
+  const recipients = () => destinations.enabled();
+  const known = (id: string) => destinations.stored(id) !== undefined;
+  const routing = new Routing({ db, audit, changes, recipients, known });
+  const alerts: Alerts = new Alerts({
     db,
     clock,
     changes,
     hostName,
-    recipients: () => destinations.enabled(),
+    recipients,
+    routing,
+    silences: () => silences,
     written: () => outbox.written(),
   });
+  const silences: Silences = new Silences({
+    ...{ db, clock, audit, changes },
+    changed: () => alerts.release(),
+    activeSubjects: () => alerts.activeSubjects(),
+  });
   const conditions = new Conditions(alerts, clock);
-  const thresholds = new Thresholds({ db, clock, changes, alerts, storaged, log, intervalMs: config.evaluateMs });
+  const supportd = peer('supportd');
+  const crashes = new Crashes({ supportd, conditions, changes });
+  const thresholds: Thresholds = new Thresholds({
+    ...{ db, clock, changes, alerts, storaged, log, intervalMs: config.evaluateMs },
+    actions: () => actions,
+    audience: routing,
+  });
   const timetable = new Timetable({ clock, log, timeZone: () => platform.identity().timeZone });
+  timetable.add(() => digest.entries(outbox));
   const scans = new Scans({ db, clock, log, platform, inventory, timetable, alerts, audit, changes });
   const healths = new DiskHealths({ platform, inventory, clock, audit });
   const poolConditions = new PoolConditions({ platform, conditions, scans, healths });
@@ -179,6 +228,10 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
   };
   const datasets = new Datasets({ platform, tree, jobs, audit, moved });
   const snapshots = new Snapshots({ platform, tree, jobs, audit, clock });
+  const worksheets = new Worksheets({ db, clock, audit, changes, tracerd });
+  const actions: Actions = new Actions({
+    ...{ db, clock, log, audit, changes, alerts, tracerd, worksheets, snapshots, supportd },
+  });
   const datasetConditions = new DatasetConditions({ tree, schedules, replications, conditions });
   const lookAtDatasets = () =>
     datasetConditions.look().catch((error: unknown) => log.error('datasets', { error: asProblem(error).detail }));
@@ -224,15 +277,18 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
       hostName,
       send: (destination, message, line) => senders.send(destination, message, line),
     }),
-    ...thresholdRoutes({ thresholds, db, audit }),
-    ...alertRoutes(alerts),
+    ...digestRoutes({ digest, outbox, audit, changes }),
+    ...thresholdRoutes({ thresholds, db, audit, worksheets }),
+    ...alertRoutes({ alerts, silences, routing, db, audit }),
     ...analyticsRoutes({
       tracerd,
       analytics: new Analytics({ tracerd, storaged, audit, changes, clock }),
       marks: new MarksSource(db, tree),
     }),
-    ...worksheetRoutes(new Worksheets({ db, clock, audit, changes, tracerd })),
-    ...bundleRoutes({ supportd: peer('supportd'), audit, changes }),
+    ...worksheetRoutes(worksheets),
+    ...bundleRoutes({ supportd, audit, changes }),
+    ...crashRoutes(crashes, audit),
+    ...logRoutes(supportd, (request) => identify(gate, request)),
     ...eventRoutes(changes, (request) => identify(gate, request)),
     ...powerRoutes(platform, audit),
     ...authorizeRoutes(gate),
@@ -249,8 +305,21 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
 
   const timers: NodeJS.Timeout[] = [];
   let unwatch: (() => void) | undefined;
+  let evaluating: NodeJS.Timeout | undefined;
+  let ended = false;
+  /** A few rules are looked at every second; many as rarely as was asked for, so that a twentieth of the time is enough. */
+  const evaluate = async () => {
+    const began = performance.now();
+    await thresholds
+      .evaluate()
+      .catch((error: unknown) => log.error('thresholds', { error: String((error as Error).stack) }));
+    if (ended) return;
+    const rest = Math.max(config.evaluateMs / 5, Math.min(config.evaluateMs, 20 * (performance.now() - began)));
+    evaluating = setTimeout(() => void evaluate(), rest);
+  };
   return {
     app,
+    actions,
     alerts,
     audit,
     changes,
@@ -270,22 +339,37 @@ export function createAppliance({ config, clock, platform, log, retryAfterMs }: 
         const args = { hostName: hostName(), version: config.version, bootId };
         alerts.raise({ kind: applianceStarted, args });
       }
-      timers.push(setInterval(() => void thresholds.evaluate(), config.evaluateMs));
+      void evaluate();
+      const each = () => {
+        try {
+          alerts.tick();
+        } catch (error) {
+          log.error('alerts', { error: String((error as Error).stack) });
+        }
+        void actions.tick();
+      };
+      each();
+      timers.push(setInterval(each, 1_000));
       timers.push(setInterval(() => void watch.look(), config.pollMs));
       timers.push(setInterval(() => void lookAtDatasets(), config.pollMs));
+      administratorsKept();
+      void crashes.follow();
       void replications.begin();
       timers.push(setInterval(() => replications.retry(), config.pollMs));
       void watch.look();
       unwatch = platform.watchPools?.(changed);
       void lookAtDatasets();
-      void thresholds.evaluate();
       timetable.start();
     },
     stop: async () => {
+      ended = true;
+      clearTimeout(evaluating);
       for (const timer of timers) clearInterval(timer);
       unwatch?.();
+      crashes.stop();
       await timetable.stop();
       changes.close();
+      await actions.settled();
       await app.close().catch((error: unknown) => log.error('closing failed', { error: asProblem(error).detail }));
       await outbox.stop();
       await journal.close();

@@ -12,6 +12,7 @@ export interface Config {
   readonly cistern: string;
   readonly version: string;
   readonly secureCookies: boolean;
+  /** The longest between two evaluations of all rules; when they are few it is a fifth. */
   readonly evaluateMs: number;
   readonly pollMs: number;
 }

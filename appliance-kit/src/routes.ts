@@ -2,15 +2,17 @@
 // is served that is not listed here, and a test walks it to see that every line has a decision about who may.
 //
 // The key is the operationId of the OpenAPI document, and the name of the handler the route's domain provides.
-import { Alert, AlertQuery } from './alerts/schema.ts';
+import * as alert from './alerts/schema.ts';
 import * as analytics from './analytics/schema.ts';
 import { AuditEntry, AuditQuery } from './audit/schema.ts';
-import { Bundle, NewBundle } from './bundles/schema.ts';
+import { Bundle, BundleOptions, NewBundle } from './bundles/schema.ts';
+import { Crash } from './crashes/schema.ts';
 import { CompressionChoice } from './datasets/compressions.ts';
 import * as dataset from './datasets/schema.ts';
 import { Destination, DestinationInput, DestinationTest, TestResult } from './destinations/schema.ts';
 import { AdviceQuery, DiskList, LayoutAdvice } from './disks/schema.ts';
 import { Job } from './jobs/schema.ts';
+import * as log from './logs/schema.ts';
 import * as pool from './pools/operations.schema.ts';
 import { NewPool, Pool, PoolList } from './pools/schema.ts';
 import * as replication from './replication/schema.ts';
@@ -21,7 +23,13 @@ import { Power } from './settings/schema.ts';
 import { Identity, NewAdministrator, NextStep, Setup, SetupCode } from './setup/schema.ts';
 import * as snapshot from './snapshots/schema.ts';
 import { Status } from './status/schema.ts';
-import { Threshold, ThresholdInput, ThresholdPreview, ThresholdPreviewInput } from './thresholds/schema.ts';
+import {
+  ForgetInput,
+  Threshold,
+  ThresholdInput,
+  ThresholdPreview,
+  ThresholdPreviewInput,
+} from './thresholds/schema.ts';
 import { NewToken, Token } from './tokens/schema.ts';
 import { User } from './users/schema.ts';
 import * as worksheet from './worksheets/schema.ts';
@@ -77,6 +85,9 @@ export const routes = {
   getStatus:             { method: 'GET',    path: '/api/status',                   access: 'viewer',        summary: 'How the appliance is, in a sentence and in parts', answer: ok(Status) },
   listServices:          { method: 'GET',    path: '/api/services',                 access: 'viewer',        summary: 'The services of the appliance',                answer: ok(list(Service)) },
   restartService:        { method: 'POST',   path: '/api/services/:name/restart',   access: 'operator',      summary: 'Restart a service',                            params: name, answer: accepted(Service) },
+  startService:          { method: 'POST',   path: '/api/services/:name/start',     access: 'operator',      summary: 'Start a service that was stopped',             params: name, answer: accepted(Service) },
+  stopService:           { method: 'POST',   path: '/api/services/:name/stop',      access: 'operator',      summary: 'Stop a service until it is started, or the appliance is', params: name, answer: accepted(Service) },
+  clearService:          { method: 'POST',   path: '/api/services/:name/clear',     access: 'operator',      summary: 'Forget that a service failed, and start it',   params: name, answer: accepted(Service) },
 
   listDisks:             { method: 'GET',    path: '/api/disks',                    access: 'viewer',        summary: 'The disks of the machine',                     answer: ok(DiskList) },
   adviseLayout:          { method: 'GET',    path: '/api/disks/advice',             access: 'viewer',        summary: 'How these disks can be laid out, and how they best are', query: AdviceQuery, answer: ok(LayoutAdvice) },
@@ -185,21 +196,43 @@ export const routes = {
   updateDestination:     { method: 'PUT',    path: '/api/destinations/:id',         access: 'operator',      summary: 'Change a destination',                         params: id, body: DestinationInput, answer: ok(Destination) },
   deleteDestination:     { method: 'DELETE', path: '/api/destinations/:id',         access: 'operator',      summary: 'Remove a destination',                         params: id, answer: nothing },
   testDestination:       { method: 'POST',   path: '/api/destinations/test',        access: 'operator',      summary: 'Send a test message now and show the exchange', body: DestinationTest, answer: ok(TestResult) },
+  getDigest:             { method: 'GET',    path: '/api/alert-digest',             access: 'viewer',        summary: 'Whether what is not urgent is told once a day', answer: ok(alert.DigestSettings) },
+  setDigest:             { method: 'PUT',    path: '/api/alert-digest',             access: 'operator',      summary: 'Decide what is told once a day, and when', body: alert.DigestSettings, answer: ok(alert.DigestSettings) },
 
   listThresholds:        { method: 'GET',    path: '/api/thresholds',               access: 'viewer',        summary: 'The threshold rules and their state',          answer: ok(list(Threshold)) },
   createThreshold:       { method: 'POST',   path: '/api/thresholds',               access: 'operator',      summary: 'Add a rule',                                   body: ThresholdInput, answer: created(Threshold) },
   updateThreshold:       { method: 'PUT',    path: '/api/thresholds/:id',           access: 'operator',      summary: 'Change a rule',                                params: id, body: ThresholdInput, answer: ok(Threshold) },
   deleteThreshold:       { method: 'DELETE', path: '/api/thresholds/:id',           access: 'operator',      summary: 'Remove a rule; its active alerts are cleared', params: id, answer: nothing },
-  previewThreshold:      { method: 'POST',   path: '/api/thresholds/preview',       access: 'operator',      summary: 'What a rule would say now',                    body: ThresholdPreviewInput, answer: ok(ThresholdPreview) },
+  previewThreshold:      { method: 'POST',   path: '/api/thresholds/preview',       access: 'operator',      summary: 'What a rule would say now, and when it would have fired',                    body: ThresholdPreviewInput, answer: ok(ThresholdPreview) },
+  forgetSeries:          { method: 'POST',   path: '/api/thresholds/:id/forget',   access: 'operator',      summary: 'Forget a series that is gone for good; its alerts are cleared', params: id, body: ForgetInput, answer: ok(Threshold) },
 
-  listAlerts:            { method: 'GET',    path: '/api/alerts',                   access: 'viewer',        summary: 'Alerts, newest first',                         query: AlertQuery, answer: ok(list(Alert)) },
-  getAlert:              { method: 'GET',    path: '/api/alerts/:id',               access: 'viewer',        summary: 'One alert',                                    params: id, answer: ok(Alert) },
+  listAlerts:            { method: 'GET',    path: '/api/alerts',                   access: 'viewer',        summary: 'Alerts, newest first',                         query: alert.AlertQuery, answer: ok(list(alert.Alert)) },
+  exportAlerts:          { method: 'GET',    path: '/api/alerts/export',            access: 'viewer',        summary: 'The log of alerts as a file',                  query: alert.AlertExportQuery, answer: stream('application/octet-stream') },
+  getAlert:              { method: 'GET',    path: '/api/alerts/:id',               access: 'viewer',        summary: 'One alert',                                    params: id, answer: ok(alert.Alert) },
+  acknowledgeAlert:      { method: 'POST',   path: '/api/alerts/:id/acknowledge',   access: 'operator',      summary: 'Say that somebody is on it: it is not repeated and not escalated', params: id, body: alert.AcknowledgeInput, answer: ok(alert.Alert) },
+  takeBackAcknowledgement: { method: 'DELETE', path: '/api/alerts/:id/acknowledge', access: 'operator',      summary: 'Take an acknowledgement back',                 params: id, answer: ok(alert.Alert) },
+  listSilences:          { method: 'GET',    path: '/api/silences',                 access: 'viewer',        summary: 'Silences and maintenance windows, also those that ended', answer: ok(list(alert.Silence)) },
+  createSilence:         { method: 'POST',   path: '/api/silences',                 access: 'operator',      summary: 'Hold alerts back for a time',                  body: alert.SilenceInput, answer: created(alert.Silence) },
+  updateSilence:         { method: 'PUT',    path: '/api/silences/:id',             access: 'operator',      summary: 'Change a silence that has not ended',          params: id, body: alert.SilenceInput, answer: ok(alert.Silence) },
+  endSilence:            { method: 'POST',   path: '/api/silences/:id/end',         access: 'operator',      summary: 'End it now; what is still active is sent',     params: id, answer: ok(alert.Silence) },
+  listAlertClasses:      { method: 'GET',    path: '/api/alert-classes',            access: 'viewer',        summary: 'Every kind of alert that can be raised, and where it goes', answer: ok(list(alert.AlertKind)) },
+  routeAlertClass:       { method: 'PUT',    path: '/api/alert-classes/:name',      access: 'operator',      summary: 'Decide where alerts of a class go',            params: name, body: alert.ClassRoute, answer: ok(alert.AlertKind) },
 
   listBundles:           { method: 'GET',    path: '/api/bundles',                  access: 'operator',      summary: 'Support bundles',                              answer: ok(list(Bundle)) },
   createBundle:          { method: 'POST',   path: '/api/bundles',                  access: 'operator',      summary: 'Make a support bundle',                        body: NewBundle, answer: accepted(Bundle) },
   getBundle:             { method: 'GET',    path: '/api/bundles/:id',              access: 'operator',      summary: 'One bundle',                                   params: id, answer: ok(Bundle) },
   deleteBundle:          { method: 'DELETE', path: '/api/bundles/:id',              access: 'operator',      summary: 'Remove a bundle, or cancel one being made',    params: id, answer: nothing },
-  downloadBundle:        { method: 'GET',    path: '/api/bundles/:id/content',      access: 'operator',      summary: "A bundle's content; Range is allowed",         params: id, answer: stream('application/gzip') },
+  downloadBundle:        { method: 'GET',    path: '/api/bundles/:id/content',      access: 'operator',      summary: "A bundle's content; Range is allowed",         params: id, answer: stream('application/zstd') },
+  retryBundle:           { method: 'POST',   path: '/api/bundles/:id/retry',        access: 'operator',      summary: 'Run the failed steps of a bundle again',       params: id, answer: accepted(Bundle) },
+  getBundleOptions:      { method: 'GET',    path: '/api/bundle-options',           access: 'operator',      summary: 'What a bundle may hold, and where it may be written', answer: ok(BundleOptions) },
+
+  listCrashes:           { method: 'GET',    path: '/api/crashes',                  access: 'operator',      summary: 'Processes that crashed, the newest first',     answer: ok(list(Crash)) },
+  dismissCrash:          { method: 'DELETE', path: '/api/crashes/:id',              access: 'operator',      summary: 'Say that a crash was seen: its alert ends until it happens again', params: id, answer: nothing },
+
+  readLogs:              { method: 'GET',    path: '/api/logs',                     access: 'operator',      summary: 'Lines of the logs, the newest first',          query: log.LogQuery, answer: ok(log.LogPage) },
+  followLogs:            { method: 'GET',    path: '/api/logs/live',                access: 'operator',      summary: 'Lines of the logs as they come: server-sent events, each a LogLine', query: log.LiveLogQuery, answer: stream('text/event-stream') },
+  readRequests:          { method: 'GET',    path: '/api/requests',                 access: 'operator',      summary: 'Requests that the web server answered, the newest first', query: log.RequestQuery, answer: ok(log.RequestPage) },
+  followRequests:        { method: 'GET',    path: '/api/requests/live',            access: 'operator',      summary: 'Requests as they are answered: server-sent events, each an HttpRequest', query: log.LiveRequestQuery, answer: stream('text/event-stream') },
 
   listTokens:            { method: 'GET',    path: '/api/tokens',                   access: 'administrator', summary: 'API tokens',                                   answer: ok(list(Token)) },
   createToken:           { method: 'POST',   path: '/api/tokens',                   access: 'administrator', summary: 'Make an API token; the answer is the only place it is shown', body: NewToken, answer: created(Token) },

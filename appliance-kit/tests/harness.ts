@@ -10,6 +10,7 @@ import { type Appliance, createAppliance } from '../src/appliance.ts';
 import type { Clock } from '../src/clock.ts';
 import type { Config } from '../src/config.ts';
 import { silentLog } from '../src/log.ts';
+import type { BurstOptions } from '../src/outbox/grouping.ts';
 import { Simulation } from '../src/platform/sim/simulation.ts';
 import { Vdev } from '../src/pools/schema.ts';
 import { Problem } from '../src/problems/schema.ts';
@@ -143,6 +144,8 @@ export interface BenchOptions {
   readonly stepMs?: number;
   readonly scanSeconds?: number;
   readonly retryAfterMs?: (attempts: number) => number;
+  readonly gatherMs?: number;
+  readonly bursts?: BurstOptions;
 }
 
 async function begin(t: TestContext, directory: string, clock: TestClock, options: BenchOptions): Promise<Bench> {
@@ -169,6 +172,8 @@ async function begin(t: TestContext, directory: string, clock: TestClock, option
     platform: simulation,
     log: silentLog,
     retryAfterMs: options.retryAfterMs ?? (() => 20),
+    gatherMs: options.gatherMs ?? 0,
+    ...(options.bursts && { bursts: options.bursts }),
   });
   if (options.start) await appliance.start();
   let stopped = false;

@@ -16,6 +16,7 @@ export interface SmtpOptions {
   readonly withoutSTARTTLS?: boolean;
   readonly user?: string;
   readonly password?: string;
+  readonly accessToken?: string;
   /** Refuses every message while it says so. */
   readonly refuse?: () => string | null;
   readonly port?: number;
@@ -41,7 +42,13 @@ export async function smtp(t: TestContext, options: SmtpOptions = {}): Promise<M
     ],
     logger: false,
     onAuth: (auth, _session, callback) => {
-      if (auth.username === options.user && auth.password === options.password)
+      if (auth.method === 'XOAUTH2') {
+        if (auth.username === options.user && auth.accessToken === options.accessToken)
+          return callback(null, { user: auth.username });
+        return callback(new Error('535 5.7.8 That token is not known here'));
+      }
+      const digested = auth.method === 'CRAM-MD5' && auth.validatePassword(options.password ?? '');
+      if (auth.username === options.user && (digested || auth.password === options.password))
         return callback(null, { user: auth.username });
       callback(new Error('535 5.7.8 Those credentials are not known here'));
     },

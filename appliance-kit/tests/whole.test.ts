@@ -197,6 +197,69 @@ test('an open page is told what changes', async (t) => {
   assert.equal(heard.length, before, 'who has signed out hears no more');
 });
 
+test('the ready forms against the real store: people slower than a limit, a ratio of rates, a change, and the past', async (t) => {
+  const where = place(t);
+  const storaged = launch(t, program('storaged'), [
+    ...['--data', join(where.directory, 'telemetry'), '--http-socket', socketOf(where, 'storaged')],
+    ...['--statsd-admin', '', '--statsd', '', '--host-statistics=false'],
+  ]);
+  const store = ask(socketOf(where, 'storaged'), new Map());
+  await eventually(async () =>
+    assert.equal((await store('GET', '/healthz').catch(() => assert.fail(storaged.log()))).status, 200),
+  );
+  await akd(t, where);
+  const client = ask(socketOf(where, 'akd'), new Map());
+  await setUp(client);
+  // Two minutes: one of well-being, then one in which five people a second wait for two seconds, and egress is four times
+  // of what it was.
+  const now = Math.floor(Date.now() / 1000);
+  const samples = [];
+  for (let second = 0; second < 120; second++) {
+    const time = now - 119 + second;
+    const late = second >= 60;
+    const bins = late ? { 0.2: 20, 2: 5 } : { 0.2: 20, 2: 0 };
+    const counters = { in_total: second * 10, out_total: second * 44 + (late ? (second - 60) * 132 : 0) };
+    for (const host of ['a', 'b']) {
+      samples.push({ name: 'checkout.time', labels: { host }, time, histogram: { bins } });
+      for (const [name, value] of Object.entries(counters)) samples.push({ name, labels: { host }, time, value });
+    }
+    samples.push({ name: 'level', labels: {}, time, value: late ? second : 60 });
+  }
+  const taken = await store('POST', '/api/v1/import', { samples });
+  assert.deepEqual([taken.status, taken.body.rejected], [200, []]);
+
+  const people = { kind: 'people', metric: '{"checkout.time"}', slowerThan: 1.5, overSeconds: 60, by: [] };
+  const limits = { expression: 'x', direction: 'above', raise: 20, clear: 20 };
+  const preview = async (body: object) => {
+    const answer = await client('POST', '/api/thresholds/preview', { ...limits, ...body });
+    assert.deepEqual([answer.status, answer.body.error], [200, null], answer.text);
+    return answer.body;
+  };
+  const found = await preview({ form: people, rangeSeconds: 180 });
+  const window = `query=${encodeURIComponent('{"checkout.time"}')}&start=${now - 59}&end=${now + 1}&step=60&above=1.5`;
+  const said = await store('GET', `/api/v1/histogram/people?${window}`);
+  assert.equal(said.body.columns[0].people, 600, said.text);
+  assert.ok(Math.abs(found.series[0].value - 600) <= 20, `${found.series[0].value} as /histogram/people says`);
+  assert.match(found.warnings[0], /beyond the limit now: the rule would raise at once/);
+  assert.equal(found.past.firings.length, 1, JSON.stringify(found.past));
+  const raised = Date.parse(found.past.firings[0].raisedAt) / 1000;
+  assert.ok(raised > now - 62 && raised < now - 40, 'a few seconds after it began');
+  assert.equal(found.past.firings[0].clearedAt, null);
+  const each = await preview({ form: { ...people, by: ['host'] } });
+  assert.equal(each.series.length, 2);
+
+  const ratio = { kind: 'ratio', metric: 'out_total', to: 'in_total', overSeconds: 30, by: ['host'] };
+  const factor = await preview({ form: ratio });
+  assert.ok(
+    factor.series.every((one: { value: number }) => Math.abs(one.value - 17.6) < 0.1),
+    JSON.stringify(factor.series),
+  );
+  const change = await preview({ form: { kind: 'change', metric: 'level', overSeconds: 30, by: [] } });
+  assert.ok(Math.abs(change.series[0].value - 30) < 2, JSON.stringify(change.series));
+  const nothing = await preview({ form: { ...ratio, metric: 'no_such' } });
+  assert.deepEqual([nothing.series, nothing.warnings], [[], ['No series matches now. The rule waits for one.']]);
+});
+
 test('from a sample to a mail and a trap, through a kill of akd; each once, and the clearing too', async (t) => {
   const where = place(t);
   const data = join(where.directory, 'telemetry');
@@ -331,7 +394,7 @@ test('a support bundle: made, watched, downloaded in parts, removed', async (t) 
   const whole = await client('GET', `${path}/content`);
   assert.equal(whole.status, 200);
   assert.equal(whole.text.length, done.bytes);
-  assert.equal(Buffer.from(whole.text.slice(0, 2), 'latin1').toString('hex'), '1f8b');
+  assert.equal(Buffer.from(whole.text.slice(0, 2), 'latin1').toString('hex'), '28b5');
   const part = await client('GET', `${path}/content`, undefined, { range: 'bytes=10-19' });
   assert.deepEqual([part.status, part.text], [206, whole.text.slice(10, 20)]);
   assert.equal((await client('DELETE', path)).status, 204);

@@ -10,6 +10,7 @@
 . image/debian/tools.sh
 . image/debian/zfs.sh
 . image/debian/rootfs.sh
+. image/debian/nginx_dtrace.sh
 . image/debian/product.sh
 . image/debian/disk.sh
 
@@ -27,8 +28,10 @@ debian_image() { # VERSION
   # The month is part of the key: a root file system older than that lacks security updates.
   stage rootfs "$(stage_key "$(date +%Y-%m)" "$ZFS_DEB" "$ROOTFS_PACKAGES" @image/debian/rootfs.sh @image/debian/apt.sh @image/debian/files/etc/initramfs-tools)" rootfs
   ROOTFS=$STAGE_DIR/root
+  stage nginx-dtrace "$(stage_key "$ROOTFS" @image/debian/nginx_dtrace.sh @services/nginx-dtrace)" nginx_dtrace
+  NGINX_DTRACE=$STAGE_DIR
   build_parts
-  stage image "$(stage_key "$ROOTFS" "$VERSION" "@$PARTS" @image/debian @image/common @smf/manifest)" debian_disk
+  stage image "$(stage_key "$ROOTFS" "$NGINX_DTRACE" "$VERSION" "@$PARTS" @image/debian @image/common @smf/manifest)" debian_disk
   # shellcheck disable=SC2034 # for build.sh
   IMAGE_DIR=$STAGE_DIR
 }
@@ -40,6 +43,7 @@ debian_disk() { # the stage: fills $1
   cp -a "$ROOTFS" "$work"
   : >"$CISTERN_CACHE/log/product.log"
   run "$CISTERN_CACHE/log/product.log" product_files "$work" "$PARTS" "$VERSION"
+  nginx_dtrace_files "$work" "$NGINX_DTRACE"
   image_check "$work"
   disk_squashfs "$work" "$1/system.squashfs"
   disk_image "$work" "$1/system.squashfs" "$1/disk.raw" "$VERSION"

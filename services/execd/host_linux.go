@@ -167,6 +167,13 @@ func (l *Linux) Service(ctx context.Context, name, action string) error {
 	if name == "nginx" || name == "snmpd" {
 		unit = name + ".service"
 	}
+	if action == "clear" {
+		// What SMF calls maintenance: systemd no longer starts it because it failed too often.
+		if err := systemctl(ctx, "reset-failed", unit); err != nil {
+			return err
+		}
+		action = "start"
+	}
 	arguments := []string{action, unit}
 	if name == "execd" || name == "akd" {
 		// The one that asks, or this process itself: do not wait for our own end.

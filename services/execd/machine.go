@@ -26,10 +26,10 @@ func (s *Server) serviceAction(r *http.Request, a serviceActionArgument) (any, e
 	if !slices.Contains(services, a.Service) {
 		return nil, invalid("/service", "The services are "+strings.Join(services, ", ")+".")
 	}
-	if !slices.Contains([]string{"start", "stop", "restart"}, a.Action) {
-		return nil, invalid("/action", "The action is start, stop or restart.")
+	if !slices.Contains([]string{"start", "stop", "restart", "clear"}, a.Action) {
+		return nil, invalid("/action", "The action is start, stop, restart or clear.")
 	}
-	if a.Action == "stop" && (a.Service == "execd" || a.Service == "akd") {
+	if a.Action == "stop" && (a.Service == "execd" || a.Service == "akd" || a.Service == "nginx") {
 		return nil, problem.New(http.StatusConflict, "conflict", "Without "+a.Service+" nobody could start it again from the web page.", "Restart it instead.")
 	}
 	return map[string]string{"service": a.Service}, s.Host.Service(context.WithoutCancel(r.Context()), a.Service, a.Action)

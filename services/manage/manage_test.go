@@ -138,7 +138,7 @@ func TestFieldsBecomeABody(t *testing.T) {
 func TestMistakesAreNamed(t *testing.T) {
 	a := newAppliance(t)
 	for arguments, want := range map[string]string{
-		"pool list":                             "has no “pool”. It has alerts",
+		"pool list":                             "has no “pool”. It has alert-classes, ",
 		"pools explode tank":                    "cistern pools list",
 		"pools show":                            "needs NAME",
 		"pools show a b":                        "does not take “b”",

@@ -58,6 +58,9 @@ type API struct {
 	inFlight chan struct{} // as many places as queries may run at once
 	queued   atomic.Int64
 	live     atomic.Int64 // clients of live
+
+	// Latencies is how long queries have taken; whoever stores that takes it.
+	Latencies Latencies
 }
 
 // New makes the API of a store.
@@ -94,6 +97,9 @@ func (a *API) Register(mux *http.ServeMux) {
 		{"/api/v1/format_query", true, a.formatQuery},
 	} {
 		handler := envelope(route.handler)
+		if kind := strings.TrimPrefix(route.pattern, "/api/v1/"); kind == "query" || kind == "query_range" || kind == "series" {
+			handler = a.Latencies.timed(kind, handler)
+		}
 		mux.HandleFunc("GET "+route.pattern, handler)
 		if route.post {
 			mux.HandleFunc("POST "+route.pattern, handler)
@@ -105,16 +111,18 @@ func (a *API) Register(mux *http.ServeMux) {
 		mux.HandleFunc("POST "+path, envelope(a.deleteSeries))
 		mux.HandleFunc("PUT "+path, envelope(a.deleteSeries))
 	}
-	mux.HandleFunc("POST /api/v1/read", a.remoteRead)
+	mux.HandleFunc("POST /api/v1/read", a.Latencies.timed("read", a.remoteRead))
 	for name, handler := range map[string]http.HandlerFunc{
 		"quantiles": a.quantiles, "quantile": a.quantiles, "inverse": a.inverse, "people": a.people, "over": a.people,
 		"heatmap": a.heatmap, "distribution": a.distribution, "modes": a.modes,
 	} {
-		mux.HandleFunc("GET /api/v1/histogram/"+name, form(handler))
-		mux.HandleFunc("POST /api/v1/histogram/"+name, form(handler))
+		timed := a.Latencies.timed("histogram", form(handler))
+		mux.HandleFunc("GET /api/v1/histogram/"+name, timed)
+		mux.HandleFunc("POST /api/v1/histogram/"+name, timed)
 	}
-	mux.HandleFunc("GET /api/v1/columns", form(a.columns))
-	mux.HandleFunc("POST /api/v1/columns", form(a.columns))
+	columns := a.Latencies.timed("columns", form(a.columns))
+	mux.HandleFunc("GET /api/v1/columns", columns)
+	mux.HandleFunc("POST /api/v1/columns", columns)
 	mux.HandleFunc("GET /api/v1/live", form(a.liveStream))
 	mux.HandleFunc("GET /api/v1/metrics", form(a.listMetrics))
 	mux.HandleFunc("GET /api/v1/sizes", form(a.listSizes))

@@ -163,7 +163,7 @@ func Systemd(s *Service) (Unit, error) {
 	set("CacheDirectory", linux("cache_directory"))
 	set("LogsDirectory", linux("logs_directory"))
 	set("MemoryHigh", linux("memory_high"))
-	line("UMask=0027\nLimitNOFILE=65536\nTasksMax=512")
+	line("UMask=0027\nLimitNOFILE=65536\nLimitCORE=infinity\nTasksMax=512")
 
 	line("\n# The sandbox")
 	line("ProtectSystem=strict")

@@ -2,7 +2,6 @@ package supportd
 
 import (
 	"archive/tar"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,12 +16,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
+
 	"cistern/services/unixlisten"
 )
 
 func maker(t *testing.T, steps ...Step) *Maker {
 	t.Helper()
-	m := &Maker{Dir: t.TempDir(), Steps: steps, Parallel: 3, Keep: 3, KeepSize: 1 << 30, Version: "test"}
+	m := &Maker{Dir: t.TempDir(), MemoryDir: t.TempDir(), Steps: steps, Parallel: 3, Keep: 3, KeepSize: 1 << 30, Version: "test"}
 	if err := m.Open(); err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +34,7 @@ func maker(t *testing.T, steps ...Step) *Maker {
 // made starts a bundle and waits for its end.
 func made(t *testing.T, m *Maker) Bundle {
 	t.Helper()
-	b, err := m.Start(nil)
+	b, err := m.Start(Options{Place: PlacePool})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,6 +46,15 @@ func made(t *testing.T, m *Maker) Bundle {
 	return b
 }
 
+func sumOf(t *testing.T, path string) string {
+	t.Helper()
+	_, sum, err := fileSum(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum
+}
+
 func unpack(t *testing.T, path string) map[string]string {
 	t.Helper()
 	f, err := os.Open(path)
@@ -52,7 +62,7 @@ func unpack(t *testing.T, path string) map[string]string {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	zipped, err := gzip.NewReader(f)
+	zipped, err := zstd.NewReader(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +93,7 @@ func TestFailedAndHangingStepsAreRecordedAndTheRestIsThere(t *testing.T) {
 		run("a", "fails.txt", 10*time.Second, "sh", "-c", "echo partly; echo why >&2; exit 3"),
 		run("b", "absent.txt", 10*time.Second, "no-such-program"), files("b", "conf.txt", secret), files("b", "none.txt", "/no/such/file"))
 	b := made(t, m)
-	if b.State != "done" || b.Percent != 100 || b.SHA256 != fileSum(m.Archive(b.ID)) {
+	if b.State != "done" || b.Percent != 100 || b.SHA256 != sumOf(t, m.Archive(b.ID)) {
 		t.Fatalf("the bundle: %+v", b)
 	}
 	found := unpack(t, m.Archive(b.ID))
@@ -118,14 +128,41 @@ func TestFailedAndHangingStepsAreRecordedAndTheRestIsThere(t *testing.T) {
 	}
 }
 
-func TestNoTwoStepsWriteTheSameFile(t *testing.T) {
-	seen := map[string]bool{}
-	for _, s := range LinuxSteps(Paths{}) {
-		path := s.Category + "/" + s.Name
-		if seen[path] || s.Deadline <= 0 || s.Limit <= 0 {
-			t.Errorf("%s: twice, or without a deadline or a limit", path)
+// Both platforms' lists are data: each step says one thing to do, how long and how much, and no two write the same file.
+func TestTheListsOfSteps(t *testing.T) {
+	for name, steps := range map[string][]Step{"debian": LinuxSteps(Paths{Run: "/run/cistern", State: "/var/lib/cistern", Opt: "/opt/cistern"}), "omnios": IllumosSteps(Paths{Run: "/run/cistern", State: "/var/lib/cistern", Opt: "/opt/cistern"})} {
+		seen := map[string]bool{}
+		categories := map[string]bool{}
+		for _, s := range steps {
+			path := s.Category + "/" + s.Name
+			categories[s.Category] = true
+			if seen[path] || s.Deadline <= 0 || s.Limit <= 0 {
+				t.Errorf("%s %s: twice, or without a deadline or a limit", name, path)
+			}
+			ways := 0
+			for _, way := range []bool{s.Command != nil, s.Files != nil, s.Socket != "", s.Collect != nil} {
+				if way {
+					ways++
+				}
+			}
+			if ways != 1 || s.Socket != "" && s.Path == "" || strings.ContainsAny(path, " \\:") || strings.Count(path, "/") != 1 {
+				t.Errorf("%s %s: %d ways to collect it, or a bad name", name, path, ways)
+			}
+			for _, pattern := range s.Files {
+				if _, err := filepath.Match(pattern, ""); err != nil || !filepath.IsAbs(pattern) {
+					t.Errorf("%s %s: the pattern %q", name, path, pattern)
+				}
+			}
+			if s.Binary && !s.OnRequest {
+				t.Errorf("%s %s: nothing can be taken out of it, and it was not asked for", name, path)
+			}
+			seen[path] = true
 		}
-		seen[path] = true
+		for _, want := range []string{"identity", "hardware", "kernel", "services", "logs", "zfs", "network", "time", "storage", "configuration", "statistics", "stacks", "crashes", "cores"} {
+			if !categories[want] {
+				t.Errorf("%s: nothing of %s", name, want)
+			}
+		}
 	}
 }
 
@@ -138,7 +175,7 @@ func TestOldestGoFirstAndRestartKeepsTheRest(t *testing.T) {
 	if list := m.List(); len(list) != 3 || list[0].ID != last.ID {
 		t.Fatalf("kept %d", len(list))
 	}
-	again := &Maker{Dir: m.Dir, Keep: 3}
+	again := &Maker{Dir: m.Dir, MemoryDir: t.TempDir(), Keep: 3}
 	if err := again.Open(); err != nil || len(again.List()) != 3 || again.List()[0].ID != last.ID {
 		t.Fatalf("after a restart: %v %v", again.List(), err)
 	}
@@ -146,15 +183,15 @@ func TestOldestGoFirstAndRestartKeepsTheRest(t *testing.T) {
 
 func TestInterruptedBundleIsFailedAfterRestart(t *testing.T) {
 	m := maker(t)
-	if err := m.save(&Bundle{ID: "00ff", State: "building", CreatedAt: time.Now()}); err != nil {
+	if err := m.save(&kept{dir: m.Dir, Bundle: Bundle{ID: "00ff", State: "building", CreatedAt: time.Now()}}); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"00ff.part", "00ff.tar.gz.new", "00ff.json.new"} {
+	for _, name := range []string{"00ff.part", "00ff.tar.zst.new", "00ff.json.new"} {
 		if err := os.WriteFile(filepath.Join(m.Dir, name), []byte("half"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	again := &Maker{Dir: m.Dir, Keep: 3}
+	again := &Maker{Dir: m.Dir, MemoryDir: t.TempDir(), Keep: 3}
 	if err := again.Open(); err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +214,7 @@ func TestHTTP(t *testing.T) {
 		_, err := io.WriteString(w, "content")
 		return err
 	}})
-	server := httptest.NewUnstartedServer(Handler(m, []int{os.Getuid()}))
+	server := httptest.NewUnstartedServer((&Server{Maker: m}).Handler([]int{os.Getuid()}))
 	socket := filepath.Join(t.TempDir(), "s")
 	listener, err := unixlisten.Listen(socket)
 	if err != nil {

@@ -1,5 +1,6 @@
 // A rule is written as a sentence; it fires; the page shows it, says who was told, and clears it.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
@@ -71,7 +72,7 @@ test('a threshold is made, raised, seen everywhere, and cleared', async (t) => {
   level = 5;
   await page.getByRole('button', { name: 'No active alerts' }).click({ timeout: 30_000 });
   await page.getByText('Nothing is wrong').waitFor();
-  await page.getByRole('link', { name: 'Log' }).click();
+  await page.getByRole('link', { name: 'Log', exact: true }).click();
   await page.getByText('cleared', { exact: true }).first().waitFor();
 
   await page.getByRole('link', { name: 'Threshold rules' }).click();
@@ -83,6 +84,119 @@ test('a threshold is made, raised, seen everywhere, and cleared', async (t) => {
   await page.getByRole('dialog').getByRole('textbox').fill('Boiler');
   await page.getByRole('button', { name: 'Remove the rule', exact: true }).click();
   await page.getByText('There is no rule yet').waitFor();
+});
+
+test('an alert is acknowledged with a note, silenced, and seen in the log; its class is muted in the catalogue', async (t) => {
+  const { page } = await someone.visit(t, '/sign-in?to=%2Falerts%2Fcatalogue');
+  await signInBy(page);
+  await page.getByRole('textbox', { name: 'Search the catalogue' }).fill('pool.full');
+  await page.getByText('1 kind of alerts.').waitFor();
+  await page.getByText('For instance: Pool “tank” is 85 % full').waitFor();
+  await page.getByRole('button', { name: 'What it means and what to do' }).click();
+  await page.getByText(/when it has lasted for/).waitFor();
+  await page.getByRole('button', { name: 'Where it goes: pool.full' }).click();
+  await page.getByRole('switch', { name: /Muted/ }).click({ force: true });
+  await lookAt(page, 'alerts-catalogue-route');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Kept in the log, sent to nobody').waitFor();
+  await page.getByRole('textbox', { name: 'Search the catalogue' }).fill('');
+  await lookAt(page, 'alerts-catalogue');
+
+  const rule = { expression: 'boiler_pressure', direction: 'above', raise: 8, clear: 6, severity: 'warning' };
+  const times = { raiseForSeconds: 0, clearForSeconds: 0, repostSeconds: 0, enabled: true, destinations: [] };
+  const made = await page.request.post(`${stack.url}/api/thresholds`, {
+    data: { name: 'Boiler', ...rule, ...times },
+    headers: { origin: stack.url },
+  });
+  assert.equal(made.status(), 201);
+  level = 9;
+  await page.getByRole('navigation', { name: 'Alerts' }).getByRole('link', { name: 'Active' }).click();
+  await page.getByRole('button', { name: 'Acknowledge: Boiler (site="north")' }).click({ timeout: 30_000 });
+  await page.getByLabel('Note').fill('Somebody is at the valve');
+  await lookAt(page, 'alerts-acknowledge');
+  await page.getByRole('button', { name: 'I am on it' }).click();
+  await page.getByText('Note: Somebody is at the valve').waitFor();
+  await page.getByRole('link', { name: /^Boiler/ }).click();
+  await page.getByText(/Acknowledged: Somebody is at the valve/).waitFor();
+  await page.getByText('Every destination: the class has no routing of its own').waitFor();
+  await lookAt(page, 'alerts-one');
+
+  await page.getByRole('button', { name: /^Silence: Boiler/ }).click();
+  assert.equal(await page.getByLabel('With the text').inputValue(), 'site=north');
+  await page.getByLabel('What it is for').fill('Valve is rebuilt');
+  await page.getByRole('button', { name: '4 hours' }).click();
+  await page.getByText(/with “site=north”, until .*\. 1 alert is active now that it fits: Boiler/).waitFor();
+  await lookAt(page, 'alerts-silence-new');
+  await page.getByRole('button', { name: 'Begin the silence' }).click();
+  await page.getByText('1 active alert is held back.').waitFor();
+  await lookAt(page, 'alerts-silences');
+  await page.getByRole('link', { name: /^Active/ }).click();
+  await page.getByText('held back by Valve is rebuilt').waitFor();
+  level = 5;
+  await page.getByRole('button', { name: 'No active alerts' }).waitFor({ timeout: 30_000 });
+
+  await page.getByRole('link', { name: 'Log', exact: true }).click();
+  await page.getByRole('textbox', { name: 'Search the log' }).fill('north');
+  await page.getByLabel('Class').selectOption('threshold.exceeded');
+  await page.getByRole('list', { name: 'All alerts' }).getByText('is back within its limit').first().waitFor();
+  await lookAt(page, 'alerts-log');
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'CSV' }).click(),
+  ]);
+  assert.equal(download.suggestedFilename(), 'alerts.csv');
+  const text = readFileSync(await download.path(), 'utf8');
+  assert.match(text, /threshold\.exceeded,warning,cleared,/);
+  assert.match(text, /Somebody is at the valve/);
+  await page.getByLabel('Severity').selectOption('info');
+  await page.getByText('No alert fits').waitFor();
+
+  await page.getByRole('link', { name: 'Silences' }).click();
+  await page.getByRole('button', { name: 'End it now: Valve is rebuilt' }).click();
+  await page.getByRole('button', { name: 'End the silence', exact: true }).click();
+  await page.getByText('ended', { exact: true }).waitFor();
+  const { id } = (await made.json()) as { id: string };
+  await page.request.delete(`${stack.url}/api/thresholds/${id}`, { headers: { origin: stack.url } });
+});
+
+test('a rule by a ready form, with hours, missing data and an action; it is tried over the past, and a mistake is shown at its place', async (t) => {
+  const { page, expect } = await someone.visit(t, '/sign-in?to=%2Falerts%2Fthresholds%2Fnew');
+  await signInBy(page);
+  expect(/status of 400/);
+  await page.getByLabel('When').fill('sum(boiler_pressure');
+  await page.getByRole('textbox', { name: 'Limit', exact: true }).fill('4');
+  await page.getByText(/at column \d+/).waitFor();
+  await lookAt(page, 'alerts-threshold-error');
+  await page.getByLabel('When').fill('boiler_pressure');
+  await page.getByText('It is beyond the limit now: the rule would raise at once.').waitFor();
+  await page.getByLabel('For how long', { exact: true }).selectOption('a moment');
+  await page.getByText(/It would have fired [1-9]/).waitFor();
+  await page.getByRole('list', { name: 'When it would have fired' }).getByText('site=north').first().waitFor();
+
+  await page.getByLabel('Watch').selectOption('change');
+  await page.getByLabel('Metric').fill('boiler_pressure');
+  await page.getByLabel('Within').selectOption('5 minutes');
+  await page.getByText('delta(boiler_pressure[5m])').waitFor();
+  await page.getByLabel('Missing data').selectOption({ label: 'none for 5 minutes: raise an alert' });
+  await page.getByLabel('At any time').uncheck();
+  await page.getByLabel('Sat').check();
+  await page.getByRole('button', { name: 'Add an action' }).click();
+  await page.getByLabel('Action 1: what').selectOption({ label: 'make a support bundle' });
+  await page.getByText('When the change of boiler_pressure within 5 minutes', { exact: false }).first().waitFor();
+  await lookAt(page, 'alerts-threshold-form');
+  await page.getByLabel('Name of the rule').fill('Surge');
+  await page.getByRole('button', { name: 'Create the rule' }).click();
+  await page.getByRole('link', { name: 'Surge' }).click();
+  assert.equal(await page.getByLabel('Metric').inputValue(), 'boiler_pressure');
+  assert.equal(await page.getByLabel('Watch').inputValue(), 'change');
+  assert.ok(await page.getByLabel('Sat').isChecked());
+  const { items } = await (await page.request.get(`${stack.url}/api/thresholds`)).json();
+  const surge = items.find((one: { name: string }) => one.name === 'Surge');
+  assert.deepEqual(
+    [surge.expression, surge.noDataSeconds, surge.hours.days, surge.hours.timeZone, surge.actions[0].kind],
+    ['delta(boiler_pressure[5m])', 300, [1, 2, 3, 4, 5, 6], 'Europe/Berlin', 'bundle'],
+  );
+  await page.request.delete(`${stack.url}/api/thresholds/${surge.id}`, { headers: { origin: stack.url } });
 });
 
 test('an SNMP destination is added, changed without its secret being asked again, and removed', async (t) => {

@@ -34,8 +34,8 @@ test('a bundle is made, downloaded and deleted', async (t) => {
 
   const [download] = await Promise.all([page.waitForEvent('download'), link.click()]);
   const file = await download.path();
-  assert.match(download.suggestedFilename(), /\.tar\.gz$|\.tgz$/);
-  const names = execFileSync('tar', ['-tzf', file], { encoding: 'utf8' });
+  assert.match(download.suggestedFilename(), /\.tar\.zst$/);
+  const names = execFileSync('tar', ['--zstd', '-tf', file], { encoding: 'utf8' });
   assert.match(names, /manifest/);
 
   const name = ((await bundle.getByRole('heading').first().textContent()) ?? '').trim();

@@ -209,6 +209,45 @@ test('the limit line counts people, in each moment and in all; by pointer and by
   await until('all of it is in the address', async () => /compare/.test(page.url()) && /linear/.test(page.url()));
 });
 
+test('compared with the day before: what was there then is dashed, at its own height', async (t) => {
+  const now = Math.floor(Date.now() / 1000);
+  for (const [from, value] of [
+    [now - 86_400 - 400, 90],
+    [now - 400, 10],
+  ] as const) {
+    // The days one after the other: a series goes forward.
+    const labels = { what: 'yesterday' };
+    await stack.import(
+      Array.from({ length: from < now - 86_000 ? 800 : 400 }, (_, at) => ({
+        ...{ name: 'bench_compared', labels, time: from + at, value },
+      })),
+    );
+  }
+  const { page } = await someone.visit(t, to(charts({ query: 'bench_compared', title: 'Compared', display: 'lines' })));
+  await signInBy(page);
+  const name = /^Compared/;
+  await until('it is drawn', async () => (await painted(page, name)) > 0.001);
+  /** Whether anything but the grid is drawn in the upper third: the day before was nine times as much. */
+  const high = () =>
+    page.getByRole('img', { name }).evaluate((canvas: HTMLCanvasElement) => {
+      const copy = document.createElement('canvas');
+      [copy.width, copy.height] = [canvas.width, canvas.height / 3];
+      const context = copy.getContext('2d', { willReadFrequently: true }) as CanvasRenderingContext2D;
+      context.drawImage(canvas, 0, 0);
+      const left = Math.round((100 / canvas.clientWidth) * canvas.width);
+      const { data } = context.getImageData(left, 0, copy.width - left, copy.height);
+      let strong = 0;
+      for (let at = 3; at < data.length; at += 4) if ((data[at] as number) > 120) strong += 1;
+      return strong;
+    });
+  await page.getByLabel('Compare with').selectOption('week');
+  await page.getByText('There is nothing of the week before.').waitFor();
+  await page.getByLabel('Compare with').selectOption('day');
+  await page.getByText('Dashed: the total at the same time the day before.').waitFor();
+  await until('the day before is drawn above', async () => (await high()) > 200);
+  await lookAt(page, 'analytics-compared');
+});
+
 async function saved(page: Page, what: () => Promise<void>): Promise<{ name: string; content: Buffer }> {
   const [file] = await Promise.all([page.waitForEvent('download') as Promise<Download>, what()]);
   return { name: file.suggestedFilename(), content: readFileSync(await file.path()) };
@@ -402,8 +441,8 @@ test('PromQL: names are completed, errors stand at their column, and what is fou
   assert.match(page.url(), /expression=sum/);
 });
 
-test('on a phone: options open, a finger pans, the page still scrolls', async (t) => {
-  const { page } = await someone.visit(t, to(charts({ statistic: 'disk.bytes[disk]' })));
+test('on a phone: options open, a finger pans, two zoom, the page still scrolls', async (t) => {
+  const { page, context } = await someone.visit(t, to(charts({ statistic: 'disk.bytes[disk]' })));
   await signInBy(page);
   await page.setViewportSize({ width: 390, height: 844 });
   await until('it is drawn', async () => (await painted(page, /^Disk bytes by disk/)) > 0.05);
@@ -414,4 +453,32 @@ test('on a phone: options open, a finger pans, the page still scrolls', async (t
   assert.equal(await group.evaluate((element) => getComputedStyle(element).touchAction), 'pan-y');
   const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   assert.ok(overflow <= 0, `${overflow} px too wide`);
+
+  const session = await context.newCDPSession(page);
+  await session.send('Emulation.setTouchEmulationEnabled', { enabled: true, maxTouchPoints: 2 });
+  await group.scrollIntoViewIfNeeded();
+  const box = await group.boundingBox();
+  assert.ok(box);
+  const y = box.y + box.height / 2;
+  const middle = box.x + box.width / 2 + 30;
+  /** Fingers at these distances from the middle, one place after the other; then they are lifted. */
+  const fingers = async (...places: number[][]) => {
+    for (const [at, place] of places.entries()) {
+      const touchPoints = place.map((distance, id) => ({ x: middle + distance, y, id }));
+      await session.send('Input.dispatchTouchEvent', { type: at === 0 ? 'touchStart' : 'touchMove', touchPoints });
+    }
+    await session.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
+  };
+  const address = (name: string) => Number(new URL(page.url()).searchParams.get(name));
+  await fingers([-40], [-20], [20], [60], [80]);
+  await until(
+    'it stands still, in the past',
+    async () => address('end') > 0 && address('end') < Date.now() / 1000 - 20,
+  );
+  await page.getByRole('button', { name: 'Go live' }).waitFor();
+  const before = address('range');
+  await fingers([-30, 30], [-45, 45], [-60, 60], [-90, 90]);
+  await until('less of it is seen', async () => address('range') < 0.6 * before);
+  await fingers([-90, 90], [-60, 60], [-40, 40]);
+  await until('more of it is seen', async () => address('range') > 0.6 * before);
 });

@@ -8,6 +8,8 @@ const template = path.join(import.meta.dirname, '../../image/common/nginx/cister
 export interface NginxValues {
   readonly dir: string;
   readonly run: string;
+  /** Where support bundles are kept. */
+  readonly support: string;
   readonly httpPort: number;
   readonly httpsPort: number;
   readonly certificate: string;
@@ -33,13 +35,18 @@ export function nginxConfiguration(values: NginxValues): string {
     RUN: values.dir,
     TEMP: values.dir,
     SOCKETS: values.run,
+    SUPPORT: values.support,
     UI: 'built' in values.ui ? values.ui.built : '',
+    DTRACE: '# ',
     BUILT: vite ? '# ' : '',
     VITE: vite ? '' : '# ',
     VITE_UPSTREAM: 'vitePort' in values.ui ? `http://127.0.0.1:${values.ui.vitePort}` : '',
     INLINE: vite ? " 'unsafe-inline'" : '',
   };
-  return readFileSync(template, 'utf8').replace(/@([A-Z0-9_]+)@/g, (_, name: string) => {
+  // As on the appliance each request is told to supportd; there is no tracerd to tell here.
+  const log = `access_log syslog:server=unix:${values.run}/supportd/access.sock,nohostname,tag=nginx cistern_http;`;
+  const text = readFileSync(template, 'utf8').replace('access_log off;', log);
+  return text.replace(/@([A-Z0-9_]+)@/g, (_, name: string) => {
     const value = replacements[name];
     if (value === undefined) throw new Error(`${template} has a placeholder that nobody fills in: @${name}@`);
     return value;

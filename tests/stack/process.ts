@@ -31,6 +31,10 @@ export class Process {
     this.#log = log;
   }
 
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
   get running(): boolean {
     return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
   }

@@ -3,7 +3,7 @@
 // tests use it alike.
 import { execFileSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { StandIn, type StandInOptions } from '../../appliance-kit/tests/tracerd.ts';
@@ -57,8 +57,15 @@ export class Stack {
     this.logFile = path.join(this.dir, 'log');
     this.#log = (name, line) => {
       appendFileSync(this.logFile, `${name.padEnd(8)} | ${line}\n`);
+      this.note(name, line);
       options.log?.(name, line);
     };
+  }
+
+  /** A line of a part's log, as supportd reads it where there is no journal. */
+  note(name: string, line: string): void {
+    const logs = path.join(this.dir, 'logs');
+    if (existsSync(logs)) appendFileSync(path.join(logs, `${name}.log`), `${new Date().toISOString()} ${line}\n`);
   }
 
   async start(): Promise<void> {
@@ -66,7 +73,7 @@ export class Stack {
     const ui = this.#options.ui ?? 'built';
     const run = this.#run;
     for (const name of ['storaged', 'supportd', 'akd', 'tracerd']) mkdirSync(path.join(run, name), { recursive: true });
-    for (const name of ['data', 'support', 'akd', 'nginx', 'setup', 'tls']) mkdirSync(path.join(dir, name));
+    for (const name of ['data', 'support', 'akd', 'nginx', 'setup', 'tls', 'logs']) mkdirSync(path.join(dir, name));
     const pages = path.join(dir, 'ui');
     await build(ui === 'built' ? pages : undefined);
 
@@ -96,6 +103,7 @@ export class Stack {
     ]);
     this.#add('supportd', path.join(binaries, 'supportd'), [
       ...['--socket', `${run}/supportd/http.sock`, '--dir', path.join(dir, 'support')],
+      ...['--run', run, '--state', dir, '--logs', path.join(dir, 'logs')],
     ]);
     const watch = this.#options.watch ? ['--watch', '--watch-preserve-output'] : [];
     this.#add('akd', process.execPath, [...watch, path.join(root, 'appliance-kit/src/main.ts')], {
@@ -109,7 +117,16 @@ export class Stack {
     const from = ui === 'built' ? { built: pages } : { vitePort };
     writeFileSync(
       configuration,
-      nginxConfiguration({ dir: path.join(dir, 'nginx'), run, httpPort, httpsPort, certificate, key, ui: from }),
+      nginxConfiguration({
+        dir: path.join(dir, 'nginx'),
+        run,
+        support: path.join(dir, 'support'),
+        httpPort,
+        httpsPort,
+        certificate,
+        key,
+        ui: from,
+      }),
     );
     const nginx = execFileSync('sh', ['-c', 'PATH=$PATH:/usr/sbin:/sbin command -v nginx'], {
       encoding: 'utf8',

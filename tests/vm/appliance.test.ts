@@ -369,11 +369,11 @@ test('the first day of an appliance', async (t) => {
     await download.first().waitFor({ timeout: 300_000 });
     await person.look('bundle');
     const [file] = await Promise.all([page.waitForEvent('download'), download.first().click()]);
-    const path = join(work, 'bundle.tar.gz');
+    const path = join(work, 'bundle.tar.zst');
     await file.saveAs(path);
     const open = join(work, 'bundle');
     mkdirSync(open);
-    execFileSync('tar', ['-xzf', path, '-C', open, '--strip-components=1']);
+    execFileSync('tar', ['--zstd', '-xf', path, '-C', open, '--strip-components=1']);
     const manifest = JSON.parse(readFileSync(join(open, 'manifest.json'), 'utf8')) as {
       steps: { name: string; category: string; state: string; sha256?: string; error?: string }[];
     };

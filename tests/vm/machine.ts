@@ -321,8 +321,14 @@ export class Machine {
     );
   }
 
-  /** Plugs in a disk: a new and empty one, unless there was one of that serial number. */
-  async plug(serial: string, bytes: string): Promise<void> {
+  /** So many operations a second the disk does from now on; 0: as many as it can. */
+  async throttle(serial: string, iops: number): Promise<void> {
+    const none = { bps: 0, bps_rd: 0, bps_wr: 0, iops_rd: 0, iops_wr: 0 };
+    await this.qmp('block_set_io_throttle', { id: `disk-${serial}`, ...none, iops });
+  }
+
+  /** Plugs in a disk: a new and empty one, unless there was one of that serial number. `removable`: as a USB stick is. */
+  async plug(serial: string, bytes: string, options: { removable?: boolean } = {}): Promise<void> {
     const file = join(this.dir, `${serial}.qcow2`);
     if (!existsSync(file)) qemuImg('create', '-q', '-f', 'qcow2', file, bytes);
     if (!this.disks.some((disk) => disk.serial === serial)) this.disks.push({ serial, bytes });
@@ -338,6 +344,7 @@ export class Machine {
       id: `disk-${serial}`,
       drive: `plugged-${serial}`,
       serial,
+      ...(options.removable && { removable: true }),
     });
     await until(`${serial} is plugged in`, 30, async () =>
       (await this.sh('ls /dev/disk/by-id')).includes(`DISK_${serial}\n`),

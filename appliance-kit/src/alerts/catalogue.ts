@@ -9,6 +9,8 @@ export interface AlertClass<Args> {
   /** Stable: rules, filters and traps compare it. */
   readonly class: string;
   readonly severity: (args: Args) => Severity;
+  /** All that it can have, when it is not always the same. */
+  readonly severities?: readonly Severity[];
   readonly title: (args: Args) => string;
   readonly text: (args: Args) => string;
   /** What it means for the users of the appliance. */
@@ -58,6 +60,7 @@ const ofSeries = (labels: Record<string, string>) => (labelWords(labels) === '' 
 export const thresholdExceeded = declare<ThresholdArgs>({
   class: 'threshold.exceeded',
   severity: ({ severity }) => severity,
+  severities: ['critical', 'warning', 'info'],
   title: ({ ruleName, labels }) => `${ruleName}${ofSeries(labels)}`,
   text: ({ ruleName, value, limit, direction, labels }) =>
     `${ruleName}${ofSeries(labels)} is ${figure(value)}, ${direction} the limit of ${figure(limit)}.`,
@@ -69,6 +72,36 @@ export const thresholdExceeded = declare<ThresholdArgs>({
   dedupKey: ({ ruleId, seriesKey }) => `threshold.exceeded/${ruleId}/${seriesKey}`,
   dedupExample: 'threshold.exceeded/th-0mi5x3k9f-3f9c2b7a10/[["host","web1"]]',
   dependsOn: () => [],
+  visibleAfterSeconds: 0,
+});
+
+export interface NoDataArgs {
+  readonly ruleId: string;
+  readonly ruleName: string;
+  readonly severity: Severity;
+  readonly expression: string;
+  readonly labels: Record<string, string>;
+  readonly seriesKey: string;
+  /** How long there has been no value. */
+  readonly noDataSeconds: number;
+}
+
+export const thresholdNoData = declare<NoDataArgs>({
+  class: 'threshold.nodata',
+  severity: ({ severity }) => severity,
+  severities: ['critical', 'warning', 'info'],
+  title: ({ ruleName, labels }) => `${ruleName}${ofSeries(labels)} has no data`,
+  text: ({ ruleName, labels, noDataSeconds }) =>
+    `${ruleName}${ofSeries(labels)} has had no value for ${duration(noDataSeconds)}.`,
+  impact: () => 'Whether the value is within its limit is not known: what sent it may be down.',
+  response: () => 'The appliance goes on looking, and tells when values arrive again.',
+  action: ({ expression }) =>
+    `See whether what sends ${expression} is running and reaches the appliance. If it is gone for good, have the rule forget the series.`,
+  page: ({ ruleId }) => `/alerts/thresholds/${ruleId}`,
+  labels: ({ labels }) => labels,
+  dedupKey: ({ ruleId, seriesKey }) => `threshold.nodata/${ruleId}/${seriesKey}`,
+  dedupExample: 'threshold.nodata/th-0mi5x3k9f-3f9c2b7a10/[["host","web1"]]',
+  dependsOn: () => ['service.failed/storaged'],
   visibleAfterSeconds: 0,
 });
 
@@ -155,6 +188,7 @@ export interface ServiceArgs {
 export const serviceFailed = declare<ServiceArgs>({
   class: 'service.failed',
   severity: ({ service }) => (['snmpd', 'supportd', 'replicd', 'tracerd'].includes(service) ? 'warning' : 'critical'),
+  severities: ['critical', 'warning'],
   title: ({ title, service }) => `${title} (${service}) has failed`,
   text: ({ title, service, reason }) =>
     `${title} (${service}) is not running and is not being restarted.${reason === null ? '' : ` ${reason}`}`,
@@ -387,6 +421,7 @@ export interface ScrubArgs {
 export const scrubFound = declare<ScrubArgs>({
   class: 'scrub.found',
   severity: ({ errors }) => (errors > 0 ? 'critical' : 'warning'),
+  severities: ['critical', 'warning'],
   title: ({ pool: name, errors, scan }) =>
     errors > 0
       ? `The ${scan} of pool “${name}” found what it could not repair`
@@ -503,6 +538,7 @@ export interface FullPoolArgs {
 export const poolFull = declare<FullPoolArgs>({
   class: 'pool.full',
   severity: ({ capacity }) => (capacity >= 0.9 ? 'critical' : 'warning'),
+  severities: ['critical', 'warning'],
   title: ({ pool: name, capacity }) => `Pool “${name}” is ${percent(capacity)} full`,
   text: ({ pool: name, capacity, free }) => `“${name}” is ${percent(capacity)} full; ${size(free)} are free.`,
   impact: () => 'A pool that is nearly full becomes slow, and one that is full takes nothing any more.',
@@ -567,9 +603,39 @@ export const diskAiling = declare<AilingDiskArgs>({
   visibleAfterSeconds: 0,
 });
 
+export interface CrashedArgs {
+  /** The crash record's. */
+  readonly id: string;
+  readonly service: string;
+  readonly title: string;
+  readonly process: string;
+  readonly signal: string | undefined;
+  readonly reason: string | undefined;
+  readonly count: number;
+}
+
+export const processCrashed = declare<CrashedArgs>({
+  class: 'process.crashed',
+  severity: () => 'warning',
+  title: ({ title, process }) => `${title} (${process}) has crashed`,
+  text: ({ title, process, signal, reason, count }) =>
+    `${title} (${process}) ended ${signal ? `by ${signal}` : 'by an error that nothing handled'}${count > 1 ? `, ${count} times so far` : ''}.${reason ? ` It said: “${reason}”.` : ''}`,
+  impact: ({ service }) => serviceFact(service)?.impact ?? 'What it does was not done until it was started again.',
+  response: () => 'It is started again by itself. What it was doing, and where it stood, is kept as a crash record.',
+  action: () =>
+    'Make a support bundle and send it in. Dismiss the crash on the page Maintenance; this alert then ends.',
+  page: () => '/maintenance/crashes',
+  labels: ({ service, process }) => ({ service, process }),
+  dedupKey: ({ id }) => `process.crashed/${id}`,
+  dedupExample: 'process.crashed/ss-0mi5x3k9f-3f9c2b7a10',
+  dependsOn: () => [],
+  visibleAfterSeconds: 0,
+});
+
 /** All of them, for the test that holds each against its promises and for the pages that list them. */
 export const catalogue = [
   thresholdExceeded,
+  thresholdNoData,
   poolDegraded,
   poolFaulted,
   poolSuspended,
@@ -589,4 +655,5 @@ export const catalogue = [
   replicationLate,
   datasetFull,
   datasetLocked,
+  processCrashed,
 ] as const;

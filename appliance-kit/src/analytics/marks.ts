@@ -42,7 +42,7 @@ export class MarksSource {
 
   #alerts(from: number, to: number): Found[] {
     const rows = this.#db.all(
-      `SELECT title, text, severity, raised_at, cleared_at FROM alerts
+      `SELECT id, title, text, severity, raised_at, cleared_at FROM alerts
        WHERE raised_at <= ? AND (cleared_at IS NULL OR cleared_at >= ?) ORDER BY number DESC LIMIT ?`,
       to,
       from,
@@ -56,7 +56,7 @@ export class MarksSource {
       severity: row.severity as Mark['severity'],
       title: row.title as string,
       detail: row.text as string,
-      page: '/alerts/log',
+      page: `/alerts/${row.id}`,
     }));
   }
 

@@ -7,7 +7,8 @@ import type { Handlers } from '../handlers.ts';
 import type { Database } from '../state/database.ts';
 import type { AuditEntry } from './schema.ts';
 
-const SECRET = /^(password|passphrase|authPassword|privPassword|community|token|code|secret|url)$/i;
+const SECRET =
+  /^(password|passphrase|authPassword|privPassword|community|token|code|secret|clientSecret|refreshToken|url)$/i;
 
 /** A copy in which every field that is named as a secret says only that there is one. */
 export function masked(value: unknown): unknown {

@@ -6,7 +6,7 @@ import type { Changes } from '../events/changes.ts';
 import type { Handlers } from '../handlers.ts';
 import type { Peer } from '../peers/peer.ts';
 import { fail } from '../problems/problem.ts';
-import type { Bundle } from './schema.ts';
+import type { Bundle, BundleOptions } from './schema.ts';
 
 const DEADLINE_MS = 10_000;
 /** How often a bundle that is being made is looked at, so that pages can be told. */
@@ -20,9 +20,18 @@ const PASSED_ON = [
   'content-disposition',
   'etag',
   'last-modified',
+  // nginx then sends the file itself.
+  'x-accel-redirect',
 ];
 
-type BundleRoutes = 'listBundles' | 'createBundle' | 'getBundle' | 'deleteBundle' | 'downloadBundle';
+type BundleRoutes =
+  | 'listBundles'
+  | 'createBundle'
+  | 'getBundle'
+  | 'deleteBundle'
+  | 'downloadBundle'
+  | 'retryBundle'
+  | 'getBundleOptions';
 
 export function bundleRoutes(parts: { supportd: Peer; audit: Audit; changes: Changes }): Handlers<BundleRoutes> {
   const { supportd, audit, changes } = parts;
@@ -61,6 +70,16 @@ export function bundleRoutes(parts: { supportd: Peer; audit: Audit; changes: Cha
       return bundle;
     },
     getBundle: ({ params }) => get(params.id),
+    retryBundle: async ({ params, caller }) => {
+      const request = { method: 'POST', path: path(params.id, '/retry'), deadlineMs: DEADLINE_MS } as const;
+      const bundle = (await supportd.call(request)) as Bundle;
+      audit.record(caller, 'bundle.retry', bundle.name);
+      changes.publish('bundles', bundle.id);
+      watch(bundle.id);
+      return bundle;
+    },
+    getBundleOptions: async () =>
+      (await supportd.call({ method: 'GET', path: '/bundle-options', deadlineMs: DEADLINE_MS })) as BundleOptions,
     deleteBundle: async ({ params, caller }) => {
       await supportd.call({ method: 'DELETE', path: path(params.id), deadlineMs: DEADLINE_MS });
       audit.record(caller, 'bundle.delete', params.id);
@@ -68,7 +87,7 @@ export function bundleRoutes(parts: { supportd: Peer; audit: Audit; changes: Cha
       return undefined;
     },
     downloadBundle: async ({ params, request, reply, caller }) => {
-      const { range, 'if-range': ifRange } = request.headers;
+      const { range, 'if-range': ifRange, 'x-cistern-accel': accel } = request.headers;
       const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
         const sent = http.get(
           {
@@ -76,7 +95,12 @@ export function bundleRoutes(parts: { supportd: Peer; audit: Audit; changes: Cha
             path: path(params.id, '/content'),
             agent: false,
             timeout: DEADLINE_MS,
-            headers: { host: supportd.name, ...(range && { range }), ...(ifRange && { 'if-range': String(ifRange) }) },
+            headers: {
+              host: supportd.name,
+              ...(range && { range }),
+              ...(ifRange && { 'if-range': String(ifRange) }),
+              ...(accel && { 'x-cistern-accel': '1' }),
+            },
           },
           resolve,
         );
@@ -84,9 +108,13 @@ export function bundleRoutes(parts: { supportd: Peer; audit: Audit; changes: Cha
         sent.on('error', (error) => reject(supportd.unavailable(error)));
       });
       const status = response.statusCode ?? 502;
-      if (status === 404) {
+      if (status === 404 || status === 409) {
         response.resume();
-        throw fail('not_found', `There is no finished bundle ${params.id}.`);
+        throw fail(
+          status === 404 ? 'not_found' : 'conflict',
+          `There is no finished bundle ${params.id} on the appliance.`,
+          'The page Maintenance says what became of it.',
+        );
       }
       if (range === undefined && status === 200) audit.record(caller, 'bundle.download', params.id);
       reply.hijack();

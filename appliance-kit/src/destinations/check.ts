@@ -32,7 +32,17 @@ export function checkEmail(email: EmailInput): void {
   email.to.forEach((to, at) => {
     address(`/email/to/${at}`, to);
   });
-  if (email.user !== undefined && email.password === undefined) {
+  if (email.login === 'xoauth2') {
+    if (email.user === undefined) errors.push({ path: '/email/user', message: 'is missing' });
+    const url = email.tokenUrl === undefined ? null : URL.parse(email.tokenUrl);
+    if (url === null || !['https:', 'http:'].includes(url.protocol)) {
+      errors.push({ path: '/email/tokenUrl', message: 'must be an address that begins with https://' });
+    }
+    if (email.clientId === undefined) errors.push({ path: '/email/clientId', message: 'is missing' });
+    if (email.refreshToken === undefined) errors.push({ path: '/email/refreshToken', message: 'is missing' });
+  } else if (email.login === 'cram-md5' && email.user === undefined) {
+    errors.push({ path: '/email/user', message: 'is missing' });
+  } else if (email.user !== undefined && email.password === undefined) {
     errors.push({ path: '/email/password', message: 'is needed with a user' });
   }
   throwIfAny(errors, 'mail');

@@ -42,7 +42,12 @@ export function complete(id: string, input: DestinationInput, stored?: StoredDes
     ]);
   if (kind === 'email') {
     if (input.email === undefined) throw missing('/email');
-    const email = { ...input.email, password: kept(input.email.password, stored?.email?.password) };
+    const email = {
+      ...input.email,
+      password: kept(input.email.password, stored?.email?.password),
+      clientSecret: kept(input.email.clientSecret, stored?.email?.clientSecret),
+      refreshToken: kept(input.email.refreshToken, stored?.email?.refreshToken),
+    };
     if (email.user === '') delete email.user;
     checkEmail(email);
     return { id, name, kind, enabled, email };
@@ -96,8 +101,13 @@ export class Destinations {
     const state = row.failing_since !== null ? 'failing' : lastSuccessAt === null ? 'unknown' : 'ok';
     const health = { state, lastSuccessAt, lastError: row.last_error as string | null, waiting } as const;
     if (email !== undefined) {
-      const { password, ...shown } = email;
-      return { ...rest, email: { ...shown, passwordSet: password !== undefined }, health };
+      const { password, clientSecret, refreshToken, ...shown } = email;
+      const set = {
+        passwordSet: password !== undefined,
+        clientSecretSet: clientSecret !== undefined,
+        refreshTokenSet: refreshToken !== undefined,
+      };
+      return { ...rest, email: { ...shown, ...set }, health };
     }
     if (webhook !== undefined) {
       const { url, secret, ...shown } = webhook;

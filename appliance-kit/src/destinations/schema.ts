@@ -16,9 +16,32 @@ const email = {
   user: Type.Optional(Line({ maxLength: 256, minLength: 0 })),
   from: Line({ maxLength: 320 }),
   to: Type.Array(Line({ maxLength: 320 }), { minItems: 1, maxItems: 100 }),
+  login: Type.Optional(
+    Type.Enum(['password', 'cram-md5', 'xoauth2'], {
+      description: 'password (also when left out): PLAIN or LOGIN, as the server offers',
+    }),
+  ),
+  tokenUrl: Type.Optional(Line({ maxLength: 2048, description: 'xoauth2: where access tokens are asked for' })),
+  clientId: Type.Optional(Line({ maxLength: 512, description: 'xoauth2' })),
 };
-export const EmailSettings = component('EmailSettings', { ...email, passwordSet: Type.Boolean() });
-export const EmailInput = component('EmailInput', { ...email, password: Type.Optional(Secret('password')) });
+export const EmailSettings = component('EmailSettings', {
+  ...email,
+  passwordSet: Type.Boolean(),
+  clientSecretSet: Type.Boolean(),
+  refreshTokenSet: Type.Boolean(),
+});
+export const EmailInput = component('EmailInput', {
+  ...email,
+  password: Type.Optional(Secret('password')),
+  clientSecret: Type.Optional(Secret('xoauth2: of the client')),
+  refreshToken: Type.Optional(
+    Type.String({
+      maxLength: 8192,
+      writeOnly: true,
+      description: 'xoauth2: what access tokens are asked for with; left out = as stored, empty = none',
+    }),
+  ),
+});
 export type EmailInput = Static<typeof EmailInput>;
 
 const snmp = {

@@ -2,6 +2,7 @@
 import type { Message } from '../alerts/alerts.ts';
 import { fail } from '../problems/problem.ts';
 import type { StoredDestination } from './destinations.ts';
+import type { ChartData } from './email/chart.ts';
 import type { ExchangeLine } from './schema.ts';
 import type { SnmpSender } from './snmp/send.ts';
 
@@ -9,16 +10,21 @@ export type OnLine = (direction: ExchangeLine['direction'], text: string) => voi
 
 export class Senders {
   readonly #snmp: SnmpSender;
+  readonly #lastHour: (message: Message) => Promise<ChartData | null>;
 
-  constructor(snmp: SnmpSender) {
+  /** @param lastHour of what an alert is about, when that is a series; null otherwise, and when it cannot be had */
+  constructor(snmp: SnmpSender, lastHour: (message: Message) => Promise<ChartData | null> = async () => null) {
     this.#snmp = snmp;
+    this.#lastHour = lastHour;
   }
 
   /** Returns when the other side has taken it (email, inform, webhook) or it has left (trap, syslog). Throws a problem otherwise. */
   async send(destination: StoredDestination, message: Message, onLine: OnLine = () => {}): Promise<void> {
     if (destination.email !== undefined) {
-      const { sendEmail } = await import('./email/send.ts');
-      return sendEmail(destination.email, message, onLine);
+      const [{ sendEmail }, { draw }] = await Promise.all([import('./email/send.ts'), import('./email/chart.ts')]);
+      // A mail without its picture says all there is to say.
+      const data = await this.#lastHour(message).catch(() => null);
+      return sendEmail(destination.email, message, onLine, data && draw(data));
     }
     if (destination.webhook !== undefined) {
       const { sendWebhook } = await import('./webhook/send.ts');

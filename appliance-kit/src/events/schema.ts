@@ -7,6 +7,8 @@ export const Topic = Type.Enum([
   'datasets',
   'services',
   'alerts',
+  'alert-classes',
+  'silences',
   'jobs',
   'bundles',
   'thresholds',
@@ -15,6 +17,7 @@ export const Topic = Type.Enum([
   'status',
   'analytics',
   'worksheets',
+  'crashes',
 ]);
 export type Topic = Static<typeof Topic>;
 export const Change = component('Change', { topic: Topic, id: Type.Optional(Type.String()) });

@@ -4,7 +4,7 @@ import { program } from '../../tests/cistern.ts';
 import { type Bench, bench, Client, eventually, PASSWORD } from '../../tests/harness.ts';
 import { type Mailbox, smtp } from '../../tests/smtp.ts';
 import { snmptrapd } from '../../tests/snmptrapd.ts';
-import { applianceStarted, poolDegraded } from '../alerts/catalogue.ts';
+import { applianceStarted, diskAiling, poolDegraded, thresholdExceeded } from '../alerts/catalogue.ts';
 import { backOff } from './outbox.ts';
 
 const command = program('cistern');
@@ -284,4 +284,118 @@ test('settings that will not do are named', async (t) => {
 
 test('retries: from one second to five minutes', () => {
   assert.deepEqual([1, 2, 3, 9, 10, 100].map(backOff), [1_000, 2_000, 4_000, 256_000, 300_000, 300_000]);
+});
+
+const quick = { many: 5, quietMs: 150, mostMs: 2_000, afterMs: 400 };
+
+test('10,000 events in a burst: all in the log, one message of them to each destination', async (t) => {
+  const on = await start(t, { gatherMs: 50, bursts: quick });
+  await on.client.setUp();
+  const [mailbox, other] = [await smtp(t), await smtp(t)];
+  await on.client.post('/api/destinations', email(mailbox.port));
+  await on.client.post('/api/destinations', email(other.port, { name: 'Other' }));
+  const { appliance } = on;
+  const began = Date.now();
+  appliance.db.transaction(() => {
+    for (let n = 0; n < 10_000; n++) {
+      const args = { device: `disk${n}`, words: `D${n}`, complaint: 'It is hot.' };
+      assert.ok(appliance.alerts.raise({ kind: diskAiling, args }));
+    }
+  });
+  const args = { pool: 'tank', sentence: 'Degraded.', system: false, telemetry: true };
+  const single = appliance.alerts.raise({ kind: poolDegraded, args }) as string;
+  const wrote = Date.now() - began;
+  await eventually(() => assert.deepEqual([mailbox.letters.length, other.letters.length], [2, 2]), 30_000);
+  t.diagnostic(`10,000 alerts: written in ${wrote} ms, told after ${Date.now() - began} ms`);
+  const subjects = mailbox.letters.map(({ content }) => /^Subject: (.*)$/m.exec(content.replace(/\r/g, ''))?.[1] ?? '');
+  assert.match(subjects[0] as string, /Pool/, 'what is not of the burst does not wait for it');
+  assert.match(subjects[1] as string, /10000 alerts of the class disk\.ailing/);
+  assert.equal(appliance.db.get("SELECT count(*) AS n FROM alerts WHERE class = 'disk.ailing'")?.n, 10_000);
+  const open = "SELECT count(*) AS n FROM deliveries WHERE state != 'delivered'";
+  await eventually(() => assert.equal(appliance.db.get(open)?.n, 0));
+  const [last] = (await on.client.get('/api/alerts?class=disk.ailing&limit=1')).body.items;
+  assert.deepEqual(
+    last.deliveries.map((one: { state: string; grouped: boolean }) => [one.state, one.grouped]),
+    [
+      ['delivered', true],
+      ['delivered', true],
+    ],
+  );
+  assert.equal((await deliveries(on.client, single))[0].grouped, false);
+
+  // One that clears belongs to the conversation of the message that told of it.
+  appliance.alerts.clear(last.id);
+  await eventually(() => assert.equal(mailbox.letters.length, 3), 5_000);
+  const root = /^Message-ID: (<gr-[^>]*>)/im.exec(mailbox.letters[1]?.content ?? '')?.[1];
+  assert.ok(root);
+  assert.match(mailbox.letters[2]?.content ?? '', new RegExp(`In-Reply-To:\\s+${root}`));
+});
+
+test('a burst that was interrupted by a restart is told once', async (t) => {
+  const before = await start(t, { gatherMs: 20, bursts: { ...quick, quietMs: 1_500 } });
+  await before.client.setUp();
+  const mailbox = await smtp(t);
+  await before.client.post('/api/destinations', email(mailbox.port));
+  for (let n = 0; n < 20; n++) happen(before, `host${n}`);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  assert.equal(mailbox.letters.length, 0, 'still gathered');
+  await before.restart();
+  await eventually(() => assert.equal(mailbox.letters.length, 1));
+  assert.match(mailbox.letters[0]?.content ?? '', /20 alerts of the class appliance\.started/);
+});
+
+test('a few at a time go out one by one', async (t) => {
+  const on = await start(t, { gatherMs: 20, bursts: quick });
+  await on.client.setUp();
+  const mailbox = await smtp(t);
+  await on.client.post('/api/destinations', email(mailbox.port));
+  for (const name of ['one', 'two', 'three']) happen(on, name);
+  await eventually(() => assert.deepEqual(subjects(mailbox), ['one', 'two', 'three']));
+});
+
+test('the daily digest: what is not urgent waits, and is one message to each destination; switched off, it is sent', async (t) => {
+  const on = await start(t);
+  await on.client.setUp();
+  const mailbox = await smtp(t);
+  await on.client.post('/api/destinations', email(mailbox.port));
+  const settings = { enabled: true, at: '08:00', severities: ['info'] };
+  assert.equal((await on.client.put('/api/alert-digest', settings)).status, 200);
+  assert.equal((await on.client.put('/api/alert-digest', { ...settings, at: '8 o’clock' })).status, 400);
+  // It is midnight.
+  for (const name of ['one', 'two']) happen(on, name);
+  const rule = {
+    ruleId: 'th-1',
+    ruleName: 'Egress',
+    severity: 'warning',
+    direction: 'above',
+    expression: 'egress',
+  } as const;
+  const args = { ...rule, value: 9, limit: 8, labels: {}, seriesKey: '[]' };
+  on.appliance.alerts.raise({ kind: thresholdExceeded, args });
+  await eventually(() => assert.equal(mailbox.letters.length, 1));
+  on.clock.advance(7 * 3600);
+  on.appliance.timetable.tick();
+  const third = happen(on, 'three');
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  assert.equal(mailbox.letters.length, 1, 'only what is a warning');
+  // Over a restart as well.
+  const after = await on.restart();
+  after.clock.advance(3600);
+  after.appliance.timetable.tick();
+  after.appliance.timetable.tick();
+  await eventually(() => assert.equal(mailbox.letters.length, 2));
+  const { content } = mailbox.letters[1] as { content: string };
+  assert.match(content.replace(/=\r\n/g, ''), /3 messages that could wait/);
+  const client = await signedIn(after);
+  await eventually(async () => {
+    const [one] = await deliveries(client, third);
+    assert.deepEqual([one.state, one.grouped], ['delivered', true]);
+  });
+  after.clock.advance(3600);
+  after.appliance.timetable.tick();
+  happen(after, 'four');
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  assert.equal(mailbox.letters.length, 2);
+  await client.put('/api/alert-digest', { ...settings, enabled: false });
+  await eventually(() => assert.equal(mailbox.letters.length, 3));
 });

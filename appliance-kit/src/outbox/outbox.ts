@@ -2,15 +2,20 @@
 // down, and over restarts. One subscriber of the journal for each destination; each goes at its own pace.
 //
 // Order of events, and what a crash between two of them leads to:
-//   alert + message + deliveries in SQLite → (appended again) → in the journal → row removed from `outbox`
+//   alert + message + deliveries in SQLite → (merged with others of its class, in one transaction)
+//   → (appended again) → in the journal → row removed from `outbox`
 //   read from the journal → sent → (sent again, with the same event id) → delivery noted → checkpoint
-import type { Message } from '../alerts/alerts.ts';
+import type { Message, MessageGroup } from '../alerts/alerts.ts';
 import type { Clock } from '../clock.ts';
 import type { Destinations, StoredDestination } from '../destinations/destinations.ts';
 import type { Changes } from '../events/changes.ts';
 import type { Log } from '../log.ts';
 import { asProblem } from '../problems/problem.ts';
 import type { Database } from '../state/database.ts';
+import { newId } from '../state/id.ts';
+import type { Severity } from '../thresholds/schema.ts';
+import type { Digest } from './digest.ts';
+import { BURSTS, type BurstOptions, Bursts, merged, ORDER } from './grouping.ts';
 import type { Journal } from './journal.ts';
 
 const FIRST_RETRY_MS = 1_000;
@@ -18,6 +23,8 @@ const LONGEST_RETRY_MS = 5 * 60_000;
 /** A message that could not be delivered for so long is given up, so that those behind it are not lost with it. */
 const GIVE_UP_MS = 24 * 60 * 60 * 1000;
 const READ_AT_ONCE = 50;
+/** What is raised within this time is looked at together. */
+const GATHER_MS = 250;
 
 export type Send = (destination: StoredDestination, message: Message) => Promise<void>;
 
@@ -35,6 +42,10 @@ export interface OutboxParts {
   readonly log: Log;
   /** How long to wait before attempt n + 1; tests make it short. */
   readonly retryAfterMs?: (attempts: number) => number;
+  readonly gatherMs?: number;
+  readonly bursts?: BurstOptions;
+  /** Which alerts can wait for the daily message. */
+  readonly digest: Pick<Digest, 'canWait'>;
 }
 
 /** Something to wait for: woken by whoever has news, at the latest when the time is up. */
@@ -72,12 +83,18 @@ export class Outbox {
   readonly #retryAfterMs: (attempts: number) => number;
   readonly #workers = new Map<string, Worker>();
   readonly #flushBell = new Bell();
+  /** Rung by a stop alone. */
+  readonly #pause = new Bell();
+  readonly #gatherMs: number;
+  readonly #bursts: Bursts;
   #flusher: Promise<void> | null = null;
   #stopped = false;
 
   constructor(parts: OutboxParts) {
     this.#parts = parts;
     this.#retryAfterMs = parts.retryAfterMs ?? backOff;
+    this.#gatherMs = parts.gatherMs ?? GATHER_MS;
+    this.#bursts = new Bursts(parts.bursts ?? BURSTS);
   }
 
   start(): void {
@@ -127,9 +144,12 @@ export class Outbox {
   async #keepFlushing(): Promise<void> {
     for (let failures = 0; !this.#stopped; ) {
       try {
-        if (await this.#flush()) for (const { bell } of this.#workers.values()) bell.ring();
+        const { any, again } = await this.#flush();
+        if (any) for (const { bell } of this.#workers.values()) bell.ring();
         failures = 0;
-        await this.#flushBell.wait(60_000);
+        await this.#flushBell.wait(Math.min(60_000, Math.max(again, this.#gatherMs)));
+        // What comes together is looked at together; a stop does not wait for it.
+        if (!this.#stopped && this.#gatherMs > 0) await this.#pause.wait(this.#gatherMs);
       } catch (error) {
         failures++;
         this.#parts.log.error('alerts cannot be written to the journal', { error: asProblem(error).detail });
@@ -138,16 +158,151 @@ export class Outbox {
     }
   }
 
-  async #flush(): Promise<boolean> {
+  /** `again`: in how many milliseconds what is gathered now is to be looked at again. */
+  async #flush(): Promise<{ any: boolean; again: number }> {
     const { db, journal } = this.#parts;
+    const { ready, again } = this.#gather();
     let any = false;
-    for (;;) {
-      const row = db.get('SELECT event_id, message_json FROM outbox ORDER BY rowid LIMIT 1');
-      if (row === undefined || this.#stopped) return any;
+    for (const eventId of ready) {
+      if (this.#stopped) break;
+      const row = db.get('SELECT message_json FROM outbox WHERE event_id = ?', eventId);
+      if (row === undefined) continue;
       await journal.append(Buffer.from(row.message_json as string));
-      db.run('DELETE FROM outbox WHERE event_id = ?', row.event_id as string);
+      db.run('DELETE FROM outbox WHERE event_id = ?', eventId);
       any = true;
     }
+    return { any, again };
+  }
+
+  /**
+   * Decides about all that waits: sent as it is, merged with others, kept for the digest, or not yet. Ids of messages to be
+   * taken to the journal, in order.
+   */
+  #gather(): { ready: string[]; again: number } {
+    const { db, digest } = this.#parts;
+    const rows = db.all(
+      `SELECT event_id, json_extract(message_json, '$.alert.class') AS class, json_extract(message_json, '$.event') AS event,
+         json_extract(message_json, '$.alert.severity') AS severity, json_extract(message_json, '$.group.count') AS merged
+       FROM outbox ORDER BY rowid`,
+    ) as { event_id: string; class: string; event: Message['event']; severity: Severity; merged: number | null }[];
+    const ready: string[] = [];
+    const classes = new Map<string, { id: string; event: Message['event'] }[]>();
+    const waiting: string[] = [];
+    for (const { event_id: id, class: name, event, severity, merged: count } of rows) {
+      // Merged before a crash.
+      if (count !== null) ready.push(id);
+      else if (event !== 'escalate' && digest.canWait(severity)) waiting.push(id);
+      else {
+        const known = classes.get(name);
+        if (known === undefined) classes.set(name, [{ id, event }]);
+        else known.push({ id, event });
+      }
+    }
+    if (waiting.length > 0) {
+      db.transaction(() => {
+        for (const id of waiting) {
+          db.run('INSERT OR IGNORE INTO digest SELECT * FROM outbox WHERE event_id = ?', id);
+          db.run('DELETE FROM outbox WHERE event_id = ?', id);
+        }
+      });
+    }
+    let again = 60_000;
+    const now = Date.now();
+    for (const [name, messages] of classes) {
+      const { wait, merge } = this.#bursts.look(name, messages.length, now);
+      if (wait > 0) {
+        again = Math.min(again, wait);
+        continue;
+      }
+      this.#bursts.told(name, merge, now);
+      if (merge) ready.push(...this.#merge(messages));
+      else ready.push(...messages.map(({ id }) => id));
+    }
+    return { ready, again };
+  }
+
+  /** One message for each event and each set of destinations. */
+  #merge(messages: readonly { id: string; event: Message['event'] }[]): string[] {
+    const { db, clock } = this.#parts;
+    return db.transaction(() => {
+      const groups = new Map<string, string[]>();
+      for (const event of ORDER) {
+        for (const one of messages) {
+          if (one.event !== event) continue;
+          // What was delivered before a crash is not told again.
+          const to = db
+            .all("SELECT destination_id FROM deliveries WHERE event_id = ? AND state = 'waiting'", one.id)
+            .map((row) => row.destination_id as string)
+            .sort();
+          if (to.length === 0) {
+            db.run('DELETE FROM outbox WHERE event_id = ?', one.id);
+            continue;
+          }
+          const key = [event, ...to].join(' ');
+          const group = groups.get(key);
+          if (group === undefined) groups.set(key, [one.id]);
+          else group.push(one.id);
+        }
+      }
+      return [...groups.values()].map((ids) => {
+        const first = ids[0] as string;
+        return ids.length === 1 ? first : this.#mergeInto('burst', ids, null, clock.now(), 'outbox');
+      });
+    });
+  }
+
+  /** Inside a transaction. `only`: of these events, their deliveries to this destination. */
+  #mergeInto(
+    kind: MessageGroup['kind'],
+    ids: readonly string[],
+    only: string | null,
+    now: number,
+    table: 'outbox' | 'digest',
+  ): string {
+    const { db } = this.#parts;
+    const id = newId('gr', now);
+    const read = `SELECT message_json FROM ${table} WHERE event_id = ?`;
+    const messages = ids.map((one) => JSON.parse(db.get(read, one)?.message_json as string) as Message);
+    // An all-clear of all that one message told of belongs to it.
+    const threads = new Set(
+      messages[0]?.event === 'raise'
+        ? [id]
+        : messages.map(({ alert }) => {
+            const sql = "SELECT message_id FROM deliveries WHERE alert_id = ? AND event = 'raise' LIMIT 1";
+            return (db.get(sql, alert.id)?.message_id as string | undefined) ?? id;
+          }),
+    );
+    const thread = threads.size === 1 ? ([...threads][0] as string) : id;
+    db.run('INSERT INTO outbox VALUES (?, ?, ?)', id, JSON.stringify(merged(id, kind, messages, now, thread)), now);
+    for (const one of ids) {
+      db.run(
+        `UPDATE deliveries SET message_id = ? WHERE event_id = ? AND state = 'waiting' AND (? IS NULL OR destination_id = ?)`,
+        ...[id, one, only, only],
+      );
+      if (table === 'outbox') db.run('DELETE FROM outbox WHERE event_id = ?', one);
+    }
+    return id;
+  }
+
+  /** Tells all that could wait: one message to each destination. */
+  sendDigest(): void {
+    const { db, clock } = this.#parts;
+    db.transaction(() => {
+      const rows = db.all(
+        `SELECT deliveries.destination_id AS destination, digest.event_id AS event FROM digest
+         JOIN deliveries ON deliveries.event_id = digest.event_id AND deliveries.state = 'waiting'
+         ORDER BY digest.rowid`,
+      );
+      const of = new Map<string, string[]>();
+      for (const { destination, event } of rows) {
+        const known = of.get(destination as string);
+        if (known === undefined) of.set(destination as string, [event as string]);
+        else known.push(event as string);
+      }
+      for (const [destination, ids] of of) this.#mergeInto('digest', ids, destination, clock.now(), 'digest');
+      db.run('DELETE FROM digest');
+    });
+    this.written();
   }
 
   async #work(id: string, worker: Worker): Promise<void> {
@@ -186,7 +341,9 @@ export class Outbox {
     }
     const { eventId } = message;
     for (;;) {
-      const sql = 'SELECT state, attempts FROM deliveries WHERE event_id = ? AND destination_id = ?';
+      // A message of many alerts has a delivery for each of them, and all share one fate.
+      const sql =
+        'SELECT state, attempts FROM deliveries WHERE message_id = ? AND destination_id = ? ORDER BY rowid LIMIT 1';
       const delivery = db.get(sql, eventId, id);
       if (delivery?.state !== 'waiting') return;
       const destination = destinations.stored(id);
@@ -195,7 +352,7 @@ export class Outbox {
       const note = (state: 'waiting' | 'delivered' | 'failed', error: string | null) => {
         db.transaction(() => {
           db.run(
-            'UPDATE deliveries SET state = ?, attempts = ?, last_error = ?, at = ? WHERE event_id = ? AND destination_id = ?',
+            'UPDATE deliveries SET state = ?, attempts = ?, last_error = ?, at = ? WHERE message_id = ? AND destination_id = ?',
             state,
             attempts,
             error,
@@ -205,7 +362,7 @@ export class Outbox {
           );
           destinations.noteDelivery(id, error);
         });
-        changes.publish('alerts', message.alert.id);
+        changes.publish('alerts', message.group === undefined ? message.alert.id : undefined);
         changes.publish('destinations', id);
       };
       try {
@@ -234,6 +391,7 @@ export class Outbox {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#flushBell.ring();
+    this.#pause.ring();
     for (const worker of this.#workers.values()) {
       worker.stopped = true;
       worker.bell.ring();

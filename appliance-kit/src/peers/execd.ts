@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import type { VdevPlan } from '../disks/schema.ts';
 import { onBehalfOf } from '../gate/caller.ts';
 import type { DatasetPlan, KeyChange, RollbackPlan, SnapshotPlan } from '../platform/datasets.ts';
-import type { PoolPlan } from '../platform/platform.ts';
+import type { PoolPlan, ServiceAction } from '../platform/platform.ts';
 import type { Peer } from './peer.ts';
 
 interface Verbs {
@@ -32,7 +32,7 @@ interface Verbs {
   'system.attach': { disk: string };
   'system.detach': { device: string };
   'telemetry.place': { pool: string };
-  'service.action': { service: string; action: 'start' | 'stop' | 'restart' };
+  'service.action': { service: string; action: ServiceAction };
   'system.identity': { hostName: string; timeZone: string };
   'setup.finish': Record<string, never>;
   power: { action: 'reboot' | 'off' };

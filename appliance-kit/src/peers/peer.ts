@@ -17,6 +17,8 @@ export interface PeerRequest {
   readonly headers?: Record<string, string>;
   readonly deadlineMs: number;
   readonly mostBytes?: number;
+  /** Over a connection that is kept: for what is asked hundreds of times a second. Only for what may be asked twice. */
+  readonly kept?: boolean;
 }
 
 export interface PeerAnswer {
@@ -25,6 +27,9 @@ export interface PeerAnswer {
 }
 
 const MOST_BYTES = 8 * 1024 * 1024;
+
+/** A peer that has just ended leaves connections behind that it will never answer on: they are tried once more, anew. */
+const agent = new http.Agent({ keepAlive: true, maxFreeSockets: 8, timeout: 60_000 });
 
 export class Peer {
   readonly name: string;
@@ -61,7 +66,7 @@ export class Peer {
         socketPath: this.socketPath,
         method: request.method,
         path: request.path,
-        agent: false,
+        agent: request.kept ? agent : false,
         headers: {
           host: this.name,
           ...request.headers,
@@ -90,7 +95,12 @@ export class Peer {
         });
       },
     );
-    sent.on('error', (error) => reject(error instanceof ProblemError ? error : this.unavailable(error)));
+    sent.on('error', (error) => {
+      if (error instanceof ProblemError) return reject(error);
+      const stale = sent.reusedSocket && ['ECONNRESET', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? '');
+      if (stale) this.ask({ ...request, kept: false }).then(resolve, reject);
+      else reject(this.unavailable(error));
+    });
     sent.end(payload);
     return promise.finally(() => clearTimeout(timer));
   }

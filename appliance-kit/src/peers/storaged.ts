@@ -3,6 +3,9 @@ import type { Peer } from './peer.ts';
 
 /** A rule that takes longer than this to evaluate would delay all others. */
 const QUERY_DEADLINE_MS = 10_000;
+/** Somebody waits for it, looking at a form. */
+const RANGE_DEADLINE_MS = 20_000;
+const MOST_RANGE_BYTES = 24 * 1024 * 1024;
 const STATUS_DEADLINE_MS = 1_000;
 
 export interface Sample {
@@ -11,7 +14,23 @@ export interface Sample {
 }
 
 /** PromQL's own words about an expression it cannot evaluate. */
-export class ExpressionError extends Error {}
+/** An expression that cannot be evaluated; `at` is where in it, when PromQL's parser says so. */
+export class ExpressionError extends Error {
+  readonly at: { line: number; column: number } | null;
+
+  constructor(words: string) {
+    // As `query: 1:14: parse error: …`; Prometheus itself writes `invalid parameter "query": 1:14: …`.
+    const [, line, column] = /(?:^|\s)(\d+):(\d+): /.exec(words) ?? [];
+    super(words.replace(/^(?:invalid parameter "query"|query): /, ''));
+    this.at = line === undefined ? null : { line: Number(line), column: Number(column) };
+  }
+}
+
+export interface RangeSeries {
+  readonly labels: Record<string, string>;
+  /** Seconds since the epoch, and the value; a moment without a value is left out. */
+  readonly values: readonly (readonly [number, number])[];
+}
 
 /** A block of which not everything can be read. */
 export interface Damage {
@@ -51,7 +70,8 @@ type Pair = [number, string];
 type QueryAnswer =
   | { status: 'success'; data: { resultType: 'vector'; result: { metric: Record<string, string>; value?: Pair }[] } }
   | { status: 'success'; data: { resultType: 'scalar'; result: Pair } }
-  | { status: 'success'; data: { resultType: 'matrix' | 'string' } }
+  | { status: 'success'; data: { resultType: 'matrix'; result: { metric: Record<string, string>; values?: Pair[] }[] } }
+  | { status: 'success'; data: { resultType: 'string' } }
   | { status: 'error'; errorType: string; error: string };
 
 export class Storaged {
@@ -68,6 +88,7 @@ export class Storaged {
       path: '/api/v1/query',
       form: { query: expression, timeout: `${QUERY_DEADLINE_MS / 1000}s` },
       deadlineMs: QUERY_DEADLINE_MS + 500,
+      kept: true,
     });
     const answer = body as QueryAnswer | undefined;
     if (answer?.status === 'error') throw new ExpressionError(answer.error);
@@ -81,6 +102,28 @@ export class Storaged {
     }
     // A histogram has no single value to compare: PromQL's functions make one of it.
     return data.result.flatMap(({ metric, value }) => (value ? [{ labels: metric, value: number(value[1]) }] : []));
+  }
+
+  /** As `query`, over a time: seconds since the epoch. */
+  async queryRange(expression: string, start: number, end: number, step: number): Promise<RangeSeries[]> {
+    const { status, body } = await this.#peer.ask({
+      method: 'POST',
+      path: '/api/v1/query_range',
+      form: {
+        ...{ query: expression, start: String(start), end: String(end), step: String(step) },
+        timeout: `${RANGE_DEADLINE_MS / 1000}s`,
+      },
+      deadlineMs: RANGE_DEADLINE_MS + 500,
+      mostBytes: MOST_RANGE_BYTES,
+    });
+    const answer = body as QueryAnswer | undefined;
+    if (answer?.status === 'error') throw new ExpressionError(answer.error);
+    if (answer?.status !== 'success') throw this.#peer.unavailable(new Error(`status ${status}`));
+    if (answer.data.resultType !== 'matrix') throw new ExpressionError('the expression gives no values over a time');
+    return answer.data.result.map(({ metric, values = [] }) => ({
+      labels: metric,
+      values: values.map(([time, text]) => [time, number(text)] as const),
+    }));
   }
 
   async status(): Promise<StorageStatus> {

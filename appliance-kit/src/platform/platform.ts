@@ -65,6 +65,9 @@ export interface PoolPlan {
 /** How long work is told about: a step in words, and how far it is if that is known. */
 export type Progress = (step: string, percent: number | null) => void;
 
+/** `clear`: forget that it failed, and start it. */
+export type ServiceAction = 'start' | 'stop' | 'restart' | 'clear';
+
 export interface Platform {
   readonly kind: 'linux' | 'illumos' | 'sim';
   /** Datasets and snapshots: what is there, and changing it. */
@@ -83,7 +86,7 @@ export interface Platform {
 
   createPool(plan: PoolPlan, progress: Progress): Promise<void>;
   placeTelemetry(pool: string, progress: Progress): Promise<void>;
-  serviceAction(name: string, action: 'start' | 'stop' | 'restart'): Promise<void>;
+  serviceAction(name: string, action: ServiceAction): Promise<void>;
   setIdentity(hostName: string, timeZone: string): Promise<void>;
   finishSetup(): Promise<void>;
   power(action: 'reboot' | 'off'): Promise<void>;

@@ -10,7 +10,9 @@ export const Service = component('Service', {
   since: nullable(Time),
   pid: nullable(Type.Integer()),
   memoryBytes: nullable(Type.Integer()),
+  cpuSeconds: nullable(Type.Number({ description: 'processor time since it was started' })),
   restarts: Count,
+  needs: Type.Array(Type.String(), { description: 'what it is started after, and stands still without' }),
   reason: nullable(Type.String()),
   waitingFor: nullable(Type.String()),
 });

@@ -1,10 +1,11 @@
-// The services of the appliance: their state, and restarting one.
+// The services of the appliance: their state, and starting, stopping and restarting one.
 import type { Audit } from '../audit/audit.ts';
 import type { Clock } from '../clock.ts';
+import type { Caller } from '../gate/caller.ts';
 import type { Handlers } from '../handlers.ts';
 import type { Log } from '../log.ts';
 import { Fresh, type Reading } from '../platform/fresh.ts';
-import type { Platform } from '../platform/platform.ts';
+import type { Platform, ServiceAction } from '../platform/platform.ts';
 import { asProblem, fail } from '../problems/problem.ts';
 import { serviceFact } from './catalogue.ts';
 import type { Service } from './schema.ts';
@@ -14,6 +15,8 @@ const PATIENCE_MS = 1_500;
 /** Services the answer itself travels through: they are restarted after it has gone out. */
 const CARRIES_THE_ANSWER = new Set(['akd', 'nginx']);
 const AFTER_THE_ANSWER_MS = 300;
+/** What starts others, or lets anybody reach this. */
+const NEVER_STOPPED = new Set(['akd', 'execd', 'nginx']);
 
 export class Services {
   readonly #fresh: Fresh<Service[]>;
@@ -41,30 +44,36 @@ export function serviceRoutes(parts: {
   audit: Audit;
   changed: () => void;
   log: Log;
-}): Handlers<'listServices' | 'restartService'> {
+}): Handlers<'listServices' | 'restartService' | 'startService' | 'stopService' | 'clearService'> {
   const { services, platform, audit, changed, log } = parts;
+  const act = async (name: string, action: ServiceAction, caller: Caller): Promise<Service> => {
+    if (serviceFact(name) === undefined) throw fail('not_found', `There is no service named “${name}”.`);
+    const before = (await services.read()).value.find((service) => service.name === name);
+    if (before === undefined) throw fail('service_unavailable', `The state of ${name} is not known.`, 'Try again.');
+    if (action === 'stop' && NEVER_STOPPED.has(name)) {
+      throw fail('conflict', `Without ${name} nobody could start it again from here.`, 'Restart it instead.');
+    }
+    audit.record(caller, `service.${action}`, name);
+    if (CARRIES_THE_ANSWER.has(name)) {
+      setTimeout(() => {
+        platform
+          .serviceAction(name, action)
+          .then(changed, (error: unknown) =>
+            log.error(`${action} of a service did not work`, { service: name, error: asProblem(error).detail }),
+          );
+      }, AFTER_THE_ANSWER_MS);
+      return { ...before, state: 'starting' };
+    }
+    await platform.serviceAction(name, action);
+    changed();
+    const after = (await services.renew()).find((service) => service.name === name);
+    return after ?? { ...before, state: 'starting' };
+  };
   return {
     listServices: async () => ({ items: (await services.read()).value }),
-    restartService: async ({ params, caller }) => {
-      const { name } = params;
-      if (serviceFact(name) === undefined) throw fail('not_found', `There is no service named “${name}”.`);
-      const before = (await services.read()).value.find((service) => service.name === name);
-      if (before === undefined) throw fail('service_unavailable', `The state of ${name} is not known.`, 'Try again.');
-      audit.record(caller, 'service.restart', name);
-      if (CARRIES_THE_ANSWER.has(name)) {
-        setTimeout(() => {
-          platform
-            .serviceAction(name, 'restart')
-            .then(changed, (error: unknown) =>
-              log.error('a service could not be restarted', { service: name, error: asProblem(error).detail }),
-            );
-        }, AFTER_THE_ANSWER_MS);
-        return { ...before, state: 'starting' };
-      }
-      await platform.serviceAction(name, 'restart');
-      changed();
-      const after = (await services.renew()).find((service) => service.name === name);
-      return after ?? { ...before, state: 'starting' };
-    },
+    restartService: ({ params, caller }) => act(params.name, 'restart', caller),
+    startService: ({ params, caller }) => act(params.name, 'start', caller),
+    stopService: ({ params, caller }) => act(params.name, 'stop', caller),
+    clearService: ({ params, caller }) => act(params.name, 'clear', caller),
   };
 }

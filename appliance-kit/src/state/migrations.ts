@@ -215,4 +215,74 @@ export const migrations: readonly string[] = [
     updated_at INTEGER NOT NULL
   ) STRICT;
   `,
+  `
+  ALTER TABLE alerts ADD COLUMN acknowledged_at INTEGER;
+  ALTER TABLE alerts ADD COLUMN acknowledged_by TEXT;
+  ALTER TABLE alerts ADD COLUMN note TEXT;             -- what whoever acknowledged it wrote
+  ALTER TABLE alerts ADD COLUMN routed_by TEXT;        -- in words: what decided who is told
+  -- Destinations that were meant by whoever raised it, and the one that was not, for telling later.
+  ALTER TABLE alerts ADD COLUMN only_json TEXT NOT NULL DEFAULT '[]';
+  ALTER TABLE alerts ADD COLUMN except_id TEXT;
+  ALTER TABLE alerts ADD COLUMN escalate_at INTEGER;   -- NULL: never, or done
+  ALTER TABLE alerts ADD COLUMN escalate_to_json TEXT NOT NULL DEFAULT '[]';
+  CREATE INDEX alerts_escalate ON alerts (escalate_at) WHERE escalate_at IS NOT NULL;
+
+  -- What happened to an alert besides being raised, sent and cleared.
+  CREATE TABLE alert_history (
+    alert_id TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    by TEXT,
+    text TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX alert_history_alert ON alert_history (alert_id);
+
+  CREATE TABLE silences (
+    id TEXT PRIMARY KEY,
+    input_json TEXT NOT NULL,
+    starts_at INTEGER NOT NULL,
+    ends_at INTEGER NOT NULL,
+    created_by TEXT NOT NULL,
+    created_at INTEGER NOT NULL
+  ) STRICT;
+
+  -- What a silence kept from being sent, until that is decided again at its end.
+  CREATE TABLE held (
+    alert_id TEXT NOT NULL,
+    event TEXT NOT NULL,
+    silence_id TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    released_at INTEGER
+  ) STRICT;
+  CREATE INDEX held_waiting ON held (alert_id) WHERE released_at IS NULL;
+  CREATE INDEX held_silence ON held (silence_id);
+
+  -- What was decided about a class of the catalogue; a class that is not here goes to every destination.
+  CREATE TABLE class_routes (class TEXT PRIMARY KEY, route_json TEXT NOT NULL) STRICT;
+
+  ALTER TABLE threshold_series ADD COLUMN no_data_alert_id TEXT;
+
+  -- What a rule does besides telling somebody: written with the alert, done after it, at least once.
+  CREATE TABLE alert_actions (
+    id TEXT PRIMARY KEY,
+    alert_id TEXT NOT NULL,
+    action_json TEXT NOT NULL,
+    due_at INTEGER NOT NULL,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    done_at INTEGER
+  ) STRICT;
+  CREATE INDEX alert_actions_due ON alert_actions (due_at) WHERE done_at IS NULL;
+
+  -- One message may carry many events: a burst of them, or a day's.
+  ALTER TABLE deliveries ADD COLUMN message_id TEXT NOT NULL DEFAULT '';
+  UPDATE deliveries SET message_id = event_id;
+  CREATE INDEX deliveries_message ON deliveries (message_id, destination_id);
+
+  -- As in outbox; told once a day.
+  CREATE TABLE digest (
+    event_id TEXT PRIMARY KEY,
+    message_json TEXT NOT NULL,
+    at INTEGER NOT NULL
+  ) STRICT;
+  `,
 ];

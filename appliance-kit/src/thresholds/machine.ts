@@ -51,12 +51,14 @@ export function wouldBe(rule: Pick<Rule, 'direction' | 'raise'>, value: number):
 /**
  * @param value null when the series has no value now (it is missing, or not a number)
  * @param now milliseconds
+ * @param open whether the rule's hours are: outside of them nothing is raised or repeated, but what is well again clears
  */
 export function step(
   rule: Rule,
   before: SeriesRecord,
   value: number | null,
   now: number,
+  open = true,
 ): { after: SeriesRecord; signal: Signal } {
   const enter = (state: SeriesState, changes: Partial<SeriesRecord> = {}): SeriesRecord => ({
     ...before,
@@ -71,7 +73,7 @@ export function step(
   if (value === null || Number.isNaN(value)) return stay(enter('no_data'));
 
   if (!before.alerted) {
-    if (!beyondRaise(rule, value)) return stay(enter('ok'));
+    if (!open || !beyondRaise(rule, value)) return stay(enter('ok'));
     const since = before.state === 'raising' ? before.since : now;
     return now - since >= rule.raiseForSeconds * 1000 ? raise() : stay(enter('raising'));
   }
@@ -81,7 +83,7 @@ export function step(
     return now - since >= rule.clearForSeconds * 1000 ? clear() : stay(enter('clearing'));
   }
   const after = enter('active');
-  const due = rule.repostSeconds > 0 && now - (before.lastSentAt ?? now) >= rule.repostSeconds * 1000;
+  const due = open && rule.repostSeconds > 0 && now - (before.lastSentAt ?? now) >= rule.repostSeconds * 1000;
   return due ? { after: { ...after, lastSentAt: now }, signal: 'repost' } : stay(after);
 }
 
@@ -90,5 +92,6 @@ export function step(
  * that was running begins anew.
  */
 export function afterGap(before: SeriesRecord, now: number): SeriesRecord {
-  return before.state === 'raising' || before.state === 'clearing' ? { ...before, since: now } : before;
+  const running = before.state === 'raising' || before.state === 'clearing' || before.state === 'no_data';
+  return running ? { ...before, since: now } : before;
 }

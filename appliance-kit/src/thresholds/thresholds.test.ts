@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import http from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { type Bench, bench } from '../../tests/harness.ts';
+import { type Bench, bench, Client, PASSWORD } from '../../tests/harness.ts';
 import { seriesKey } from './thresholds.ts';
 
 const rule = {
@@ -161,10 +161,12 @@ test("an expression that cannot be evaluated shows PromQL's own words", async (t
   const words = '1:5: parse error: unexpected end of input';
   known.answers.set('sum(', words);
   const condition = { expression: 'sum(', direction: 'above', raise: 1, clear: 1 };
-  assert.deepEqual((await on.client.post('/api/thresholds/preview', condition)).body, { series: [], error: words });
+  const { body } = await on.client.post('/api/thresholds/preview', condition);
+  assert.deepEqual([body.series, body.error, body.errorAt], [[], words, { line: 1, column: 5 }]);
   await on.client.post('/api/thresholds', { ...rule, expression: 'sum(' });
   await evaluate(on);
-  assert.equal((await on.client.get('/api/thresholds')).body.items[0].state.error, words);
+  const { state } = (await on.client.get('/api/thresholds')).body.items[0];
+  assert.deepEqual([state.error, state.errorAt], [words, { line: 1, column: 5 }]);
 });
 
 test('the preview says what each series would be', async (t) => {
@@ -233,6 +235,84 @@ test('the alert list is read in pages', async (t) => {
     before = seen.at(-1) as string;
   }
   assert.equal(new Set(seen).size, 7);
+});
+
+test('no data is a condition of its own: after its time, once, over a restart, and cleared when data is back', async (t) => {
+  const { on, known } = await ready(t);
+  known.answers.set('egress', { web1: '3', web2: '3' });
+  const { body: made } = await on.client.post('/api/thresholds', { ...rule, noDataSeconds: 60 });
+  await evaluate(on);
+  known.answers.set('egress', { web2: '3' });
+  for (let n = 0; n < 12; n++) await evaluate(on);
+  assert.deepEqual(await active(on), [], 'not before its time');
+  await evaluate(on);
+  await evaluate(on);
+  const alerts = await active(on);
+  assert.deepEqual(
+    alerts.map((one: { class: string; text: string }) => [one.class, one.text]),
+    [['threshold.nodata', 'Egress (host="web1") has had no value for 60 seconds.']],
+  );
+  const after = await on.restart();
+  const client = new Client(after.appliance);
+  await client.post('/api/session', { user: 'ada', password: PASSWORD });
+  for (let n = 0; n < 20; n++) await evaluate(after);
+  assert.equal((await client.get('/api/alerts')).body.items.length, 1);
+  known.answers.set('egress', { web1: '3', web2: '3' });
+  await evaluate(after);
+  const [cleared] = (await client.get('/api/alerts?state=all')).body.items;
+  assert.deepEqual([cleared.state, cleared.text], ['cleared', 'Egress (host="web1") has data again.']);
+  known.answers.set('egress', { web2: '3' });
+  for (let n = 0; n < 14; n++) await evaluate(after);
+  assert.equal((await client.get('/api/alerts')).body.items.length, 1, 'known also when it was well at the restart');
+  const forget = (host: string) =>
+    client.post(`/api/thresholds/${made.id}/forget`, { labels: { __name__: 'egress', host } });
+  assert.equal((await forget('web2')).status, 409, 'it has a value');
+  assert.equal((await forget('web9')).status, 404);
+  assert.equal((await forget('web1')).body.state.series.length, 1);
+  assert.deepEqual((await client.get('/api/alerts')).body.items, []);
+});
+
+test('a rule that never had data says so as well, when it minds', async (t) => {
+  const { on, known } = await ready(t);
+  await on.client.post('/api/thresholds', { ...rule, noDataSeconds: 10 });
+  for (let n = 0; n < 3; n++) await evaluate(on);
+  assert.deepEqual(
+    (await active(on)).map((one: { title: string }) => one.title),
+    ['Egress has no data'],
+  );
+  known.answers.set('egress', { web1: '3' });
+  await evaluate(on);
+  assert.deepEqual(await active(on), []);
+  assert.equal((await on.client.get('/api/thresholds')).body.items[0].state.series.length, 1);
+});
+
+test('outside of its hours a rule raises nothing, and clears what is well', async (t) => {
+  const { on, known } = await ready(t);
+  // It is midnight, and a Thursday.
+  const hours = { days: [4], from: '01:00', to: '02:00', timeZone: 'UTC' };
+  known.answers.set('egress', { web1: '16' });
+  await on.client.post('/api/thresholds', { ...rule, hours });
+  await evaluate(on);
+  assert.deepEqual(await active(on), []);
+  await evaluate(on, 3600);
+  assert.equal((await active(on)).length, 1);
+  await evaluate(on, 3600);
+  assert.equal((await active(on)).length, 1, 'still beyond its limit');
+  known.answers.set('egress', { web1: '1' });
+  await evaluate(on);
+  assert.deepEqual(await active(on), []);
+});
+
+test('a form is kept with the expression that it means', async (t) => {
+  const { on } = await ready(t);
+  const form = { kind: 'ratio', metric: 'out', to: 'in', overSeconds: 60, by: ['host'] };
+  const { body } = await on.client.post('/api/thresholds', { ...rule, expression: 'x', form });
+  assert.equal(body.expression, 'sum by (host) (rate(out[1m])) / (sum by (host) (rate(in[1m])) > 0)');
+  assert.deepEqual(body.form, form);
+  const { status, body: refused } = await on.client.put(`/api/thresholds/${body.id}`, {
+    ...{ ...rule, form: { ...form, to: 'in) or vector(1' } },
+  });
+  assert.deepEqual([status, refused.errors[0].path], [400, '/form/to']);
 });
 
 test('the order of labels makes no difference', () => {

@@ -1,8 +1,9 @@
 // The rules, and their evaluation: every few seconds each rule's expression is asked of the telemetry store, and each
 // series it gives goes one step through the state machine.
 
+import type { Actions } from '../alerts/actions.ts';
 import type { Alerts } from '../alerts/alerts.ts';
-import { labelWords, type ThresholdArgs, thresholdExceeded } from '../alerts/catalogue.ts';
+import { labelWords, type ThresholdArgs, thresholdExceeded, thresholdNoData } from '../alerts/catalogue.ts';
 import { type Clock, iso } from '../clock.ts';
 import type { Changes } from '../events/changes.ts';
 import type { Log } from '../log.ts';
@@ -10,8 +11,18 @@ import { ExpressionError, type Sample, type Storaged } from '../peers/storaged.t
 import { asProblem, fail } from '../problems/problem.ts';
 import type { Database } from '../state/database.ts';
 import { newId } from '../state/id.ts';
+import { expressionOf } from './forms.ts';
+import { mustBeHours, within } from './hours.ts';
 import { afterGap, initial, limitsProblem, type SeriesRecord, step, wouldBe } from './machine.ts';
-import type { SeriesState, Threshold, ThresholdInput, ThresholdPreview, ThresholdSeries } from './schema.ts';
+import { firings } from './preview.ts';
+import type {
+  SeriesState,
+  Threshold,
+  ThresholdInput,
+  ThresholdPreview,
+  ThresholdPreviewInput,
+  ThresholdSeries,
+} from './schema.ts';
 
 /** More series than this under one rule is a mistake in the rule; it would drown every destination. */
 const MOST_SERIES = 10_000;
@@ -21,11 +32,17 @@ const AT_ONCE = 4;
 const FORGET_MS = 60 * 60 * 1000;
 /** How many series a page is shown; those that matter first. */
 const SHOWN_SERIES = 500;
+/** A preview has this many points a series: enough to see, and quickly read. */
+const PREVIEW_POINTS = 1_440;
+const SHORTEST_STEP_S = 5;
+const SHOWN_FIRINGS = 200;
 
 interface Series {
   readonly labels: Record<string, string>;
   record: SeriesRecord;
   alertId: string | null;
+  /** Of the alert that it has no data. */
+  noDataAlertId: string | null;
   value: number | null;
 }
 
@@ -35,6 +52,7 @@ interface Rule {
   input: ThresholdInput;
   evaluatedAt: number | null;
   error: string | null;
+  errorAt: { line: number; column: number } | null;
   readonly series: Map<string, Series>;
 }
 
@@ -51,7 +69,10 @@ export interface ThresholdParts {
   readonly clock: Clock;
   readonly changes: Changes;
   readonly alerts: Alerts;
-  readonly storaged: Pick<Storaged, 'query'>;
+  readonly storaged: Pick<Storaged, 'query' | 'queryRange'>;
+  /** What rules do besides telling somebody. */
+  readonly actions: () => Pick<Actions, 'queue'>;
+  readonly audience: { mustKnow: (destinations: readonly string[], path: string) => void };
   readonly log: Log;
   /** How often `evaluate` is called, to know a gap when there is one. */
   readonly intervalMs: number;
@@ -79,7 +100,13 @@ export class Thresholds {
           lastSentAt: one.last_sent_at as number | null,
         };
         const labels = JSON.parse(one.labels_json as string);
-        series.set(one.series_key as string, { labels, record, alertId: one.alert_id as string | null, value: null });
+        series.set(one.series_key as string, {
+          labels,
+          record,
+          alertId: one.alert_id as string | null,
+          noDataAlertId: one.no_data_alert_id as string | null,
+          value: null,
+        });
       }
       this.#rules.set(row.id as string, {
         id: row.id as string,
@@ -87,6 +114,7 @@ export class Thresholds {
         input: JSON.parse(row.rule_json as string),
         evaluatedAt: null,
         error: null,
+        errorAt: null,
         series,
       });
     }
@@ -118,41 +146,58 @@ export class Thresholds {
         since: iso(record.since),
       }));
     const evaluatedAt = rule.evaluatedAt === null ? null : iso(rule.evaluatedAt);
-    return { id: rule.id, ...rule.input, state: { evaluatedAt, error: rule.error, series } };
+    return { id: rule.id, ...rule.input, state: { evaluatedAt, error: rule.error, errorAt: rule.errorAt, series } };
   }
 
-  /** Throws when the rule contradicts itself. Whether its expression can be evaluated is shown, not demanded. */
-  check(input: ThresholdInput): void {
+  /**
+   * The rule as it is kept: with the expression that its form means. Throws when it contradicts itself. Whether the
+   * expression can be evaluated is shown, not demanded.
+   */
+  complete(input: ThresholdInput): ThresholdInput {
     const wrong = limitsProblem(input);
-    if (wrong === null) return;
-    throw fail('invalid_request', `The clear limit ${wrong}.`, undefined, [{ path: '/clear', message: wrong }]);
+    if (wrong !== null) {
+      throw fail('invalid_request', `The clear limit ${wrong}.`, undefined, [{ path: '/clear', message: wrong }]);
+    }
+    if (input.hours) mustBeHours(input.hours);
+    if (input.escalation) this.#parts.audience.mustKnow(input.escalation.destinations, '/escalation/destinations');
+    return input.form ? { ...input, expression: expressionOf(input.form) } : input;
   }
 
-  create(input: ThresholdInput): Threshold {
+  create(given: ThresholdInput): Threshold {
     const { db, clock, changes } = this.#parts;
-    this.check(input);
+    const input = this.complete(given);
     const now = clock.now();
     const id = newId('th', now);
     db.run('INSERT INTO thresholds VALUES (?, ?, ?)', id, JSON.stringify(input), now);
-    this.#rules.set(id, { id, createdAt: now, input, evaluatedAt: null, error: null, series: new Map() });
+    this.#rules.set(id, {
+      ...{ id, createdAt: now, input, evaluatedAt: null, error: null, errorAt: null },
+      series: new Map(),
+    });
     changes.publish('thresholds', id);
     return this.get(id);
   }
 
   /** What is active stays so under new limits; another expression, or none, has other series: theirs are cleared. */
-  update(id: string, input: ThresholdInput): Threshold {
+  update(id: string, given: ThresholdInput): Threshold {
     const { db, changes } = this.#parts;
     const rule = this.#rule(id);
-    this.check(input);
+    const input = this.complete(given);
     const { expression, direction, enabled } = rule.input;
     db.transaction(() => {
       db.run('UPDATE thresholds SET rule_json = ? WHERE id = ?', JSON.stringify(input), id);
       if (expression !== input.expression || direction !== input.direction || (enabled && !input.enabled)) {
         this.#forgetAll(rule, `The rule “${input.name}” was ${input.enabled ? 'changed' : 'switched off'}.`);
+      } else if (!input.noDataSeconds) {
+        for (const [key, series] of rule.series) {
+          if (series.noDataAlertId === null) continue;
+          this.#clearNoData(series, `The rule “${input.name}” does not mind missing data any more.`);
+          this.#persist(rule, key, series);
+        }
       }
     });
     rule.input = input;
     rule.error = null;
+    rule.errorAt = null;
     changes.publish('thresholds', id);
     return this.get(id);
   }
@@ -171,24 +216,124 @@ export class Thresholds {
 
   #forgetAll(rule: Rule, why: string): void {
     const { db, alerts } = this.#parts;
-    for (const { alertId } of rule.series.values()) if (alertId !== null) alerts.clear(alertId, { text: why });
+    for (const series of rule.series.values()) {
+      if (series.alertId !== null) {
+        alerts.clear(series.alertId, { text: why });
+        this.#act(rule, series.alertId, 'clear');
+      }
+      this.#clearNoData(series, why);
+    }
     db.run('DELETE FROM threshold_series WHERE threshold_id = ?', rule.id);
     rule.series.clear();
   }
 
-  async preview(rule: Pick<ThresholdInput, 'expression' | 'direction' | 'raise' | 'clear'>): Promise<ThresholdPreview> {
+  #clearNoData(series: Series, text: string): void {
+    if (series.noDataAlertId !== null) this.#parts.alerts.clear(series.noDataAlertId, { text });
+    series.noDataAlertId = null;
+  }
+
+  /** A series that is gone for good: its alerts are cleared. When it comes back, it begins anew. */
+  forget(id: string, labels: Record<string, string>): Threshold {
+    const { db, alerts, changes } = this.#parts;
+    const rule = this.#rule(id);
+    const key = seriesKey(labels);
+    const series = rule.series.get(key);
+    if (series === undefined) throw fail('not_found', `The rule “${rule.input.name}” knows no such series.`);
+    if (series.record.state !== 'no_data') {
+      throw fail(
+        'conflict',
+        'The series has a value now, and would be back at once.',
+        'Change the expression instead.',
+      );
+    }
+    db.transaction(() => {
+      const why = 'The series was forgotten: it is gone for good.';
+      if (series.alertId !== null) {
+        alerts.clear(series.alertId, { text: why });
+        this.#act(rule, series.alertId, 'clear');
+      }
+      this.#clearNoData(series, why);
+      db.run('DELETE FROM threshold_series WHERE threshold_id = ? AND series_key = ?', id, key);
+    });
+    rule.series.delete(key);
+    changes.publish('thresholds', id);
+    return this.get(id);
+  }
+
+  /** What the rule would say now, and when it would have fired. A wrong expression is an answer, not an error. */
+  async preview(input: ThresholdPreviewInput): Promise<ThresholdPreview> {
+    const { storaged, clock } = this.#parts;
+    if (input.hours) mustBeHours(input.hours);
+    const expression = input.form ? expressionOf(input.form) : input.expression;
+    const warnings: string[] = [];
     try {
-      const samples = await this.#parts.storaged.query(rule.expression);
+      const samples = await storaged.query(expression);
       const series = samples.slice(0, SHOWN_SERIES).map(({ labels, value }) => ({
         labels,
         value: finite(value),
-        wouldBe: wouldBe(rule, value),
+        wouldBe: wouldBe(input, value),
       }));
-      return { series, error: null };
+      const beyond = samples.filter(({ value }) => wouldBe(input, value) === 'active').length;
+      if (samples.length === 0) warnings.push('No series matches now. The rule waits for one.');
+      if (samples.length > MOST_SERIES) {
+        warnings.push(`${samples.length} series match; a rule takes ${MOST_SERIES} at most.`);
+      }
+      if (beyond > 0) {
+        const which = samples.length === 1 ? 'It is' : `${beyond} of ${samples.length} series are`;
+        warnings.push(`${which} beyond the limit now: the rule would raise at once.`);
+      }
+      const seconds = input.rangeSeconds ?? 0;
+      const end = Math.floor(clock.now() / 1000);
+      const stepSeconds = Math.max(SHORTEST_STEP_S, Math.ceil(seconds / PREVIEW_POINTS));
+      const past = seconds > 0 ? await this.#past(input, expression, { start: end - seconds, end, stepSeconds }) : null;
+      return { expression, series, error: null, errorAt: null, warnings, past };
     } catch (error) {
-      if (error instanceof ExpressionError) return { series: [], error: error.message };
-      throw error;
+      if (!(error instanceof ExpressionError)) throw error;
+      return { expression, series: [], error: error.message, errorAt: error.at, warnings: [], past: null };
     }
+  }
+
+  async #past(
+    input: ThresholdPreviewInput,
+    expression: string,
+    range: { start: number; end: number; stepSeconds: number },
+  ): Promise<ThresholdPreview['past']> {
+    const { start, end, stepSeconds } = range;
+    const series = await this.#parts.storaged.queryRange(expression, start, end, stepSeconds);
+    const { direction, raise, clear } = input;
+    const rule = {
+      ...{ direction, raise, clear },
+      raiseForSeconds: input.raiseForSeconds ?? 0,
+      clearForSeconds: input.clearForSeconds ?? 0,
+      repostSeconds: input.repostSeconds ?? 0,
+      noDataSeconds: input.noDataSeconds ?? 0,
+      hours: input.hours ?? null,
+    };
+    const all = firings(rule, series, range);
+    return {
+      from: iso(start * 1000),
+      to: iso(end * 1000),
+      stepSeconds,
+      series: series.length,
+      firings: all.slice(0, SHOWN_FIRINGS),
+      leftOut: Math.max(0, all.length - SHOWN_FIRINGS),
+    };
+  }
+
+  /** The last hour of the series an alert is about; null when it is about none that is known. */
+  async lastHour(alert: {
+    ruleId: string | null;
+    labels: Record<string, string>;
+    class: string;
+  }): Promise<{ start: number; end: number; points: readonly (readonly [number, number])[]; limit: number } | null> {
+    const rule = alert.ruleId === null ? undefined : this.#rules.get(alert.ruleId);
+    if (rule === undefined || alert.class !== 'threshold.exceeded') return null;
+    const end = Math.floor(this.#parts.clock.now() / 1000);
+    const start = end - 3600;
+    const all = await this.#parts.storaged.queryRange(rule.input.expression, start, end, 30);
+    const key = seriesKey(alert.labels);
+    const found = all.find(({ labels }) => seriesKey(labels) === key);
+    return found === undefined ? null : { start, end, points: found.values, limit: rule.input.raise };
   }
 
   /** One round over all rules. Rounds never overlap: a slow store makes them rarer, not more. */
@@ -219,7 +364,9 @@ export class Thresholds {
       }
       this.#apply(rule, samples);
       rule.error = null;
+      rule.errorAt = null;
     } catch (error) {
+      rule.errorAt = error instanceof ExpressionError ? error.at : null;
       // The store being down says nothing about any series: their states stay as they are.
       rule.error = error instanceof ExpressionError ? error.message : asProblem(error).detail;
       if (asProblem(error).code === 'internal' && !(error instanceof ExpressionError)) {
@@ -237,30 +384,77 @@ export class Thresholds {
     const now = clock.now();
     // Also true right after a start, when nothing is known of the time before.
     const gap = rule.evaluatedAt === null || now - rule.evaluatedAt > Math.max(30_000, 3 * intervalMs);
+    const open = rule.input.hours ? within(rule.input.hours, now) : true;
     const seen = new Set<string>();
     db.transaction(() => {
+      this.#absent(rule, samples, now);
       for (const { labels, value } of samples) {
         const key = seriesKey(labels);
         if (seen.has(key)) continue;
         seen.add(key);
         let series = rule.series.get(key);
         if (series === undefined) {
-          series = { labels, record: initial(now), alertId: null, value };
+          series = { labels, record: initial(now), alertId: null, noDataAlertId: null, value };
           rule.series.set(key, series);
+          // So that it is missed when it is gone after a restart.
+          if (rule.input.noDataSeconds) this.#persist(rule, key, series);
         } else if (gap) {
           series.record = afterGap(series.record, now);
         }
-        this.#step(rule, key, series, value, now);
+        this.#step(rule, key, series, value, now, open);
       }
-      for (const [key, series] of rule.series) if (!seen.has(key)) this.#step(rule, key, series, null, now);
+      for (const [key, series] of rule.series) {
+        if (seen.has(key)) continue;
+        // Nobody knows whether it was missing while nobody looked.
+        if (gap && series.noDataAlertId === null) series.record = afterGap(series.record, now);
+        this.#step(rule, key, series, null, now, open);
+      }
     });
     rule.evaluatedAt = now;
   }
 
-  #step(rule: Rule, key: string, series: Series, value: number | null, now: number): void {
+  /** A rule that minds missing data, and has never had any: what is missing is the expression as a whole. */
+  #absent(rule: Rule, samples: readonly Sample[], now: number): void {
+    const key = seriesKey({});
+    const known = rule.series.get(key);
+    if (samples.length === 0) {
+      if (!rule.input.noDataSeconds || rule.series.size > 0) return;
+      rule.series.set(key, { labels: {}, record: initial(now), alertId: null, noDataAlertId: null, value: null });
+      return;
+    }
+    // Its series have come, each by its own labels.
+    if (known === undefined || known.value !== null || known.alertId !== null) return;
+    if (samples.some(({ labels }) => seriesKey(labels) === key)) return;
+    this.#clearNoData(known, `${rule.input.name} has data.`);
+    rule.series.delete(key);
+    this.#parts.db.run('DELETE FROM threshold_series WHERE threshold_id = ? AND series_key = ?', rule.id, key);
+  }
+
+  #lookForData(rule: Rule, key: string, series: Series, now: number, open: boolean): boolean {
+    const { labels, record } = series;
+    const { name: ruleName, severity, expression, noDataSeconds = 0, destinations, escalation } = rule.input;
+    if (record.state !== 'no_data') {
+      if (series.noDataAlertId === null) return false;
+      this.#clearNoData(series, `${ruleName}${labelWords(labels) && ` (${labelWords(labels)})`} has data again.`);
+      return true;
+    }
+    if (!open || noDataSeconds === 0 || series.noDataAlertId !== null) return false;
+    if (now - record.since < noDataSeconds * 1000) return false;
+    const args = { ruleId: rule.id, ruleName, severity, expression, labels, seriesKey: key, noDataSeconds };
+    const request = {
+      ...{ kind: thresholdNoData, args, ruleId: rule.id, ruleName },
+      only: destinations,
+      ...(escalation && { escalation }),
+    };
+    const { alerts } = this.#parts;
+    series.noDataAlertId = alerts.raise(request) ?? alerts.activeByKey(thresholdNoData.dedupKey(args)) ?? null;
+    return series.noDataAlertId !== null;
+  }
+
+  #step(rule: Rule, key: string, series: Series, value: number | null, now: number, open: boolean): void {
     const { db, alerts, changes } = this.#parts;
     const before = series.record;
-    const { after, signal } = step(rule.input, before, value, now);
+    const { after, signal } = step(rule.input, before, value, now, open);
     series.record = after;
     if (value !== null) series.value = value;
 
@@ -277,6 +471,7 @@ export class Thresholds {
         const labels = labelWords(series.labels);
         const text = `${rule.input.name}${labels === '' ? '' : ` (${labels})`} is back within its limit.`;
         alerts.clear(series.alertId, { value: value as number, text });
+        this.#act(rule, series.alertId, 'clear');
         series.alertId = null;
       }
     }
@@ -284,27 +479,32 @@ export class Thresholds {
       alerts.setNoData(series.alertId, after.state === 'no_data');
     }
 
-    if (after.state === 'no_data' && series.alertId === null && now - after.since > FORGET_MS) {
+    const minded = this.#lookForData(rule, key, series, now, open);
+
+    // One whose absence is minded is only forgotten by hand: it was to be missed.
+    const forgotten = series.alertId === null && series.noDataAlertId === null && !rule.input.noDataSeconds;
+    if (after.state === 'no_data' && forgotten && now - after.since > FORGET_MS) {
       rule.series.delete(key);
       db.run('DELETE FROM threshold_series WHERE threshold_id = ? AND series_key = ?', rule.id, key);
       return;
     }
-    if (after.state !== before.state || after.since !== before.since || signal !== null) {
+    if (after.state !== before.state || after.since !== before.since || signal !== null || minded) {
       this.#persist(rule, key, series);
-      if (after.state !== before.state || signal !== null) changes.publish('thresholds', rule.id);
+      if (after.state !== before.state || signal !== null || minded) changes.publish('thresholds', rule.id);
     }
   }
 
-  #persist(rule: Rule, key: string, { labels, record, alertId }: Series): void {
+  #persist(rule: Rule, key: string, { labels, record, alertId, noDataAlertId }: Series): void {
     const { db } = this.#parts;
-    if (record.state === 'ok') {
+    if (record.state === 'ok' && !rule.input.noDataSeconds) {
       db.run('DELETE FROM threshold_series WHERE threshold_id = ? AND series_key = ?', rule.id, key);
       return;
     }
     db.run(
-      `INSERT INTO threshold_series VALUES (?, ?, ?, ?, ?, ?, ?)
+      `INSERT INTO threshold_series VALUES (?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (threshold_id, series_key) DO UPDATE SET state = excluded.state, since = excluded.since,
-         alert_id = excluded.alert_id, last_sent_at = excluded.last_sent_at`,
+         alert_id = excluded.alert_id, last_sent_at = excluded.last_sent_at,
+         no_data_alert_id = excluded.no_data_alert_id`,
       rule.id,
       key,
       JSON.stringify(labels),
@@ -312,6 +512,7 @@ export class Thresholds {
       record.since,
       alertId,
       record.lastSentAt,
+      noDataAlertId,
     );
   }
 
@@ -341,9 +542,15 @@ export class Thresholds {
       value,
       limit: rule.input.raise,
       only: rule.input.destinations,
+      ...(rule.input.escalation && { escalation: rule.input.escalation }),
     };
-    return (
-      this.#parts.alerts.raise(request) ?? this.#parts.alerts.activeByKey(thresholdExceeded.dedupKey(args)) ?? null
-    );
+    const raised = this.#parts.alerts.raise(request);
+    if (raised !== null) this.#act(rule, raised, 'raise');
+    return raised ?? this.#parts.alerts.activeByKey(thresholdExceeded.dedupKey(args)) ?? null;
+  }
+
+  #act(rule: Rule, alertId: string, on: 'raise' | 'clear'): void {
+    const { actions } = rule.input;
+    if (actions?.length) this.#parts.actions().queue(alertId, actions, on);
   }
 }

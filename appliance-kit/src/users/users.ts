@@ -33,10 +33,13 @@ export function checkNewUser(name: string, password: string): void {
 export class Users {
   readonly #db: Database;
   readonly #clock: Clock;
+  readonly #changed: () => void;
 
-  constructor(db: Database, clock: Clock) {
+  /** `changed` is called after who may sign in, and with what, was changed. */
+  constructor(db: Database, clock: Clock, changed: () => void) {
     this.#db = db;
     this.#clock = clock;
+    this.#changed = changed;
   }
 
   list(): User[] {
@@ -54,6 +57,8 @@ export class Users {
 
   create(name: string, role: Role, passwordHash: string): void {
     this.#db.run('INSERT INTO users VALUES (?, ?, ?, ?, NULL)', name, role, passwordHash, this.#clock.now());
+    // After the transaction this may be in.
+    queueMicrotask(this.#changed);
   }
 
   find(name: string): { role: Role; passwordHash: string } | undefined {

@@ -64,6 +64,7 @@ const sheets: readonly Ready[] = [
       query('Samples taken in, by input', 'sum by (input) (rate(cistern_storaged_samples_total[5s]))', 'samples/s'),
       query('Samples refused, by reason', 'sum by (reason) (rate(cistern_storaged_rejected_total[5s]))', 'samples/s'),
       query('Series', 'cistern_storaged_series', 'count'),
+      query('How long queries take', 'cistern_storaged_query_seconds', 'seconds', { quantiles: [0.5, 0.99] }),
       query('Processor, by mode', 'cistern_host_cpu_ratio{mode!="idle"}', 'ratio'),
       query('Disk bytes, by disk', 'sum by (disk) (rate(cistern_host_disk_bytes_total[5s]))', 'bytes/s'),
     ],

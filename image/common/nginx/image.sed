@@ -14,8 +14,10 @@ s|@TEMP@|/var/cache/nginx|g
 s|@SOCKETS@|/run/cistern|g
 s|@UI@|/opt/cistern/ui|g
 s|@BUILT@||g
+s|@DTRACE@||g
 /^ *@VITE@/d
 s|@INLINE@||g
 s|@VITE_UPSTREAM@|(none)|g
 # What is served is a statistic (http.requests): tracerd listens. Nothing is written to a disk.
-s|access_log off;|access_log syslog:server=unix:/run/cistern/tracerd/access.sock,nohostname,tag=nginx cistern;|
+s|access_log off;|access_log syslog:server=unix:/run/cistern/tracerd/access.sock,nohostname,tag=nginx cistern; access_log syslog:server=unix:/run/cistern/supportd/access.sock,nohostname,tag=nginx cistern_http;|
+s|@SUPPORT@|/var/lib/cistern/support|g

@@ -37,6 +37,7 @@ var commands = []command{
 	{"journal tail", "--dir DIR [--max N]", "print entries as they come", journalTail},
 	{"journal write", "--dir DIR [--pre-commit N] [--lz4] [--shared]", "append every line of standard input as an entry", journalWrite},
 	{"journal repair", "--dir DIR", "repair what a crash left, read everything, and say what is lost", journalRepair},
+	{"bundle", "make|list|retry|delete|disks …", "support bundles, asked of supportd itself: when nothing else works; see cistern bundle help", bundle},
 	{"version", "", "print the version", func(s streams, _ []string) error { fmt.Fprintln(s.out, version); return nil }},
 }
 

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"cistern/services/diagnose"
 	"cistern/services/execd"
 	"cistern/services/sdnotify"
 	"cistern/services/unixlisten"
@@ -68,6 +69,7 @@ func run(socket, state, client string) error {
 		defer cancel()
 		_ = server.Shutdown(deadline)
 	}()
+	diagnose.Serve(filepath.Dir(socket))
 	fmt.Fprintf(os.Stderr, "execd %s listens on %s\n", version, socket)
 	_ = sdnotify.Ready()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

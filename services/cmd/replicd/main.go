@@ -12,10 +12,12 @@ import (
 	"os"
 	"os/signal"
 	"os/user"
+	"path/filepath"
 	"strconv"
 	"syscall"
 	"time"
 
+	"cistern/services/diagnose"
 	"cistern/services/replicate"
 	"cistern/services/sdnotify"
 	"cistern/services/unixlisten"
@@ -59,6 +61,7 @@ func run(socket, state string) error {
 		defer cancel()
 		_ = web.Shutdown(deadline)
 	}()
+	diagnose.Serve(filepath.Dir(socket))
 	fmt.Fprintf(os.Stderr, "replicd %s listens on %s\n", version, socket)
 	_ = sdnotify.Ready()
 	if err := web.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

@@ -534,3 +534,25 @@ func TestEndUnderLoad(t *testing.T) {
 		t.Errorf("%+v", vector)
 	}
 }
+
+// How long queries take is stored as anybody's timers are: a histogram for each kind, in the second in which they ended.
+func TestQueriesAreTimed(t *testing.T) {
+	d := launch(t, t.TempDir())
+	deadline := time.Now().Add(20 * time.Second)
+	for asked := 0; ; asked++ {
+		path := "/api/v1/histogram/distribution?query=" + url.QueryEscape(`cistern_storaged_query_seconds{kind="histogram"}`) +
+			fmt.Sprintf("&start=%d&end=%d", time.Now().Unix()-60, time.Now().Unix()+1)
+		var found struct {
+			Count    uint64
+			Min, Max float64
+		}
+		d.get(t, path, &found)
+		if found.Count >= 2 && found.Count <= uint64(asked) && found.Min >= 0 && found.Max < 10 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("asked %d times: %+v", asked, found)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}

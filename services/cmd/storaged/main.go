@@ -10,10 +10,12 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
 	"syscall"
 	"time"
 
+	"cistern/services/diagnose"
 	"cistern/services/sdnotify"
 )
 
@@ -58,6 +60,9 @@ func run(ctx context.Context, c *config, log *slog.Logger) error {
 		return err
 	}
 	log.Info("ready", append([]any{"version", version, "data", c.Data, "http", s.httpNames}, s.described()...)...)
+	if c.HTTP.Socket != "" {
+		diagnose.Serve(filepath.Dir(c.HTTP.Socket))
+	}
 	if err := sdnotify.Ready(); err != nil {
 		log.Warn("readiness could not be told", "error", err)
 	}

@@ -33,6 +33,7 @@ type server struct {
 	store     *tsdb.Store
 	clock     *fastclock.Clock
 	figures   *statistics
+	queries   *promapi.API
 	http      *http.Server
 	httpNames []string
 	statsd    *statsd.Server // these are nil when they are off
@@ -68,6 +69,7 @@ func start(c *config, log *slog.Logger) (_ *server, err error) {
 	if err := s.startInputs(ctx, c); err != nil {
 		return nil, err
 	}
+	s.queries = promapi.New(s.store, version)
 	s.figures = newStatistics(s, c.Statistics.Host)
 	s.http = &http.Server{
 		Handler: s.routes(), ConnContext: unixlisten.ConnContext,
@@ -125,7 +127,7 @@ func (s *server) stop() error {
 
 func (s *server) routes() http.Handler {
 	mux := http.NewServeMux()
-	promapi.New(s.store, version).Register(mux)
+	s.queries.Register(mux)
 	samples := ingest.New(s.store)
 	samples.Write, samples.Import = journal.Durability(s.config.RemoteWrite.Durability), journal.Durability(s.config.Import.Durability)
 	samples.Register(mux)

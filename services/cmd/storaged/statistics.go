@@ -142,12 +142,25 @@ func (st *statistics) run(ctx context.Context) {
 		if st.host {
 			readings = append(readings, st.reader.Read()...)
 		}
-		_, err := st.server.store.Ingest(ctx, "internal", st.reader.Convert(readings, next.UnixMilli()), journal.Interval)
+		samples := append(st.reader.Convert(readings, next.UnixMilli()), st.queryTimes(now)...)
+		_, err := st.server.store.Ingest(ctx, "internal", samples, journal.Interval)
 		if err != nil && !failing {
 			st.server.log.Error("the appliance's own figures are not stored", "error", err)
 		}
 		failing = err != nil
 	}
+}
+
+// queryTimes is how long the queries took of the second in which they ended, as histograms.
+func (st *statistics) queryTimes(second time.Time) []tsdb.Sample {
+	var samples []tsdb.Sample
+	for kind, h := range st.server.queries.Latencies.Take() {
+		key, err := tsdb.AppendKey(nil, []tsdb.Label{{Name: tsdb.NameLabel, Value: figurePrefix + "query_seconds"}, {Name: "kind", Value: kind}})
+		if err == nil {
+			samples = append(samples, tsdb.Sample{Key: key, Kind: tsdb.Histogram, Time: second.UnixMilli(), Histogram: h})
+		}
+	}
+	return samples
 }
 
 func (st *statistics) read() *reading {

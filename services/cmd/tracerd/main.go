@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"cistern/services/diagnose"
 	"cistern/services/sdnotify"
 	"cistern/services/tracer"
 	"cistern/services/unixlisten"
@@ -75,6 +76,7 @@ func serve(config tracer.Config) error {
 		defer cancel()
 		_ = server.Shutdown(deadline)
 	}()
+	diagnose.Serve(config.Run)
 	config.Log("%s listens on %s", version, socket)
 	_ = sdnotify.Ready()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

@@ -3,70 +3,32 @@ import { ExpandableSection, Label } from '@patternfly/react-core';
 import { useState } from 'react';
 import { Link } from 'react-router';
 import { Ago } from '../words/Ago.tsx';
-import { plural, quantity } from '../words/format.ts';
 import { ConditionIcon } from '../words/Sentence.tsx';
-import { type Alert, conditionOf, labelWords, unitOfExpression } from './words.ts';
+import { Acknowledge, SilenceLink } from './Acknowledge.tsx';
+import { AlertDetails } from './AlertDetails.tsx';
+import { type Alert, conditionOf } from './words.ts';
 
-const eventWords = { raise: 'Raised', clear: 'All-clear', repost: 'Reminder' } as const;
-const stateWords = { waiting: 'waiting to be sent to', delivered: 'sent to', failed: 'could not be sent to' } as const;
-
-function Details({ alert }: { alert: Alert }) {
-  const { unit, perSecond } = unitOfExpression(alert.text);
-  const labels = labelWords(alert.labels);
+/** What is to be known of it at a glance. */
+export function AlertLabels({ alert }: { alert: Alert }) {
   return (
-    <div className="cistern-alertdetails">
-      <dl>
-        {[
-          ['What it means', alert.impact],
-          ['What was done', alert.response],
-          ['What to do', alert.action],
-          ['Series', labels],
-          [
-            'Value',
-            alert.value === null
-              ? ''
-              : `${quantity(alert.value, unit, perSecond)}${alert.limit === null ? '' : `, the limit is ${quantity(alert.limit, unit, perSecond)}`}`,
-          ],
-        ]
-          .filter(([, text]) => text)
-          .map(([term, text]) => (
-            <div key={term}>
-              <dt>{term}</dt>
-              <dd>{text}</dd>
-            </div>
-          ))}
-      </dl>
-      <h2>What happened</h2>
-      <ol className="cistern-timeline">
-        <li>
-          Raised <Ago time={alert.raisedAt} />
-          {alert.ruleName && (
-            <>
-              {' '}
-              by the rule <Link to={`/alerts/thresholds/${alert.ruleId}`}>{alert.ruleName}</Link>
-            </>
-          )}
-        </li>
-        {alert.deliveries.map((delivery) => (
-          <li
-            key={`${delivery.destinationId}${delivery.event}${delivery.at}`}
-            className={delivery.state === 'failed' ? 'cistern-bad' : ''}
-          >
-            {eventWords[delivery.event]}: {stateWords[delivery.state]} {delivery.destinationName}{' '}
-            <Ago time={delivery.at} />
-            {delivery.attempts > 1 && `, ${plural(delivery.attempts, 'attempt')}`}
-            {delivery.lastError && <div className="cistern-quiet">{delivery.lastError}</div>}
-          </li>
-        ))}
-        {alert.deliveries.length === 0 && <li className="cistern-quiet">Nobody was told: there was no destination.</li>}
-        {alert.clearedAt && (
-          <li>
-            Cleared <Ago time={alert.clearedAt} />
-          </li>
-        )}
-      </ol>
-      {alert.page && <Link to={alert.page}>Go to where this is handled</Link>}
-    </div>
+    <>
+      {alert.state === 'cleared' && <Label isCompact>cleared</Label>}{' '}
+      {alert.noData && (
+        <Label isCompact color="yellow" title="It is still active, but its series has stopped arriving">
+          no data
+        </Label>
+      )}{' '}
+      {alert.acknowledged && alert.state === 'active' && (
+        <Label isCompact color="blue" title={alert.acknowledged.note || 'Without a note'}>
+          {alert.acknowledged.by} is on it
+        </Label>
+      )}{' '}
+      {alert.silence && (
+        <Label isCompact color="purple" title="It is sent when the silence ends, if it is still active then">
+          held back by {alert.silence.name}
+        </Label>
+      )}
+    </>
   );
 }
 
@@ -76,25 +38,30 @@ function Item({ alert }: { alert: Alert }) {
   return (
     <li className={`cistern-alert cistern-alert-${active ? alert.severity : 'cleared'}`}>
       <div>
-        <ConditionIcon state={active ? conditionOf(alert.severity) : 'ok'} /> <strong>{alert.title}</strong>{' '}
-        {!active && <Label isCompact>cleared</Label>}
-        {alert.noData && (
-          <Label isCompact color="yellow" title="It is still active, but its series has stopped arriving">
-            no data
-          </Label>
-        )}
+        <ConditionIcon state={active ? conditionOf(alert.severity) : 'ok'} />{' '}
+        <strong>
+          <Link to={`/alerts/${alert.id}`}>{alert.title}</Link>
+        </strong>{' '}
+        <AlertLabels alert={alert} />
         <span className="cistern-quiet">
           {' '}
           raised <Ago time={alert.raisedAt} />
         </span>
       </div>
       <p>{alert.text}</p>
+      {alert.acknowledged?.note && <p className="cistern-quiet">Note: {alert.acknowledged.note}</p>}
+      {active && (
+        <div className="cistern-row-actions">
+          <Acknowledge alert={alert} />
+          <SilenceLink alert={alert} />
+        </div>
+      )}
       <ExpandableSection
         toggleText={open ? 'Less' : 'What it means, what to do, who was told'}
         isExpanded={open}
         onToggle={(_event, now) => setOpen(now)}
       >
-        <Details alert={alert} />
+        {open && <AlertDetails alert={alert} />}
       </ExpandableSection>
     </li>
   );

@@ -1,16 +1,20 @@
-// What is wrong now, what was, by which rules, and who is told.
+// What is wrong now, what was, by which rules, what is held back, what there can be, and who is told.
 import { EmptyState, EmptyStateBody, Nav, NavItem, NavList, PageSection } from '@patternfly/react-core';
 import CheckCircleIcon from '@patternfly/react-icons/dist/esm/icons/check-circle-icon';
 import { useQuery } from '@tanstack/react-query';
-import { Link, useParams } from 'react-router';
-import { alertsQuery } from '../api/queries.ts';
+import { Link, Navigate, useParams } from 'react-router';
+import { activeAlertsQuery } from '../api/queries.ts';
 import NoSuchPage from '../frame/NoSuchPage.tsx';
 import { PageLoading } from '../frame/PageLoading.tsx';
 import { plural } from '../words/format.ts';
 import { ProblemAlert } from '../words/ProblemAlert.tsx';
 import { PageHead } from '../words/Sentence.tsx';
 import { AlertList } from './AlertList.tsx';
+import { AlertLog } from './AlertLog.tsx';
+import { AlertPage } from './AlertPage.tsx';
+import { Catalogue } from './Catalogue.tsx';
 import { Destinations } from './Destinations.tsx';
+import { Silences } from './Silences.tsx';
 import { Thresholds } from './Thresholds.tsx';
 import type { Alert } from './words.ts';
 
@@ -18,20 +22,17 @@ const tabs = [
   ['active', 'Active'],
   ['log', 'Log'],
   ['thresholds', 'Threshold rules'],
+  ['silences', 'Silences'],
+  ['catalogue', 'Catalogue'],
   ['destinations', 'Destinations'],
 ] as const;
 
-function Alerts({ state }: { state: 'active' | 'all' }) {
-  const { data, error, refetch } = useQuery(alertsQuery(state));
+function Active() {
+  const { data, error, refetch } = useQuery(activeAlertsQuery);
   if (data === undefined) return error ? <ProblemAlert error={error} retry={() => void refetch()} /> : <PageLoading />;
   if (data.length === 0) {
     return (
-      <EmptyState
-        status="success"
-        icon={CheckCircleIcon}
-        headingLevel="h2"
-        titleText={state === 'active' ? 'Nothing is wrong' : 'There has been no alert'}
-      >
+      <EmptyState status="success" icon={CheckCircleIcon} headingLevel="h2" titleText="Nothing is wrong">
         <EmptyStateBody>
           Pools, services and every threshold rule are watched. <Link to="/alerts/thresholds/new">Add a rule</Link> for
           what matters to you.
@@ -39,7 +40,7 @@ function Alerts({ state }: { state: 'active' | 'all' }) {
       </EmptyState>
     );
   }
-  return <AlertList alerts={data} label={state === 'active' ? 'Active alerts' : 'All alerts'} />;
+  return <AlertList alerts={data} label="Active alerts" />;
 }
 
 function sentenceOf(alerts: readonly Alert[] | undefined) {
@@ -55,7 +56,11 @@ function sentenceOf(alerts: readonly Alert[] | undefined) {
 
 export default function AlertsPage() {
   const { tab = 'active' } = useParams();
-  const active = useQuery(alertsQuery('active'));
+  const active = useQuery(activeAlertsQuery);
+  // What mails and messages link to.
+  if (/^(?:al|test)-/.test(tab)) return <AlertPage id={tab} />;
+  // A message about many alerts: they are in the log.
+  if (tab.startsWith('gr-')) return <Navigate to="/alerts/log" replace />;
   if (!tabs.some(([name]) => name === tab)) return <NoSuchPage />;
   return (
     <>
@@ -75,9 +80,11 @@ export default function AlertsPage() {
         </Nav>
       </PageSection>
       <PageSection>
-        {tab === 'active' && <Alerts state="active" />}
-        {tab === 'log' && <Alerts state="all" />}
+        {tab === 'active' && <Active />}
+        {tab === 'log' && <AlertLog />}
         {tab === 'thresholds' && <Thresholds />}
+        {tab === 'silences' && <Silences />}
+        {tab === 'catalogue' && <Catalogue />}
         {tab === 'destinations' && <Destinations />}
       </PageSection>
     </>

@@ -106,9 +106,23 @@ export function DestinationForm(props: {
       onSubmit={() => save.mutate()}
       busy={save.isPending}
       error={failure}
-      fields={['host', 'port', 'user', 'from', 'to', 'community', 'authPassword', 'privPassword', 'url', 'secret'].map(
-        (name) => `/${draft.kind}/${name}`,
-      )}
+      fields={[
+        'host',
+        'port',
+        'user',
+        'password',
+        'from',
+        'to',
+        'tokenUrl',
+        'clientId',
+        'clientSecret',
+        'refreshToken',
+        'community',
+        'authPassword',
+        'privPassword',
+        'url',
+        'secret',
+      ].map((name) => `/${draft.kind}/${name}`)}
       mayNot={mayNot ?? missing}
       more={
         <>
@@ -207,16 +221,70 @@ export function DestinationForm(props: {
               error={at('user')}
               autoComplete="off"
             />
-            <TextField
-              label="Password"
-              type="password"
-              help={stored(existing?.email?.passwordSet)}
-              value={draft.password}
-              onChange={(password) => set({ password })}
-              error={at('password')}
-              autoComplete="new-password"
-            />
+            {draft.login !== 'xoauth2' && (
+              <TextField
+                label="Password"
+                type="password"
+                help={stored(existing?.email?.passwordSet)}
+                value={draft.password}
+                onChange={(password) => set({ password })}
+                error={at('password')}
+                autoComplete="new-password"
+              />
+            )}
           </div>
+          <Field label="Sign in by">
+            {(id) => (
+              <FormSelect
+                id={id}
+                value={draft.login}
+                onChange={(_event, value) => set({ login: value as DestinationDraft['login'] })}
+              >
+                <FormSelectOption value="password" label="user and password" />
+                <FormSelectOption value="cram-md5" label="CRAM-MD5 (the password is not sent)" />
+                <FormSelectOption value="xoauth2" label="OAuth 2.0 (XOAUTH2)" />
+              </FormSelect>
+            )}
+          </Field>
+          {draft.login === 'xoauth2' && (
+            <>
+              <TextField
+                label="Address for tokens"
+                value={draft.tokenUrl}
+                onChange={(tokenUrl) => set({ tokenUrl })}
+                placeholder="https://login.example.com/oauth2/token"
+                error={at('tokenUrl')}
+                autoComplete="off"
+                required
+              />
+              <TextField
+                label="Client"
+                value={draft.clientId}
+                onChange={(clientId) => set({ clientId })}
+                error={at('clientId')}
+                autoComplete="off"
+                required
+              />
+              <TextField
+                label="Secret of the client"
+                type="password"
+                help={stored(existing?.email?.clientSecretSet) ?? 'When it has one.'}
+                value={draft.clientSecret}
+                onChange={(clientSecret) => set({ clientSecret })}
+                error={at('clientSecret')}
+                autoComplete="new-password"
+              />
+              <TextField
+                label="Refresh token"
+                type="password"
+                help={stored(existing?.email?.refreshTokenSet)}
+                value={draft.refreshToken}
+                onChange={(refreshToken) => set({ refreshToken })}
+                error={at('refreshToken')}
+                autoComplete="new-password"
+              />
+            </>
+          )}
         </>
       ) : draft.kind === 'webhook' ? (
         <>

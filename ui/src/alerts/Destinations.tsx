@@ -13,6 +13,7 @@ import { Ago } from '../words/Ago.tsx';
 import { plural } from '../words/format.ts';
 import { ProblemAlert } from '../words/ProblemAlert.tsx';
 import { ConditionIcon } from '../words/Sentence.tsx';
+import { DigestForm } from './DigestForm.tsx';
 import type { Destination } from './destination.ts';
 
 function whereTo(one: Destination): string {
@@ -98,6 +99,7 @@ export function Destinations() {
           </li>
         ))}
       </ul>
+      <DigestForm />
       {removing && (
         <ConfirmByName
           title="Remove this destination?"

@@ -3,37 +3,32 @@ import {
   Breadcrumb,
   BreadcrumbItem,
   Button,
-  Checkbox,
   FormSelect,
   FormSelectOption,
   PageSection,
   Switch,
-  TextArea,
   TextInput,
 } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { type ReactNode, useDeferredValue, useId, useState } from 'react';
+import { useId, useState } from 'react';
 import { Link, useNavigate, useParams, useSearchParams } from 'react-router';
-import { aligned, timesOf, useSeries } from '../analytics/useWindow.ts';
 import { answerOf, client } from '../api/client.ts';
 import { asProblem, fieldMessage, type Problem } from '../api/problem.ts';
-import { destinationsQuery, thresholdsQuery } from '../api/queries.ts';
-import { LineChart } from '../charts/LineChart.tsx';
-import { Field, TextField } from '../forms/Field.tsx';
+import { thresholdsQuery } from '../api/queries.ts';
+import { TextField } from '../forms/Field.tsx';
 import { FormShell } from '../forms/FormShell.tsx';
 import NoSuchPage from '../frame/NoSuchPage.tsx';
 import { PageLoading } from '../frame/PageLoading.tsx';
 import { useMayNot } from '../frame/session.ts';
-import { duration, parseQuantity, plural, quantity } from '../words/format.ts';
+import { duration, parseQuantity, quantity } from '../words/format.ts';
 import { ProblemAlert } from '../words/ProblemAlert.tsx';
 import { PageHead } from '../words/Sentence.tsx';
+import { ActionFields, HoursFields, NoDataField } from './RuleMore.tsx';
+import { RulePreview } from './RulePreview.tsx';
+import { RuleWhat } from './RuleWhat.tsx';
+import { type Draft, draftOf, inputOf } from './rule.ts';
+import { EscalationFields, Tell } from './Tell.tsx';
 import { labelWords, ruleSentence, standing, type Threshold, type ThresholdInput, unitOfExpression } from './words.ts';
-
-/** What is in the fields: numbers stay as typed until the rule is saved. */
-interface Draft extends Omit<ThresholdInput, 'raise' | 'clear'> {
-  raise: string;
-  clear: string;
-}
 
 const times: [number, string][] = [0, 5, 10, 30, 60, 120, 300, 600, 900, 1800, 3600].map((total) => [
   total,
@@ -46,46 +41,6 @@ const reposts: [number, string][] = [
 
 /** What a limit looks like, by the unit of what is watched. */
 const examples = { seconds: '1.5 s', bytes: '2 GiB', ratio: '80 %', plain: '100' } as const;
-
-function draftOf(rule: Threshold | undefined, query: URLSearchParams): Draft {
-  if (rule !== undefined) {
-    const { id: _id, state: _state, ...input } = rule;
-    return { ...input, raise: String(rule.raise), clear: String(rule.clear) };
-  }
-  const from = query.get('expression') ?? '';
-  const type = query.get('type');
-  const expression =
-    from === ''
-      ? ''
-      : type === 'counter'
-        ? `rate(${from}[1m])`
-        : type === 'histogram'
-          ? `histogram_quantile(0.99, ${from})`
-          : from;
-  return {
-    name: '',
-    expression,
-    direction: 'above',
-    raise: '',
-    clear: '',
-    raiseForSeconds: 60,
-    clearForSeconds: 60,
-    repostSeconds: 3600,
-    severity: 'warning',
-    enabled: true,
-    destinations: [],
-  };
-}
-
-function inputOf(draft: Draft): ThresholdInput | string {
-  const raise = parseQuantity(draft.raise);
-  const clear = draft.clear.trim() === '' ? raise : parseQuantity(draft.clear);
-  if (draft.expression.trim() === '') return 'Say what to watch.';
-  if (raise === undefined) return 'Give the limit as a number, for instance 1.5, 250 ms or 80 %.';
-  if (clear === undefined) return 'Give the limit for the all-clear as a number.';
-  const name = draft.name.trim() || `${draft.expression.trim().slice(0, 80)} ${draft.direction} ${draft.raise.trim()}`;
-  return { ...draft, name, expression: draft.expression.trim(), raise, clear };
-}
 
 function Choice(props: {
   label: string;
@@ -137,66 +92,6 @@ function Blank(props: {
   );
 }
 
-/** The past hour of what is watched, with the limit in it; and what the rule would say now. */
-function Preview({ draft }: { draft: Draft }) {
-  const expression = useDeferredValue(draft.expression.trim());
-  const limit = parseQuantity(draft.raise);
-  const frame = { range: 3600, end: null, step: 10 };
-  const { data, error } = useSeries(expression, frame, expression !== '');
-  const now = useQuery({
-    queryKey: ['telemetry', 'preview', expression, draft.direction, limit],
-    queryFn: ({ signal }) =>
-      answerOf(
-        client.POST('/api/thresholds/preview', {
-          body: {
-            expression,
-            direction: draft.direction,
-            raise: limit ?? 0,
-            clear: parseQuantity(draft.clear) ?? limit ?? 0,
-          },
-          signal,
-        }),
-      ),
-    enabled: expression !== '' && limit !== undefined,
-    refetchInterval: 5_000,
-    retry: false,
-  });
-  if (expression === '') return <p className="cistern-quiet">The past hour of what is watched is drawn here.</p>;
-  if (error && data === undefined) return <ProblemAlert error={error} />;
-  const { unit, perSecond } = unitOfExpression(expression);
-  const lines = (data?.series ?? []).slice(0, 20).map((series, index) => ({
-    label: labelWords(series.metric) || `series ${index + 1}`,
-    values: data ? aligned(data.window, series.values) : [],
-  }));
-  const beyond = now.data?.series.filter((series) => series.wouldBe === 'active') ?? [];
-  let verdict: ReactNode = null;
-  if (now.data?.error) verdict = <span className="cistern-bad">{now.data.error}</span>;
-  else if (now.data && now.data.series.length === 0) verdict = 'No series matches at the moment.';
-  else if (now.data) {
-    verdict =
-      beyond.length === 0
-        ? `Right now ${now.data.series.length === 1 ? 'it is' : `all ${now.data.series.length} series are`} within the limit.`
-        : `Right now ${beyond.length} of ${plural(now.data.series.length, 'series', 'series')} ${beyond.length === 1 ? 'is' : 'are'} beyond the limit.`;
-  }
-  return (
-    <>
-      {data && (
-        <LineChart
-          label={`The past hour of ${expression}`}
-          times={timesOf(data.window)}
-          lines={lines}
-          unit={unit}
-          perSecond={perSecond}
-          start={data.window.start}
-          end={data.window.end}
-          limit={limit}
-        />
-      )}
-      <p aria-live="polite">{verdict}</p>
-    </>
-  );
-}
-
 function Editor({ rule }: { rule: Threshold | undefined }) {
   const [query] = useSearchParams();
   const [draft, setDraft] = useState(() => draftOf(rule, query));
@@ -204,7 +99,6 @@ function Editor({ rule }: { rule: Threshold | undefined }) {
   const queries = useQueryClient();
   const navigate = useNavigate();
   const mayNot = useMayNot('operator');
-  const { data: destinations = [] } = useQuery(destinationsQuery);
   const set = (change: Partial<Draft>) => setDraft((now) => ({ ...now, ...change }));
   const input = inputOf(draft);
   const save = useMutation({
@@ -217,6 +111,13 @@ function Editor({ rule }: { rule: Threshold | undefined }) {
       void navigate('/alerts/thresholds');
     },
   });
+  const forget = useMutation({
+    mutationFn: (labels: Record<string, string>) =>
+      answerOf(
+        client.POST('/api/thresholds/{id}/forget', { params: { path: { id: rule?.id ?? '' } }, body: { labels } }),
+      ),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['thresholds'] }),
+  });
   const problem: Problem | null = save.error ? asProblem(save.error) : null;
   const local = tried && typeof input === 'string' ? input : null;
   const number = (text: string) =>
@@ -227,8 +128,8 @@ function Editor({ rule }: { rule: Threshold | undefined }) {
         submit={rule === undefined ? 'Create the rule' : 'Save the rule'}
         mayNot={mayNot}
         busy={save.isPending}
-        error={save.error ?? (local && !/number|watch/.test(local) ? new Error(local) : null)}
-        fields={['/name', '/expression', '/raise', '/clear']}
+        error={save.error ?? (local && !/number|Say what to watch\./.test(local) ? new Error(local) : null)}
+        fields={['/name', '/expression', '/raise', '/clear', '/form/metric', '/form/to', '/form/slowerThan']}
         onSubmit={() => {
           setTried(true);
           if (typeof input !== 'string') save.mutate(input);
@@ -239,29 +140,7 @@ function Editor({ rule }: { rule: Threshold | undefined }) {
           </Button>
         }
       >
-        <Field
-          label="When"
-          help="A metric's name, or any PromQL expression."
-          error={
-            fieldMessage(problem, '/expression') ??
-            (tried && draft.expression.trim() === '' ? 'Say what to watch.' : undefined)
-          }
-          required
-        >
-          {(id, described) => (
-            <TextArea
-              id={id}
-              value={draft.expression}
-              aria-describedby={described}
-              resizeOrientation="vertical"
-              autoResize
-              rows={2}
-              spellCheck={false}
-              className="cistern-code"
-              onChange={(_event, expression) => set({ expression })}
-            />
-          )}
-        </Field>
+        <RuleWhat draft={draft} set={set} problem={problem} tried={tried} />
         <div className="cistern-rule">
           stays{' '}
           <Choice
@@ -325,39 +204,19 @@ function Editor({ rule }: { rule: Threshold | undefined }) {
           />
           .
         </div>
-        <fieldset className="cistern-choices">
-          <legend>Tell</legend>
-          {destinations.length === 0 && (
-            <p>
-              Nobody yet: there is no destination. <Link to="/alerts/destinations/new">Add one</Link>; the alert shows
-              here in any case.
-            </p>
-          )}
-          {destinations.length > 0 && (
-            <Checkbox
-              id="tell-all"
-              label="Every destination, also those added later"
-              isChecked={draft.destinations.length === 0}
-              onChange={(_event, all) => set({ destinations: all ? [] : destinations.map(({ id }) => id) })}
-            />
-          )}
-          {draft.destinations.length > 0 &&
-            destinations.map((one) => (
-              <Checkbox
-                key={one.id}
-                id={`tell-${one.id}`}
-                label={one.name}
-                isChecked={draft.destinations.includes(one.id)}
-                onChange={(_event, chosen) =>
-                  set({
-                    destinations: chosen
-                      ? [...draft.destinations, one.id]
-                      : draft.destinations.filter((id) => id !== one.id),
-                  })
-                }
-              />
-            ))}
-        </fieldset>
+        <Tell
+          everybody="Whoever its class goes to; every destination, unless the catalogue says otherwise"
+          chosen={draft.destinations}
+          onChange={(destinations) => set({ destinations })}
+        />
+        <EscalationFields
+          none="as its class says"
+          value={draft.escalation}
+          onChange={(escalation) => set({ escalation })}
+        />
+        <NoDataField draft={draft} set={set} problem={problem} />
+        <HoursFields draft={draft} set={set} problem={problem} />
+        <ActionFields draft={draft} set={set} problem={problem} />
         <TextField
           label="Name of the rule"
           value={draft.name}
@@ -371,7 +230,7 @@ function Editor({ rule }: { rule: Threshold | undefined }) {
       </FormShell>
       <aside aria-label="Preview">
         {typeof input !== 'string' && <p className="cistern-sentence">{ruleSentence(input)}</p>}
-        <Preview draft={draft} />
+        <RulePreview draft={draft} />
         {rule && rule.state.series.length > 0 && (
           <ul className="cistern-serieslist" aria-label="Series now">
             {rule.state.series.slice(0, 20).map((series) => {
@@ -379,7 +238,19 @@ function Editor({ rule }: { rule: Threshold | undefined }) {
               return (
                 <li key={labelWords(series.labels)}>
                   {labelWords(series.labels) || rule.name}:{' '}
-                  {series.value === null ? 'no data' : quantity(series.value, unit, perSecond)}
+                  {series.value === null || series.state === 'no_data'
+                    ? 'no data'
+                    : quantity(series.value, unit, perSecond)}{' '}
+                  {series.state === 'no_data' && mayNot === null && (
+                    <Button
+                      variant="link"
+                      isInline
+                      aria-label={`Forget ${labelWords(series.labels) || rule.name}`}
+                      onClick={() => forget.mutate(series.labels)}
+                    >
+                      Forget
+                    </Button>
+                  )}
                 </li>
               );
             })}

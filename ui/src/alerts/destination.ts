@@ -17,6 +17,11 @@ export interface DestinationDraft {
   from: string;
   to: string;
   password: string;
+  login: 'password' | 'cram-md5' | 'xoauth2';
+  tokenUrl: string;
+  clientId: string;
+  clientSecret: string;
+  refreshToken: string;
   // snmp
   version: '2c' | '3';
   inform: boolean;
@@ -48,6 +53,11 @@ export function newDestination(kind: Destination['kind']): DestinationDraft {
     from: '',
     to: '',
     password: '',
+    login: 'password',
+    tokenUrl: '',
+    clientId: '',
+    clientSecret: '',
+    refreshToken: '',
     version: '2c',
     inform: false,
     community: '',
@@ -66,7 +76,11 @@ export function draftOfDestination(one: Destination): DestinationDraft {
   const base = { ...newDestination(one.kind), name: one.name, enabled: one.enabled };
   if (one.email) {
     const { host, port, security, verifyCertificate, user = '', from, to } = one.email;
-    return { ...base, host, port: String(port), security, verifyCertificate, user, from, to: to.join(', ') };
+    const { login = 'password', tokenUrl = '', clientId = '' } = one.email;
+    return {
+      ...{ ...base, host, port: String(port), security, verifyCertificate, user, from, to: to.join(', ') },
+      ...{ login, tokenUrl, clientId },
+    };
   }
   if (one.snmp) {
     const { host, port, version, inform, user = '', authProtocol = 'SHA-256' } = one.snmp;
@@ -118,6 +132,12 @@ export function inputOfDestination(draft: DestinationDraft): DestinationInput {
         to,
         ...(user && { user }),
         ...secret('password', draft.password),
+        ...(draft.login !== 'password' && { login: draft.login }),
+        ...(draft.login === 'xoauth2' && {
+          ...{ tokenUrl: draft.tokenUrl.trim(), clientId: draft.clientId.trim() },
+          ...secret('clientSecret', draft.clientSecret),
+          ...secret('refreshToken', draft.refreshToken),
+        }),
       },
     };
   }

@@ -18,6 +18,22 @@ export function unitOfExpression(expression: string): { unit: Unit; perSecond: b
   return { unit: metric === undefined ? 'plain' : unitOf(metric), perSecond };
 }
 
+/** What is watched: the expression, or what its form says. */
+export function watchedWords({ form, expression }: Pick<ThresholdInput, 'form' | 'expression'>): string {
+  if (!form) return expression || '…';
+  const time = duration(form.overSeconds);
+  switch (form.kind) {
+    case 'rate':
+      return `the rate of ${form.metric} over ${time}`;
+    case 'ratio':
+      return `the rate of ${form.metric} divided by that of ${form.to ?? '…'} over ${time}`;
+    case 'change':
+      return `the change of ${form.metric} within ${time}`;
+    case 'people':
+      return `the number of ${form.metric} slower than ${quantity(form.slowerThan ?? 0, 'seconds', false)} within ${time}`;
+  }
+}
+
 /** "When … stays above 6 for 5 minutes, raise a warning; clear it when it stays below 5 for 5 minutes." */
 export function ruleSentence(rule: ThresholdInput): string {
   const { unit, perSecond } = unitOfExpression(rule.expression);
@@ -28,7 +44,7 @@ export function ruleSentence(rule: ThresholdInput): string {
   const article =
     rule.severity === 'info' ? 'a notice' : rule.severity === 'critical' ? 'a critical alert' : 'a warning';
   return (
-    `When ${rule.expression || '…'} ${held(rule.raiseForSeconds)} ${rule.direction} ${show(rule.raise)}${time(rule.raiseForSeconds)}, ` +
+    `When ${watchedWords(rule)} ${held(rule.raiseForSeconds)} ${rule.direction} ${show(rule.raise)}${time(rule.raiseForSeconds)}, ` +
     `raise ${article}; clear it when it ${held(rule.clearForSeconds)} ${back} ${show(rule.clear)}${time(rule.clearForSeconds)}.`
   );
 }

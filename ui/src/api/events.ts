@@ -24,6 +24,7 @@ export function listen(queries: QueryClient): () => void {
       const { topic } = JSON.parse((event as MessageEvent<string>).data) as { topic: string };
       void queries.invalidateQueries({ queryKey: [topic] });
       if (IN_STATUS.has(topic)) void queries.invalidateQueries({ queryKey: ['status'] });
+      if (topic === 'alerts') void queries.invalidateQueries({ queryKey: ['silences'] });
       if (topic === 'pools') void queries.invalidateQueries({ queryKey: ['disks'] });
     });
     source.addEventListener('error', () => {

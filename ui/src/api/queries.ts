@@ -56,17 +56,57 @@ export const thresholdsQuery = queryOptions({
   queryFn: async ({ signal }) => (await answerOf(client.GET('/api/thresholds', { signal }))).items,
   refetchInterval: 5_000,
 });
-export const alertsQuery = (state: 'active' | 'all') =>
+export interface AlertFilter {
+  state: 'active' | 'all';
+  severity?: ('critical' | 'warning' | 'info')[];
+  class?: string;
+  text?: string;
+  from?: number;
+  to?: number;
+}
+export const alertsQuery = (filter: AlertFilter, limit = 100) =>
   queryOptions({
-    queryKey: ['alerts', state],
+    queryKey: ['alerts', 'list', filter, limit],
     queryFn: async ({ signal }) =>
-      (await answerOf(client.GET('/api/alerts', { params: { query: { state, limit: 100 } }, signal }))).items,
+      (await answerOf(client.GET('/api/alerts', { params: { query: { ...filter, limit } }, signal }))).items,
+    refetchInterval: SAFETY_NET,
+    placeholderData: keepPreviousData,
+  });
+export const activeAlertsQuery = alertsQuery({ state: 'active' }, 1000);
+export const alertQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['alerts', 'one', id],
+    queryFn: ({ signal }) => answerOf(client.GET('/api/alerts/{id}', { params: { path: { id } }, signal })),
     refetchInterval: SAFETY_NET,
   });
+export const silencesQuery = queryOptions({
+  queryKey: ['silences'],
+  queryFn: async ({ signal }) => (await answerOf(client.GET('/api/silences', { signal }))).items,
+  refetchInterval: SAFETY_NET,
+});
+export const alertClassesQuery = queryOptions({
+  queryKey: ['alert-classes'],
+  queryFn: async ({ signal }) => (await answerOf(client.GET('/api/alert-classes', { signal }))).items,
+});
+export const digestQuery = queryOptions({
+  queryKey: ['destinations', 'digest'],
+  queryFn: ({ signal }) => answerOf(client.GET('/api/alert-digest', { signal })),
+});
 export const bundlesQuery = queryOptions({
   queryKey: ['bundles'],
   queryFn: async ({ signal }) => (await answerOf(client.GET('/api/bundles', { signal }))).items,
   refetchInterval: (query) => (query.state.data?.some((bundle) => bundle.state === 'building') ? 500 : SAFETY_NET),
+});
+/** Fresh each time it is opened: disks come and go. */
+export const bundleOptionsQuery = queryOptions({
+  queryKey: ['bundle-options'],
+  queryFn: ({ signal }) => answerOf(client.GET('/api/bundle-options', { signal })),
+  staleTime: 0,
+});
+export const crashesQuery = queryOptions({
+  queryKey: ['crashes'],
+  queryFn: async ({ signal }) => (await answerOf(client.GET('/api/crashes', { signal }))).items,
+  refetchInterval: SAFETY_NET,
 });
 export const timeZonesQuery = queryOptions({
   queryKey: ['timezones'],

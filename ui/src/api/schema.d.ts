@@ -232,6 +232,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/services/{name}/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start a service that was stopped
+         * @description Needs: operator.
+         */
+        post: operations["startService"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/services/{name}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop a service until it is started, or the appliance is
+         * @description Needs: operator.
+         */
+        post: operations["stopService"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/services/{name}/clear": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Forget that a service failed, and start it
+         * @description Needs: operator.
+         */
+        post: operations["clearService"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/disks": {
         parameters: {
             query?: never;
@@ -1852,6 +1912,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/alert-digest": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Whether what is not urgent is told once a day
+         * @description Needs: viewer.
+         */
+        get: operations["getDigest"];
+        /**
+         * Decide what is told once a day, and when
+         * @description Needs: operator.
+         */
+        put: operations["setDigest"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/thresholds": {
         parameters: {
             query?: never;
@@ -1910,10 +1994,30 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * What a rule would say now
+         * What a rule would say now, and when it would have fired
          * @description Needs: operator.
          */
         post: operations["previewThreshold"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/thresholds/{id}/forget": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Forget a series that is gone for good; its alerts are cleared
+         * @description Needs: operator.
+         */
+        post: operations["forgetSeries"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1940,6 +2044,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/alerts/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The log of alerts as a file
+         * @description Needs: viewer.
+         */
+        get: operations["exportAlerts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/alerts/{id}": {
         parameters: {
             query?: never;
@@ -1953,6 +2077,134 @@ export interface paths {
          */
         get: operations["getAlert"];
         put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/alerts/{id}/acknowledge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say that somebody is on it: it is not repeated and not escalated
+         * @description Needs: operator.
+         */
+        post: operations["acknowledgeAlert"];
+        /**
+         * Take an acknowledgement back
+         * @description Needs: operator.
+         */
+        delete: operations["takeBackAcknowledgement"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/silences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Silences and maintenance windows, also those that ended
+         * @description Needs: viewer.
+         */
+        get: operations["listSilences"];
+        put?: never;
+        /**
+         * Hold alerts back for a time
+         * @description Needs: operator.
+         */
+        post: operations["createSilence"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/silences/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Change a silence that has not ended
+         * @description Needs: operator.
+         */
+        put: operations["updateSilence"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/silences/{id}/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End it now; what is still active is sent
+         * @description Needs: operator.
+         */
+        post: operations["endSilence"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/alert-classes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Every kind of alert that can be raised, and where it goes
+         * @description Needs: viewer.
+         */
+        get: operations["listAlertClasses"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/alert-classes/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Decide where alerts of a class go
+         * @description Needs: operator.
+         */
+        put: operations["routeAlertClass"];
         post?: never;
         delete?: never;
         options?: never;
@@ -2020,6 +2272,166 @@ export interface paths {
          * @description Needs: operator.
          */
         get: operations["downloadBundle"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/bundles/{id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Run the failed steps of a bundle again
+         * @description Needs: operator.
+         */
+        post: operations["retryBundle"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/bundle-options": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What a bundle may hold, and where it may be written
+         * @description Needs: operator.
+         */
+        get: operations["getBundleOptions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/crashes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Processes that crashed, the newest first
+         * @description Needs: operator.
+         */
+        get: operations["listCrashes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/crashes/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Say that a crash was seen: its alert ends until it happens again
+         * @description Needs: operator.
+         */
+        delete: operations["dismissCrash"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lines of the logs, the newest first
+         * @description Needs: operator.
+         */
+        get: operations["readLogs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/logs/live": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lines of the logs as they come: server-sent events, each a LogLine
+         * @description Needs: operator.
+         */
+        get: operations["followLogs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Requests that the web server answered, the newest first
+         * @description Needs: operator.
+         */
+        get: operations["readRequests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/requests/live": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Requests as they are answered: server-sent events, each an HttpRequest
+         * @description Needs: operator.
+         */
+        get: operations["followRequests"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2176,6 +2588,13 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description Somebody is on it */
+        Acknowledgement: {
+            /** @description ISO 8601 time in UTC */
+            at: string;
+            by: string;
+            note: string;
+        };
         AddInput: {
             /** @enum {unknown} */
             kind: "data" | "spare" | "log" | "cache" | "special";
@@ -2210,7 +2629,50 @@ export interface components {
             action: string;
             /** @description the page of the UI to go to */
             page: string;
+            acknowledged: components["schemas"]["Acknowledgement"] | null;
+            silence: components["schemas"]["AlertSilence"] | null;
+            routedBy: string | null;
+            escalatesAt: string | null;
+            history: components["schemas"]["AlertHistory"][];
             deliveries: components["schemas"]["Delivery"][];
+        };
+        AlertHistory: {
+            /** @description ISO 8601 time in UTC */
+            at: string;
+            /** @enum {unknown} */
+            kind: "acknowledged" | "taken_back" | "held" | "released" | "muted" | "escalated" | "action";
+            by: string | null;
+            text: string;
+        };
+        /** @description A kind of alert that the appliance can raise, with where it goes */
+        AlertKind: {
+            class: string;
+            severities: ("critical" | "warning" | "info")[];
+            /** @description of an alert as it could be */
+            title: string;
+            text: string;
+            impact: string;
+            response: string;
+            action: string;
+            visibleAfterSeconds: number;
+            /** @description happens, and does not last: it is never active */
+            happening: boolean;
+            /** @description classes whose alerts explain this one */
+            explainedBy: string[];
+            active: number;
+            lastRaisedAt: string | null;
+            /** @description kept in the log, sent to nobody */
+            muted: boolean;
+            /** @description ids; empty = all */
+            destinations: string[];
+            escalation: components["schemas"]["Escalation"] | null;
+        };
+        /** @description What holds it back now */
+        AlertSilence: {
+            id: string;
+            name: string;
+            /** @description ISO 8601 time in UTC */
+            until: string;
         };
         Annotation: {
             /** @description ISO 8601 time in UTC */
@@ -2264,18 +2726,36 @@ export interface components {
         Bundle: {
             id: string;
             name: string;
+            /** @description the archive's name */
+            file: string;
             /** @enum {unknown} */
             state: "building" | "done" | "failed" | "cancelled";
             /** @description ISO 8601 time in UTC */
             createdAt: string;
             finishedAt?: string | null;
-            /** @description bytes */
+            /** @description bytes: collected while it is made, then of the archive */
             bytes: number;
             /** @description percent, 0..100 */
             percent: number;
             step?: string | null;
+            error?: string;
             steps: components["schemas"]["BundleStep"][];
             sha256?: string | null;
+            /** @enum {unknown} */
+            place: "pool" | "memory" | "usb";
+            /** @description the disk that was plugged in, of the place usb */
+            device?: string;
+            /** @description why it is not where one would expect it */
+            note?: string;
+            encrypted: boolean;
+            /** @description host names and addresses were replaced */
+            pseudonyms: boolean;
+        };
+        BundleOptions: {
+            categories: string[];
+            /** @description categories that are collected only when they are named */
+            onRequest: string[];
+            disks: components["schemas"]["PluggedDisk"][];
         };
         BundleStep: {
             name: string;
@@ -2286,10 +2766,11 @@ export interface components {
             seconds?: number;
             /** @description bytes */
             bytes?: number;
+            sha256?: string;
         };
         Change: {
             /** @enum {unknown} */
-            topic: "pools" | "disks" | "datasets" | "services" | "alerts" | "jobs" | "bundles" | "thresholds" | "destinations" | "setup" | "status" | "analytics" | "worksheets";
+            topic: "pools" | "disks" | "datasets" | "services" | "alerts" | "alert-classes" | "silences" | "jobs" | "bundles" | "thresholds" | "destinations" | "setup" | "status" | "analytics" | "worksheets" | "crashes";
             id?: string;
         };
         Chart: {
@@ -2312,6 +2793,13 @@ export interface components {
             /** @enum {unknown} */
             compare?: "day" | "week";
             highlight?: string[];
+        };
+        ClassRoute: {
+            /** @description kept in the log, sent to nobody */
+            muted: boolean;
+            /** @description ids; empty = all */
+            destinations: string[];
+            escalation: components["schemas"]["Escalation"] | null;
         };
         ClearInput: {
             /** @description a disk's id, or the device's name in the pool */
@@ -2338,6 +2826,31 @@ export interface components {
                 nanosecondsPerByte: number;
                 sentence: string;
             }[];
+        };
+        Crash: {
+            /** @description the fingerprint: the same crash has the same */
+            id: string;
+            /** @enum {unknown} */
+            kind: "signal" | "fatal" | "kernel";
+            service: string;
+            process: string;
+            version: string;
+            signal?: string;
+            /** @description what the program itself said */
+            reason?: string;
+            /** @description ISO 8601 time in UTC */
+            firstAt: string;
+            /** @description ISO 8601 time in UTC */
+            lastAt: string;
+            count: number;
+            pid?: number;
+            stacks: string;
+            /** @description the last lines of its log before */
+            log: string[];
+            /** @description where its newest core is kept */
+            core?: string;
+            /** @description somebody has seen it; it is no alert until it happens again */
+            dismissed: boolean;
         };
         Credentials: {
             user: string;
@@ -2476,13 +2989,15 @@ export interface components {
             destinationId: string;
             destinationName: string;
             /** @enum {unknown} */
-            event: "raise" | "clear" | "repost";
+            event: "raise" | "clear" | "repost" | "escalate";
             /** @enum {unknown} */
             state: "waiting" | "delivered" | "failed";
             attempts: number;
             lastError: string | null;
             /** @description ISO 8601 time in UTC */
             at: string;
+            /** @description one message told of this and others */
+            grouped: boolean;
         };
         Destination: {
             id: string;
@@ -2551,6 +3066,13 @@ export interface components {
             /** @description there is more than is told */
             cut: boolean;
         };
+        /** @description What is not urgent is told once a day, in one message to each destination */
+        DigestSettings: {
+            enabled: boolean;
+            /** @description HH:MM in the appliance's time zone */
+            at: string;
+            severities: ("critical" | "warning" | "info")[];
+        };
         Disk: {
             /** @description its stable name */
             id: string;
@@ -2606,8 +3128,21 @@ export interface components {
             user?: string;
             from: string;
             to: string[];
+            /**
+             * @description password (also when left out): PLAIN or LOGIN, as the server offers
+             * @enum {unknown}
+             */
+            login?: "password" | "cram-md5" | "xoauth2";
+            /** @description xoauth2: where access tokens are asked for */
+            tokenUrl?: string;
+            /** @description xoauth2 */
+            clientId?: string;
             /** @description password; left out = as stored, empty = none */
             password?: string;
+            /** @description xoauth2: of the client; left out = as stored, empty = none */
+            clientSecret?: string;
+            /** @description xoauth2: what access tokens are asked for with; left out = as stored, empty = none */
+            refreshToken?: string;
         };
         EmailSettings: {
             host: string;
@@ -2618,7 +3153,23 @@ export interface components {
             user?: string;
             from: string;
             to: string[];
+            /**
+             * @description password (also when left out): PLAIN or LOGIN, as the server offers
+             * @enum {unknown}
+             */
+            login?: "password" | "cram-md5" | "xoauth2";
+            /** @description xoauth2: where access tokens are asked for */
+            tokenUrl?: string;
+            /** @description xoauth2 */
+            clientId?: string;
             passwordSet: boolean;
+            clientSecretSet: boolean;
+            refreshTokenSet: boolean;
+        };
+        /** @description Who is told as well when nobody has acknowledged it by then */
+        Escalation: {
+            afterSeconds: number;
+            destinations: string[];
         };
         ExchangeLine: {
             /** @enum {unknown} */
@@ -2638,6 +3189,19 @@ export interface components {
             }[];
             /** @description there is more than is told */
             cut: boolean;
+        };
+        Firing: {
+            labels: {
+                [key: string]: string;
+            };
+            /** @enum {unknown} */
+            kind: "limit" | "no_data";
+            /** @description ISO 8601 time in UTC */
+            raisedAt: string;
+            clearedAt: string | null;
+            worst: number | null;
+            /** @description raise, reminders and all-clear */
+            messages: number;
         };
         Hindrances: {
             datasets: number;
@@ -2660,6 +3224,36 @@ export interface components {
         HostKey: {
             hostKey: string;
             fingerprint: string;
+        };
+        /** @description When a rule raises alerts; before the beginning when `to` is, on the next day. What is active stays so and clears at any time */
+        Hours: {
+            /** @description 0 is Sunday */
+            days: number[];
+            /** @description HH:MM */
+            from: string;
+            /** @description HH:MM */
+            to: string;
+            /** @description as Europe/Berlin */
+            timeZone: string;
+        };
+        HttpRequest: {
+            /** @description ISO 8601 time in UTC */
+            time: string;
+            client: string;
+            method: string;
+            uri: string;
+            status: number;
+            seconds: number;
+            /** @description bytes */
+            bytes: number;
+            /** @description seconds that the part behind the web server took; empty: none was asked */
+            upstream: string;
+            /** @description HIT, MISS, …; empty: no cache was asked */
+            cache: string;
+            host: string;
+            userAgent: string;
+            referer: string;
+            contentType: string;
         };
         Identity: {
             hostName: string;
@@ -2728,6 +3322,20 @@ export interface components {
             warnings: string[];
             layouts: components["schemas"]["Layout"][];
         };
+        LogLine: {
+            /** @description ISO 8601 time in UTC */
+            time: string;
+            service: string;
+            /** @enum {unknown} */
+            level: "error" | "warning" | "info" | "debug";
+            text: string;
+        };
+        LogPage: {
+            /** @description the newest first */
+            lines: components["schemas"]["LogLine"][];
+            /** @description empty: there are none before these */
+            older: string;
+        };
         Mark: {
             /** @description ISO 8601 time in UTC */
             time: string;
@@ -2782,7 +3390,19 @@ export interface components {
             password: string;
         };
         NewBundle: {
+            /** @description all that need no asking, when left out */
             categories?: string[];
+            /**
+             * @description auto: memory when the system pool is full
+             * @enum {unknown}
+             */
+            place?: "auto" | "pool" | "memory" | "usb";
+            /** @description of the place usb; the only one that is plugged in, when left out */
+            device?: string;
+            /** @description an age recipient (age1…) to which it is encrypted */
+            recipient?: string;
+            /** @description replace host names and addresses, the same ones alike */
+            pseudonyms?: boolean;
         };
         NewDataset: {
             /** @description POOL/NAME */
@@ -2819,6 +3439,13 @@ export interface components {
             name: string;
             /** @enum {unknown} */
             role: "writer" | "viewer" | "operator" | "administrator";
+        };
+        /** @description a disk that was plugged in */
+        PluggedDisk: {
+            device: string;
+            title: string;
+            /** @description bytes */
+            bytes: number;
         };
         Pool: {
             name: string;
@@ -3012,6 +3639,14 @@ export interface components {
             /** @description POOL/NAME */
             dataset: string;
         };
+        RequestPage: {
+            /** @description the newest first */
+            requests: components["schemas"]["HttpRequest"][];
+            /** @description how many are looked through; the oldest make room */
+            kept: number;
+            seen: number;
+            since: string | null;
+        };
         RollbackPreview: {
             /** @description DATASET@NAME */
             snapshot: string;
@@ -3038,6 +3673,34 @@ export interface components {
             cannotDestroy: string | null;
             /** @description what is stopped meanwhile */
             services: string[];
+        };
+        /** @description What is done besides telling somebody */
+        RuleAction: {
+            /** @enum {unknown} */
+            on: "raise" | "clear";
+            /** @enum {unknown} */
+            kind: "resume-statistic" | "suspend-statistic" | "resume-worksheet" | "suspend-worksheet" | "snapshot" | "bundle";
+            /** @description a statistic, as io.ops[disk]; the id of a worksheet; a dataset; nothing for a bundle */
+            target: string;
+            /** @description of resuming: after that it is suspended again; 0: when the alert clears, a day at most */
+            forSeconds: number;
+        };
+        /** @description A ready form of what a rule watches; the appliance makes the expression of it */
+        RuleForm: {
+            /**
+             * @description rate: how quickly a counter grows; ratio: of two rates, metric ÷ to; change: by how much a value changed; people: how many measurements of a histogram were slower than slowerThan
+             * @enum {unknown}
+             */
+            kind: "rate" | "ratio" | "change" | "people";
+            /** @description a metric, with labels or without */
+            metric: string;
+            /** @description ratio: what it is divided by */
+            to?: string;
+            /** @description people: in the unit of the histogram, mostly seconds */
+            slowerThan?: number;
+            overSeconds: number;
+            /** @description labels: one series for each value */
+            by: string[];
         };
         Scan: {
             /** @enum {unknown} */
@@ -3147,7 +3810,10 @@ export interface components {
             since: string | null;
             pid: number | null;
             memoryBytes: number | null;
+            cpuSeconds: number | null;
             restarts: number;
+            /** @description what it is started after, and stands still without */
+            needs: string[];
             reason: string | null;
             waitingFor: string | null;
         };
@@ -3175,6 +3841,44 @@ export interface components {
         SetupNextStep: {
             /** @enum {unknown} */
             step: "pool" | "destinations" | "done";
+        };
+        Silence: {
+            id: string;
+            /** @description what it is for */
+            name: string;
+            /** @description seconds since the epoch */
+            start: number;
+            /** @description seconds since the epoch; there is always one */
+            end: number;
+            /** @description classes, or the beginning of some: pool.*; none: all */
+            classes: string[];
+            /** @description none: all */
+            severities: ("critical" | "warning" | "info")[];
+            /** @description is in the key, the title or a label of the alert; empty: any */
+            text: string;
+            /** @enum {unknown} */
+            state: "waiting" | "acting" | "ended";
+            by: string;
+            /** @description ISO 8601 time in UTC */
+            createdAt: string;
+            /** @description active alerts that it holds back now */
+            active: number;
+            /** @description messages that it has held back so far */
+            held: number;
+        };
+        SilenceInput: {
+            /** @description what it is for */
+            name: string;
+            /** @description seconds since the epoch */
+            start: number;
+            /** @description seconds since the epoch; there is always one */
+            end: number;
+            /** @description classes, or the beginning of some: pool.*; none: all */
+            classes: string[];
+            /** @description none: all */
+            severities: ("critical" | "warning" | "info")[];
+            /** @description is in the key, the title or a label of the alert; empty: any */
+            text: string;
         };
         Snapshot: {
             /** @description DATASET@NAME */
@@ -3440,15 +4144,24 @@ export interface components {
             direction: "above" | "below";
             raise: number;
             clear: number;
+            form?: components["schemas"]["RuleForm"] | null;
             raiseForSeconds: number;
             clearForSeconds: number;
             /** @description 0 = never again while active */
             repostSeconds: number;
+            /** @description an alert of its own when a series has had no value for so long; 0 = never */
+            noDataSeconds?: number;
+            hours?: components["schemas"]["Hours"] | null;
             /** @enum {unknown} */
             severity: "critical" | "warning" | "info";
             enabled: boolean;
-            /** @description ids; empty = all */
+            /** @description ids; empty = as its class */
             destinations: string[];
+            escalation?: {
+                afterSeconds: number;
+                destinations: string[];
+            } | null;
+            actions?: components["schemas"]["RuleAction"][];
             state: components["schemas"]["ThresholdState"];
         };
         ThresholdInput: {
@@ -3459,17 +4172,28 @@ export interface components {
             direction: "above" | "below";
             raise: number;
             clear: number;
+            form?: components["schemas"]["RuleForm"] | null;
             raiseForSeconds: number;
             clearForSeconds: number;
             /** @description 0 = never again while active */
             repostSeconds: number;
+            /** @description an alert of its own when a series has had no value for so long; 0 = never */
+            noDataSeconds?: number;
+            hours?: components["schemas"]["Hours"] | null;
             /** @enum {unknown} */
             severity: "critical" | "warning" | "info";
             enabled: boolean;
-            /** @description ids; empty = all */
+            /** @description ids; empty = as its class */
             destinations: string[];
+            escalation?: {
+                afterSeconds: number;
+                destinations: string[];
+            } | null;
+            actions?: components["schemas"]["RuleAction"][];
         };
         ThresholdPreview: {
+            /** @description what is evaluated, when it was given as a form */
+            expression: string;
             series: {
                 labels: {
                     [key: string]: string;
@@ -3479,6 +4203,23 @@ export interface components {
                 wouldBe: "ok" | "active";
             }[];
             error: string | null;
+            errorAt: {
+                line: number;
+                column: number;
+            } | null;
+            warnings: string[];
+            past: {
+                /** @description ISO 8601 time in UTC */
+                from: string;
+                /** @description ISO 8601 time in UTC */
+                to: string;
+                /** @description what lies between two of them is not seen */
+                stepSeconds: number;
+                series: number;
+                firings: components["schemas"]["Firing"][];
+                /** @description firings that are not listed */
+                leftOut: number;
+            } | null;
         };
         ThresholdPreviewInput: {
             /** @description PromQL */
@@ -3487,6 +4228,15 @@ export interface components {
             direction: "above" | "below";
             raise: number;
             clear: number;
+            form?: components["schemas"]["RuleForm"] | null;
+            raiseForSeconds?: number;
+            clearForSeconds?: number;
+            repostSeconds?: number;
+            /** @description an alert of its own when a series has had no value for so long; 0 = never */
+            noDataSeconds?: number;
+            hours?: components["schemas"]["Hours"] | null;
+            /** @description how much of the past it is run over; 0: none */
+            rangeSeconds?: number;
         };
         ThresholdSeries: {
             labels: {
@@ -3501,6 +4251,10 @@ export interface components {
         ThresholdState: {
             evaluatedAt: string | null;
             error: string | null;
+            errorAt: {
+                line: number;
+                column: number;
+            } | null;
             series: components["schemas"]["ThresholdSeries"][];
         };
         Token: {
@@ -4153,6 +4907,180 @@ export interface operations {
         };
     };
     restartService: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Service"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    startService: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Service"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stopService: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Service"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    clearService: {
         parameters: {
             query?: never;
             header?: never;
@@ -10133,6 +11061,113 @@ export interface operations {
             };
         };
     };
+    getDigest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DigestSettings"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    setDigest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DigestSettings"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DigestSettings"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listThresholds: {
         parameters: {
             query?: never;
@@ -10429,10 +11464,90 @@ export interface operations {
             };
         };
     };
+    forgetSeries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    labels: {
+                        [key: string]: string;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Threshold"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listAlerts: {
         parameters: {
             query?: {
                 state?: "active" | "all";
+                severity?: ("critical" | "warning" | "info")[];
+                class?: string;
+                text?: string;
+                from?: number;
+                to?: number;
                 limit?: number;
                 before?: string;
             };
@@ -10491,6 +11606,70 @@ export interface operations {
             };
         };
     };
+    exportAlerts: {
+        parameters: {
+            query: {
+                state?: "active" | "all";
+                severity?: ("critical" | "warning" | "info")[];
+                class?: string;
+                text?: string;
+                from?: number;
+                to?: number;
+                format: "csv" | "json";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     getAlert: {
         parameters: {
             query?: never;
@@ -10509,6 +11688,495 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Alert"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    acknowledgeAlert: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    note: string;
+                };
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Alert"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    takeBackAcknowledgement: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Alert"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listSilences: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Silence"][];
+                    };
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createSilence: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SilenceInput"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Silence"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    updateSilence: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SilenceInput"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Silence"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    endSilence: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Silence"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listAlertClasses: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["AlertKind"][];
+                    };
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    routeAlertClass: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ClassRoute"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertKind"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description Not signed in */
@@ -10789,7 +12457,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/gzip": string;
+                    "application/zstd": string;
                 };
             };
             /** @description Not signed in */
@@ -10812,6 +12480,463 @@ export interface operations {
             };
             /** @description There is no such thing */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    retryBundle: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Bundle"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getBundleOptions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BundleOptions"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listCrashes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Crash"][];
+                    };
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    dismissCrash: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readLogs: {
+        parameters: {
+            query?: {
+                service?: string;
+                level?: "error" | "warning" | "info" | "debug";
+                text?: string;
+                limit?: number;
+                older?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LogPage"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    followLogs: {
+        parameters: {
+            query?: {
+                service?: string;
+                level?: "error" | "warning" | "info" | "debug";
+                text?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readRequests: {
+        parameters: {
+            query?: {
+                status?: string;
+                slower?: number;
+                uri?: string;
+                header?: string;
+                misses?: boolean;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RequestPage"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    followRequests: {
+        parameters: {
+            query?: {
+                status?: string;
+                slower?: number;
+                uri?: string;
+                header?: string;
+                misses?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

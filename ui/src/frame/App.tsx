@@ -21,6 +21,7 @@ const ExplorePage = lazy(() => import('../analytics/ExplorePage.tsx'));
 const AlertsPage = lazy(() => import('../alerts/AlertsPage.tsx'));
 const ThresholdPage = lazy(() => import('../alerts/ThresholdPage.tsx'));
 const DestinationPage = lazy(() => import('../alerts/DestinationPage.tsx'));
+const SilencePage = lazy(() => import('../alerts/SilencePage.tsx'));
 const StoragePage = lazy(() => import('../storage/StoragePage.tsx'));
 const NewPoolPage = lazy(() => import('../storage/NewPoolPage.tsx'));
 const PoolPage = lazy(() => import('../storage/PoolPage.tsx'));
@@ -36,6 +37,9 @@ const DatasetPage = lazy(() => import('../datasets/DatasetPage.tsx'));
 const SnapshotPage = lazy(() => import('../datasets/SnapshotPage.tsx'));
 const SchedulesPage = lazy(() => import('../datasets/SchedulesPage.tsx'));
 const ServicesPage = lazy(() => import('../services/ServicesPage.tsx'));
+const ServicePage = lazy(() => import('../services/ServicePage.tsx'));
+const LogsPage = lazy(() => import('../services/LogsPage.tsx'));
+const RequestsPage = lazy(() => import('../services/RequestsPage.tsx'));
 const MaintenancePage = lazy(() => import('../maintenance/MaintenancePage.tsx'));
 const NoSuchPage = lazy(() => import('./NoSuchPage.tsx'));
 
@@ -94,6 +98,7 @@ export function App() {
             <Route path="/analytics/explore" element={<ExplorePage />} />
             <Route path="/alerts/thresholds/:id" element={<ThresholdPage />} />
             <Route path="/alerts/destinations/:id" element={<DestinationPage />} />
+            <Route path="/alerts/silences/:id" element={<SilencePage />} />
             <Route path="/alerts/:tab?" element={<AlertsPage />} />
             <Route path="/storage/new" element={<NewPoolPage />} />
             <Route path="/storage/import" element={<ImportPage />} />
@@ -110,7 +115,10 @@ export function App() {
             <Route path="/storage/datasets/:name/snapshots/:snapshot/:tab?" element={<SnapshotPage />} />
             <Route path="/storage/schedules" element={<SchedulesPage />} />
             <Route path="/storage/*" element={<StoragePage />} />
-            <Route path="/services/*" element={<ServicesPage />} />
+            <Route path="/services" element={<ServicesPage />} />
+            <Route path="/services/logs" element={<LogsPage />} />
+            <Route path="/services/requests" element={<RequestsPage />} />
+            <Route path="/services/:name" element={<ServicePage />} />
             <Route path="/maintenance/*" element={<MaintenancePage />} />
             <Route path="*" element={<NoSuchPage />} />
           </Routes>

@@ -20,6 +20,11 @@ export function NotAnswering({ error }: { error: unknown }) {
               ? 'Check the network between this browser and the appliance.'
               : 'Measurements are still being taken in and stored; nothing can be shown or changed until management is back.'}{' '}
             <span className="cistern-quiet">{problem.detail}</span>
+            {!unreachable && (
+              <p>
+                If it stays down, <a href="/support/">make a support bundle</a>: that works without it.
+              </p>
+            )}
             <p>
               <Spinner size="sm" aria-label="Trying again" /> Trying again by itself.
             </p>

@@ -25,6 +25,9 @@ export const places: readonly Place[] = [
   { title: 'Threshold rules', path: '/alerts/thresholds', key: '', about: 'When a metric raises an alert' },
   { title: 'Alert destinations', path: '/alerts/destinations', key: '', about: 'Where alerts are sent' },
   { title: 'Alert log', path: '/alerts/log', key: '', about: 'Every alert there was' },
+  { title: 'Silences', path: '/alerts/silences', key: '', about: 'What is held back, and until when' },
+  { title: 'New silence', path: '/alerts/silences/new', key: '', about: 'A maintenance window' },
+  { title: 'Alert catalogue', path: '/alerts/catalogue', key: '', about: 'Every kind of alert, and where it goes' },
   { title: 'Create a pool', path: '/storage/new', key: '', about: 'From disks that are free' },
   { title: 'Import a pool', path: '/storage/import', key: '', about: 'From disks that another machine has used' },
   { title: 'Datasets', path: '/storage/datasets', key: '', about: 'File systems and volumes, and their snapshots' },
@@ -32,6 +35,8 @@ export const places: readonly Place[] = [
   { title: 'Snapshot schedules', path: '/storage/schedules', key: '', about: 'When snapshots are taken and kept' },
   { title: 'Replication', path: '/storage/replication', key: '', about: 'Copies on other pools and machines' },
   { title: 'New replication', path: '/storage/new-replication', key: '', about: 'To another pool or machine' },
+  { title: 'Logs', path: '/services/logs', key: '', about: 'What the services say' },
+  { title: 'Web requests', path: '/services/requests', key: '', about: 'What the web server answered' },
   { title: 'New threshold rule', path: '/alerts/thresholds/new', key: '', about: 'When … stays above …' },
 ];
 

@@ -22,6 +22,7 @@ import { Ago } from '../words/Ago.tsx';
 import { bytes, exactBytes, plural, seconds } from '../words/format.ts';
 import { ProblemAlert } from '../words/ProblemAlert.tsx';
 import { ConditionIcon } from '../words/Sentence.tsx';
+import { BundleOptions, type NewBundle } from './NewBundle.tsx';
 
 type Bundle = Schemas['Bundle'];
 type Step = Bundle['steps'][number];
@@ -66,7 +67,14 @@ function Steps({ steps }: { steps: readonly Step[] }) {
   );
 }
 
-function BundleCard({ bundle, mayNot, onRemove }: { bundle: Bundle; mayNot: string | null; onRemove: () => void }) {
+interface CardProps {
+  bundle: Bundle;
+  mayNot: string | null;
+  onRemove: () => void;
+  onRetry: (() => void) | null;
+}
+
+function BundleCard({ bundle, mayNot, onRemove, onRetry }: CardProps) {
   const [open, setOpen] = useState(false);
   const building = bundle.state === 'building';
   const bad = bundle.steps.filter((step) => step.state === 'failed' || step.state === 'timeout');
@@ -83,13 +91,23 @@ function BundleCard({ bundle, mayNot, onRemove }: { bundle: Bundle; mayNot: stri
           />
         ) : (
           <p>
-            Made <Ago time={bundle.createdAt} />, <span title={exactBytes(bundle.bytes)}>{bytes(bundle.bytes)}</span>.{' '}
-            {bundle.state === 'failed' && <strong className="cistern-bad">It could not be made. </strong>}
+            Made <Ago time={bundle.createdAt} />, <span title={exactBytes(bundle.bytes)}>{bytes(bundle.bytes)}</span>
+            {bundle.encrypted && ', encrypted'}
+            {bundle.pseudonyms && ', without host names and addresses'}.{' '}
+            {bundle.state === 'failed' && (
+              <strong className="cistern-bad">It could not be made. {bundle.error} </strong>
+            )}
             {bundle.state === 'cancelled' && 'It was cancelled. '}
             {bundle.state === 'done' &&
               (bad.length > 0
                 ? `${plural(bad.length, 'step')} of ${bundle.steps.length} failed; the bundle is still useful.`
                 : `All ${bundle.steps.length} steps ended well.`)}
+          </p>
+        )}
+        {bundle.note && <p>{bundle.note}</p>}
+        {bundle.place === 'usb' && bundle.state === 'done' && (
+          <p>
+            It is on the disk {bundle.device}, as <code>{bundle.file}</code>.
           </p>
         )}
         {!building && bad.length > 0 && !open && (
@@ -104,7 +122,7 @@ function BundleCard({ bundle, mayNot, onRemove }: { bundle: Bundle; mayNot: stri
         )}
         {(building || open) && <Steps steps={bundle.steps} />}
         <div className="cistern-actions">
-          {bundle.state === 'done' && (
+          {bundle.state === 'done' && bundle.place !== 'usb' && (
             <Button
               component="a"
               href={`/api/bundles/${encodeURIComponent(bundle.id)}/content`}
@@ -117,6 +135,11 @@ function BundleCard({ bundle, mayNot, onRemove }: { bundle: Bundle; mayNot: stri
           {!building && bundle.steps.length > 0 && (
             <Button variant="link" onClick={() => setOpen(!open)} aria-expanded={open}>
               {open ? 'Hide the steps' : 'Show the steps'}
+            </Button>
+          )}
+          {onRetry && (
+            <Button variant="link" onClick={onRetry}>
+              Run the failed steps again
             </Button>
           )}
           <Explained why={mayNot}>
@@ -147,8 +170,14 @@ export function Bundles() {
   const queries = useQueryClient();
   const [removing, setRemoving] = useState<Bundle | null>(null);
   const reread = () => queries.invalidateQueries({ queryKey: ['bundles'] });
+  const [options, setOptions] = useState<NewBundle>({});
   const make = useMutation({
-    mutationFn: () => answerOf(client.POST('/api/bundles', { body: {} })),
+    mutationFn: () => answerOf(client.POST('/api/bundles', { body: options })),
+    onSuccess: reread,
+  });
+  const retry = useMutation({
+    mutationFn: (bundle: Bundle) =>
+      answerOf(client.POST('/api/bundles/{id}/retry', { params: { path: { id: bundle.id } } })),
     onSuccess: reread,
   });
   const remove = async (bundle: Bundle) => {
@@ -170,7 +199,8 @@ export function Bundles() {
           </Button>
         </Explained>
       </div>
-      <ProblemAlert error={make.error} />
+      {mayNot === null && <BundleOptions value={options} onChange={setOptions} />}
+      <ProblemAlert error={make.error ?? retry.error} />
       {error && <ProblemAlert error={error} retry={() => void refetch()} stale={data !== undefined} />}
       {data === undefined && !error && mayNot === null && <PageLoading />}
       {data?.map((bundle) => (
@@ -178,6 +208,16 @@ export function Bundles() {
           key={bundle.id}
           bundle={bundle}
           mayNot={mayNot}
+          onRetry={
+            mayNot === null &&
+            !building &&
+            bundle.state === 'done' &&
+            !bundle.encrypted &&
+            bundle.place !== 'usb' &&
+            bundle.steps.some((step) => step.state !== 'done')
+              ? () => retry.mutate(bundle)
+              : null
+          }
           onRemove={() => (bundle.state === 'building' ? void remove(bundle) : setRemoving(bundle))}
         />
       ))}

@@ -1,4 +1,4 @@
-// Support bundles, API tokens, and what this machine is.
+// Support bundles, crashes, API tokens, and what this machine is.
 import {
   DescriptionList,
   DescriptionListDescription,
@@ -8,13 +8,21 @@ import {
   Title,
 } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
+import { useEffect } from 'react';
+import { useLocation } from 'react-router';
 import { setupQuery, statusQuery } from '../api/queries.ts';
 import { duration } from '../words/format.ts';
 import { PageHead } from '../words/Sentence.tsx';
 import { Bundles } from './Bundles.tsx';
+import { Crashes } from './Crashes.tsx';
 import { Tokens } from './Tokens.tsx';
 
 export default function MaintenancePage() {
+  // An alert of a crash leads to /maintenance/crashes.
+  const { pathname } = useLocation();
+  useEffect(() => {
+    if (pathname.endsWith('/crashes')) document.getElementById('crashes')?.scrollIntoView();
+  }, [pathname]);
   const { data: status } = useQuery(statusQuery);
   const { data: setup } = useQuery(setupQuery);
   const facts: [string, string][] = status
@@ -39,6 +47,12 @@ export default function MaintenancePage() {
               Support bundles
             </Title>
             <Bundles />
+          </section>
+          <section aria-labelledby="crashes">
+            <Title headingLevel="h2" id="crashes">
+              Crashes
+            </Title>
+            <Crashes />
           </section>
           <section aria-labelledby="tokens">
             <Title headingLevel="h2" id="tokens">

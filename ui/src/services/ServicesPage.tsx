@@ -3,7 +3,8 @@ import { Button, Modal, ModalBody, ModalFooter, ModalHeader, PageSection } from 
 import { Table, Tbody, Td, Th, Thead, Tr } from '@patternfly/react-table';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { answerOf, client, type Schemas } from '../api/client.ts';
+import { Link } from 'react-router';
+import { answerOf, client } from '../api/client.ts';
 import { servicesQuery } from '../api/queries.ts';
 import { Explained } from '../forms/Explained.tsx';
 import { PageLoading } from '../frame/PageLoading.tsx';
@@ -12,23 +13,8 @@ import { Ago } from '../words/Ago.tsx';
 import { bytes, exactBytes, plural } from '../words/format.ts';
 import { ProblemAlert } from '../words/ProblemAlert.tsx';
 import { type Condition, ConditionIcon, PageHead } from '../words/Sentence.tsx';
-
-type Service = Schemas['Service'];
-
-export const serviceState: Record<Service['state'], { condition: Condition; words: string }> = {
-  online: { condition: 'ok', words: 'running' },
-  starting: { condition: 'info', words: 'starting' },
-  stopped: { condition: 'warning', words: 'stopped' },
-  failed: { condition: 'critical', words: 'failed' },
-  maintenance: { condition: 'critical', words: 'in maintenance: it failed too often' },
-};
-
-/** What happens while it is away, said before it is restarted. */
-const lost: Record<string, string> = {
-  storaged: 'For a few seconds no measurement is taken in. Senders that keep what was not acknowledged lose nothing.',
-  akd: 'For a few seconds nothing can be shown or changed. Measurements go on.',
-  nginx: 'This page loses its connection for a moment; HTTP senders as well.',
-};
+import { ServicesTabs } from './ServicesTabs.tsx';
+import { lost, type Service, serviceState } from './words.ts';
 
 function sentenceOf(services: readonly Service[]): { state: Condition; sentence: string } {
   const bad = services.filter((service) => service.state !== 'online');
@@ -87,6 +73,7 @@ export default function ServicesPage() {
   return (
     <>
       <PageHead title="Services" {...sentenceOf(data)} />
+      <ServicesTabs active="services" />
       <PageSection>
         <Table aria-label="Services" gridBreakPoint="grid-md">
           <Thead>
@@ -106,7 +93,10 @@ export default function ServicesPage() {
                 <Tr key={service.name}>
                   <Td dataLabel="Service">
                     <div>
-                      <strong>{service.title}</strong> <small className="cistern-quiet">{service.name}</small>
+                      <strong>
+                        <Link to={`/services/${service.name}`}>{service.title}</Link>
+                      </strong>{' '}
+                      <small className="cistern-quiet">{service.name}</small>
                       <div className="cistern-quiet">{service.description}</div>
                     </div>
                   </Td>

@@ -4,9 +4,9 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import type { Schemas } from '../api/client.ts';
-import { alertsQuery, servicesQuery, statusQuery } from '../api/queries.ts';
+import { activeAlertsQuery, servicesQuery, statusQuery } from '../api/queries.ts';
 import { PageLoading } from '../frame/PageLoading.tsx';
-import { serviceState } from '../services/ServicesPage.tsx';
+import { serviceState } from '../services/words.ts';
 import { poolCondition } from '../storage/words.ts';
 import { bytes, compact, exactBytes, percent, plural } from '../words/format.ts';
 import { ProblemAlert } from '../words/ProblemAlert.tsx';
@@ -114,7 +114,7 @@ function Safety({ pools }: { pools: Status['pools'] }) {
 }
 
 function ActiveAlerts() {
-  const { data: alerts = [] } = useQuery(alertsQuery('active'));
+  const { data: alerts = [] } = useQuery(activeAlertsQuery);
   // A single one is the sentence above already.
   if (alerts.length < 2) return null;
   return (

@@ -2,6 +2,7 @@
 // clear one conversation.
 import type { Message } from '../../alerts/alerts.ts';
 import { figure, oneLine } from '../../schema/words.ts';
+import type { Chart } from './chart.ts';
 
 export interface Mail {
   readonly subject: string;
@@ -10,6 +11,8 @@ export interface Mail {
   readonly messageId: string;
   readonly references: string[];
   readonly headers: Record<string, string>;
+  /** RFC 2919: what mail programs sort by. */
+  readonly listId: string;
 }
 
 const SEVERITY = { critical: 'Critical', warning: 'Warning', info: 'Information' } as const;
@@ -19,17 +22,33 @@ function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
+const EVENTS = { raise: 'raised', clear: 'cleared', repost: 'still', escalate: 'not acknowledged' } as const;
+
 /** A host name that is safe between `@` and `>`; what is not allowed in one is left out. */
 function domain(hostName: string): string {
   return hostName.replace(/[^a-zA-Z0-9.-]/g, '') || 'cistern';
 }
 
-export function compose(message: Message): Mail {
+/** Where the picture is found within the mail. */
+export const CHART_ID = 'chart@cistern';
+
+export function compose(message: Message, chart: Chart | null = null): Mail {
   const { alert, event, hostName, eventId, at } = message;
   const host = domain(hostName);
   const severity = SEVERITY[alert.severity];
-  const prefix = event === 'clear' ? 'Cleared' : event === 'repost' ? `Still ${severity.toLowerCase()}` : severity;
-  const link = `https://${host}/alerts/${encodeURIComponent(alert.id)}`;
+  const prefix =
+    event === 'clear'
+      ? 'Cleared'
+      : event === 'repost'
+        ? `Still ${severity.toLowerCase()}`
+        : event === 'escalate'
+          ? `Not acknowledged: ${severity.toLowerCase()}`
+          : severity;
+  const link = `https://${host}/alerts/${message.group ? 'log' : encodeURIComponent(alert.id)}`;
+  const group = message.group;
+  const listed =
+    group?.items.map((one) => `${one.at.slice(0, 16).replace('T', ' ')} ${EVENTS[one.event]}: ${one.title}`) ?? [];
+  if (group && group.count > group.items.length) listed.push(`and ${group.count - group.items.length} more`);
   const labels = Object.entries(alert.labels)
     .map(([name, value]) => `${name}=${oneLine(value, 200)}`)
     .join(', ');
@@ -59,6 +78,8 @@ export function compose(message: Message): Mail {
     `${prefix}: ${alert.title}`,
     '',
     ...paragraphs.flatMap(([name, words]) => [`${name}:`, `  ${words}`, '']),
+    ...(listed.length > 0 ? [...listed.map((one) => `  ${oneLine(one, 300)}`), ''] : []),
+    ...(chart ? ['The last hour:', `  ${chart.words}`, ''] : []),
     ...facts.map(([name, value]) => `${`${name}:`.padEnd(width + 2)}${value}`),
     '',
     `Open: ${link}`,
@@ -70,6 +91,8 @@ export function compose(message: Message): Mail {
 <html lang="en"><body style="font-family:sans-serif;max-width:40em;line-height:1.4">
 <p style="border-left:6px solid ${colour};padding-left:12px;font-size:1.2em"><strong>${escaped(prefix)}</strong><br>${escaped(alert.title)}</p>
 ${paragraphs.map(([name, words]) => `<p><strong>${name}</strong><br>${escaped(words)}</p>`).join('\n')}
+${listed.length > 0 ? `<ul>${listed.map((one) => `<li>${escaped(oneLine(one, 300))}</li>`).join('\n')}</ul>` : ''}
+${chart ? `<p><img src="cid:${CHART_ID}" width="${chart.width}" height="${chart.height}" style="max-width:100%;height:auto" alt="The last hour. ${escaped(chart.words)}"><br><small>The last hour. ${escaped(chart.words)}</small></p>` : ''}
 <table style="border-collapse:collapse">
 ${facts.map(([name, value]) => `<tr><th scope="row" style="text-align:left;padding:2px 12px 2px 0">${escaped(name)}</th><td>${escaped(value)}</td></tr>`).join('\n')}
 </table>
@@ -77,8 +100,9 @@ ${facts.map(([name, value]) => `<tr><th scope="row" style="text-align:left;paddi
 </body></html>
 `;
 
-  // The first mail of an alert carries the alert's own id, so that those after it can refer to it without knowing it.
-  const root = `<${alert.id}@${host}>`;
+  // The first mail of an alert carries the alert's own id (or that of the message that told of many), so that those
+  // after it can refer to it without knowing it.
+  const root = `<${message.thread ?? alert.id}@${host}>`;
   const isFirst = event === 'raise';
   return {
     subject: oneLine(`[${hostName}] ${prefix}: ${alert.title}`, 200),
@@ -86,6 +110,7 @@ ${facts.map(([name, value]) => `<tr><th scope="row" style="text-align:left;paddi
     html,
     messageId: isFirst ? root : `<${eventId}@${host}>`,
     references: isFirst ? [] : [root],
+    listId: `alerts.${host}`,
     headers: {
       'Auto-Submitted': 'auto-generated',
       'X-Cistern-Class': alert.class,

@@ -5,7 +5,9 @@ import type { Message } from '../../alerts/alerts.ts';
 import { fail } from '../../problems/problem.ts';
 import type { EmailInput } from '../schema.ts';
 import type { OnLine } from '../send.ts';
-import { compose } from './message.ts';
+import type { Chart } from './chart.ts';
+import { CHART_ID, compose } from './message.ts';
+import { accessToken, forgetTokens } from './oauth.ts';
 
 const CONNECT_MS = 10_000;
 /** RFC 5321 lets a server think for minutes; an alert cannot wait that long, and is tried again. */
@@ -39,15 +41,27 @@ export function exchangeLogger(onLine: OnLine): Record<string, unknown> {
   return Object.fromEntries(['trace', 'debug', 'info', 'warn', 'error', 'fatal'].map((level) => [level, entry]));
 }
 
-export async function sendEmail(email: EmailInput, message: Message, onLine: OnLine): Promise<void> {
-  const mail = compose(message);
+export async function sendEmail(
+  email: EmailInput,
+  message: Message,
+  onLine: OnLine,
+  chart: Chart | null = null,
+): Promise<void> {
+  const mail = compose(message, chart);
+  const token = email.login === 'xoauth2' ? await accessToken(email, onLine) : null;
   const transport = createTransport({
     host: email.host,
     port: email.port,
     secure: email.security === 'tls',
     requireTLS: email.security === 'starttls',
     ignoreTLS: email.security === 'none',
-    ...(email.user !== undefined && { auth: { user: email.user, pass: email.password ?? '' } }),
+    ...(email.user !== undefined && {
+      auth:
+        token === null
+          ? { user: email.user, pass: email.password ?? '' }
+          : { type: 'OAuth2' as const, user: email.user, accessToken: token },
+    }),
+    ...(email.login === 'cram-md5' && { authMethod: 'CRAM-MD5' }),
     tls: {
       rejectUnauthorized: email.verifyCertificate,
       ...(isIP(email.host) === 0 && { servername: email.host }),
@@ -84,6 +98,12 @@ export async function sendEmail(email: EmailInput, message: Message, onLine: OnL
         inReplyTo: mail.references[0],
         date: new Date(message.at),
         headers: mail.headers,
+        list: { id: { comment: 'Cistern alerts', url: mail.listId } },
+        ...(chart && {
+          attachments: [
+            { filename: 'last-hour.png', content: chart.png, cid: CHART_ID, contentDisposition: 'inline' as const },
+          ],
+        }),
       }),
       late,
     ]);
@@ -91,6 +111,8 @@ export async function sendEmail(email: EmailInput, message: Message, onLine: OnL
     // Sending again would reach those twice who have it already; that some did not get it is said, not repeated.
     if (refused.length > 0) onLine('!', `The server refused these recipients: ${refused.join(', ')}`);
   } catch (error) {
+    // A token may have been withdrawn before its time: the next try asks for another.
+    if (token !== null) forgetTokens();
     const { response, message: words, code } = error as { response?: string; message: string; code?: string };
     throw fail(
       'command_failed',

@@ -41,15 +41,16 @@ function slack(message: Message): unknown {
 /** PagerDuty's Events API v2: a repeated alert and its end belong to the incident of the first one. */
 function pagerDuty(message: Message, routingKey: string): unknown {
   const { alert, event, hostName, at } = message;
-  const shared = { routing_key: routingKey, dedup_key: alert.id };
-  if (event === 'clear') return { ...shared, event_action: 'resolve' };
+  const shared = { routing_key: routingKey, dedup_key: message.thread ?? alert.id };
+  // An incident of many alerts is over with the last of them.
+  if (event === 'clear' && (message.others ?? 0) === 0) return { ...shared, event_action: 'resolve' };
   return {
     ...shared,
     event_action: 'trigger',
     client: 'Cistern',
     client_url: link(message),
     payload: {
-      summary: oneLine(`${alert.title} (${hostName})`, 1024),
+      summary: oneLine(`${event === 'clear' ? 'Cleared: ' : ''}${alert.title} (${hostName})`, 1024),
       source: hostName,
       severity: alert.severity,
       timestamp: at,

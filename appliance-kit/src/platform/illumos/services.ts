@@ -51,7 +51,7 @@ export function parseServices(output: string): Service[] {
   }
   return serviceFacts.map(({ name, title, description }) => {
     const restarter = instances.get(fmriOf(name));
-    const facts = { name, title, description, memoryBytes: null, restarts: 0 };
+    const facts = { name, title, description, memoryBytes: null, cpuSeconds: null, restarts: 0, needs: [] };
     if (restarter === undefined) {
       const reason = 'It is not installed.';
       return { ...facts, state: 'stopped', since: null, pid: null, reason, waitingFor: null };

@@ -9,7 +9,7 @@ import { Peer } from '../../peers/peer.ts';
 import { serviceFacts } from '../../services/catalogue.ts';
 import type { Service } from '../../services/schema.ts';
 import { OPENZFS_FACTS } from '../datasets.ts';
-import type { Platform, PlatformDisk, PlatformPool, PoolPlan, Progress } from '../platform.ts';
+import type { Platform, PlatformDisk, PlatformPool, PoolPlan, Progress, ServiceAction } from '../platform.ts';
 import type { PoolActions } from '../poolActions.ts';
 import { followPoolEvents } from '../poolEvents.ts';
 import { ZfsDatasets } from '../zfs/datasets.ts';
@@ -145,7 +145,7 @@ export class Linux implements Platform {
     await this.#execd.run('telemetry.place', { pool });
   }
 
-  async serviceAction(service: string, action: 'start' | 'stop' | 'restart'): Promise<void> {
+  async serviceAction(service: string, action: ServiceAction): Promise<void> {
     await this.#execd.run('service.action', { service, action });
   }
 

@@ -9,7 +9,7 @@ export function unitOf(name: string): string {
 }
 
 export const PROPERTIES =
-  'Id,LoadState,ActiveState,SubState,Result,MainPID,MemoryCurrent,NRestarts,StateChangeTimestamp,ConditionResult,ExecMainStatus';
+  'Id,LoadState,ActiveState,SubState,Result,MainPID,MemoryCurrent,NRestarts,StateChangeTimestamp,ConditionResult,ExecMainStatus,CPUUsageNSec,Requires,Wants';
 
 /** systemd's results, as a person would put them. */
 const RESULTS: Record<string, string> = {
@@ -55,6 +55,19 @@ function since(value: string | undefined): string | null {
 
 const count = (value: string | undefined) => (/^\d+$/.test(value ?? '') ? Number(value) : 0);
 
+/** Nanoseconds; 2^64-1 when they are not accounted. */
+function cpu(value: string | undefined): number | null {
+  const nanoseconds = count(value);
+  return value === undefined || nanoseconds >= 2 ** 60 ? null : Math.round(nanoseconds / 1e6) / 1e3;
+}
+
+/** Those of the appliance's own, by the names that people know; what every unit needs of systemd is left out. */
+function needs(unit: Record<string, string>): string[] {
+  const units = `${unit.Requires ?? ''} ${unit.Wants ?? ''}`.split(/\s+/);
+  const ours = units.filter((one) => /^(cistern-.*|nginx|snmpd)\.service$/.test(one));
+  return [...new Set(ours.map((one) => one.replace(/^cistern-/, '').replace(/\.service$/, '')))].sort();
+}
+
 export function parseServices(output: string): Service[] {
   const units = new Map<string, Record<string, string>>();
   for (const block of output.split(/\n\s*\n/)) {
@@ -78,7 +91,9 @@ export function parseServices(output: string): Service[] {
       pid: count(unit.MainPID) || null,
       // 2^64-1: not accounted.
       memoryBytes: memory > 0 && memory < 2 ** 53 ? memory : null,
+      cpuSeconds: cpu(unit.CPUUsageNSec),
       restarts: count(unit.NRestarts),
+      needs: needs(unit),
       reason: reason(unit),
       waitingFor:
         stopped && (unit.ConditionResult === 'no' || name === 'storaged') && unit.LoadState !== 'not-found'

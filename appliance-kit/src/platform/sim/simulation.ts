@@ -9,7 +9,7 @@ import { iso } from '../../clock.ts';
 import { fail } from '../../problems/problem.ts';
 import { serviceFacts } from '../../services/catalogue.ts';
 import type { Service } from '../../services/schema.ts';
-import type { Platform, PlatformDisk, PlatformPool, PoolPlan, Progress } from '../platform.ts';
+import type { Platform, PlatformDisk, PlatformPool, PoolPlan, Progress, ServiceAction } from '../platform.ts';
 import { noDatasets, type SimDatasetState, SimDatasets } from './datasets.ts';
 import { newPool, type SimDisk, type SimPool, SimPools } from './pools.ts';
 import { SimReplication } from './replication.ts';
@@ -153,7 +153,9 @@ export class Simulation implements Platform {
         since: iso(since),
         pid: up ? (name === 'akd' ? process.pid : 300 + index) : null,
         memoryBytes: up ? (name === 'akd' ? process.memoryUsage.rss() : (20 + 7 * index) * 2 ** 20) : null,
+        cpuSeconds: up ? Math.round((this.#clock.now() - since) / 1000) / 50 : null,
         restarts,
+        needs: name === 'storaged' ? ['pools'] : name === 'akd' ? ['identity', 'execd'] : [],
         reason,
         waitingFor: null,
       };
@@ -172,7 +174,7 @@ export class Simulation implements Platform {
     this.#save();
   }
 
-  async serviceAction(name: string, action: 'start' | 'stop' | 'restart'): Promise<void> {
+  async serviceAction(name: string, action: ServiceAction): Promise<void> {
     const service = this.#state.services[name];
     if (service === undefined) throw fail('not_found', `There is no service ${name}.`);
     service.state = action === 'stop' ? 'stopped' : 'online';

@@ -1,0 +1,484 @@
+package supportd
+
+// Crash records: what is known of each process of the appliance that ended by a signal or a fatal error. The same crash
+// (the same program, the same way, at the same place) is one record with a count. The oldest go first.
+//
+// On Linux the kernel hands cores to systemd-coredump, which keeps them under a cap, reads the stacks of all threads and
+// writes both into the journal; supportd follows the journal. A handler of our own would have to do the same with the
+// same libraries, as root, in the moment of a crash. What Go and Node say themselves when they end is in the journal too.
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"cistern/services/command"
+	"cistern/services/problem"
+)
+
+// Crash is a record.
+type Crash struct {
+	ID        string    `json:"id"` // the fingerprint
+	Kind      string    `json:"kind"`
+	Service   string    `json:"service"`
+	Process   string    `json:"process"`
+	Version   string    `json:"version"`
+	Signal    string    `json:"signal,omitempty"`
+	Reason    string    `json:"reason,omitempty"` // what the program itself said
+	FirstAt   time.Time `json:"firstAt"`
+	LastAt    time.Time `json:"lastAt"`
+	Count     int       `json:"count"`
+	PID       int       `json:"pid,omitempty"`
+	Stacks    string    `json:"stacks"`
+	Log       []string  `json:"log"`
+	Core      string    `json:"core,omitempty"` // where the newest core is; it may have had to go since
+	Dismissed bool      `json:"dismissed"`
+}
+
+// The kinds of crash.
+const (
+	CrashSignal = "signal" // ended by a signal, with a core
+	CrashFatal  = "fatal"  // the program ended itself: a panic, an error nobody caught
+	CrashKernel = "kernel" // the machine itself, noticed at the next boot
+)
+
+const (
+	mostCrashes  = 100
+	mostStacks   = 64 << 10
+	mostCrashLog = 30
+	// coreWithin is how long the journal may take to tell of a core after the process has ended: reading the stacks of a large one
+	// takes its time. Then the record is made without.
+	coreWithin = 20 * time.Second
+)
+
+// Crashes keeps the records in a file.
+type Crashes struct {
+	Path    string
+	Version string
+
+	mu      sync.Mutex
+	list    []*Crash // the newest last
+	cursor  string
+	changed chan struct{}
+	seq     int64
+}
+
+type crashFile struct {
+	Cursor  string   `json:"cursor"`
+	Crashes []*Crash `json:"crashes"`
+}
+
+// OpenCrashes reads what is kept; a file that cannot be read is begun anew, and set aside.
+func OpenCrashes(path, version string) *Crashes {
+	c := &Crashes{Path: path, Version: version, changed: make(chan struct{})}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return c
+	}
+	var f crashFile
+	if json.Unmarshal(content, &f) != nil {
+		_ = os.Rename(path, path+".unreadable")
+		return c
+	}
+	c.list, c.cursor = slices.DeleteFunc(f.Crashes, func(one *Crash) bool { return one == nil }), f.Cursor
+	return c
+}
+
+// save needs mu. A full disk costs the record at the next restart, not now.
+func (c *Crashes) save() {
+	content, err := json.MarshalIndent(crashFile{c.cursor, c.list}, "", " ")
+	if err == nil {
+		err = os.WriteFile(c.Path+".new", content, 0o640)
+	}
+	if err == nil {
+		err = os.Rename(c.Path+".new", c.Path)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "supportd: the crash records could not be written:", err)
+	}
+}
+
+// Note adds a crash, or counts it.
+func (c *Crashes) Note(one Crash) {
+	if len(one.Stacks) > mostStacks {
+		one.Stacks = one.Stacks[:mostStacks] + "\n[the rest was left out]"
+	}
+	var clean bytes.Buffer
+	r := &redactor{w: &clean}
+	_, _ = r.Write([]byte(one.Stacks))
+	_ = r.Close()
+	one.Stacks = clean.String()
+	for i, line := range one.Log {
+		one.Log[i] = shown(line)
+	}
+	one.Reason = shown(one.Reason)
+	one.ID = fingerprint(&one)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.IndexFunc(c.list, func(k *Crash) bool { return k.ID == one.ID })
+	if i >= 0 {
+		known := c.list[i]
+		one.FirstAt, one.Count = known.FirstAt, known.Count+1
+		if one.Core == "" {
+			one.Core = known.Core
+		}
+		c.list = slices.Delete(c.list, i, i+1)
+	} else {
+		one.FirstAt, one.Count = one.LastAt, 1
+	}
+	c.list = append(c.list, &one)
+	if len(c.list) > mostCrashes {
+		c.list = c.list[len(c.list)-mostCrashes:]
+	}
+	c.save()
+	c.tell()
+}
+
+// tell needs mu.
+func (c *Crashes) tell() {
+	c.seq++
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// List is all records, the newest first, with a number that changes when they do, and a channel closed then.
+func (c *Crashes) List() (list []Crash, seq int64, changed <-chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list = []Crash{}
+	for _, one := range slices.Backward(c.list) {
+		list = append(list, *one)
+	}
+	return list, c.seq, c.changed
+}
+
+// Dismiss says that a person has seen it: it is no trouble any more until it happens again.
+func (c *Crashes) Dismiss(id string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, one := range c.list {
+		if one.ID == id {
+			one.Dismissed = true
+			c.save()
+			c.tell()
+			return true
+		}
+	}
+	return false
+}
+
+// listCrashes answers at once, or, with after=SEQ and wait=SECONDS, when they are not what they were at SEQ.
+func (s *Server) listCrashes(w http.ResponseWriter, r *http.Request) {
+	wait, _ := strconv.Atoi(r.URL.Query().Get("wait"))
+	after, err := strconv.ParseInt(r.URL.Query().Get("after"), 10, 64)
+	list, seq, changed := s.Crashes.List()
+	if err == nil && after == seq && wait > 0 {
+		select {
+		case <-changed:
+			list, seq, _ = s.Crashes.List()
+		case <-time.After(time.Duration(min(wait, 60)) * time.Second):
+		case <-r.Context().Done():
+			return
+		}
+	}
+	answer(w, http.StatusOK, map[string]any{"crashes": list, "seq": seq})
+}
+
+func (s *Server) dismissCrash(w http.ResponseWriter, r *http.Request) {
+	if !s.Crashes.Dismiss(r.PathValue("id")) {
+		problem.Write(w, http.StatusNotFound, "not_found", "There is no such crash record.", "It may have gone to make room for newer ones.")
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+var (
+	coreFrame = regexp.MustCompile(`^\s*#\d+\s+0x[0-9a-f]+\s+(\S+) \((\S+) \+ (0x[0-9a-f]+)\)`)
+	goFrame   = regexp.MustCompile(`^([\w./*()\[\]-]+(?:\.[\w*()\[\]-]+)+)\(.*\)$`)
+	nodeFrame = regexp.MustCompile(`^\s*at (.+)$`)
+	pstack    = regexp.MustCompile(`^\s*[0-9a-f]{8,16} (\S+?)(?:\+0x?[0-9a-f]+)? \(`)
+	numbers   = regexp.MustCompile(`0x[0-9a-f]+|\b\d+\b`)
+	// What Go says first when it ends; Node's errors begin with their class.
+	goEnd   = regexp.MustCompile(`^(?:panic: |fatal error: |SIG[A-Z]+: |runtime: |unexpected fault address)`)
+	nodeEnd = regexp.MustCompile(`^(?:\w*Error\b|FATAL ERROR: )`)
+)
+
+// frames are the places of the first stack, innermost first, without what differs from one crash to the next.
+func frames(stacks string) []string {
+	var found []string
+	for line := range strings.Lines(stacks) {
+		line = strings.TrimRight(line, "\r\n")
+		switch {
+		case coreFrame.MatchString(line):
+			m := coreFrame.FindStringSubmatch(line)
+			if m[1] == "n/a" {
+				m[1] = m[3]
+			}
+			found = append(found, m[2]+"!"+m[1])
+		case nodeFrame.MatchString(line):
+			found = append(found, numbers.ReplaceAllString(nodeFrame.FindStringSubmatch(line)[1], "#"))
+		case goFrame.MatchString(line):
+			found = append(found, goFrame.FindStringSubmatch(line)[1])
+		case pstack.MatchString(line):
+			found = append(found, pstack.FindStringSubmatch(line)[1])
+		case strings.TrimSpace(line) == "" && len(found) > 0, len(found) >= 8:
+			return found
+		}
+	}
+	return found
+}
+
+// fingerprint tells one crash from another: by program, kind, signal and the eight innermost frames; by what the program said
+// where there are none. A signal that somebody sent (Go says sigcode=0) has no place in the program: where it was just
+// then says nothing.
+func fingerprint(c *Crash) string {
+	place := frames(c.Stacks)
+	if strings.Contains(c.Stacks, "sigcode=0") {
+		place = nil
+	}
+	if place == nil {
+		place = []string{numbers.ReplaceAllString(c.Reason, "#")}
+	}
+	sum := sha256.Sum256([]byte(strings.Join(append([]string{c.Service, c.Process, c.Kind, c.Signal}, place...), "\n")))
+	return hex.EncodeToString(sum[:8])
+}
+
+// ownTrace finds in the last lines of a program's log what it said when it ended: its reason, its stacks, and the lines
+// before.
+func ownTrace(lines []string) (reason, stacks string, before []string) {
+	for i, line := range lines {
+		// akd's log is JSON, with the stack in a field.
+		if strings.HasPrefix(line, "{") && strings.Contains(line, `\n    at `) {
+			var fields map[string]any
+			if json.Unmarshal([]byte(line), &fields) == nil {
+				if text, ok := fields["error"].(string); ok {
+					first, _, _ := strings.Cut(text, "\n")
+					return first, text, lines[:i]
+				}
+			}
+		}
+		if !goEnd.MatchString(line) && !nodeEnd.MatchString(line) {
+			continue
+		}
+		rest := strings.Join(lines[i:], "\n")
+		if strings.Contains(rest, "\ngoroutine ") || strings.Contains(rest, "\n    at ") || strings.HasPrefix(line, "FATAL ERROR") {
+			return line, rest, lines[:i]
+		}
+	}
+	return "", "", lines
+}
+
+// The journal's message ids: a core was taken; a unit's process has ended.
+const (
+	coreTaken  = "fc2e22bc6ee647b6b90729ab34a250b1"
+	unitExited = "98e322203f7a4ed290d09fe03c09fe15"
+)
+
+// ours says whether a unit is one of the appliance's.
+func ours(unit string) bool {
+	return strings.HasPrefix(unit, "cistern-") && strings.HasSuffix(unit, ".service") || unit == "nginx.service" || unit == "snmpd.service"
+}
+
+type journalEvent struct {
+	ID         string          `json:"MESSAGE_ID"`
+	Message    json.RawMessage `json:"MESSAGE"`
+	Cursor     string          `json:"__CURSOR"`
+	Time       string          `json:"__REALTIME_TIMESTAMP"`
+	Unit       string          `json:"UNIT"`
+	ExitCode   string          `json:"EXIT_CODE"`
+	ExitStatus string          `json:"EXIT_STATUS"`
+	Invocation string          `json:"INVOCATION_ID"`
+	CoreUnit   string          `json:"COREDUMP_UNIT"`
+	CorePID    string          `json:"COREDUMP_PID"`
+	CoreComm   string          `json:"COREDUMP_COMM"`
+	CoreExe    string          `json:"COREDUMP_EXE"`
+	CoreSignal string          `json:"COREDUMP_SIGNAL_NAME"`
+	CoreNumber string          `json:"COREDUMP_SIGNAL"`
+	CoreFile   string          `json:"COREDUMP_FILENAME"`
+	CoreTime   string          `json:"COREDUMP_TIMESTAMP"`
+}
+
+// watcher follows the journal for one supportd.
+type watcher struct {
+	c       *Crashes
+	journal Journal
+	pending map[string]*time.Timer // units whose process has ended with a core that was not told of yet
+	mu      sync.Mutex
+}
+
+// Watch follows systemd's journal until ctx ends, and begins where it ended the last time.
+func (c *Crashes) Watch(ctx context.Context, journal Journal) {
+	w := &watcher{c: c, journal: journal, pending: map[string]*time.Timer{}}
+	for ctx.Err() == nil {
+		c.mu.Lock()
+		cursor := c.cursor
+		c.mu.Unlock()
+		from := []string{"-b"}
+		if cursor != "" {
+			from = []string{"--after-cursor=" + cursor}
+		}
+		argv := append([]string{journal.Program, "--no-pager", "-a", "-o", "json", "-f", "--no-tail"}, from...)
+		err := command.Follow(ctx, &lineWriter{line: func(line []byte) error {
+			w.take(ctx, line)
+			return nil
+		}}, append(argv, "MESSAGE_ID="+coreTaken, "MESSAGE_ID="+unitExited)...)
+		if ctx.Err() != nil {
+			return
+		}
+		// A journal that was rotated away knows its own cursor no longer.
+		fmt.Fprintln(os.Stderr, "supportd: the journal cannot be followed for crashes, trying again:", err)
+		if cursor != "" && err != nil && strings.Contains(err.Error(), "cursor") {
+			c.mu.Lock()
+			c.cursor = ""
+			c.mu.Unlock()
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(5 * time.Second):
+		}
+	}
+}
+
+func (w *watcher) take(ctx context.Context, line []byte) {
+	var e journalEvent
+	if json.Unmarshal(line, &e) != nil || e.Cursor == "" {
+		return
+	}
+	w.c.mu.Lock()
+	w.c.cursor = e.Cursor
+	w.c.mu.Unlock()
+	switch {
+	case e.ID == coreTaken && ours(e.CoreUnit):
+		w.settle(e.CoreUnit)
+		w.core(ctx, e)
+	case e.ID == unitExited && ours(e.Unit) && e.ExitCode == "exited" && e.ExitStatus != "0":
+		w.fatal(ctx, e)
+	case e.ID == unitExited && ours(e.Unit) && (e.ExitCode == "dumped" || e.ExitCode == "killed" && fatalSignal(e.ExitStatus)):
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if _, waits := w.pending[e.Unit]; waits {
+			return
+		}
+		w.pending[e.Unit] = time.AfterFunc(coreWithin, func() {
+			w.settle(e.Unit)
+			w.ended(ctx, e, "SIG"+strings.TrimPrefix(e.ExitStatus, "SIG"))
+		})
+	}
+}
+
+// fatalSignal: systemd says its number or name. Those by which services are stopped are none.
+func fatalSignal(status string) bool {
+	return slices.Contains([]string{"3", "4", "6", "7", "8", "11", "31", "QUIT", "ILL", "ABRT", "BUS", "FPE", "SEGV", "SYS"}, status)
+}
+
+func (w *watcher) settle(unit string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if t := w.pending[unit]; t != nil {
+		t.Stop()
+		delete(w.pending, unit)
+	}
+}
+
+func micros(text string) time.Time {
+	n, _ := strconv.ParseInt(text, 10, 64)
+	return time.UnixMicro(n).UTC()
+}
+
+func (w *watcher) core(ctx context.Context, e journalEvent) {
+	var message string
+	_ = json.Unmarshal(e.Message, &message)
+	_, stacks, _ := strings.Cut(message, "\n")
+	if at := strings.Index(stacks, "Stack trace of thread"); at >= 0 {
+		stacks = stacks[at:]
+	}
+	pid, _ := strconv.Atoi(e.CorePID)
+	one := Crash{Kind: CrashSignal, Service: serviceOf(e.CoreUnit), Process: filepath.Base(e.CoreExe), Version: w.c.Version, Signal: e.CoreSignal, PID: pid,
+		Core: e.CoreFile, LastAt: micros(e.CoreTime), Stacks: strings.TrimSpace(stacks)}
+	if one.Signal == "" {
+		one.Signal = e.CoreNumber
+	}
+	if one.Process == "." {
+		one.Process = e.CoreComm
+	}
+	lines := w.lines(ctx, "_PID="+e.CorePID)
+	reason, trace, before := ownTrace(lines)
+	one.Reason, one.Log = reason, lastOf(before)
+	if trace != "" { // Go's own stacks name functions, which the core's need not
+		one.Stacks = trace
+	}
+	w.c.Note(one)
+}
+
+func (w *watcher) fatal(ctx context.Context, e journalEvent) {
+	reason, trace, before := ownTrace(w.lines(ctx, "_SYSTEMD_INVOCATION_ID="+e.Invocation))
+	if trace == "" {
+		return // it ended with an error and said so: Services shows it, and that is no crash
+	}
+	w.c.Note(Crash{Kind: CrashFatal, Service: serviceOf(e.Unit), Process: serviceOf(e.Unit), Version: w.c.Version, Reason: reason, Stacks: trace, Log: lastOf(before), LastAt: micros(e.Time)})
+}
+
+func (w *watcher) ended(ctx context.Context, e journalEvent, signal string) {
+	reason, trace, before := ownTrace(w.lines(ctx, "_SYSTEMD_INVOCATION_ID="+e.Invocation))
+	w.c.Note(Crash{Kind: CrashSignal, Service: serviceOf(e.Unit), Process: serviceOf(e.Unit), Version: w.c.Version, Signal: signal, Reason: reason, Stacks: trace, Log: lastOf(before), LastAt: micros(e.Time)})
+}
+
+func lastOf(lines []string) []string { return slices.Clone(lines[max(0, len(lines)-mostCrashLog):]) }
+
+// lines are the last of a process' log.
+func (w *watcher) lines(ctx context.Context, match string) []string {
+	r, err := command.Run(ctx, 10*time.Second, 1<<20, w.journal.Program, "--no-pager", "-o", "cat", "-n", "1500", match)
+	if err != nil {
+		var failed *command.Error
+		if !errors.As(err, &failed) {
+			return nil
+		}
+	}
+	return strings.Split(strings.TrimRight(string(r.Stdout), "\n"), "\n")
+}
+
+// NoticeKernel makes records of what the kernel left when the machine itself went down: files of pstore that are newer than
+// the last record of their kind.
+func (c *Crashes) NoticeKernel(patterns ...string) {
+	c.mu.Lock()
+	var last time.Time
+	for _, one := range c.list {
+		if one.Kind == CrashKernel && one.LastAt.After(last) {
+			last = one.LastAt
+		}
+	}
+	c.mu.Unlock()
+	for _, pattern := range patterns {
+		paths, _ := filepath.Glob(pattern)
+		for _, path := range paths {
+			info, err := os.Stat(path)
+			if err != nil || !info.ModTime().After(last.Add(time.Second)) {
+				continue
+			}
+			var content bytes.Buffer
+			if tail(&content, path, mostStacks) != nil {
+				continue
+			}
+			reason := "The kernel stopped"
+			for line := range strings.Lines(content.String()) {
+				if at := strings.Index(line, "Kernel panic"); at >= 0 {
+					reason = strings.TrimSpace(line[at:])
+				}
+			}
+			c.Note(Crash{Kind: CrashKernel, Service: "kernel", Process: "kernel", Version: c.Version, Reason: reason, Stacks: content.String(), Core: path, LastAt: info.ModTime().UTC()})
+		}
+	}
+}
