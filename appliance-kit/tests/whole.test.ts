@@ -158,14 +158,9 @@ test('it starts, keeps its socket to its group, is alone, and ends in time', asy
 
 test('a platform there is no driver for is said so at the start', async (t) => {
   const where = place(t);
-  for (const [platform, words] of [
-    ['illumos', /illumos driver has not been written/],
-    ['windows', /must be linux, illumos or sim/],
-  ] as const) {
-    const running = launch(t, process.execPath, [MAIN], { ...where.env, CISTERN_PLATFORM: platform });
-    await eventually(() => assert.equal(running.child.exitCode, 1));
-    assert.match(running.log(), words);
-  }
+  const running = launch(t, process.execPath, [MAIN], { ...where.env, CISTERN_PLATFORM: 'windows' });
+  await eventually(() => assert.equal(running.child.exitCode, 1));
+  assert.match(running.log(), /must be linux, illumos or sim/);
 });
 
 test('an open page is told what changes', async (t) => {

@@ -6,8 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func (b *bench) get(verb, body string) string {
@@ -35,7 +36,7 @@ func TestFilesOfASnapshot(t *testing.T) {
 		os.Symlink(outside, filepath.Join(b.host.snapshot, "out")),
 		os.Symlink("../..", filepath.Join(b.host.snapshot, "up")),
 		os.Symlink("dir", filepath.Join(b.host.snapshot, "in")),
-		syscall.Mkfifo(filepath.Join(b.host.snapshot, "pipe"), 0o600),
+		unix.Mkfifo(filepath.Join(b.host.snapshot, "pipe"), 0o600),
 	} {
 		if err != nil {
 			t.Fatal(err)

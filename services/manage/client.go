@@ -24,7 +24,7 @@ import (
 )
 
 // Socket is where the management service listens on the appliance itself.
-const Socket = "/run/cistern/akd/http.sock"
+const Socket = runFolder + "/cistern/akd/http.sock"
 
 const sessionCookie = "cistern_session"
 
@@ -156,7 +156,7 @@ func (c *client) unreachable(err error) error {
 	case errors.As(err, &authority) || errors.As(err, &host):
 		return fmt.Errorf("the certificate of %s is not one that this system trusts\nCompare the SHA-256 fingerprint that the appliance's console shows, and give it with --fingerprint", c.base)
 	case c.session.URL == "" && errors.As(err, &refused):
-		return fmt.Errorf("the management service does not answer on its socket: %v\nOn another machine name the appliance with --url https://HOST; on the appliance itself see “systemctl status cistern-akd”", refused.Err)
+		return fmt.Errorf("the management service does not answer on its socket: %v\nOn another machine name the appliance with --url https://HOST; on the appliance itself see “"+aboutAkd+"”", refused.Err)
 	}
 	return err
 }

@@ -22,7 +22,10 @@ var counterparts = map[string]string{
 // sandbox line that silently does nothing.
 var linuxProperties = []string{"unit", "type", "condition_mount", "runtime_directory", "cache_directory", "logs_directory",
 	"read_write_paths", "address_families", "memory_high", "capabilities", "capabilities_why", "private_devices",
-	"device_allow", "memory_deny_write_execute", "kernel_logs", "kernel_tunables", "kill_mode", "stop_signal", "user", "group"}
+	"device_allow", "start", "environment", "memory_deny_write_execute", "kernel_logs", "kernel_tunables", "kill_mode", "stop_signal", "user", "group"}
+
+// linuxPath is a command line or a path of illumos with the folder of sockets where Linux has it.
+func linuxPath(text string) string { return strings.ReplaceAll(text, "/var/run/", "/run/") }
 
 // Unit is a rendered systemd unit.
 type Unit struct {
@@ -31,6 +34,9 @@ type Unit struct {
 }
 
 // Systemd renders the unit for a service.
+//
+// A manifest says what illumos does. /var/run is /run on Linux; a start method or a variable that is another one there
+// stands in the group "linux", as start and environment (NAME=VALUE, separated by blanks).
 //
 // Restarting follows startd's duration=child: on every exit, after a second, without a limit (akd alerts on the
 // restart count instead of leaving the machine without its daemon). The sandbox is the strictest that systemd has;
@@ -101,7 +107,11 @@ func Systemd(s *Service) (Unit, error) {
 	}
 	line("Type=%s", kind)
 	start := s.method("start")
-	line("ExecStart=%s", start.Exec)
+	command := linuxPath(start.Exec)
+	if other := linux("start"); other != "" {
+		command = other
+	}
+	line("ExecStart=%s", command)
 	line("TimeoutStartSec=%d", start.Timeout)
 	if m := s.method("stop"); m != nil {
 		if m.Exec != ":kill" {
@@ -127,8 +137,24 @@ func Systemd(s *Service) (Unit, error) {
 	set("User", c.User)
 	set("Group", c.Group)
 	set("SupplementaryGroups", strings.ReplaceAll(c.Groups, ",", " "))
+	others := map[string]string{}
+	for _, pair := range strings.Fields(linux("environment")) {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok {
+			return Unit{}, fmt.Errorf("service %s: linux/environment: %q is not NAME=VALUE", s.Name, pair)
+		}
+		others[name] = value
+	}
 	for _, e := range s.Context.Environment {
-		line("Environment=%q", e.Name+"="+e.Value)
+		value := linuxPath(e.Value)
+		if other, ok := others[e.Name]; ok {
+			value = other
+			delete(others, e.Name)
+		}
+		line("Environment=%q", e.Name+"="+value)
+	}
+	for name := range others {
+		return Unit{}, fmt.Errorf("service %s: linux/environment sets %s, which the method's environment does not have", s.Name, name)
 	}
 	set("RuntimeDirectory", linux("runtime_directory"))
 	if linux("runtime_directory") != "" {

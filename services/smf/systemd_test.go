@@ -71,6 +71,18 @@ func TestTranslation(t *testing.T) {
 	}
 }
 
+// What differs on Linux: the folder of sockets by rule, the rest by name.
+func TestLinuxDiffers(t *testing.T) {
+	text, err := render(t, "START", "/bin/x --socket /var/run/x", "b c", "/var/run/y")
+	if err != nil || !strings.Contains(text, "ExecStart=/bin/x --socket /run/x\n") || !strings.Contains(text, "\"A=/run/y\"") {
+		t.Errorf("%v in:\n%s", err, text)
+	}
+	text, err = render(t, "EXTRA", `<propval name="start" type="astring" value="/linux/x"/><propval name="environment" type="astring" value="A=z"/>`)
+	if err != nil || !strings.Contains(text, "ExecStart=/linux/x\n") || !strings.Contains(text, "\"A=z\"") {
+		t.Errorf("%v in:\n%s", err, text)
+	}
+}
+
 func TestMistakesAreErrors(t *testing.T) {
 	for name, c := range map[string]struct {
 		replace []string
@@ -80,6 +92,8 @@ func TestMistakesAreErrors(t *testing.T) {
 		"unknown grouping":            {[]string{"GROUPING", "exclude_all"}, "no counterpart in systemd"},
 		"no start method":             {[]string{"START", ""}, "no start method"},
 		"mistyped property":           {[]string{"EXTRA", `<propval name="privat_devices" type="astring" value="no"/>`}, "privat_devices is not known"},
+		"variable nobody has":         {[]string{"EXTRA", `<propval name="environment" type="astring" value="B=1"/>`}, "sets B"},
+		"variable without a value":    {[]string{"EXTRA", `<propval name="environment" type="astring" value="B"/>`}, "not NAME=VALUE"},
 		"capability without a reason": {[]string{"EXTRA", `<propval name="capabilities" type="astring" value="CAP_SYS_ADMIN"/>`}, "need their reason"},
 	} {
 		if _, err := render(t, c.replace...); err == nil || !strings.Contains(err.Error(), c.want) {

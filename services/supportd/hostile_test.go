@@ -11,11 +11,11 @@ import (
 	"runtime"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
 	"filippo.io/age"
+	"golang.org/x/sys/unix"
 )
 
 func write(t *testing.T, path, content string) string {
@@ -43,7 +43,7 @@ func TestHostileSteps(t *testing.T) {
 	}
 	f.Close()
 	pipe := filepath.Join(dir, "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	mark := filepath.Join(dir, "pids")

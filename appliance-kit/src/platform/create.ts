@@ -11,6 +11,10 @@ export async function createPlatform(config: Config, clock: Clock, log: Log): Pr
     log.warn('the platform is simulated: no disk, pool or service of this machine is touched');
     return new Simulation({ clock, file: join(config.state, 'simulation.json') });
   }
+  if (config.platform === 'illumos') {
+    const { Illumos } = await import('./illumos/illumos.ts');
+    return new Illumos({ run: config.run });
+  }
   const { Linux } = await import('./linux/linux.ts');
   return new Linux({ run: config.run, clock });
 }

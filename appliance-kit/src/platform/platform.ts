@@ -1,5 +1,5 @@
 // What the management plane needs of an operating system, and nothing else knows about one. Each driver answers in
-// these terms: `linux/`, `illumos/` (to come) and `sim/`, which behaves like the real ones without touching anything.
+// these terms: `linux/`, `illumos/` and `sim/`, which behaves like the real ones without touching anything.
 //
 // Every call ends by itself within its own deadline; a call that fails throws a ProblemError that names the device
 // and says what can be done. Reading never needs privilege; what changes the machine goes through execd.

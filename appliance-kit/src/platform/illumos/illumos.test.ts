@@ -1,0 +1,137 @@
+// The illumos driver over what its commands print, written after their manual pages and sources.
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import * as zpool from '../../../tests/fixtures/zpool-illumos.ts';
+import { createPlatform } from '../create.ts';
+import { parseDisks } from './disks.ts';
+import { Illumos } from './illumos.ts';
+import { parsePools } from './pools.ts';
+import { parseServices } from './services.ts';
+
+const restarter = (fmri: string, properties: Record<string, string>) =>
+  Object.entries(properties)
+    .map(([name, value]) => `${fmri}/:properties/restarter/${name} astring ${value}\n`)
+    .join('');
+const at = '1767225600.123456789';
+const services = [
+  restarter('svc:/application/cistern/akd:default', {
+    logfile: '/var/svc/log/application-cistern-akd:default.log',
+    contract: '91',
+    start_pid: '1234',
+    state: 'online',
+    next_state: 'none',
+    state_timestamp: at,
+    auxiliary_state: 'none',
+  }),
+  restarter('svc:/application/cistern/storaged:default', { state: 'disabled', next_state: 'none' }),
+  restarter('svc:/application/cistern/execd:default', {
+    start_pid: '99',
+    state: 'maintenance',
+    next_state: 'none',
+    auxiliary_state: 'restarting_too_quickly',
+  }),
+  restarter('svc:/application/cistern/replicd:default', {
+    state: 'offline',
+    next_state: 'none',
+    auxiliary_state: 'dependencies_unsatisfied',
+  }),
+  restarter('svc:/application/cistern/tracerd:default', { state: 'offline', next_state: 'online' }),
+  restarter('svc:/application/cistern/supportd:default', {
+    state: 'maintenance',
+    next_state: 'none',
+    auxiliary_state: 'something\\ new',
+  }),
+  restarter('svc:/network/cistern/nginx:default', { state: 'degraded', next_state: 'none', state_timestamp: '' }),
+  restarter('svc:/application/cistern/other:default', { state: 'online' }),
+  'garbage\n\n',
+].join('');
+
+test('services, in every state', () => {
+  const read = new Map(parseServices(services).map((one) => [one.name, one]));
+  const of = (name: string) => {
+    const one = read.get(name);
+    return [one?.state, one?.reason, one?.waitingFor];
+  };
+  assert.deepEqual(of('akd'), ['online', null, null]);
+  assert.deepEqual([read.get('akd')?.pid, read.get('akd')?.since], [1234, '2026-01-01T00:00:00.123Z']);
+  assert.deepEqual(of('storaged'), ['stopped', null, 'a pool for telemetry']);
+  assert.deepEqual(of('execd'), ['maintenance', 'It ended again and again right after its start.', null]);
+  assert.equal(read.get('execd')?.pid, null);
+  assert.deepEqual(of('replicd'), ['stopped', null, 'a service it depends on']);
+  assert.deepEqual(of('tracerd'), ['starting', null, null]);
+  assert.deepEqual(of('supportd'), ['maintenance', 'It failed; its log says why.', null]);
+  assert.deepEqual([...of('nginx'), read.get('nginx')?.since], ['online', null, null, null]);
+  assert.deepEqual(of('snmpd'), ['stopped', 'It is not installed.', null]);
+  assert.equal(read.size, 8);
+});
+
+const line = (...words: string[]) => `${words.join('\t')}\n`;
+const diskinfo = [
+  line('SCSI', 'c0t5000CCA05C68D505d0', 'HGST', 'HUS726T4TAL5204', 'V1G2ABCD', '4000787030016', '----', '0,3'),
+  line('NVME', 'c1t0d0', '-', 'Model with blanks', '-', '512110190592', '--?S', '-1,-1'),
+  line('-', 'c2d0', '-', '-', '-', '8589934592', '????', '-1,-1'),
+  line('SCSI', 'c3t0d0', 'gone', 'gone', '-', '0', '-FR-', '-1,-1'),
+].join('');
+
+test('disks: with and without what names them', () => {
+  const pools = parsePools(zpool.healthy.replaceAll('tank', 'rpool'), zpool.list.replaceAll('tank', 'rpool'), '');
+  const disks = parseDisks(diskinfo, pools);
+  assert.deepEqual(
+    disks.map(({ id, model, serial, bytes, bus, rotational, system }) => [
+      id,
+      model,
+      serial,
+      bytes,
+      bus,
+      rotational,
+      system,
+    ]),
+    [
+      ['c0t5000CCA05C68D505d0', 'HGST HUS726T4TAL5204', 'V1G2ABCD', 4000787030016, 'scsi', true, false],
+      ['c1t0d0', 'Model with blanks', '', 512110190592, 'nvme', false, true],
+      ['c2d0', 'Unknown model', '', 8589934592, 'scsi', null, false],
+    ],
+  );
+  assert.ok(disks[0]?.aliases.includes('/dev/dsk/c0t5000CCA05C68D505d0s0'));
+  assert.deepEqual(parseDisks('', pools), []);
+  for (const bad of [
+    'diskinfo: unable to obtain topo handle\n',
+    line('SCSI', 'c1t0d0'),
+    line('a', '../x', '', '', '', '1', '----', ''),
+  ]) {
+    assert.throws(() => parseDisks(bad, pools), { name: 'ProblemError' }, bad);
+  }
+});
+
+test('the driver: what it runs, and what it is', async () => {
+  const etc = mkdtempSync(join(tmpdir(), 'cistern-etc-'));
+  mkdirSync(join(etc, 'default'));
+  writeFileSync(join(etc, 'default/init'), '# comment\nTZ=Europe/Zurich\nCMASK=022\n');
+  const ran: string[] = [];
+  const illumos = new Illumos({
+    run: etc,
+    etc,
+    command: async (program, args) => {
+      ran.push([program, ...args].join(' '));
+      if (program === 'kstat') return 'unix:0:system_misc:boot_time\t1767225600\n';
+      if (program === 'diskinfo') return diskinfo;
+      if (program === 'svcprop') return services;
+      if (program === 'zfs') return zpool.properties;
+      return args[0] === 'list' ? zpool.list : zpool.healthy;
+    },
+  });
+  assert.equal(await illumos.bootId(), '1767225600');
+  assert.equal(illumos.identity().timeZone, 'Europe/Zurich');
+  assert.equal((await illumos.disks()).length, 3);
+  assert.equal((await illumos.services()).length, 8);
+  assert.ok(ran.includes('svcprop -f -p restarter svc:/application/cistern/* svc:/network/cistern/*'));
+  assert.ok(ran.includes('diskinfo -Hpc'));
+  // No execd there: a problem that names it.
+  await assert.rejects(illumos.power('off'), { name: 'ProblemError' });
+  rmSync(etc, { recursive: true });
+  const config = { platform: 'illumos', run: '/nowhere' } as Parameters<typeof createPlatform>[0];
+  assert.equal((await createPlatform(config, {} as never, {} as never)).kind, 'illumos');
+});

@@ -1,0 +1,117 @@
+// The OmniOS appliance: diskinfo, illumos' ZFS and SMF for reading, execd for whatever needs privilege. execd has no driver
+// for illumos yet: what it is asked fails with a problem that says that it does not answer. Not run on illumos yet.
+import { readFileSync } from 'node:fs';
+import os from 'node:os';
+import { join } from 'node:path';
+import { Execd } from '../../peers/execd.ts';
+import { Peer } from '../../peers/peer.ts';
+import type { Service } from '../../services/schema.ts';
+import { type Command, run } from '../linux/command.ts';
+import type { Platform, PlatformDisk, PlatformPool, PoolPlan, Progress } from '../platform.ts';
+import type { PoolActions } from '../poolActions.ts';
+import type { ZfsDatasets } from '../zfs/datasets.ts';
+import { zfsPoolActions } from '../zfs/poolActions.ts';
+import { ZfsReplication } from '../zfs/replication.ts';
+import { illumosDatasets } from './datasets.ts';
+import { parseDisks } from './disks.ts';
+import { illumosPools } from './pools.ts';
+import { PATTERNS, parseServices } from './services.ts';
+
+/** Disks with 512 bytes to a sector are rare, and those that say so mostly have 4096. */
+const ASHIFT = 12;
+/** Walking the hardware's topology takes seconds on a machine with many shelves. */
+const DISKINFO_MS = 30_000;
+
+export interface IllumosOptions {
+  readonly run: string;
+  /** For tests. */
+  readonly command?: Command;
+  readonly etc?: string;
+}
+
+export class Illumos implements Platform {
+  readonly kind = 'illumos';
+  readonly datasets: ZfsDatasets;
+  readonly replication: ZfsReplication;
+  readonly poolActions: PoolActions;
+  readonly #execd: Execd;
+  readonly #command: Command;
+  readonly #etc: string;
+
+  constructor(options: IllumosOptions) {
+    this.#execd = new Execd(new Peer('execd', join(options.run, 'execd', 'http.sock')));
+    this.#command = options.command ?? run;
+    this.#etc = options.etc ?? '/etc';
+    this.poolActions = zfsPoolActions(this.#execd);
+    this.datasets = illumosDatasets({ command: this.#command, execd: this.#execd });
+    const replicd = new Peer('replicd', join(options.run, 'replicd', 'http.sock'));
+    this.replication = new ZfsReplication({ replicd, execd: this.#execd });
+  }
+
+  /** When the kernel was started. */
+  async bootId(): Promise<string> {
+    const line = await this.#command('kstat', ['-p', 'unix:0:system_misc:boot_time']);
+    return line.trim().split('\t').at(-1) ?? '';
+  }
+
+  uptimeSeconds(): number {
+    return os.uptime();
+  }
+
+  identity(): { hostName: string; timeZone: string } {
+    return { hostName: os.hostname(), timeZone: this.#timeZone() };
+  }
+
+  /** As /etc/default/init has it now: the one this process started with may have been changed. */
+  #timeZone(): string {
+    try {
+      const zone = /^TZ=(\S+)/m.exec(readFileSync(join(this.#etc, 'default/init'), 'utf8'))?.[1];
+      if (zone !== undefined) return zone;
+    } catch {
+      // The process's own zone is what is left.
+    }
+    return Intl.DateTimeFormat().resolvedOptions().timeZone;
+  }
+
+  async disks(): Promise<PlatformDisk[]> {
+    const [disks, pools] = await Promise.all([
+      this.#command('diskinfo', ['-Hpc'], { deadlineMs: DISKINFO_MS }),
+      this.pools(),
+    ]);
+    return parseDisks(disks, pools);
+  }
+
+  pools(): Promise<PlatformPool[]> {
+    return illumosPools(this.#command);
+  }
+
+  async services(): Promise<Service[]> {
+    return parseServices(await this.#command('svcprop', ['-f', '-p', 'restarter', ...PATTERNS]));
+  }
+
+  async createPool(plan: PoolPlan, progress: Progress): Promise<void> {
+    progress('Creating the pool', 10);
+    await this.#execd.run('pool.create', { ...plan, ashift: ASHIFT });
+  }
+
+  async placeTelemetry(pool: string, progress: Progress): Promise<void> {
+    progress('Making the telemetry dataset and starting the store', null);
+    await this.#execd.run('telemetry.place', { pool });
+  }
+
+  async serviceAction(service: string, action: 'start' | 'stop' | 'restart'): Promise<void> {
+    await this.#execd.run('service.action', { service, action });
+  }
+
+  async setIdentity(hostName: string, timeZone: string): Promise<void> {
+    await this.#execd.run('system.identity', { hostName, timeZone });
+  }
+
+  async finishSetup(): Promise<void> {
+    await this.#execd.run('setup.finish', {});
+  }
+
+  async power(action: 'reboot' | 'off'): Promise<void> {
+    await this.#execd.run('power', { action });
+  }
+}

@@ -1,0 +1,283 @@
+package smf
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What illumos refuses in a manifest, checked without illumos: svccfg validates against a DTD whose order of elements is
+// part of it, and at run time a user, privilege, FMRI or file that is not there puts the service into maintenance.
+
+// node is an element with everything in it, so that nothing escapes the check.
+type node struct {
+	XMLName  xml.Name
+	Attrs    []xml.Attr `xml:",any,attr"`
+	Children []node     `xml:",any"`
+}
+
+func (n node) attr(name string) string {
+	for _, a := range n.Attrs {
+		if a.Name.Local == name {
+			return a.Value
+		}
+	}
+	return ""
+}
+
+func (n node) walk(visit func(node)) {
+	visit(n)
+	for _, c := range n.Children {
+		c.walk(visit)
+	}
+}
+
+// order: the children that service_bundle.dtd.1 allows, in its order. `?` once at most, `*` any number, `+` and plain
+// at least (exactly) once. Elements that are not a key here must be empty.
+var order = map[string]string{
+	"service_bundle":     "service+",
+	"service":            "create_default_instance? single_instance? restarter? dependency* dependent* method_context? exec_method* notification_parameters* property_group* instance* stability? template?",
+	"dependency":         "service_fmri* stability? propval*",
+	"dependent":          "service_fmri stability? propval*",
+	"method_context":     "method_credential? method_environment?",
+	"method_environment": "envvar+",
+	"exec_method":        "method_context? stability? propval*",
+	"property_group":     "stability? propval*",
+	"template":           "common_name description? documentation? pg_pattern*",
+	"common_name":        "loctext+",
+	"description":        "loctext+",
+	"pg_pattern":         "common_name? description? prop_pattern*",
+	"prop_pattern":       "common_name? description? units? visibility? cardinality? internal_separators? values? constraints? choices?",
+	"units":              "loctext+",
+	"constraints":        "value* range*",
+}
+
+// attributes that the DTD requires.
+var required = map[string][]string{
+	"service_bundle": {"type", "name"}, "service": {"name", "type", "version"}, "create_default_instance": {"enabled"},
+	"dependency": {"name", "grouping", "restart_on", "type"}, "dependent": {"name", "grouping", "restart_on"},
+	"service_fmri": {"value"}, "method_credential": {"user"}, "envvar": {"name", "value"},
+	"exec_method": {"type", "name", "exec", "timeout_seconds"}, "property_group": {"name", "type"},
+	"propval": {"name", "type", "value"}, "stability": {"value"},
+}
+
+// omniosServices are those of a stock OmniOS that ours name.
+var omniosServices = []string{"svc:/system/filesystem/local", "svc:/milestone/network", "svc:/system/identity:node"}
+
+// privileges(7) of illumos that ours name.
+var privileges = []string{"basic", "dtrace_kernel", "dtrace_proc", "dtrace_user", "file_chown", "file_dac_read", "file_dac_search",
+	"file_dac_write", "file_link_any", "file_owner", "net_privaddr", "proc_info", "proc_owner", "proc_session", "sys_admin",
+	"sys_config", "sys_devices", "sys_mount"}
+
+// world is what a manifest may refer to.
+type world struct {
+	services, users []string
+	method          func(path string) bool
+}
+
+var fixed = regexp.MustCompile("`(cistern[a-z-]*)` 5[0-9][0-9]")
+
+// inRepository reads the accounts from INTERFACES.md and the services from the manifests themselves.
+func inRepository(t *testing.T, manifests []string) world {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/INTERFACES.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := world{services: slices.Clone(omniosServices), users: []string{"root", "nginx"}}
+	for _, found := range fixed.FindAllStringSubmatch(string(page), -1) {
+		w.users = append(w.users, found[1])
+	}
+	for _, path := range manifests {
+		bundle, err := parse(path)
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		w.services = append(w.services, "svc:/"+bundle.Children[0].attr("name"))
+	}
+	commands, err := os.ReadDir("../cmd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Programs of OmniOS' packages; those packages are dependencies of ours (image/omnios/packages).
+	programs := []string{"/opt/ooce/node-24/bin/node", "/opt/ooce/nginx-1.30/sbin/nginx", "/usr/sbin/snmpd"}
+	for _, c := range commands {
+		programs = append(programs, "/opt/cistern/bin/"+c.Name())
+	}
+	w.method = func(path string) bool {
+		if name, ok := strings.CutPrefix(path, "/lib/svc/method/"); ok {
+			info, err := os.Stat("../../smf/method/" + name)
+			return err == nil && info.Mode()&0o111 != 0
+		}
+		return slices.Contains(programs, path)
+	}
+	return w
+}
+
+func parse(path string) (node, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return node{}, err
+	}
+	defer file.Close()
+	return parseText(file)
+}
+
+func parseText(r io.Reader) (node, error) {
+	var bundle node
+	if err := xml.NewDecoder(r).Decode(&bundle); err != nil {
+		return node{}, err
+	}
+	if bundle.XMLName.Local != "service_bundle" || len(bundle.Children) != 1 || bundle.Children[0].XMLName.Local != "service" {
+		return node{}, errors.New("not a bundle of one service")
+	}
+	return bundle, nil
+}
+
+// ordered compares an element's children with the DTD's model of it.
+func ordered(n node) error {
+	name := n.XMLName.Local
+	rest := n.Children
+	for _, part := range strings.Fields(order[name]) {
+		want := strings.TrimRight(part, "?*+")
+		count := 0
+		for len(rest) > 0 && rest[0].XMLName.Local == want {
+			count++
+			rest = rest[1:]
+		}
+		least, most := 1, 1
+		switch part[len(part)-1] {
+		case '?':
+			least = 0
+		case '*':
+			least, most = 0, 1<<30
+		case '+':
+			most = 1 << 30
+		}
+		if count < least || count > most {
+			return fmt.Errorf("<%s>: %d × <%s>, wanted %s", name, count, want, part)
+		}
+	}
+	if len(rest) > 0 {
+		return fmt.Errorf("<%s>: <%s> %q is not allowed here; the order is %s", name, rest[0].XMLName.Local, rest[0].attr("name"), order[name])
+	}
+	return nil
+}
+
+func lint(bundle node, w world) (problems []string) {
+	say := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	if bundle.attr("type") != "manifest" {
+		say("the bundle is no manifest")
+	}
+	bundle.walk(func(n node) {
+		name := n.XMLName.Local
+		if err := ordered(n); err != nil {
+			say("%v", err)
+		}
+		for _, want := range required[name] {
+			if !slices.ContainsFunc(n.Attrs, func(a xml.Attr) bool { return a.Name.Local == want }) {
+				say("<%s %s> lacks %s", name, n.attr("name"), want)
+			}
+		}
+		switch name {
+		case "service_fmri":
+			fmri := n.attr("value")
+			if !slices.Contains(w.services, fmri) && !slices.Contains(w.services, strings.TrimSuffix(fmri, ":default")) {
+				say("no service %s is known", fmri)
+			}
+		case "dependency", "dependent":
+			if !slices.Contains([]string{"require_all", "require_any", "exclude_all", "optional_all"}, n.attr("grouping")) ||
+				!slices.Contains([]string{"error", "restart", "refresh", "none"}, n.attr("restart_on")) {
+				say("dependency %s: grouping %q, restart_on %q", n.attr("name"), n.attr("grouping"), n.attr("restart_on"))
+			}
+		case "method_credential":
+			if !slices.Contains(w.users, n.attr("user")) {
+				say("no user %s is known", n.attr("user"))
+			}
+			for _, group := range strings.FieldsFunc(n.attr("group")+","+n.attr("supp_groups"), func(r rune) bool { return r == ',' || r == ' ' }) {
+				if !slices.Contains(w.users, group) {
+					say("no group %s is known", group)
+				}
+			}
+			if set := n.attr("privileges"); set != "" {
+				for _, p := range strings.Split(set, ",") {
+					if !slices.Contains(privileges, strings.TrimPrefix(p, "!")) {
+						say("no privilege %s is known", p)
+					}
+				}
+			}
+		case "exec_method":
+			exec := n.attr("exec")
+			if program, _, _ := strings.Cut(exec, " "); exec != ":kill" && exec != ":kill -HUP" && exec != ":true" && !w.method(program) {
+				say("method %s: there is no program %s", n.attr("name"), program)
+			}
+			if strings.Contains(exec, " /run/") || strings.Contains(exec, "=/run/") {
+				say("method %s: /run is Linux'; illumos has /var/run", n.attr("name"))
+			}
+		case "envvar":
+			if strings.HasPrefix(n.attr("value"), "/run/") {
+				say("variable %s: /run is Linux'; illumos has /var/run", n.attr("name"))
+			}
+		}
+	})
+	return problems
+}
+
+func TestManifestsAsIllumosReadsThem(t *testing.T) {
+	manifests, _ := filepath.Glob("../../smf/manifest/*.xml")
+	ours, _ := filepath.Glob("../../smf/illumos/*.xml")
+	manifests = append(manifests, ours...)
+	if len(ours) < 2 || len(manifests) < 10 {
+		t.Fatalf("found only %v", manifests)
+	}
+	w := inRepository(t, manifests)
+	for _, path := range manifests {
+		bundle, err := parse(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, problem := range lint(bundle, w) {
+			t.Errorf("%s: %s", filepath.Base(path), problem)
+		}
+	}
+}
+
+// The check finds what it is for.
+func TestManifestMistakes(t *testing.T) {
+	const good = `<service_bundle type="manifest" name="x"><service name="application/cistern/x" type="service" version="1"><create_default_instance enabled="true"/><dependency name="d" grouping="require_all" restart_on="none" type="service"><service_fmri value="svc:/milestone/network"/></dependency><method_context><method_credential user="root" privileges="basic,!proc_info"/></method_context><exec_method type="method" name="start" exec="/bin/x" timeout_seconds="1"/><property_group name="startd" type="framework"/></service></service_bundle>`
+	w := world{services: omniosServices, users: []string{"root"}, method: func(path string) bool { return path == "/bin/x" }}
+	problems := func(text string) []string {
+		bundle, err := parseText(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return lint(bundle, w)
+	}
+	if found := problems(good); len(found) > 0 {
+		t.Fatal(found)
+	}
+	for name, c := range map[string][3]string{
+		"order":            {`<create_default_instance enabled="true"/>`, `<property_group name="p" type="application"/><create_default_instance enabled="true"/>`, "not allowed here"},
+		"unknown element":  {`<property_group name="startd" type="framework"/>`, `<propertygroup/>`, "not allowed here"},
+		"twice":            {`<create_default_instance enabled="true"/>`, `<create_default_instance enabled="true"/><create_default_instance enabled="true"/>`, "2 × "},
+		"attribute":        {` timeout_seconds="1"`, ``, "lacks timeout_seconds"},
+		"FMRI":             {"svc:/milestone/network", "svc:/milestone/netwrok", "no service"},
+		"user":             {`user="root"`, `user="rot"`, "no user"},
+		"privilege":        {"!proc_info", "!proc_inf", "no privilege"},
+		"method":           {"/bin/x", "/bin/y", "no program"},
+		"grouping":         {"require_all", "require", "grouping"},
+		"folder of Linux'": {`exec="/bin/x`, `exec="/bin/x --socket /run/x`, "Linux'"},
+	} {
+		text := strings.Replace(good, c[0], c[1], 1)
+		if found := strings.Join(problems(text), "; "); text == good || !strings.Contains(found, c[2]) {
+			t.Errorf("%s: found %q, wanted %q", name, found, c[2])
+		}
+	}
+}

@@ -1,0 +1,141 @@
+#!/bin/sh
+# The commands of OmniOS that the installer and the methods call, over the folder $FAKE: each is a link to this file.
+#   root/      the system's tree        packages   installed ones, a line each
+#   datasets   NAME MOUNTPOINT MADE     services   FMRI STATE
+#   pools      a line each              calls      what was called, a line each
+# FAKE_KILL_AT=N ends the installer (its id is in $FAKE/pid) with SIGKILL at the Nth call, before it, or after it with
+# FAKE_KILL_AFTER=1. Numbers and texts that tests change: FAKE_UNAME, FAKE_MACHINE, FAKE_ZONE, FAKE_PUBLISHERS, FAKE_FREE.
+set -u
+name=${0##*/}
+root=$FAKE/root
+echo "$name $*" >>"$FAKE/calls"
+at=$(wc -l <"$FAKE/calls")
+if [ "$at" = "${FAKE_KILL_AT:-}" ]; then
+  [ -n "${FAKE_KILL_AFTER:-}" ] || {
+    kill -9 "$(cat "$FAKE/pid")"
+    exit 137
+  }
+  trap 'kill -9 "$(cat "$FAKE/pid")"' EXIT
+fi
+last() {
+  for last_one; do :; done
+  echo "$last_one"
+}
+without() { # FILE FIXED-BEGINNING: the lines that do not begin so
+  awk -v begin="$2" 'index($0, begin) != 1' "$1" >"$1.new" && /bin/mv "$1.new" "$1"
+}
+unknown() {
+  echo "fake $name does not know: $*" >>"$FAKE/unknown"
+  exit 99
+}
+service() { # SERVICE OR INSTANCE → the instance
+  case $1 in *:*:*) echo "$1" ;; *) echo "$1:default" ;; esac
+}
+case $name in
+uname) case ${1:-} in -s) echo "${FAKE_UNAME:-SunOS}" ;; -m) echo "${FAKE_MACHINE:-i86pc}" ;; *) unknown "$@" ;; esac ;;
+zonename) echo "${FAKE_ZONE:-global}" ;;
+id) echo "uid=${FAKE_UID:-0}(root) gid=0(root)" ;;
+df) printf 'Filesystem 1024-blocks Used Available Capacity Mounted\nrpool/ROOT/omnios 9999999 1 %s 1%% /\n' "${FAKE_FREE:-9000000}" ;;
+hostname) if [ $# = 0 ]; then cat "$FAKE/hostname"; else echo "$1" >"$FAKE/hostname"; fi ;;
+mv | mkdir | ln | cp) "/bin/$name" "$@" ;;
+chown) [ "$(/usr/bin/id -u)" != 0 ] || /bin/chown "$@" ;; # who is not root cannot, and the tests do not look then
+pkg)
+  case $1 in
+  publisher) printf '%s\n' ${FAKE_PUBLISHERS:-omnios extra.omnios} | sed 's/$/ origin online F -/' ;;
+  list) grep -qx "$3" "$FAKE/packages" ;;
+  install)
+    shift 2
+    for one; do grep -qx "$one" "$FAKE/packages" || echo "$one" >>"$FAKE/packages"; done
+    /bin/mkdir -p "$root/opt/ooce/nginx-1.30/sbin"
+    printf '#!/bin/sh\necho "configure arguments: %s" >&2\n' "${FAKE_NGINX:---with-http_auth_request_module}" >"$root/opt/ooce/nginx-1.30/sbin/nginx"
+    chmod +x "$root/opt/ooce/nginx-1.30/sbin/nginx"
+    ;;
+  uninstall)
+    shift 2
+    for one; do
+      grep -vx "$one" "$FAKE/packages" >"$FAKE/packages.new"
+      /bin/mv "$FAKE/packages.new" "$FAKE/packages"
+    done
+    rm -rf "$root/opt/ooce"
+    ;;
+  *) unknown "$@" ;;
+  esac
+  ;;
+groupadd) # -g ID NAME
+  ! grep -q "^$3:" "$root/etc/group" || exit 9
+  echo "$3::$2:" >>"$root/etc/group"
+  ;;
+groupdel) without "$root/etc/group" "$1:" ;;
+useradd) # -u ID -g GROUP [-G GROUPS] -d / -s SHELL NAME
+  ! grep -q "^$(last "$@"):" "$root/etc/passwd" || exit 9
+  grep -q "^$4:" "$root/etc/group" || exit 6
+  echo "$(last "$@"):x:$2:$(awk -F: -v g="$4" '$1 == g {print $3}' "$root/etc/group")::/:/usr/bin/false" >>"$root/etc/passwd"
+  ;;
+userdel) without "$root/etc/passwd" "$1:" ;;
+zpool) grep -qx "$(last "$@")" "$FAKE/pools" ;;
+zfs)
+  dataset=$(last "$@")
+  case $1 in
+  load-key) ;;
+  mount) ;;
+  list)
+    case $* in
+    *mountpoint*) awk -v root="$root" -v path="$dataset" 'root $2 == path {print $2; found = 1} END {exit !found}' "$FAKE/datasets" ;;
+    *) awk -v name="$dataset" '$1 == name {found = 1} END {exit !found}' "$FAKE/datasets" ;;
+    esac
+    ;;
+  get)
+    case $5 in
+    mounted) echo yes ;;
+    cistern:appliance) awk -v name="$dataset" '$1 == name {print $3}' "$FAKE/datasets" ;;
+    *) unknown "$@" ;;
+    esac
+    ;;
+  create)
+    ! grep -q "^$dataset " "$FAKE/datasets" || exit 1
+    place=$(echo "$*" | sed 's/.*mountpoint=\([^ ]*\).*/\1/')
+    /bin/mkdir -p "$root$place"
+    case $* in *cistern:appliance=yes*) made=yes ;; *) made=- ;; esac
+    echo "$dataset $place $made" >>"$FAKE/datasets"
+    ;;
+  destroy)
+    place=$(awk -v name="$dataset" '$1 == name {print $2}' "$FAKE/datasets")
+    rm -rf "${root:?}$place"
+    without "$FAKE/datasets" "$dataset "
+    ;;
+  *) unknown "$@" ;;
+  esac
+  ;;
+svcs)
+  case $* in
+  *http*) grep '^svc:/network/http:' "$FAKE/services" | awk '{print $2, $1}' ;;
+  '-H -o state '*) awk -v f="$4" '$1 == f {print $2; found = 1} END {exit !found}' "$FAKE/services" ;;
+  '-H -o fmri '*) awk -v f="$(service "$4")" '$1 == f {print $1; found = 1} END {exit !found}' "$FAKE/services" ;;
+  *) unknown "$@" ;;
+  esac
+  ;;
+svcadm)
+  fmri=$(service "$(last "$@")")
+  case $1 in
+  refresh) ;;
+  enable | disable)
+    grep -q "^$fmri " "$FAKE/services" || exit 1
+    [ "$1" = enable ] && state=online || state=disabled
+    sed "s|^$fmri .*|$fmri $state|" "$FAKE/services" >"$FAKE/services.new" && /bin/mv "$FAKE/services.new" "$FAKE/services"
+    ;;
+  *) unknown "$@" ;;
+  esac
+  ;;
+svccfg)
+  case $1 in
+  import)
+    fmri=svc:/$(sed -n 's/.*<service name="\([^"]*\)".*/\1/p' "$2"):default
+    [ "$fmri" != svc:/:default ] || exit 1
+    grep -q "^$fmri " "$FAKE/services" || echo "$fmri online" >>"$FAKE/services"
+    ;;
+  delete) without "$FAKE/services" "$(service "$3") " ;;
+  *) unknown "$@" ;;
+  esac
+  ;;
+*) unknown "$@" ;;
+esac

@@ -1,0 +1,155 @@
+// A folder that looks like a freshly installed OmniOS to ksh scripts, with fake.sh in the place of its commands.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  cpSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+
+const COMMANDS = [
+  ...[
+    'chown',
+    'cp',
+    'df',
+    'groupadd',
+    'groupdel',
+    'hostname',
+    'id',
+    'ln',
+    'mkdir',
+    'mv',
+    'pkg',
+    'svcadm',
+    'svccfg',
+    'svcs',
+  ],
+  ...['uname', 'useradd', 'userdel', 'zfs', 'zonename', 'zpool'],
+];
+
+export interface Ran {
+  readonly status: number | null;
+  readonly killed: boolean;
+  readonly out: string;
+  readonly err: string;
+}
+
+export class Machine {
+  readonly folder = mkdtempSync(join(tmpdir(), 'cistern-omnios-'));
+  readonly root = join(this.folder, 'root');
+  readonly #path: string;
+
+  constructor() {
+    const bin = join(this.folder, 'bin');
+    for (const one of [
+      'etc/security/auth_attr.d',
+      'etc/security/prof_attr.d',
+      'etc/default',
+      'usr/bin',
+      'usr/sbin',
+      'opt',
+      'var/run',
+      'lib/svc/share',
+      'lib/svc/manifest/application',
+      'lib/svc/method',
+    ]) {
+      mkdirSync(join(this.root, one), { recursive: true });
+    }
+    this.write('etc/os-release', 'NAME="OmniOS"\nID=omnios\nVERSION=r151054\nVERSION_ID=r151054\n');
+    this.write('etc/passwd', 'root:x:0:0:Super-User:/root:/usr/bin/bash\nnobody:x:60001:60001:NFS:/:\n');
+    this.write('etc/group', 'root::0:\nbin::2:root\nsys::3:root\n');
+    this.write('etc/default/init', 'TZ=UTC\nCMASK=022\n');
+    this.write('etc/nodename', 'omnios\n');
+    this.write('lib/svc/share/smf_include.sh', 'SMF_EXIT_OK=0\nSMF_EXIT_ERR_FATAL=95\nSMF_EXIT_ERR_CONFIG=96\n');
+    mkdirSync(bin);
+    for (const name of COMMANDS) symlinkSync(join(import.meta.dirname, 'fake.sh'), join(bin, name));
+    for (const [name, text] of Object.entries({
+      packages: 'system/library\nlibrary/security/openssl\n',
+      datasets: 'rpool/ROOT/omnios / -\n',
+      pools: 'rpool\n',
+      services: 'svc:/application/management/net-snmp:default online\nsvc:/network/http:nginx130 disabled\n',
+      hostname: 'omnios\n',
+    })) {
+      writeFileSync(join(this.folder, name), text);
+    }
+    this.#path = `${bin}:${process.env.PATH ?? ''}`;
+  }
+
+  write(path: string, text: string): void {
+    writeFileSync(join(this.root, path), text);
+  }
+  read(path: string): string {
+    return readFileSync(join(this.root, path), 'utf8');
+  }
+  /** One of fake.sh's own files. */
+  state(name: string): string {
+    return readFileSync(join(this.folder, name), 'utf8');
+  }
+  calls(): number {
+    return this.state('calls').split('\n').length - 1;
+  }
+
+  /** Runs a script under ksh93 as the machine's own. */
+  run(script: string, args: readonly string[] = [], env: Record<string, string> = {}): Ran {
+    rmSync(join(this.folder, 'calls'), { force: true });
+    writeFileSync(join(this.folder, 'calls'), '');
+    const ran = spawnSync('sh', ['-c', 'echo $$ >"$FAKE/pid"; exec ksh93 "$@"', 'sh', script, ...args], {
+      env: { PATH: this.#path, FAKE: this.folder, CISTERN_ROOT: this.root, ...env },
+      encoding: 'utf8',
+      timeout: 120_000,
+      input: '',
+    });
+    if (ran.error !== undefined) throw ran.error;
+    return { status: ran.status, killed: ran.signal === 'SIGKILL', out: ran.stdout, err: ran.stderr };
+  }
+
+  /** Everything that can be seen of the machine: a change that was not undone shows as a difference of lines. */
+  everything(): string[] {
+    const lines: string[] = [];
+    const walk = (path: string) => {
+      for (const name of readdirSync(join(this.root, path)).sort()) {
+        const one = path === '' ? name : `${path}/${name}`;
+        const at = join(this.root, one);
+        const { mode, uid, gid } = lstatSync(at);
+        const who = `${(mode & 0o7777).toString(8)} ${uid}:${gid}`;
+        if (lstatSync(at).isSymbolicLink()) lines.push(`${one} -> ${readlinkSync(at)}`);
+        else if (lstatSync(at).isDirectory()) {
+          lines.push(`${one}/ ${who}`);
+          walk(one);
+        } else lines.push(`${one} ${who} ${createHash('sha256').update(readFileSync(at)).digest('hex').slice(0, 12)}`);
+      }
+    };
+    walk('');
+    for (const name of ['packages', 'datasets', 'services', 'pools', 'hostname']) {
+      lines.push(
+        ...this.state(name)
+          .split('\n')
+          .sort()
+          .map((line) => `${name}: ${line}`),
+      );
+    }
+    return lines;
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** A copy of a folder with scripts in it. */
+export function copy(from: string, to: string): string {
+  cpSync(from, to, { recursive: true });
+  chmodSync(to, 0o755);
+  return to;
+}

@@ -1,0 +1,99 @@
+// The SMF methods and the self-test under the real ksh93, in a folder that looks like OmniOS.
+import assert from 'node:assert/strict';
+import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import { test } from 'node:test';
+import { Machine } from './machine.ts';
+
+const methods = join(import.meta.dirname, '../../smf/method');
+const STORE = 'svc:/application/cistern/storaged:default';
+
+test('identity makes what is missing, once', () => {
+  using machine = new Machine();
+  const run = () => machine.run(join(methods, 'cistern-identity'));
+  const early = run();
+  assert.deepEqual([early.status, /\/var\/lib\/cistern is not there/.test(early.err)], [96, true]);
+  mkdirSync(join(machine.root, 'var/lib/cistern'), { recursive: true });
+  const first = run();
+  assert.equal(first.status, 0, first.err);
+  assert.match(machine.read('var/lib/cistern/setup/code'), /^[A-HJ-NP-Z2-9]{4}-[A-HJ-NP-Z2-9]{4}-[A-HJ-NP-Z2-9]{4}\n$/);
+  assert.match(machine.read('var/lib/cistern/tls/cert.pem'), /BEGIN CERTIFICATE/);
+  assert.match(machine.read('var/run/cistern/fingerprint'), /^([0-9A-F]{2}:){31}[0-9A-F]{2}\n$/);
+  const mode = (path: string) => (statSync(join(machine.root, path)).mode & 0o777).toString(8);
+  assert.deepEqual(
+    ['var/lib/cistern/tls/key.pem', 'var/lib/cistern/tls', 'var/lib/cistern/setup/code', 'var/run/cistern/execd'].map(
+      mode,
+    ),
+    ['640', '750', '640', '750'],
+  );
+  if (process.getuid?.() === 0) {
+    const { uid, gid } = statSync(join(machine.root, 'var/run/cistern/storaged'));
+    assert.deepEqual([uid, gid], [511, 520]);
+    assert.equal(statSync(join(machine.root, 'var/lib/cistern/tls/key.pem')).gid, 81);
+  }
+  const all = machine.everything();
+  assert.equal(run().status, 0);
+  assert.deepEqual(machine.everything(), all, 'a second time changes nothing');
+
+  // After a reboot the folders of sockets are gone; after set-up there is no code.
+  rmSync(join(machine.root, 'var/run/cistern'), { recursive: true });
+  rmSync(join(machine.root, 'var/lib/cistern/setup/code'));
+  machine.write('var/lib/cistern/setup/done', '');
+  assert.equal(run().status, 0);
+  assert.equal(mode('var/run/cistern/akd'), '750');
+  assert.throws(() => machine.read('var/lib/cistern/setup/code'), { code: 'ENOENT' });
+});
+
+test('identity takes the name and the time zone that were chosen', () => {
+  using machine = new Machine();
+  mkdirSync(join(machine.root, 'var/lib/cistern/identity'), { recursive: true });
+  mkdirSync(join(machine.root, 'usr/share/lib/zoneinfo/Europe'), { recursive: true });
+  machine.write('usr/share/lib/zoneinfo/Europe/Zurich', '');
+  machine.write('var/lib/cistern/identity/hostname', 'tank1\n');
+  machine.write('var/lib/cistern/identity/timezone', 'Europe/Zurich\n');
+  assert.equal(machine.run(join(methods, 'cistern-identity')).status, 0);
+  assert.deepEqual([machine.state('hostname'), machine.read('etc/nodename')], ['tank1\n', 'tank1\n']);
+  assert.equal(machine.read('etc/default/init'), 'CMASK=022\nTZ=Europe/Zurich\n');
+  // A zone that is not there is not taken.
+  machine.write('var/lib/cistern/identity/timezone', 'Mars/Base\n');
+  assert.equal(machine.run(join(methods, 'cistern-identity')).status, 0);
+  assert.equal(machine.read('etc/default/init'), 'CMASK=022\nTZ=Europe/Zurich\n');
+});
+
+test('pools lets the store run where its dataset is mounted, and nowhere else', () => {
+  using machine = new Machine();
+  const services = `${STORE} online\n`;
+  writeFileSync(join(machine.folder, 'services'), services);
+  const run = () => {
+    const ran = machine.run(join(methods, 'cistern-pools'));
+    assert.equal(ran.status, 0, ran.err);
+    return ran.err;
+  };
+  assert.match(run(), /no dataset is mounted at \/srv\/telemetry/);
+  assert.equal(machine.state('services'), `${STORE} disabled\n`);
+  // A folder of that name is not the dataset.
+  mkdirSync(join(machine.root, 'srv/telemetry'), { recursive: true });
+  assert.match(run(), /no dataset is mounted/);
+  writeFileSync(join(machine.folder, 'datasets'), 'tank/telemetry /srv/telemetry -\n');
+  assert.equal(run(), '');
+  assert.equal(machine.state('services'), services);
+  assert.equal((statSync(join(machine.root, 'srv/telemetry')).mode & 0o777).toString(8), '750');
+  // svcadm itself failing is a failure of the method.
+  writeFileSync(join(machine.folder, 'services'), '');
+  assert.equal(machine.run(join(methods, 'cistern-pools')).status, 95);
+});
+
+test('the self-test tells of each failure and counts them', () => {
+  using machine = new Machine();
+  machine.write('etc/release', '  OmniOS v11 r151054\n');
+  const selftest = join(import.meta.dirname, '../../image/omnios/selftest');
+  const ran = machine.run(selftest);
+  const failures = ran.out.match(/^FAIL /gm)?.length ?? 0;
+  assert.ok(failures > 20, ran.out);
+  assert.equal(ran.status, failures);
+  assert.match(ran.out, /^skip {2}service storaged: no dataset is mounted/m);
+  assert.match(ran.out, /^skip {2}SNMP trap: no --trap HOST/m);
+  assert.match(ran.out, new RegExp(`^${failures} failed$`, 'm'));
+  assert.equal(machine.run(selftest, ['--nothing']).status, 64);
+});
