@@ -6,7 +6,9 @@
  *   http*:::request-done    the same, with status, bytes and latency
  *
  * illumos: /usr/lib/dtrace/http.d. DTrace for Linux: beside its own libraries. There a wildcard over several processes
- * has no args[]; use http_req(arg0) and http_conn(arg0), which work everywhere.
+ * has no args[]; this works on both, over one process and over all:
+ *
+ *   xlate <http_reqinfo_t *>((httpproto_t *)arg0)->hri_uri
  */
 #pragma D depends_on library net.d
 
