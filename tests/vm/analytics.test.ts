@@ -6,7 +6,7 @@ import https from 'node:https';
 import { type TestContext, test } from 'node:test';
 import tls from 'node:tls';
 import type { Person } from '../stack/api.ts';
-import { type Machine, until } from './machine.ts';
+import { byId, type Machine, until } from './machine.ts';
 import { rowOf } from './row.ts';
 import { readyMachine } from './saved.ts';
 
@@ -229,7 +229,7 @@ async function analyticsOf(t: TestContext, machine: Machine, api: Person): Promi
     async () => {
       const names = (await machine.sh('lsblk -ndo NAME,SERIAL')).split('\n').map((line) => line.trim().split(/\s+/));
       const slow = names.find(([, serial]) => serial === 'DATA2')?.[0] as string;
-      const others = names.filter(([, serial]) => /^DATA[013]$/.test(serial ?? '')).map(([name]) => name as string);
+      const others = names.filter(([, serial]) => /^DATA[01]$/.test(serial ?? '')).map(([name]) => name as string);
       const narrowed = [`io.ops[disk=${slow}][latency]`, `io.ops[disk=${slow}][process]`];
       for (const name of narrowed) await tracerd.record(name);
       await until(
@@ -244,7 +244,9 @@ async function analyticsOf(t: TestContext, machine: Machine, api: Person): Promi
       await machine.throttle('DATA2', 20);
       try {
         const from = await guestTime(machine);
-        await machine.sh('timeout 25 dd if=/srv/load/file of=/dev/null bs=128k status=none; true');
+        await machine.sh(
+          'timeout 25 sh -c "while :; do dd if=/srv/load/file of=/dev/null bs=128k status=none; done"; true',
+        );
         const to = await guestTime(machine);
         await until('the seconds are stored', 30, async () => {
           const [last] = await query(api, 'timestamp(cistern_io_ops{dataset="io.ops"})');
