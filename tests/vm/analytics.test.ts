@@ -239,8 +239,10 @@ async function analyticsOf(t: TestContext, machine: Machine, api: Person): Promi
           (await Promise.all(narrowed.map((name) => tracerd.get(name)))).every(({ state }) => state === 'recording'),
         1000,
       );
-      // Nothing of the file stays in memory, and one disk takes at least a twentieth of a second for each operation.
+      // Nothing of the file stays in memory; one disk takes at least a twentieth of a second for each operation, and its
+      // mirror's other side, which ZFS would rather read from, is not there.
       await machine.sh('zfs set primarycache=none tank/load');
+      await machine.sh(`zpool offline tank /dev/disk/by-id/${byId('DATA3')}`);
       await machine.throttle('DATA2', 20);
       try {
         const from = await guestTime(machine);
@@ -291,6 +293,7 @@ async function analyticsOf(t: TestContext, machine: Machine, api: Person): Promi
         assert.equal(waiting[0]?.metric.process, 'dd');
       } finally {
         await machine.throttle('DATA2', 0);
+        await machine.sh(`zpool online tank /dev/disk/by-id/${byId('DATA3')}`);
       }
       for (const name of narrowed) await tracerd.destroy(name);
     },
