@@ -285,7 +285,7 @@ test_browser() {
 }
 
 test_vm() {
-  need chromium:chromium ssh:openssh-client /usr/sbin/snmptrapd:snmptrapd /usr/share/fonts/truetype/dejavu:fonts-dejavu-core
+  need chromium:chromium ssh:openssh-client zstd:zstd /usr/sbin/snmptrapd:snmptrapd /usr/share/fonts/truetype/dejavu:fonts-dejavu-core
   verb_image
   prometheus_program
   node_tests vm --test-concurrency=1 'tests/vm/**/*.test.ts'
