@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { Actions } from './alerts/actions.ts';
 import { Alerts, type Message } from './alerts/alerts.ts';
-import { applianceStarted } from './alerts/catalogue.ts';
+import { applianceStarted, signInLocked } from './alerts/catalogue.ts';
 import { Conditions } from './alerts/conditions.ts';
 import { alertRoutes } from './alerts/routes.ts';
 import { Routing } from './alerts/routing.ts';
@@ -14,7 +14,7 @@ import { MarksSource } from './analytics/marks.ts';
 import { createApp } from './app.ts';
 import { Audit, auditRoutes } from './audit/audit.ts';
 import { bundleRoutes } from './bundles/routes.ts';
-import type { Clock } from './clock.ts';
+import { type Clock, iso } from './clock.ts';
 import type { Config } from './config.ts';
 import { Crashes, crashRoutes } from './crashes/crashes.ts';
 import { DatasetConditions } from './datasets/conditions.ts';
@@ -53,7 +53,7 @@ import { Replications, replicationRoutes } from './replication/replications.ts';
 import { ReplicationSenders } from './replication/senders.ts';
 import { Timetable } from './schedules/timetable.ts';
 import { Services, serviceRoutes } from './services/services.ts';
-import { Lockout } from './session/lockout.ts';
+import { Lockout, MOST_FAILURES } from './session/lockout.ts';
 import { sessionRoutes } from './session/routes.ts';
 import { Sessions } from './session/sessions.ts';
 import { powerRoutes } from './settings/power.ts';
@@ -67,6 +67,8 @@ import { Status, statusRoutes } from './status/status.ts';
 import { thresholdRoutes } from './thresholds/routes.ts';
 import { Thresholds } from './thresholds/thresholds.ts';
 import { Tokens, tokenRoutes } from './tokens/tokens.ts';
+import { servedCertificate } from './upkeep/certificate.ts';
+import { Upkeep } from './upkeep/upkeep.ts';
 import { keepAdministrators } from './users/administrators.ts';
 import { Users, userRoutes } from './users/users.ts';
 import { Watch } from './watch.ts';
@@ -194,6 +196,10 @@ export function createAppliance({
   const conditions = new Conditions(alerts, clock);
   const supportd = peer('supportd');
   const crashes = new Crashes({ supportd, conditions, changes });
+  const upkeep = new Upkeep({
+    ...{ clock, conditions, storaged, log },
+    certificate: () => servedCertificate(config.httpsPort),
+  });
   const thresholds: Thresholds = new Thresholds({
     ...{ db, clock, changes, alerts, storaged, log, intervalMs: config.evaluateMs },
     actions: () => actions,
@@ -251,7 +257,13 @@ export function createAppliance({
     getOpenapi: () => openapi(config.version),
     ...setupRoutes(setupParts, setup),
     ...timeZoneRoutes(),
-    ...sessionRoutes({ db, users, sessions, lockout, audit, cookies }),
+    ...sessionRoutes({
+      ...{ db, users, sessions, lockout, audit, cookies },
+      lockedOut: (account, address) => {
+        const args = { account, address, attempts: MOST_FAILURES, at: iso(clock.now()) };
+        alerts.raise({ kind: signInLocked, args });
+      },
+    }),
     ...userRoutes(users),
     ...tokenRoutes({ tokens, db, audit }),
     ...auditRoutes(audit),
@@ -354,6 +366,7 @@ export function createAppliance({
       timers.push(setInterval(() => void lookAtDatasets(), config.pollMs));
       administratorsKept();
       void crashes.follow();
+      upkeep.start();
       void replications.begin();
       timers.push(setInterval(() => replications.retry(), config.pollMs));
       void watch.look();
@@ -367,6 +380,7 @@ export function createAppliance({
       for (const timer of timers) clearInterval(timer);
       unwatch?.();
       crashes.stop();
+      upkeep.stop();
       await timetable.stop();
       changes.close();
       await actions.settled();

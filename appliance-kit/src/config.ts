@@ -15,6 +15,8 @@ export interface Config {
   /** The longest between two evaluations of all rules; when they are few it is a fifth. */
   readonly evaluateMs: number;
   readonly pollMs: number;
+  /** Where the web server of this machine listens. */
+  readonly httpsPort: number;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -25,6 +27,14 @@ function seconds(env: Environment, name: string, usual: number): number {
   const value = Number(text);
   if (!(value >= 0.1 && value <= 3600)) throw new Error(`${name}=${text} must be a number of seconds from 0.1 to 3600`);
   return value * 1000;
+}
+
+function port(env: Environment, name: string, usual: number): number {
+  const text = env[name];
+  if (text === undefined || text === '') return usual;
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1 || value > 65535) throw new Error(`${name}=${text} must be a port`);
+  return value;
 }
 
 /** CISTERN_BIN is the command itself, or the folder it is in. */
@@ -59,5 +69,6 @@ export function readConfig(env: Environment): Config {
     secureCookies: env.CISTERN_INSECURE_COOKIES !== '1',
     evaluateMs: seconds(env, 'CISTERN_EVALUATE_SECONDS', 5),
     pollMs: seconds(env, 'CISTERN_POLL_SECONDS', 10),
+    httpsPort: port(env, 'CISTERN_HTTPS_PORT', 443),
   };
 }

@@ -159,6 +159,7 @@ async function begin(t: TestContext, directory: string, clock: TestClock, option
     secureCookies: true,
     evaluateMs: 3_600_000,
     pollMs: 3_600_000,
+    httpsPort: 1,
   };
   const simulation = new Simulation({
     clock,

@@ -112,6 +112,7 @@ export class Stack {
       CISTERN_STATE: path.join(dir, 'akd'),
       CISTERN_SETUP_CODE_FILE: path.join(dir, 'setup/code'),
       CISTERN_BIN: binaries,
+      CISTERN_HTTPS_PORT: String(httpsPort),
     });
     const configuration = path.join(dir, 'nginx.conf');
     const from = ui === 'built' ? { built: pages } : { vitePort };

@@ -553,6 +553,91 @@ export const poolFull = declare<FullPoolArgs>({
   visibleAfterSeconds: 60,
 });
 
+export interface FillingPoolArgs {
+  readonly pool: string;
+  readonly percent: number;
+  /** Until it is full, at the pace of the last day. */
+  readonly days: number;
+}
+
+const inDays = (days: number) => (days < 1 ? 'within a day' : `in ${plural(Math.floor(days), 'day')}`);
+
+export const poolFilling = declare<FillingPoolArgs>({
+  class: 'pool.filling',
+  severity: ({ days }) => (days < 3 ? 'critical' : 'warning'),
+  severities: ['critical', 'warning'],
+  title: ({ pool: name, days }) => `Pool “${name}” will be full ${inDays(days)}`,
+  text: ({ pool: name, percent: used, days }) =>
+    `“${name}” is ${percent(used / 100)} full, and at the pace of the last day it is full ${inDays(days)}.`,
+  impact: () => 'A pool that is nearly full becomes slow, and one that is full takes nothing any more.',
+  response: () => 'The appliance goes on writing as long as there is room, and looks again each hour.',
+  action: () =>
+    'Find out what grew. Add disks, destroy snapshots that are not needed, or keep measurements for a shorter time.',
+  page: ({ pool: name }) => `/storage/pools/${encodeURIComponent(name)}`,
+  labels: ({ pool: name }) => ({ pool: name }),
+  dedupKey: ({ pool: name, days }) => `pool.filling/${name}/${days < 3 ? 3 : 14}`,
+  dedupExample: 'pool.filling/tank/14',
+  dependsOn: ({ pool: name }) => [`pool.full/${name}/80`, `pool.full/${name}/90`],
+  visibleAfterSeconds: 0,
+});
+
+export interface ExpiringCertificateArgs {
+  /** Whom it names. */
+  readonly names: string;
+  /** ms */
+  readonly validTo: number;
+  /** Until then; below 0 when it has ended. */
+  readonly days: number;
+}
+
+export const certificateExpiring = declare<ExpiringCertificateArgs>({
+  class: 'certificate.expiring',
+  severity: ({ days }) => (days < 7 ? 'critical' : 'warning'),
+  severities: ['critical', 'warning'],
+  title: ({ days }) =>
+    days < 0
+      ? 'The certificate of the web page has expired'
+      : `The certificate of the web page expires ${inDays(days)}`,
+  text: ({ names, validTo, days }) =>
+    `The certificate for ${names || 'this appliance'} ${days < 0 ? 'was' : 'is'} valid until ${new Date(validTo).toISOString().slice(0, 10)}.`,
+  impact: () =>
+    'Browsers warn of a certificate that has expired, and whatever sends metrics may refuse to go on sending.',
+  response: () => 'The appliance goes on answering with it.',
+  action: () => 'Install a new certificate; senders that trust this one by itself need the new one too.',
+  page: () => '/maintenance',
+  labels: () => ({}),
+  dedupKey: ({ days }) => `certificate.expiring/${days < 0 ? 0 : days < 7 ? 7 : 30}`,
+  dedupExample: 'certificate.expiring/30',
+  dependsOn: () => [],
+  visibleAfterSeconds: 0,
+});
+
+export interface LockedOutArgs {
+  /** The account that was guessed at. */
+  readonly account: string;
+  readonly address: string;
+  readonly attempts: number;
+  readonly at: string;
+}
+
+export const signInLocked = declare<LockedOutArgs>({
+  class: 'signin.locked',
+  severity: () => 'warning',
+  title: ({ address }) => `Too many wrong passwords from ${address}`,
+  text: ({ account, address, attempts }) =>
+    `${attempts} wrong passwords for “${account}” came from ${address}, one after the other.`,
+  impact: () => 'Somebody has forgotten a password, or somebody guesses.',
+  response: () => 'That address is not listened to for a quarter of an hour, for this account.',
+  action: () => 'If nobody you know was it, find out who has that address, and keep it away from the page.',
+  page: () => '/alerts/log',
+  labels: ({ account, address }) => ({ account, address }),
+  dedupKey: ({ account, address, at }) => `signin.locked/${account}/${address}/${at}`,
+  dedupExample: 'signin.locked/admin/192.0.2.7/2026-01-01T02:00:00.000Z',
+  dependsOn: () => [],
+  visibleAfterSeconds: 0,
+  happening: true,
+});
+
 export interface DiskArgs {
   readonly pool: string;
   /** As ZFS names it. */
@@ -656,4 +741,7 @@ export const catalogue = [
   datasetFull,
   datasetLocked,
   processCrashed,
+  poolFilling,
+  certificateExpiring,
+  signInLocked,
 ] as const;

@@ -54,5 +54,13 @@ export const example = {
   lagSeconds: 7200,
   used: 9 * 2 ** 30,
   process: 'storaged',
+  percent: 70,
+  days: 9.5,
+  names: 'cistern.example',
+  validTo: Date.parse('2026-01-20T00:00:00Z'),
+  account: 'admin',
+  address: '192.0.2.7',
+  attempts: 10,
+  at: '2026-01-01T02:00:00.000Z',
   bytes: 10 * 2 ** 30,
 };

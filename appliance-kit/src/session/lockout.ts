@@ -20,11 +20,12 @@ export class Lockout {
 
   /**
    * Counts a guess as failed *before* it is checked, so that a hundred sent at the same moment are not a hundred
-   * free ones. Throws `locked_out` when there have been too many. `succeeded` takes it back.
+   * free ones. Throws `locked_out` when there have been too many. `succeeded` takes it back. Returns whether it was the
+   * last one: if it is wrong, the pair is locked out.
    */
-  attempt(kind: GuessKind, account: string, address: string): void {
+  attempt(kind: GuessKind, account: string, address: string): boolean {
     const now = this.#clock.now();
-    this.#db.transaction(() => {
+    const failures = this.#db.transaction(() => {
       this.#db.run('DELETE FROM attempts WHERE last_at < ? AND locked_until < ?', now - LOCKED_FOR_MS, now);
       const row = this.#db.get(
         'SELECT failures, locked_until FROM attempts WHERE kind = ? AND account = ? AND address = ?',
@@ -53,7 +54,9 @@ export class Lockout {
         now,
         failures >= MOST_FAILURES ? now + LOCKED_FOR_MS : 0,
       );
+      return failures;
     });
+    return failures === MOST_FAILURES;
   }
 
   succeeded(kind: GuessKind, account: string, address: string): void {

@@ -16,6 +16,8 @@ export interface SessionParts {
   readonly users: Users;
   readonly sessions: Sessions;
   readonly lockout: Lockout;
+  /** Somebody has guessed too often. */
+  readonly lockedOut: (account: string, address: string) => void;
   readonly audit: Audit;
   readonly cookies: CookiePolicy;
 }
@@ -30,7 +32,7 @@ export function sessionRoutes(parts: SessionParts): Handlers<'getSession' | 'sig
 
     signIn: async ({ body, caller, reply }) => {
       const { user: name, password } = body;
-      lockout.attempt('password', name, caller.address);
+      const last = lockout.attempt('password', name, caller.address);
       const user = users.find(name);
       const right = await verifyPassword(password, user?.passwordHash).catch((error: unknown) => {
         if (error instanceof TooManyAtOnce)
@@ -39,6 +41,7 @@ export function sessionRoutes(parts: SessionParts): Handlers<'getSession' | 'sig
       });
       if (!right || user === undefined) {
         audit.record(caller, 'session.refused', name);
+        if (last) parts.lockedOut(name, caller.address);
         throw fail('wrong_credentials', 'The name or the password is wrong.', 'Check both and try again.');
       }
       return db.transaction(() => {
