@@ -239,11 +239,11 @@ async function analyticsOf(t: TestContext, machine: Machine, api: Person): Promi
           (await Promise.all(narrowed.map((name) => tracerd.get(name)))).every(({ state }) => state === 'recording'),
         1000,
       );
-      // Nothing of the file stays in memory; one disk takes at least a twentieth of a second for each operation, and its
+      // Nothing of the file stays in memory; one disk takes at least a tenth of a second for each operation, and its
       // mirror's other side, which ZFS would rather read from, is not there.
       await machine.sh('zfs set primarycache=none tank/load');
       await machine.sh(`zpool offline tank /dev/disk/by-id/${byId('DATA3')}`);
-      await machine.throttle('DATA2', 20);
+      await machine.throttle('DATA2', 10);
       try {
         const from = await guestTime(machine);
         await machine.sh(
@@ -266,8 +266,8 @@ async function analyticsOf(t: TestContext, machine: Machine, api: Person): Promi
         const at = (low: number, high: number) =>
           busy.bins.reduce((sum, [lower, , count]) => sum + (lower >= low && lower < high ? count : 0), 0);
         t.diagnostic(`utilization in ${end - begin} s: ${JSON.stringify(busy.bins)}`);
-        assert.ok(at(80, 1000) >= 0.8 * (end - begin), 'the slow disk is busy all the time');
-        assert.ok(at(80, 1000) <= 1.2 * (end - begin), 'and it alone');
+        assert.ok(at(50, 1000) >= 0.6 * (end - begin), 'the slow disk is busy nearly all the time');
+        assert.ok(at(50, 1000) <= 1.2 * (end - begin), 'and it alone');
         const means = await query(
           api,
           `avg_over_time(cistern_disk_utilization{dataset="disk.utilization[disk]"}[${end - begin}s])`,
