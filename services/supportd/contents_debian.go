@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-const short, long = 20 * time.Second, 60 * time.Second
+// Deadlines are for what hangs, not for a machine that is busy: a step of an instant may have to wait for all the others.
+const short, long = 45 * time.Second, 90 * time.Second
 
 // goServices have a socket that tells what they are doing (package diagnose).
 var goServices = []string{"storaged", "tracerd", "execd", "replicd", "supportd"}
