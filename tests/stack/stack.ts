@@ -83,7 +83,7 @@ export class Stack {
     execFileSync(
       'openssl',
       [
-        ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '30'],
+        ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '365'],
         ...['-subj', '/O=Cistern/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'],
         ...['-keyout', key, '-out', certificate],
       ],
