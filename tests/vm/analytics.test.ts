@@ -343,10 +343,10 @@ async function analyticsOf(t: TestContext, machine: Machine, api: Person): Promi
     // Strings that are not text, one that is cut, an address that somebody pretends to forward.
     const program = `
 #pragma D option quiet
-BEGIN { printf("ready\n"); }
-http*:::request-start { printf("start %s %s\n", xlate <http_reqinfo_t *>((httpproto_t *)arg0)->hri_method,
+BEGIN { printf("ready\\n"); }
+http*:::request-start { printf("start %s %s\\n", xlate <http_reqinfo_t *>((httpproto_t *)arg0)->hri_method,
   xlate <http_reqinfo_t *>((httpproto_t *)arg0)->hri_uri); }
-http*:::request-done { printf("done %s %d %d %d %d %s %s %s\n", xlate <http_reqinfo_t *>((httpproto_t *)arg0)->hri_uri,
+http*:::request-done { printf("done %s %d %d %d %d %s %s %s\\n", xlate <http_reqinfo_t *>((httpproto_t *)arg0)->hri_uri,
   xlate <http_reqinfo_t *>((httpproto_t *)arg0)->hri_status, xlate <http_reqinfo_t *>((httpproto_t *)arg0)->hri_bytesread,
   xlate <http_reqinfo_t *>((httpproto_t *)arg0)->hri_byteswritten, xlate <http_reqinfo_t *>((httpproto_t *)arg0)->hri_latency,
   xlate <http_reqinfo_t *>((httpproto_t *)arg0)->hri_useragent, xlate <http_reqinfo_t *>((httpproto_t *)arg0)->hri_fwdfor,
@@ -355,7 +355,16 @@ http*:::request-done { printf("done %s %d %d %d %d %s %s %s\n", xlate <http_reqi
     await machine.sh(`cat >/run/probe.d <<'EOF'\n${program}EOF`);
     await machine.sh('systemd-run --quiet --unit probes sh -c "exec dtrace -s /run/probe.d >/run/probe.out 2>&1"');
     const seen = () => machine.sh('cat /run/probe.out');
-    await until('dtrace is ready', 120, async () => (await seen()).includes('ready'), 1000);
+    await until(
+      'dtrace is ready',
+      120,
+      async () => {
+        const said = await seen();
+        if (said.startsWith('dtrace:')) throw new Error(said);
+        return said.includes('ready');
+      },
+      1000,
+    );
     const long = `/long/${'x'.repeat(400)}`;
     const headers = { 'user-agent': 'tester/1', 'x-forwarded-for': '192.0.2.7' };
     for (const path of ['/probe-me?secret=1', long, '/api/nothing']) {
