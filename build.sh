@@ -22,7 +22,8 @@ usage() {
   clean              remove out/, node_modules and the caches under ~/.cache/cistern
   help               this text
 It installs what it lacks with apt-get, after saying what. Environment: CISTERN_CACHE (cache directory),
-CISTERN_KERNEL_FLAVOUR (cloud-amd64; amd64 for hardware), CISTERN_NO_INSTALL=1 (say what is missing and stop).
+CISTERN_KERNEL_FLAVOUR (cloud-amd64; amd64 for hardware), CISTERN_NO_INSTALL=1 (say what is missing and stop),
+CISTERN_VM_ALL=1 (also the VM test of support, which has not passed whole yet).
 TEXT
 }
 
