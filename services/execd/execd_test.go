@@ -221,6 +221,16 @@ true`, "")
 	}
 }
 
+func TestAPoolWhoseDisksAreNamedJustNowIsImportedAllTheSame(t *testing.T) {
+	b := start(t, `[ "$1" != list ] || exit 1
+[ "$1" = import ] && ! [ -e "$0.second" ] && { touch "$0.second"; echo "cannot import '12345': no such pool available" >&2; exit 1; }
+true`, "")
+	b.want("pool.import", `{"guid":"12345","name":"other"}`, 200, "")
+	if ran := b.read("ran"); strings.Count(ran, "zpool import -N") != 2 || !slices.Contains(b.host.did, "settle") {
+		t.Errorf("ran:\n%s\ndid %v", ran, b.host.did)
+	}
+}
+
 func TestBadPoolsTouchNothing(t *testing.T) {
 	b := start(t, absent, "")
 	b.host.disks = map[string]string{"/dev/disk/by-id/a": "/dev/sda", "/dev/disk/by-id/b": "/dev/sdb", "/dev/disk/by-id/again-a": "/dev/sda"}

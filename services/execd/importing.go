@@ -100,7 +100,15 @@ func (s *Server) poolImport(r *http.Request, a poolImportArgument) (any, error) 
 	if a.Force {
 		argv = append(argv, "-f")
 	}
-	if err := zpool(ctx, fmt.Sprintf("Importing the pool '%s'", a.Name), append(argv, a.GUID, a.Name)...); err != nil {
+	argv = append(argv, a.GUID, a.Name)
+	what := fmt.Sprintf("Importing the pool '%s'", a.Name)
+	err := zpool(ctx, what, argv...)
+	if err != nil && strings.Contains(err.Error(), "no such pool available") {
+		// The names of its disks are made anew just now, as they are after an export: it is there a moment later.
+		s.Host.SettleDevices(ctx)
+		err = zpool(ctx, what, argv...)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if err := s.rememberPool(a.Name, true); err != nil {
