@@ -6,7 +6,7 @@
  *   http*:::request-done    the same, with status, bytes and latency
  *
  * illumos: /usr/lib/dtrace/http.d. DTrace for Linux: beside its own libraries. There a wildcard over several processes
- * has no args[]; this works on both, over one process and over all:
+ * has no args[]; this form is written the same on both, over one process and over all:
  *
  *   xlate <http_reqinfo_t *>((httpproto_t *)arg0)->hri_uri
  */
