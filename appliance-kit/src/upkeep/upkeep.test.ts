@@ -101,8 +101,10 @@ test('a look that fails neither raises nor clears', async (t) => {
   now.perSecond = pace(9.5);
   await upkeep.look();
   now.broken = true;
-  await upkeep.look();
+  assert.equal(await upkeep.look(), false);
   assert.equal((await active()).length, 1);
+  now.broken = false;
+  assert.equal(await upkeep.look(), true);
   assert.deepEqual(said, ['how soon pools are full is not known', 'when the certificate ends is not known']);
 });
 

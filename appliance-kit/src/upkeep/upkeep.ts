@@ -1,5 +1,5 @@
 // What goes wrong slowly: a pool that will be full, a certificate that will expire. Looked at once an hour; a look that
-// fails changes nothing.
+// fails changes nothing, and is repeated after a minute: at boot the others may not be up yet.
 import { certificateExpiring, poolFilling } from '../alerts/catalogue.ts';
 import type { Conditions } from '../alerts/conditions.ts';
 import type { Clock } from '../clock.ts';
@@ -8,6 +8,7 @@ import type { Storaged } from '../peers/storaged.ts';
 import { asProblem } from '../problems/problem.ts';
 
 const HOUR_MS = 3_600_000;
+const AGAIN_MS = 60_000;
 const DAY_S = 86_400;
 /** tracerd measures it always, in percent of a pool's capacity. */
 const CAPACITY = 'cistern_capacity_percent{dataset="capacity.percent[pool]"}';
@@ -36,20 +37,32 @@ export class Upkeep {
     this.#parts = parts;
   }
 
-  start(): void {
-    void this.look();
-    this.#timer = setInterval(() => void this.look(), HOUR_MS);
+  start(afterMs = 0): void {
+    this.#timer = setTimeout(async () => {
+      const whole = await this.look();
+      if (this.#timer !== undefined) this.start(whole ? HOUR_MS : AGAIN_MS);
+    }, afterMs);
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 
-  async look(): Promise<void> {
+  /** Returns whether both could be looked at. */
+  async look(): Promise<boolean> {
     const { log } = this.#parts;
-    const failed = (what: string) => (error: unknown) => log.info(what, { error: asProblem(error).detail });
-    await this.#lookAtPools().catch(failed('how soon pools are full is not known'));
-    await this.#lookAtCertificate().catch(failed('when the certificate ends is not known'));
+    const looked = (what: string, look: Promise<void>) =>
+      look.then(
+        () => true,
+        (error: unknown) => {
+          log.info(what, { error: asProblem(error).detail });
+          return false;
+        },
+      );
+    const pools = await looked('how soon pools are full is not known', this.#lookAtPools());
+    const certificate = await looked('when the certificate ends is not known', this.#lookAtCertificate());
+    return pools && certificate;
   }
 
   async #lookAtPools(): Promise<void> {
