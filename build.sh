@@ -15,15 +15,14 @@ usage() {
   run                boot it under QEMU with four data disks; prints the URL and the set-up code
   dev                the whole product natively on this machine, with the simulated platform, for working on it
   test [PART…]       lint, unit, browser, vm (all of them without a PART); ends with "N passed, N failed"
-  bench [PART…]      measure: image, storage, alerts, store, storaged, analytics (all of them without a PART), beside what is asked for;
+  bench [PART…]      measure: image, storage, alerts, store, storaged, analytics, support (all of them without a PART), beside what is asked for;
                      --no-cold leaves out the image build with an empty cache;
                      storaged: Cistern and its peers in one run, into tests/bench/RESULTS.md; --quick, --only NAME,…,
                      --repeats N, --profile DIR (CPU profiles of storaged), --temp DIR (where the data lie)
   clean              remove out/, node_modules and the caches under ~/.cache/cistern
   help               this text
 It installs what it lacks with apt-get, after saying what. Environment: CISTERN_CACHE (cache directory),
-CISTERN_KERNEL_FLAVOUR (cloud-amd64; amd64 for hardware), CISTERN_NO_INSTALL=1 (say what is missing and stop),
-CISTERN_VM_ALL=1 (also the VM test of support, which has not passed whole yet).
+CISTERN_KERNEL_FLAVOUR (cloud-amd64; amd64 for hardware), CISTERN_NO_INSTALL=1 (say what is missing and stop).
 TEXT
 }
 
@@ -127,7 +126,7 @@ build_parts() {
 build_pages() {
   mkdir -p "$1/akd"
   run "$CISTERN_CACHE/log/akd.log" node appliance-kit/scripts/build.ts
-  cp appliance-kit/dist/akd.js "$1/akd/"
+  cp appliance-kit/dist/{akd,export-configuration}.js "$1/akd/"
   echo '{"type":"module"}' >"$1/akd/package.json"
   run "$CISTERN_CACHE/log/ui.log" node node_modules/vite/bin/vite.js build ui --outDir "$1/ui" --emptyOutDir
 }
@@ -394,7 +393,7 @@ verb_bench() {
     esac
     shift
   done
-  [ ${#parts[@]} -gt 0 ] || parts=(image storage alerts store storaged analytics)
+  [ ${#parts[@]} -gt 0 ] || parts=(image storage alerts store storaged analytics support)
   toolchain_go
   toolchain_node
   for part in "${parts[@]}"; do
@@ -413,8 +412,12 @@ verb_bench() {
       need chromium:chromium /usr/sbin/nginx:nginx-light openssl:openssl
       node tests/bench/analytics.ts
       ;;
+    support)
+      need curl:curl /usr/sbin/nginx:nginx-light openssl:openssl
+      node tests/bench/support.ts
+      ;;
     storaged) bench_storaged "${options[@]}" ;;
-    *) die "there is no benchmark '$part'" "They are: image storage alerts store storaged analytics" ;;
+    *) die "there is no benchmark '$part'" "They are: image storage alerts store storaged analytics support" ;;
     esac
   done
 }

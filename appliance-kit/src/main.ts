@@ -8,7 +8,6 @@ import { systemClock } from './clock.ts';
 import { readConfig } from './config.ts';
 import { standardLog as log } from './log.ts';
 import { createPlatform } from './platform/create.ts';
-import { exportConfiguration } from './state/export.ts';
 
 /** The service manager's patience is longer than this; what is not done by then is taken up at the next start. */
 const STOP_MS = 8_000;
@@ -71,17 +70,7 @@ process.on('uncaughtException', (error) => {
   process.exit(1);
 });
 
-/** The one other thing this program does: see state/export.ts. */
-async function run(): Promise<void> {
-  const [verb, directory] = process.argv.slice(2);
-  if (verb === undefined) return main();
-  if (verb !== 'export-configuration' || directory === undefined) {
-    throw new Error('usage: akd.js, or akd.js export-configuration DIRECTORY');
-  }
-  process.stdout.write(`${JSON.stringify(exportConfiguration(directory), null, 1)}\n`);
-}
-
-run().catch((error: unknown) => {
+main().catch((error: unknown) => {
   log.error('akd cannot start', { error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   process.exit(1);
 });

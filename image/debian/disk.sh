@@ -42,10 +42,12 @@ TABLE
   run "$log" tools_bin /usr/bin/mcopy -i "$fat" "$work/grub.cfg" ::/cistern/grub.cfg
   run "$log" tools_bin /usr/bin/mcopy -i "$fat" "$TOOLS/tmp/grubenv" ::/cistern/grubenv
   printf '%s\n' "$version" >"$work/version"
+  printf 'set image=%s\n' "$(sha256sum "$squashfs" | cut -d' ' -f1)" >"$work/image.cfg"
   slot=a
   run "$log" tools_bin /usr/bin/mcopy -i "$fat" "$root"/boot/vmlinuz-* ::/cistern/$slot/vmlinuz
   run "$log" tools_bin /usr/bin/mcopy -i "$fat" "$root"/boot/initrd.img-* ::/cistern/$slot/initrd
   run "$log" tools_bin /usr/bin/mcopy -i "$fat" "$work/version" ::/cistern/$slot/version
+  run "$log" tools_bin /usr/bin/mcopy -i "$fat" "$work/image.cfg" ::/cistern/$slot/image.cfg
   run "$log" dd if="$squashfs" of="$out" bs=1M oflag=seek_bytes seek=$((a * 512)) conv=notrunc,sparse
   rm -rf "$work"
 }

@@ -53,6 +53,7 @@ debian_disk() { # the stage: fills $1
   {
     echo "Cistern $VERSION, Debian image, made $(date -u +%Y-%m-%dT%H:%M:%SZ)"
     echo "kernel $KERNEL_VERSION, OpenZFS $ZFS_VERSION"
+    echo "system image SHA-256 $(sha256sum "$1/system.squashfs" | cut -d' ' -f1)"
     (cd "$1" && sha256sum ./*.raw.zst ./*.qcow2 ./*.vmdk)
     echo
     chroot "$work" dpkg-query -W

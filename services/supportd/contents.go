@@ -12,10 +12,10 @@ import (
 	"cistern/services/command"
 )
 
-// configuration is akd's configuration as JSON, exported by akd's own program from a *copy* of its database, so that it
+// configuration is akd's configuration as JSON, exported by a program of akd's from a *copy* of its database, so that it
 // works when akd is dead and cannot disturb it when it is not. Without the just-in-time compiler: supportd's sandbox
 // allows no memory that is written and then run.
-func configuration(node, akd, state, temporary string) Step {
+func configuration(node, program, state, temporary string) Step {
 	return Step{Name: "akd.json", Category: "configuration", Deadline: 60 * time.Second, Limit: 32 << 20, Collect: func(ctx context.Context, limit int64, w io.Writer) error {
 		dir, err := os.MkdirTemp(temporary, "akd-state-")
 		if err != nil {
@@ -31,7 +31,7 @@ func configuration(node, akd, state, temporary string) Step {
 				return err
 			}
 		}
-		cut, _, err := command.Stream(ctx, time.Minute, limit, w, node, "--jitless", akd, "export-configuration", dir)
+		cut, _, err := command.Stream(ctx, time.Minute, limit, w, node, "--jitless", program, dir)
 		if err == nil && cut {
 			err = errCut
 		}

@@ -59,7 +59,7 @@ func IllumosSteps(p Paths) []Step {
 		ask("storage", "tracerd.json", filepath.Join(p.Run, "tracerd/http.sock"), "/v1/datasets"),
 		ask("storage", "statistics.json", filepath.Join(p.Run, "tracerd/http.sock"), "/v1/statistics"),
 		ask("storage", "storaged.json", filepath.Join(p.Run, "storaged/http.sock"), "/api/v1/status/storage"),
-		configuration(filepath.Join(p.Opt, "bin/node"), filepath.Join(p.Opt, "akd/akd.js"), state("akd"), p.Temporary),
+		configuration("/opt/ooce/node-24/bin/node", filepath.Join(p.Opt, "akd/export-configuration.js"), state("akd"), p.Temporary),
 		files("configuration", "files.txt", "/etc/nginx/cistern.conf", "/etc/net-snmp/snmp/snmpd.conf", state("identity/hostname"), state("identity/timezone"), state("execd/pools")),
 		files("configuration", "privileged-actions.txt", state("execd/audit.log")),
 		optional(files("crashes", "records.json", state("support/crashes.json"))),

@@ -46,6 +46,11 @@ type Crash struct {
 	Log       []string  `json:"log"`
 	Core      string    `json:"core,omitempty"` // where the newest core is; it may have had to go since
 	Dismissed bool      `json:"dismissed"`
+	// Alert is what the crash is known by where it is told: the same from the moment its core begins to be taken, when the
+	// fingerprint is not known yet.
+	Alert string `json:"alert"`
+	// Recording: its core is being taken, and nothing else is known yet. Not kept in the file.
+	Recording bool `json:"recording,omitempty"`
 }
 
 // The kinds of crash.
@@ -59,6 +64,8 @@ const (
 	mostCrashes  = 100
 	mostStacks   = 64 << 10
 	mostCrashLog = 30
+	// recordingWithin is how long a core may take to be written before the record without it is given up.
+	recordingWithin = 10 * time.Minute
 	// coreWithin is how long the journal may take to tell of a core after the process has ended: reading the stacks of a large one
 	// takes its time. Then the record is made without.
 	coreWithin = 20 * time.Second
@@ -69,11 +76,12 @@ type Crashes struct {
 	Path    string
 	Version string
 
-	mu      sync.Mutex
-	list    []*Crash // the newest last
-	cursor  string
-	changed chan struct{}
-	seq     int64
+	mu        sync.Mutex
+	list      []*Crash // the newest last
+	recording []*Crash // whose cores are being taken
+	cursor    string
+	changed   chan struct{}
+	seq       int64
 }
 
 type crashFile struct {
@@ -94,6 +102,11 @@ func OpenCrashes(path, version string) *Crashes {
 		return c
 	}
 	c.list, c.cursor = slices.DeleteFunc(f.Crashes, func(one *Crash) bool { return one == nil }), f.Cursor
+	for _, one := range c.list {
+		if one.Alert == "" { // written by a version that had no such field
+			one.Alert = one.ID
+		}
+	}
 	return c
 }
 
@@ -126,12 +139,22 @@ func (c *Crashes) Note(one Crash) {
 	}
 	one.Reason = shown(one.Reason)
 	one.ID = fingerprint(&one)
+	one.Alert = one.ID
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if i := slices.IndexFunc(c.recording, func(k *Crash) bool {
+		return k.Service == one.Service && (k.PID == one.PID || one.PID == 0)
+	}); i >= 0 {
+		one.Alert = c.recording[i].Alert
+		c.recording = slices.Delete(c.recording, i, i+1)
+	}
 	i := slices.IndexFunc(c.list, func(k *Crash) bool { return k.ID == one.ID })
 	if i >= 0 {
 		known := c.list[i]
 		one.FirstAt, one.Count = known.FirstAt, known.Count+1
+		if !known.Dismissed {
+			one.Alert = known.Alert
+		}
 		if one.Core == "" {
 			one.Core = known.Core
 		}
@@ -147,6 +170,30 @@ func (c *Crashes) Note(one Crash) {
 	c.tell()
 }
 
+// NoteRecording says that the core of a process is being taken, which takes its time when the process was large, so that the
+// crash is known at once. Where the same process has a record that nobody has dismissed there is an alert already, and
+// its count is about to rise.
+func (c *Crashes) NoteRecording(service, process string, pid int, at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	same := func(k *Crash) bool { return k.Service == service && k.Process == process && !k.Dismissed }
+	if slices.ContainsFunc(c.recording, same) || slices.ContainsFunc(c.list, same) {
+		return
+	}
+	id := fmt.Sprintf("recording-%d-%d", pid, at.Unix())
+	one := &Crash{ID: id, Alert: id, Kind: CrashSignal, Service: service, Process: process, Version: c.Version, PID: pid, FirstAt: at, LastAt: at, Count: 1, Log: []string{}, Recording: true}
+	c.recording = append(c.recording, one)
+	c.tell()
+	time.AfterFunc(recordingWithin, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if i := slices.Index(c.recording, one); i >= 0 {
+			c.recording = slices.Delete(c.recording, i, i+1)
+			c.tell()
+		}
+	})
+}
+
 // tell needs mu.
 func (c *Crashes) tell() {
 	c.seq++
@@ -159,8 +206,10 @@ func (c *Crashes) List() (list []Crash, seq int64, changed <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	list = []Crash{}
-	for _, one := range slices.Backward(c.list) {
-		list = append(list, *one)
+	for _, kept := range [][]*Crash{c.recording, c.list} {
+		for _, one := range slices.Backward(kept) {
+			list = append(list, *one)
+		}
 	}
 	return list, c.seq, c.changed
 }
@@ -281,11 +330,15 @@ func ownTrace(lines []string) (reason, stacks string, before []string) {
 	return "", "", lines
 }
 
-// The journal's message ids: a core was taken; a unit's process has ended.
+// The journal's message ids: a core was taken; a unit's process has ended; a unit has started.
 const (
-	coreTaken  = "fc2e22bc6ee647b6b90729ab34a250b1"
-	unitExited = "98e322203f7a4ed290d09fe03c09fe15"
+	coreTaken   = "fc2e22bc6ee647b6b90729ab34a250b1"
+	unitExited  = "98e322203f7a4ed290d09fe03c09fe15"
+	unitStarted = "39f53479d3a045ac8e11786248231fbf"
 )
+
+// coreTaker is the unit by which systemd takes a core: its start is the first that is heard of a crash.
+const coreTaker = "systemd-coredump@"
 
 // ours says whether a unit is one of the appliance's.
 func ours(unit string) bool {
@@ -314,6 +367,7 @@ type journalEvent struct {
 // watcher follows the journal for one supportd.
 type watcher struct {
 	c       *Crashes
+	proc    string
 	journal Journal
 	pending map[string]*time.Timer // units whose process has ended with a core that was not told of yet
 	mu      sync.Mutex
@@ -321,7 +375,7 @@ type watcher struct {
 
 // Watch follows systemd's journal until ctx ends, and begins where it ended the last time.
 func (c *Crashes) Watch(ctx context.Context, journal Journal) {
-	w := &watcher{c: c, journal: journal, pending: map[string]*time.Timer{}}
+	w := &watcher{c: c, proc: "/proc", journal: journal, pending: map[string]*time.Timer{}}
 	for ctx.Err() == nil {
 		c.mu.Lock()
 		cursor := c.cursor
@@ -334,7 +388,7 @@ func (c *Crashes) Watch(ctx context.Context, journal Journal) {
 		err := command.Follow(ctx, &lineWriter{line: func(line []byte) error {
 			w.take(ctx, line)
 			return nil
-		}}, append(argv, "MESSAGE_ID="+coreTaken, "MESSAGE_ID="+unitExited)...)
+		}}, append(argv, "MESSAGE_ID="+coreTaken, "MESSAGE_ID="+unitExited, "MESSAGE_ID="+unitStarted)...)
 		if ctx.Err() != nil {
 			return
 		}
@@ -361,6 +415,8 @@ func (w *watcher) take(ctx context.Context, line []byte) {
 	w.c.cursor = e.Cursor
 	w.c.mu.Unlock()
 	switch {
+	case e.ID == unitStarted && strings.HasPrefix(e.Unit, coreTaker):
+		w.dumping(time.Now().UTC())
 	case e.ID == coreTaken && ours(e.CoreUnit):
 		w.settle(e.CoreUnit)
 		w.core(ctx, e)
@@ -376,6 +432,30 @@ func (w *watcher) take(ctx context.Context, line []byte) {
 			w.settle(e.Unit)
 			w.ended(ctx, e, "SIG"+strings.TrimPrefix(e.ExitStatus, "SIG"))
 		})
+	}
+}
+
+// dumping notes whose core is being taken now: the kernel says so in /proc/PID/status (CoreDumping, proc_pid_status(5)), and
+// keeps the process until the core has been read.
+func (w *watcher) dumping(now time.Time) {
+	paths, _ := filepath.Glob(filepath.Join(w.proc, "[0-9]*", "status"))
+	for _, path := range paths {
+		status, err := os.ReadFile(path)
+		if err != nil || !bytes.Contains(status, []byte("\nCoreDumping:\t1\n")) {
+			continue
+		}
+		dir := filepath.Dir(path)
+		cgroup, _ := os.ReadFile(filepath.Join(dir, "cgroup"))
+		unit := filepath.Base(strings.TrimSpace(string(cgroup)))
+		if !ours(unit) {
+			continue
+		}
+		process := serviceOf(unit)
+		if exe, err := os.Readlink(filepath.Join(dir, "exe")); err == nil {
+			process = filepath.Base(exe)
+		}
+		pid, _ := strconv.Atoi(filepath.Base(dir))
+		w.c.NoteRecording(serviceOf(unit), process, pid, now)
 	}
 }
 

@@ -160,6 +160,55 @@ esac
 	}
 }
 
+// What the kernel says of a process whose core is being read, as a folder like /proc; then the core's own word.
+func TestACrashIsKnownBeforeItsCoreIsRead(t *testing.T) {
+	proc := t.TempDir()
+	process := func(pid, coreDumping, unit string) {
+		write(t, filepath.Join(proc, pid, "status"), "Name:\tx\nCoreDumping:\t"+coreDumping+"\nThreads:\t1\n")
+		write(t, filepath.Join(proc, pid, "cgroup"), "0::/system.slice/"+unit+"\n")
+		if err := os.Symlink("/usr/sbin/nginx", filepath.Join(proc, pid, "exe")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	process("811", "0", "nginx.service")
+	process("812", "1", "nginx.service")
+	process("900", "1", "user@1.service")
+	path := filepath.Join(t.TempDir(), "crashes.json")
+	c := OpenCrashes(path, "1.2.3")
+	w := &watcher{c: c, proc: proc}
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	w.dumping(now)
+	w.dumping(now.Add(time.Second)) // another core taker starts meanwhile
+	list, before, _ := c.List()
+	if len(list) != 1 || !list[0].Recording || list[0].Service != "nginx" || list[0].Process != "nginx" || list[0].PID != 812 || list[0].Count != 1 {
+		t.Fatalf("%+v", list)
+	}
+	alert := list[0].Alert
+	core := Crash{Kind: CrashSignal, Service: "nginx", Process: "nginx", PID: 812, Signal: "SIGSEGV", LastAt: now, Stacks: nginxCore}
+	c.Note(core)
+	list, after, _ := c.List()
+	if len(list) != 1 || list[0].Recording || list[0].Alert != alert || list[0].ID == alert || after == before {
+		t.Fatalf("the record is not told as the crash that was: %+v", list)
+	}
+	// The next one is the same, most likely: no second alert until it is known to be another.
+	w.dumping(now.Add(time.Minute))
+	if list, _, _ = c.List(); len(list) != 1 {
+		t.Fatalf("%+v", list)
+	}
+	c.Note(core)
+	again := OpenCrashes(path, "1.2.3")
+	if list, _, _ = again.List(); len(list) != 1 || list[0].Count != 2 || list[0].Alert != alert {
+		t.Fatalf("after a restart: %+v", list)
+	}
+	// Dismissed, it is told anew.
+	again.Dismiss(list[0].ID)
+	(&watcher{c: again, proc: proc}).dumping(now.Add(time.Hour))
+	again.Note(core)
+	if list, _, _ = again.List(); len(list) != 1 || list[0].Count != 3 || list[0].Alert == alert || list[0].Dismissed {
+		t.Fatalf("after it was dismissed: %+v", list)
+	}
+}
+
 func TestKernelCrashIsNoticedOnce(t *testing.T) {
 	dir := t.TempDir()
 	c := OpenCrashes(filepath.Join(dir, "crashes.json"), "")

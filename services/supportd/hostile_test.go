@@ -242,8 +242,8 @@ func TestCancelLeavesNothing(t *testing.T) {
 func TestADestroyedDatabase(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/state.db", strings.Repeat("\x00garbage", 1000))
-	broken := configuration("/bin/false", "akd.js", dir, "")
-	missing := configuration("/bin/false", "akd.js", t.TempDir(), "")
+	broken := configuration("/bin/false", "x.js", dir, "")
+	missing := configuration("/bin/false", "x.js", t.TempDir(), "")
 	missing.Name = "missing.json"
 	m := maker(t, broken, missing, run("a", "x.txt", time.Second, "echo", "x"))
 	b := made(t, m)

@@ -10,51 +10,53 @@ const redacted = "[redacted]"
 
 // The rules of redaction, by the shape of what surrounds a secret. They are applied to every line of every file that
 // goes into a bundle, before it is written; a rule that takes too much costs a detail, one that takes too little costs
-// a password.
+// a password. A rule is tried only on a line that holds one of its hints, in lower case: nearly no line does, and looking
+// for these costs a thirtieth of the rules. A bundle reads tens of megabytes on a machine that is in trouble already.
 var redactions = []struct {
+	hints   [][]byte
 	pattern *regexp.Regexp
 	with    []byte
 }{
 	// Cookie and Set-Cookie headers hold several pairs: to the end of the line, or of the quoted text they are in.
-	{regexp.MustCompile(`(?i)\b((?:set-)?cookie2?)(\\?["']?\s*[:=]\s*)(\\?["']?)[^"'\r\n]*`), []byte("${1}${2}${3}" + redacted)},
+	{anyOf("cookie"), regexp.MustCompile(`(?i)\b((?:set-)?cookie2?)(\\?["']?\s*[:=]\s*)(\\?["']?)[^"'\r\n]*`), []byte("${1}${2}${3}" + redacted)},
 	// "smtpPassword": "x", password=x, token: x, X-Api-Key: x. A quoted value may hold spaces and escaped quotes.
-	{regexp.MustCompile(`(?i)([\w.\\-]*(?:passw(?:or)?d|passwd|passphrase|secret|token|community|authorization|api[_-]?key|private[_-]?key|routing[_-]?key|integration[_-]?key|credential|setup[_-]?code|_hash)[\w-]*\\?["']?\s*[:=]\s*)(?:\\?"(?:[^"\\]|\\[^"])*\\?"|'[^']*'|(?:Bearer|Basic|Digest)\s+\S+|[^\s,;}\]&]+)`), []byte("${1}" + redacted)},
+	{anyOf("passw", "passphrase", "secret", "token", "community", "authorization", "api", "private", "routing", "integration", "credential", "setup", "_hash"), regexp.MustCompile(`(?i)([\w.\\-]*(?:passw(?:or)?d|passwd|passphrase|secret|token|community|authorization|api[_-]?key|private[_-]?key|routing[_-]?key|integration[_-]?key|credential|setup[_-]?code|_hash)[\w-]*\\?["']?\s*[:=]\s*)(?:\\?"(?:[^"\\]|\\[^"])*\\?"|'[^']*'|(?:Bearer|Basic|Digest)\s+\S+|[^\s,;}\]&]+)`), []byte("${1}" + redacted)},
 	// --password x, --smtp-token x: as programs are called.
-	{regexp.MustCompile(`(?i)(\s--?[\w-]*(?:passw(?:or)?d|passphrase|secret|token|community|api-?key)[\w-]*\s+)("[^"]*"|'[^']*'|[^\s-]\S*)`), []byte("${1}" + redacted)},
-	{regexp.MustCompile(`(?i)\b(Bearer|Basic|Digest)\s+[A-Za-z0-9+/._~=-]{8,}`), []byte("$1 " + redacted)},
+	{anyOf("passw", "passphrase", "secret", "token", "community", "api"), regexp.MustCompile(`(?i)(\s--?[\w-]*(?:passw(?:or)?d|passphrase|secret|token|community|api-?key)[\w-]*\s+)("[^"]*"|'[^']*'|[^\s-]\S*)`), []byte("${1}" + redacted)},
+	{anyOf("bearer", "basic", "digest"), regexp.MustCompile(`(?i)\b(Bearer|Basic|Digest)\s+[A-Za-z0-9+/._~=-]{8,}`), []byte("$1 " + redacted)},
 	// snmp.conf and snmpd.conf: the value follows a space.
-	{regexp.MustCompile(`(?i)^(\s*(?:def(?:Community|AuthPassphrase|PrivPassphrase|Passphrase)|r[ow]community6?|com2sec6?|createUser|usmUser|trapcommunity|trapsess|trap2?sink|informsink)\s+).*`), []byte("${1}" + redacted)},
+	{anyOf("community", "passphrase", "com2sec", "createuser", "usmuser", "trap", "inform"), regexp.MustCompile(`(?i)^(\s*(?:def(?:Community|AuthPassphrase|PrivPassphrase|Passphrase)|r[ow]community6?|com2sec6?|createUser|usmUser|trapcommunity|trapsess|trap2?sink|informsink)\s+).*`), []byte("${1}" + redacted)},
 	// snmpget -v2c -c public …, snmptrap -u x -A y -X z: of any of net-snmp's programs.
-	{regexp.MustCompile(`\bsnmp[a-z]*\b[^\r\n]*`), nil},
+	{anyOf("snmp"), regexp.MustCompile(`\bsnmp[a-z]*\b[^\r\n]*`), nil},
 	// smtp://user:password@host, and curl -u user:password.
-	{regexp.MustCompile(`(://[^/\s:@]*:)[^/\s]+@`), []byte("${1}" + redacted + "@")},
-	{regexp.MustCompile(`(\s(?:-u|--user)[\s=]+[^\s:]+:)\S+`), []byte("${1}" + redacted)},
+	{anyOf("://"), regexp.MustCompile(`(://[^/\s:@]*:)[^/\s]+@`), []byte("${1}" + redacted + "@")},
+	{anyOf("-u", "--user"), regexp.MustCompile(`(\s(?:-u|--user)[\s=]+[^\s:]+:)\S+`), []byte("${1}" + redacted)},
 	// SMTP as it is spoken: AUTH PLAIN base64.
-	{regexp.MustCompile(`(?i)\b(AUTH\s+(?:PLAIN|LOGIN|CRAM-MD5|XOAUTH2)\s+)\S+`), []byte("${1}" + redacted)},
-	{regexp.MustCompile(`\$?\bscrypt[$:][^\s"',]+`), []byte(redacted)},
-	{regexp.MustCompile(`\$(?:1|2[aby]|5|6|7|y|gy|argon2\w*)\$[^\s"':,]+`), []byte(redacted)}, // crypt(3)
-	{regexp.MustCompile(`\bcistern_[A-Za-z0-9_-]{43}\b`), []byte(redacted)},                   // our own tokens
-	{regexp.MustCompile(`\bAGE-SECRET-KEY-[A-Z0-9-]+`), []byte(redacted)},
-	{regexp.MustCompile(`\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*`), []byte(redacted)}, // JSON web tokens
+	{anyOf("auth"), regexp.MustCompile(`(?i)\b(AUTH\s+(?:PLAIN|LOGIN|CRAM-MD5|XOAUTH2)\s+)\S+`), []byte("${1}" + redacted)},
+	{anyOf("scrypt"), regexp.MustCompile(`\$?\bscrypt[$:][^\s"',]+`), []byte(redacted)},
+	{anyOf("$"), regexp.MustCompile(`\$(?:1|2[aby]|5|6|7|y|gy|argon2\w*)\$[^\s"':,]+`), []byte(redacted)}, // crypt(3)
+	{anyOf("cistern_"), regexp.MustCompile(`\bcistern_[A-Za-z0-9_-]{43}\b`), []byte(redacted)},            // our own tokens
+	{anyOf("age-secret-key-"), regexp.MustCompile(`\bAGE-SECRET-KEY-[A-Z0-9-]+`), []byte(redacted)},
+	{anyOf("eyj"), regexp.MustCompile(`\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*`), []byte(redacted)}, // JSON web tokens
 	// Addresses that are a secret themselves: whoever has one may post to it.
-	{regexp.MustCompile(`(?i)(https?://hooks\.[^/\s]+/)[^\s"'<>]+`), []byte("${1}" + redacted)},
-	{regexp.MustCompile(`(?i)(https?://[^\s"'<>]*/(?:web)?hooks?/)[^\s"'<>]+`), []byte("${1}" + redacted)},
+	{anyOf("hooks."), regexp.MustCompile(`(?i)(https?://hooks\.[^/\s]+/)[^\s"'<>]+`), []byte("${1}" + redacted)},
+	{anyOf("hook"), regexp.MustCompile(`(?i)(https?://[^\s"'<>]*/(?:web)?hooks?/)[^\s"'<>]+`), []byte("${1}" + redacted)},
 }
 
 // snmpSecret is an option of net-snmp's programs that is followed by a secret.
 var snmpSecret = regexp.MustCompile(`(\s-[cAXZ]\s*)("[^"]*"|'[^']*'|\S+)`)
 
-// hints are what a line must hold, in lower case, for any of the rules to apply. Nearly no line does, and looking for
-// these costs a thirtieth of the rules: a bundle reads tens of megabytes on a machine that is in trouble already.
-var hints = [][]byte{[]byte("passw"), []byte("passphrase"), []byte("secret"), []byte("token"), []byte("community"), []byte("cookie"),
-	[]byte("authorization"), []byte("api"), []byte("private"), []byte("credential"), []byte("setup"), []byte("bearer"), []byte("basic"), []byte("digest"),
-	[]byte("com2sec"), []byte("createuser"), []byte("usmuser"), []byte("trap"), []byte("inform"), []byte("scrypt"), []byte("://"), []byte("-----"),
-	[]byte("snmp"), []byte(" -u"), []byte("--user"), []byte("auth"), []byte("$"), []byte("cistern_"), []byte("age-secret"), []byte("eyj"), []byte("_hash"), []byte("key")}
+func anyOf(hints ...string) [][]byte {
+	all := make([][]byte, len(hints))
+	for i, hint := range hints {
+		all[i] = []byte(hint)
+	}
+	return all
+}
 
-func suspicious(line []byte) bool {
-	lower := bytes.ToLower(line)
+func holds(line []byte, hints [][]byte) bool {
 	for _, hint := range hints {
-		if bytes.Contains(lower, hint) {
+		if bytes.Contains(line, hint) {
 			return true
 		}
 	}
@@ -114,6 +116,7 @@ type redactor struct {
 	w     io.Writer
 	names *pseudonyms // nil: names and addresses stay
 	line  []byte
+	lower []byte // the line as the hints are looked for
 	inKey bool
 }
 
@@ -160,14 +163,20 @@ func (r *redactor) pass() error {
 		_, err := io.WriteString(r.w, redacted+" private key\n")
 		return err
 	}
-	if suspicious(line) {
-		for _, rule := range redactions {
-			if rule.with == nil {
-				line = rule.pattern.ReplaceAllFunc(line, func(part []byte) []byte {
-					return snmpSecret.ReplaceAll(part, []byte("${1}"+redacted))
-				})
-				continue
-			}
+	r.lower = append(r.lower[:0], line...)
+	for i, c := range r.lower {
+		if 'A' <= c && c <= 'Z' {
+			r.lower[i] = c + ('a' - 'A')
+		}
+	}
+	for _, rule := range redactions {
+		switch {
+		case !holds(r.lower, rule.hints):
+		case rule.with == nil:
+			line = rule.pattern.ReplaceAllFunc(line, func(part []byte) []byte {
+				return snmpSecret.ReplaceAll(part, []byte("${1}"+redacted))
+			})
+		default:
 			line = rule.pattern.ReplaceAll(line, rule.with)
 		}
 	}

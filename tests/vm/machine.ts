@@ -159,8 +159,10 @@ export class Machine {
       ...credential('ssh.authorized_keys.root', readFileSync(join(this.dir, 'key.pub'), 'utf8')),
       ...credential('systemd.unit-dropin.multi-user.target', '[Unit]\nWants=ssh.service\n'),
       ...[
+        '-chardev',
+        `socket,id=console,path=${join(this.dir, 'console')},server=on,wait=off,logfile=${join(this.dir, 'console.log')}`,
         '-serial',
-        `file:${join(this.dir, 'console.log')}`,
+        'chardev:console',
         '-qmp',
         `unix:${join(this.dir, 'qmp')},server=on,wait=off`,
       ],
@@ -226,6 +228,25 @@ export class Machine {
   console(): string {
     const log = join(this.dir, 'console.log');
     return existsSync(log) ? stripVTControlCharacters(readFileSync(log, 'utf8')).replaceAll('\r', '') : '';
+  }
+
+  /** Types at the console. */
+  async type(text: string): Promise<void> {
+    const socket = net.connect(join(this.dir, 'console'));
+    await new Promise<void>((resolve, reject) => {
+      socket.once('connect', resolve);
+      socket.once('error', reject);
+    });
+    socket.resume();
+    await new Promise<void>((resolve) => socket.write(text, () => resolve()));
+    // Closed at once, what was typed might not have been read.
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    socket.destroy();
+  }
+
+  /** Pulls the network cable, or plugs it in. */
+  async link(up: boolean): Promise<void> {
+    await this.qmp('set_link', { name: 'net0', up });
   }
 
   get url(): string {
@@ -349,6 +370,20 @@ export class Machine {
     await until(`${serial} is plugged in`, 30, async () =>
       (await this.sh('ls /dev/disk/by-id')).includes(`DISK_${serial}\n`),
     );
+  }
+
+  /** Pulls a disk that was plugged in, and keeps what is on it as a plain file. */
+  async takeOut(serial: string, file: string): Promise<void> {
+    await this.unplug(serial);
+    await until(`${serial} is let go of`, 30, async () => {
+      await this.qmp('blockdev-del', { 'node-name': `plugged-${serial}` }).catch((error: Error) => {
+        if (!/in use/.test(error.message)) throw error;
+        return this.qmp('query-status');
+      });
+      const nodes = (await this.qmp('query-named-block-nodes')) as { 'node-name': string }[];
+      return nodes.every((node) => node['node-name'] !== `plugged-${serial}`);
+    });
+    qemuImg('convert', '-O', 'raw', join(this.dir, `${serial}.qcow2`), file);
   }
 
   private closeSsh(): void {

@@ -35,6 +35,12 @@ export function qemuImg(...args: string[]): void {
   execFileSync(tool.command, [...tool.args, ...args], { env: tool.env, stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
+/** A file of a FAT image, by mtools: no mount, no privilege. `name` may hold wildcards. */
+export function fromFat(image: string, name: string, to: string): void {
+  const tool = inTree('usr/bin/mcopy');
+  execFileSync(tool.command, [...tool.args, '-i', image, '-s', `::${name}`, to], { env: tool.env });
+}
+
 /** Starts QEMU; firmware files are found in the tools tree. */
 export function spawnQemu(args: string[], log: number): ChildProcess {
   const tool = inTree('usr/bin/qemu-system-x86_64');

@@ -144,7 +144,11 @@ export class Alerts {
     const now = clock.now();
     const id = newId('al', now);
     const raised = db.transaction(() => {
-      if (this.activeByKey(key) !== undefined) return false;
+      const active = this.activeByKey(key);
+      if (active !== undefined) {
+        this.#reword(active, kind.text(args).slice(0, MAX_TEXT));
+        return false;
+      }
       if (kind.happening && db.get('SELECT 1 FROM alerts WHERE dedup_key = ?', key) !== undefined) return false;
       if (kind.dependsOn(args).some((cause) => this.activeByKey(cause) !== undefined)) return false;
       const escalation = request.escalation ?? routing.escalation(kind.class);
@@ -184,6 +188,12 @@ export class Alerts {
     changes.publish('alerts', id);
     this.#parts.written();
     return id;
+  }
+
+  /** What a condition says of itself while it lasts is kept true; nobody is told again for that. */
+  #reword(id: string, text: string): void {
+    if (this.#parts.db.run('UPDATE alerts SET text = ? WHERE id = ? AND text <> ?', text, id, text) > 0)
+      this.#parts.changes.publish('alerts', id);
   }
 
   /** Does nothing when it is not active. `text` says why, when it is not because all is well again. */

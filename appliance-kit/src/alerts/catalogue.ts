@@ -689,7 +689,7 @@ export const diskAiling = declare<AilingDiskArgs>({
 });
 
 export interface CrashedArgs {
-  /** The crash record's. */
+  /** What supportd knows the crash by from the moment it happened. */
   readonly id: string;
   readonly service: string;
   readonly title: string;
@@ -697,14 +697,18 @@ export interface CrashedArgs {
   readonly signal: string | undefined;
   readonly reason: string | undefined;
   readonly count: number;
+  /** Its core is being taken: where it stood is not known yet. */
+  readonly recording: boolean;
 }
 
 export const processCrashed = declare<CrashedArgs>({
   class: 'process.crashed',
   severity: () => 'warning',
   title: ({ title, process }) => `${title} (${process}) has crashed`,
-  text: ({ title, process, signal, reason, count }) =>
-    `${title} (${process}) ended ${signal ? `by ${signal}` : 'by an error that nothing handled'}${count > 1 ? `, ${count} times so far` : ''}.${reason ? ` It said: “${reason}”.` : ''}`,
+  text: ({ title, process, signal, reason, count, recording }) =>
+    recording
+      ? `${title} (${process}) was ended by a signal a moment ago. Where it stood is being recorded.`
+      : `${title} (${process}) ended ${signal ? `by ${signal}` : 'by an error that nothing handled'}${count > 1 ? `, ${count} times so far` : ''}.${reason ? ` It said: “${reason}”.` : ''}`,
   impact: ({ service }) => serviceFact(service)?.impact ?? 'What it does was not done until it was started again.',
   response: () => 'It is started again by itself. What it was doing, and where it stood, is kept as a crash record.',
   action: () =>

@@ -47,8 +47,17 @@ export class Crashes {
       processCrashed,
       crashes
         .filter(({ dismissed }) => !dismissed)
-        .map(({ id, service, process, signal, reason, count }) => ({
-          args: { id, service, title: serviceFact(service)?.title ?? service, process, signal, reason, count },
+        .map(({ alert, service, process, signal, reason, count, recording }) => ({
+          args: {
+            id: alert,
+            service,
+            title: serviceFact(service)?.title ?? service,
+            process,
+            signal,
+            reason,
+            count,
+            recording: recording === true,
+          },
         })),
     );
   }

@@ -16,6 +16,10 @@ export const Crash = component('Crash', {
   stacks: Type.String(),
   log: Type.Array(Type.String(), { description: 'the last lines of its log before' }),
   core: Type.Optional(Type.String({ description: 'where its newest core is kept' })),
+  alert: Type.String({ description: 'what its alert is known by: the same from the moment it happened' }),
+  recording: Type.Optional(
+    Type.Boolean({ description: 'it has just happened: its core is being taken, and where it stood is not known yet' }),
+  ),
   dismissed: Type.Boolean({ description: 'somebody has seen it; it is no alert until it happens again' }),
 });
 export type Crash = Static<typeof Crash>;

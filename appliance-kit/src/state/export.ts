@@ -1,4 +1,4 @@
-// The whole configuration and history as one JSON document, for support bundles: `akd.js export-configuration DIR`,
+// The whole configuration and history as one JSON document, for support bundles: `export-configuration.js DIR`,
 // where DIR holds a copy of the state directory's database. supportd runs it as a program of its own, so that it works
 // when akd does not. Secrets never leave the table they are in: columns that hold one are replaced, and fields named
 // like one are masked in every stored document (audit.ts).

@@ -2849,6 +2849,10 @@ export interface components {
             log: string[];
             /** @description where its newest core is kept */
             core?: string;
+            /** @description what its alert is known by: the same from the moment it happened */
+            alert: string;
+            /** @description it has just happened: its core is being taken, and where it stood is not known yet */
+            recording?: boolean;
             /** @description somebody has seen it; it is no alert until it happens again */
             dismissed: boolean;
         };

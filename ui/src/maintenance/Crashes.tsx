@@ -13,6 +13,7 @@ import { ConditionIcon } from '../words/Sentence.tsx';
 type Crash = Schemas['Crash'];
 
 function how(crash: Crash): string {
+  if (crash.recording) return 'ended a moment ago';
   if (crash.kind === 'kernel') return 'the machine itself went down';
   return crash.signal ? `ended by ${crash.signal}` : 'ended by an error that nothing handled';
 }
@@ -39,6 +40,7 @@ function CrashCard({ crash, mayNot }: { crash: Crash; mayNot: string | null }) {
           )}
           . Version {crash.version}.{crash.dismissed && ' Somebody has seen it.'}
         </p>
+        {crash.recording && <p>Its memory is being read; where it stood will be here when that is done.</p>}
         {crash.reason && (
           <p>
             <code>{crash.reason}</code>
@@ -60,7 +62,7 @@ function CrashCard({ crash, mayNot }: { crash: Crash; mayNot: string | null }) {
             </pre>
           </ExpandableSection>
         )}
-        {!crash.dismissed && (
+        {!crash.dismissed && !crash.recording && (
           <div className="cistern-actions">
             <Explained why={mayNot}>
               <Button
