@@ -51,6 +51,7 @@ import { Scans, scanRoutes } from './pools/scans.ts';
 import { asProblem, fail } from './problems/problem.ts';
 import { Replications, replicationRoutes } from './replication/replications.ts';
 import { ReplicationSenders } from './replication/senders.ts';
+import { retentionRoutes } from './retention/retention.ts';
 import { Timetable } from './schedules/timetable.ts';
 import { Services, serviceRoutes } from './services/services.ts';
 import { Lockout, MOST_FAILURES } from './session/lockout.ts';
@@ -302,6 +303,7 @@ export function createAppliance({
     ...crashRoutes(crashes, audit),
     ...logRoutes(supportd, (request) => identify(gate, request)),
     ...eventRoutes(changes, (request) => identify(gate, request)),
+    ...retentionRoutes(peer('storaged'), audit),
     ...powerRoutes(platform, audit),
     ...authorizeRoutes(gate),
     simulate: async ({ params, body }) => {

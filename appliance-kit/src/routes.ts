@@ -16,6 +16,7 @@ import * as log from './logs/schema.ts';
 import * as pool from './pools/operations.schema.ts';
 import { NewPool, Pool, PoolList } from './pools/schema.ts';
 import * as replication from './replication/schema.ts';
+import { Retention, RetentionInput } from './retention/schema.ts';
 import { closed, list, type Static, type TSchema, Type } from './schema/schema.ts';
 import { Service } from './services/schema.ts';
 import { Credentials, Session } from './session/schema.ts';
@@ -176,6 +177,9 @@ export const routes = {
   destroyStatistic:      { method: 'DELETE', path: '/api/analytics/dataset',        access: 'operator',      summary: 'Stop measuring it and forget it; its series stay until their retention ends', query: analytics.OneStatisticDataset, answer: nothing },
   getStacks:             { method: 'GET',    path: '/api/analytics/stacks',         access: 'viewer',        summary: 'Stacks of a profile, for a flame graph',       query: analytics.StacksQuery, answer: ok(analytics.Stacks) },
   listMarks:             { method: 'GET',    path: '/api/analytics/marks',          access: 'viewer',        summary: 'Alerts, snapshots, scrubs and changes, for the time axis', query: analytics.MarksQuery, answer: ok(analytics.Marks) },
+
+  getRetention:          { method: 'GET',    path: '/api/retention',                access: 'viewer',        summary: 'How long measurements are kept, by granularity, and what is stored', answer: ok(Retention) },
+  setRetention:          { method: 'PUT',    path: '/api/retention',                access: 'administrator', summary: 'Keep measurements longer, or let old ones go; what has gone does not come back', body: RetentionInput, answer: ok(Retention) },
 
   listWorksheets:        { method: 'GET',    path: '/api/worksheets',               access: 'viewer',        summary: 'The ready worksheets, the shared ones and one’s own', answer: ok(list(worksheet.Worksheet)) },
   createWorksheet:       { method: 'POST',   path: '/api/worksheets',               access: 'viewer',        summary: 'Add a worksheet',                              body: worksheet.WorksheetInput, answer: created(worksheet.Worksheet) },

@@ -69,6 +69,8 @@ const (
 	// coreWithin is how long the journal may take to tell of a core after the process has ended: reading the stacks of a large one
 	// takes its time. Then the record is made without.
 	coreWithin = 20 * time.Second
+	// exitWithin is how long after its core the journal may tell that the process has ended.
+	exitWithin = time.Minute
 )
 
 // Crashes keeps the records in a file.
@@ -370,12 +372,13 @@ type watcher struct {
 	proc    string
 	journal Journal
 	pending map[string]*time.Timer // units whose process has ended with a core that was not told of yet
+	taken   map[string]time.Time   // units whose core was told of, and when: that their process has ended may follow
 	mu      sync.Mutex
 }
 
 // Watch follows systemd's journal until ctx ends, and begins where it ended the last time.
 func (c *Crashes) Watch(ctx context.Context, journal Journal) {
-	w := &watcher{c: c, proc: "/proc", journal: journal, pending: map[string]*time.Timer{}}
+	w := &watcher{c: c, proc: "/proc", journal: journal, pending: map[string]*time.Timer{}, taken: map[string]time.Time{}}
 	for ctx.Err() == nil {
 		c.mu.Lock()
 		cursor := c.cursor
@@ -418,11 +421,18 @@ func (w *watcher) take(ctx context.Context, line []byte) {
 	case e.ID == unitStarted && strings.HasPrefix(e.Unit, coreTaker):
 		w.dumping(time.Now().UTC())
 	case e.ID == coreTaken && ours(e.CoreUnit):
-		w.settle(e.CoreUnit)
+		if !w.settle(e.CoreUnit) {
+			w.taken[e.CoreUnit] = micros(e.Time)
+		}
 		w.core(ctx, e)
 	case e.ID == unitExited && ours(e.Unit) && e.ExitCode == "exited" && e.ExitStatus != "0":
 		w.fatal(ctx, e)
 	case e.ID == unitExited && ours(e.Unit) && (e.ExitCode == "dumped" || e.ExitCode == "killed" && fatalSignal(e.ExitStatus)):
+		told, ok := w.taken[e.Unit]
+		delete(w.taken, e.Unit)
+		if since := micros(e.Time).Sub(told); ok && since > -exitWithin && since < exitWithin {
+			return
+		}
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if _, waits := w.pending[e.Unit]; waits {
@@ -464,13 +474,17 @@ func fatalSignal(status string) bool {
 	return slices.Contains([]string{"3", "4", "6", "7", "8", "11", "31", "QUIT", "ILL", "ABRT", "BUS", "FPE", "SEGV", "SYS"}, status)
 }
 
-func (w *watcher) settle(unit string) {
+// settle says whether the end of a unit's process was waiting for its core.
+func (w *watcher) settle(unit string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if t := w.pending[unit]; t != nil {
-		t.Stop()
-		delete(w.pending, unit)
+	t := w.pending[unit]
+	if t == nil {
+		return false
 	}
+	t.Stop()
+	delete(w.pending, unit)
+	return true
 }
 
 func micros(text string) time.Time {

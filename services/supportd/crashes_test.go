@@ -209,6 +209,27 @@ func TestACrashIsKnownBeforeItsCoreIsRead(t *testing.T) {
 	}
 }
 
+// The journal tells twice of a process that ended with a core, in either order: that is one crash.
+func TestACoreAndAnExitAreOneCrash(t *testing.T) {
+	core := `{"__CURSOR":"1","__REALTIME_TIMESTAMP":"1767225600500000","MESSAGE_ID":"` + coreTaken + `","MESSAGE":"x","COREDUMP_UNIT":"nginx.service","COREDUMP_PID":"812","COREDUMP_EXE":"/usr/sbin/nginx","COREDUMP_SIGNAL_NAME":"SIGSEGV","COREDUMP_TIMESTAMP":"1767225600000000"}`
+	exit := `{"__CURSOR":"2","__REALTIME_TIMESTAMP":"1767225601000000","MESSAGE_ID":"` + unitExited + `","UNIT":"nginx.service","EXIT_CODE":"dumped","EXIT_STATUS":"11"}`
+	later := strings.Replace(exit, "17672256", "17672266", 1)
+	for _, c := range []struct {
+		lines   []string
+		pending int
+	}{{[]string{core, exit}, 0}, {[]string{exit, core}, 0}, {[]string{core, exit, exit}, 1}, {[]string{core, later}, 1}} {
+		crashes := OpenCrashes(filepath.Join(t.TempDir(), "crashes.json"), "")
+		w := &watcher{c: crashes, journal: Journal{Program: "/bin/false"}, pending: map[string]*time.Timer{}, taken: map[string]time.Time{}}
+		for _, line := range c.lines {
+			w.take(t.Context(), []byte(line))
+		}
+		if list, _, _ := crashes.List(); len(list) != 1 || list[0].Count != 1 || len(w.pending) != c.pending {
+			t.Errorf("%d events: %d records, %d ends wait for a core, want %d", len(c.lines), len(list), len(w.pending), c.pending)
+		}
+		w.settle("nginx.service")
+	}
+}
+
 func TestKernelCrashIsNoticedOnce(t *testing.T) {
 	dir := t.TempDir()
 	c := OpenCrashes(filepath.Join(dir, "crashes.json"), "")

@@ -18,15 +18,6 @@ import (
 // windows, ascending; each is a multiple of the one before.
 var windows = []int64{6 * 3_600_000, dayMillis, 8 * dayMillis}
 
-// Options' retentions, by track.
-func (o *Options) keep() [tracks]time.Duration {
-	minute := max(o.Retention, o.RetentionMinute)
-	return [tracks]time.Duration{trackRaw: o.Retention, trackMinute: minute, trackTen: minute, trackHalf: minute, trackHour: max(minute, o.RetentionHour)}
-}
-
-// longest is how long anything is kept.
-func (o *Options) longest() time.Duration { return o.keep()[trackHour] }
-
 // job is blocks that become one, or none.
 type job struct {
 	parents []*block
@@ -63,7 +54,7 @@ func (s *Store) plan() *job {
 	deletions := slices.Clone(s.deletions)
 	s.mu.RUnlock()
 	var age [tracks]int64 // what ends before is let go
-	for track, d := range s.options.keep() {
+	for track, d := range s.keep() {
 		age[track] = now - d.Milliseconds()
 	}
 	var gone []*block
@@ -91,6 +82,7 @@ func (s *Store) plan() *job {
 			}
 		}
 	}
+	retention := s.Retention()
 	// From the smallest window on. Blocks whose samples were let go are merged among themselves.
 	for _, width := range windows {
 		groups := map[[2]int64][]*block{}
@@ -99,9 +91,13 @@ func (s *Store) plan() *job {
 			if floorTo(b.MaxTime, width) != from || b.damaged.Load() || from+width+s.options.OutOfOrder.Milliseconds() > now {
 				continue
 			}
-			hasRaw := int64(0)
+			hasRaw, kept := int64(0), retention.Hour
 			if b.Samples > 0 {
-				hasRaw = 1
+				hasRaw, kept = 1, retention.Raw
+			}
+			// A block goes as a whole: a wide one would be kept for long after its first samples were due.
+			if width > windows[0] && width > kept.Milliseconds()/10 {
+				continue
 			}
 			groups[[2]int64{from, hasRaw}] = append(groups[[2]int64{from, hasRaw}], b)
 		}

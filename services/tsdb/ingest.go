@@ -52,7 +52,7 @@ func (s *Store) write(samples []Sample) (position journal.Position, accepted int
 	now := s.options.Now()
 	s.bucket.refill(now)
 	limits := checks{
-		oldest: now.Add(-s.options.longest()).UnixMilli(), newest: now.Add(maxFuture).UnixMilli(),
+		oldest: now.Add(-s.longest()).UnixMilli(), newest: now.Add(maxFuture).UnixMilli(),
 		window: s.options.OutOfOrder.Milliseconds(), full: s.full(live),
 	}
 	s.resolve(live, samples)
@@ -163,7 +163,7 @@ type checks struct {
 func (s *Store) check(one *Sample, series *memSeries, t int64, limits *checks) (Reason, string) {
 	switch {
 	case t < limits.oldest:
-		return TooOld, fmt.Sprintf("the time %d is further back than the retention of %s", t, s.options.longest())
+		return TooOld, fmt.Sprintf("the time %d is further back than the retention of %s", t, s.longest())
 	case t > limits.newest:
 		return TooNew, fmt.Sprintf("the time %d is more than %s in the future", t, maxFuture)
 	case limits.full:

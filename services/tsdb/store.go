@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"cistern/services/journal"
@@ -84,6 +85,8 @@ type Store struct {
 	options Options
 	journal *journal.Journal
 	blocks  string // folder
+
+	retention atomic.Pointer[Retention]
 
 	// ingesting serialises what changes the head: resolving, journalling, applying. It is taken before mu, and the
 	// heads' mu after it.
@@ -161,6 +164,7 @@ func (s *Store) recover() error {
 	for _, b := range s.list {
 		through = max(through, b.through)
 	}
+	s.loadRetention()
 	if err := s.loadDeletions(); err != nil {
 		return err
 	}

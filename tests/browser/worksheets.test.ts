@@ -361,6 +361,42 @@ test('the catalogue explains; what is not available says why; datasets are recor
   await row.waitFor({ state: 'detached' });
 });
 
+test('how long measurements are kept is set by granularity; what would go is said before', async (t) => {
+  const now = Math.floor(Date.now() / 1000);
+  const old = Array.from({ length: 40 }, (_, day) => ({ name: 'old.level', time: now - day * 86_400, value: day }));
+  await stack.import(old.map((one) => ({ ...one, labels: {} })));
+  assert.equal((await stack.socket('storaged', '/admin/flush', { method: 'POST', body: {} })).status, 200);
+  const { page } = await someone.visit(t, to('/analytics/datasets'));
+  await signInBy(page);
+  const form = page.getByRole('region', { name: 'How long measurements are kept' });
+  const [each, minute, save] = [
+    form.getByRole('textbox', { name: /^As they came/ }),
+    form.getByRole('textbox', { name: /^Of each minute/ }),
+    form.getByRole('button', { name: 'Save' }),
+  ];
+  await each.fill('0');
+  await form.getByText('From 1 to 73000 whole days.').waitFor();
+  await each.fill('60');
+  await minute.fill('30');
+  await form.getByText('Not shorter than the one before it.').waitFor();
+  await minute.fill('90');
+  // Longer than anything that is stored: nothing is lost, so nothing is asked.
+  await save.click();
+  const kept = async () => (await stack.socket('storaged', '/admin/retention')).json<Record<string, number>>();
+  await until('it is set', async () => (await kept()).rawSeconds === 60 * 86_400);
+  await each.fill('20');
+  await lookAt(page, 'analytics-retention');
+  await save.click();
+  await page
+    .getByRole('dialog')
+    .getByText(/^The values of each second from before .* are removed\.$/)
+    .waitFor();
+  assert.equal((await kept()).rawSeconds, 60 * 86_400);
+  await page.getByRole('button', { name: 'Remove them' }).click();
+  await until('it is set', async () => (await kept()).rawSeconds === 20 * 86_400);
+  assert.equal((await kept()).minuteSeconds, 90 * 86_400);
+});
+
 test('a profile is a flame graph: as wide as its share, a click makes a frame the whole', async (t) => {
   const { page } = await someone.visit(t, to(charts({ statistic: 'cpu.profile' })));
   await signInBy(page);

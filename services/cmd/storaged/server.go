@@ -135,6 +135,9 @@ func (s *server) routes() http.Handler {
 	mux.HandleFunc("GET /api/v1/status/storage", s.status)
 	mux.HandleFunc("GET /metrics", s.figures.expose)
 	mux.HandleFunc("POST /admin/flush", s.flush)
+	// akd's, which says who may: by the Unix socket, or from this machine.
+	mux.HandleFunc("GET /admin/retention", here(s.getRetention))
+	mux.HandleFunc("PUT /admin/retention", here(s.putRetention))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		if !s.ready.Load() {
 			problem.Write(w, http.StatusServiceUnavailable, "service_unavailable", "storaged is starting or stopping.", "")
@@ -167,7 +170,7 @@ func here(handler http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.RemoteAddr)
 		if ip := net.ParseIP(host); err == nil && (ip == nil || !ip.IsLoopback()) {
-			problem.Write(w, http.StatusForbidden, "forbidden", "Profiles are for this machine only.", "Ask from the machine itself, or by the Unix socket.")
+			problem.Write(w, http.StatusForbidden, "forbidden", "This is for this machine only.", "Ask from the machine itself, or by the Unix socket.")
 			return
 		}
 		handler(w, r)

@@ -12,6 +12,7 @@ import { bytes, compact, percent, plural } from '../words/format.ts';
 import { ProblemAlert } from '../words/ProblemAlert.tsx';
 import { PageHead } from '../words/Sentence.tsx';
 import { AnalyticsTabs } from './AnalyticsTabs.tsx';
+import { RetentionForm } from './RetentionForm.tsx';
 import { statisticLink } from './sheet.ts';
 
 const STATES = {
@@ -164,6 +165,9 @@ export default function DatasetsPage() {
             </Tbody>
           </Table>
         )}
+      </PageSection>
+      <PageSection>
+        <RetentionForm />
       </PageSection>
       {destroying !== null && (
         <ConfirmByName

@@ -1652,6 +1652,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/retention": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How long measurements are kept, by granularity, and what is stored
+         * @description Needs: viewer.
+         */
+        get: operations["getRetention"];
+        /**
+         * Keep measurements longer, or let old ones go; what has gone does not come back
+         * @description Needs: administrator.
+         */
+        put: operations["setRetention"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/worksheets": {
         parameters: {
             query?: never;
@@ -3650,6 +3674,28 @@ export interface components {
             kept: number;
             seen: number;
             since: string | null;
+        };
+        Retention: {
+            /** @description how long measurements are kept as they came, one a second or finer, in seconds */
+            rawSeconds: number;
+            /** @description how long their sums and histograms of a minute are kept; not shorter than rawSeconds, in seconds */
+            minuteSeconds: number;
+            /** @description how long those of an hour are kept; not shorter than minuteSeconds, in seconds */
+            hourSeconds: number;
+            stored: {
+                rawBytes: number;
+                rollupBytes: number;
+                /** @description the time of the oldest measurement on disk, seconds since the epoch; null: none is on disk yet */
+                oldest: number | null;
+            };
+        };
+        RetentionInput: {
+            /** @description how long measurements are kept as they came, one a second or finer, in seconds */
+            rawSeconds: number;
+            /** @description how long their sums and histograms of a minute are kept; not shorter than rawSeconds, in seconds */
+            minuteSeconds: number;
+            /** @description how long those of an hour are kept; not shorter than minuteSeconds, in seconds */
+            hourSeconds: number;
         };
         RollbackPreview: {
             /** @description DATASET@NAME */
@@ -10036,6 +10082,113 @@ export interface operations {
                         /** @description how many more there are */
                         leftOut: number;
                     };
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getRetention: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Retention"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    setRetention: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RetentionInput"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Retention"];
                 };
             };
             /** @description The request cannot be understood */
