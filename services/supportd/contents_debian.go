@@ -26,6 +26,7 @@ func LinuxSteps(p Paths) []Step {
 		threads("threads.txt", "storaged", "tracerd", "execd", "replicd", "supportd", "akd.js", "nginx", "snmpd"),
 		dayOfStatistics(p),
 		files("identity", "versions.txt", filepath.Join(p.Opt, "version"), "/etc/os-release", "/proc/version", "/proc/cmdline", "/proc/uptime", "/etc/hostname", "/etc/machine-id"),
+		imageName("/proc"),
 		systemImage("/proc"),
 		run("identity", "packages.txt", long, "dpkg-query", "-W"),
 		files("hardware", "dmi.txt", "/sys/class/dmi/id/sys_vendor", "/sys/class/dmi/id/product_*", "/sys/class/dmi/id/board_*", "/sys/class/dmi/id/bios_*"),

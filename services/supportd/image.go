@@ -1,7 +1,8 @@
 package supportd
 
-// Which image the appliance runs from, and whether it is still what was built: the SHA-256 of the system slot as it is on the
-// disk now, beside the one that the build wrote into the slot's image.cfg and GRUB hands over (cistern.image=).
+// Which image the appliance runs from: the SHA-256 that the build wrote into the slot's image.cfg, and GRUB hands over
+// (cistern.image=). On request also whether it still is what was built: all of it is read and hashed, which takes a second
+// on hardware and minutes under emulation.
 
 import (
 	"context"
@@ -17,9 +18,40 @@ import (
 	"time"
 )
 
-// systemImage looks into proc (the folder /proc) for the slot that is mounted.
+// builtImage is what the boot loader said of the image, in proc (the folder /proc); empty when it said nothing.
+func builtImage(proc string) (string, error) {
+	cmdline, err := os.ReadFile(filepath.Join(proc, "cmdline"))
+	if err != nil {
+		return "", err
+	}
+	for _, word := range strings.Fields(string(cmdline)) {
+		if built, ok := strings.CutPrefix(word, "cistern.image="); ok && len(built) == hex.EncodedLen(sha256.Size) {
+			return built, nil
+		}
+	}
+	return "", nil
+}
+
+func imageName(proc string) Step {
+	return Step{Name: "image.txt", Category: "identity", Deadline: short, Limit: usualLimit, Collect: func(_ context.Context, _ int64, w io.Writer) error {
+		device, err := squashfsDevice(filepath.Join(proc, "1/mounts"))
+		if err != nil {
+			return err
+		}
+		built, err := builtImage(proc)
+		if err == nil && built == "" {
+			err = errors.New("the boot loader did not say what the image was when it was built")
+		}
+		if err == nil {
+			fmt.Fprintf(w, "system image  %s\nas built      SHA-256 %s\nA bundle with the category \"image\" says whether it still is.\n", device, built)
+		}
+		return err
+	}}
+}
+
+// systemImage looks into proc for the slot that is mounted, and compares.
 func systemImage(proc string) Step {
-	return Step{Name: "image.txt", Category: "identity", Deadline: 90 * time.Second, Limit: usualLimit, Collect: func(ctx context.Context, _ int64, w io.Writer) error {
+	return Step{Name: "verified.txt", Category: "image", OnRequest: true, Deadline: 10 * time.Minute, Limit: usualLimit, Collect: func(ctx context.Context, _ int64, w io.Writer) error {
 		device, err := squashfsDevice(filepath.Join(proc, "1/mounts"))
 		if err != nil {
 			return err
@@ -29,23 +61,19 @@ func systemImage(proc string) Step {
 			return err
 		}
 		fmt.Fprintf(w, "system image  %s, %d bytes\non the disk   SHA-256 %s\n", device, length, sum)
-		cmdline, err := os.ReadFile(filepath.Join(proc, "cmdline"))
+		built, err := builtImage(proc)
 		if err != nil {
 			return err
 		}
-		for _, word := range strings.Fields(string(cmdline)) {
-			built, ok := strings.CutPrefix(word, "cistern.image=")
-			if !ok || len(built) != hex.EncodedLen(sha256.Size) {
-				continue
-			}
-			fmt.Fprintf(w, "as built      SHA-256 %s\n", built)
-			if built != sum {
-				return errors.New("the system image on the disk is not what was built: it is damaged, or was changed. Flash the appliance anew; the pools are kept")
-			}
-			fmt.Fprintln(w, "They are the same.")
-			return nil
+		if built == "" {
+			return errors.New("the boot loader did not say what the image was when it was built; it has not been compared")
 		}
-		return errors.New("the boot loader did not say what the image was when it was built; it has not been compared")
+		fmt.Fprintf(w, "as built      SHA-256 %s\n", built)
+		if built != sum {
+			return errors.New("the system image on the disk is not what was built: it is damaged, or was changed. Flash the appliance anew; the pools are kept")
+		}
+		fmt.Fprintln(w, "They are the same.")
+		return nil
 	}}
 }
 

@@ -35,6 +35,11 @@ func TestTheSystemImageIsCompared(t *testing.T) {
 	if out, err := collect(); err != nil || !strings.Contains(out, "the same") {
 		t.Errorf("%q %v", out, err)
 	}
+	var named bytes.Buffer
+	name := imageName(proc)
+	if err := name.collect(context.Background(), &named); err != nil || !strings.Contains(named.String(), hex.EncodeToString(sum[:])) {
+		t.Errorf("%q %v", named.String(), err)
+	}
 	image[9000] ^= 1
 	write(t, partition, string(image))
 	if out, err := collect(); err == nil || !strings.Contains(err.Error(), "not what was built") {
