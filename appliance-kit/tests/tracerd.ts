@@ -416,7 +416,9 @@ function samplesOf(one: Kept, time: number): Sample[] {
       const bin = String(Number(value.toPrecision(2)));
       bins[bin] = (bins[bin] ?? 0) + 1;
     }
-    return [{ name, labels, time, histogram: { bins } }];
+    // As tracerd does: how many there were, also when there were none and so no histogram.
+    const counted: Sample = { name: `${name}_events`, labels, time, value: events };
+    return events === 0 ? [counted] : [{ name, labels, time, histogram: { bins } }, counted];
   }
   const breakdown = one.breakdown;
   if (breakdown === null) return [{ name, labels, time, value: amount(one, time, 0) / narrowed }];

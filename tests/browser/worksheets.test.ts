@@ -411,6 +411,14 @@ test('a profile is a flame graph: as wide as its share, a click makes a frame th
   await all.waitFor();
 });
 
+test('a heatmap tells what was not measured from what did not happen', async (t) => {
+  const { page } = await someone.visit(t, to(charts({ statistic: 'io.ops[size]' })));
+  await signInBy(page);
+  // From when on somebody looks; before, nobody had it measured.
+  await page.getByText('Hatched: not measured.').waitFor({ timeout: 20_000 });
+  await lookAt(page, 'analytics-not-measured');
+});
+
 test('a tracer that starts says so, and draws as soon as it measures', async (t) => {
   const { page } = await someone.visit(t, to(charts({ statistic: 'io.ops[disk]' })));
   if (stack.tracerd) stack.tracerd.startMs = 6_000;

@@ -5,6 +5,7 @@ import { readSheet, writeSheet } from '../src/analytics/sheet.ts';
 import type { Bins, SeriesFrame } from '../src/api/columns.ts';
 import { beyondLimit, cellsOf, extentOf, mergeBins, onEdge, quantileOf } from '../src/charts/bins.ts';
 import { csv } from '../src/charts/download.ts';
+import { gapsOf } from '../src/charts/gaps.ts';
 import { Colours, linesOf, statsOf, within } from '../src/charts/lines.ts';
 import { linearTicks, logTicks } from '../src/charts/units.ts';
 
@@ -154,4 +155,26 @@ test('what stands still is read with a margin, seldom anew, and never short of w
   const spans = Array.from({ length: 60 }, (_, second) => fetchSpan({ range: 300, end: 10_000 }, 1, 10_002 + second));
   assert.ok(new Set(spans.map(({ end }) => end)).size <= 6);
   assert.ok(spans.every(({ end }) => end >= 10_000));
+});
+
+test('a gap is where nothing was measured, not where nothing happened, nor what has not come yet', () => {
+  const bins = { at: new Int32Array([1]), counts: new Float64Array([3]), total: 3 };
+  const frame = (step: number, columns: (typeof bins | null)[]) => ({ start: 1000, step, columns });
+  const measured = (step: number, start: number, values: number[]) => ({
+    ...{ start, step, count: values.length },
+    lines: [{ labels: {}, values: Float64Array.from(values) }],
+  });
+  const nan = Number.NaN;
+  // 1000: 3 events, 1001: none, 1002 and 1003: not measured, 1004: none, 1005: not there yet.
+  const seconds = frame(1, [bins, null, null, null, null, null]);
+  assert.deepEqual(gapsOf(seconds, measured(1, 1000, [1, 1, nan, nan, 1])), [[2, 4]]);
+  // Steps of a minute: a point is at the end of its step. Before the first nothing was measured.
+  const minutes = frame(60, [null, null, bins, null, null]);
+  assert.deepEqual(gapsOf(minutes, measured(60, 1000, [nan, nan, 60, 60, nan, 7])), [
+    [0, 1],
+    [3, 4],
+  ]);
+  assert.deepEqual(gapsOf(frame(1, [null, null]), measured(1, 1000, [])), []);
+  // What was measured is there, whatever is known of the events.
+  assert.deepEqual(gapsOf(frame(1, [bins, bins]), measured(1, 1000, [nan, nan])), []);
 });

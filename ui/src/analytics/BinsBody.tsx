@@ -4,6 +4,7 @@ import type { Bins, BinsFrame } from '../api/columns.ts';
 import { beyondLimit, columnsWithin, extentOf, mergeBins, onEdge, quantileOf, triples } from '../charts/bins.ts';
 import { overSentence } from '../charts/distribution.ts';
 import { csv, download, fileName, picture } from '../charts/download.ts';
+import { gapsOf } from '../charts/gaps.ts';
 import { type Pen, Plot, type PlotMark } from '../charts/Plot.tsx';
 import { heatmapImage, paintHeatmap } from '../charts/paintHeatmap.ts';
 import { figureOf } from '../charts/units.ts';
@@ -12,11 +13,12 @@ import { percent, type Unit } from '../words/format.ts';
 import { ProblemAlert } from '../words/ProblemAlert.tsx';
 import { useAxis, useCursor, useSettled } from './axis.ts';
 import { Distribution } from './Distribution.tsx';
-import { useBinsFrame } from './frames.ts';
+import { useBinsFrame, useSeriesFrame } from './frames.ts';
 import { type Exporter, SHIFTS } from './SeriesBody.tsx';
 import { type Chart, changed } from './sheet.ts';
 
 const HEIGHT = 280;
+const NEVER = () => '';
 const NOTHING: Bins = { at: new Int32Array(), counts: new Float64Array(), total: 0 };
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 const dayAndClock = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
@@ -34,6 +36,8 @@ export function BinsBody(props: {
   marks: readonly PlotMark[];
   exporter: RefObject<Exporter | null>;
   empty: string;
+  /** PromQL that has a value wherever something was measured, also when nothing happened; null: nobody can tell. */
+  measured: ((step: number) => string) | null;
 }) {
   const { chart, change, title, selector, unit } = props;
   const axis = useAxis();
@@ -44,6 +48,11 @@ export function BinsBody(props: {
   const { data: frame, error, refetch } = useBinsFrame(selector, settled);
   const shift = chart.compare === undefined ? 0 : SHIFTS[chart.compare];
   const before = useBinsFrame(selector, settled, { enabled: shift > 0, shift });
+  const measured = useSeriesFrame(props.measured ?? NEVER, settled, { enabled: props.measured !== null });
+  const gaps = useMemo(
+    () => (frame === undefined || measured.data === undefined ? [] : gapsOf(frame, measured.data)),
+    [frame, measured.data],
+  );
   const figure = useMemo(() => figureOf(unit, false), [unit]);
   const words: Unit = unit === 'seconds' ? 'seconds' : unit === 'bytes' ? 'bytes' : 'plain';
   const { scale = 'auto', trim = 0, limit } = chart;
@@ -89,9 +98,9 @@ export function BinsBody(props: {
   const paint = useCallback(
     (pen: Pen) => {
       if (frame === undefined || image === null) return null;
-      return paintHeatmap(pen, { frame, extent, image, unit, figure, lines, linesStart: frame.start, beyond });
+      return paintHeatmap(pen, { frame, extent, image, unit, figure, lines, linesStart: frame.start, beyond, gaps });
     },
-    [frame, extent, image, unit, figure, lines, beyond],
+    [frame, extent, image, unit, figure, lines, beyond, gaps],
   );
 
   useEffect(() => {
@@ -156,6 +165,7 @@ export function BinsBody(props: {
             {frame !== undefined && seen.total === 0 && <p className="cistern-plotnote">{props.empty}</p>}
           </Plot>
           <p className="cistern-quiet cistern-under">
+            {gaps.length > 0 && 'Hatched: not measured. '}
             {extent.above > 0 &&
               `${Math.round(extent.above).toLocaleString('en-US')} above ${figure(extent.upper)} (${percent(extent.above / extent.total, 2)}) are not drawn. `}
             {quantiles.length > 0 &&

@@ -12,7 +12,7 @@ import { BinsBody } from './BinsBody.tsx';
 import { Actions } from './ChartActions.tsx';
 import { Choice, Controls } from './ChartControls.tsx';
 import { seriesName } from './expression.ts';
-import { seriesExpression, totalSelector } from './expressions.ts';
+import { measuredExpression, seriesExpression, totalSelector } from './expressions.ts';
 import { Flame } from './Flame.tsx';
 import { useDataset } from './frames.ts';
 import { type Drill, type Exporter, SeriesBody } from './SeriesBody.tsx';
@@ -141,6 +141,10 @@ function StatisticPanel(props: PanelProps & { text: string; name: Name }) {
     () => (step: number) => (dataset === undefined ? '' : seriesExpression(dataset, level, step)),
     [dataset, level],
   );
+  const measured = useMemo(
+    () => (dataset?.kind === 'histogram' ? (step: number) => measuredExpression(dataset, step) : null),
+    [dataset],
+  );
   const drillable = statistic?.breakdowns.find((one) => one.name === breakdown)?.filterable ?? false;
   const drills: Drill | null =
     breakdown === null || !drillable
@@ -168,7 +172,11 @@ function StatisticPanel(props: PanelProps & { text: string; name: Name }) {
     ) : dataset.kind === 'stacks' ? (
       <Flame name={text} title={title} exporter={exporter} />
     ) : dataset.kind === 'histogram' ? (
-      <BinsBody {...{ chart, change, title, marks, exporter, empty }} selector={dataset.selector} unit={dataset.unit} />
+      <BinsBody
+        {...{ chart, change, title, marks, exporter, empty, measured }}
+        selector={dataset.selector}
+        unit={dataset.unit}
+      />
     ) : (
       <SeriesBody
         {...{ chart, change, title, marks, exporter, empty, query, perSecond, nameOf }}
@@ -283,6 +291,7 @@ function QueryPanel(props: PanelProps & { query: string }) {
     >
       {heatmap ? (
         <BinsBody
+          measured={null}
           {...{ chart, change, title, marks, exporter, unit }}
           selector={query}
           empty="No values in this time."

@@ -16,6 +16,11 @@ export function totalSelector({ selector, breakdown }: Dataset): string {
   return narrowed(selector, breakdown === null ? [] : [matcher(breakdown, ''), matcher('rest', '')]);
 }
 
+/** How many seconds of a step a histogram was measured in: tracerd writes how many events each second had, none too. */
+export function measuredExpression({ selector }: Dataset, step: number): string {
+  return `count_over_time(${selector.replace(/^\w+/, '$&_events')}[${Math.max(1, step)}s])`;
+}
+
 /**
  * The values of a dataset, one for each step: of an amount what happened per second, averaged over the seconds in which
  * something was measured (a gap is not a zero), of a level its average. A range of exactly a step never looks back over a gap.

@@ -18,6 +18,28 @@ export interface HeatmapPicture {
   readonly linesStart: number;
   /** How many lie beyond the limit in each column, drawn below; null without a limit. */
   readonly beyond: Float64Array | null;
+  /** The columns in which nothing was measured: see gaps.ts. */
+  readonly gaps: readonly (readonly [number, number])[];
+}
+
+/** Slanted lines, 6 px apart: no colour that a count could have. */
+function hatch(pen: Pen, from: number, until: number, height: number): void {
+  const { context, top, colours } = pen;
+  context.save();
+  context.beginPath();
+  context.rect(from, top, until - from, height);
+  context.clip();
+  context.globalAlpha = 0.25;
+  context.strokeStyle = colours.text;
+  context.lineWidth = 1;
+  context.beginPath();
+  // Of the whole plot, not of the stretch: the lines stay where they are when a stretch grows.
+  for (let x = Math.floor((from - height) / 6) * 6; x < until; x += 6) {
+    context.moveTo(x, top + height);
+    context.lineTo(x + height, top);
+  }
+  context.stroke();
+  context.restore();
 }
 
 /** Of the height, for how many lie beyond the limit. */
@@ -65,6 +87,10 @@ export function paintHeatmap(pen: Pen, picture: HeatmapPicture): ValueScale {
   context.clip();
   const from = pen.x(frame.start);
   const until = pen.x(frame.start + frame.columns.length * frame.step);
+  for (const [a, b] of picture.gaps) {
+    const [begin, end] = [pen.x(frame.start + a * frame.step), pen.x(frame.start + b * frame.step)];
+    hatch(pen, Math.max(begin, left), Math.min(end, left + innerWidth), innerHeight);
+  }
   context.imageSmoothingEnabled = false;
   context.drawImage(picture.image, from, top, until - from, innerHeight);
   for (const { values, dashed } of picture.lines) {
