@@ -1,6 +1,5 @@
 // The parts of Analytics.
-import { Nav, NavItem, NavList, PageSection } from '@patternfly/react-core';
-import { Link } from 'react-router';
+import { PartTabs } from '../frame/PartTabs.tsx';
 
 const tabs = [
   ['worksheets', 'Worksheets', '/analytics'],
@@ -10,17 +9,5 @@ const tabs = [
 ] as const;
 
 export function AnalyticsTabs({ active }: { active: (typeof tabs)[number][0] }) {
-  return (
-    <PageSection type="subnav" className="cistern-tabs">
-      <Nav variant="horizontal-subnav" aria-label="Analytics">
-        <NavList>
-          {tabs.map(([id, title, path]) => (
-            <NavItem key={id} isActive={id === active} preventDefault={false}>
-              <Link to={path}>{title}</Link>
-            </NavItem>
-          ))}
-        </NavList>
-      </Nav>
-    </PageSection>
-  );
+  return <PartTabs of="Analytics" parts={tabs} active={active} />;
 }

@@ -1,6 +1,5 @@
 // From the pools to what is on them.
-import { Nav, NavItem, NavList, PageSection } from '@patternfly/react-core';
-import { Link } from 'react-router';
+import { PartTabs } from '../frame/PartTabs.tsx';
 
 const tabs = [
   ['pools', 'Pools and disks', '/storage'],
@@ -10,17 +9,5 @@ const tabs = [
 ] as const;
 
 export function StorageTabs({ active }: { active: (typeof tabs)[number][0] }) {
-  return (
-    <PageSection type="subnav" className="cistern-tabs">
-      <Nav variant="horizontal-subnav" aria-label="Storage">
-        <NavList>
-          {tabs.map(([id, title, path]) => (
-            <NavItem key={id} isActive={id === active} preventDefault={false}>
-              <Link to={path}>{title}</Link>
-            </NavItem>
-          ))}
-        </NavList>
-      </Nav>
-    </PageSection>
-  );
+  return <PartTabs of="Storage" parts={tabs} active={active} />;
 }

@@ -1,6 +1,5 @@
 // The parts of Services.
-import { Nav, NavItem, NavList, PageSection } from '@patternfly/react-core';
-import { Link } from 'react-router';
+import { PartTabs } from '../frame/PartTabs.tsx';
 
 const tabs = [
   ['services', 'Services', '/services'],
@@ -9,17 +8,5 @@ const tabs = [
 ] as const;
 
 export function ServicesTabs({ active }: { active: (typeof tabs)[number][0] }) {
-  return (
-    <PageSection type="subnav" className="cistern-tabs">
-      <Nav variant="horizontal-subnav" aria-label="Services">
-        <NavList>
-          {tabs.map(([id, title, path]) => (
-            <NavItem key={id} isActive={id === active} preventDefault={false}>
-              <Link to={path}>{title}</Link>
-            </NavItem>
-          ))}
-        </NavList>
-      </Nav>
-    </PageSection>
-  );
+  return <PartTabs of="Services" parts={tabs} active={active} />;
 }
