@@ -56,7 +56,12 @@ func (s *Server) systemIdentity(r *http.Request, a identityArgument) (any, error
 	if !zoneName.MatchString(a.TimeZone) {
 		return nil, invalid("/timeZone", "This is no time zone's name; one looks like Europe/Berlin or Etc/UTC.")
 	}
-	if info, err := os.Stat(filepath.Join("/usr/share/zoneinfo", a.TimeZone)); err != nil || !info.Mode().IsRegular() {
+	// Linux has them in the first place, illumos in the second.
+	known := func(folder string) bool {
+		info, err := os.Stat(filepath.Join(folder, a.TimeZone))
+		return err == nil && info.Mode().IsRegular()
+	}
+	if !known("/usr/share/zoneinfo") && !known("/usr/share/lib/zoneinfo") {
 		return nil, invalid("/timeZone", fmt.Sprintf("The time zone '%s' is not known here.", a.TimeZone))
 	}
 	dir := filepath.Join(s.State, "identity")

@@ -15,9 +15,6 @@ import (
 	"cistern/services/problem"
 )
 
-// SystemPool is the pool that the appliance itself lives on.
-const SystemPool = "system"
-
 type systemAttachArgument struct {
 	Disk string `json:"disk"` // /dev/disk/by-id/…
 }

@@ -1,5 +1,5 @@
-// The OmniOS appliance: diskinfo, illumos' ZFS and SMF for reading, execd for whatever needs privilege. execd has no driver
-// for illumos yet: what it is asked fails with a problem that says that it does not answer. Not run on illumos yet.
+// The OmniOS appliance: diskinfo, illumos' ZFS and SMF for reading, execd for whatever needs privilege.
+// Not run on illumos yet.
 import { readFileSync } from 'node:fs';
 import os from 'node:os';
 import { join } from 'node:path';

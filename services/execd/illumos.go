@@ -1,0 +1,297 @@
+package execd
+
+// The OmniOS appliance: SMF, diskinfo, illumos' ZFS. Written after the manual pages; tested on Linux with programs that
+// print what theirs print. Nothing here has run on illumos yet (docs/OMNIOS.md).
+//
+// execd is in the machine's one mount namespace, so what it mounts everybody sees; and the methods of cistern/pools and
+// cistern/identity are run as programs, because svcadm refresh does not wait for them.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"cistern/services/command"
+	"cistern/services/problem"
+)
+
+// Illumos is the host on OmniOS. Root is put before the paths of files and devices; the tests run it in a folder.
+type Illumos struct {
+	Root string
+}
+
+const dsk = "/dev/dsk/"
+
+// rootPool is the pool that OmniOS, and with it the appliance, is installed on.
+const rootPool = "rpool"
+
+// illumosDisk is a whole disk's name: controller, target or world-wide name, unit.
+var illumosDisk = regexp.MustCompile(`^c[0-9]{1,5}(t[0-9A-F]{1,32})?d[0-9]{1,5}$`)
+
+// illumosSlice is what may follow it: a slice of a label, or a partition of fdisk's.
+var illumosSlice = regexp.MustCompile(`^(s[0-9]{1,2}|p[0-4])?$`)
+
+// disks are the whole disks there are, with their sizes in bytes: diskinfo -Hpc, a line each of tab-separated type, disk,
+// vendor, product, serial number, bytes, flags and location.
+func (i *Illumos) disks(ctx context.Context) (map[string]int64, error) {
+	said, err := command.Run(ctx, 30*time.Second, 4<<20, "diskinfo", "-Hpc")
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]int64{}
+	for line := range strings.Lines(string(said.Stdout)) {
+		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if len(f) < 7 || !illumosDisk.MatchString(f[1]) {
+			return nil, fmt.Errorf("diskinfo printed a line that cannot be read: %.200q", line)
+		}
+		if found[f[1]], err = strconv.ParseInt(f[5], 10, 64); err != nil {
+			return nil, fmt.Errorf("diskinfo printed a size that cannot be read: %.200q", line)
+		}
+	}
+	return found, nil
+}
+
+// diskOf finds a disk by its path, /dev/dsk/NAME.
+func (i *Illumos) diskOf(path string) (name string, size int64, err error) {
+	name, ok := strings.CutPrefix(path, dsk)
+	if !ok || !illumosDisk.MatchString(name) {
+		return "", 0, invalid("/disk", fmt.Sprintf("'%s' is not a whole disk (%sc1t0d0).", path, dsk))
+	}
+	disks, err := i.disks(context.Background())
+	if err != nil {
+		return "", 0, err
+	}
+	// A drive without a medium, or one that no longer answers, has no size.
+	if size = disks[name]; size == 0 {
+		return "", 0, problem.New(http.StatusConflict, "disk_missing", fmt.Sprintf("The disk %s is not there.", name), "It was removed or has failed. Plug it in again, or choose another one.")
+	}
+	return name, size, nil
+}
+
+// DiskDevice implements Host.
+func (i *Illumos) DiskDevice(path string) (string, error) {
+	name, _, err := i.diskOf(path)
+	if err != nil {
+		return "", err
+	}
+	return dsk + name, nil
+}
+
+// belongs says whether device, as another program names it, is this disk or a part of it.
+func belongs(device, disk string) bool {
+	rest, ok := strings.CutPrefix(device, dsk+disk)
+	return ok && illumosSlice.MatchString(rest)
+}
+
+// usedBy says in words what uses a disk: a pool that is imported, a file system, swap. Empty when nothing does.
+func (i *Illumos) usedBy(ctx context.Context, disk string) (string, error) {
+	status, err := command.Run(ctx, 30*time.Second, 4<<20, "zpool", "status", "-P")
+	if err != nil {
+		return "", err
+	}
+	pool := ""
+	for line := range strings.Lines(string(status.Stdout)) {
+		f := strings.Fields(line)
+		switch {
+		case len(f) == 2 && f[0] == "pool:":
+			pool = f[1]
+		case len(f) > 0 && belongs(f[0], disk):
+			return "the pool " + pool, nil
+		}
+	}
+	mounts, err := os.ReadFile(i.Root + "/etc/mnttab")
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(mounts)) {
+		if f := strings.Split(line, "\t"); len(f) > 1 && belongs(f[0], disk) {
+			return "the file system " + f[1], nil
+		}
+	}
+	// swap ends with 1 and "No swap devices configured" when there is none.
+	swap, err := command.Run(ctx, 10*time.Second, 64<<10, "swap", "-l")
+	var failed *command.Error
+	if err != nil && (!errors.As(err, &failed) || failed.Code != 1) {
+		return "", err
+	}
+	for line := range strings.Lines(string(swap.Stdout)) {
+		if f := strings.Fields(line); len(f) > 0 && belongs(f[0], disk) {
+			return "swap", nil
+		}
+	}
+	return "", nil
+}
+
+// CheckDisk implements Host.
+func (i *Illumos) CheckDisk(path string, min int64) (string, error) {
+	name, size, err := i.diskOf(path)
+	if err != nil {
+		return "", err
+	}
+	if size < min {
+		return "", problem.New(http.StatusConflict, "disk_too_small", fmt.Sprintf("The disk %s holds %d MiB; a pool's disk holds at least %d MiB.", name, size>>20, min>>20), "Choose a larger disk.")
+	}
+	user, err := i.usedBy(context.Background(), name)
+	if err != nil {
+		return "", err
+	}
+	if user == "the pool "+rootPool {
+		return "", problem.New(http.StatusConflict, "disk_in_use", fmt.Sprintf("The disk %s is one this appliance runs from.", name), "Choose another disk.")
+	}
+	if user != "" {
+		return "", problem.New(http.StatusConflict, "disk_in_use", fmt.Sprintf("The disk %s is in use by %s.", name, user), "Choose another disk.")
+	}
+	return dsk + name, nil
+}
+
+// WipeDisk implements Host: the labels of pools, of which there are copies at both ends of a slice, and then both ends of
+// the disk itself, where its own labels are.
+func (i *Illumos) WipeDisk(ctx context.Context, device string) error {
+	name, size, err := i.diskOf(device)
+	if err != nil {
+		return err
+	}
+	for _, part := range []string{"s0", "s1", "p0", "p1", "p2", "p3", "p4"} {
+		if _, err := os.Stat(i.Root + dsk + name + part); err == nil {
+			_, _ = command.Run(ctx, time.Minute, 64<<10, "zpool", "labelclear", "-f", dsk+name+part) // it may hold something else
+		}
+	}
+	const end = 1 << 20
+	raw := i.Root + "/dev/rdsk/" + name
+	if _, err := os.Stat(raw); err != nil {
+		raw += "p0" // an SMI label: fdisk's node for the whole disk
+	}
+	f, err := os.OpenFile(raw, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	zeros := make([]byte, min(end, size))
+	_, err = f.WriteAt(zeros, 0)
+	if err == nil && size > end {
+		_, err = f.WriteAt(zeros, size&^4095-end) // whole sectors, of either size
+	}
+	return errors.Join(err, f.Close())
+}
+
+// ImportOptions implements Host: zpool looks in /dev/dsk by itself.
+func (i *Illumos) ImportOptions() []string { return nil }
+
+// Locate implements Host. The lights are facilities of the topology (fmtopo), by properties that differ between enclosures;
+// nobody has tried.
+func (i *Illumos) Locate(context.Context, string, bool) error { return errNoLight }
+
+// SettleDevices implements Host.
+func (i *Illumos) SettleDevices(ctx context.Context) {
+	_, _ = command.Run(ctx, time.Minute, 4<<10, "devfsadm", "-c", "disk") // whoever waited finds out
+}
+
+// PoolOptions implements Host.
+func (i *Illumos) PoolOptions() []string {
+	return []string{"-o", "autotrim=on", "-O", "aclinherit=passthrough-x"}
+}
+
+// method runs an SMF method of Cistern's; what it says goes into the error.
+func (i *Illumos) method(ctx context.Context, name string) error {
+	_, err := command.Run(ctx, 5*time.Minute, 64<<10, i.Root+"/lib/svc/method/"+name, "refresh")
+	return err
+}
+
+// MountPools implements Host.
+func (i *Illumos) MountPools(ctx context.Context) error { return i.method(ctx, "cistern-pools") }
+
+// ApplyIdentity implements Host.
+func (i *Illumos) ApplyIdentity(ctx context.Context) error { return i.method(ctx, "cistern-identity") }
+
+// Mounted implements Host by /etc/mnttab: tab-separated special file, mount point, type, options, time.
+func (i *Illumos) Mounted(path string) bool {
+	mounts, err := os.ReadFile(i.Root + "/etc/mnttab")
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(mounts)) {
+		if f := strings.Split(line, "\t"); len(f) > 1 && f[1] == path {
+			return true
+		}
+	}
+	return false
+}
+
+func fmri(name string) string {
+	if name == "nginx" {
+		return "svc:/network/cistern/nginx:default"
+	}
+	return "svc:/application/cistern/" + name + ":default"
+}
+
+// Service implements Host.
+func (i *Illumos) Service(ctx context.Context, name, action string) error {
+	arguments := map[string][]string{
+		// -s waits, as long as SMF itself does; -r also starts what it depends on.
+		"start": {"enable", "-rs"}, "stop": {"disable", "-s"}, "restart": {"restart"}, "clear": {"clear"},
+	}[action]
+	if name == "execd" || name == "akd" {
+		// The one that asks, or this process itself: our own end is not waited for.
+		if arguments[len(arguments)-1] == "-rs" {
+			arguments = []string{"enable", "-r"}
+		} else if arguments[len(arguments)-1] == "-s" {
+			arguments = []string{"disable"}
+		}
+	}
+	_, err := command.Run(ctx, 3*time.Minute, 64<<10, append(append([]string{"svcadm"}, arguments...), fmri(name))...)
+	return err
+}
+
+// AttachSystemDisk implements Host: it refuses. rpool's disks have a boot partition of OmniOS' own making.
+func (i *Illumos) AttachSystemDisk(_ context.Context, disk string) error {
+	return problem.New(http.StatusConflict, "conflict", "Cistern does not make second system disks on OmniOS.",
+		fmt.Sprintf("Log in, give %s a label as the present system disk has it, 'zpool attach %s' its slice, and when that has resilvered 'bootadm install-bootloader -P %s'.", filepath.Base(disk), rootPool, rootPool))
+}
+
+// Power implements Host: init's state 6 is a reboot, 5 is off.
+func (i *Illumos) Power(ctx context.Context, action string) error {
+	_, err := command.Run(ctx, 30*time.Second, 4<<10, "init", map[string]string{"reboot": "6", "off": "5"}[action])
+	return err
+}
+
+// MountDataset implements DatasetHost.
+func (i *Illumos) MountDataset(ctx context.Context, dataset string) error {
+	_, err := command.Run(ctx, 3*time.Minute, 64<<10, "zfs", "mount", dataset)
+	return err
+}
+
+// UnmountDataset implements DatasetHost.
+func (i *Illumos) UnmountDataset(ctx context.Context, dataset string) error {
+	_, err := command.Run(ctx, 3*time.Minute, 64<<10, "zfs", "unmount", dataset)
+	return err
+}
+
+// MountSnapshot implements DatasetHost. It is seen by everybody, in a folder that only root can enter.
+func (i *Illumos) MountSnapshot(ctx context.Context, snapshot string) (string, func(), error) {
+	dir, err := os.MkdirTemp("", "snapshot-") // mode 0700
+	if err != nil {
+		return "", nil, err
+	}
+	place := filepath.Join(dir, "files")
+	if err := os.Mkdir(place, 0o700); err != nil {
+		return "", nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	if _, err := command.Run(ctx, time.Minute, 64<<10, "mount", "-F", "zfs", "-o", "ro,nosuid,nodevices,noexec", snapshot, place); err != nil {
+		return "", nil, errors.Join(fmt.Errorf("mounting the snapshot %s: %w", snapshot, err), os.Remove(place), os.Remove(dir))
+	}
+	return place, func() {
+		if _, err := command.Run(context.Background(), time.Minute, 64<<10, "umount", "-f", place); err == nil {
+			_ = os.Remove(place) // never RemoveAll: what is mounted would go with it
+			_ = os.Remove(dir)
+		}
+	}, nil
+}
+
+// VolumePath implements DatasetHost.
+func (i *Illumos) VolumePath(dataset string) string { return "/dev/zvol/dsk/" + dataset }

@@ -1,0 +1,184 @@
+package execd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"cistern/services/problem"
+)
+
+// onIllumos is a host in a folder, with programs that print what OmniOS' print and note how they were called.
+func onIllumos(t *testing.T) (host *Illumos, calls func() string) {
+	t.Helper()
+	root := t.TempDir()
+	put := func(path, text string, mode os.FileMode) {
+		t.Helper()
+		path = filepath.Join(root, path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), mode)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	program := func(path, body string) {
+		put(path, "#!/bin/sh\necho \"$(basename \"$0\") $*\" >>"+root+"/calls\n"+body+"\n", 0o755)
+	}
+	put("etc/mnttab", "rpool/ROOT/omnios\t/\tzfs\tdev=4410002\t1795287654\n/dev/dsk/c9t0d0s0\t/mnt/old disk\tufs\trw\t1\ntank/telemetry\t/srv/telemetry\tzfs\trw\t1\n", 0o644)
+	program("bin/diskinfo", `printf 'SCSI\tc1t0d0\tVBOX\tHARDDISK\tS1\t17179869184\t----\t-\n'
+printf 'SCSI\tc0t5000CCA01234ABCDd0\tHGST\tHUS\tS2\t1048576000\t--S-\tbay 1\n'
+printf 'SCSI\tc2t1d0\tX\tY\t-\t1048576000\t----\t-\nUSB\tc3t0d0\t-\t-\t-\t0\t-R--\t-\n'
+printf 'SCSI\tc9t0d0\tX\tY\t-\t1048576000\t----\t-\nSCSI\tc9t1d0\tX\tY\t-\t1048576000\t----\t-\n'`)
+	program("bin/zpool", `[ "$1" = status ] || exit 0
+cat <<'END'
+  pool: rpool
+ state: ONLINE
+  scan: none requested
+config:
+
+        NAME                 STATE     READ WRITE CKSUM
+        rpool                ONLINE       0     0     0
+          /dev/dsk/c1t0d0s1  ONLINE       0     0     0
+
+errors: No known data errors
+
+  pool: tank
+ state: DEGRADED
+config:
+
+        NAME                      STATE     READ WRITE CKSUM
+        tank                      DEGRADED     0     0     0
+          mirror-0                DEGRADED     0     0     0
+            1234567890123456      UNAVAIL      0     0     0  was /dev/dsk/c2t1d0s0
+            /dev/dsk/c2t10d0s0    ONLINE       0     0     0
+        spares
+          /dev/dsk/c0t5000CCA01234ABCDd0s0  AVAIL
+END`)
+	program("bin/swap", `printf 'swapfile             dev    swaplo   blocks     free\n/dev/dsk/c9t1d0s1    -  8 1 1\n'`)
+	for _, name := range []string{"svcadm", "init", "zfs", "devfsadm", "mount", "umount"} {
+		program("bin/"+name, "")
+	}
+	program("lib/svc/method/cistern-pools", "")
+	program("lib/svc/method/cistern-identity", "echo 'cistern: the host name cannot be set' >&2; exit 96")
+	t.Setenv("PATH", filepath.Join(root, "bin")+":"+os.Getenv("PATH"))
+	return &Illumos{Root: root}, func() string {
+		said, _ := os.ReadFile(filepath.Join(root, "calls"))
+		_ = os.Remove(filepath.Join(root, "calls"))
+		return string(said)
+	}
+}
+
+func TestDisksOfIllumos(t *testing.T) {
+	host, _ := onIllumos(t)
+	for _, c := range []struct {
+		path string
+		min  int64
+		code string // empty: it may be used
+		says string
+	}{
+		{"/dev/dsk/c2t1d0", 0, "", ""}, // tank has lost it, and it may be used anew
+		{"/dev/dsk/c1t0d0", 0, "disk_in_use", "runs from"},
+		{"/dev/dsk/c0t5000CCA01234ABCDd0", 0, "disk_in_use", "the pool tank"},
+		{"/dev/dsk/c9t0d0", 0, "disk_in_use", "the file system /mnt/old disk"},
+		{"/dev/dsk/c9t1d0", 0, "disk_in_use", "swap"},
+		{"/dev/dsk/c2t1d0", 2 << 30, "disk_too_small", "1000 MiB"},
+		{"/dev/dsk/c3t0d0", 0, "disk_missing", "c3t0d0"}, // no medium in it
+		{"/dev/dsk/c7t7d7", 0, "disk_missing", "c7t7d7"},
+		{"/dev/dsk/c2t1d0s0", 0, "invalid_request", "whole disk"},
+		{"/dev/dsk/../rdsk/c2t1d0", 0, "invalid_request", "whole disk"},
+		{"c2t1d0", 0, "invalid_request", "whole disk"},
+		{"/dev/dsk/-f", 0, "invalid_request", "whole disk"},
+	} {
+		device, err := host.CheckDisk(c.path, c.min)
+		var said problem.Document
+		switch {
+		case c.code == "" && (err != nil || device != c.path):
+			t.Errorf("%s: %q %v", c.path, device, err)
+		case c.code != "" && (!errors.As(err, &said) || said.Code != c.code || !strings.Contains(said.Detail, c.says)):
+			t.Errorf("%s: %v", c.path, err)
+		}
+	}
+}
+
+func TestADiskOfIllumosIsWiped(t *testing.T) {
+	host, calls := onIllumos(t)
+	raw := filepath.Join(host.Root, "dev/rdsk/c2t1d0p0")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(raw), 0o755), os.MkdirAll(filepath.Join(host.Root, dsk), 0o755),
+		os.WriteFile(filepath.Join(host.Root, dsk, "c2t1d0s0"), nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Create(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	const size = 1048576000
+	label := bytes.Repeat([]byte("x"), 4096)
+	for _, at := range []int64{0, 1<<20 - 4096, 1 << 20, size - 4096} {
+		if _, err := f.WriteAt(label, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := host.WipeDisk(context.Background(), "/dev/dsk/c2t1d0"); err != nil {
+		t.Fatal(err)
+	}
+	if said := calls(); !strings.Contains(said, "zpool labelclear -f /dev/dsk/c2t1d0s0\n") || strings.Contains(said, "d0s1\n") {
+		t.Error(said)
+	}
+	for at, left := range map[int64]bool{0: false, 1<<20 - 4096: false, 1 << 20: true, size - 4096: false} {
+		got := make([]byte, 4096)
+		if _, err := f.ReadAt(got, at); err != nil || bytes.Equal(got, label) != left {
+			t.Errorf("at %d: %v", at, err)
+		}
+	}
+	if info, _ := f.Stat(); info.Size() != size {
+		t.Errorf("it is %d bytes long now", info.Size())
+	}
+}
+
+func TestWhatIllumosIsTold(t *testing.T) {
+	host, calls := onIllumos(t)
+	ctx := context.Background()
+	for _, c := range []struct {
+		do   func() error
+		told string
+	}{
+		{func() error { return host.Service(ctx, "storaged", "start") }, "svcadm enable -rs svc:/application/cistern/storaged:default\n"},
+		{func() error { return host.Service(ctx, "nginx", "stop") }, "svcadm disable -s svc:/network/cistern/nginx:default\n"},
+		{func() error { return host.Service(ctx, "akd", "start") }, "svcadm enable -r svc:/application/cistern/akd:default\n"},
+		{func() error { return host.Service(ctx, "execd", "restart") }, "svcadm restart svc:/application/cistern/execd:default\n"},
+		{func() error { return host.Service(ctx, "tracerd", "clear") }, "svcadm clear svc:/application/cistern/tracerd:default\n"},
+		{func() error { return host.Power(ctx, "reboot") }, "init 6\n"},
+		{func() error { return host.Power(ctx, "off") }, "init 5\n"},
+		{func() error { return host.MountDataset(ctx, "tank/a b") }, "zfs mount tank/a b\n"},
+		{func() error { return host.UnmountDataset(ctx, "tank/a") }, "zfs unmount tank/a\n"},
+		{func() error { return host.MountPools(ctx) }, "cistern-pools refresh\n"},
+	} {
+		if err := c.do(); err != nil {
+			t.Errorf("%s: %v", c.told, err)
+		}
+		if said := calls(); said != c.told {
+			t.Errorf("it was told %q, not %q", said, c.told)
+		}
+	}
+	if err := host.ApplyIdentity(ctx); err == nil || !strings.Contains(err.Error(), "the host name cannot be set") {
+		t.Errorf("%v", err)
+	}
+	if !host.Mounted("/srv/telemetry") || host.Mounted("/srv") || host.Mounted("tank/telemetry") {
+		t.Error("what is mounted")
+	}
+	calls()
+	place, release, err := host.MountSnapshot(ctx, "tank/a@now")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said := calls(); said != "mount -F zfs -o ro,nosuid,nodevices,noexec tank/a@now "+place+"\n" {
+		t.Error(said)
+	}
+	release()
+	if _, err := os.Stat(filepath.Dir(place)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder is left: %v", err)
+	}
+}

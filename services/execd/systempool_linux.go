@@ -1,0 +1,4 @@
+package execd
+
+// SystemPool is the pool that the appliance itself lives on.
+const SystemPool = "system"

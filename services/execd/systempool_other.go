@@ -1,0 +1,6 @@
+//go:build !linux
+
+package execd
+
+// SystemPool is the pool that the appliance itself lives on.
+const SystemPool = rootPool
