@@ -15,7 +15,7 @@ usage() {
   run                boot it under QEMU with four data disks; prints the URL and the set-up code
   dev                the whole product natively on this machine, with the simulated platform, for working on it
   test [PART…]       lint, unit, browser, vm (all of them without a PART); ends with "N passed, N failed"
-  bench [PART…]      measure: image, storage, alerts, store, storaged, analytics, support (all of them without a PART), beside what is asked for;
+  bench [PART…]      measure: image, nginx, storage, alerts, store, storaged, analytics, support (all of them without a PART), beside what is asked for;
                      --no-cold leaves out the image build with an empty cache;
                      storaged: Cistern and its peers in one run, into tests/bench/RESULTS.md; --quick, --only NAME,…,
                      --repeats N, --profile DIR (CPU profiles of storaged), --temp DIR (where the data lie)
@@ -393,7 +393,7 @@ verb_bench() {
     esac
     shift
   done
-  [ ${#parts[@]} -gt 0 ] || parts=(image storage alerts store storaged analytics support)
+  [ ${#parts[@]} -gt 0 ] || parts=(image nginx storage alerts store storaged analytics support)
   toolchain_go
   toolchain_node
   for part in "${parts[@]}"; do
@@ -412,12 +412,16 @@ verb_bench() {
       need chromium:chromium /usr/sbin/nginx:nginx-light openssl:openssl
       node tests/bench/analytics.ts
       ;;
+    nginx)
+      need wrk:wrk
+      node tests/bench/nginx.ts
+      ;;
     support)
       need curl:curl /usr/sbin/nginx:nginx-light openssl:openssl
       node tests/bench/support.ts
       ;;
     storaged) bench_storaged "${options[@]}" ;;
-    *) die "there is no benchmark '$part'" "They are: image storage alerts store storaged analytics support" ;;
+    *) die "there is no benchmark '$part'" "They are: image nginx storage alerts store storaged analytics support" ;;
     esac
   done
 }
