@@ -1,5 +1,5 @@
-// A machine that has booted and stands at the wizard's step "pool": made once, by the test of the first day or here, and
-// then restored for each test that breaks something.
+// A machine that has booted and stands at the wizard's step "pool": made once, by the test of the first day or here. From
+// it one that is set up; and that is restored for each test that breaks something.
 import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Person } from '../stack/api.ts';
@@ -69,13 +69,17 @@ export async function jobDone(
   return { state: ended.state, steps: ended.log.map(({ text }) => text) };
 }
 
-/** A machine of one's own, set up, with the pool tank of two mirrors that holds the telemetry. */
-export async function readyMachine(name: string): Promise<{ machine: Machine; api: Person }> {
-  const same = existsSync(marker) && readFileSync(marker, 'utf8') === realpathSync(image);
-  const saved = same ? Machine.open(first, firstDisks) : await bootToPool();
-  const dir = join(work, name);
-  rmSync(dir, { recursive: true, force: true });
-  const machine = await Machine.restore(saved, AT_POOL, dir);
+const ready = join(work, 'ready');
+const readyMarker = join(ready, 'at-ready');
+const READY = 'ready';
+
+const madeOf = (file: string) => existsSync(file) && readFileSync(file, 'utf8') === realpathSync(image);
+
+/** The machine at the wizard's step "pool", gone on with: the pool tank of two mirrors, and set-up finished. */
+async function goOnToReady(): Promise<void> {
+  const saved = madeOf(marker) ? Machine.open(first, firstDisks) : await bootToPool();
+  rmSync(ready, { recursive: true, force: true });
+  const machine = await Machine.restore(saved, AT_POOL, ready);
   try {
     const api = await apiOf(machine);
     const disks = [0, 1, 2, 3].map((n) => byId(`DATA${n}`));
@@ -85,7 +89,21 @@ export async function readyMachine(name: string): Promise<{ machine: Machine; ap
     );
     for (const step of ['destinations', 'done']) await api.get('POST', '/api/setup/step', { step });
     await api.get('POST', '/api/setup/finish');
-    return { machine, api };
+    await machine.save(READY);
+    writeFileSync(readyMarker, realpathSync(image));
+  } finally {
+    await machine.kill();
+  }
+}
+
+/** A machine of one's own, set up, with the pool tank of two mirrors that holds the telemetry. */
+export async function readyMachine(name: string): Promise<{ machine: Machine; api: Person }> {
+  if (!madeOf(readyMarker)) await goOnToReady();
+  const dir = join(work, name);
+  rmSync(dir, { recursive: true, force: true });
+  const machine = await Machine.restore(Machine.open(ready, firstDisks), READY, dir);
+  try {
+    return { machine, api: await apiOf(machine) };
   } catch (error) {
     await machine.kill();
     throw error;
