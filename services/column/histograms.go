@@ -130,6 +130,7 @@ type HistogramRun struct {
 	ends      []uint32 // where each column ends, when indexed
 	columns   []byte
 	column    []uint64
+	other     []uint64 // a second column
 	stretches []stretch
 	scratch   scratch
 }
@@ -164,8 +165,12 @@ func (r *HistogramRun) open(src []byte) error {
 	}
 	var err error
 	r.scratch.room(int(n))
-	if r.times, src, err = decodeTimes(src[1:], int(n), src[0]&3, 0, r.times, &r.scratch); err != nil {
+	var first, interval int64
+	if first, interval, r.times, src, err = readTimes(src[1:], int(n), src[0]&3, 0, r.scratch.residuals, r.times); err != nil {
 		return err
+	}
+	if len(r.times) == 0 {
+		r.times = AppendRegular(r.times, first, interval, int(n))
 	}
 	if r.bins, src, err = readBins(src, r.bins); err != nil {
 		return err
@@ -217,40 +222,20 @@ func (r *HistogramRun) next(k int, src []byte, values []uint64) (rest []byte, or
 	for len(values) > 0 {
 		size := min(maxGroup, left)
 		group := values[:min(size, len(values))]
-		if len(src) == 0 {
-			return nil, 0, ErrDamaged
+		head, mean, about, body, err := groupHead(src)
+		if err != nil {
+			return nil, 0, err
 		}
-		head := src[0]
-		src = src[1:]
-		mode, w := head>>6, head&63
-		if about := mode == modeRice && w >= riceAbout || mode == modeCode && w >= firstNormal; !about {
-			var most uint64
-			if src, most, err = readBody(src, head, group, size); err != nil {
+		var most uint64
+		if src, most, err = readBody(body, head, group, size); err != nil {
+			return nil, 0, err
+		}
+		if about {
+			if most, err = addMean(group, mean); err != nil {
 				return nil, 0, err
 			}
-			or |= most
-		} else {
-			if mode == modeRice {
-				head -= riceAbout
-			}
-			mean, length := binary.Uvarint(src)
-			if length <= 0 || mean >= 1<<46 {
-				return nil, 0, ErrDamaged
-			}
-			if src, _, err = readBody(src[length:], head, group, size); err != nil {
-				return nil, 0, err
-			}
-			all := uint64(0)
-			for i, v := range group {
-				c := (v>>1 ^ -(v & 1)) + mean
-				group[i] = c
-				all |= c
-			}
-			if all >= 1<<63 { // below zero
-				return nil, 0, ErrDamaged
-			}
-			or |= all
 		}
+		or |= most
 		values, left = values[len(group):], left-size
 	}
 	if len(r.ends) == 0 {
@@ -260,6 +245,68 @@ func (r *HistogramRun) next(k int, src []byte, values []uint64) (rest []byte, or
 		return nil, 0, ErrDamaged
 	}
 	return rest, or, nil
+}
+
+// groupHead reads what is before a group of counts: how it is written, and the mean that its numbers are about, if so.
+func groupHead(src []byte) (head byte, mean uint64, about bool, body []byte, err error) {
+	if len(src) == 0 {
+		return 0, 0, false, nil, ErrDamaged
+	}
+	head, src = src[0], src[1:]
+	mode, w := head>>6, head&63
+	if about = mode == modeRice && w >= riceAbout || mode == modeCode && w >= firstNormal; !about {
+		return head, 0, false, src, nil
+	}
+	if mode == modeRice {
+		head -= riceAbout
+	}
+	mean, length := binary.Uvarint(src)
+	if length <= 0 || mean >= 1<<46 {
+		return 0, 0, false, nil, ErrDamaged
+	}
+	return head, mean, true, src[length:], nil
+}
+
+// addMean makes counts of zigzag numbers about a mean, and returns all bits that any of them has.
+func addMean(group []uint64, mean uint64) (all uint64, err error) {
+	for i, v := range group {
+		c := (v>>1 ^ -(v & 1)) + mean
+		group[i] = c
+		all |= c
+	}
+	if all >= 1<<63 { // below zero
+		return 0, ErrDamaged
+	}
+	return all, nil
+}
+
+// nextTwo is next for columns k and k+1 at once, of a run that has ends and whose columns are one group each; src is not
+// needed then. A processor waits for the words of one while it looks up those of the other.
+func (r *HistogramRun) nextTwo(k int, values, others []uint64) (or, orOther uint64, err error) {
+	size := len(r.times)
+	start := uint32(0)
+	if k > 0 {
+		start = r.ends[k-1]
+	}
+	head, mean, about, body, err := groupHead(r.columns[start:r.ends[k]])
+	if err != nil {
+		return 0, 0, err
+	}
+	headOther, meanOther, aboutOther, other, err := groupHead(r.columns[r.ends[k]:r.ends[k+1]])
+	if err != nil {
+		return 0, 0, err
+	}
+	rest, restOther, or, orOther, err := readTwoBodies(body, other, head, headOther, values, others, size, size)
+	if err == nil && len(values) == size && len(rest)+len(restOther) > 0 {
+		err = ErrDamaged
+	}
+	if err == nil && about {
+		or, err = addMean(values, mean)
+	}
+	if err == nil && aboutOther {
+		orOther, err = addMean(others, meanOther)
+	}
+	return or, orOther, err
 }
 
 // Decode appends all records to dst, each with the bins it has; they share their memory.
@@ -355,41 +402,64 @@ func (r *HistogramRun) add(into []*histogram.Dense) error {
 		wanted = r.stretches[len(r.stretches)-1].to
 	}
 	src := r.columns
-	for k, bin := range r.bins {
+	both := len(r.ends) > 0 && len(r.times) <= maxGroup
+	if both && len(r.other) < wanted {
+		r.other = make([]uint64, maxGroup)
+	}
+	for k := 0; k < len(r.bins); k++ {
 		column := r.column[:wanted]
-		var or uint64
+		var or, orOther uint64
 		var err error
+		if both && k+1 < len(r.bins) {
+			other := r.other[:wanted]
+			if or, orOther, err = r.nextTwo(k, column, other); err != nil {
+				return err
+			}
+			r.addColumn(k, column, or, into)
+			k++
+			r.addColumn(k, other, orOther, into)
+			continue
+		}
+		if both && k > 0 {
+			src = r.columns[r.ends[k-1]:]
+		}
 		if src, or, err = r.next(k, src, column); err != nil {
 			return err
 		}
-		for _, s := range r.stretches {
-			sum := uint64(0)
-			if bits.Len64(or) <= 46 { // MaxRun of these do not overflow
-				sum = total(column[s.from:s.to])
-			} else {
-				for _, c := range column[s.from:s.to] {
-					if sum += c; sum < c {
-						sum = 1<<64 - 1
-						break
-					}
-				}
-			}
-			if sum > 0 {
-				if into[s.window] == nil {
-					into[s.window] = &histogram.Dense{}
-					// All at once, unless they are spread so wide that the window may have few of them.
-					if last := r.bins[len(r.bins)-1]; int(last)-int(bin) < 4*len(r.bins) {
-						into[s.window].Reserve(bin, last)
-					}
-				}
-				into[s.window].Add(bin, sum)
-			}
-		}
+		r.addColumn(k, column, or, into)
 	}
-	if len(src) > 0 {
+	if len(r.ends) == 0 && len(src) > 0 {
 		return ErrDamaged
 	}
 	return nil
+}
+
+// addColumn adds the counts of r.stretches, out of column k. or has all bits that any of them has.
+func (r *HistogramRun) addColumn(k int, column []uint64, or uint64, into []*histogram.Dense) {
+	bin := r.bins[k]
+	for _, s := range r.stretches {
+		sum := uint64(0)
+		if bits.Len64(or) <= 46 { // MaxRun of these do not overflow
+			sum = total(column[s.from:s.to])
+		} else {
+			for _, c := range column[s.from:s.to] {
+				if sum += c; sum < c {
+					sum = 1<<64 - 1
+					break
+				}
+			}
+		}
+		if sum > 0 {
+			if into[s.window] == nil {
+				into[s.window] = &histogram.Dense{}
+				// All at once, unless they are spread so wide that the window may have few of them.
+				if last := r.bins[len(r.bins)-1]; int(last)-int(bin) < 4*len(r.bins) {
+					into[s.window].Reserve(bin, last)
+				}
+			}
+			into[s.window].Add(bin, sum)
+		}
+	}
 }
 
 func total(counts []uint64) uint64 {

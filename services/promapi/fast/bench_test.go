@@ -21,7 +21,7 @@ func BenchmarkRate(b *testing.B) {
 	}
 	defer s.Close()
 	r := rand.New(rand.NewPCG(9, 9))
-	const series, samples = 1000, 1080
+	const series, samples = 1000, 8640
 	for i := range series {
 		key, err := tsdb.AppendKey(nil, []tsdb.Label{{Name: tsdb.NameLabel, Value: "c_total"}, {Name: "instance", Value: fmt.Sprint(i)}, {Name: "job", Value: fmt.Sprint(i % 8)}})
 		if err != nil {
@@ -43,7 +43,7 @@ func BenchmarkRate(b *testing.B) {
 		b.Fatal(err)
 	}
 	e := &Engine{Store: s, Parser: parser.NewParser(parser.Options{}), Samples: 10_000_000}
-	q := Query{Text: "sum by (job) (rate(c_total[5m]))", Start: now.Add(-170 * time.Minute), End: now, Step: time.Minute, Lookback: 5 * time.Minute}
+	q := Query{Text: "sum by (job) (rate(c_total[5m]))", Start: now.Add(-1430 * time.Minute), End: now, Step: time.Minute, Lookback: 5 * time.Minute}
 	for b.Loop() {
 		found, err := e.Exec(context.Background(), q)
 		if err != nil || found.By != "fast" {
