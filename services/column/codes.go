@@ -195,10 +195,14 @@ func readTwo(c, d *code, r, s *bitReader, values, others []uint64, size, sizeOth
 	r.most |= 255<<k | 1<<k - 1
 	s.most |= 255<<l | 1<<l - 1
 	i, j := 0, 0
-	for i+10 <= len(values) && j+10 <= len(others) {
+	for {
+		looks := min(5, (len(values)-i)/2, (len(others)-j)/2)
+		if looks <= 0 {
+			break
+		}
 		word, other := r.peek(), s.peek()
 		at, atOther := r.at, s.at
-		for range 5 { // at most 50 bits of the 57 that are there, and ten numbers
+		for range looks { // at most 50 bits of the 57 that are there, and two numbers each
 			e, f := c.table[word%codeTable], d.table[other%codeTable]
 			v, w := (*[2]uint64)(values[i:]), (*[2]uint64)(others[j:])
 			v[0], v[1] = uint64(e>>8&0xff), uint64(e>>16&0xff)

@@ -447,25 +447,6 @@ func readGroups(src []byte, values []uint64) ([]byte, error) {
 	return src, nil
 }
 
-// readGroupsOfTwo is readGroups for two at once.
-func readGroupsOfTwo(src, other []byte, values, valuesOther []uint64) (_, _ []byte, err error) {
-	for len(values) > 0 && len(valuesOther) > 0 {
-		n, m := min(groupSize, len(values)), min(groupSize, len(valuesOther))
-		if len(src) == 0 || len(other) == 0 {
-			return nil, nil, ErrDamaged
-		}
-		if src, other, _, _, err = readTwoBodies(src[1:], other[1:], src[0], other[0], values[:n], valuesOther[:m], n, m); err != nil {
-			return nil, nil, err
-		}
-		values, valuesOther = values[n:], valuesOther[m:]
-	}
-	if src, err = readGroups(src, values); err != nil {
-		return nil, nil, err
-	}
-	other, err = readGroups(other, valuesOther)
-	return src, other, err
-}
-
 // readTwoBodies is readBody of two groups, both at once when both are words of codes, as most are.
 func readTwoBodies(src, other []byte, head, headOther byte, values, valuesOther []uint64, size, sizeOther int) (_, _ []byte, most, mostOther uint64, err error) {
 	if head > modeCode<<6 && headOther > modeCode<<6 {

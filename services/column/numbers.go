@@ -413,9 +413,7 @@ func readTimes(src []byte, n int, form byte, base int64, residuals []uint64, tim
 func (r *NumberRun) Values(out []float64) error {
 	waiting, err := r.begin(out)
 	if waiting {
-		if r.src, err = readGroups(r.src, r.decimals.residuals); err == nil {
-			r.finish(out)
-		}
+		err = r.readDecimals()
 	}
 	return r.end(err)
 }
@@ -425,26 +423,42 @@ func (r *NumberRun) Values(out []float64) error {
 func ValuesOfTwo(r, other *NumberRun, out, outOther []float64) error {
 	waiting, err := r.begin(out)
 	waitingOther, errOther := other.begin(outOther)
-	if waiting && waitingOther {
-		r.src, other.src, err = readGroupsOfTwo(r.src, other.src, r.decimals.residuals, other.decimals.residuals)
-		errOther = err
-	} else if waiting {
-		r.src, err = readGroups(r.src, r.decimals.residuals)
-	} else if waitingOther {
-		other.src, errOther = readGroups(other.src, other.decimals.residuals)
+	a, b := &r.decimals, &other.decimals
+	for waiting && waitingOther && len(a.out) > 0 && len(b.out) > 0 {
+		if len(r.src) == 0 || len(other.src) == 0 {
+			return ErrDamaged
+		}
+		values, others := a.group[:min(groupSize, len(a.out))], b.group[:min(groupSize, len(b.out))]
+		if r.src, other.src, _, _, err = readTwoBodies(r.src[1:], other.src[1:], r.src[0], other.src[0], values, others, len(values), len(others)); err != nil {
+			return err
+		}
+		a.add(values)
+		b.add(others)
+	}
+	if waiting {
+		err = r.readDecimals()
+	}
+	if waitingOther {
+		errOther = other.readDecimals()
 	}
 	if err = r.end(err); err != nil {
 		return err
 	}
-	if errOther = other.end(errOther); errOther != nil {
-		return errOther
+	return other.end(errOther)
+}
+
+// readDecimals reads what is left of the decimals.
+func (r *NumberRun) readDecimals() (err error) {
+	d := &r.decimals
+	for len(d.out) > 0 {
+		values := d.group[:min(groupSize, len(d.out))]
+		if r.src, err = readGroup(r.src, values, len(values)); err != nil {
+			return err
+		}
+		d.add(values)
 	}
-	if waiting {
-		r.finish(out)
-	}
-	if waitingOther {
-		other.finish(outOther)
-	}
+	d.putExceptions()
+	r.Rising = d.order == 1 && d.odd == 0 && d.firsts[0] >= 0 && d.firsts[0] < maxWhole && d.steps < 1<<40 && r.N < 1<<20
 	return nil
 }
 
@@ -522,32 +536,34 @@ func (r *NumberRun) begin(out []float64) (waiting bool, err error) {
 		r.src = src
 		return false, nil
 	case valuesDecimal:
-		r.src, err = r.decimals.open(src, n, int(r.form>>2))
-		if err == nil {
-			r.decimals.residuals = r.residuals[:n-r.decimals.order]
-		}
+		r.src, err = r.decimals.open(src, out, int(r.form>>2))
 		return err == nil, err
 	}
 	return false, ErrDamaged
 }
 
-// decimalRun is decimals while they are read.
+// decimalRun is decimals while they are read, group by group, so that what is between is in the processor's nearest memory.
 type decimalRun struct {
-	order, exponent int
-	firsts          [2]int64
-	mean            int64
-	odd             uint64 // how many exceptions
-	exceptions      []byte
-	residuals       []uint64
+	order      int
+	power      float64
+	firsts     [2]int64
+	mean       int64
+	odd        uint64 // how many exceptions
+	exceptions []byte
+	all, out   []float64 // all values, and those that are still to come
+	m, step    int64     // the last whole number, and the last step of second order
+	steps      uint64    // all bits that any step has
+	group      [groupSize]uint64
 }
 
 // open reads what is before the residuals, and returns them.
-func (d *decimalRun) open(src []byte, n, order int) ([]byte, error) {
+func (d *decimalRun) open(src []byte, out []float64, order int) ([]byte, error) {
+	n := len(out)
 	if len(src) == 0 || src[0] >= 64 || order > 2 || order > n {
 		return nil, ErrDamaged
 	}
 	flags := src[0]
-	*d = decimalRun{order: order, exponent: int(flags & 15)}
+	d.order, d.power, d.firsts, d.mean, d.odd, d.all, d.steps = order, powers[flags&15], [2]int64{}, 0, 0, out, 0
 	src = src[1:]
 	if flags&withExceptions != 0 {
 		var size int
@@ -579,57 +595,69 @@ func (d *decimalRun) open(src []byte, n, order int) ([]byte, error) {
 		}
 		src = src[size:]
 	}
+	d.m, d.step, d.out = d.firsts[0], d.firsts[1], out[order:]
+	if order > 0 {
+		out[0] = float64(d.m) / d.power
+	}
+	if order > 1 {
+		d.m += d.step
+		out[1] = float64(d.m) / d.power
+	}
 	return src, nil
 }
 
-// finish makes values of the residuals.
-func (r *NumberRun) finish(out []float64) {
-	d := &r.decimals
-	residuals, mean := d.residuals, d.mean
-	power := powers[d.exponent]
-	switch m := d.firsts[0]; {
+// add makes values of residuals.
+func (d *decimalRun) add(residuals []uint64) {
+	out, m, mean, power := d.out[:len(residuals)], d.m, d.mean, d.power
+	d.out = d.out[len(residuals):]
+	switch {
+	case d.order == 0 && power == 1:
+		for i, v := range residuals {
+			out[i] = float64(unzigzag(v) + mean)
+		}
 	case d.order == 0:
 		for i, v := range residuals {
 			out[i] = float64(unzigzag(v)+mean) / power
 		}
 	case d.order == 1:
-		out[0] = float64(m) / power
-		rest := out[1:][:len(residuals)]
-		fell := int64(0) // negative when any step was; a sum that overflows falls too
-		if d.exponent == 0 {
+		steps := uint64(0)
+		if power == 1 {
 			for i, v := range residuals {
 				step := unzigzag(v) + mean
+				steps |= uint64(step)
 				m += step
-				fell |= step | m
-				rest[i] = float64(m)
+				out[i] = float64(m)
 			}
 		} else {
 			for i, v := range residuals {
 				step := unzigzag(v) + mean
+				steps |= uint64(step)
 				m += step
-				fell |= step | m
-				rest[i] = float64(m) / power
+				out[i] = float64(m) / power
 			}
 		}
-		r.Rising = fell >= 0 && d.firsts[0] >= 0 && d.odd == 0
+		d.steps |= steps
 	default:
-		step := d.firsts[1]
-		out[0] = float64(m) / power
-		m += step
-		out[1] = float64(m) / power
+		step := d.step
 		for i, v := range residuals {
 			step += unzigzag(v) + mean
 			m += step
-			out[i+2] = float64(m) / power
+			out[i] = float64(m) / power
 		}
+		d.step = step
 	}
+	d.m = m
+}
+
+func (d *decimalRun) putExceptions() {
 	exceptions, last := d.exceptions, uint64(0)
 	for range d.odd {
 		step, size := binary.Uvarint(exceptions)
 		last += step
-		out[last] = math.Float64frombits(binary.LittleEndian.Uint64(exceptions[size:]))
+		d.all[last] = math.Float64frombits(binary.LittleEndian.Uint64(exceptions[size:]))
 		exceptions = exceptions[size+8:]
 	}
+	d.all, d.out, d.exceptions = nil, nil, nil
 }
 
 // Rollup is records of a width of time: what the numbers in each came to. All columns are as long as Times.
