@@ -22,6 +22,7 @@ type head struct {
 	arena  []byte       // what the next keys are taken from
 	parsed []Label      // of the key that is being added
 	labels map[string]map[string]*posting
+	near   []labelled // of the series that was indexed last, most of whose labels the next one has too
 	coder  coder
 
 	minTime, maxTime int64
@@ -42,6 +43,12 @@ type head struct {
 type posting struct {
 	first uint32
 	list  []uint32 // all of them, first too; nil while there is one
+}
+
+// labelled is a label and the series that have it.
+type labelled struct {
+	Label
+	posting *posting
 }
 
 func (p *posting) refs() []uint32 {
@@ -118,21 +125,31 @@ func (h *head) add(key []byte, hash uint64, kind Kind) (*memSeries, error) {
 // index adds a series, which is newer than those that were added before, to the postings of its labels, and returns about
 // how many bytes they grew by.
 func (h *head) index(ref uint32, labels []Label) (grown int64) {
-	for _, l := range labels {
-		values := h.labels[l.Name]
-		if values == nil {
-			values = map[string]*posting{}
-			h.labels[l.Name] = values
+	for len(h.near) < len(labels) {
+		h.near = append(h.near, labelled{})
+	}
+	for i, l := range labels {
+		last := &h.near[i]
+		if last.posting == nil || last.Label != l {
+			values := h.labels[l.Name]
+			if values == nil {
+				values = map[string]*posting{}
+				h.labels[l.Name] = values
+			}
+			p := values[l.Value]
+			if p == nil {
+				p = &posting{first: ref}
+				values[l.Value] = p
+				*last = labelled{l, p}
+				grown += 72
+				continue
+			}
+			*last = labelled{l, p}
 		}
-		p := values[l.Value]
-		switch {
-		case p == nil:
-			values[l.Value] = &posting{first: ref}
-			grown += 72
-		case p.list == nil:
+		if p := last.posting; p.list == nil {
 			p.list = []uint32{p.first, ref}
 			grown += 8
-		default:
+		} else {
 			p.list = append(p.list, ref)
 			grown += 6
 		}
