@@ -499,10 +499,13 @@ func (r *HistogramRun) addFrom(k int, src []byte, into []*histogram.Dense) error
 func (r *HistogramRun) addColumn(k int, column []uint64, or uint64, into []*histogram.Dense) {
 	bin := r.bins[k]
 	for _, s := range r.stretches {
-		sum := uint64(0)
-		if bits.Len64(or) <= 46 { // MaxRun of these do not overflow
+		sum := column[s.from]
+		switch {
+		case s.to == s.from+1: // an hour's sum, mostly
+		case bits.Len64(or) <= 46: // MaxRun of these do not overflow
 			sum = total(column[s.from:s.to])
-		} else {
+		default:
+			sum = 0
 			for _, c := range column[s.from:s.to] {
 				if sum += c; sum < c {
 					sum = 1<<64 - 1
