@@ -141,7 +141,14 @@ func (c *code) read(r *bitReader, values []uint64, size int, k uint) {
 	low := r.at
 	r.at += k * uint(size)
 	r.most |= 255<<k | 1<<k - 1
-	i := 0
+	c.readWords(r, values, 0, k)
+	if k > 0 && !r.over() {
+		mergeLow(r.src, low, values, k)
+	}
+}
+
+// readWords is read from the i-th number on, without what stands in the k low bits.
+func (c *code) readWords(r *bitReader, values []uint64, i int, k uint) {
 	for i < len(values) {
 		// Five looks take at most 50 bits of the 57 that are there.
 		for i+2 <= len(values) {
@@ -177,9 +184,68 @@ func (c *code) read(r *bitReader, values []uint64, size int, k uint) {
 			return
 		}
 	}
+}
+
+// readTwo is read of two groups, of size and sizeOther numbers, and looks up words of both in turn: a look waits for the
+// one before of the same group only. An escape makes no progress; it is read like the last words, by readWords.
+func readTwo(c, d *code, r, s *bitReader, values, others []uint64, size, sizeOther int, k, l uint) {
+	low, lowOther := r.at, s.at
+	r.at += k * uint(size)
+	s.at += l * uint(sizeOther)
+	r.most |= 255<<k | 1<<k - 1
+	s.most |= 255<<l | 1<<l - 1
+	i, j := 0, 0
+	for {
+		looks := min(5, (len(values)-i)/2, (len(others)-j)/2)
+		if looks <= 0 {
+			break
+		}
+		word, other := r.peek(), s.peek()
+		at, atOther := r.at, s.at
+		for range looks { // at most 50 bits of the 57 that are there, and two numbers each
+			e, f := c.table[word%codeTable], d.table[other%codeTable]
+			v, w := (*[2]uint64)(values[i:]), (*[2]uint64)(others[j:])
+			v[0], v[1] = uint64(e>>8&0xff), uint64(e>>16&0xff)
+			w[0], w[1] = uint64(f>>8&0xff), uint64(f>>16&0xff)
+			word >>= e % 64
+			other >>= f % 64
+			at += uint(e % 64)
+			atOther += uint(f % 64)
+			i += int(e / one)
+			j += int(f / one)
+		}
+		if at == r.at {
+			i = c.readEscape(r, values, i, k)
+			at = r.at
+		}
+		if atOther == s.at {
+			j = d.readEscape(s, others, j, l)
+			atOther = s.at
+		}
+		r.at, s.at = at, atOther
+		if r.over() || s.over() {
+			return
+		}
+	}
+	c.readWords(r, values, i, k)
+	d.readWords(s, others, j, l)
+	if r.over() || s.over() {
+		return
+	}
 	if k > 0 {
 		mergeLow(r.src, low, values, k)
 	}
+	if l > 0 {
+		mergeLow(s.src, lowOther, others, l)
+	}
+}
+
+// readEscape reads the i-th number, which follows an escape, and returns i+1.
+func (c *code) readEscape(r *bitReader, values []uint64, i int, k uint) int {
+	r.at += uint(c.table[r.peek()%codeTable] >> 24 % 16)
+	values[i] = r.long()
+	r.most |= values[i] << k
+	return i + 1
 }
 
 // mergeLow puts the k bits each has from the bit at on below what values hold.

@@ -1,6 +1,7 @@
 package column
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -371,5 +372,131 @@ func BenchmarkHistograms(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(records), "ns/histogram")
 		})
+	}
+}
+
+// Two runs of numbers read at once give what they give one after the other, whatever they hold, and the run says rightly
+// which rise; so do two runs of histograms.
+func TestTwoAtOnce(t *testing.T) {
+	r := rand.New(rand.NewPCG(21, 22))
+	one := func() (times []int64, values []float64, bytes []byte) {
+		n := r.IntN(700)
+		shape, mean, scale := r.IntN(7), float64(r.IntN(300))/4, math.Pow(10, float64(r.IntN(4)))
+		at, v := r.Int64N(1e12), 0.0
+		for range n {
+			at += 10_000
+			if shape == 6 {
+				at += r.Int64N(50)
+			}
+			switch shape {
+			case 0:
+				v = mean
+			case 1:
+				v = mean + math.Round(10*r.NormFloat64())
+			case 2:
+				v = r.NormFloat64()
+			default:
+				v += float64(poisson(r, mean))
+			}
+			put := v
+			switch {
+			case shape > 1 && r.IntN(200) == 0:
+				v += 1e9 // behind an escape
+			case shape == 4 && r.IntN(100) == 0:
+				put = math.NaN()
+			case shape == 5 && r.IntN(100) == 0:
+				v = 0
+			}
+			if shape != 2 {
+				put /= scale
+			}
+			times, values = append(times, at), append(values, put)
+		}
+		return times, values, AppendNumbers(nil, times, values)
+	}
+	rising := 0
+	var a, b NumberRun
+	for round := range 800 {
+		timesA, valuesA, bytesA := one()
+		timesB, valuesB, bytesB := one()
+		if err := errors.Join(a.Open(bytesA, 7), b.Open(bytesB, 0)); err != nil {
+			t.Fatal(err)
+		}
+		gotA, gotB := make([]float64, len(valuesA)), make([]float64, len(valuesB))
+		if err := ValuesOfTwo(&a, &b, gotA, gotB); err != nil {
+			t.Fatalf("round %d: %v", round, err)
+		}
+		if !slices.EqualFunc(gotA, valuesA, same) || !slices.EqualFunc(gotB, valuesB, same) || !slices.Equal(b.AppendTimes(nil), timesB) {
+			t.Fatalf("round %d: other values", round)
+		}
+		for i, at := range a.AppendTimes(nil) {
+			if at != timesA[i]+7 {
+				t.Fatalf("round %d: time %d, want %d", round, at, timesA[i]+7)
+			}
+		}
+		for _, run := range []struct {
+			*NumberRun
+			values []float64
+		}{{&a, valuesA}, {&b, valuesB}} {
+			for i, v := range run.values {
+				if run.Rising && (v != v || i > 0 && v < run.values[i-1]) {
+					t.Fatalf("round %d: it is said to rise: %v", round, run.values)
+				}
+			}
+			if run.Rising {
+				rising++
+			}
+		}
+		// Damaged bytes are refused by both ways, or by none.
+		if len(bytesA) > 4 {
+			bad := slices.Clone(bytesA)
+			bad[len(bad)-1-r.IntN(min(len(bad)-2, 40))] ^= byte(1 << r.IntN(8))
+			if a.Open(bad, 0) == nil && b.Open(bytesB, 0) == nil {
+				clear(gotB)
+				two := ValuesOfTwo(&a, &b, make([]float64, a.N), gotB)
+				if a.Open(bad, 0) != nil {
+					t.Fatal("not twice the same")
+				}
+				alone := a.Values(make([]float64, a.N))
+				if (two == nil) != (alone == nil) {
+					t.Fatalf("round %d: %v, but alone %v", round, two, alone)
+				}
+			}
+		}
+	}
+	if rising < 250 {
+		t.Errorf("only %d runs rise", rising)
+	}
+	var x, y HistogramRun
+	for round := range 60 {
+		timesX, histsX := seconds(r, 1+r.IntN(180), 1+r.IntN(400), 0.3)
+		timesY, histsY := seconds(r, 1+r.IntN(180), 1+r.IntN(4000), r.Float64())
+		if err := errors.Join(x.Open(AppendHistograms(nil, timesX, histsX)), y.Open(AppendHistograms(nil, timesY, histsY))); err != nil {
+			t.Fatal(err)
+		}
+		windowX, windowY := make([]int, len(histsX)), make([]int, len(histsY))
+		wants := make([]histogram.Histogram, 3)
+		for i := range windowX {
+			if windowX[i] = i*4/len(windowX) - 1; windowX[i] >= 0 {
+				wants[windowX[i]].Merge(&histsX[i])
+			}
+		}
+		for i := range windowY {
+			if windowY[i] = i*4/len(windowY) - 1; windowY[i] >= 0 {
+				wants[windowY[i]].Merge(&histsY[i])
+			}
+		}
+		into := make([]*histogram.Dense, 3)
+		if err := AddWindowsOfTwo(&x, &y, windowX, windowY, into); err != nil {
+			t.Fatal(err)
+		}
+		for k := range into {
+			if into[k] == nil {
+				into[k] = &histogram.Dense{}
+			}
+			if !into[k].Histogram().Equal(&wants[k]) {
+				t.Fatalf("round %d, window %d: %v, want %v", round, k, into[k].Histogram(), wants[k])
+			}
+		}
 	}
 }

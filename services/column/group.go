@@ -446,3 +446,34 @@ func readGroups(src []byte, values []uint64) ([]byte, error) {
 	}
 	return src, nil
 }
+
+// readTwoBodies is readBody of two groups, both at once when both are words of codes, as most are.
+func readTwoBodies(src, other []byte, head, headOther byte, values, valuesOther []uint64, size, sizeOther int) (_, _ []byte, most, mostOther uint64, err error) {
+	if head > modeCode<<6 && headOther > modeCode<<6 {
+		c, k, ok := ofCode(uint(head & 63))
+		d, l, okOther := ofCode(uint(headOther & 63))
+		if ok && okOther {
+			r, s := bitReader{src: src}, bitReader{src: other}
+			readTwo(c, d, &r, &s, values, valuesOther, size, sizeOther, k, l)
+			if r.over() || s.over() {
+				return nil, nil, 0, 0, ErrDamaged
+			}
+			if len(values) == size {
+				src = r.rest()
+			} else {
+				src = nil
+			}
+			if len(valuesOther) == sizeOther {
+				other = s.rest()
+			} else {
+				other = nil
+			}
+			return src, other, r.most, s.most, nil
+		}
+	}
+	if src, most, err = readBody(src, head, values, size); err != nil {
+		return nil, nil, 0, 0, err
+	}
+	other, mostOther, err = readBody(other, headOther, valuesOther, sizeOther)
+	return src, other, most, mostOther, err
+}

@@ -324,7 +324,7 @@ func tallyOf(column []uint16, group []uint64) tally {
 		g[0], g[1], g[2], g[3] = v0, v1, v2, v3
 		sum += (v0 + v1) + (v2 + v3)
 		squares += (v0*v0 + v1*v1) + (v2*v2 + v3*v3)
-		most = max(most, v0, v1, v2, v3)
+		most = max(most, max(max(v0, v1), max(v2, v3))) // not one after the other
 		used += (-v0>>63 + -v1>>63) + (-v2>>63 + -v3>>63)
 		column, group = column[4:], group[4:]
 	}

@@ -155,11 +155,13 @@ func (d *Dense) Into(h *Histogram) {
 }
 
 func (h *Histogram) append(s *span) {
+	bins, counts := h.Bins, h.Counts // not in memory at each step, where the collector wants to know
 	for i, n := range s.counts {
 		if n > 0 {
-			h.Bins, h.Counts = append(h.Bins, Bin(int(s.first)+i)), append(h.Counts, n)
+			bins, counts = append(bins, Bin(int(s.first)+i)), append(counts, n)
 		}
 	}
+	h.Bins, h.Counts = bins, counts
 }
 
 // Reset empties d and keeps its memory.

@@ -87,6 +87,8 @@ type Journal struct {
 	sharing     atomic.Int64 // how many wait for syncing to end; changed under mu
 	crowd       int64        // how many did when it last ended
 
+	commits commits
+
 	// checkpointing serialises changes of subscriber files. It is taken before mu.
 	checkpointing sync.Mutex
 
@@ -117,6 +119,7 @@ func Open(folder string, options Options) (*Journal, error) {
 	}
 	j.changed = sync.NewCond(&j.mu)
 	j.round = &round{over: make(chan struct{})}
+	j.commits.over = make(chan struct{})
 	if err := j.fs.MkdirAll(folder); err != nil {
 		return nil, fmt.Errorf("making the journal's folder: %w", err)
 	}
@@ -280,7 +283,7 @@ func (j *Journal) Append(entries ...[]byte) (Position, error) {
 	size := 0
 	for _, data := range entries {
 		if len(data) > MaxEntry {
-			return 0, fmt.Errorf("an entry of %d bytes is too large for the journal: %d is the limit", len(data), MaxEntry)
+			return 0, tooLarge(data)
 		}
 		size += entryHeaderBytes + len(data)
 	}
@@ -391,8 +394,12 @@ func (j *Journal) writeOut(bytes []byte) error {
 }
 
 // AppendDurable is Append, and waits until d holds. What is behind an error of the waiting was written, but counts as
-// refused: it may come back after a restart.
+// refused: it may come back after a restart. Entries of writers that wait for Fsync at the same time are written together;
+// those of one AppendDurable stay next to each other.
 func (j *Journal) AppendDurable(d Durability, entries ...[]byte) (Position, error) {
+	if d == Fsync && j.options.PreCommit == 0 && !j.options.Shared && j.flags&flagGroups == 0 {
+		return j.appendTogether(entries)
+	}
 	position, err := j.Append(entries...)
 	if err == nil && d == Fsync {
 		err = j.Sync(position)

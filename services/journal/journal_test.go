@@ -468,3 +468,98 @@ func BenchmarkDurable(b *testing.B) {
 		})
 	}
 }
+
+// Writers that share a write get their own positions, their entries stay together, and where a write of all of them fails
+// each is told for itself: what was acknowledged is there once, and what was refused for want of room is not.
+func TestWritersShareWrites(t *testing.T) {
+	var fail atomic.Bool
+	writes := atomic.Int64{}
+	fsys := vfs.Watch(vfs.OS, func(op, path string, size int) error {
+		if op != "write" || !strings.HasSuffix(path, segmentSuffix) || size <= headerBytes {
+			return nil
+		}
+		// Where there is little room a small write may fit when a large one does not.
+		if n := writes.Add(1); fail.Load() && size > 200 && n%2 == 0 {
+			return errors.New("no space left on device")
+		}
+		return nil
+	})
+	j, err := Open(t.TempDir(), Options{FS: fsys, SegmentBytes: 8 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	acknowledged, refused, appends := map[string]Position{}, map[string]bool{}, int64(0)
+	var done sync.WaitGroup
+	for w := range 16 {
+		done.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(w), 1))
+			for i := range 25 {
+				fail.Store(i > 12)
+				entries := make([][]byte, 1+r.IntN(3))
+				for k := range entries {
+					entries[k] = fmt.Appendf(nil, "writer %d call %d entry %d of %d%s", w, i, k, len(entries), strings.Repeat(".", r.IntN(300)))
+				}
+				last := string(entries[len(entries)-1])
+				position, err := j.AppendDurable(Fsync, entries...)
+				mu.Lock()
+				appends++
+				if err == nil {
+					acknowledged[last] = position
+				} else {
+					refused[last] = true
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	done.Wait()
+	if _, err := j.AppendDurable(Fsync, make([]byte, MaxEntry+1)); err == nil {
+		t.Error("an entry was taken that is too large")
+	}
+	if writes.Load() >= appends || len(refused) == 0 {
+		t.Errorf("%d writes for %d appends, %d refused", writes.Load(), appends, len(refused))
+	}
+	reader := j.Read(j.Begin())
+	defer reader.Close()
+	var open string // the call whose next entry has to follow
+	next := 0
+	for {
+		entry, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(entry.Data)
+		var w, i, k, of int
+		if _, err := fmt.Sscanf(text, "writer %d call %d entry %d of %d", &w, &i, &k, &of); err != nil {
+			t.Fatal(err)
+		}
+		call := fmt.Sprint(w, " ", i)
+		if k != next || k > 0 && call != open {
+			t.Fatalf("%q follows %d entries of %q", text, next, open)
+		}
+		if open, next = call, k+1; next < of {
+			continue
+		}
+		next = 0
+		if refused[text] {
+			t.Errorf("%q was refused, and is there", text)
+		}
+		if position, ok := acknowledged[text]; !ok || position != entry.Position {
+			t.Errorf("%q ends at %v, its writer was told %v", text, entry.Position, position)
+		}
+		delete(acknowledged, text)
+	}
+	if len(acknowledged) > 0 {
+		t.Errorf("%d calls were acknowledged and are not there", len(acknowledged))
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.AppendDurable(Fsync, []byte("late")); !errors.Is(err, ErrClosed) {
+		t.Error(err)
+	}
+}

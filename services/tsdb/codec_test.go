@@ -169,7 +169,7 @@ func FuzzEntry(f *testing.F) {
 	f.Add([]byte{2, 255, 255, 255, 255, 15})
 	f.Fuzz(func(t *testing.T, bytes []byte) {
 		live := newHead(0)
-		d := entryDecoder{byRef: map[uint64]definition{}, define: func(key []byte, kind Kind) (*memSeries, error) {
+		d := entryDecoder{define: func(key []byte, kind Kind) (*memSeries, error) {
 			hash := xxhash.Sum64(key)
 			if known := live.find(key, hash); known != nil {
 				return known, nil

@@ -77,7 +77,42 @@ func appendBatch(buffer []byte, batch []resolved) (_ []byte, _ []*memSeries, def
 type entryDecoder struct {
 	// define makes or finds the series of a key.
 	define func(key []byte, kind Kind) (*memSeries, error)
-	byRef  map[uint64]definition
+	byRef  definitions
+	batch  []resolved
+}
+
+// definitions are series by the numbers that entries have for them. Heads number theirs from 0, so nearly all are in the
+// list; others are where damage took what was before.
+type definitions struct {
+	list  []definition
+	other map[uint64]definition
+}
+
+func (d *definitions) put(ref uint64, one definition) {
+	n := uint64(len(d.list))
+	switch {
+	case ref < n:
+		d.list[ref] = one
+	case ref-n < 1<<16:
+		for ; n < ref; n++ {
+			d.list = append(d.list, d.other[n]) // none, unless it came before
+		}
+		d.list = append(d.list, one)
+	default:
+		if d.other == nil {
+			d.other = map[uint64]definition{}
+		}
+		d.other[ref] = one
+	}
+}
+
+func (d *definitions) get(ref uint64) (definition, bool) {
+	if ref < uint64(len(d.list)) {
+		one := d.list[ref]
+		return one, one.series != nil
+	}
+	one, ok := d.other[ref]
+	return one, ok
 }
 
 type definition struct {
@@ -86,8 +121,11 @@ type definition struct {
 }
 
 // decode returns the samples of an entry. Those whose series was never defined (their definition was damaged) are left
-// out and counted.
+// out and counted. They are valid until the next entry is decoded.
 func (d *entryDecoder) decode(entry []byte) (batch []resolved, lost int, err error) {
+	clear(d.batch) // hold no histogram longer than needed
+	batch = d.batch[:0]
+	defer func() { d.batch = batch }()
 	r := entryReader{rest: entry}
 	if version := r.byte(); r.bad || version != entryVersion {
 		return nil, 0, errEntry
@@ -102,7 +140,7 @@ func (d *entryDecoder) decode(entry []byte) (batch []resolved, lost int, err err
 		if err != nil {
 			return nil, 0, errEntry
 		}
-		d.byRef[ref] = definition{s, kind}
+		d.byRef.put(ref, definition{s, kind})
 	}
 	ref, time := int64(0), int64(0)
 	for range r.uvarint() {
@@ -111,7 +149,7 @@ func (d *entryDecoder) decode(entry []byte) (batch []resolved, lost int, err err
 		if r.bad {
 			return batch, lost, errEntry
 		}
-		known, ok := d.byRef[uint64(ref)]
+		known, ok := d.byRef.get(uint64(ref))
 		if !ok { // of which kind, and so how long, it is not known either
 			return batch, lost + 1, errEntry
 		}

@@ -20,7 +20,9 @@ type head struct {
 	series []*memSeries // by ref
 	slab   []memSeries  // what the next series are taken from
 	arena  []byte       // what the next keys are taken from
+	parsed []Label      // of the key that is being added
 	labels map[string]map[string]*posting
+	near   []labelled // of the series that was indexed last, most of whose labels the next one has too
 	coder  coder
 
 	minTime, maxTime int64
@@ -41,6 +43,12 @@ type head struct {
 type posting struct {
 	first uint32
 	list  []uint32 // all of them, first too; nil while there is one
+}
+
+// labelled is a label and the series that have it.
+type labelled struct {
+	Label
+	posting *posting
 }
 
 func (p *posting) refs() []uint32 {
@@ -86,11 +94,22 @@ const overhead = int64(unsafe.Sizeof(memSeries{})) + 8 + 16
 func (h *head) create(key []byte, hash uint64, kind Kind) (*memSeries, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	kept := h.keep(key)
-	labels, err := ParseKey(kept)
+	s, err := h.add(key, hash, kind)
 	if err != nil {
 		return nil, err
 	}
+	h.seriesBytes += h.index(s.ref, h.parsed)
+	return s, nil
+}
+
+// add is create without the index: h.parsed is what index wants.
+func (h *head) add(key []byte, hash uint64, kind Kind) (*memSeries, error) {
+	kept := h.keep(key)
+	labels, err := appendLabelsOf(h.parsed[:0], kept)
+	if err != nil {
+		return nil, err
+	}
+	h.parsed = labels
 	if len(h.slab) == 0 {
 		h.slab = make([]memSeries, 64)
 	}
@@ -100,26 +119,82 @@ func (h *head) create(key []byte, hash uint64, kind Kind) (*memSeries, error) {
 	h.table.add(hash, s.ref)
 	h.series = append(h.series, s)
 	h.seriesBytes += overhead + int64(len(key))
-	for _, l := range labels {
-		values := h.labels[l.Name]
-		if values == nil {
-			values = map[string]*posting{}
-			h.labels[l.Name] = values
+	return s, nil
+}
+
+// index adds a series, which is newer than those that were added before, to the postings of its labels, and returns about
+// how many bytes they grew by.
+func (h *head) index(ref uint32, labels []Label) (grown int64) {
+	for len(h.near) < len(labels) {
+		h.near = append(h.near, labelled{})
+	}
+	for i, l := range labels {
+		last := &h.near[i]
+		if last.posting == nil || last.Label != l {
+			values := h.labels[l.Name]
+			if values == nil {
+				values = map[string]*posting{}
+				h.labels[l.Name] = values
+			}
+			p := values[l.Value]
+			if p == nil {
+				p = &posting{first: ref}
+				values[l.Value] = p
+				*last = labelled{l, p}
+				grown += 72
+				continue
+			}
+			*last = labelled{l, p}
 		}
-		p := values[l.Value]
-		switch {
-		case p == nil:
-			values[l.Value] = &posting{first: s.ref}
-			h.seriesBytes += 72
-		case p.list == nil:
-			p.list = []uint32{p.first, s.ref}
-			h.seriesBytes += 8
-		default:
-			p.list = append(p.list, s.ref)
-			h.seriesBytes += 6
+		if p := last.posting; p.list == nil {
+			p.list = []uint32{p.first, ref}
+			grown += 8
+		} else {
+			p.list = append(p.list, ref)
+			grown += 6
 		}
 	}
-	return s, nil
+	return grown
+}
+
+// indexer adds series to a head's index beside whoever adds them to the head, which nobody else may use meanwhile: while
+// the journal is read, the index is half of the work.
+type indexer struct {
+	head  *head
+	batch []*memSeries
+	work  chan []*memSeries
+	grown chan int64
+}
+
+func newIndexer(h *head) *indexer {
+	x := &indexer{head: h, work: make(chan []*memSeries, 16), grown: make(chan int64, 1)}
+	go func() {
+		grown := int64(0)
+		var labels []Label
+		for batch := range x.work {
+			for _, s := range batch {
+				labels, _ = appendLabelsOf(labels[:0], s.key) // it was read before
+				grown += h.index(s.ref, labels)
+			}
+		}
+		x.grown <- grown
+	}()
+	return x
+}
+
+func (x *indexer) add(s *memSeries) {
+	if x.batch = append(x.batch, s); len(x.batch) == 1024 {
+		x.work <- x.batch
+		x.batch = make([]*memSeries, 0, 1024)
+	}
+}
+
+// finish returns when all are in the index.
+func (x *indexer) finish() {
+	x.work <- x.batch
+	close(x.work)
+	x.head.seriesBytes += <-x.grown
+	x.head.pressure.Store(x.head.bytes())
 }
 
 // put stores samples that were resolved to series of this head.

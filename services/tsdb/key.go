@@ -114,7 +114,12 @@ func ParseKey(key string) ([]Label, error) {
 	for rest, ok := key, true; rest != "" && ok; n++ { // so that no more memory is taken than is needed
 		_, rest, ok = keyField(rest, keyLabel)
 	}
-	labels := make([]Label, 0, min(n, 64))
+	return appendLabelsOf(make([]Label, 0, min(n, 64)), key)
+}
+
+// appendLabelsOf is ParseKey into memory that the caller has.
+func appendLabelsOf(labels []Label, key string) ([]Label, error) {
+	first := len(labels)
 	for key != "" {
 		body, rest, ok := keyField(key, keyLabel)
 		if !ok {
@@ -129,7 +134,7 @@ func ParseKey(key string) ([]Label, error) {
 		if !ok || body != "" {
 			return nil, errKey
 		}
-		if n := len(labels); n > 0 && labels[n-1].Name >= name {
+		if n := len(labels); n > first && labels[n-1].Name >= name {
 			return nil, errKey
 		}
 		labels = append(labels, Label{name, value})

@@ -91,10 +91,55 @@ func (s *Series) AppendNumbers(minTime, maxTime int64, times []int64, values []f
 
 // NumberMemory is what ReadNumbers reads into; it is used again from series to series.
 type NumberMemory struct {
-	Times  []int64
 	Values []float64
+	// The times of the values are in Times; or, when that is empty, First + i·Interval is the i-th one's: AllTimes makes
+	// Times of it. Most series are regular, and then nobody has to look at their times one by one.
+	Times           []int64
+	First, Interval int64
+	// Rising says that no value is less than the one before and all are ordinary numbers. False says nothing.
+	Rising bool
 	chunk  []byte
 	order  []int
+	runs   [2]column.NumberRun
+}
+
+// AllTimes is the times of the values, as many.
+func (m *NumberMemory) AllTimes() []int64 {
+	if len(m.Times) < len(m.Values) {
+		m.Times = column.AppendRegular(m.Times[:0], m.First, m.Interval, len(m.Values))
+	}
+	return m.Times
+}
+
+// addTimes adds the times of n values before these are added: those in times, or regular ones when that is empty.
+func (m *NumberMemory) addTimes(first, interval int64, n int, times []int64) {
+	have := len(m.Values)
+	switch {
+	case n == 0:
+		return
+	case len(times) > 0 || len(m.Times) > 0: // some are not regular
+	case have == 0:
+		m.First, m.Interval = first, interval
+		return
+	case have == 1 && (n == 1 || first-m.First == interval):
+		m.Interval = first - m.First
+		return
+	case have > 1 && first == m.First+int64(have)*m.Interval && (n == 1 || interval == m.Interval):
+		return
+	}
+	m.Times = m.AllTimes()
+	if len(times) > 0 {
+		m.Times = append(m.Times, times...)
+	} else {
+		m.Times = column.AppendRegular(m.Times, first, interval, n)
+	}
+}
+
+// addValues takes n more values, which were read behind those that are there; rising says that they are.
+func (m *NumberMemory) addValues(n int, rising bool) {
+	have := len(m.Values)
+	m.Values = m.Values[:have+n]
+	m.Rising = m.Rising && (n == 0 || rising && (have == 0 || m.Values[have] >= m.Values[have-1]))
 }
 
 // ReadNumbers reads the numbers in [minTime, maxTime] into memory, which holds them until it is used again. It ends
@@ -102,6 +147,7 @@ type NumberMemory struct {
 // decoded one behind the other, straight to where they belong.
 func (s *Series) ReadNumbers(minTime, maxTime int64, aggregate Aggregate, most int, m *NumberMemory) error {
 	m.Times, m.Values, m.order = m.Times[:0], m.Values[:0], m.order[:0]
+	m.First, m.Interval, m.Rising = 0, 0, true
 	apart := true
 	for i := range s.numbers {
 		if one := &s.numbers[i]; one.maxTime >= minTime && one.minTime <= maxTime {
@@ -114,6 +160,7 @@ func (s *Series) ReadNumbers(minTime, maxTime int64, aggregate Aggregate, most i
 		apart = apart && s.numbers[m.order[i-1]].maxTime < s.numbers[m.order[i]].minTime
 	}
 	if !apart {
+		m.Rising = false
 		it := s.NumbersAs(minTime, maxTime, aggregate)
 		for t, v, ok := it.NextBatch(); ok && len(m.Times) <= most; t, v, ok = it.NextBatch() {
 			m.Times, m.Values = append(m.Times, t...), append(m.Values, v...)
@@ -142,48 +189,100 @@ func (s *source[V]) readInto(minTime, maxTime int64, most int, m *NumberMemory) 
 		var loaded batch[V]
 		if frames, loaded, err = s.load(); err == nil && len(loaded.times) > 0 {
 			values := any(loaded.values).([]float64)
-			for i, t := range loaded.times {
-				if t >= minTime && t <= maxTime {
-					m.Times, m.Values = append(m.Times, t), append(m.Values, values[i])
-				}
+			from := sort.Search(len(loaded.times), func(i int) bool { return loaded.times[i] >= minTime })
+			to := sort.Search(len(loaded.times), func(i int) bool { return loaded.times[i] > maxTime })
+			if from < to {
+				m.addTimes(0, 0, to-from, loaded.times[from:to])
+				m.Values, m.Rising = append(m.Values, values[from:to]...), false
 			}
 		}
 	}
 	if err != nil {
 		return err
 	}
-	for len(frames) > 0 && frames[0].minTime <= maxTime && len(m.Times) <= most {
-		f := &frames[0]
-		if f.maxTime < minTime {
+	for len(frames) > 0 && frames[0].minTime <= maxTime && len(m.Values) <= most {
+		if frames[0].maxTime < minTime {
 			frames = frames[1:]
 			continue
 		}
-		if f.bytes == nil {
+		if frames[0].bytes == nil {
 			if err := s.block.fill(frames, maxTime); err != nil {
 				return err
 			}
 		}
+		// Two at once, when there is a second and its bytes are here.
+		n := 1
+		if len(frames) > 1 && frames[1].minTime <= maxTime && frames[1].bytes != nil {
+			n = 2
+		}
+		err := m.readFrames(frames[:n], minTime, maxTime)
+		if err != nil && n == 2 { // the first may be whole
+			n = 1
+			err = m.readFrames(frames[:1], minTime, maxTime)
+		}
+		if err != nil {
+			return err
+		}
+		frames = frames[n:]
+	}
+	return nil
+}
+
+// readFrames appends the numbers of one frame or two.
+func (m *NumberMemory) readFrames(frames []frame, minTime, maxTime int64) error {
+	room := 0
+	for i := range frames {
+		f, run := &frames[i], &m.runs[i]
 		if f.encoding != encodingNumbers {
 			return unknownEncoding(*f, "numbers")
 		}
-		start := len(m.Times)
-		times, values, err := column.DecodeNumbersFrom(f.bytes, f.minTime, m.Times, m.Values)
-		if err != nil {
+		if err := run.Open(f.bytes, f.minTime); err != nil {
 			return fmt.Errorf("%w: %v", errFrame, err)
 		}
-		part := batch[float64]{times[start:], values[start:]}
-		if n := len(part.times); n == 0 || n != len(part.values) || part.times[0] != f.minTime || part.times[n-1] != f.maxTime {
+		last := run.First + int64(max(run.N, 1)-1)*run.Interval
+		if len(run.Times) > 0 {
+			last = run.Times[run.N-1]
+		}
+		if run.N == 0 || run.First != f.minTime || last != f.maxTime {
 			return errFrame
 		}
+		room += run.N
+	}
+	start := len(m.Values)
+	m.Values = slices.Grow(m.Values, room)
+	out := m.Values[start : start+room]
+	one, two := &m.runs[0], &m.runs[1]
+	var err error
+	if len(frames) == 2 {
+		err = column.ValuesOfTwo(one, two, out[:one.N], out[one.N:])
+	} else {
+		err = one.Values(out)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %v", errFrame, err)
+	}
+	for i := range frames {
+		f, run := &frames[i], &m.runs[i]
+		from, to := 0, run.N
 		if f.minTime < minTime || f.maxTime > maxTime { // a part of the frame
-			from := sort.Search(len(part.times), func(i int) bool { return part.times[i] >= minTime })
-			to := sort.Search(len(part.times), func(i int) bool { return part.times[i] > maxTime })
-			n := copy(part.times, part.times[from:max(from, to)])
-			copy(part.values, part.values[from:max(from, to)])
-			times, values = times[:start+n], values[:start+n]
+			at := func(i int) int64 { return run.First + int64(i)*run.Interval }
+			if len(run.Times) > 0 {
+				at = func(i int) int64 { return run.Times[i] }
+			}
+			from = sort.Search(run.N, func(i int) bool { return at(i) >= minTime })
+			to = max(from, sort.Search(run.N, func(i int) bool { return at(i) > maxTime }))
 		}
-		m.Times, m.Values = times, values
-		frames = frames[1:]
+		times := run.Times
+		if len(times) > 0 {
+			times = times[from:to]
+		}
+		m.addTimes(run.First+int64(from)*run.Interval, run.Interval, to-from, times)
+		have := len(m.Values)
+		if part := out[from:to]; have != start || from > 0 {
+			copy(m.Values[have:have+to-from], part)
+		}
+		m.addValues(to-from, run.Rising)
+		out, start = out[run.N:], start+run.N
 	}
 	return nil
 }

@@ -241,12 +241,18 @@ func (s *Store) replay(through journal.Position) error {
 	s.live = newHead(through)
 	reader := s.journal.Read(through)
 	defer reader.Close()
-	decoder := entryDecoder{byRef: map[uint64]definition{}, define: func(key []byte, kind Kind) (*memSeries, error) {
+	index := newIndexer(s.live)
+	defer index.finish()
+	decoder := entryDecoder{define: func(key []byte, kind Kind) (*memSeries, error) {
 		hash := xxhash.Sum64(key)
 		if known := s.live.find(key, hash); known != nil {
 			return known, nil
 		}
-		return s.live.create(key, hash, kind)
+		added, err := s.live.add(key, hash, kind)
+		if err == nil {
+			index.add(added)
+		}
+		return added, err
 	}}
 	samples, entries, lost := 0, 0, 0
 	for {

@@ -614,6 +614,7 @@ func TestReadNumbers(t *testing.T) {
 	defer s.Close()
 	keys := [][]byte{key(t, "tidy"), key(t, "late"), key(t, "holes")}
 	at, end := now.Add(-10*time.Hour).UnixMilli(), now.UnixMilli()
+	rising, regular := false, false
 	compare := func() {
 		var memory NumberMemory
 		for range 200 {
@@ -631,7 +632,11 @@ func TestReadNumbers(t *testing.T) {
 				if err := one.ReadNumbers(from, to, Default, 1<<30, &memory); err != nil {
 					t.Fatal(err)
 				}
-				if !slices.Equal(times, memory.Times) || !slices.Equal(values, memory.Values) {
+				if memory.Rising && !slices.IsSorted(memory.Values) {
+					t.Fatalf("%v from %d to %d is said to rise", one.Labels, from, to)
+				}
+				rising, regular = rising || memory.Rising && len(times) > 100, regular || len(memory.Times) == 0 && len(times) > 100
+				if !slices.Equal(times, memory.AllTimes()) || !slices.Equal(values, memory.Values) {
 					t.Fatalf("%v from %d to %d: %d samples, want %d", one.Labels, from, to, len(memory.Times), len(times))
 				}
 			}
@@ -664,4 +669,7 @@ func TestReadNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	compare()
+	if !rising || !regular {
+		t.Error("nothing was found to rise, or to be regular:", rising, regular)
+	}
 }

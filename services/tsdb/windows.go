@@ -6,6 +6,7 @@ package tsdb
 
 import (
 	"context"
+	"errors"
 	"math"
 	"sync"
 
@@ -19,7 +20,7 @@ func (s *Series) Windows(ctx context.Context, from, width int64, into []*histogr
 	w := windowings.Get().(*windowing)
 	defer func() {
 		w.into = nil
-		if cap(w.chunk)+cap(w.bytes) < 4<<20 { // one huge series must not be paid for, for ever
+		if cap(w.chunk)+cap(w.bytes[0])+cap(w.bytes[1]) < 4<<20 { // one huge series must not be paid for, for ever
 			windowings.Put(w)
 		}
 	}()
@@ -51,10 +52,15 @@ type windowing struct {
 	from, width, to int64
 	into            []*histogram.Dense
 	merged          int
-	run             column.HistogramRun
-	index           []int
-	// What frames are read into: they are used one after the other, and those of one track before those of the next.
-	chunk, bytes []byte
+	// Two frames are merged together: waiting says that the first is ready.
+	runs    [2]column.HistogramRun
+	indexes [2][]int
+	waiting bool
+	// What frames are read into: they are used one after the other, and those of one track before those of the next. Of the
+	// two the second is read into while a frame of the first waits, and so in turn.
+	chunk []byte
+	bytes [2][]byte
+	turn  int
 }
 
 var windowings = sync.Pool{New: func() any { return &windowing{} }}
@@ -134,6 +140,7 @@ func (w *windowing) track(one *source[histogram.Histogram], track int, todo, _ [
 // into left, unless that is nil.
 func (w *windowing) frames(one *source[histogram.Histogram], frames []frame, track int, todo []interval, left *[]interval) error {
 	length := max(1, trackWidth[track])
+	w.waiting = false
 	for len(frames) > 0 && len(todo) > 0 {
 		f := &frames[0]
 		for len(todo) > 0 && todo[0].to < f.minTime {
@@ -149,16 +156,20 @@ func (w *windowing) frames(one *source[histogram.Histogram], frames []frame, tra
 		if f.bytes == nil {
 			// As far as the stretch goes; of seconds that is a minute or two.
 			var err error
-			if w.bytes, err = one.block.fillInto(w.bytes, frames, todo[0].to); err != nil {
-				return err
+			w.turn = 1 - w.turn
+			if w.bytes[w.turn], err = one.block.fillInto(w.bytes[w.turn], frames, todo[0].to); err != nil {
+				return errors.Join(err, w.finish())
 			}
 		}
-		if err := w.run.Open(f.bytes); err != nil {
-			return errFrame
+		run, index := &w.runs[0], w.indexes[0][:0]
+		if w.waiting {
+			run, index = &w.runs[1], w.indexes[1][:0]
 		}
-		w.index = w.index[:0]
+		if err := run.Open(f.bytes); err != nil {
+			return errors.Join(errFrame, w.finish())
+		}
 		wanted := todo
-		for _, relative := range w.run.Times() {
+		for _, relative := range run.Times() {
 			t := f.minTime + relative
 			// What the record stands for, as far as there can be samples of it.
 			from, to := max(t, one.record.minTime), min(t+length-1, one.record.maxTime)
@@ -183,12 +194,29 @@ func (w *windowing) frames(one *source[histogram.Histogram], frames []frame, tra
 			if at >= 0 {
 				w.merged++
 			}
-			w.index = append(w.index, at)
-		}
-		if err := w.run.AddWindows(w.index, w.into); err != nil {
-			return errFrame
+			index = append(index, at)
 		}
 		frames = frames[1:]
+		if !w.waiting {
+			w.indexes[0], w.waiting = index, true
+			continue
+		}
+		w.indexes[1], w.waiting = index, false
+		if err := column.AddWindowsOfTwo(&w.runs[0], &w.runs[1], w.indexes[0], w.indexes[1], w.into); err != nil {
+			return errFrame
+		}
+	}
+	return w.finish()
+}
+
+// finish merges the frame that waits for another.
+func (w *windowing) finish() error {
+	if !w.waiting {
+		return nil
+	}
+	w.waiting = false
+	if err := w.runs[0].AddWindows(w.indexes[0], w.into); err != nil {
+		return errFrame
 	}
 	return nil
 }

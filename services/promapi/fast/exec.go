@@ -255,16 +255,20 @@ func (r *run) compute(n *node, s *tsdb.Series, from, to int64, memory *scratch) 
 	if err := s.ReadNumbers(from, to, promstore.AggregateFor(n.name), int(r.samples/8), &memory.numbers); err != nil {
 		return false, err
 	}
-	memory.times, memory.values = memory.numbers.Times, memory.numbers.Values
-	if int64(len(memory.times)) > r.samples/8 {
+	memory.values = memory.numbers.Values
+	if int64(len(memory.values)) > r.samples/8 {
 		return false, errUnfit
 	}
-	r.read.Add(int64(len(memory.times)))
+	r.read.Add(int64(len(memory.values)))
 	if cap(memory.row) < r.at.n {
 		memory.row = make([]float64, r.at.n)
 	}
 	memory.row = memory.row[:r.at.n]
-	found := n.evaluate(r.at, r.lookback, memory)
+	found, done := n.evaluateRegular(r.at, memory)
+	if !done {
+		memory.times = memory.numbers.AllTimes()
+		found = n.evaluate(r.at, r.lookback, memory)
+	}
 	if found {
 		r.noteCounter(n, s)
 		for _, o := range n.then {

@@ -106,6 +106,84 @@ func (n *node) evaluate(at steps, lookback int64, s *scratch) (any bool) {
 	}
 }
 
+// evaluateRegular is evaluate for rate, increase and delta of numbers at regular times that nothing interrupts; done is
+// false for others. Where the steps are a multiple of the numbers' interval, each window lies about its numbers as the
+// one before: all but those at the ends come from one short loop.
+func (n *node) evaluateRegular(at steps, s *scratch) (any, done bool) {
+	m := &s.numbers
+	values, count := m.Values, int64(len(m.Values))
+	if n.function != rate && n.function != increase || !m.Rising || count < 2 || len(m.Times) > 0 ||
+		at.n > 1 && at.step%m.Interval != 0 {
+		return false, false
+	}
+	// Of the i-th step the window holds the numbers from low + i·by to high + i·by, those that there are.
+	by := at.step / m.Interval
+	end := at.start - n.offset - m.First
+	high := floorDiv(end, m.Interval) + 1
+	low := floorDiv(end-n.window, m.Interval) + 1
+	// The steps whose windows are whole, so that the numbers in them are as many and lie in them alike.
+	from, to := int64(0), int64(at.n)
+	if by > 0 {
+		if low < 0 {
+			from = min(to, (-low+by-1)/by)
+		}
+		to = max(from, min(to, floorDiv(count-high, by)+1))
+	} else if low < 0 || high > count {
+		to = 0
+	}
+	w := window{values: values, row: s.row, at: at, offset: n.offset, width: n.window}
+	perSecond := n.function == rate
+	seconds := float64(n.window) / 1000
+	for i := range int64(at.n) {
+		if i >= from && i < to {
+			continue
+		}
+		lo, hi := max(0, low+i*by), min(count, high+i*by)
+		if hi-lo < 2 {
+			s.row[i] = absent
+			continue
+		}
+		start := at.at(int(i)) - n.offset - n.window
+		x := w.extent(spacing{(hi - 1 - lo) * m.Interval, m.First + lo*m.Interval - start, start + n.window - (m.First + (hi-1)*m.Interval), int(hi - lo)}, seconds, perSecond)
+		s.row[i], any = w.grown(values[lo], values[hi-1]-values[lo], true, &x, seconds, perSecond), true
+	}
+	if from >= to {
+		return any, true
+	}
+	if high-low < 2 {
+		for i := from; i < to; i++ {
+			s.row[i] = absent
+		}
+		return any, true
+	}
+	before := m.First + low*m.Interval - (end - n.window + m.First)
+	x := w.extent(spacing{(high - 1 - low) * m.Interval, before, n.window - before - (high-1-low)*m.Interval, int(high - low)}, seconds, perSecond)
+	row := s.row[from:to]
+	lo, hi, stride := low+from*by, high-1+from*by, by
+	far := 1.001 * x.toStart
+	for i := range row {
+		first := values[lo]
+		grown := values[hi] - first
+		if p := first * x.between; p > far*grown && p > 1e-290 && p < 1e300 { // as in window.grown
+			row[i] = grown * x.factor
+		} else {
+			row[i] = w.grown(first, grown, true, &x, seconds, perSecond)
+		}
+		lo += stride
+		hi += stride
+	}
+	return true, true
+}
+
+// floorDiv is a / b, rounded down; b is not less than 1.
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
 // falls puts the places of values that are not at least the one before them into s.resets, and says whether any is no
 // number: then not all of them are resets.
 func falls(values []float64, s *scratch) (special bool) {
@@ -195,7 +273,7 @@ func (w *window) extrapolated(counter, perSecond bool, resets []int) (any bool) 
 	seconds := float64(w.width) / 1000
 	// Of evenly spaced samples all windows are alike: what depends on their times alone is computed when it changes.
 	var known spacing
-	var between, mean, toStart, toEnd, near, factor float64
+	var x extent
 	for i := range w.row {
 		end := w.slide(i)
 		lo, hi := w.lo, w.hi
@@ -214,28 +292,9 @@ func (w *window) extrapolated(counter, perSecond bool, resets []int) (any bool) 
 		}
 		if now := (spacing{w.times[hi-1] - w.times[lo], w.times[lo] - (end - w.width), end - w.times[hi-1], hi - lo}); now != known {
 			known = now
-			between = float64(now.between) / 1000
-			mean = between / float64(now.samples-1)
-			near = mean * 1.1
-			if toStart = float64(now.before) / 1000; toStart >= near {
-				toStart = mean / 2
-			}
-			if toEnd = float64(now.behind) / 1000; toEnd >= near {
-				toEnd = mean / 2
-			}
-			factor = w.factor(between, toStart, toEnd, seconds, perSecond)
+			x = w.extent(now, seconds, perSecond)
 		}
-		if counter && grown > 0 && first >= 0 {
-			// The division is spared where the counter was certainly not 0 so short a time before: nearly always. The
-			// limits are far from where products overflow or lose digits.
-			if p := first * between; !(p > 1.001*toStart*grown && p > 1e-290 && p < 1e300) {
-				if zero := between * (first / grown); zero < toStart {
-					w.row[i], any = grown*w.factor(between, zero, toEnd, seconds, perSecond), true
-					continue
-				}
-			}
-		}
-		w.row[i], any = grown*factor, true
+		w.row[i], any = w.grown(first, grown, counter, &x, seconds, perSecond), true
 	}
 	return any
 }
@@ -244,6 +303,40 @@ func (w *window) extrapolated(counter, perSecond bool, resets []int) (any bool) 
 type spacing struct {
 	between, before, behind int64
 	samples                 int
+}
+
+// extent is what follows from a spacing: how far the samples reach, and by how much they are extended, in seconds; and by
+// what their growth is multiplied then.
+type extent struct {
+	between, toStart, toEnd, factor float64
+}
+
+func (w *window) extent(now spacing, seconds float64, perSecond bool) (x extent) {
+	x.between = float64(now.between) / 1000
+	mean := x.between / float64(now.samples-1)
+	near := mean * 1.1
+	if x.toStart = float64(now.before) / 1000; x.toStart >= near {
+		x.toStart = mean / 2
+	}
+	if x.toEnd = float64(now.behind) / 1000; x.toEnd >= near {
+		x.toEnd = mean / 2
+	}
+	x.factor = w.factor(x.between, x.toStart, x.toEnd, seconds, perSecond)
+	return x
+}
+
+// grown is the result of a window.
+func (w *window) grown(first, grown float64, counter bool, x *extent, seconds float64, perSecond bool) float64 {
+	if counter && grown > 0 && first >= 0 {
+		// The division is spared where the counter was certainly not 0 so short a time before: nearly always. The limits are
+		// far from where products overflow or lose digits.
+		if p := first * x.between; !(p > 1.001*x.toStart*grown && p > 1e-290 && p < 1e300) {
+			if zero := x.between * (first / grown); zero < x.toStart {
+				return grown * w.factor(x.between, zero, x.toEnd, seconds, perSecond)
+			}
+		}
+	}
+	return grown * x.factor
 }
 
 // factor is by what the growth between samples is multiplied.

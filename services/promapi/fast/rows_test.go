@@ -76,3 +76,56 @@ func TestOddCounters(t *testing.T) {
 		}
 	}
 }
+
+// What evaluateRegular finds of regular counters, for windows that begin before them, end behind them or miss them, is bit
+// by bit what the sliding window finds; and it leaves alone what is not regular or does not rise.
+func TestRegularCounters(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	done := 0
+	for round := range 20_000 {
+		interval := int64(1 + r.IntN(20))
+		count := 2 + r.IntN(80)
+		s := &scratch{}
+		m := &s.numbers
+		m.First, m.Interval, m.Rising = 1_000_000+r.Int64N(1000), interval, true
+		v := float64(r.IntN(3)) * r.Float64() * 100
+		if r.IntN(10) == 0 {
+			v = -v
+		}
+		for range count {
+			m.Values = append(m.Values, v)
+			v += float64(r.IntN(4)) * r.Float64()
+		}
+		grid := steps{start: 1_000_000 - r.Int64N(1500), step: interval * (1 + r.Int64N(6)), n: 1 + r.IntN(200)}
+		n := &node{function: []function{rate, increase}[r.IntN(2)], window: 1 + r.Int64N(interval*12), offset: r.Int64N(40) - 20}
+		if round%50 == 0 { // far away
+			grid.start += 10_000_000 * (r.Int64N(3) - 1)
+		}
+		s.row = make([]float64, grid.n)
+		any, ok := n.evaluateRegular(grid, s)
+		if !ok {
+			t.Fatalf("round %d: not done", round)
+		}
+		got := slices.Clone(s.row)
+		s.times, s.values = m.AllTimes(), m.Values
+		anyWanted := n.evaluate(grid, 0, s)
+		if any != anyWanted || !slices.EqualFunc(got, s.row, func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }) {
+			t.Fatalf("round %d: %v %v, want %v %v of %+v over %+v, window %d", round, any, got, anyWanted, s.row, m, grid, n.window)
+		}
+		if any {
+			done++
+		}
+		m.Times = nil
+		for _, spoil := range []func(){func() { m.Rising = false }, func() { m.Rising, grid.step, grid.n = true, interval*2+1, 2 },
+			func() { grid.step, m.Times = interval, s.times }} {
+			if spoil(); interval > 1 {
+				if _, ok := n.evaluateRegular(grid, s); ok {
+					t.Fatalf("round %d: it was done", round)
+				}
+			}
+		}
+	}
+	if done < 10_000 {
+		t.Errorf("only %d of the rounds had any result", done)
+	}
+}
