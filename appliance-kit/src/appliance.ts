@@ -2,6 +2,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
+import { Agent, agentRoutes, WRITE_EVERY_MS } from './agent/agent.ts';
+import { collect } from './agent/collect.ts';
 import { Actions } from './alerts/actions.ts';
 import { Alerts, type Message } from './alerts/alerts.ts';
 import { applianceStarted, signInLocked } from './alerts/catalogue.ts';
@@ -252,6 +254,12 @@ export function createAppliance({
     version: config.version,
   });
 
+  const agent = new Agent({
+    ...{ settings, clock, platform, log, engineId: snmp.engineId },
+    file: join(config.run, 'snmp', 'objects'),
+    collect: (index) => collect({ clock, status, inventory, tree, services, alerts, storaged, index }),
+  });
+
   const gate: GateParts = { sessions, tokens, simulated: platform.simulate !== undefined };
   const handlers: Handlers = {
     getOpenapi: () => openapi(config.version),
@@ -289,6 +297,7 @@ export function createAppliance({
       hostName,
       send: (destination, message, line) => senders.send(destination, message, line),
     }),
+    ...agentRoutes({ agent, audit, changes }),
     ...digestRoutes({ digest, outbox, audit, changes }),
     ...thresholdRoutes({ thresholds, db, audit, worksheets }),
     ...alertRoutes({ alerts, silences, routing, db, audit }),
@@ -367,6 +376,8 @@ export function createAppliance({
       administratorsKept();
       void crashes.follow();
       upkeep.start();
+      void agent.write();
+      timers.push(setInterval(() => void agent.write(), WRITE_EVERY_MS));
       void replications.begin();
       timers.push(setInterval(() => replications.retry(), config.pollMs));
       void watch.look();
@@ -381,6 +392,7 @@ export function createAppliance({
       unwatch?.();
       crashes.stop();
       upkeep.stop();
+      await agent.stop();
       await timetable.stop();
       changes.close();
       await actions.settled();

@@ -48,6 +48,10 @@ export interface StorageStatus {
   readonly series: number;
   readonly samplesPerSecond: number;
   readonly rejected: Record<string, number>;
+  /** Samples, by input. */
+  readonly accepted: Record<string, number>;
+  /** ISO 8601. */
+  readonly startedAt?: string;
 }
 
 export interface LabelSize {

@@ -1936,6 +1936,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/snmp-agent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who may poll this appliance by SNMP
+         * @description Needs: viewer.
+         */
+        get: operations["getSnmpAgent"];
+        /**
+         * Decide who may poll this appliance by SNMP
+         * @description Needs: administrator.
+         */
+        put: operations["setSnmpAgent"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/thresholds": {
         parameters: {
             query?: never;
@@ -3975,6 +3999,46 @@ export interface components {
                 monthly: number;
             };
             enabled: boolean;
+        };
+        SnmpAgent: {
+            /** @description off: nothing listens on port 161 */
+            enabled: boolean;
+            /** @description networks that the community is taken from, as 192.0.2.0/24; none: every network */
+            sources: string[];
+            /** @description SNMPv3, authenticated and encrypted; empty: none */
+            user: string;
+            /** @enum {unknown} */
+            authProtocol: "SHA" | "SHA-256" | "SHA-512";
+            /** @description sysContact */
+            contact: string;
+            /** @description sysLocation */
+            location: string;
+            communitySet: boolean;
+            authPasswordSet: boolean;
+            privPasswordSet: boolean;
+            /** @description the SNMPv3 engine id of this appliance, of polls and traps alike */
+            engineId: string;
+            updatedAt: string | null;
+        };
+        SnmpAgentInput: {
+            /** @description off: nothing listens on port 161 */
+            enabled: boolean;
+            /** @description networks that the community is taken from, as 192.0.2.0/24; none: every network */
+            sources: string[];
+            /** @description SNMPv3, authenticated and encrypted; empty: none */
+            user: string;
+            /** @enum {unknown} */
+            authProtocol: "SHA" | "SHA-256" | "SHA-512";
+            /** @description sysContact */
+            contact: string;
+            /** @description sysLocation */
+            location: string;
+            /** @description SNMPv2c; left out = as stored, empty = none */
+            community?: string;
+            /** @description SNMPv3, 8 characters or more; left out = as stored, empty = none */
+            authPassword?: string;
+            /** @description SNMPv3, with which AES encrypts; 8 characters or more; left out = as stored, empty = none */
+            privPassword?: string;
         };
         SnmpInput: {
             host: string;
@@ -11128,6 +11192,113 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DigestSettings"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getSnmpAgent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SnmpAgent"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    setSnmpAgent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SnmpAgentInput"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SnmpAgent"];
                 };
             };
             /** @description The request cannot be understood */
