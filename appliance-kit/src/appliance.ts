@@ -328,14 +328,14 @@ export function createAppliance({
   let unwatch: (() => void) | undefined;
   let evaluating: NodeJS.Timeout | undefined;
   let ended = false;
-  /** A few rules are looked at every second; many as rarely as was asked for, so that a twentieth of the time is enough. */
+  /** As often as once a second while that takes a fifth of the time at most; as rarely as was asked for when it takes more. */
   const evaluate = async () => {
     const began = performance.now();
     await thresholds
       .evaluate()
       .catch((error: unknown) => log.error('thresholds', { error: String((error as Error).stack) }));
     if (ended) return;
-    const rest = Math.max(config.evaluateMs / 5, Math.min(config.evaluateMs, 20 * (performance.now() - began)));
+    const rest = Math.max(config.evaluateMs / 5, Math.min(config.evaluateMs, 4 * (performance.now() - began)));
     evaluating = setTimeout(() => void evaluate(), rest);
   };
   return {
