@@ -193,12 +193,13 @@ export class Receivers {
   /** The settings of the destinations, as the management API takes them. */
   destinations(): { name: Name; kind: string; enabled: boolean; [settings: string]: unknown }[] {
     const at = (name: Name) => ({ host: HOST, port: this.#ports[name] });
-    const verifyCertificate = false;
+    // An authority of the receivers' own: nobody else's certificate would be believed.
+    const trust = { verifyCertificate: true, ca: this.#identity.ca };
     const addresses = { from: 'cistern@example.com', to: ['oncall@example.com'] };
     return [
       {
         ...{ name: 'mail', kind: 'email', enabled: true },
-        email: { ...at('mail'), ...addresses, ...secrets.mail, security: 'starttls', verifyCertificate },
+        email: { ...at('mail'), ...addresses, ...secrets.mail, security: 'starttls', ...trust },
       },
       {
         ...{ name: 'v2c', kind: 'snmp', enabled: true },
@@ -210,12 +211,12 @@ export class Receivers {
       },
       {
         ...{ name: 'syslog', kind: 'syslog', enabled: true },
-        syslog: { ...at('syslog'), transport: 'tls', verifyCertificate },
+        syslog: { ...at('syslog'), transport: 'tls', ...trust },
       },
       {
         ...{ name: 'webhook', kind: 'webhook', enabled: true },
         webhook: {
-          ...{ preset: 'json', verifyCertificate, secret: secrets.webhook },
+          ...{ preset: 'json', ...trust, secret: secrets.webhook },
           url: `https://${HOST}:${this.#ports.webhook}/alerts`,
         },
       },

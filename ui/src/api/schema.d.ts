@@ -2725,6 +2725,13 @@ export interface components {
             before: unknown | null;
             after: unknown | null;
         };
+        Authority: {
+            subject: string;
+            /** @description ISO 8601 time in UTC */
+            expiresAt: string;
+            /** @description SHA-256 */
+            fingerprint: string;
+        };
         Beside: {
             /** @enum {unknown} */
             kind: "spare" | "log" | "cache" | "special";
@@ -3032,7 +3039,7 @@ export interface components {
             email?: components["schemas"]["EmailSettings"];
             snmp?: components["schemas"]["SnmpSettings"];
             webhook?: components["schemas"]["WebhookSettings"];
-            syslog?: components["schemas"]["SyslogInput"];
+            syslog?: components["schemas"]["SyslogSettings"];
             health: components["schemas"]["DestinationHealth"];
         };
         DestinationHealth: {
@@ -3161,6 +3168,8 @@ export interface components {
             tokenUrl?: string;
             /** @description xoauth2 */
             clientId?: string;
+            /** @description PEM: the authorities that the server’s certificate is checked against, instead of those that the operating system knows; left out = as stored, empty = none */
+            ca?: string;
             /** @description password; left out = as stored, empty = none */
             password?: string;
             /** @description xoauth2: of the client; left out = as stored, empty = none */
@@ -3186,6 +3195,7 @@ export interface components {
             tokenUrl?: string;
             /** @description xoauth2 */
             clientId?: string;
+            authority: components["schemas"]["Authority"] | null;
             passwordSet: boolean;
             clientSecretSet: boolean;
             refreshTokenSet: boolean;
@@ -4180,6 +4190,16 @@ export interface components {
             /** @enum {unknown} */
             transport: "tcp" | "tls";
             verifyCertificate: boolean;
+            /** @description PEM: the authorities that the server’s certificate is checked against, instead of those that the operating system knows; left out = as stored, empty = none */
+            ca?: string;
+        };
+        SyslogSettings: {
+            host: string;
+            port: number;
+            /** @enum {unknown} */
+            transport: "tcp" | "tls";
+            verifyCertificate: boolean;
+            authority: components["schemas"]["Authority"] | null;
         };
         TargetLook: {
             cistern: {
@@ -4368,6 +4388,8 @@ export interface components {
              * @enum {unknown}
              */
             preset: "json" | "slack" | "pagerduty";
+            /** @description PEM: the authorities that the server’s certificate is checked against, instead of those that the operating system knows; left out = as stored, empty = none */
+            ca?: string;
             /** @description https address that is posted to; left out = as stored, empty = none */
             url?: string;
             /** @description json: what the signature is made with; pagerduty: the integration key; left out = as stored, empty = none */
@@ -4380,6 +4402,7 @@ export interface components {
              * @enum {unknown}
              */
             preset: "json" | "slack" | "pagerduty";
+            authority: components["schemas"]["Authority"] | null;
             /** @description of the address; the rest of it is a secret */
             host: string;
             secretSet: boolean;
