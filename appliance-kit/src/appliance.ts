@@ -328,14 +328,17 @@ export function createAppliance({
   let unwatch: (() => void) | undefined;
   let evaluating: NodeJS.Timeout | undefined;
   let ended = false;
-  /** As often as once a second while that takes a fifth of the time at most; as rarely as was asked for when it takes more. */
+  /**
+   * Once a second while that takes a quarter of the time at most, else more rarely: as rarely as was asked for, when it must be.
+   */
   const evaluate = async () => {
     const began = performance.now();
     await thresholds
       .evaluate()
       .catch((error: unknown) => log.error('thresholds', { error: String((error as Error).stack) }));
     if (ended) return;
-    const rest = Math.max(config.evaluateMs / 5, Math.min(config.evaluateMs, 4 * (performance.now() - began)));
+    const took = performance.now() - began;
+    const rest = Math.max(config.evaluateMs / 5, Math.min(config.evaluateMs - took, 3 * took));
     evaluating = setTimeout(() => void evaluate(), rest);
   };
   return {
