@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
+import { signed } from '../../appliance-kit/tests/certificates.ts';
 import { eventually } from '../../appliance-kit/tests/harness.ts';
 import { type Letter, smtp } from '../../appliance-kit/tests/smtp.ts';
 import { setUp } from '../stack/api.ts';
@@ -235,7 +236,7 @@ test('a webhook is tried before it is kept, and its address is not shown again; 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => server.close());
   const { port } = server.address() as AddressInfo;
-  const { page } = await someone.visit(t, '/sign-in?to=%2Falerts%2Fdestinations%2Fnew');
+  const { page, expect } = await someone.visit(t, '/sign-in?to=%2Falerts%2Fdestinations%2Fnew');
   await signInBy(page);
   await page.getByRole('radio', { name: 'Webhook' }).check();
   await page.getByLabel('Address').fill(`http://127.0.0.1:${port}/in/s3cret`);
@@ -253,7 +254,13 @@ test('a webhook is tried before it is kept, and its address is not shown again; 
 
   await page.goto(`${stack.url}/alerts/destinations/new`);
   await page.getByRole('radio', { name: 'Syslog' }).check();
+  expect(/status of 400/);
   await page.getByLabel('Syslog server').fill('127.0.0.1');
+  await page.getByLabel('Certificate authority').fill('our own');
+  await page.getByRole('button', { name: 'Send a test' }).click();
+  await page.getByText('holds no certificate').first().waitFor();
+  const { ca } = signed(['IP:127.0.0.1']);
+  await page.getByLabel('Certificate authority').fill(ca);
   await page.getByLabel('Port').fill('1');
   await page.getByRole('button', { name: 'Send a test' }).click();
   await page
@@ -261,6 +268,10 @@ test('a webhook is tried before it is kept, and its address is not shown again; 
     .first()
     .waitFor();
   await lookAt(page, 'alerts-destination-syslog');
+  await page.getByRole('button', { name: 'Add the destination' }).click();
+  await page.getByRole('link', { name: 'Syslog to 127.0.0.1' }).click();
+  await page.getByText(/O=Example, CN=Example CA, until 20\d\d-/).waitFor();
+  await lookAt(page, 'alerts-destination-authority');
 });
 
 /** The HTML of a mail with its picture in it, as a mail program shows it: RFC 2045's parts, quoted-printable and base64. */
