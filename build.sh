@@ -264,7 +264,7 @@ no_hosts() {
 }
 
 test_unit() {
-  need ksh93:ksh93u+m zstd:zstd openssl:openssl /usr/sbin/snmptrapd:snmptrapd snmptrap:snmp jq:jq
+  need ksh93:ksh93u+m zstd:zstd openssl:openssl /usr/sbin/snmptrapd:snmptrapd /usr/sbin/snmpd:snmpd snmptrap:snmp jq:jq
   toolchain_go
   toolchain_node
   go_tests services
@@ -285,7 +285,8 @@ test_browser() {
 }
 
 test_vm() {
-  need chromium:chromium ssh:openssh-client zstd:zstd /usr/sbin/snmptrapd:snmptrapd /usr/share/fonts/truetype/dejavu:fonts-dejavu-core
+  need chromium:chromium ssh:openssh-client zstd:zstd openssl:openssl /usr/sbin/snmptrapd:snmptrapd snmpwalk:snmp /usr/sbin/rsyslogd:rsyslog \
+    /usr/lib/x86_64-linux-gnu/rsyslog/lmnsd_ossl.so:rsyslog-openssl /usr/share/fonts/truetype/dejavu:fonts-dejavu-core
   verb_image
   prometheus_program
   node_tests vm --test-concurrency=1 'tests/vm/**/*.test.ts'

@@ -2,6 +2,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
+import { Agent, agentRoutes, WRITE_EVERY_MS } from './agent/agent.ts';
+import { collect } from './agent/collect.ts';
 import { Actions } from './alerts/actions.ts';
 import { Alerts, type Message } from './alerts/alerts.ts';
 import { applianceStarted, signInLocked } from './alerts/catalogue.ts';
@@ -253,6 +255,12 @@ export function createAppliance({
     version: config.version,
   });
 
+  const agent = new Agent({
+    ...{ settings, clock, platform, log, engineId: snmp.engineId },
+    file: join(config.run, 'snmp', 'objects'),
+    collect: (index) => collect({ clock, status, inventory, tree, services, alerts, storaged, index }),
+  });
+
   const gate: GateParts = { sessions, tokens, simulated: platform.simulate !== undefined };
   const handlers: Handlers = {
     getOpenapi: () => openapi(config.version),
@@ -290,6 +298,7 @@ export function createAppliance({
       hostName,
       send: (destination, message, line) => senders.send(destination, message, line),
     }),
+    ...agentRoutes({ agent, audit, changes }),
     ...digestRoutes({ digest, outbox, audit, changes }),
     ...thresholdRoutes({ thresholds, db, audit, worksheets }),
     ...alertRoutes({ alerts, silences, routing, db, audit }),
@@ -321,14 +330,17 @@ export function createAppliance({
   let unwatch: (() => void) | undefined;
   let evaluating: NodeJS.Timeout | undefined;
   let ended = false;
-  /** A few rules are looked at every second; many as rarely as was asked for, so that a twentieth of the time is enough. */
+  /**
+   * Once a second while that takes a quarter of the time at most, else more rarely: as rarely as was asked for, when it must be.
+   */
   const evaluate = async () => {
     const began = performance.now();
     await thresholds
       .evaluate()
       .catch((error: unknown) => log.error('thresholds', { error: String((error as Error).stack) }));
     if (ended) return;
-    const rest = Math.max(config.evaluateMs / 5, Math.min(config.evaluateMs, 20 * (performance.now() - began)));
+    const took = performance.now() - began;
+    const rest = Math.max(config.evaluateMs / 5, Math.min(config.evaluateMs - took, 3 * took));
     evaluating = setTimeout(() => void evaluate(), rest);
   };
   return {
@@ -369,6 +381,8 @@ export function createAppliance({
       administratorsKept();
       void crashes.follow();
       upkeep.start();
+      void agent.write();
+      timers.push(setInterval(() => void agent.write(), WRITE_EVERY_MS));
       void replications.begin();
       timers.push(setInterval(() => replications.retry(), config.pollMs));
       void watch.look();
@@ -383,6 +397,7 @@ export function createAppliance({
       unwatch?.();
       crashes.stop();
       upkeep.stop();
+      await agent.stop();
       await timetable.stop();
       changes.close();
       await actions.settled();

@@ -2,6 +2,7 @@
 // is served that is not listed here, and a test walks it to see that every line has a decision about who may.
 //
 // The key is the operationId of the OpenAPI document, and the name of the handler the route's domain provides.
+import { SnmpAgent, SnmpAgentInput } from './agent/schema.ts';
 import * as alert from './alerts/schema.ts';
 import * as analytics from './analytics/schema.ts';
 import { AuditEntry, AuditQuery } from './audit/schema.ts';
@@ -202,6 +203,9 @@ export const routes = {
   testDestination:       { method: 'POST',   path: '/api/destinations/test',        access: 'operator',      summary: 'Send a test message now and show the exchange', body: DestinationTest, answer: ok(TestResult) },
   getDigest:             { method: 'GET',    path: '/api/alert-digest',             access: 'viewer',        summary: 'Whether what is not urgent is told once a day', answer: ok(alert.DigestSettings) },
   setDigest:             { method: 'PUT',    path: '/api/alert-digest',             access: 'operator',      summary: 'Decide what is told once a day, and when', body: alert.DigestSettings, answer: ok(alert.DigestSettings) },
+
+  getSnmpAgent:          { method: 'GET',    path: '/api/snmp-agent',               access: 'viewer',        summary: 'Who may poll this appliance by SNMP',          answer: ok(SnmpAgent) },
+  setSnmpAgent:          { method: 'PUT',    path: '/api/snmp-agent',               access: 'administrator', summary: 'Decide who may poll this appliance by SNMP',   body: SnmpAgentInput, answer: ok(SnmpAgent) },
 
   listThresholds:        { method: 'GET',    path: '/api/thresholds',               access: 'viewer',        summary: 'The threshold rules and their state',          answer: ok(list(Threshold)) },
   createThreshold:       { method: 'POST',   path: '/api/thresholds',               access: 'operator',      summary: 'Add a rule',                                   body: ThresholdInput, answer: created(Threshold) },

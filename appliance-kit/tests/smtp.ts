@@ -21,6 +21,9 @@ export interface SmtpOptions {
   readonly refuse?: () => string | null;
   readonly port?: number;
   readonly authMethods?: string[];
+  /** PEM; without them it has smtp-server's own, which nobody has signed. */
+  readonly certificate?: string;
+  readonly key?: string;
 }
 
 export interface Mailbox {
@@ -41,6 +44,7 @@ export async function smtp(t: TestContext, options: SmtpOptions = {}): Promise<M
       ...(options.withoutSTARTTLS ? ['STARTTLS'] : []),
     ],
     logger: false,
+    ...(options.certificate !== undefined && { cert: options.certificate, key: options.key }),
     onAuth: (auth, _session, callback) => {
       if (auth.method === 'XOAUTH2') {
         if (auth.username === options.user && auth.accessToken === options.accessToken)

@@ -143,6 +143,7 @@ var verbs = map[string]verb{
 	"system.attach":   typed((*Server).systemAttach),
 	"system.detach":   typed((*Server).systemDetach),
 	"setup.finish":    typed((*Server).setupFinish),
+	"snmp.configure":  typed((*Server).snmpConfigure),
 	"power":           typed((*Server).power),
 
 	"dataset.create":  typed((*Server).datasetCreate),

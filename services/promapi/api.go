@@ -111,6 +111,7 @@ func (a *API) Register(mux *http.ServeMux) {
 		mux.HandleFunc("POST "+path, envelope(a.deleteSeries))
 		mux.HandleFunc("PUT "+path, envelope(a.deleteSeries))
 	}
+	mux.HandleFunc("POST /api/v1/query_batch", a.Latencies.timed("query_batch", a.queryBatch()))
 	mux.HandleFunc("POST /api/v1/read", a.Latencies.timed("read", a.remoteRead))
 	for name, handler := range map[string]http.HandlerFunc{
 		"quantiles": a.quantiles, "quantile": a.quantiles, "inverse": a.inverse, "people": a.people, "over": a.people,

@@ -4,6 +4,9 @@ import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
+import { signed } from '../../appliance-kit/tests/certificates.ts';
+import { eventually } from '../../appliance-kit/tests/harness.ts';
+import { type Letter, smtp } from '../../appliance-kit/tests/smtp.ts';
 import { setUp } from '../stack/api.ts';
 import type { Stack } from '../stack/stack.ts';
 import { lookAt, type Person, person, signInBy, withStack } from './browser.ts';
@@ -233,7 +236,7 @@ test('a webhook is tried before it is kept, and its address is not shown again; 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => server.close());
   const { port } = server.address() as AddressInfo;
-  const { page } = await someone.visit(t, '/sign-in?to=%2Falerts%2Fdestinations%2Fnew');
+  const { page, expect } = await someone.visit(t, '/sign-in?to=%2Falerts%2Fdestinations%2Fnew');
   await signInBy(page);
   await page.getByRole('radio', { name: 'Webhook' }).check();
   await page.getByLabel('Address').fill(`http://127.0.0.1:${port}/in/s3cret`);
@@ -251,7 +254,13 @@ test('a webhook is tried before it is kept, and its address is not shown again; 
 
   await page.goto(`${stack.url}/alerts/destinations/new`);
   await page.getByRole('radio', { name: 'Syslog' }).check();
+  expect(/status of 400/);
   await page.getByLabel('Syslog server').fill('127.0.0.1');
+  await page.getByLabel('Certificate authority').fill('our own');
+  await page.getByRole('button', { name: 'Send a test' }).click();
+  await page.getByText('holds no certificate').first().waitFor();
+  const { ca } = signed(['IP:127.0.0.1']);
+  await page.getByLabel('Certificate authority').fill(ca);
   await page.getByLabel('Port').fill('1');
   await page.getByRole('button', { name: 'Send a test' }).click();
   await page
@@ -259,4 +268,94 @@ test('a webhook is tried before it is kept, and its address is not shown again; 
     .first()
     .waitFor();
   await lookAt(page, 'alerts-destination-syslog');
+  await page.getByRole('button', { name: 'Add the destination' }).click();
+  await page.getByRole('link', { name: 'Syslog to 127.0.0.1' }).click();
+  await page.getByText(/O=Example, CN=Example CA, until 20\d\d-/).waitFor();
+  await lookAt(page, 'alerts-destination-authority');
+});
+
+/** The HTML of a mail with its picture in it, as a mail program shows it: RFC 2045's parts, quoted-printable and base64. */
+function htmlOf({ content }: Letter): string {
+  const parts = (text: string): { headers: string; body: string }[] => {
+    const end = text.indexOf('\r\n\r\n');
+    const [headers, body] = [text.slice(0, end).replace(/\r\n[ \t]+/g, ' '), text.slice(end + 4)];
+    const boundary = /^content-type: multipart\/.*boundary="?([^";]+)"?/im.exec(headers)?.[1];
+    if (boundary === undefined) return [{ headers, body }];
+    return body
+      .split(`--${boundary}`)
+      .slice(1, -1)
+      .flatMap((part) => parts(part.replace(/^\r\n/, '').replace(/\r\n$/, '')));
+  };
+  const decoded = ({ headers, body }: { headers: string; body: string }): Buffer => {
+    if (/^content-transfer-encoding: base64/im.test(headers)) return Buffer.from(body, 'base64');
+    if (!/^content-transfer-encoding: quoted-printable/im.test(headers)) return Buffer.from(body);
+    const text = body.replace(/=\r\n/g, '');
+    return Buffer.from(
+      text.replace(/=([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16))),
+      'latin1',
+    );
+  };
+  const all = parts(content);
+  const html = all.find(({ headers }) => /^content-type: text\/html/im.test(headers));
+  const picture = all.find(({ headers }) => /^content-type: image\/png/im.test(headers));
+  assert.ok(html && picture, `parts: ${all.map(({ headers }) => headers).join('; ')}`);
+  const id = /^content-id: <(.*)>/im.exec(picture.headers)?.[1];
+  const data = `data:image/png;base64,${decoded(picture).toString('base64')}`;
+  assert.ok(decoded(html).toString().includes(`cid:${id}`));
+  return decoded(html).toString().replaceAll(`cid:${id}`, data);
+}
+
+test('the mail of an alert and of its end, as its reader sees them, with the picture of the last hour', async (t) => {
+  const mail = await smtp(t);
+  const { page } = await someone.visit(t, '/sign-in?to=%2Falerts%2Fdestinations');
+  await signInBy(page);
+  const send = async (method: 'post' | 'delete', path: string, data: object = {}) => {
+    const reply = await page.request[method](stack.url + path, { data, headers: { origin: stack.url } });
+    assert.ok(reply.ok(), await reply.text());
+    return method === 'post' ? ((await reply.json()) as { id: string }) : { id: '' };
+  };
+  const now = Math.floor(Date.now() / 1000);
+  const coolant = (time: number, value: number) => ({
+    name: 'coolant_celsius',
+    labels: { loop: 'primary' },
+    time,
+    value,
+  });
+  await stack.import(
+    Array.from({ length: 110 }, (_, n) =>
+      coolant(now - 3300 + n * 30, 61 + 4 * Math.sin(n / 9) + (n > 95 ? n - 95 : 0)),
+    ),
+  );
+  const email = { host: '127.0.0.1', port: mail.port, security: 'none', verifyCertificate: true };
+  const { id: destination } = await send('post', '/api/destinations', {
+    ...{ name: 'Reader', kind: 'email', enabled: true },
+    email: { ...email, from: 'cistern@example.com', to: ['oncall@example.com'] },
+  });
+  const { id: rule } = await send('post', '/api/thresholds', {
+    ...{ name: 'Coolant is hot', expression: 'coolant_celsius', direction: 'above', raise: 80, clear: 75 },
+    ...{ raiseForSeconds: 0, clearForSeconds: 0, repostSeconds: 0, severity: 'critical', enabled: true },
+    destinations: [destination],
+  });
+  for (const [value, event] of [
+    [93.5, 'raised'],
+    [64, 'cleared'],
+  ] as const) {
+    await stack.import([coolant(Math.floor(Date.now() / 1000), value)]);
+    const count = event === 'raised' ? 1 : 2;
+    await eventually(() => assert.equal(mail.letters.length, count), 20_000);
+    // Our own pages allow no style in an attribute; a mail program does.
+    await page.goto('about:blank');
+    await page.setContent(htmlOf(mail.letters.at(-1) as Letter));
+    const picture = page.getByRole('img', { name: 'Chart of the last hour' });
+    await picture.waitFor();
+    assert.ok(await picture.evaluate((image: HTMLImageElement) => image.complete && image.naturalWidth > 500));
+    await page
+      .getByText(event === 'raised' ? /is 93\.5, above the limit of 80/ : /is back within its limit/)
+      .first()
+      .waitFor();
+    await page.getByRole('link', { name: /^Open this alert on/ }).waitFor();
+    await lookAt(page, `mail-${event}`);
+  }
+  await send('delete', `/api/thresholds/${rule}`);
+  await send('delete', `/api/destinations/${destination}`);
 });

@@ -1,6 +1,7 @@
-// A support bundle: made with one button, its steps seen, downloaded, opened, deleted.
+// A support bundle: made with one button, its steps seen, downloaded, opened, deleted. And who may poll by SNMP.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { setUp } from '../stack/api.ts';
 import type { Stack } from '../stack/stack.ts';
@@ -43,4 +44,40 @@ test('a bundle is made, downloaded and deleted', async (t) => {
   await page.getByRole('dialog').getByRole('textbox').fill(name);
   await page.getByRole('button', { name: 'Delete the bundle' }).click();
   await page.getByText('No bundle has been made').waitFor();
+});
+
+test('who may poll by SNMP is decided, and its secrets are never shown again', async (t) => {
+  const { page, expect } = await someone.visit(t, '/sign-in?to=%2Fmaintenance%2Fsnmp');
+  expect(/status of 400/);
+  await signInBy(page);
+  const form = page.getByRole('form', { name: 'Save who may poll' });
+  await form.getByText('Answer SNMP polls').click();
+  await form.getByRole('button', { name: 'Save who may poll' }).click();
+  await form.getByText('is missing').first().waitFor();
+  await form.getByLabel('Community', { exact: true }).fill('c4nary-Poll');
+  await form.getByLabel('Taken from').fill('192.0.2.0/24 10.0.0.0/33');
+  await form.getByLabel('SNMPv3 user').fill('poller');
+  await form.getByLabel('Authentication password').fill('c4nary auth');
+  await form.getByLabel('Encryption password').fill('c4nary priv');
+  await form.getByLabel('Location').fill('rack 7');
+  await form.getByRole('button', { name: 'Save who may poll' }).click();
+  await form.getByText('must be a network').first().waitFor();
+  await form.getByLabel('Taken from').fill('192.0.2.0/24');
+  await form.getByRole('button', { name: 'Save who may poll' }).click();
+  await form.getByText('Saved: polls are answered.').waitFor();
+  await page.reload();
+  await form.getByText('Stored; type here only to change it.').first().waitFor();
+  assert.equal(await form.getByLabel('Community', { exact: true }).inputValue(), '');
+  assert.equal(await form.getByLabel('Location').inputValue(), 'rack 7');
+  assert.ok(!(await page.content()).includes('c4nary'));
+  await form.scrollIntoViewIfNeeded();
+  await lookAt(page, 'maintenance-snmp');
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'download it' }).click(),
+  ]);
+  assert.match(readFileSync(await download.path(), 'utf8'), /^CISTERN-MIB DEFINITIONS/);
+  await form.getByText('Answer SNMP polls').click();
+  await form.getByRole('button', { name: 'Save who may poll' }).click();
+  await form.getByText('Saved: nobody may poll.').waitFor();
 });

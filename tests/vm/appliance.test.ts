@@ -230,7 +230,7 @@ test('the first day of an appliance', async (t) => {
           'ss -Htlnu | awk \'{print $1" "$5}\' | grep -vE "127\\.|\\[::1\\]|:22$|%" | sed "s/ .*:/ /" | sort -u | tr "\\n" " "',
         )
       ).trim(),
-      'tcp 2003 tcp 443 tcp 80 tcp 8125 udp 161 udp 2003 udp 8125',
+      'tcp 2003 tcp 443 tcp 80 tcp 8125 udp 2003 udp 8125',
       'something else listens on the network',
     );
   });

@@ -20,6 +20,7 @@ export interface Ports {
   http: number;
   statsd: number;
   replication: number;
+  snmp: number;
 }
 
 /** Waits until `probe` gives something true; asks every `every` ms. The error says what was waited for. */
@@ -122,8 +123,9 @@ export class Machine {
   /** Switches on. `bootFrom`: the system disk is not plugged in, and this one is started from. */
   async start(snapshot?: string, bootFrom = 'SYSTEM'): Promise<void> {
     this.accelerated = await kvmWorks();
-    const [ssh, https, http, statsd, replication] = (await freePorts(5)) as [number, number, number, number, number];
-    this.ports = { ssh, https, http, statsd, replication };
+    const ports = (await freePorts(6)) as [number, number, number, number, number, number];
+    const [ssh, https, http, statsd, replication, snmp] = ports;
+    this.ports = { ssh, https, http, statsd, replication, snmp };
     const base64 = (text: string) => Buffer.from(text).toString('base64');
     const credential = (name: string, text: string) => [
       '-smbios',
@@ -153,7 +155,7 @@ export class Machine {
       ]),
       ...[
         '-netdev',
-        `user,id=net0,hostfwd=tcp:127.0.0.1:${ssh}-:22,hostfwd=tcp:127.0.0.1:${https}-:443,hostfwd=tcp:127.0.0.1:${http}-:80,hostfwd=tcp:127.0.0.1:${statsd}-:8125,hostfwd=udp:127.0.0.1:${statsd}-:8125,hostfwd=tcp:127.0.0.1:${replication}-:8022`,
+        `user,id=net0,hostfwd=tcp:127.0.0.1:${ssh}-:22,hostfwd=tcp:127.0.0.1:${https}-:443,hostfwd=tcp:127.0.0.1:${http}-:80,hostfwd=tcp:127.0.0.1:${statsd}-:8125,hostfwd=udp:127.0.0.1:${statsd}-:8125,hostfwd=tcp:127.0.0.1:${replication}-:8022,hostfwd=udp:127.0.0.1:${snmp}-:161`,
       ],
       ...['-device', 'virtio-net-pci,netdev=net0', '-device', 'virtio-rng-pci'],
       ...credential('ssh.authorized_keys.root', readFileSync(join(this.dir, 'key.pub'), 'utf8')),

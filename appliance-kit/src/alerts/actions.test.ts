@@ -51,8 +51,9 @@ async function world(t: TestContext): Promise<World> {
     t.after(() => new Promise((resolve) => server.close(resolve)));
   };
   await serve('storaged', () => {
-    const result = [{ metric: { host: 'a' }, value: [1, made.value] }];
-    return [200, { status: 'success', data: { resultType: 'vector', result } }];
+    const one = { set: 'x', labels: [{ host: 'a' }], values: [Number(made.value)] };
+    // For as many rules as there are in a batch.
+    return [200, { time: 1, results: [one, one, one, one] }];
   });
   await serve('supportd', () => {
     if (!made.supportdUp) return [503, { status: 503, detail: 'not now' }];

@@ -1,6 +1,7 @@
 // What a destination's settings must be like beyond their shape. Strict where a value ends up in a configuration file
 // or on a command line.
 import { fail } from '../problems/problem.ts';
+import { authorityProblem } from './authority.ts';
 import type { EmailInput, SnmpInput, SyslogInput, WebhookSettingsInput } from './schema.ts';
 
 type Errors = { path: string; message: string }[];
@@ -19,11 +20,16 @@ function throwIfAny(errors: Errors, what: string): void {
   throw fail('invalid_request', `The ${what} settings were refused: ${words}.`, undefined, errors);
 }
 
+function authorityErrors(path: string, ca: string | undefined): Errors {
+  const message = ca === undefined ? null : authorityProblem(ca, Date.now());
+  return message === null ? [] : [{ path, message }];
+}
+
 const hostErrors = (path: string, host: string): Errors =>
   HOST.test(host) || IPV6.test(host) ? [] : [{ path, message: 'must be a host name or an address' }];
 
 export function checkEmail(email: EmailInput): void {
-  const errors = hostErrors('/email/host', email.host);
+  const errors = [...hostErrors('/email/host', email.host), ...authorityErrors('/email/ca', email.ca)];
   const address = (path: string, text: string) => {
     const closed = text.includes('<') === text.endsWith('>');
     if (!ADDRESS.test(text) || !closed) errors.push({ path, message: 'must be a mail address, as ops@example.org' });
@@ -76,7 +82,7 @@ export function checkSnmp(snmp: SnmpInput): void {
 }
 
 export function checkWebhook(webhook: WebhookSettingsInput): asserts webhook is WebhookSettingsInput & { url: string } {
-  const errors: Errors = [];
+  const errors = authorityErrors('/webhook/ca', webhook.ca);
   const url = webhook.url === undefined ? null : URL.parse(webhook.url);
   if (webhook.url === undefined) errors.push({ path: '/webhook/url', message: 'is missing' });
   else if (url === null || !['https:', 'http:'].includes(url.protocol)) {
@@ -91,5 +97,5 @@ export function checkWebhook(webhook: WebhookSettingsInput): asserts webhook is 
 }
 
 export function checkSyslog(syslog: SyslogInput): void {
-  throwIfAny(hostErrors('/syslog/host', syslog.host), 'syslog');
+  throwIfAny([...hostErrors('/syslog/host', syslog.host), ...authorityErrors('/syslog/ca', syslog.ca)], 'syslog');
 }

@@ -3,6 +3,7 @@ import { type Clock, iso } from '../clock.ts';
 import { fail } from '../problems/problem.ts';
 import type { Database, Row } from '../state/database.ts';
 import { newId } from '../state/id.ts';
+import { describeAuthority } from './authority.ts';
 import { checkEmail, checkSnmp, checkSyslog, checkWebhook } from './check.ts';
 import type { Destination, DestinationInput, EmailInput, SnmpInput, SyslogInput, WebhookInput } from './schema.ts';
 
@@ -44,6 +45,7 @@ export function complete(id: string, input: DestinationInput, stored?: StoredDes
     if (input.email === undefined) throw missing('/email');
     const email = {
       ...input.email,
+      ca: kept(input.email.ca, stored?.email?.ca),
       password: kept(input.email.password, stored?.email?.password),
       clientSecret: kept(input.email.clientSecret, stored?.email?.clientSecret),
       refreshToken: kept(input.email.refreshToken, stored?.email?.refreshToken),
@@ -56,6 +58,7 @@ export function complete(id: string, input: DestinationInput, stored?: StoredDes
     if (input.webhook === undefined) throw missing('/webhook');
     const webhook = {
       ...input.webhook,
+      ca: kept(input.webhook.ca, stored?.webhook?.ca),
       url: kept(input.webhook.url, stored?.webhook?.url),
       secret: kept(input.webhook.secret, stored?.webhook?.secret),
     };
@@ -64,8 +67,9 @@ export function complete(id: string, input: DestinationInput, stored?: StoredDes
   }
   if (kind === 'syslog') {
     if (input.syslog === undefined) throw missing('/syslog');
-    checkSyslog(input.syslog);
-    return { id, name, kind, enabled, syslog: { ...input.syslog } };
+    const syslog = { ...input.syslog, ca: kept(input.syslog.ca, stored?.syslog?.ca) };
+    checkSyslog(syslog);
+    return { id, name, kind, enabled, syslog };
   }
   if (input.snmp === undefined) throw missing('/snmp');
   const snmp = {
@@ -101,8 +105,9 @@ export class Destinations {
     const state = row.failing_since !== null ? 'failing' : lastSuccessAt === null ? 'unknown' : 'ok';
     const health = { state, lastSuccessAt, lastError: row.last_error as string | null, waiting } as const;
     if (email !== undefined) {
-      const { password, clientSecret, refreshToken, ...shown } = email;
+      const { password, clientSecret, refreshToken, ca, ...shown } = email;
       const set = {
+        authority: describeAuthority(ca),
         passwordSet: password !== undefined,
         clientSecretSet: clientSecret !== undefined,
         refreshTokenSet: refreshToken !== undefined,
@@ -110,10 +115,14 @@ export class Destinations {
       return { ...rest, email: { ...shown, ...set }, health };
     }
     if (webhook !== undefined) {
-      const { url, secret, ...shown } = webhook;
-      return { ...rest, webhook: { ...shown, host: new URL(url).host, secretSet: secret !== undefined }, health };
+      const { url, secret, ca, ...shown } = webhook;
+      const set = { authority: describeAuthority(ca), host: new URL(url).host, secretSet: secret !== undefined };
+      return { ...rest, webhook: { ...shown, ...set }, health };
     }
-    if (syslog !== undefined) return { ...rest, syslog, health };
+    if (syslog !== undefined) {
+      const { ca, ...shown } = syslog;
+      return { ...rest, syslog: { ...shown, authority: describeAuthority(ca) }, health };
+    }
     const { community, authPassword, privPassword, ...shown } = snmp as SnmpInput;
     const set = {
       engineId: this.#engineId,

@@ -7,6 +7,24 @@ const Port = Type.Integer({ minimum: 1, maximum: 65535 });
 const Secret = (what: string) =>
   Type.String({ maxLength: 1024, writeOnly: true, description: `${what}; left out = as stored, empty = none` });
 
+/** Whose certificates are believed: what is given, and what is shown of it. */
+const given = {
+  ca: Type.Optional(
+    Type.String({
+      maxLength: 64 * 1024,
+      description:
+        'PEM: the authorities that the server’s certificate is checked against, instead of those that the operating system knows; left out = as stored, empty = none',
+    }),
+  ),
+};
+export const Authority = component('Authority', {
+  subject: Type.String(),
+  expiresAt: Time,
+  fingerprint: Type.String({ description: 'SHA-256' }),
+});
+export type Authority = Static<typeof Authority>;
+const shown = { authority: nullable(Authority) };
+
 export const EmailSecurity = Type.Enum(['none', 'starttls', 'tls']);
 const email = {
   host: Line({ maxLength: 253 }),
@@ -26,12 +44,14 @@ const email = {
 };
 export const EmailSettings = component('EmailSettings', {
   ...email,
+  ...shown,
   passwordSet: Type.Boolean(),
   clientSecretSet: Type.Boolean(),
   refreshTokenSet: Type.Boolean(),
 });
 export const EmailInput = component('EmailInput', {
   ...email,
+  ...given,
   password: Type.Optional(Secret('password')),
   clientSecret: Type.Optional(Secret('xoauth2: of the client')),
   refreshToken: Type.Optional(
@@ -74,11 +94,13 @@ const webhook = {
 };
 export const WebhookSettings = component('WebhookSettings', {
   ...webhook,
+  ...shown,
   host: Type.String({ description: 'of the address; the rest of it is a secret' }),
   secretSet: Type.Boolean(),
 });
 export const WebhookInput = component('WebhookInput', {
   ...webhook,
+  ...given,
   url: Type.Optional(Secret('https address that is posted to')),
   secret: Type.Optional(Secret('json: what the signature is made with; pagerduty: the integration key')),
 });
@@ -92,7 +114,8 @@ const syslog = {
   transport: Type.Enum(['tcp', 'tls']),
   verifyCertificate: Type.Boolean(),
 };
-export const SyslogInput = component('SyslogInput', syslog);
+export const SyslogSettings = component('SyslogSettings', { ...syslog, ...shown });
+export const SyslogInput = component('SyslogInput', { ...syslog, ...given });
 export type SyslogInput = Static<typeof SyslogInput>;
 
 export const DestinationKind = Type.Enum(['email', 'snmp', 'webhook', 'syslog']);
@@ -112,7 +135,7 @@ export const Destination = component('Destination', {
   email: Type.Optional(EmailSettings),
   snmp: Type.Optional(SnmpSettings),
   webhook: Type.Optional(WebhookSettings),
-  syslog: Type.Optional(SyslogInput),
+  syslog: Type.Optional(SyslogSettings),
   health: DestinationHealth,
 });
 export type Destination = Static<typeof Destination>;

@@ -8,7 +8,7 @@ import { fromOwnPages, type GateParts, identify } from './gate.ts';
 
 /** Prometheus lets long queries be posted as forms, and remote read is a message; they change nothing. */
 const READS_BY_POST =
-  /^\/api\/v1\/(query|query_range|query_exemplars|labels|series|format_query|read|columns|histogram\/[a-z]+)$/;
+  /^\/api\/v1\/(query|query_batch|query_range|query_exemplars|labels|series|format_query|read|columns|histogram\/[a-z]+)$/;
 const WRITERS = /^\/api\/v1\/(write|import|trap|trap\/[^/]+)$/;
 /** OpenTelemetry's exporters put this path behind the endpoint they are given. */
 const OTLP = '/v1/metrics';

@@ -283,7 +283,10 @@ test('settings that will not do are named', async (t) => {
 });
 
 test('retries: from one second to five minutes', () => {
-  assert.deepEqual([1, 2, 3, 9, 10, 100].map(backOff), [1_000, 2_000, 4_000, 256_000, 300_000, 300_000]);
+  const after = (random: number) => [1, 2, 3, 9, 10, 100].map((attempts) => backOff(attempts, () => random));
+  assert.deepEqual(after(0.5), [1_000, 2_000, 4_000, 256_000, 300_000, 300_000]);
+  assert.deepEqual([after(0)[0], after(1)[0]], [800, 1_200]);
+  assert.ok(new Set(Array.from({ length: 20 }, () => backOff(5))).size > 1, 'all wait equally long');
 });
 
 const quick = { many: 5, quietMs: 150, mostMs: 2_000, afterMs: 400 };

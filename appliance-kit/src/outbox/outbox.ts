@@ -28,8 +28,13 @@ const GATHER_MS = 250;
 
 export type Send = (destination: StoredDestination, message: Message) => Promise<void>;
 
-export function backOff(attempts: number): number {
-  return Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.max(0, Math.min(attempts, 30) - 1));
+/**
+ * How long after attempt n the next one is, a fifth more or less: many that wait for the same server do not come at once.
+ * @param random from 0 to 1
+ */
+export function backOff(attempts: number, random: () => number = Math.random): number {
+  const usual = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.max(0, Math.min(attempts, 30) - 1));
+  return Math.round(usual * (0.8 + 0.4 * random()));
 }
 
 export interface OutboxParts {
@@ -92,7 +97,7 @@ export class Outbox {
 
   constructor(parts: OutboxParts) {
     this.#parts = parts;
-    this.#retryAfterMs = parts.retryAfterMs ?? backOff;
+    this.#retryAfterMs = parts.retryAfterMs ?? ((attempts) => backOff(attempts));
     this.#gatherMs = parts.gatherMs ?? GATHER_MS;
     this.#bursts = new Bursts(parts.bursts ?? BURSTS);
   }

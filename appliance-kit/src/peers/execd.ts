@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import type { VdevPlan } from '../disks/schema.ts';
 import { onBehalfOf } from '../gate/caller.ts';
 import type { DatasetPlan, KeyChange, RollbackPlan, SnapshotPlan } from '../platform/datasets.ts';
-import type { PoolPlan, ServiceAction } from '../platform/platform.ts';
+import type { PoolPlan, ServiceAction, SnmpAccess } from '../platform/platform.ts';
 import type { Peer } from './peer.ts';
 
 interface Verbs {
@@ -35,6 +35,7 @@ interface Verbs {
   'service.action': { service: string; action: ServiceAction };
   'system.identity': { hostName: string; timeZone: string };
   'setup.finish': Record<string, never>;
+  'snmp.configure': SnmpAccess;
   power: { action: 'reboot' | 'off' };
 
   'dataset.create': DatasetPlan;
@@ -98,6 +99,7 @@ const DEADLINES_MS: Record<keyof Verbs, number> = {
   'service.action': 2 * 60_000,
   'system.identity': 30_000,
   'setup.finish': 30_000,
+  'snmp.configure': 2 * 60_000,
   power: 30_000,
   'dataset.create': 5 * 60_000,
   'dataset.set': 5 * 60_000,

@@ -6,6 +6,8 @@ const QUERY_DEADLINE_MS = 10_000;
 /** Somebody waits for it, looking at a form. */
 const RANGE_DEADLINE_MS = 20_000;
 const MOST_RANGE_BYTES = 24 * 1024 * 1024;
+/** Rules with 10,000 series each, heard of for the first time. */
+const MOST_BATCH_BYTES = 256 * 1024 * 1024;
 const STATUS_DEADLINE_MS = 1_000;
 
 export interface Sample {
@@ -25,6 +27,32 @@ export class ExpressionError extends Error {
     this.at = line === undefined ? null : { line: Number(line), column: Number(column) };
   }
 }
+
+export interface Question {
+  readonly expression: string;
+  /** The `set` of an earlier result: its labels are not told again. */
+  readonly known: string | null;
+}
+
+/** The value of each series, NaN and infinities included. */
+export interface Result {
+  readonly set: string;
+  /** Null when they are those of the set that was known. */
+  readonly labels: readonly Record<string, string>[] | null;
+  readonly values: readonly number[];
+}
+
+type BatchResult =
+  | { later: true }
+  | { error: string }
+  | {
+      set: string;
+      labels?: Record<string, string>[];
+      values: (number | null)[];
+      nan?: number[];
+      inf?: number[];
+      ninf?: number[];
+    };
 
 export interface RangeSeries {
   readonly labels: Record<string, string>;
@@ -48,6 +76,10 @@ export interface StorageStatus {
   readonly series: number;
   readonly samplesPerSecond: number;
   readonly rejected: Record<string, number>;
+  /** Samples, by input. */
+  readonly accepted: Record<string, number>;
+  /** ISO 8601. */
+  readonly startedAt?: string;
 }
 
 export interface LabelSize {
@@ -102,6 +134,30 @@ export class Storaged {
     }
     // A histogram has no single value to compare: PromQL's functions make one of it.
     return data.result.flatMap(({ metric, value }) => (value ? [{ labels: metric, value: number(value[1]) }] : []));
+  }
+
+  /**
+   * Many expressions at one moment, in order; see POST /api/v1/query_batch in docs/INTERFACES.md. Null is one that was not
+   * begun in time: ask again. Throws a ProblemError when the store is at fault.
+   */
+  async queryBatch(questions: readonly Question[]): Promise<(Result | ExpressionError | null)[]> {
+    const queries = questions.map(({ expression, known }) => ({ query: expression, ...(known !== null && { known }) }));
+    const { results } = (await this.#peer.call({
+      ...{ method: 'POST', path: '/api/v1/query_batch', json: { queries }, kept: true },
+      // The last of them may begin after a second.
+      deadlineMs: QUERY_DEADLINE_MS + 2_000,
+      mostBytes: MOST_BATCH_BYTES,
+    })) as { results: BatchResult[] };
+    return questions.map((_, at) => {
+      const one = results[at];
+      if (one === undefined || 'later' in one) return null;
+      if ('error' in one) return new ExpressionError(one.error);
+      const values = one.values as number[];
+      for (const place of one.nan ?? []) values[place] = Number.NaN;
+      for (const place of one.inf ?? []) values[place] = Number.POSITIVE_INFINITY;
+      for (const place of one.ninf ?? []) values[place] = Number.NEGATIVE_INFINITY;
+      return { set: one.set, labels: one.labels ?? null, values };
+    });
   }
 
   /** As `query`, over a time: seconds since the epoch. */

@@ -68,6 +68,23 @@ export type Progress = (step: string, percent: number | null) => void;
 /** `clear`: forget that it failed, and start it. */
 export type ServiceAction = 'start' | 'stop' | 'restart' | 'clear';
 
+/** Who may poll the appliance by SNMP; neither a community nor a user: nobody. */
+export interface SnmpAccess {
+  /** Hexadecimal. */
+  readonly engineId: string;
+  readonly community?: string;
+  /** Networks that the community is taken from; none: everywhere. */
+  readonly sources?: readonly string[];
+  readonly user?: {
+    readonly name: string;
+    readonly authProtocol: 'SHA' | 'SHA-256' | 'SHA-512';
+    readonly authPassword: string;
+    readonly privPassword: string;
+  };
+  readonly contact: string;
+  readonly location: string;
+}
+
 export interface Platform {
   readonly kind: 'linux' | 'illumos' | 'sim';
   /** Datasets and snapshots: what is there, and changing it. */
@@ -89,6 +106,7 @@ export interface Platform {
   serviceAction(name: string, action: ServiceAction): Promise<void>;
   setIdentity(hostName: string, timeZone: string): Promise<void>;
   finishSetup(): Promise<void>;
+  configureSnmp(access: SnmpAccess): Promise<void>;
   power(action: 'reboot' | 'off'): Promise<void>;
 
   /** Calls `poke` soon after something has happened to a pool, until the function it returns is called. */

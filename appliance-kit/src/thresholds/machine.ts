@@ -25,7 +25,7 @@ export type Signal = 'raise' | 'clear' | 'repost' | null;
 
 export const initial = (now: number): SeriesRecord => ({ state: 'ok', since: now, alerted: false, lastSentAt: null });
 
-function beyondRaise(rule: Rule, value: number): boolean {
+export function beyondRaise(rule: Rule, value: number): boolean {
   return rule.direction === 'above' ? value > rule.raise : value < rule.raise;
 }
 

@@ -1,5 +1,6 @@
-// The rules, and their evaluation: every few seconds each rule's expression is asked of the telemetry store, and each
-// series it gives goes one step through the state machine.
+// The rules, and their evaluation: every second or few the rules' expressions are asked of the telemetry store, hundreds at
+// once, and each series goes one step through the state machine. Nearly always nothing has changed but the values: then the
+// store does not name the series again, and one that is well and within its limit costs a comparison.
 
 import type { Actions } from '../alerts/actions.ts';
 import type { Alerts } from '../alerts/alerts.ts';
@@ -7,13 +8,13 @@ import { labelWords, type ThresholdArgs, thresholdExceeded, thresholdNoData } fr
 import { type Clock, iso } from '../clock.ts';
 import type { Changes } from '../events/changes.ts';
 import type { Log } from '../log.ts';
-import { ExpressionError, type Sample, type Storaged } from '../peers/storaged.ts';
+import { ExpressionError, type Result, type Storaged } from '../peers/storaged.ts';
 import { asProblem, fail } from '../problems/problem.ts';
 import type { Database } from '../state/database.ts';
 import { newId } from '../state/id.ts';
 import { expressionOf } from './forms.ts';
 import { mustBeHours, within } from './hours.ts';
-import { afterGap, initial, limitsProblem, type SeriesRecord, step, wouldBe } from './machine.ts';
+import { afterGap, beyondRaise, initial, limitsProblem, type SeriesRecord, step, wouldBe } from './machine.ts';
 import { firings } from './preview.ts';
 import type {
   SeriesState,
@@ -26,8 +27,9 @@ import type {
 
 /** More series than this under one rule is a mistake in the rule; it would drown every destination. */
 const MOST_SERIES = 10_000;
-/** Rules that are evaluated at the same time: the store answers others meanwhile. */
-const AT_ONCE = 4;
+/** Rules that are asked about at once; of such batches two are under way: one is read while the store works on the other. */
+const BATCH = 250;
+const AT_ONCE = 2;
 /** A series that is gone and was fine is forgotten after this. */
 const FORGET_MS = 60 * 60 * 1000;
 /** How many series a page is shown; those that matter first. */
@@ -54,7 +56,12 @@ interface Rule {
   error: string | null;
   errorAt: { line: number; column: number } | null;
   readonly series: Map<string, Series>;
+  /** What the store calls the series of its last result, and these in order; what is there twice is null. */
+  set: string | null;
+  order: readonly ({ readonly key: string; readonly series: Series } | null)[];
 }
+
+const NOTHING_KNOWN = { set: null, order: [] } as const;
 
 /** The same labels in any order are the same series. */
 export function seriesKey(labels: Record<string, string>): string {
@@ -69,7 +76,7 @@ export interface ThresholdParts {
   readonly clock: Clock;
   readonly changes: Changes;
   readonly alerts: Alerts;
-  readonly storaged: Pick<Storaged, 'query' | 'queryRange'>;
+  readonly storaged: Pick<Storaged, 'query' | 'queryRange' | 'queryBatch'>;
   /** What rules do besides telling somebody. */
   readonly actions: () => Pick<Actions, 'queue'>;
   readonly audience: { mustKnow: (destinations: readonly string[], path: string) => void };
@@ -116,6 +123,7 @@ export class Thresholds {
         error: null,
         errorAt: null,
         series,
+        ...NOTHING_KNOWN,
       });
     }
   }
@@ -172,6 +180,7 @@ export class Thresholds {
     this.#rules.set(id, {
       ...{ id, createdAt: now, input, evaluatedAt: null, error: null, errorAt: null },
       series: new Map(),
+      ...NOTHING_KNOWN,
     });
     changes.publish('thresholds', id);
     return this.get(id);
@@ -196,6 +205,7 @@ export class Thresholds {
       }
     });
     rule.input = input;
+    Object.assign(rule, NOTHING_KNOWN);
     rule.error = null;
     rule.errorAt = null;
     changes.publish('thresholds', id);
@@ -225,6 +235,7 @@ export class Thresholds {
     }
     db.run('DELETE FROM threshold_series WHERE threshold_id = ?', rule.id);
     rule.series.clear();
+    Object.assign(rule, NOTHING_KNOWN);
   }
 
   #clearNoData(series: Series, text: string): void {
@@ -256,6 +267,7 @@ export class Thresholds {
       db.run('DELETE FROM threshold_series WHERE threshold_id = ? AND series_key = ?', id, key);
     });
     rule.series.delete(key);
+    Object.assign(rule, NOTHING_KNOWN);
     changes.publish('thresholds', id);
     return this.get(id);
   }
@@ -347,27 +359,59 @@ export class Thresholds {
   async #round(): Promise<void> {
     const due = [...this.#rules.values()].filter((rule) => rule.input.enabled);
     const worker = async () => {
-      for (let rule = due.shift(); rule !== undefined; rule = due.shift()) await this.#evaluateRule(rule);
+      for (let batch = due.splice(0, BATCH); batch.length > 0; batch = due.splice(0, BATCH)) {
+        due.push(...(await this.#evaluateBatch(batch)));
+      }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, worker));
   }
 
-  async #evaluateRule(rule: Rule): Promise<void> {
-    const { input } = rule;
-    const errorBefore = rule.error;
+  /** Those that the store has not come to. */
+  async #evaluateBatch(batch: readonly Rule[]): Promise<Rule[]> {
+    const asked = batch.map((rule) => ({ rule, input: rule.input }));
+    let results: Awaited<ReturnType<Storaged['queryBatch']>>;
     try {
-      const samples = await this.#parts.storaged.query(input.expression);
+      results = await this.#parts.storaged.queryBatch(
+        batch.map(({ input, set }) => ({ expression: input.expression, known: set })),
+      );
+    } catch (error) {
+      // The store being down says nothing about any series: their states stay as they are.
+      for (const rule of batch) this.#noteError(rule, error);
+      return [];
+    }
+    const later: Rule[] = [];
+    asked.forEach(({ rule, input }, at) => {
+      const result = results[at];
       // It may have been changed or removed while the store was thinking: this answer is not about it any more.
       if (this.#rules.get(rule.id) !== rule || rule.input !== input || !input.enabled) return;
-      if (samples.length > MOST_SERIES) {
-        throw new ExpressionError(`the expression gives ${samples.length} series; a rule takes ${MOST_SERIES} at most`);
+      if (result === null || result === undefined) {
+        later.push(rule);
+        return;
       }
-      this.#apply(rule, samples);
+      try {
+        if (result instanceof ExpressionError) throw result;
+        if (result.values.length > MOST_SERIES) {
+          const many = result.values.length;
+          throw new ExpressionError(`the expression gives ${many} series; a rule takes ${MOST_SERIES} at most`);
+        }
+        this.#apply(rule, result);
+        this.#noteError(rule, null);
+      } catch (error) {
+        Object.assign(rule, NOTHING_KNOWN);
+        this.#noteError(rule, error);
+      }
+    });
+    // Should the store come to nothing at all, that is the end of this round.
+    return later.length < batch.length ? later : [];
+  }
+
+  #noteError(rule: Rule, error: unknown): void {
+    const before = rule.error;
+    if (error === null) {
       rule.error = null;
       rule.errorAt = null;
-    } catch (error) {
+    } else {
       rule.errorAt = error instanceof ExpressionError ? error.at : null;
-      // The store being down says nothing about any series: their states stay as they are.
       rule.error = error instanceof ExpressionError ? error.message : asProblem(error).detail;
       if (asProblem(error).code === 'internal' && !(error instanceof ExpressionError)) {
         this.#parts.log.error('a rule could not be evaluated', {
@@ -376,33 +420,29 @@ export class Thresholds {
         });
       }
     }
-    if (rule.error !== errorBefore) this.#parts.changes.publish('thresholds', rule.id);
+    if (rule.error !== before) this.#parts.changes.publish('thresholds', rule.id);
   }
 
-  #apply(rule: Rule, samples: readonly Sample[]): void {
+  #apply(rule: Rule, { set, labels, values }: Result): void {
     const { clock, db, intervalMs } = this.#parts;
     const now = clock.now();
     // Also true right after a start, when nothing is known of the time before.
     const gap = rule.evaluatedAt === null || now - rule.evaluatedAt > Math.max(30_000, 3 * intervalMs);
+    if (labels === null && !gap && this.#allWell(rule, values)) {
+      rule.evaluatedAt = now;
+      return;
+    }
     const open = rule.input.hours ? within(rule.input.hours, now) : true;
     const seen = new Set<string>();
     db.transaction(() => {
-      this.#absent(rule, samples, now);
-      for (const { labels, value } of samples) {
-        const key = seriesKey(labels);
-        if (seen.has(key)) continue;
-        seen.add(key);
-        let series = rule.series.get(key);
-        if (series === undefined) {
-          series = { labels, record: initial(now), alertId: null, noDataAlertId: null, value };
-          rule.series.set(key, series);
-          // So that it is missed when it is gone after a restart.
-          if (rule.input.noDataSeconds) this.#persist(rule, key, series);
-        } else if (gap) {
-          series.record = afterGap(series.record, now);
-        }
-        this.#step(rule, key, series, value, now, open);
-      }
+      if (labels !== null) this.#learn(rule, set, labels, values, now);
+      values.forEach((value, at) => {
+        const known = rule.order[at];
+        if (known === null || known === undefined) return;
+        seen.add(known.key);
+        if (gap) known.series.record = afterGap(known.series.record, now);
+        this.#step(rule, known.key, known.series, value, now, open);
+      });
       for (const [key, series] of rule.series) {
         if (seen.has(key)) continue;
         // Nobody knows whether it was missing while nobody looked.
@@ -413,8 +453,42 @@ export class Thresholds {
     rule.evaluatedAt = now;
   }
 
+  /** Whether every series is there, was well before, and is within its limit: then nothing is to be done but to note the values. */
+  #allWell(rule: Rule, values: readonly number[]): boolean {
+    const { order, input } = rule;
+    if (order.length !== rule.series.size || order.length === 0) return false;
+    for (let at = 0; at < order.length; at++) {
+      const series = order[at]?.series;
+      const value = values[at] as number;
+      if (series === undefined || series.record.state !== 'ok' || series.record.alerted) return false;
+      if (series.noDataAlertId !== null || Number.isNaN(value) || beyondRaise(input, value)) return false;
+    }
+    for (let at = 0; at < order.length; at++) (order[at] as { series: Series }).series.value = values[at] as number;
+    return true;
+  }
+
+  /** Another set of series than before: which of the store's values belongs to which of them. */
+  #learn(rule: Rule, set: string, labels: NonNullable<Result['labels']>, values: readonly number[], now: number): void {
+    this.#absent(rule, labels, now);
+    const seen = new Set<string>();
+    rule.order = labels.map((own, at) => {
+      const key = seriesKey(own);
+      if (seen.has(key)) return null;
+      seen.add(key);
+      let series = rule.series.get(key);
+      if (series === undefined) {
+        series = { labels: own, record: initial(now), alertId: null, noDataAlertId: null, value: values[at] ?? null };
+        rule.series.set(key, series);
+        // So that it is missed when it is gone after a restart.
+        if (rule.input.noDataSeconds) this.#persist(rule, key, series);
+      }
+      return { key, series };
+    });
+    rule.set = set;
+  }
+
   /** A rule that minds missing data, and has never had any: what is missing is the expression as a whole. */
-  #absent(rule: Rule, samples: readonly Sample[], now: number): void {
+  #absent(rule: Rule, samples: readonly Record<string, string>[], now: number): void {
     const key = seriesKey({});
     const known = rule.series.get(key);
     if (samples.length === 0) {
@@ -424,7 +498,7 @@ export class Thresholds {
     }
     // Its series have come, each by its own labels.
     if (known === undefined || known.value !== null || known.alertId !== null) return;
-    if (samples.some(({ labels }) => seriesKey(labels) === key)) return;
+    if (samples.some((labels) => seriesKey(labels) === key)) return;
     this.#clearNoData(known, `${rule.input.name} has data.`);
     rule.series.delete(key);
     this.#parts.db.run('DELETE FROM threshold_series WHERE threshold_id = ? AND series_key = ?', rule.id, key);
@@ -485,6 +559,7 @@ export class Thresholds {
     const forgotten = series.alertId === null && series.noDataAlertId === null && !rule.input.noDataSeconds;
     if (after.state === 'no_data' && forgotten && now - after.since > FORGET_MS) {
       rule.series.delete(key);
+      Object.assign(rule, NOTHING_KNOWN);
       db.run('DELETE FROM threshold_series WHERE threshold_id = ? AND series_key = ?', rule.id, key);
       return;
     }

@@ -1,5 +1,5 @@
 // Where alerts go, with a test that shows every line that was exchanged. For the wizard and the alerts page alike.
-import { Button, Checkbox, FormSelect, FormSelectOption, Radio } from '@patternfly/react-core';
+import { Button, Checkbox, FormSelect, FormSelectOption, Radio, TextArea } from '@patternfly/react-core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { answerOf, client, type Schemas } from '../api/client.ts';
@@ -91,14 +91,52 @@ export function DestinationForm(props: {
   const email = draft.kind === 'email';
   const missing = missingOf(draft, existing);
   const stored = (set_: boolean | undefined) => (set_ ? 'One is stored; leave this empty to keep it.' : undefined);
+  const known = (existing?.email ?? existing?.webhook ?? existing?.syslog)?.authority;
   const verify = (
-    <Checkbox
-      id="verify"
-      label="Verify the server's certificate"
-      description="Switch this off only for a server with a certificate of its own making."
-      isChecked={draft.verifyCertificate}
-      onChange={(_event, verifyCertificate) => set({ verifyCertificate })}
-    />
+    <>
+      <Checkbox
+        id="verify"
+        label="Verify the server's certificate"
+        description="Switch this off only when nothing else helps: anybody could read what is sent."
+        isChecked={draft.verifyCertificate}
+        onChange={(_event, verifyCertificate) => set({ verifyCertificate })}
+      />
+      {draft.verifyCertificate && (
+        <Field
+          label="Certificate authority"
+          error={at('ca')}
+          help={
+            known
+              ? `${known.subject}, until ${known.expiresAt.slice(0, 10)}. Paste another one to change it.`
+              : 'Only for a server whose certificate was signed by an authority of your own: its certificate, as PEM.'
+          }
+        >
+          {(id, described) => (
+            <div>
+              <TextArea
+                id={id}
+                aria-describedby={described}
+                rows={draft.ca ? 6 : 2}
+                resizeOrientation="vertical"
+                placeholder="-----BEGIN CERTIFICATE-----"
+                spellCheck={false}
+                value={draft.ca ?? ''}
+                validated={at('ca') ? 'error' : 'default'}
+                onChange={(_event, ca) => set({ ca: ca === '' ? null : ca })}
+              />
+              {known && (
+                <Checkbox
+                  id="forget-ca"
+                  label="Believe those that the operating system knows instead"
+                  isChecked={draft.ca === ''}
+                  onChange={(_event, on) => set({ ca: on ? '' : null })}
+                />
+              )}
+            </div>
+          )}
+        </Field>
+      )}
+    </>
   );
   return (
     <FormShell
@@ -122,6 +160,7 @@ export function DestinationForm(props: {
         'privPassword',
         'url',
         'secret',
+        'ca',
       ].map((name) => `/${draft.kind}/${name}`)}
       mayNot={mayNot ?? missing}
       more={

@@ -13,6 +13,8 @@ export interface DestinationDraft {
   // email
   security: 'none' | 'starttls' | 'tls';
   verifyCertificate: boolean;
+  /** What is typed; null: as stored. */
+  ca: string | null;
   user: string;
   from: string;
   to: string;
@@ -49,6 +51,7 @@ export function newDestination(kind: Destination['kind']): DestinationDraft {
     port: '',
     security: 'starttls',
     verifyCertificate: true,
+    ca: null,
     user: '',
     from: '',
     to: '',
@@ -112,6 +115,9 @@ function secret<K extends string>(name: K, value: string): { [P in K]?: string }
   return (value === '' ? {} : { [name]: value }) as { [P in K]?: string };
 }
 
+/** An authority that is left alone stays; an emptied one is removed. */
+const authority = ({ ca }: DestinationDraft) => (ca === null ? {} : { ca: ca.trim() });
+
 export function inputOfDestination(draft: DestinationDraft): DestinationInput {
   const { kind, enabled } = draft;
   const host = draft.host.trim();
@@ -128,6 +134,7 @@ export function inputOfDestination(draft: DestinationDraft): DestinationInput {
         port,
         security: draft.security,
         verifyCertificate: draft.verifyCertificate,
+        ...authority(draft),
         from: draft.from.trim(),
         to,
         ...(user && { user }),
@@ -149,13 +156,19 @@ export function inputOfDestination(draft: DestinationDraft): DestinationInput {
       kind,
       enabled,
       name: draft.name.trim() || `${title}${at}`,
-      webhook: { preset, verifyCertificate, ...secret('url', draft.url.trim()), ...secret('secret', draft.secret) },
+      webhook: {
+        preset,
+        verifyCertificate,
+        ...authority(draft),
+        ...secret('url', draft.url.trim()),
+        ...secret('secret', draft.secret),
+      },
     };
   }
   if (kind === 'syslog') {
     const { transport, verifyCertificate } = draft;
     const name = draft.name.trim() || `Syslog to ${host}`;
-    return { kind, enabled, name, syslog: { host, port, transport, verifyCertificate } };
+    return { kind, enabled, name, syslog: { host, port, transport, verifyCertificate, ...authority(draft) } };
   }
   const three = draft.version === '3';
   return {

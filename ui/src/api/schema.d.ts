@@ -1960,6 +1960,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/snmp-agent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who may poll this appliance by SNMP
+         * @description Needs: viewer.
+         */
+        get: operations["getSnmpAgent"];
+        /**
+         * Decide who may poll this appliance by SNMP
+         * @description Needs: administrator.
+         */
+        put: operations["setSnmpAgent"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/thresholds": {
         parameters: {
             query?: never;
@@ -2725,6 +2749,13 @@ export interface components {
             before: unknown | null;
             after: unknown | null;
         };
+        Authority: {
+            subject: string;
+            /** @description ISO 8601 time in UTC */
+            expiresAt: string;
+            /** @description SHA-256 */
+            fingerprint: string;
+        };
         Beside: {
             /** @enum {unknown} */
             kind: "spare" | "log" | "cache" | "special";
@@ -3036,7 +3067,7 @@ export interface components {
             email?: components["schemas"]["EmailSettings"];
             snmp?: components["schemas"]["SnmpSettings"];
             webhook?: components["schemas"]["WebhookSettings"];
-            syslog?: components["schemas"]["SyslogInput"];
+            syslog?: components["schemas"]["SyslogSettings"];
             health: components["schemas"]["DestinationHealth"];
         };
         DestinationHealth: {
@@ -3165,6 +3196,8 @@ export interface components {
             tokenUrl?: string;
             /** @description xoauth2 */
             clientId?: string;
+            /** @description PEM: the authorities that the server’s certificate is checked against, instead of those that the operating system knows; left out = as stored, empty = none */
+            ca?: string;
             /** @description password; left out = as stored, empty = none */
             password?: string;
             /** @description xoauth2: of the client; left out = as stored, empty = none */
@@ -3190,6 +3223,7 @@ export interface components {
             tokenUrl?: string;
             /** @description xoauth2 */
             clientId?: string;
+            authority: components["schemas"]["Authority"] | null;
             passwordSet: boolean;
             clientSecretSet: boolean;
             refreshTokenSet: boolean;
@@ -4026,6 +4060,46 @@ export interface components {
             };
             enabled: boolean;
         };
+        SnmpAgent: {
+            /** @description off: nothing listens on port 161 */
+            enabled: boolean;
+            /** @description networks that the community is taken from, as 192.0.2.0/24; none: every network */
+            sources: string[];
+            /** @description SNMPv3, authenticated and encrypted; empty: none */
+            user: string;
+            /** @enum {unknown} */
+            authProtocol: "SHA" | "SHA-256" | "SHA-512";
+            /** @description sysContact */
+            contact: string;
+            /** @description sysLocation */
+            location: string;
+            communitySet: boolean;
+            authPasswordSet: boolean;
+            privPasswordSet: boolean;
+            /** @description the SNMPv3 engine id of this appliance, of polls and traps alike */
+            engineId: string;
+            updatedAt: string | null;
+        };
+        SnmpAgentInput: {
+            /** @description off: nothing listens on port 161 */
+            enabled: boolean;
+            /** @description networks that the community is taken from, as 192.0.2.0/24; none: every network */
+            sources: string[];
+            /** @description SNMPv3, authenticated and encrypted; empty: none */
+            user: string;
+            /** @enum {unknown} */
+            authProtocol: "SHA" | "SHA-256" | "SHA-512";
+            /** @description sysContact */
+            contact: string;
+            /** @description sysLocation */
+            location: string;
+            /** @description SNMPv2c; left out = as stored, empty = none */
+            community?: string;
+            /** @description SNMPv3, 8 characters or more; left out = as stored, empty = none */
+            authPassword?: string;
+            /** @description SNMPv3, with which AES encrypts; 8 characters or more; left out = as stored, empty = none */
+            privPassword?: string;
+        };
         SnmpInput: {
             host: string;
             port: number;
@@ -4166,6 +4240,16 @@ export interface components {
             /** @enum {unknown} */
             transport: "tcp" | "tls";
             verifyCertificate: boolean;
+            /** @description PEM: the authorities that the server’s certificate is checked against, instead of those that the operating system knows; left out = as stored, empty = none */
+            ca?: string;
+        };
+        SyslogSettings: {
+            host: string;
+            port: number;
+            /** @enum {unknown} */
+            transport: "tcp" | "tls";
+            verifyCertificate: boolean;
+            authority: components["schemas"]["Authority"] | null;
         };
         TargetLook: {
             cistern: {
@@ -4354,6 +4438,8 @@ export interface components {
              * @enum {unknown}
              */
             preset: "json" | "slack" | "pagerduty";
+            /** @description PEM: the authorities that the server’s certificate is checked against, instead of those that the operating system knows; left out = as stored, empty = none */
+            ca?: string;
             /** @description https address that is posted to; left out = as stored, empty = none */
             url?: string;
             /** @description json: what the signature is made with; pagerduty: the integration key; left out = as stored, empty = none */
@@ -4366,6 +4452,7 @@ export interface components {
              * @enum {unknown}
              */
             preset: "json" | "slack" | "pagerduty";
+            authority: components["schemas"]["Authority"] | null;
             /** @description of the address; the rest of it is a secret */
             host: string;
             secretSet: boolean;
@@ -11285,6 +11372,113 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DigestSettings"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getSnmpAgent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SnmpAgent"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    setSnmpAgent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SnmpAgentInput"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SnmpAgent"];
                 };
             };
             /** @description The request cannot be understood */

@@ -37,6 +37,7 @@ export const places: readonly Place[] = [
   { title: 'New replication', path: '/storage/new-replication', key: '', about: 'To another pool or machine' },
   { title: 'Logs', path: '/services/logs', key: '', about: 'What the services say' },
   { title: 'Web requests', path: '/services/requests', key: '', about: 'What the web server answered' },
+  { title: 'SNMP agent', path: '/maintenance/snmp', key: '', about: 'Who may poll this appliance, and its MIB' },
   { title: 'New threshold rule', path: '/alerts/thresholds/new', key: '', about: 'When … stays above …' },
 ];
 

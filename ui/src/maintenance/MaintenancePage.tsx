@@ -1,4 +1,4 @@
-// Support bundles, crashes, API tokens, and what this machine is.
+// Support bundles, crashes, API tokens, who may poll by SNMP, and what this machine is.
 import {
   DescriptionList,
   DescriptionListDescription,
@@ -15,13 +15,15 @@ import { duration } from '../words/format.ts';
 import { PageHead } from '../words/Sentence.tsx';
 import { Bundles } from './Bundles.tsx';
 import { Crashes } from './Crashes.tsx';
+import { SnmpAgent } from './SnmpAgent.tsx';
 import { Tokens } from './Tokens.tsx';
 
 export default function MaintenancePage() {
-  // An alert of a crash leads to /maintenance/crashes.
+  // An alert of a crash leads to /maintenance/crashes, the search to /maintenance/snmp.
   const { pathname } = useLocation();
   useEffect(() => {
-    if (pathname.endsWith('/crashes')) document.getElementById('crashes')?.scrollIntoView();
+    const part = /\/(crashes|snmp)$/.exec(pathname)?.[1];
+    if (part) document.getElementById(part)?.scrollIntoView();
   }, [pathname]);
   const { data: status } = useQuery(statusQuery);
   const { data: setup } = useQuery(setupQuery);
@@ -59,6 +61,12 @@ export default function MaintenancePage() {
               API tokens
             </Title>
             <Tokens />
+          </section>
+          <section aria-labelledby="snmp">
+            <Title headingLevel="h2" id="snmp">
+              SNMP agent
+            </Title>
+            <SnmpAgent />
           </section>
           <section aria-labelledby="system">
             <Title headingLevel="h2" id="system">

@@ -88,16 +88,17 @@ export function compose(message: Message, chart: Chart | null = null): Mail {
 
   const colour = event === 'clear' ? '#3e8635' : COLOUR[alert.severity];
   const html = `<!doctype html>
-<html lang="en"><body style="font-family:sans-serif;max-width:40em;line-height:1.4">
-<p style="border-left:6px solid ${colour};padding-left:12px;font-size:1.2em"><strong>${escaped(prefix)}</strong><br>${escaped(alert.title)}</p>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(oneLine(`${prefix}: ${alert.title}`, 200))}</title></head>
+<body style="font-family:sans-serif;line-height:1.4;background:#ffffff;color:#151515"><main style="max-width:40em">
+<h1 style="border-left:6px solid ${colour};padding-left:12px;font-size:1.2em;font-weight:normal"><strong>${escaped(prefix)}</strong><br>${escaped(alert.title)}</h1>
 ${paragraphs.map(([name, words]) => `<p><strong>${name}</strong><br>${escaped(words)}</p>`).join('\n')}
 ${listed.length > 0 ? `<ul>${listed.map((one) => `<li>${escaped(oneLine(one, 300))}</li>`).join('\n')}</ul>` : ''}
-${chart ? `<p><img src="cid:${CHART_ID}" width="${chart.width}" height="${chart.height}" style="max-width:100%;height:auto" alt="The last hour. ${escaped(chart.words)}"><br><small>The last hour. ${escaped(chart.words)}</small></p>` : ''}
+${chart ? `<p><img src="cid:${CHART_ID}" width="${chart.width}" height="${chart.height}" style="max-width:100%;height:auto" alt="Chart of the last hour"><br><small>The last hour. ${escaped(chart.words)}</small></p>` : ''}
 <table style="border-collapse:collapse">
 ${facts.map(([name, value]) => `<tr><th scope="row" style="text-align:left;padding:2px 12px 2px 0">${escaped(name)}</th><td>${escaped(value)}</td></tr>`).join('\n')}
 </table>
 <p><a href="${escaped(link)}">Open this alert on ${escaped(hostName)}</a></p>
-</body></html>
+</main></body></html>
 `;
 
   // The first mail of an alert carries the alert's own id (or that of the message that told of many), so that those

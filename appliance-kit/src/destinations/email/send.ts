@@ -64,6 +64,7 @@ export async function sendEmail(
     ...(email.login === 'cram-md5' && { authMethod: 'CRAM-MD5' }),
     tls: {
       rejectUnauthorized: email.verifyCertificate,
+      ...(email.ca !== undefined && { ca: email.ca }),
       ...(isIP(email.host) === 0 && { servername: email.host }),
     },
     connectionTimeout: CONNECT_MS,

@@ -19,7 +19,10 @@ function deliver(syslog: SyslogInput, frame: Buffer, onLine: OnLine): Promise<vo
     const servername = net.isIP(host) === 0 ? { servername: host } : {};
     const socket =
       syslog.transport === 'tls'
-        ? tls.connect({ host, port, rejectUnauthorized: syslog.verifyCertificate, ...servername })
+        ? tls.connect({
+            ...{ host, port, rejectUnauthorized: syslog.verifyCertificate, ...servername },
+            ...(syslog.ca !== undefined && { ca: syslog.ca }),
+          })
         : net.connect({ host, port });
     let sent = false;
     let waiting: NodeJS.Timeout | undefined;

@@ -18,7 +18,7 @@ export function signature(secret: string, timestamp: string, body: string): stri
 
 function post(
   url: URL,
-  verifyCertificate: boolean,
+  { verifyCertificate, ca }: Pick<WebhookInput, 'verifyCertificate' | 'ca'>,
   headers: Record<string, string>,
   body: string,
 ): Promise<{ status: number; reason: string; text: string }> {
@@ -43,7 +43,11 @@ function post(
     const options = { method: 'POST', headers, agent: false, signal: AbortSignal.timeout(TOTAL_MS) } as const;
     const request =
       url.protocol === 'https:'
-        ? https.request(url, { ...options, rejectUnauthorized: verifyCertificate }, answered)
+        ? https.request(
+            url,
+            { ...options, rejectUnauthorized: verifyCertificate, ...(ca !== undefined && { ca }) },
+            answered,
+          )
         : http.request(url, options, answered);
     request.on('error', reject);
     request.end(body);
@@ -73,7 +77,7 @@ export async function sendWebhook(webhook: WebhookInput, message: Message, onLin
   onLine('>', shown.slice(0, MOST_SHOWN));
   let answer: Awaited<ReturnType<typeof post>>;
   try {
-    answer = await post(url, webhook.verifyCertificate, headers, body);
+    answer = await post(url, webhook, headers, body);
   } catch (error) {
     const words =
       error instanceof Error && error.name === 'TimeoutError'

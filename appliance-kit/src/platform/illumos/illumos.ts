@@ -7,7 +7,7 @@ import { Execd } from '../../peers/execd.ts';
 import { Peer } from '../../peers/peer.ts';
 import type { Service } from '../../services/schema.ts';
 import { type Command, run } from '../linux/command.ts';
-import type { Platform, PlatformDisk, PlatformPool, PoolPlan, Progress } from '../platform.ts';
+import type { Platform, PlatformDisk, PlatformPool, PoolPlan, Progress, SnmpAccess } from '../platform.ts';
 import type { PoolActions } from '../poolActions.ts';
 import type { ZfsDatasets } from '../zfs/datasets.ts';
 import { zfsPoolActions } from '../zfs/poolActions.ts';
@@ -109,6 +109,10 @@ export class Illumos implements Platform {
 
   async finishSetup(): Promise<void> {
     await this.#execd.run('setup.finish', {});
+  }
+
+  async configureSnmp(access: SnmpAccess): Promise<void> {
+    await this.#execd.run('snmp.configure', { ...access });
   }
 
   async power(action: 'reboot' | 'off'): Promise<void> {

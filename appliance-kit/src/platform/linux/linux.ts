@@ -9,7 +9,15 @@ import { Peer } from '../../peers/peer.ts';
 import { serviceFacts } from '../../services/catalogue.ts';
 import type { Service } from '../../services/schema.ts';
 import { OPENZFS_FACTS } from '../datasets.ts';
-import type { Platform, PlatformDisk, PlatformPool, PoolPlan, Progress, ServiceAction } from '../platform.ts';
+import type {
+  Platform,
+  PlatformDisk,
+  PlatformPool,
+  PoolPlan,
+  Progress,
+  ServiceAction,
+  SnmpAccess,
+} from '../platform.ts';
 import type { PoolActions } from '../poolActions.ts';
 import { followPoolEvents } from '../poolEvents.ts';
 import { ZfsDatasets } from '../zfs/datasets.ts';
@@ -155,6 +163,10 @@ export class Linux implements Platform {
 
   async finishSetup(): Promise<void> {
     await this.#execd.run('setup.finish', {});
+  }
+
+  async configureSnmp(access: SnmpAccess): Promise<void> {
+    await this.#execd.run('snmp.configure', { ...access });
   }
 
   async power(action: 'reboot' | 'off'): Promise<void> {

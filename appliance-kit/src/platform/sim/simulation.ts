@@ -191,6 +191,8 @@ export class Simulation implements Platform {
 
   async finishSetup(): Promise<void> {}
 
+  async configureSnmp(): Promise<void> {}
+
   async power(): Promise<void> {}
 
   /**
