@@ -213,7 +213,10 @@ export function createAppliance({
   const scans = new Scans({ db, clock, log, platform, inventory, timetable, alerts, audit, changes });
   const healths = new DiskHealths({ platform, inventory, clock, audit });
   const poolConditions = new PoolConditions({ platform, conditions, scans, healths });
-  const watch = new Watch({ inventory, services, destinations, storaged, conditions, changes, pools: poolConditions });
+  const watch = new Watch({
+    ...{ inventory, services, destinations, storaged, tracerd, conditions, changes },
+    pools: poolConditions,
+  });
   const changed = () => void watch.look();
   const pools = new Pools({ platform, inventory, jobs, audit, changed });
   const operations = new PoolOperations({

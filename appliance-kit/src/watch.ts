@@ -1,6 +1,6 @@
 // Looks at pools, disks, services and destinations every few seconds: tells the pages what changed, and the alerts
 // what is wrong. Events of the system (platform/poolEvents.ts) only make it look sooner: events get lost.
-import { deliveryFailing, serviceFailed, storeDamaged } from './alerts/catalogue.ts';
+import { deliveryFailing, serviceFailed, statisticStopped, storeDamaged } from './alerts/catalogue.ts';
 import type { Conditions } from './alerts/conditions.ts';
 import { iso } from './clock.ts';
 import type { Destinations } from './destinations/destinations.ts';
@@ -8,6 +8,7 @@ import type { Inventory } from './disks/inventory.ts';
 import type { Changes } from './events/changes.ts';
 import type { Topic } from './events/schema.ts';
 import type { Damage, Storaged } from './peers/storaged.ts';
+import type { Tracerd } from './peers/tracerd.ts';
 import type { PoolConditions } from './pools/conditions.ts';
 import type { Services } from './services/services.ts';
 
@@ -16,6 +17,7 @@ export interface WatchParts {
   readonly services: Services;
   readonly destinations: Destinations;
   readonly storaged: Storaged;
+  readonly tracerd: Tracerd;
   readonly conditions: Conditions;
   readonly pools: PoolConditions;
   readonly changes: Changes;
@@ -67,7 +69,7 @@ export class Watch {
   }
 
   async #round(): Promise<void> {
-    const { inventory, services, destinations, storaged, conditions } = this.#parts;
+    const { inventory, services, destinations, storaged, tracerd, conditions } = this.#parts;
     // Read anew, but with patience: a disk that hangs must not hide what it does to its pool.
     const disks = await inventory.disksSoon();
     const [found, running] = await Promise.all([inventory.pools(), services.renew().catch(() => null)]);
@@ -108,6 +110,20 @@ export class Watch {
         storeDamaged,
         (store.damaged ?? []).map((damage) => ({
           args: { block: damage.block, setAside: damage.setAside, span: spanOf(damage), detail: damage.detail },
+        })),
+      );
+    }
+
+    const measured = await tracerd.datasets().catch(() => null);
+    if (measured !== null) {
+      // What somebody suspended is as it should be, and what nobody has recorded says on its chart what is wrong.
+      const stopped = measured.filter(
+        ({ overBudget, recorded, state }) => overBudget || (recorded && state === 'failed'),
+      );
+      conditions.report(
+        statisticStopped,
+        stopped.map(({ name, overBudget, reason }) => ({
+          args: { statistic: name, overBudget, why: reason ?? 'tracerd does not say why.' },
         })),
       );
     }

@@ -192,6 +192,7 @@ interface Kept extends Parsed {
   readonly startsAt: number;
   recorded: boolean;
   suspended: boolean;
+  overBudget: boolean;
   watchedUntil: number;
   written: number;
   samples: number;
@@ -256,6 +257,13 @@ export class StandIn {
     rmSync(this.#options.socket, { force: true });
   }
 
+  /** As tracerd suspends what takes too much of the processor. */
+  exceedBudget(name: string): void {
+    const one = this.#keep(name);
+    one.suspended = true;
+    one.overBudget = true;
+  }
+
   #of(one: Kept): StatisticDataset {
     const now = Date.now();
     const watched = one.watchedUntil > now;
@@ -273,6 +281,7 @@ export class StandIn {
       unit: one.breakdown?.kind === 'distribution' ? one.breakdown.unit : one.statistic.unit,
       metric,
       selector: `${metric}{dataset=${promql(one.name)}}`,
+      overBudget: one.overBudget,
       state: one.suspended ? 'suspended' : starting ? 'starting' : runs ? 'recording' : 'stopped',
       since: new Date(one.begun).toISOString(),
       reason: null,
@@ -299,6 +308,7 @@ export class StandIn {
       startsAt: now + this.startMs,
       recorded: false,
       suspended: false,
+      overBudget: false,
       watchedUntil: 0,
       written: Math.floor(now / 1000) - (this.#options.historySeconds ?? 0),
       samples: 0,
@@ -339,6 +349,7 @@ export class StandIn {
       case 'POST /v1/dataset/resume': {
         const one = this.#keep(body.name);
         one.suspended = url.pathname.endsWith('suspend');
+        one.overBudget = false;
         return this.#of(one);
       }
       case 'GET /v1/stacks':

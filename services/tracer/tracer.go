@@ -66,19 +66,20 @@ const (
 // dataset is one that is or was measured. Tracer.mu guards it.
 type dataset struct {
 	*statistics.Dataset
-	name      string
-	state     State
-	since     time.Time // of the state
-	reason    string
-	recorded  bool // until it is switched off
-	always    bool
-	suspended bool
-	lease     time.Time // until when somebody looks at it
-	writer    *writer
-	samples   uint64
-	drops     uint64
-	restarts  uint64
-	cost      costMeter
+	name       string
+	state      State
+	since      time.Time // of the state
+	reason     string
+	recorded   bool // until it is switched off
+	always     bool
+	suspended  bool
+	overBudget bool      // suspended because tracing took too much, not by somebody
+	lease      time.Time // until when somebody looks at it
+	writer     *writer
+	samples    uint64
+	drops      uint64
+	restarts   uint64
+	cost       costMeter
 
 	// Of traced ones.
 	run      *run // whose seconds are taken
@@ -694,7 +695,7 @@ func (t *Tracer) watchCost(now time.Time) (samples []sample) {
 		}
 		if full && ratio > t.config.Budget && worst != nil && !r.over {
 			r.over = true
-			worst.suspended = true
+			worst.suspended, worst.overBudget = true, true
 			worst.reason = fmt.Sprintf("Tracing took %.0f %% of a processor over the last minute, %.0f %% is the budget; this dataset had the greatest part in it.", ratio*100, t.config.Budget*100)
 			t.config.Log("%s is suspended: %s", worst.name, worst.reason)
 			samples = append(samples, worst.writer.end()...)
@@ -769,6 +770,7 @@ type View struct {
 	Metric       string      `json:"metric"`
 	Selector     string      `json:"selector"`
 	State        State       `json:"state"`
+	OverBudget   bool        `json:"overBudget"`
 	Since        time.Time   `json:"since"`
 	Reason       *string     `json:"reason"`
 	Recorded     bool        `json:"recorded"`
@@ -784,7 +786,7 @@ type View struct {
 func (t *Tracer) view(d *dataset) View {
 	v := View{
 		Name: d.name, Statistic: d.Statistic.Name, Filters: [][2]string{}, Kind: d.Kind(), Unit: d.Unit(), Metric: d.Statistic.Metric(), Selector: d.Selector(),
-		State: d.state, Since: d.since.UTC().Truncate(time.Millisecond), Recorded: d.recorded || d.always, Watched: t.now().Before(d.lease),
+		State: d.state, OverBudget: d.overBudget, Since: d.since.UTC().Truncate(time.Millisecond), Recorded: d.recorded || d.always, Watched: t.now().Before(d.lease),
 		CPURatio: d.cost.ratio, Samples: d.samples, Drops: d.drops, Restarts: d.restarts, RestIncluded: d.writer.restAt != 0,
 	}
 	for _, f := range d.Filters {
@@ -895,7 +897,7 @@ func (t *Tracer) Record(text string, recording bool) (View, error) {
 // Suspend stops measuring until Resume; both are kept over restarts.
 func (t *Tracer) Suspend(text string) (View, error) {
 	return t.change(text, false, func(d *dataset) {
-		d.suspended, d.reason = true, "Somebody suspended it."
+		d.suspended, d.overBudget, d.reason = true, false, "Somebody suspended it."
 		t.sender.put(d.writer.end())
 		d.run, d.next = nil, nil
 		d.set(Suspended, d.reason, t.now())
@@ -906,7 +908,7 @@ func (t *Tracer) Suspend(text string) (View, error) {
 func (t *Tracer) Resume(text string) (View, error) {
 	return t.change(text, false, func(d *dataset) {
 		if d.suspended {
-			d.suspended, d.failures, d.retry = false, 0, time.Time{}
+			d.suspended, d.overBudget, d.failures, d.retry = false, false, 0, time.Time{}
 			d.set(Stopped, "", t.now())
 			if d.wanted(t.now()) {
 				d.set(Starting, "", t.now())
@@ -966,10 +968,11 @@ func (t *Tracer) Destroy(text string) error {
 // --- what is kept ---
 
 type keptDataset struct {
-	Name      string `json:"name"`
-	Recorded  bool   `json:"recorded"`
-	Suspended bool   `json:"suspended"`
-	Reason    string `json:"reason,omitempty"`
+	Name       string `json:"name"`
+	Recorded   bool   `json:"recorded"`
+	Suspended  bool   `json:"suspended"`
+	OverBudget bool   `json:"overBudget,omitempty"`
+	Reason     string `json:"reason,omitempty"`
 }
 
 func (t *Tracer) file() string { return filepath.Join(t.config.State, "datasets.json") }
@@ -979,7 +982,7 @@ func (t *Tracer) save() error {
 	list := []keptDataset{}
 	for _, name := range sortedKeys(t.datasets) {
 		if d := t.datasets[name]; d.recorded || d.suspended {
-			list = append(list, keptDataset{d.name, d.recorded, d.suspended, d.reason})
+			list = append(list, keptDataset{d.name, d.recorded, d.suspended, d.overBudget, d.reason})
 		}
 	}
 	body, err := json.MarshalIndent(map[string]any{"version": 1, "datasets": list}, "", "  ")
@@ -1032,7 +1035,7 @@ func (t *Tracer) load() error {
 			continue
 		}
 		d := t.add(parsed)
-		d.recorded, d.suspended, d.reason = one.Recorded, one.Suspended, one.Reason
+		d.recorded, d.suspended, d.overBudget, d.reason = one.Recorded, one.Suspended, one.OverBudget, one.Reason
 		switch reason := t.unavailable(parsed.Statistic); {
 		case one.Suspended:
 			d.state = Suspended

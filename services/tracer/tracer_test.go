@@ -440,9 +440,11 @@ func TestBudget(t *testing.T) {
 	b.mu.Unlock()
 	eventually(t, "it is suspended for its cost", func() bool {
 		v := b.state(t, "io.ops[disk]")
-		return v.State == Suspended && strings.Contains(*v.Reason, "is the budget")
+		return v.State == Suspended && v.OverBudget && strings.Contains(*v.Reason, "is the budget")
 	})
-	must(b.Resume("io.ops[disk]"))
+	if v := must(b.Resume("io.ops[disk]")); v.OverBudget {
+		t.Error("it is resumed, and still over the budget")
+	}
 }
 
 func TestLimits(t *testing.T) {

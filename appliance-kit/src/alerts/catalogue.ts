@@ -284,6 +284,39 @@ export const storeDamaged = declare<StoreDamageArgs>({
   visibleAfterSeconds: 0,
 });
 
+export interface StatisticStoppedArgs {
+  /** The dataset's canonical name. */
+  readonly statistic: string;
+  /** Tracing took too much of the processor; otherwise it failed. */
+  readonly overBudget: boolean;
+  /** A sentence. */
+  readonly why: string;
+}
+
+export const statisticStopped = declare<StatisticStoppedArgs>({
+  class: 'statistic.stopped',
+  severity: () => 'warning',
+  title: ({ statistic, overBudget }) =>
+    overBudget ? `The statistic ${statistic} was suspended` : `The statistic ${statistic} cannot be measured`,
+  text: ({ why }) => why,
+  impact: () => 'Its charts have a gap from then on; thresholds over it see no data.',
+  response: ({ overBudget }) =>
+    overBudget
+      ? 'It stays suspended, so that measuring does not slow down what is measured. The other statistics go on.'
+      : 'It is tried again by itself, later each time.',
+  action: ({ overBudget }) =>
+    overBudget
+      ? 'Filter it or break it down less, then resume it on the page Recorded datasets; or destroy it.'
+      : 'The page Recorded datasets has the reason. Stop recording it if this machine cannot measure it.',
+  page: () => '/analytics/datasets',
+  labels: ({ statistic }) => ({ statistic }),
+  dedupKey: ({ statistic }) => `statistic.stopped/${statistic}`,
+  dedupExample: 'statistic.stopped/io.ops[process]',
+  dependsOn: () => [],
+  // A program that is started again takes its time.
+  visibleAfterSeconds: 30,
+});
+
 export interface FailedSnapshotsArgs {
   readonly id: string;
   readonly dataset: string;
@@ -732,6 +765,7 @@ export const catalogue = [
   applianceStarted,
   deliveryFailing,
   storeDamaged,
+  statisticStopped,
   scrubFound,
   resilverFinished,
   spareUsed,

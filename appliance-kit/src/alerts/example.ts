@@ -63,4 +63,7 @@ export const example = {
   attempts: 10,
   at: '2026-01-01T02:00:00.000Z',
   bytes: 10 * 2 ** 30,
+  statistic: 'io.ops[process]',
+  overBudget: true,
+  why: 'Tracing took 60 % of a processor over the last minute, 50 % is the budget.',
 };

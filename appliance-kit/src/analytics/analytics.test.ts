@@ -69,6 +69,36 @@ test('what is stored of a dataset is told with it; without storaged it is not kn
   assert.equal((await size()).bytesPerHour, 2 * 3600 * seriesNow);
 });
 
+test('a statistic that takes too much is an alert as long as it stands still; one that somebody suspended is none', async (t) => {
+  const b = await withTracerd(t);
+  const name = 'io.ops[disk]';
+  await b.client.post('/api/analytics/dataset/record', { name, recording: true });
+  const alerts = async (state: string) => {
+    await b.appliance.watch.look();
+    await b.appliance.watch.look();
+    const { items } = (await b.client.get(`/api/alerts?state=${state}`)).body;
+    return items.filter((one: { class: string }) => one.class === 'statistic.stopped');
+  };
+  await b.client.post('/api/analytics/dataset/suspend', { name });
+  await alerts('active');
+  b.clock.advance(60);
+  assert.deepEqual(await alerts('active'), []);
+  await b.client.post('/api/analytics/dataset/resume', { name });
+  b.tracerd.exceedBudget(name);
+  await alerts('active');
+  b.clock.advance(60);
+  const [alert] = await alerts('active');
+  assert.equal(alert.title, 'The statistic io.ops[disk] was suspended');
+  assert.equal(alert.labels.statistic, name);
+  // What is not known ends no alert.
+  await b.tracerd.stop();
+  assert.equal((await alerts('active')).length, 1);
+  await b.tracerd.start();
+  await b.client.post('/api/analytics/dataset/resume', { name });
+  assert.deepEqual(await alerts('active'), []);
+  assert.equal((await alerts('all')).length, 1);
+});
+
 test('what tracerd refuses is told in its words', async (t) => {
   const { client } = await withTracerd(t);
   const unknown = await client.post('/api/analytics/dataset/watch', { name: 'io.opps' });

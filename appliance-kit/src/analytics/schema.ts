@@ -49,6 +49,7 @@ const dataset = {
   metric: Type.String(),
   selector: Type.String({ description: 'PromQL: everything of it' }),
   state: Type.Enum(['starting', 'recording', 'suspended', 'failed', 'stopped']),
+  overBudget: Type.Boolean({ description: 'it was suspended because tracing took too much of the processor' }),
   since: Time,
   reason: nullable(Type.String()),
   recorded: Type.Boolean({ description: 'goes on when nobody looks' }),

@@ -38,5 +38,6 @@ export function asItWas(text: string, name: Name, statistic: Statistic | undefin
     drops: 0,
     restarts: 0,
     restIncluded: false,
+    overBudget: false,
   };
 }

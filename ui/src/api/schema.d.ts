@@ -3425,6 +3425,8 @@ export interface components {
             selector: string;
             /** @enum {unknown} */
             state: "starting" | "recording" | "suspended" | "failed" | "stopped";
+            /** @description it was suspended because tracing took too much of the processor */
+            overBudget: boolean;
             /** @description ISO 8601 time in UTC */
             since: string;
             reason: string | null;
@@ -4184,6 +4186,8 @@ export interface components {
             selector: string;
             /** @enum {unknown} */
             state: "starting" | "recording" | "suspended" | "failed" | "stopped";
+            /** @description it was suspended because tracing took too much of the processor */
+            overBudget: boolean;
             /** @description ISO 8601 time in UTC */
             since: string;
             reason: string | null;
