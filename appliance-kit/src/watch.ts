@@ -12,6 +12,8 @@ import type { Tracerd } from './peers/tracerd.ts';
 import type { PoolConditions } from './pools/conditions.ts';
 import type { Services } from './services/services.ts';
 
+const TRACERD_MS = 1_000;
+
 export interface WatchParts {
   readonly inventory: Inventory;
   readonly services: Services;
@@ -104,7 +106,11 @@ export class Watch {
     }
 
     // A store that does not answer is the services' business; what it said before stands.
-    const store = await storaged.status().catch(() => null);
+    // One that hangs must not keep the next look at the pools waiting: both are asked at once, and not for long.
+    const [store, measured] = await Promise.all([
+      storaged.status().catch(() => null),
+      tracerd.datasets(TRACERD_MS).catch(() => null),
+    ]);
     if (store !== null) {
       conditions.report(
         storeDamaged,
@@ -114,7 +120,6 @@ export class Watch {
       );
     }
 
-    const measured = await tracerd.datasets().catch(() => null);
     if (measured !== null) {
       // What somebody suspended is as it should be, and what nobody has recorded says on its chart what is wrong.
       const stopped = measured.filter(

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -106,13 +107,13 @@ func (i *Illumos) usedBy(ctx context.Context, disk string) (string, error) {
 			return "the pool " + pool, nil
 		}
 	}
-	mounts, err := os.ReadFile(i.Root + "/etc/mnttab")
+	mounts, err := i.mounts()
 	if err != nil {
 		return "", err
 	}
-	for line := range strings.Lines(string(mounts)) {
-		if f := strings.Split(line, "\t"); len(f) > 1 && belongs(f[0], disk) {
-			return "the file system " + f[1], nil
+	for _, m := range mounts {
+		if belongs(m[0], disk) {
+			return "the file system " + m[1], nil
 		}
 	}
 	// swap ends with 1 and "No swap devices configured" when there is none.
@@ -209,18 +210,21 @@ func (i *Illumos) MountPools(ctx context.Context) error { return i.method(ctx, "
 // ApplyIdentity implements Host.
 func (i *Illumos) ApplyIdentity(ctx context.Context) error { return i.method(ctx, "cistern-identity") }
 
-// Mounted implements Host by /etc/mnttab: tab-separated special file, mount point, type, options, time.
-func (i *Illumos) Mounted(path string) bool {
-	mounts, err := os.ReadFile(i.Root + "/etc/mnttab")
-	if err != nil {
-		return false
-	}
-	for line := range strings.Lines(string(mounts)) {
-		if f := strings.Split(line, "\t"); len(f) > 1 && f[1] == path {
-			return true
+// mounts are what is mounted, and where: /etc/mnttab, tab-separated special file, mount point, type, options, time.
+func (i *Illumos) mounts() (list [][2]string, err error) {
+	text, err := os.ReadFile(i.Root + "/etc/mnttab")
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Split(line, "\t"); len(f) > 1 {
+			list = append(list, [2]string{f[0], f[1]})
 		}
 	}
-	return false
+	return list, err
+}
+
+// Mounted implements Host.
+func (i *Illumos) Mounted(path string) bool {
+	mounts, _ := i.mounts()
+	return slices.ContainsFunc(mounts, func(m [2]string) bool { return m[1] == path })
 }
 
 func fmri(name string) string {

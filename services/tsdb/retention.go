@@ -96,6 +96,9 @@ func (s *Store) loadRetention() {
 		s.options.Log.Error("how long measurements are kept cannot be read; what the configuration says holds", "error", err)
 		return
 	}
+	if kept != said {
+		s.options.Log.Info("how long measurements are kept was set in the web page; what the configuration says does not hold", "samples", kept.Raw, "minutes", kept.Minute, "hours", kept.Hour)
+	}
 	s.retention.Store(&kept)
 }
 

@@ -4,6 +4,7 @@
 // hardware with DTrace, and has not been.
 // Nothing here passes or fails: the figures are read by people.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { homedir, tmpdir } from 'node:os';
@@ -146,6 +147,8 @@ try {
   );
   row(`the module costs, requests a second, median of ${PAIRS} pairs`, percent(median(speed)), '≤ 1 %');
 } finally {
+  const ended = servers.map(({ master }) => once(master, 'exit'));
   for (const { master } of servers) master.kill('SIGTERM');
+  await Promise.all(ended);
   rmSync(dir, { recursive: true, force: true });
 }

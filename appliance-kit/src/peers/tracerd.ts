@@ -34,8 +34,8 @@ export class Tracerd {
     return (await this.#call<{ items: Statistic[] }>({ method: 'GET', path: '/v1/statistics' })).items;
   }
 
-  async datasets(): Promise<StatisticDataset[]> {
-    return (await this.#call<{ items: StatisticDataset[] }>({ method: 'GET', path: '/v1/datasets' })).items;
+  async datasets(deadlineMs = DEADLINE_MS): Promise<StatisticDataset[]> {
+    return (await this.#call<{ items: StatisticDataset[] }>({ method: 'GET', path: '/v1/datasets' }, deadlineMs)).items;
   }
 
   dataset(name: string): Promise<StatisticDataset> {

@@ -1,4 +1,6 @@
 'use strict';
+// What to know of a category before it is chosen.
+const NOTES = { cores: ' (may hold secrets)', image: ' (reads and compares all of the system image)' };
 const byId = (id) => document.getElementById(id);
 const size = (bytes) => (bytes >= 1e6 ? `${(bytes / 1e6).toFixed(1)} MB` : `${Math.ceil(bytes / 1e3)} kB`);
 const say = (text) => {
@@ -120,7 +122,8 @@ async function enter(user) {
     label.className = 'check';
     const box = document.createElement('input');
     Object.assign(box, { type: 'checkbox', name: 'category', value: name, checked: categories.includes(name) });
-    label.append(box, ` ${name}`, onRequest.includes(name) ? ' (may hold secrets)' : '');
+    if (onRequest.includes(name)) box.dataset.onRequest = '';
+    label.append(box, ` ${name}${NOTES[name] ?? ''}`);
     byId('categories').append(label);
   }
   const place = byId('make').elements.place;
@@ -143,7 +146,7 @@ byId('make').addEventListener('submit', async (event) => {
   const { place, pseudonyms, recipient } = event.target.elements;
   const boxes = [...event.target.querySelectorAll('[name=category]')];
   const [kind, device = ''] = place.value.split(':');
-  const usual = boxes.every((box) => box.checked !== box.parentElement.textContent.includes('may hold secrets'));
+  const usual = boxes.every((box) => box.checked !== ('onRequest' in box.dataset));
   const categories = usual ? [] : boxes.filter((box) => box.checked).map((box) => box.value);
   await orSay(ask('POST', 'bundles', { categories, place: kind, device, pseudonyms: pseudonyms.checked, recipient: recipient.value.trim() }));
   await draw();

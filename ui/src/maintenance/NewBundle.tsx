@@ -9,6 +9,12 @@ import { bytes } from '../words/format.ts';
 
 export type NewBundle = Schemas['NewBundle'];
 
+/** What to know of a category before it is chosen. */
+const NOTES: Readonly<Record<string, string>> = {
+  cores: ' (may hold secrets)',
+  image: ' (reads and compares all of the system image)',
+};
+
 export function BundleOptions({ value, onChange }: { value: NewBundle; onChange: (value: NewBundle) => void }) {
   const [open, setOpen] = useState(false);
   const { data } = useQuery({ ...bundleOptionsQuery, enabled: open });
@@ -40,7 +46,7 @@ export function BundleOptions({ value, onChange }: { value: NewBundle; onChange:
             <Checkbox
               key={name}
               id={`category-${name}`}
-              label={`${name} (may hold secrets)`}
+              label={`${name}${NOTES[name] ?? ''}`}
               isChecked={chosen.includes(name)}
               onChange={(_event, on) => choose(name, on)}
             />
