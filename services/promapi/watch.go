@@ -108,16 +108,21 @@ func (a *API) Watch(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	for {
+		quiet := false
 		select {
 		case <-r.Context().Done():
 			return
 		case <-a.Stopping:
 			return
 		case <-beat.C:
+			quiet = true
 		case <-watching.Bell:
 			time.Sleep(watchEvery) // what crosses meanwhile is in the same line
 		}
 		crossed := watching.Take()
+		if len(crossed) == 0 && !quiet {
+			continue // it rang for what the line before had already
+		}
 		for i := range crossed {
 			crossed[i] = places[crossed[i]]
 		}
