@@ -11,7 +11,8 @@ usage() {
   cat <<'TEXT'
 ./build.sh VERB
   image              make the bootable image (out/image/: raw.zst, qcow2, vmdk); --os omnios: what can be made on Linux for
-                     OmniOS (out/omnios/: the payload that turns a stock OmniOS into the appliance, and its IPS manifests)
+                     OmniOS (out/omnios/: the payload that turns a stock OmniOS into the appliance, and its IPS manifests);
+                     on OmniOS, with that payload in out/omnios/: the bootable image (see image/omnios/native for options)
   run                boot it under QEMU with four data disks; prints the URL and the set-up code
   dev                the whole product natively on this machine, with the simulated platform, for working on it
   test [PART…]       lint, unit, browser, vm (all of them without a PART); ends with "N passed, N failed"
@@ -131,7 +132,24 @@ build_pages() {
   run "$CISTERN_CACHE/log/ui.log" node node_modules/vite/bin/vite.js build ui --outDir "$1/ui" --emptyOutDir
 }
 
+# native_image OPTION…: on OmniOS, the bootable image of the payload that was made on Linux; the pages' bundler does not run here
+native_image() {
+  local payload folder=/var/tmp/cistern-payload
+  payload=$(ls -t out/omnios/*-omnios-payload.tar.zst 2>/dev/null | head -n 1)
+  [ -n "$payload" ] || die "there is no payload in out/omnios" "Make it on Linux (./build.sh image --os omnios) and copy it here: the bundler of the web pages has no program for illumos."
+  rm -rf "$folder"
+  mkdir -p "$folder" out/image
+  zstd -dc "$payload" | (cd "$folder" && tar xf -)
+  payload=$(echo "$folder"/cistern-*-omnios)
+  "$payload/native" --out "$PWD/out/image" "$@"
+}
+
 verb_image() {
+  if [ "${1:-}" = --os ] && [ "${2:-}" = omnios ] && [ "$(uname -s)" = SunOS ]; then
+    shift 2
+    native_image "$@"
+    return
+  fi
   if [ "${1:-}" = --os ] && [ "${2:-}" = omnios ]; then
     need zstd:zstd
     . image/omnios/image.sh
