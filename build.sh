@@ -20,6 +20,8 @@ usage() {
                      --no-cold leaves out the image build with an empty cache;
                      storaged: Cistern and its peers in one run, into tests/bench/RESULTS.md; --quick, --only NAME,…,
                      --repeats N, --profile DIR (CPU profiles of storaged), --temp DIR (where the data lie)
+  nightly            what takes hours: every decoder fed by Go's fuzzer (--fuzz SECONDS, 600 each), storaged killed under load
+                     (--rounds N, 200); --only TEST is one of them
   clean              remove out/, node_modules and the caches under ~/.cache/cistern
   help               this text
 It installs what it lacks with apt-get, after saying what. Environment: CISTERN_CACHE (cache directory),
@@ -445,6 +447,44 @@ verb_bench() {
   done
 }
 
+# verb_nightly: what takes hours: every decoder is fed by the fuzzer, and storaged is killed again and again under load
+verb_nightly() {
+  local seconds=600 rounds=200 only='' file name log=$CISTERN_CACHE/log/nightly.log passed=0 failed=0
+  while [ $# -gt 0 ]; do
+    [ $# -gt 1 ] || die "$1 needs a value" "They are: nightly [--fuzz SECONDS] [--rounds N] [--only TEST]"
+    case $1 in
+    --fuzz) seconds=$2 ;;
+    --rounds) rounds=$2 ;;
+    --only) only=$2 ;;
+    *) die "'nightly $1' is not known" "They are: nightly [--fuzz SECONDS] [--rounds N] [--only TEST]" ;;
+    esac
+    shift 2
+  done
+  toolchain_go
+  mkdir -p "$(dirname "$log")"
+  : >"$log"
+  nightly_one() { # NAME COMMAND…, in services; what breaks a decoder is kept by the fuzzer in testdata/fuzz, to be committed
+    local name=$1
+    shift
+    [ -z "$only" ] || [ "$only" = "$name" ] || return 0
+    if (cd services && "$@") >>"$log" 2>&1 </dev/null; then
+      passed=$((passed + 1))
+      say "passed  $name"
+    else
+      failed=$((failed + 1))
+      say "FAILED  $name: see $log"
+    fi
+  }
+  nightly_one TestKillLosesNothingAcknowledged env "CISTERN_CRASH_ROUNDS=$rounds" go test -count 1 -timeout 2h -run TestKillLosesNothingAcknowledged ./cmd/storaged
+  while IFS=: read -r file name; do
+    name=${name#func }
+    name=${name%%(*}
+    nightly_one "$name" go test -run '^$' -fuzz "^$name\$" -fuzztime "${seconds}s" "./$(dirname "$file")"
+  done < <(cd services && grep -ro '^func Fuzz[A-Za-z0-9_]*(' --include='*_test.go' . | sort)
+  echo "$passed passed, $failed failed"
+  [ "$failed" = 0 ]
+}
+
 verb_dev() {
   need /usr/sbin/nginx:nginx-light openssl:openssl
   toolchain_go
@@ -461,7 +501,7 @@ verb_run() {
 verb=${1:-help}
 [ $# -eq 0 ] || shift
 case $verb in
-image | run | dev | test | bench) "verb_$verb" "$@" ;;
+image | run | dev | test | bench | nightly) "verb_$verb" "$@" ;;
 clean)
   rm -rf out node_modules ui/dist appliance-kit/dist "$CISTERN_CACHE"
   say "removed out/, node_modules and $CISTERN_CACHE"
