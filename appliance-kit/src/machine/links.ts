@@ -19,7 +19,7 @@ function describe(link: PlatformLink, seen: boolean): MachineLink {
   if (!seen) return { ...rest, state: 'unused', sentence: 'Nothing was ever plugged in.' };
   const sentence = bond
     ? 'None of its ports has a carrier.'
-    : 'It has no carrier: the cable, or what is at its other end.';
+    : 'It has no carrier: the cable, or what is at its other end, is at fault.';
   return { ...rest, state: 'down', sentence };
 }
 

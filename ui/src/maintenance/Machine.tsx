@@ -46,12 +46,16 @@ function LinkRow({ link, mayNot }: { link: MachineLink; mayNot: string | null })
     <Tr>
       <Td dataLabel="Link">{link.name}</Td>
       <Td dataLabel="State">
-        <ConditionIcon state={condition} /> {word}
+        <span>
+          <ConditionIcon state={condition} /> {word}
+        </span>
       </Td>
       <Td dataLabel="In words">
-        {link.sentence}
-        {link.member && ` It belongs to ${link.member}.`}
-        <ProblemAlert error={forget.error} />
+        <div>
+          {link.sentence}
+          {link.member && ` It belongs to ${link.member}.`}
+          <ProblemAlert error={forget.error} />
+        </div>
       </Td>
       <Td isActionCell>
         {(link.state === 'down' || link.state === 'gone') && (
@@ -81,11 +85,12 @@ function TemperatureRow({ one }: { one: Temperature }) {
         {one.disk === null ? one.title : <Link to={`/storage/disks/${encodeURIComponent(one.disk)}`}>{one.title}</Link>}
       </Td>
       <Td dataLabel="Now">
-        <ConditionIcon state={one.state} /> {degrees(one.celsius)}
+        <span>
+          <ConditionIcon state={one.state} /> {degrees(one.celsius)}
+        </span>
       </Td>
       <Td dataLabel="Alert from">
-        {degrees(one.warning)}
-        {one.critical !== null && `, critical from ${degrees(one.critical)}`}
+        {`${degrees(one.warning)}${one.critical === null ? '' : `, critical from ${degrees(one.critical)}`}`}
       </Td>
     </Tr>
   );
@@ -100,7 +105,7 @@ export function Machine() {
     <div className="cistern-stack">
       {error && <ProblemAlert error={error} retry={() => void refetch()} stale />}
       <p>
-        <ConditionIcon state={clockStates[clock.state]} /> The clock: {clock.sentence}
+        <ConditionIcon state={clockStates[clock.state]} /> <strong>Clock.</strong> {clock.sentence}
         {clock.state === 'synchronised' && clock.answeredAt && (
           <>
             {' '}
