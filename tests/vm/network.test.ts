@@ -98,7 +98,7 @@ test('the clock and the network of the machine itself', async (t) => {
       return found.links.length > 0 && found.clock.state !== 'unknown' && found;
     });
     t.diagnostic(JSON.stringify(now));
-    assert.deepEqual(now.errors, []);
+    assert.deepEqual([now.errors, now.temperatures], [[], []], 'virtual disks say nothing of heat');
     assert.deepEqual(
       now.links.map(({ state }) => state),
       ['up'],
@@ -120,11 +120,10 @@ test('the clock and the network of the machine itself', async (t) => {
       });
       assert.equal(clock.source, HOST);
       assert.ok((clock.offsetSeconds ?? 1) < 0.1, `${clock.offsetSeconds} s off`);
-      const [stepped, ...more] = await log('clock.stepped');
+      const [stepped] = await log('clock.stepped');
       t.diagnostic(`${clock.sentence} ${stepped?.text}`);
-      // The machine was set once when it was restored: by how much is nobody's business here.
+      // The newest: the clock is also set whenever a kept machine is woken up.
       assert.match(stepped?.title ?? '', /^The clock was set forward by 5 minutes$/);
-      assert.ok(more.length <= 1, JSON.stringify(more));
       assert.ok(server.asked() >= 2, `asked ${server.asked()} times`);
     } finally {
       server.close();

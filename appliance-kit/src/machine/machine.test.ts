@@ -203,26 +203,26 @@ test('without any link a delivery that fails and a clock without a server are ex
   const on = await machine(t);
   const { body } = await on.client.post('/api/destinations', {
     name: 'Hook',
-    enabled: true,
+    enabled: false,
     kind: 'webhook',
     webhook: { url: 'http://127.0.0.1:9/', preset: 'json', verifyCertificate: true },
   });
   assert.ok(body.id, JSON.stringify(body));
   await after(on, 10);
-  const { db } = on.appliance;
-  const failing = () =>
-    db.run('UPDATE destinations SET failing_since = ?, last_error = ?', on.clock.now(), 'no route to host');
-  failing();
+  const sql = 'UPDATE destinations SET enabled = 1, failing_since = ?, last_error = ?';
+  on.appliance.db.run(sql, on.clock.now(), 'no route to host');
   await simulate(on, 'link', { name: 'eno1', carrier: false });
-  await after(on, 0);
-  await after(on, 100);
+  await simulate(on, 'time', { synchronised: false, source: null });
+  await after(on, 31);
+  await after(on, 3700);
   assert.deepEqual(await active(on), ['link.down warning: The network link eno1 is down']);
   await simulate(on, 'link', { name: 'eno2', carrier: true });
   await after(on, 10);
   const items = (await on.client.get('/api/alerts')).body.items as Record<string, string>[];
+  assert.deepEqual(items.map((one) => one.class).sort(), ['delivery.failing', 'link.down', 'time.unsynchronised']);
   assert.match(
     items.find((one) => one.class === 'delivery.failing')?.text ?? '',
-    /no route to host\. 0 are waiting\. The network link eno1 is down, which may be why\.$/,
+    /no route to host\. 1 is waiting\. The network link eno1 is down, which may be why\.$/,
   );
 });
 
@@ -272,4 +272,5 @@ test('limits: the sensor’s own, else those for its kind; a disk’s from its o
   const silent = readSmart({ smart_status: { passed: true }, temperature: { current: 40, drive_trip: 0 } });
   assert.deepEqual([silent.highestCelsius, silent.criticalCelsius], [null, null]);
   assert.equal(readSmart({ temperature: { current: 40, drive_trip: 65 } }).criticalCelsius, 65);
+  assert.equal(readSmart({ temperature: { current: 0 } }).temperatureCelsius, null, 'as virtual disks say');
 });

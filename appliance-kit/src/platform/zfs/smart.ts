@@ -58,7 +58,8 @@ export function readSmart(value: unknown): SmartReport {
   return {
     supported: passed !== null,
     passed,
-    temperatureCelsius: typeof temperature === 'number' ? temperature : null,
+    // 0 is what virtual disks, and some controllers, say that know none.
+    temperatureCelsius: typeof temperature === 'number' && temperature !== 0 ? temperature : null,
     // NVMe states both, ATA the first two with SCT, SCSI where it switches itself off.
     highestCelsius: limit('op_limit_max'),
     criticalCelsius: limit('critical_limit_max') ?? limit('limit_max') ?? limit('drive_trip'),
