@@ -773,7 +773,7 @@ export const timeUnsynchronised = declare<UnsynchronisedArgs>({
   class: 'time.unsynchronised',
   severity: () => 'warning',
   title: () => 'The clock is not synchronised',
-  text: ({ why }) => `The clock of the appliance is not kept by a time server. ${why}`,
+  text: ({ why }) => `The clock of the appliance is not synchronised. ${why}`,
   impact: () =>
     'It drifts, by a few seconds a day at worst. Measurements, logs and alerts then carry times that do not fit those of other machines, and one-time passwords and certificates may be refused.',
   response: () => 'The appliance goes on with its own clock, and goes on asking for the time.',
