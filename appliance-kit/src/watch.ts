@@ -7,6 +7,7 @@ import type { Destinations } from './destinations/destinations.ts';
 import type { Inventory } from './disks/inventory.ts';
 import type { Changes } from './events/changes.ts';
 import type { Topic } from './events/schema.ts';
+import type { Machine } from './machine/machine.ts';
 import type { Damage, Storaged } from './peers/storaged.ts';
 import type { Tracerd } from './peers/tracerd.ts';
 import type { PoolConditions } from './pools/conditions.ts';
@@ -22,6 +23,7 @@ export interface WatchParts {
   readonly tracerd: Tracerd;
   readonly conditions: Conditions;
   readonly pools: PoolConditions;
+  readonly machine: Machine;
   readonly changes: Changes;
 }
 
@@ -72,6 +74,8 @@ export class Watch {
 
   async #round(): Promise<void> {
     const { inventory, services, destinations, storaged, tracerd, conditions } = this.#parts;
+    // Beside the rest, and before deliveries are judged: a cable that was pulled explains them.
+    const machine = this.#parts.machine.look().catch(() => {});
     // Read anew, but with patience: a disk that hangs must not hide what it does to its pool.
     const disks = await inventory.disksSoon();
     const [found, running] = await Promise.all([inventory.pools(), services.renew().catch(() => null)]);
@@ -88,6 +92,7 @@ export class Watch {
     if (disks.error === null) {
       this.#compare('disks', disks.value);
       this.#parts.pools.lookAtDisks(disks.value);
+      this.#parts.machine.disks = disks.value;
     }
 
     if (running !== null) {
@@ -133,10 +138,12 @@ export class Watch {
       );
     }
 
+    await machine;
+    const down = this.#parts.machine.down();
     conditions.report(
       deliveryFailing,
       destinations.failing().map(({ id, name, error, waiting }) => ({
-        args: { destinationId: id, destinationName: name, error, waiting },
+        args: { destinationId: id, destinationName: name, error, waiting, linksDown: down.names, cutOff: down.all },
         except: id,
       })),
     );
