@@ -45,8 +45,11 @@ var (
 	poolName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 	// Names that zpool create would take for something else, or that are ours.
 	reservedPool = regexp.MustCompile(`^(mirror|raidz|draid|spare|log|cache|special|dedup|system$|c[0-9])`)
-	fewestDisks  = map[string]int{"stripe": 1, "mirror": 2, "raidz1": 3, "raidz2": 4, "raidz3": 5}
-	compressions = []string{"off", "lz4", "zstd", "gzip", "lzjb", "zle"}
+	// What zpool says when it has made its partitions, and on a busy machine their names came later than it waits for them.
+	// The name of the pool is free and the disks are ours: once more, when they are there.
+	partitionsLate = regexp.MustCompile(`currently unavailable|no such pool or dataset|failed to detect device partitions`)
+	fewestDisks    = map[string]int{"stripe": 1, "mirror": 2, "raidz1": 3, "raidz2": 4, "raidz3": 5}
+	compressions   = []string{"off", "lz4", "zstd", "gzip", "lzjb", "zle"}
 )
 
 func invalid(path, message string) error {
@@ -101,8 +104,7 @@ func (s *Server) poolCreate(r *http.Request, a poolCreateArgument) (any, error) 
 		return nil, err
 	}
 	_, err = command.Run(ctx, 3*time.Minute, 64<<10, argv...)
-	if failed := (*command.Error)(nil); errors.As(err, &failed) && strings.Contains(failed.Said, "currently unavailable") {
-		// ZFS has made its partitions, and on a busy machine their names came later than it waits for them.
+	if failed := (*command.Error)(nil); errors.As(err, &failed) && partitionsLate.MatchString(failed.Said) {
 		s.Host.SettleDevices(ctx)
 		_, err = command.Run(ctx, 3*time.Minute, 64<<10, argv...)
 	}
