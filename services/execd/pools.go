@@ -45,11 +45,8 @@ var (
 	poolName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 	// Names that zpool create would take for something else, or that are ours.
 	reservedPool = regexp.MustCompile(`^(mirror|raidz|draid|spare|log|cache|special|dedup|system$|c[0-9])`)
-	// What zpool says when it has made its partitions, and on a busy machine their names came later than it waits for them.
-	// The name of the pool is free and the disks are ours: once more, when they are there.
-	partitionsLate = regexp.MustCompile(`currently unavailable|no such pool or dataset|failed to detect device partitions`)
-	fewestDisks    = map[string]int{"stripe": 1, "mirror": 2, "raidz1": 3, "raidz2": 4, "raidz3": 5}
-	compressions   = []string{"off", "lz4", "zstd", "gzip", "lzjb", "zle"}
+	fewestDisks  = map[string]int{"stripe": 1, "mirror": 2, "raidz1": 3, "raidz2": 4, "raidz3": 5}
+	compressions = []string{"off", "lz4", "zstd", "gzip", "lzjb", "zle"}
 )
 
 func invalid(path, message string) error {
@@ -103,12 +100,7 @@ func (s *Server) poolCreate(r *http.Request, a poolCreateArgument) (any, error) 
 	if err := s.rememberPool(a.Name, true); err != nil {
 		return nil, err
 	}
-	_, err = command.Run(ctx, 3*time.Minute, 64<<10, argv...)
-	if failed := (*command.Error)(nil); errors.As(err, &failed) && partitionsLate.MatchString(failed.Said) {
-		s.Host.SettleDevices(ctx)
-		_, err = command.Run(ctx, 3*time.Minute, 64<<10, argv...)
-	}
-	if err != nil {
+	if err := s.partitioning(ctx, argv...); err != nil {
 		if poolExists(ctx, a.Name) { // stopped at its deadline, half-way
 			_, _ = command.Run(ctx, time.Minute, 64<<10, "zpool", "destroy", "-f", a.Name)
 		}
@@ -116,6 +108,20 @@ func (s *Server) poolCreate(r *http.Request, a poolCreateArgument) (any, error) 
 		return nil, createFailure(a, err)
 	}
 	return map[string]string{"pool": a.Name}, nil
+}
+
+// What zpool says when it has made partitions, and on a busy machine their names came later than it waits for them.
+var partitionsLate = regexp.MustCompile(`currently unavailable|no such pool or dataset|failed to detect device partitions`)
+
+// partitioning runs a command of zpool that takes whole disks, which changes the pool wholly or not at all: once more, when its
+// partitions were late.
+func (s *Server) partitioning(ctx context.Context, argv ...string) error {
+	_, err := command.Run(ctx, 3*time.Minute, 64<<10, argv...)
+	if failed := (*command.Error)(nil); errors.As(err, &failed) && partitionsLate.MatchString(failed.Said) {
+		s.Host.SettleDevices(ctx)
+		_, err = command.Run(ctx, 3*time.Minute, 64<<10, argv...)
+	}
+	return err
 }
 
 // createFailure puts a name to the disk that zpool create refused.

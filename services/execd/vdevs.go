@@ -29,7 +29,7 @@ func (s *Server) vdevAdd(r *http.Request, a vdevAddArgument) (any, error) {
 	if !slices.Contains(vdevKinds, a.Kind) {
 		return nil, invalid("/kind", "What is added is one of "+strings.Join(vdevKinds, ", ")+".")
 	}
-	argv := []string{"add", a.Pool}
+	argv := []string{"zpool", "add", a.Pool}
 	if a.Kind != "data" {
 		argv = append(argv, a.Kind)
 	}
@@ -37,7 +37,7 @@ func (s *Server) vdevAdd(r *http.Request, a vdevAddArgument) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a, zpool(ctx, fmt.Sprintf("Adding to the pool '%s'", a.Pool), append(argv, vdevs...)...)
+	return a, refused(s.partitioning(ctx, append(argv, vdevs...)...), fmt.Sprintf("Adding to the pool '%s'", a.Pool))
 }
 
 var vdevKinds = []string{"data", "spare", "log", "cache", "special"}
@@ -130,7 +130,8 @@ func (s *Server) vdevAttach(r *http.Request, a vdevAttachArgument) (any, error) 
 	if _, err := s.Host.CheckDisk(a.Disk, minDisk); err != nil {
 		return nil, err
 	}
-	return a, zpool(ctx, fmt.Sprintf("Attaching a disk to the pool '%s'", a.Pool), "attach", a.Pool, a.Device, a.Disk)
+	err := s.partitioning(ctx, "zpool", "attach", a.Pool, a.Device, a.Disk)
+	return a, refused(err, fmt.Sprintf("Attaching a disk to the pool '%s'", a.Pool))
 }
 
 func (s *Server) vdevDetach(r *http.Request, a vdevArgumentOne) (any, error) {
@@ -161,7 +162,8 @@ func (s *Server) vdevReplace(r *http.Request, a vdevReplaceArgument) (any, error
 	if _, err := s.Host.CheckDisk(a.Disk, minDisk); err != nil {
 		return nil, err
 	}
-	return a, zpool(ctx, fmt.Sprintf("Replacing %s in the pool '%s'", a.Device, a.Pool), "replace", a.Pool, a.Device, a.Disk)
+	err := s.partitioning(ctx, "zpool", "replace", a.Pool, a.Device, a.Disk)
+	return a, refused(err, fmt.Sprintf("Replacing %s in the pool '%s'", a.Device, a.Pool))
 }
 
 type vdevStateArgument struct {
