@@ -117,7 +117,7 @@ svcs)
 svcadm)
   fmri=$(service "$(last "$@")")
   case $1 in
-  refresh) ;;
+  refresh | restart) ;;
   enable | disable)
     grep -q "^$fmri " "$FAKE/services" || exit 1
     [ "$1" = enable ] && state=online || state=disabled
