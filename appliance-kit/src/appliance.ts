@@ -214,7 +214,7 @@ export function createAppliance({
   const healths = new DiskHealths({ platform, inventory, clock, audit });
   const poolConditions = new PoolConditions({ platform, conditions, scans, healths });
   const watch = new Watch({
-    ...{ inventory, services, destinations, storaged, tracerd, conditions, changes },
+    ...{ inventory, services, destinations, storaged, tracerd, conditions, changes, clock },
     pools: poolConditions,
   });
   const changed = () => void watch.look();

@@ -1,8 +1,14 @@
 // Looks at pools, disks, services and destinations every few seconds: tells the pages what changed, and the alerts
 // what is wrong. Events of the system (platform/poolEvents.ts) only make it look sooner: events get lost.
-import { deliveryFailing, serviceFailed, statisticStopped, storeDamaged } from './alerts/catalogue.ts';
+import {
+  deliveryFailing,
+  serviceFailed,
+  serviceRestarting,
+  statisticStopped,
+  storeDamaged,
+} from './alerts/catalogue.ts';
 import type { Conditions } from './alerts/conditions.ts';
-import { iso } from './clock.ts';
+import { type Clock, iso } from './clock.ts';
 import type { Destinations } from './destinations/destinations.ts';
 import type { Inventory } from './disks/inventory.ts';
 import type { Changes } from './events/changes.ts';
@@ -10,6 +16,7 @@ import type { Topic } from './events/schema.ts';
 import type { Damage, Storaged } from './peers/storaged.ts';
 import type { Tracerd } from './peers/tracerd.ts';
 import type { PoolConditions } from './pools/conditions.ts';
+import { RestartWatch } from './services/restarts.ts';
 import type { Services } from './services/services.ts';
 
 const TRACERD_MS = 1_000;
@@ -23,6 +30,7 @@ export interface WatchParts {
   readonly conditions: Conditions;
   readonly pools: PoolConditions;
   readonly changes: Changes;
+  readonly clock: Clock;
 }
 
 /** The times a damaged block covers: "2026-01-01 00:00 to 2026-01-01 06:00 UTC". */
@@ -37,6 +45,7 @@ function spanOf({ minTime, maxTime }: Damage): string | null {
 export class Watch {
   readonly #parts: WatchParts;
   readonly #last = new Map<Topic, string>();
+  readonly #restarts = new RestartWatch();
   #looking: Promise<void> | null = null;
   #again = false;
 
@@ -100,6 +109,12 @@ export class Watch {
       conditions.report(
         serviceFailed,
         failed.map(({ name: service, title, reason }) => ({
+          args: { service, title, reason, pool: service === 'storaged' ? telemetryPool : null },
+        })),
+      );
+      conditions.report(
+        serviceRestarting,
+        this.#restarts.look(running, this.#parts.clock.now()).map(({ service, title, reason }) => ({
           args: { service, title, reason, pool: service === 'storaged' ? telemetryPool : null },
         })),
       );

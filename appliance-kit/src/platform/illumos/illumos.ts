@@ -15,7 +15,7 @@ import { ZfsReplication } from '../zfs/replication.ts';
 import { illumosDatasets } from './datasets.ts';
 import { parseDisks } from './disks.ts';
 import { illumosPools } from './pools.ts';
-import { PATTERNS, parseServices } from './services.ts';
+import { PATTERNS, PS_ARGUMENTS, parseNeeds, parseServices, parseUse, Restarts } from './services.ts';
 
 /** Disks with 512 bytes to a sector are rare, and those that say so mostly have 4096. */
 const ASHIFT = 12;
@@ -37,6 +37,9 @@ export class Illumos implements Platform {
   readonly #execd: Execd;
   readonly #command: Command;
   readonly #etc: string;
+  readonly #restarts = new Restarts();
+  /** What services need changes with the appliance's version only; null: not read yet. */
+  #needs: Map<string, string[]> | null = null;
 
   constructor(options: IllumosOptions) {
     this.#execd = new Execd(new Peer('execd', join(options.run, 'execd', 'http.sock')));
@@ -86,7 +89,17 @@ export class Illumos implements Platform {
   }
 
   async services(): Promise<Service[]> {
-    return parseServices(await this.#command('svcprop', ['-f', '-p', 'restarter', ...PATTERNS]));
+    const [restarter, processes] = await Promise.all([
+      this.#command('svcprop', ['-f', '-p', 'restarter', ...PATTERNS]),
+      // Without these there are still their states.
+      this.#command('ps', PS_ARGUMENTS).catch(() => ''),
+    ]);
+    this.#needs ??= await this.#command('svcprop', ['-f', ...PATTERNS]).then(parseNeeds, () => null);
+    return parseServices(restarter, {
+      use: parseUse(processes),
+      needs: this.#needs ?? new Map(),
+      restarts: this.#restarts,
+    });
   }
 
   async createPool(plan: PoolPlan, progress: Progress): Promise<void> {
@@ -101,6 +114,7 @@ export class Illumos implements Platform {
 
   async serviceAction(service: string, action: 'start' | 'stop' | 'restart'): Promise<void> {
     await this.#execd.run('service.action', { service, action });
+    this.#restarts.forget(service);
   }
 
   async setIdentity(hostName: string, timeZone: string): Promise<void> {

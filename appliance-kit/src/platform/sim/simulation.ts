@@ -275,6 +275,14 @@ export class Simulation implements Platform {
         service.reason = args.reason === undefined ? null : String(args.reason);
         break;
       }
+      case 'service-ends': {
+        // It is started again at once.
+        const service = this.#state.services[String(args.name)];
+        if (service === undefined) throw fail('not_found', `There is no service ${String(args.name)}.`);
+        service.since = now;
+        service.restarts++;
+        break;
+      }
       case 'dataset-write':
         this.datasets.write(String(args.dataset), String(args.path), Number(args.bytes), String(args.text ?? ''));
         break;
