@@ -92,6 +92,7 @@ test('the payload goes into a fake OmniOS and comes out again', () => {
     assert.ok(services.includes(`svc:/${name}:default online`), `${name} in\n${services}`);
   }
   assert.match(services, /net-snmp:default disabled/);
+  assert.equal(machine.state('coreadm'), '/var/cores/core.%f.%p\nenabled\n');
 
   const again = install(machine, payload);
   assert.deepEqual([again.status, again.err], [0, '']);
@@ -213,6 +214,19 @@ test('what hinders is said before anything is changed', () => {
     assert.deepEqual(machine.everything(), before, name);
     known(machine);
   }
+});
+
+test('cores that go somewhere already stay there', () => {
+  using machine = new Machine();
+  writeFileSync(join(machine.folder, 'coreadm'), '/cores/core.%z.%f\nenabled\n');
+  const untouched = machine.everything();
+  const done = install(machine, small);
+  assert.equal(done.status, 0, done.err);
+  assert.match(done.out, /cores go to \/cores\/core\.%z\.%f already/);
+  assert.equal(machine.state('coreadm'), '/cores/core.%z.%f\nenabled\n');
+  assert.equal(install(machine, small, ['--uninstall', '--delete-data']).status, 0);
+  assert.deepEqual(machine.everything(), untouched);
+  known(machine);
 });
 
 test('a damaged payload, an unknown option, an nginx that cannot', () => {
