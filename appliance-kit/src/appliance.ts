@@ -31,6 +31,7 @@ import { DiskHealths, healthRoutes } from './disks/health.ts';
 import { Inventory } from './disks/inventory.ts';
 import { diskRoutes } from './disks/routes.ts';
 import { Changes, eventRoutes } from './events/changes.ts';
+import { Faults } from './faults/faults.ts';
 import { authorizeRoutes } from './gate/authorize.ts';
 import { type GateParts, identify } from './gate/gate.ts';
 import type { Handlers } from './handlers.ts';
@@ -216,6 +217,7 @@ export function createAppliance({
   const watch = new Watch({
     ...{ inventory, services, destinations, storaged, tracerd, conditions, changes, clock },
     pools: poolConditions,
+    faults: new Faults(platform, clock, conditions),
   });
   const changed = () => void watch.look();
   const pools = new Pools({ platform, inventory, jobs, audit, changed });

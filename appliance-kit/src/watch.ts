@@ -13,6 +13,7 @@ import type { Destinations } from './destinations/destinations.ts';
 import type { Inventory } from './disks/inventory.ts';
 import type { Changes } from './events/changes.ts';
 import type { Topic } from './events/schema.ts';
+import type { Faults } from './faults/faults.ts';
 import type { Damage, Storaged } from './peers/storaged.ts';
 import type { Tracerd } from './peers/tracerd.ts';
 import type { PoolConditions } from './pools/conditions.ts';
@@ -29,6 +30,7 @@ export interface WatchParts {
   readonly tracerd: Tracerd;
   readonly conditions: Conditions;
   readonly pools: PoolConditions;
+  readonly faults: Faults;
   readonly changes: Changes;
   readonly clock: Clock;
 }
@@ -119,6 +121,8 @@ export class Watch {
         })),
       );
     }
+
+    await this.#parts.faults.look();
 
     // A store that does not answer is the services' business; what it said before stands.
     // One that hangs must not keep the next look at the pools waiting: both are asked at once, and not for long.

@@ -238,6 +238,38 @@ export const serviceRestarting = declare<RestartingArgs>({
   visibleAfterSeconds: 0,
 });
 
+export interface FaultArgs {
+  readonly faultId: string;
+  readonly code: string;
+  /** Minor, Major or Critical. */
+  readonly faultSeverity: string;
+  readonly where: readonly string[];
+  /** Sentences of the system's own. */
+  readonly what: string;
+  readonly advice: string;
+}
+
+const sentences = (text: string) => (/[.!?]$/.test(text) ? text : `${text}.`);
+
+export const hardwareFaulty = declare<FaultArgs>({
+  class: 'hardware.faulty',
+  severity: ({ faultSeverity }) => (faultSeverity === 'Minor' ? 'warning' : 'critical'),
+  severities: ['critical', 'warning'],
+  title: ({ where, code }) =>
+    `The system says that ${where.length === 0 ? 'a part' : enumerate(where)} is faulty (${code})`,
+  text: ({ what, code }) => `${sentences(what)} The system's name for it is ${code}.`,
+  impact: () => 'What the part does may fail, or has been taken over by others.',
+  response: () => 'The system has taken the part out of use where it could do without it.',
+  action: ({ advice, faultId }) =>
+    `${advice === '' ? 'Replace the part' : sentences(advice).slice(0, -1)}. When it was repaired, tell the system so: fmadm repaired, or fmadm acquit ${faultId}.`,
+  page: () => '/maintenance',
+  labels: ({ code }) => ({ code }),
+  dedupKey: ({ faultId }) => `hardware.faulty/${faultId}`,
+  dedupExample: 'hardware.faulty/3a4d3c3e-7a11-4c55-8a08-b6f34d53f1c2',
+  dependsOn: () => [],
+  visibleAfterSeconds: 0,
+});
+
 export interface StartedArgs {
   readonly hostName: string;
   readonly version: string;
@@ -797,6 +829,7 @@ export const catalogue = [
   poolSuspended,
   serviceFailed,
   serviceRestarting,
+  hardwareFaulty,
   applianceStarted,
   deliveryFailing,
   storeDamaged,

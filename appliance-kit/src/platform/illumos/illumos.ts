@@ -7,13 +7,22 @@ import { Execd } from '../../peers/execd.ts';
 import { Peer } from '../../peers/peer.ts';
 import type { Service } from '../../services/schema.ts';
 import { type Command, run } from '../linux/command.ts';
-import type { Platform, PlatformDisk, PlatformPool, PoolPlan, Progress, SnmpAccess } from '../platform.ts';
+import type {
+  Platform,
+  PlatformDisk,
+  PlatformFault,
+  PlatformPool,
+  PoolPlan,
+  Progress,
+  SnmpAccess,
+} from '../platform.ts';
 import type { PoolActions } from '../poolActions.ts';
 import type { ZfsDatasets } from '../zfs/datasets.ts';
 import { zfsPoolActions } from '../zfs/poolActions.ts';
 import { ZfsReplication } from '../zfs/replication.ts';
 import { illumosDatasets } from './datasets.ts';
 import { parseDisks } from './disks.ts';
+import { parseFaults } from './faults.ts';
 import { illumosPools } from './pools.ts';
 import { PATTERNS, PS_ARGUMENTS, parseNeeds, parseServices, parseUse, Restarts } from './services.ts';
 
@@ -100,6 +109,12 @@ export class Illumos implements Platform {
       needs: this.#needs ?? new Map(),
       restarts: this.#restarts,
     });
+  }
+
+  async faults(): Promise<PlatformFault[]> {
+    // The fault manager answers root only.
+    const { text } = (await this.#execd.run('faults.list', {})) as { text: string };
+    return parseFaults(text);
   }
 
   async createPool(plan: PoolPlan, progress: Progress): Promise<void> {

@@ -9,7 +9,15 @@ import { iso } from '../../clock.ts';
 import { fail } from '../../problems/problem.ts';
 import { serviceFacts } from '../../services/catalogue.ts';
 import type { Service } from '../../services/schema.ts';
-import type { Platform, PlatformDisk, PlatformPool, PoolPlan, Progress, ServiceAction } from '../platform.ts';
+import type {
+  Platform,
+  PlatformDisk,
+  PlatformFault,
+  PlatformPool,
+  PoolPlan,
+  Progress,
+  ServiceAction,
+} from '../platform.ts';
 import { noDatasets, type SimDatasetState, SimDatasets } from './datasets.ts';
 import { newPool, type SimDisk, type SimPool, SimPools } from './pools.ts';
 import { SimReplication } from './replication.ts';
@@ -69,6 +77,7 @@ export class Simulation implements Platform {
   #state: SimState;
   /** Set by `slow`: how long every enumeration takes. */
   #delayMs = 0;
+  #faults: PlatformFault[] = [];
 
   constructor(options: SimulationOptions) {
     this.#clock = options.clock;
@@ -162,6 +171,10 @@ export class Simulation implements Platform {
     });
   }
 
+  async faults(): Promise<PlatformFault[]> {
+    return this.#faults;
+  }
+
   createPool(plan: PoolPlan, progress: Progress): Promise<void> {
     return this.poolActions.createPool(plan, progress);
   }
@@ -209,6 +222,7 @@ export class Simulation implements Platform {
       case 'reset':
         this.#state = fresh(now);
         this.#delayMs = 0;
+        this.#faults = [];
         this.poolActions.vanishing = null;
         break;
       case 'replication-cut':
@@ -283,6 +297,9 @@ export class Simulation implements Platform {
         service.restarts++;
         break;
       }
+      case 'faults':
+        this.#faults = args.faults as PlatformFault[];
+        break;
       case 'dataset-write':
         this.datasets.write(String(args.dataset), String(args.path), Number(args.bytes), String(args.text ?? ''));
         break;
