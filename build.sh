@@ -11,7 +11,8 @@ usage() {
   cat <<'TEXT'
 ./build.sh VERB
   image              make the bootable image (out/image/: raw.zst, qcow2, vmdk); --os omnios: what can be made on Linux for
-                     OmniOS (out/omnios/: the payload that turns a stock OmniOS into the appliance, and its IPS manifests)
+                     OmniOS (out/omnios/: the payload that turns a stock OmniOS into the appliance, and its IPS manifests);
+                     on OmniOS, with that payload in out/omnios/: the bootable image (see image/omnios/native for options)
   run                boot it under QEMU with four data disks; prints the URL and the set-up code
   dev                the whole product natively on this machine, with the simulated platform, for working on it
   test [PART…]       lint, unit, browser, vm (all of them without a PART); ends with "N passed, N failed"
@@ -19,6 +20,8 @@ usage() {
                      --no-cold leaves out the image build with an empty cache;
                      storaged: Cistern and its peers in one run, into tests/bench/RESULTS.md; --quick, --only NAME,…,
                      --repeats N, --profile DIR (CPU profiles of storaged), --temp DIR (where the data lie)
+  nightly            what takes hours: every decoder fed by Go's fuzzer (--fuzz SECONDS, 600 each), storaged killed under load
+                     (--rounds N, 200); --only TEST is one of them
   clean              remove out/, node_modules and the caches under ~/.cache/cistern
   help               this text
 It installs what it lacks with apt-get, after saying what. Environment: CISTERN_CACHE (cache directory),
@@ -131,7 +134,24 @@ build_pages() {
   run "$CISTERN_CACHE/log/ui.log" node node_modules/vite/bin/vite.js build ui --outDir "$1/ui" --emptyOutDir
 }
 
+# native_image OPTION…: on OmniOS, the bootable image of the payload that was made on Linux; the pages' bundler does not run here
+native_image() {
+  local payload folder=/var/tmp/cistern-payload
+  payload=$(ls -t out/omnios/*-omnios-payload.tar.zst 2>/dev/null | head -n 1)
+  [ -n "$payload" ] || die "there is no payload in out/omnios" "Make it on Linux (./build.sh image --os omnios) and copy it here: the bundler of the web pages has no program for illumos."
+  rm -rf "$folder"
+  mkdir -p "$folder" out/image
+  zstd -dc "$payload" | (cd "$folder" && tar xf -)
+  payload=$(echo "$folder"/cistern-*-omnios)
+  "$payload/native" --out "$PWD/out/image" "$@"
+}
+
 verb_image() {
+  if [ "${1:-}" = --os ] && [ "${2:-}" = omnios ] && [ "$(uname -s)" = SunOS ]; then
+    shift 2
+    native_image "$@"
+    return
+  fi
   if [ "${1:-}" = --os ] && [ "${2:-}" = omnios ]; then
     need zstd:zstd
     . image/omnios/image.sh
@@ -427,6 +447,44 @@ verb_bench() {
   done
 }
 
+# verb_nightly: what takes hours: every decoder is fed by the fuzzer, and storaged is killed again and again under load
+verb_nightly() {
+  local seconds=600 rounds=200 only='' file name log=$CISTERN_CACHE/log/nightly.log passed=0 failed=0
+  while [ $# -gt 0 ]; do
+    [ $# -gt 1 ] || die "$1 needs a value" "They are: nightly [--fuzz SECONDS] [--rounds N] [--only TEST]"
+    case $1 in
+    --fuzz) seconds=$2 ;;
+    --rounds) rounds=$2 ;;
+    --only) only=$2 ;;
+    *) die "'nightly $1' is not known" "They are: nightly [--fuzz SECONDS] [--rounds N] [--only TEST]" ;;
+    esac
+    shift 2
+  done
+  toolchain_go
+  mkdir -p "$(dirname "$log")"
+  : >"$log"
+  nightly_one() { # NAME COMMAND…, in services; what breaks a decoder is kept by the fuzzer in testdata/fuzz, to be committed
+    local name=$1
+    shift
+    [ -z "$only" ] || [ "$only" = "$name" ] || return 0
+    if (cd services && "$@") >>"$log" 2>&1 </dev/null; then
+      passed=$((passed + 1))
+      say "passed  $name"
+    else
+      failed=$((failed + 1))
+      say "FAILED  $name: see $log"
+    fi
+  }
+  nightly_one TestKillLosesNothingAcknowledged env "CISTERN_CRASH_ROUNDS=$rounds" go test -count 1 -timeout 2h -run TestKillLosesNothingAcknowledged ./cmd/storaged
+  while IFS=: read -r file name; do
+    name=${name#func }
+    name=${name%%(*}
+    nightly_one "$name" go test -run '^$' -fuzz "^$name\$" -fuzztime "${seconds}s" "./$(dirname "$file")"
+  done < <(cd services && grep -ro '^func Fuzz[A-Za-z0-9_]*(' --include='*_test.go' . | sort)
+  echo "$passed passed, $failed failed"
+  [ "$failed" = 0 ]
+}
+
 verb_dev() {
   need /usr/sbin/nginx:nginx-light openssl:openssl
   toolchain_go
@@ -443,7 +501,7 @@ verb_run() {
 verb=${1:-help}
 [ $# -eq 0 ] || shift
 case $verb in
-image | run | dev | test | bench) "verb_$verb" "$@" ;;
+image | run | dev | test | bench | nightly) "verb_$verb" "$@" ;;
 clean)
   rm -rf out node_modules ui/dist appliance-kit/dist "$CISTERN_CACHE"
   say "removed out/, node_modules and $CISTERN_CACHE"

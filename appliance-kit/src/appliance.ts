@@ -68,6 +68,7 @@ import { Snapshots, snapshotRoutes } from './snapshots/snapshots.ts';
 import { Database } from './state/database.ts';
 import { Settings } from './state/settings.ts';
 import { Status, statusRoutes } from './status/status.ts';
+import { Hints } from './thresholds/hints.ts';
 import { thresholdRoutes } from './thresholds/routes.ts';
 import { Thresholds } from './thresholds/thresholds.ts';
 import { Tokens, tokenRoutes } from './tokens/tokens.ts';
@@ -208,7 +209,9 @@ export function createAppliance({
     ...{ db, clock, changes, alerts, storaged, log, intervalMs: config.evaluateMs },
     actions: () => actions,
     audience: routing,
+    rulesChanged: () => hints.changed(),
   });
+  const hints: Hints = new Hints({ rules: thresholds, storaged, log });
   const timetable = new Timetable({ clock, log, timeZone: () => platform.identity().timeZone });
   timetable.add(() => digest.entries(outbox));
   const scans = new Scans({ db, clock, log, platform, inventory, timetable, alerts, audit, changes });
@@ -336,7 +339,7 @@ export function createAppliance({
   let evaluating: NodeJS.Timeout | undefined;
   let ended = false;
   /**
-   * Once a second while that takes a quarter of the time at most, else more rarely: as rarely as was asked for, when it must be.
+   * Once a second while that takes a fifth of the time at most, else more rarely: as rarely as was asked for, when it must be.
    */
   const evaluate = async () => {
     const began = performance.now();
@@ -345,7 +348,7 @@ export function createAppliance({
       .catch((error: unknown) => log.error('thresholds', { error: String((error as Error).stack) }));
     if (ended) return;
     const took = performance.now() - began;
-    const rest = Math.max(config.evaluateMs / 5, Math.min(config.evaluateMs - took, 3 * took));
+    const rest = Math.max(config.evaluateMs / 5, Math.min(config.evaluateMs - took, 4 * took));
     evaluating = setTimeout(() => void evaluate(), rest);
   };
   return {
@@ -371,6 +374,7 @@ export function createAppliance({
         alerts.raise({ kind: applianceStarted, args });
       }
       void evaluate();
+      hints.start();
       const each = () => {
         try {
           alerts.tick();
@@ -400,11 +404,13 @@ export function createAppliance({
       clearTimeout(evaluating);
       for (const timer of timers) clearInterval(timer);
       unwatch?.();
+      hints.stop();
       crashes.stop();
       upkeep.stop();
       await agent.stop();
       await timetable.stop();
       changes.close();
+      await thresholds.stop();
       await actions.settled();
       await app.close().catch((error: unknown) => log.error('closing failed', { error: asProblem(error).detail }));
       await outbox.stop();

@@ -128,6 +128,19 @@ function ask(socketPath: string, cookies: Map<string, string>) {
     });
 }
 
+/** The real store, ready. */
+async function telemetry(t: TestContext, where: Place) {
+  const storaged = launch(t, program('storaged'), [
+    ...['--data', join(where.directory, 'telemetry'), '--http-socket', socketOf(where, 'storaged')],
+    ...['--statsd-admin', '', '--statsd', '', '--host-statistics=false'],
+  ]);
+  const store = ask(socketOf(where, 'storaged'), new Map());
+  await eventually(async () =>
+    assert.equal((await store('GET', '/healthz').catch(() => assert.fail(storaged.log()))).status, 200),
+  );
+  return { storaged, store };
+}
+
 async function setUp(client: ReturnType<typeof ask>): Promise<void> {
   assert.equal((await client('POST', '/api/setup/code', { code: CODE })).status, 200);
   assert.equal((await client('POST', '/api/setup/administrator', { name: 'ada', password: PASSWORD })).status, 200);
@@ -199,14 +212,7 @@ test('an open page is told what changes', async (t) => {
 
 test('the ready forms against the real store: people slower than a limit, a ratio of rates, a change, and the past', async (t) => {
   const where = place(t);
-  const storaged = launch(t, program('storaged'), [
-    ...['--data', join(where.directory, 'telemetry'), '--http-socket', socketOf(where, 'storaged')],
-    ...['--statsd-admin', '', '--statsd', '', '--host-statistics=false'],
-  ]);
-  const store = ask(socketOf(where, 'storaged'), new Map());
-  await eventually(async () =>
-    assert.equal((await store('GET', '/healthz').catch(() => assert.fail(storaged.log()))).status, 200),
-  );
+  const { store } = await telemetry(t, where);
   await akd(t, where);
   const client = ask(socketOf(where, 'akd'), new Map());
   await setUp(client);
@@ -260,24 +266,58 @@ test('the ready forms against the real store: people slower than a limit, a rati
   assert.deepEqual([nothing.series, nothing.warnings], [[], ['No series matches now. The rule waits for one.']]);
 });
 
+test('a sample beyond a limit is noticed when it comes, not when the rule has its turn', async (t) => {
+  const where = place(t);
+  const { storaged, store } = await telemetry(t, where);
+  // The next turn is a minute after the start.
+  await akd(t, { ...where, env: { ...where.env, CISTERN_EVALUATE_SECONDS: '300' } });
+  const client = ask(socketOf(where, 'akd'), new Map());
+  await setUp(client);
+  const rule = {
+    ...{ name: 'Queue', expression: 'queue_length', direction: 'above', raise: 10, clear: 5, severity: 'critical' },
+    ...{ raiseForSeconds: 0, clearForSeconds: 0, repostSeconds: 0, enabled: true, destinations: [] },
+  };
+  assert.equal((await client('POST', '/api/thresholds', rule)).status, 201);
+  // The store cannot watch this one.
+  const summed = { ...rule, name: 'Sum', expression: 'sum(queue_length)' };
+  assert.equal((await client('POST', '/api/thresholds', summed)).status, 201);
+  const measure = async (host: string, ...values: number[]) => {
+    for (const value of values) {
+      const samples = [{ name: 'queue_length', labels: { host }, value }];
+      assert.equal((await store('POST', '/api/v1/import', { samples })).body.accepted, 1);
+    }
+  };
+  const told = async (host: string) => {
+    const { items } = (await client('GET', '/api/alerts')).body;
+    const found = items.filter((one: { labels: { host?: string } }) => one.labels.host === host);
+    assert.deepEqual(
+      found.map((one: { ruleName: string; value: number }) => [one.ruleName, one.value]),
+      [['Queue', 16]],
+    );
+  };
+  // When the store begins to watch nobody is told.
+  await eventually(async () => {
+    await measure('web1', 1, 16);
+    await told('web1');
+  });
+  const evaluated = async (): Promise<string[]> =>
+    (await client('GET', '/api/thresholds')).body.items.map(
+      (one: { state: { evaluatedAt: string } }) => one.state.evaluatedAt,
+    );
+  const before = await evaluated();
+  await measure('web2', 16);
+  await eventually(() => told('web2'));
+  const after = await evaluated();
+  assert.notEqual(after[0], before[0]);
+  assert.equal(after[1], before[1], 'no turn of all rules meanwhile');
+  // A stream that never ends does not hold up the store.
+  const took = await storaged.end('SIGTERM');
+  assert.ok(took < 2_500, `${took} ms`);
+});
+
 test('from a sample to a mail and a trap, through a kill of akd; each once, and the clearing too', async (t) => {
   const where = place(t);
-  const data = join(where.directory, 'telemetry');
-  const storaged = launch(t, program('storaged'), [
-    '--data',
-    data,
-    '--http-socket',
-    socketOf(where, 'storaged'),
-    '--statsd-admin',
-    '',
-    '--statsd',
-    '',
-    '--host-statistics=false',
-  ]);
-  const store = ask(socketOf(where, 'storaged'), new Map());
-  await eventually(async () =>
-    assert.equal((await store('GET', '/healthz').catch(() => assert.fail(storaged.log()))).status, 200),
-  );
+  const { store } = await telemetry(t, where);
 
   const mailbox = await smtp(t, { user: 'alerts', password: PASSWORD });
   const receiver = await snmptrapd(t, 'authCommunity log public');

@@ -52,7 +52,7 @@ omnios_payload() { # the stage: fills $1
   mkdir -p "$folder"
   node image/omnios/packages.ts "$VERSION" "$OMNIOS_RELEASE" "$OMNIOS_PARTS" "$folder" || die "the packages do not fit the files"
   cp -a "$OMNIOS_PARTS" "$folder/tree"
-  cp image/omnios/install "$folder/"
+  cp image/omnios/{install,native,initialboot} "$folder/"
   echo "$VERSION" >"$folder/version"
   cp -a "$folder/packages" "$1/packages"
   # Nothing of the machine that made it: no names, no times of its files.

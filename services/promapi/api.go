@@ -46,6 +46,7 @@ type Store interface {
 	Delete(ctx context.Context, minTime, maxTime int64, matchers ...*tsdb.Matcher) error
 	Status() tsdb.Status
 	Granularity(minTime, maxTime int64) time.Duration
+	Watch(limits []tsdb.Limit) *tsdb.Watching
 }
 
 // API answers queries. Make one with New.
@@ -58,6 +59,10 @@ type API struct {
 	inFlight chan struct{} // as many places as queries may run at once
 	queued   atomic.Int64
 	live     atomic.Int64 // clients of live
+	watching atomic.Int64 // clients of Watch
+
+	// Stopping is closed when streams are to end; nil for never.
+	Stopping <-chan struct{}
 
 	// Latencies is how long queries have taken; whoever stores that takes it.
 	Latencies Latencies

@@ -82,6 +82,8 @@ func (a *API) liveStream(w http.ResponseWriter, r *http.Request) {
 			select {
 			case <-ctx.Done():
 				return
+			case <-a.Stopping:
+				return
 			case <-ticker.C:
 			}
 			points, err := a.newPoints(ctx, matchers, last)

@@ -259,10 +259,11 @@ func (b *builder) roll() {
 	}
 }
 
-// rollupRecords is how many records a frame of a rollup of histograms has at most: a third of an hour, three, six, and
-// twenty-four hours. All of a frame is decoded when one of its records is needed, and of these there are few at a
-// window's ends; a column of fewer records has more bytes about it, but of the samples rollups are a small part.
-var rollupRecords = [tracks]int{trackMinute: 20, trackTen: 18, trackHalf: 12, trackHour: 24}
+// rollupRecords is how many records a frame of a rollup of histograms has at most: a third of an hour, eight hours, a day,
+// three days. All of a frame is decoded when one of its records is needed, which costs about as much for each of its
+// columns as fifty records more: few columns matter more than few records, but for the minutes, of which each end of a
+// window needs a frame of its own.
+var rollupRecords = [tracks]int{trackMinute: 20, trackTen: 48, trackHalf: 48, trackHour: 72}
 
 // histogramRollup makes the frames of a rollup while its records come; its memory is reused from series to series.
 type histogramRollup struct {

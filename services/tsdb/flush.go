@@ -47,6 +47,7 @@ func (s *Store) freeze() {
 		return
 	}
 	s.frozen, s.live = s.live, newHead(s.journal.End())
+	s.watch()
 	s.began = s.options.Now()
 	s.recent = make(map[uint64]struct{}, len(s.frozen.series))
 	for _, one := range s.frozen.series {

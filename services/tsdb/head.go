@@ -24,6 +24,9 @@ type head struct {
 	labels map[string]map[string]*posting
 	near   []labelled // of the series that was indexed last, most of whose labels the next one has too
 	coder  coder
+	limits *limitTable // what is watched; nil when nothing is
+	// concerned are the series that have a list of limits.
+	concerned []uint32
 
 	minTime, maxTime int64
 	has              bool
@@ -99,6 +102,9 @@ func (h *head) create(key []byte, hash uint64, kind Kind) (*memSeries, error) {
 		return nil, err
 	}
 	h.seriesBytes += h.index(s.ref, h.parsed)
+	if h.limits != nil {
+		h.concern(s, h.limits.listOf(h.parsed))
+	}
 	return s, nil
 }
 
@@ -210,6 +216,9 @@ func (h *head) put(batch []resolved) {
 		case NativeHistogram:
 			grown = one.series.appendNative(one.time, one.native)
 		default:
+			if one.series.limits != 0 {
+				h.crossing(one.series, one.time, one.value)
+			}
 			grown = one.series.appendNumber(one.time, one.value, &h.coder)
 		}
 		h.sampleBytes += int64(grown)

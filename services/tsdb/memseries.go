@@ -32,6 +32,7 @@ type memSeries struct {
 	sealed   []byte
 	points   []point // numbers, ascending, behind sealedTo
 	count    uint32
+	limits   uint32 // its list in the head's limits; 0 for none
 	more     *moreSeries
 }
 

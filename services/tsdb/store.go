@@ -98,6 +98,8 @@ type Store struct {
 	canonical []byte
 	encoding  []byte
 	bucket    bucket
+	watchings []*Watching
+	limits    *limitTable // theirs, for the live head
 
 	// flushing serialises flushes and retention. It is taken before ingesting.
 	flushing sync.Mutex

@@ -96,6 +96,7 @@ func (w *windowing) block(one *source[histogram.Histogram]) error {
 	b, record := one.block, one.record
 	// What is still to be merged: stretches of time, ascending, both ends in them.
 	todo := []interval{{max(w.from, one.minTime), min(w.to-1, one.maxTime)}}
+	needed := w.needed(record)
 	for track := trackHour; track >= trackRaw && len(todo) > 0; track-- {
 		if record.lengths[track] == 0 {
 			if track == trackRaw { // the samples were let go: a record at an end goes where it begins
@@ -106,7 +107,7 @@ func (w *windowing) block(one *source[histogram.Histogram]) error {
 			}
 			continue
 		}
-		if trackWidth[track] > w.width { // its records lie in several windows, nearly all
+		if track != trackRaw && !needed[track] {
 			continue
 		}
 		frames, err := w.read(b, record, track)
@@ -122,6 +123,30 @@ func (w *windowing) block(one *source[histogram.Histogram]) error {
 	}
 	return nil
 }
+
+// needed is the tracks of a series that are worth reading, besides the samples. The windows' ends say how fine it must be: a
+// track into whose records they all fall is enough. What is coarser spares the reading of what is finer only where a window
+// is longer than a frame of that; otherwise each of these frames has a window's end in it and is read whole in any case.
+func (w *windowing) needed(record *blockSeries) (needed [tracks]bool) {
+	finest := trackHour
+	for finest > trackRaw && (record.lengths[finest] == 0 || w.from%trackWidth[finest] != 0 || w.width%trackWidth[finest] != 0) {
+		finest--
+	}
+	needed[finest] = true
+	for last, track := finest, finest+1; track < tracks; track++ {
+		span := int64(rawSpan)
+		if last != trackRaw {
+			span = trackWidth[last] * int64(rollupRecords[last])
+		}
+		if record.lengths[track] > 0 && trackWidth[track] <= w.width && w.width > span {
+			needed[track], last = true, track
+		}
+	}
+	return needed
+}
+
+// rawSpan is how long a frame of one histogram a second is, in ms.
+const rawSpan = 300_000
 
 func (w *windowing) read(b *block, record *blockSeries, track int) (frames []frame, err error) {
 	frames, w.chunk, err = b.framesInto(w.chunk, record, track)

@@ -51,7 +51,8 @@ export class Machine {
   readonly root = join(this.folder, 'root');
   readonly #path: string;
 
-  constructor() {
+  /** `fake` is the script that stands for `commands`. */
+  constructor(fake = 'fake.sh', commands: readonly string[] = COMMANDS) {
     const bin = join(this.folder, 'bin');
     for (const one of [
       'etc/security/auth_attr.d',
@@ -74,7 +75,7 @@ export class Machine {
     this.write('etc/nodename', 'omnios\n');
     this.write('lib/svc/share/smf_include.sh', 'SMF_EXIT_OK=0\nSMF_EXIT_ERR_FATAL=95\nSMF_EXIT_ERR_CONFIG=96\n');
     mkdirSync(bin);
-    for (const name of COMMANDS) symlinkSync(join(import.meta.dirname, 'fake.sh'), join(bin, name));
+    for (const name of commands) symlinkSync(join(import.meta.dirname, fake), join(bin, name));
     for (const [name, text] of Object.entries({
       packages: 'system/library\nlibrary/security/openssl\n',
       datasets: 'rpool/ROOT/omnios / -\n',

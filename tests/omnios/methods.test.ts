@@ -48,6 +48,24 @@ test('identity makes what is missing, once', () => {
   assert.throws(() => machine.read('var/lib/cistern/setup/code'), { code: 'ENOENT' });
 });
 
+test('an image says at its console how to go on, until it is set up', () => {
+  using machine = new Machine();
+  for (const one of ['var/lib/cistern', 'etc/opt/cistern', 'dev'])
+    mkdirSync(join(machine.root, one), { recursive: true });
+  const run = () => machine.run(join(methods, 'cistern-identity'));
+  assert.equal(run().status, 0);
+  assert.throws(() => machine.read('dev/msglog'), { code: 'ENOENT' }, 'not on a machine of somebody’s own');
+  machine.write('etc/opt/cistern/image', '9.9.9\n');
+  assert.equal(run().status, 0);
+  const said = machine.read('dev/msglog');
+  assert.match(said, /^Cistern 9\.9\.9: open https:\/\/omnios\.local\//);
+  assert.ok(said.includes(machine.read('var/lib/cistern/setup/code')), said);
+  machine.write('dev/msglog', '');
+  machine.write('var/lib/cistern/setup/done', '');
+  assert.equal(run().status, 0);
+  assert.equal(machine.read('dev/msglog'), '');
+});
+
 test('identity takes the name and the time zone that were chosen', () => {
   using machine = new Machine();
   mkdirSync(join(machine.root, 'var/lib/cistern/identity'), { recursive: true });

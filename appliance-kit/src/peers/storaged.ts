@@ -1,4 +1,5 @@
 // What akd asks of the telemetry store: the present value of an expression, and how the store itself is.
+import type { Readable } from 'node:stream';
 import type { Peer } from './peer.ts';
 
 /** A rule that takes longer than this to evaluate would delay all others. */
@@ -40,6 +41,13 @@ export interface Result {
   /** Null when they are those of the set that was known. */
   readonly labels: readonly Record<string, string>[] | null;
   readonly values: readonly number[];
+}
+
+/** Of the newest number of each series that a plain selector matches. */
+export interface Limit {
+  readonly query: string;
+  readonly above?: number;
+  readonly below?: number;
 }
 
 type BatchResult =
@@ -158,6 +166,15 @@ export class Storaged {
       for (const place of one.ninf ?? []) values[place] = Number.NEGATIVE_INFINITY;
       return { set: one.set, labels: one.labels ?? null, values };
     });
+  }
+
+  /**
+   * A JSON object a line, with the places of the limits that a sample has gone beyond; see POST /admin/watch in
+   * docs/INTERFACES.md. Whoever takes it destroys it.
+   */
+  async watch(limits: readonly Limit[]): Promise<Readable> {
+    const request = { path: '/admin/watch', json: { limits }, deadlineMs: QUERY_DEADLINE_MS };
+    return (await this.#peer.open(request)).content;
   }
 
   /** As `query`, over a time: seconds since the epoch. */

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import http from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { type Bench, bench, Client, PASSWORD } from '../../tests/harness.ts';
+import { type Bench, bench, Client, eventually, PASSWORD } from '../../tests/harness.ts';
 import { seriesKey } from './thresholds.ts';
 
 const rule = {
@@ -26,6 +26,8 @@ interface Store {
   down: boolean;
   /** Whether each result named its series. */
   readonly batches: string[][];
+  /** What the next answer to a batch waits for, after it was thought out. */
+  hold: Promise<void> | null;
 }
 
 /** As POST /api/v1/query_batch answers one query. */
@@ -43,7 +45,7 @@ function batched(answer: Record<string, string> | string, known: string | undefi
 
 /** Answers queries at storaged's socket in the form Prometheus' API has, and batches. */
 async function store(t: TestContext, directory: string): Promise<Store> {
-  const known: Store = { answers: new Map(), down: false, batches: [] };
+  const known: Store = { answers: new Map(), down: false, batches: [], hold: null };
   const server = http.createServer((request, response) => {
     let text = '';
     request.on('data', (chunk) => {
@@ -61,9 +63,12 @@ async function store(t: TestContext, directory: string): Promise<Store> {
         });
         const form = (one: object) => ['labels', 'set', 'later'].find((name) => name in one) ?? 'error';
         known.batches.push(results.map((one) => ({ labels: 'named', set: 'known' })[form(one)] ?? form(one)));
-        return response
-          .writeHead(200, { 'content-type': 'application/json' })
-          .end(JSON.stringify({ time: 1, results }));
+        const { hold } = known;
+        known.hold = null;
+        void Promise.resolve(hold).then(() =>
+          response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ time: 1, results })),
+        );
+        return;
       }
       const answer = known.answers.get(new URLSearchParams(text).get('query') ?? '') ?? {};
       const [status, body] =
@@ -166,6 +171,29 @@ test('many rules are asked about at once, series are named once, and nothing is 
     ({ name }: { name: string }) => name === 'other',
   );
   assert.equal(shown.state.series[0].value, 2);
+});
+
+test('a hint is followed at once, and an answer to an earlier question does not undo it', async (t) => {
+  const { on, known } = await ready(t);
+  const { thresholds } = on.appliance;
+  known.answers.set('egress', { web1: '3' });
+  const { body: made } = await on.client.post('/api/thresholds', rule);
+  await evaluate(on);
+  const late = Promise.withResolvers<void>();
+  known.hold = late.promise;
+  const asked = known.batches.length;
+  const round = thresholds.evaluate();
+  await eventually(() => assert.equal(known.batches.length, asked + 1));
+  known.answers.set('egress', { web1: '16' });
+  thresholds.evaluateSoon([made.id, 'th-gone']);
+  await eventually(async () => assert.equal((await active(on)).length, 1));
+  late.resolve();
+  await round;
+  assert.equal((await active(on))[0]?.value, 16);
+  // The rounds go on as before.
+  known.answers.set('egress', { web1: '1' });
+  await evaluate(on);
+  assert.deepEqual(await active(on), []);
 });
 
 test('a restart neither repeats an alert nor loses its clearing', async (t) => {

@@ -8,7 +8,7 @@ import { labelWords, type ThresholdArgs, thresholdExceeded, thresholdNoData } fr
 import { type Clock, iso } from '../clock.ts';
 import type { Changes } from '../events/changes.ts';
 import type { Log } from '../log.ts';
-import { ExpressionError, type Result, type Storaged } from '../peers/storaged.ts';
+import { ExpressionError, type Limit, type Result, type Storaged } from '../peers/storaged.ts';
 import { asProblem, fail } from '../problems/problem.ts';
 import type { Database } from '../state/database.ts';
 import { newId } from '../state/id.ts';
@@ -30,6 +30,8 @@ const MOST_SERIES = 10_000;
 /** Rules that are asked about at once; of such batches two are under way: one is read while the store works on the other. */
 const BATCH = 250;
 const AT_ONCE = 2;
+/** Rules that the store has given a hint of are asked about at once, but not more often than this. */
+const HINTED_MS = 100;
 /** A series that is gone and was fine is forgotten after this. */
 const FORGET_MS = 60 * 60 * 1000;
 /** How many series a page is shown; those that matter first. */
@@ -59,6 +61,8 @@ interface Rule {
   /** What the store calls the series of its last result, and these in order; what is there twice is null. */
   set: string | null;
   order: readonly ({ readonly key: string; readonly series: Series } | null)[];
+  /** Which question its last answer was to: an earlier one may be answered later, and says nothing new. */
+  asked: number;
 }
 
 const NOTHING_KNOWN = { set: null, order: [] } as const;
@@ -81,6 +85,8 @@ export interface ThresholdParts {
   readonly actions: () => Pick<Actions, 'queue'>;
   readonly audience: { mustKnow: (destinations: readonly string[], path: string) => void };
   readonly log: Log;
+  /** Rules were made, changed or removed. */
+  readonly rulesChanged?: () => void;
   /** How often `evaluate` is called, to know a gap when there is one. */
   readonly intervalMs: number;
 }
@@ -89,6 +95,10 @@ export class Thresholds {
   readonly #parts: ThresholdParts;
   readonly #rules = new Map<string, Rule>();
   #evaluating: Promise<void> | null = null;
+  readonly #hinted = new Set<string>();
+  #hint: NodeJS.Timeout | null = null;
+  #hintAnswered: Promise<void> = Promise.resolve();
+  #questions = 0;
 
   constructor(parts: ThresholdParts) {
     this.#parts = parts;
@@ -123,6 +133,7 @@ export class Thresholds {
         error: null,
         errorAt: null,
         series,
+        asked: 0,
         ...NOTHING_KNOWN,
       });
     }
@@ -180,9 +191,11 @@ export class Thresholds {
     this.#rules.set(id, {
       ...{ id, createdAt: now, input, evaluatedAt: null, error: null, errorAt: null },
       series: new Map(),
+      asked: 0,
       ...NOTHING_KNOWN,
     });
     changes.publish('thresholds', id);
+    this.#parts.rulesChanged?.();
     return this.get(id);
   }
 
@@ -209,6 +222,7 @@ export class Thresholds {
     rule.error = null;
     rule.errorAt = null;
     changes.publish('thresholds', id);
+    this.#parts.rulesChanged?.();
     return this.get(id);
   }
 
@@ -221,6 +235,7 @@ export class Thresholds {
     });
     this.#rules.delete(id);
     changes.publish('thresholds', id);
+    this.#parts.rulesChanged?.();
     return rule.input;
   }
 
@@ -356,6 +371,48 @@ export class Thresholds {
     return this.#evaluating;
   }
 
+  /** What the store is to watch: a hint of it is for `evaluateSoon`. */
+  limits(): Map<string, Limit> {
+    const limits = new Map<string, Limit>();
+    for (const { id, input } of this.#rules.values()) {
+      if (input.enabled) limits.set(id, { query: input.expression, [input.direction]: input.raise });
+    }
+    return limits;
+  }
+
+  /** Rules of which it is known that their turn is worth while now. */
+  evaluateSoon(ids: readonly string[]): void {
+    for (const id of ids) this.#hinted.add(id);
+    this.#hint ??= setTimeout(() => {
+      this.#hintAnswered = this.#evaluateHinted();
+    }, 0);
+  }
+
+  async #evaluateHinted(): Promise<void> {
+    const began = performance.now();
+    const batch = [...this.#hinted].slice(0, BATCH);
+    for (const id of batch) this.#hinted.delete(id);
+    try {
+      const rules = batch.flatMap((id) => this.#rules.get(id) ?? []).filter(({ input }) => input.enabled);
+      if (rules.length > 0) await this.#evaluateBatch(rules);
+    } catch (error) {
+      this.#parts.log.error('rules could not be evaluated', { error: String((error as Error).stack) });
+    }
+    // As rounds do, it leaves three quarters of the time to others.
+    const rest = Math.max(HINTED_MS, 3 * (performance.now() - began));
+    this.#hint = setTimeout(() => {
+      this.#hint = null;
+      if (this.#hinted.size > 0) this.evaluateSoon([]);
+    }, rest).unref();
+  }
+
+  /** Resolves when nothing is asked any more. */
+  async stop(): Promise<void> {
+    this.#hinted.clear();
+    await Promise.all([this.#hintAnswered, this.#evaluating]);
+    if (this.#hint !== null) clearTimeout(this.#hint);
+  }
+
   async #round(): Promise<void> {
     const due = [...this.#rules.values()].filter((rule) => rule.input.enabled);
     const worker = async () => {
@@ -369,6 +426,7 @@ export class Thresholds {
   /** Those that the store has not come to. */
   async #evaluateBatch(batch: readonly Rule[]): Promise<Rule[]> {
     const asked = batch.map((rule) => ({ rule, input: rule.input }));
+    const question = ++this.#questions;
     let results: Awaited<ReturnType<Storaged['queryBatch']>>;
     try {
       results = await this.#parts.storaged.queryBatch(
@@ -383,17 +441,20 @@ export class Thresholds {
     asked.forEach(({ rule, input }, at) => {
       const result = results[at];
       // It may have been changed or removed while the store was thinking: this answer is not about it any more.
-      if (this.#rules.get(rule.id) !== rule || rule.input !== input || !input.enabled) return;
+      if (this.#rules.get(rule.id) !== rule || rule.input !== input || !input.enabled || rule.asked > question) return;
       if (result === null || result === undefined) {
         later.push(rule);
         return;
       }
       try {
         if (result instanceof ExpressionError) throw result;
+        // Another answer came between, with other series: it does not say which these values are of.
+        if (result.labels === null && result.set !== rule.set) return;
         if (result.values.length > MOST_SERIES) {
           const many = result.values.length;
           throw new ExpressionError(`the expression gives ${many} series; a rule takes ${MOST_SERIES} at most`);
         }
+        rule.asked = question;
         this.#apply(rule, result);
         this.#noteError(rule, null);
       } catch (error) {

@@ -70,12 +70,15 @@ func start(c *config, log *slog.Logger) (_ *server, err error) {
 		return nil, err
 	}
 	s.queries = promapi.New(s.store, version)
+	stopping := make(chan struct{})
+	s.queries.Stopping = stopping
 	s.figures = newStatistics(s, c.Statistics.Host)
 	s.http = &http.Server{
 		Handler: s.routes(), ConnContext: unixlisten.ConnContext,
 		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 2 * time.Minute, IdleTimeout: 5 * time.Minute,
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
+	s.http.RegisterOnShutdown(func() { close(stopping) }) // Shutdown waits for streams, which end of themselves never
 	if c.HTTP.Socket != "" {
 		listener, err := unixlisten.Listen(c.HTTP.Socket)
 		if err != nil {
@@ -138,6 +141,7 @@ func (s *server) routes() http.Handler {
 	// akd's, which says who may: by the Unix socket, or from this machine.
 	mux.HandleFunc("GET /admin/retention", here(s.getRetention))
 	mux.HandleFunc("PUT /admin/retention", here(s.putRetention))
+	mux.HandleFunc("POST /admin/watch", here(s.queries.Watch))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		if !s.ready.Load() {
 			problem.Write(w, http.StatusServiceUnavailable, "service_unavailable", "storaged is starting or stopping.", "")

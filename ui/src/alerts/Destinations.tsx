@@ -1,12 +1,11 @@
 // Where alerts go, and whether they arrive there.
-import { Button, EmptyState, EmptyStateActions, EmptyStateBody, EmptyStateFooter } from '@patternfly/react-core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Link, useNavigate } from 'react-router';
+import { Link } from 'react-router';
 import { answerOf, client } from '../api/client.ts';
 import { destinationsQuery } from '../api/queries.ts';
 import { ConfirmByName } from '../forms/ConfirmByName.tsx';
-import { Explained } from '../forms/Explained.tsx';
+import { AddButton, EmptyList, RemoveButton } from '../forms/ListActions.tsx';
 import { PageLoading } from '../frame/PageLoading.tsx';
 import { useMayNot } from '../frame/session.ts';
 import { Ago } from '../words/Ago.tsx';
@@ -35,26 +34,18 @@ export function Destinations() {
   const { data, error, refetch } = useQuery(destinationsQuery);
   const queries = useQueryClient();
   const mayNot = useMayNot('operator');
-  const navigate = useNavigate();
   const [removing, setRemoving] = useState<Destination | null>(null);
   if (data === undefined) return error ? <ProblemAlert error={error} retry={() => void refetch()} /> : <PageLoading />;
   const add = (
-    <Explained why={mayNot}>
-      <Button isAriaDisabled={mayNot !== null} onClick={() => void navigate('/alerts/destinations/new')}>
-        Add a destination
-      </Button>
-    </Explained>
+    <AddButton to="/alerts/destinations/new" why={mayNot}>
+      Add a destination
+    </AddButton>
   );
   if (data.length === 0) {
     return (
-      <EmptyState headingLevel="h2" titleText="Alerts go nowhere yet">
-        <EmptyStateBody>
-          They are shown here. Add an email address, a webhook, an SNMP receiver or a syslog server to be told as well.
-        </EmptyStateBody>
-        <EmptyStateFooter>
-          <EmptyStateActions>{add}</EmptyStateActions>
-        </EmptyStateFooter>
-      </EmptyState>
+      <EmptyList title="Alerts go nowhere yet" add={add}>
+        They are shown here. Add an email address, a webhook, an SNMP receiver or a syslog server to be told as well.
+      </EmptyList>
     );
   }
   return (
@@ -71,18 +62,7 @@ export function Destinations() {
                 <Link to={`/alerts/destinations/${one.id}`}>{one.name}</Link>
                 {!one.enabled && ' (switched off)'}
               </div>
-              <Explained why={mayNot}>
-                <Button
-                  variant="link"
-                  isDanger
-                  isInline
-                  isAriaDisabled={mayNot !== null}
-                  aria-label={`Remove the destination ${one.name}`}
-                  onClick={() => setRemoving(one)}
-                >
-                  Remove
-                </Button>
-              </Explained>
+              <RemoveButton what={`the destination ${one.name}`} why={mayNot} onRemove={() => setRemoving(one)} />
             </div>
             <p>{whereTo(one)}</p>
             <p className={one.health.state === 'failing' ? 'cistern-bad' : 'cistern-quiet'}>

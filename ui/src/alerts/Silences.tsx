@@ -1,12 +1,13 @@
 // What is held back now, what will be, and what was.
-import { Button, EmptyState, EmptyStateActions, EmptyStateBody, EmptyStateFooter, Label } from '@patternfly/react-core';
+import { Button, Label } from '@patternfly/react-core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Link, useNavigate } from 'react-router';
+import { Link } from 'react-router';
 import { answerOf, client } from '../api/client.ts';
 import { silencesQuery } from '../api/queries.ts';
 import { Confirm } from '../forms/Confirm.tsx';
 import { Explained } from '../forms/Explained.tsx';
+import { AddButton, EmptyList } from '../forms/ListActions.tsx';
 import { PageLoading } from '../frame/PageLoading.tsx';
 import { useMayNot } from '../frame/session.ts';
 import { plural } from '../words/format.ts';
@@ -61,28 +62,20 @@ function Item({ one, onEnd }: { one: Silence; onEnd: () => void }) {
 export function Silences() {
   const { data, error, refetch } = useQuery(silencesQuery);
   const mayNot = useMayNot('operator');
-  const navigate = useNavigate();
   const queries = useQueryClient();
   const [ending, setEnding] = useState<Silence | null>(null);
   if (data === undefined) return error ? <ProblemAlert error={error} retry={() => void refetch()} /> : <PageLoading />;
   const add = (
-    <Explained why={mayNot}>
-      <Button isAriaDisabled={mayNot !== null} onClick={() => void navigate('/alerts/silences/new')}>
-        New silence
-      </Button>
-    </Explained>
+    <AddButton to="/alerts/silences/new" why={mayNot}>
+      New silence
+    </AddButton>
   );
   if (data.length === 0) {
     return (
-      <EmptyState headingLevel="h2" titleText="Nothing is held back">
-        <EmptyStateBody>
-          While disks are changed or a service is rebuilt, a silence keeps alerts that are expected from being sent.
-          They are logged, and what is still active when it ends is sent then.
-        </EmptyStateBody>
-        <EmptyStateFooter>
-          <EmptyStateActions>{add}</EmptyStateActions>
-        </EmptyStateFooter>
-      </EmptyState>
+      <EmptyList title="Nothing is held back" add={add}>
+        While disks are changed or a service is rebuilt, a silence keeps alerts that are expected from being sent. They
+        are logged, and what is still active when it ends is sent then.
+      </EmptyList>
     );
   }
   return (

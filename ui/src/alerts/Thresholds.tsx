@@ -1,12 +1,11 @@
 // The rules, each as the sentence it is.
-import { Button, EmptyState, EmptyStateActions, EmptyStateBody, EmptyStateFooter } from '@patternfly/react-core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Link, useNavigate } from 'react-router';
+import { Link } from 'react-router';
 import { answerOf, client } from '../api/client.ts';
 import { thresholdsQuery } from '../api/queries.ts';
 import { ConfirmByName } from '../forms/ConfirmByName.tsx';
-import { Explained } from '../forms/Explained.tsx';
+import { AddButton, EmptyList, RemoveButton } from '../forms/ListActions.tsx';
 import { PageLoading } from '../frame/PageLoading.tsx';
 import { useMayNot } from '../frame/session.ts';
 import { Ago } from '../words/Ago.tsx';
@@ -18,26 +17,18 @@ export function Thresholds() {
   const { data, error, refetch } = useQuery(thresholdsQuery);
   const queries = useQueryClient();
   const mayNot = useMayNot('operator');
-  const navigate = useNavigate();
   const [removing, setRemoving] = useState<Threshold | null>(null);
   if (data === undefined) return error ? <ProblemAlert error={error} retry={() => void refetch()} /> : <PageLoading />;
   const add = (
-    <Explained why={mayNot}>
-      <Button isAriaDisabled={mayNot !== null} onClick={() => void navigate('/alerts/thresholds/new')}>
-        New rule
-      </Button>
-    </Explained>
+    <AddButton to="/alerts/thresholds/new" why={mayNot}>
+      New rule
+    </AddButton>
   );
   if (data.length === 0) {
     return (
-      <EmptyState headingLevel="h2" titleText="There is no rule yet">
-        <EmptyStateBody>
-          A rule watches any metric, and raises an alert when it stays beyond a limit for long enough.
-        </EmptyStateBody>
-        <EmptyStateFooter>
-          <EmptyStateActions>{add}</EmptyStateActions>
-        </EmptyStateFooter>
-      </EmptyState>
+      <EmptyList title="There is no rule yet" add={add}>
+        A rule watches any metric, and raises an alert when it stays beyond a limit for long enough.
+      </EmptyList>
     );
   }
   return (
@@ -53,18 +44,7 @@ export function Thresholds() {
                   {state !== 'off' && <ConditionIcon state={state} />}{' '}
                   <Link to={`/alerts/thresholds/${rule.id}`}>{rule.name}</Link>
                 </div>
-                <Explained why={mayNot}>
-                  <Button
-                    variant="link"
-                    isDanger
-                    isInline
-                    isAriaDisabled={mayNot !== null}
-                    aria-label={`Remove the rule ${rule.name}`}
-                    onClick={() => setRemoving(rule)}
-                  >
-                    Remove
-                  </Button>
-                </Explained>
+                <RemoveButton what={`the rule ${rule.name}`} why={mayNot} onRemove={() => setRemoving(rule)} />
               </div>
               <p>{ruleSentence(rule)}</p>
               <p className="cistern-quiet">

@@ -1,18 +1,10 @@
 // Every file system and volume, as the tree it is; searched, sorted and paged on the appliance.
-import {
-  Button,
-  EmptyState,
-  EmptyStateBody,
-  PageSection,
-  Pagination,
-  Progress,
-  SearchInput,
-} from '@patternfly/react-core';
+import { EmptyState, EmptyStateBody, PageSection, Pagination, Progress, SearchInput } from '@patternfly/react-core';
 import { Table, Tbody, Td, Th, Thead, type ThProps, Tr } from '@patternfly/react-table';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import { Link, useNavigate, useSearchParams } from 'react-router';
-import { Explained } from '../forms/Explained.tsx';
+import { Link, useSearchParams } from 'react-router';
+import { AddButton } from '../forms/ListActions.tsx';
 import { PageLoading } from '../frame/PageLoading.tsx';
 import { useMayNot } from '../frame/session.ts';
 import { bytes, digits, duration, exactBytes, percent, plural } from '../words/format.ts';
@@ -89,7 +81,6 @@ function sentence(total: number, search: string, all: readonly Dataset[]): strin
 export default function DatasetsPage() {
   const [params, setParams] = useSearchParams();
   const [search, setSearch] = useSearch();
-  const navigate = useNavigate();
   const mayNot = useMayNot('administrator');
   const page = Math.max(1, Number(params.get('page') ?? 1) || 1);
   const sort = (columns.find(([id]) => id !== null && id === params.get('sort'))?.[0] ?? 'name') as Sort;
@@ -123,11 +114,9 @@ export default function DatasetsPage() {
         title="Datasets"
         {...(data && { sentence: sentence(data.total, wanted, data.items) })}
         actions={
-          <Explained why={mayNot}>
-            <Button isAriaDisabled={mayNot !== null} onClick={() => void navigate('/storage/new-dataset')}>
-              New dataset
-            </Button>
-          </Explained>
+          <AddButton to="/storage/new-dataset" why={mayNot}>
+            New dataset
+          </AddButton>
         }
       />
       <StorageTabs active="datasets" />

@@ -9,6 +9,7 @@ import { datasetPath } from '../datasets/queries.ts';
 import { StorageTabs } from '../datasets/StorageTabs.tsx';
 import { Confirm } from '../forms/Confirm.tsx';
 import { Explained } from '../forms/Explained.tsx';
+import { AddButton } from '../forms/ListActions.tsx';
 import { PageLoading } from '../frame/PageLoading.tsx';
 import { useMayNot } from '../frame/session.ts';
 import { Ago } from '../words/Ago.tsx';
@@ -190,7 +191,6 @@ function One({ replication, onRemove }: { replication: Replication; onRemove: ()
 export default function ReplicationPage() {
   const { data, error, refetch } = useQuery(replicationsQuery);
   const mayNot = useMayNot('administrator');
-  const navigate = useNavigate();
   const queries = useQueryClient();
   const [removing, setRemoving] = useState<Replication | null>(null);
   return (
@@ -207,11 +207,9 @@ export default function ReplicationPage() {
         ) : (
           <div className="cistern-stack">
             <div>
-              <Explained why={mayNot}>
-                <Button isAriaDisabled={mayNot !== null} onClick={() => void navigate('/storage/new-replication')}>
-                  New replication
-                </Button>
-              </Explained>
+              <AddButton to="/storage/new-replication" why={mayNot}>
+                New replication
+              </AddButton>
             </div>
             {data.length === 0 ? (
               <EmptyState headingLevel="h2" titleText="Nothing is replicated">

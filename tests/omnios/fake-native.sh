@@ -1,0 +1,182 @@
+#!/bin/sh
+# The commands of OmniOS that image/omnios/native and initialboot call, over the folder $FAKE: each is a link to this file. They
+# hold to the order that the real ones demand: a device before its pool, nothing exported while it is mounted, and so on.
+#   lofi    DEVICE FILE        pools   a line each       datasets   NAME PROPERTIES
+#   mounts  FOLDER DATASET     calls   what was called   be         what the boot environment holds while it is not mounted
+# FAKE_FAIL_AT=N makes the Nth call fail; FAKE_KILL_AT=N ends the program (its id is in $FAKE/pid) with SIGKILL there.
+set -u
+name=${0##*/}
+echo "$name $*" >>"$FAKE/calls"
+at=$(wc -l <"$FAKE/calls")
+[ "$at" != "${FAKE_FAIL_AT:-}" ] || {
+  echo "$name: it fails" >&2
+  exit 1
+}
+[ "$at" != "${FAKE_KILL_AT:-}" ] || {
+  kill -9 "$(cat "$FAKE/pid")"
+  exit 137
+}
+no() {
+  echo "$name: $*" >&2
+  exit 1
+}
+unknown() {
+  echo "fake $name does not know: $*" >>"$FAKE/unknown"
+  exit 99
+}
+last() {
+  for last_one; do :; done
+  echo "$last_one"
+}
+has() { grep -qxF -- "$2" "$FAKE/$1" 2>/dev/null; }          # FILE LINE
+begins() { grep -qE -- "^$2( |\$)" "$FAKE/$1" 2>/dev/null; } # FILE FIRST-WORD
+without() {                                                  # FILE FIRST-WORD
+  awk -v first="$2" '$1 != first' "$FAKE/$1" >"$FAKE/$1.new" && /bin/mv "$FAKE/$1.new" "$FAKE/$1"
+}
+image() { # the root of the image, mounted
+  awk '{print $1; exit}' "$FAKE/mounts"
+}
+case $name in
+uname) echo "${FAKE_UNAME:-SunOS}" ;;
+zonename) echo "${FAKE_ZONE:-global}" ;;
+id) echo "uid=${FAKE_UID:-0}(root) gid=0(root)" ;;
+df) printf 'Filesystem 1024-blocks Used Available Capacity Mounted\nrpool 9999999 1 %s 1%% /\n' "${FAKE_FREE:-19000000}" ;;
+chown) [ "$(/usr/bin/id -u)" != 0 ] || /bin/chown "$@" ;;
+uuidgen) echo 9f4c2f0e-7a53-4b0e-8a55-0f6a1c7f1f11 ;;
+mkfile) [ "$1" = -n ] && truncate -s 1M "$3" ;; # with holes, and smaller than asked for
+lofiadm)
+  case $# in
+  0) echo 'Block Device             File                           Options' && cat "$FAKE/lofi" 2>/dev/null ;;
+  *)
+    case $1 in
+    -l)
+      [ -f "$3" ] || no "$3: no such file"
+      echo "/dev/dsk/c7t1d0p0 $3 Labeled" >>"$FAKE/lofi"
+      echo /dev/dsk/c7t1d0p0
+      ;;
+    -d)
+      [ ! -s "$FAKE/pools" ] || no "$2: busy"
+      : >"$FAKE/lofi"
+      ;;
+    *) unknown "$@" ;;
+    esac
+    ;;
+  esac
+  ;;
+zpool)
+  case $1 in
+  list) has pools "$(last "$@")" ;;
+  create)
+    [ "$(last "$@")" = c7t1d0 ] && [ -s "$FAKE/lofi" ] || no "cannot open '$(last "$@")': no such device"
+    case "$*" in "create -t cistern-native -B -R /"*" rpool c7t1d0") ;; *) unknown "$@" ;; esac
+    ! has pools cistern-native || no "pool 'cistern-native' exists"
+    echo cistern-native >>"$FAKE/pools"
+    : >"$FAKE/datasets"
+    ;;
+  set) has pools "$3" && begins datasets "${2#bootfs=}" ;;
+  export)
+    [ ! -s "$FAKE/mounts" ] || no 'cannot unmount: busy'
+    : >"$FAKE/pools"
+    ;;
+  status) printf '  pool: rpool\n state: ONLINE\nconfig:\n\n\tNAME      STATE     READ WRITE CKSUM\n\trpool     ONLINE       0     0     0\n\t  c1t0d0  ONLINE       0     0     0\n' ;;
+  online) [ "$*" = 'online -e rpool c1t0d0' ] || unknown "$@" ;;
+  *) unknown "$@" ;;
+  esac
+  ;;
+zfs)
+  case $1 in
+  create)
+    dataset=$(last "$@")
+    [ "${dataset%%/*}" = rpool ] || has pools "${dataset%%/*}" || no "no such pool '${dataset%%/*}'"
+    ! begins datasets "$dataset" || no "dataset '$dataset' exists"
+    echo "$dataset $*" >>"$FAKE/datasets"
+    ;;
+  set) begins datasets "$3" && echo "set $*" >>"$FAKE/properties" ;;
+  list) begins datasets "$2" ;;
+  *) unknown "$@" ;;
+  esac
+  ;;
+mount)
+  case $# in
+  0) : ;;
+  *)
+    begins datasets "$3" && [ -d "$4" ] || no "$3: no such dataset"
+    echo "$4 $3" >>"$FAKE/mounts"
+    ;;
+  esac
+  ;;
+umount)
+  folder=$(last "$@")
+  begins mounts "$folder" || exit 1
+  /bin/rm -rf "$FAKE/be" && /bin/mkdir "$FAKE/be"
+  (cd "$folder" && find . -mindepth 1 -maxdepth 1 -exec /bin/mv {} "$FAKE/be/" \;)
+  without mounts "$folder"
+  ;;
+pkg)
+  case "$*" in
+  'publisher -H -F tsv') printf '%b' "${FAKE_PUBLISHERS:-omnios\ttrue\tfalse\ttrue\torigin\tonline\tfile:///core\t-\nextra.omnios\ttrue\tfalse\ttrue\torigin\tonline\tfile:///extra\t-\n}" ;;
+  'image-create --full --publisher omnios=file:///core '*)
+    [ "$5" = "$(image)" ] || no "$5 is not where the boot environment is mounted"
+    /bin/mkdir -p "$5/var/pkg/cache"
+    ;;
+  "-R $(image) set-publisher -g file:///extra extra.omnios" | "-R $(image) change-variant opensolaris.zone=global" | "-R $(image) purge-history")
+    [ "$3" != change-variant ] || exit 4
+    ;;
+  "-R $(image) install -q entire "*)
+    root=$2
+    for one in boot dev/cfg dev/dsk dev/rdsk dev/usb etc/inet etc/ssh etc/svc/profile lib/svc/seed lib/svc/manifest/system root usr/share/lib/xml/dtd; do
+      /bin/mkdir -p "$root/$one"
+    done
+    printf 'root::6445::::::\nnobody:NP:6445::::::\nsshd:*LK*:::::::\n' >"$root/etc/shadow"
+    echo 'hosts: files dns' >"$root/etc/nsswitch.dns"
+    echo 'the seed' >"$root/lib/svc/seed/global.db"
+    ;;
+  "-R $(image) install -q -g "*" cistern")
+    [ -s "$6" ] || no "$6: no such archive"
+    /bin/mkdir -p "$2/etc/opt/cistern"
+    ;;
+  "-R $(image) list -H") echo 'entire 11-151054.0 i--' ;;
+  *) unknown "$@" ;;
+  esac
+  ;;
+pkgrepo)
+  case $1 in create) /bin/mkdir "$2" ;; set) [ -d "$3" ] ;; *) unknown "$@" ;; esac
+  ;;
+pkgsend) # -s file://REPO publish -d TREE MANIFEST
+  [ -d "${2#file://}" ] && [ -d "$5" ] && echo "$6" >>"${2#file://}/packages"
+  ;;
+pkgrecv) /bin/cp "${2#file://}/packages" "$5" ;; # -s file://REPO -a -d FILE '*'
+devfsadm)
+  [ "$2" = "$(image)" ] && echo leaked >"$2/dev/dsk/c9t9d9s0"
+  ;;
+svccfg)
+  [ "$(cat "$SVCCFG_REPOSITORY")" = 'the seed' ] && [ "$*" = "import -p /dev/stdout $PKG_INSTALL_ROOT/lib/svc/manifest" ] || no 'not of the seed'
+  case $SVCCFG_REPOSITORY in "$PKG_INSTALL_ROOT"*) no 'the repository is inside of the image' ;; esac
+  echo 'and all manifests' >>"$SVCCFG_REPOSITORY"
+  ;;
+beadm)
+  case $1 in
+  list) printf '%s;4b2;NR;/;5000;static;1700000000\n' "${FAKE_BE:-omnios}" ;;
+  activate) begins datasets "cistern-native/ROOT/$2" || no "$2 does not exist" ;;
+  *) unknown "$@" ;;
+  esac
+  ;;
+bootadm)
+  case "$*" in
+  "install-bootloader -M -f -P cistern-native -R $(image)") echo loader >"$(image)/boot/loader" ;;
+  "update-archive -f -R $(image)") [ -f "$(image)/etc/svc/repository.db" ] && echo archive >"$(image)/boot/archive" ;;
+  *) unknown "$@" ;;
+  esac
+  ;;
+zstd | qemu-img)
+  [ ! -s "$FAKE/lofi" ] || no 'the disk is in use'
+  case $name in
+  zstd) echo raw >"$(last "$@")" ;;
+  qemu-img) echo "$3" >"$(last "$@")" ;;
+  esac
+  ;;
+prtconf) echo "${FAKE_MEMORY:-16384}" ;;
+swap | dumpadm | ipadm) : ;;
+dladm) printf 'e1000g0\nigb1\n' ;;
+*) unknown "$@" ;;
+esac
