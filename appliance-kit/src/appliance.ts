@@ -6,7 +6,7 @@ import { Agent, agentRoutes, WRITE_EVERY_MS } from './agent/agent.ts';
 import { collect } from './agent/collect.ts';
 import { Actions } from './alerts/actions.ts';
 import { Alerts, type Message } from './alerts/alerts.ts';
-import { applianceStarted, signInLocked } from './alerts/catalogue.ts';
+import { applianceStarted, applianceUpdated, signInLocked } from './alerts/catalogue.ts';
 import { Conditions } from './alerts/conditions.ts';
 import { alertRoutes } from './alerts/routes.ts';
 import { Routing } from './alerts/routing.ts';
@@ -15,6 +15,7 @@ import { Analytics, analyticsRoutes } from './analytics/analytics.ts';
 import { MarksSource } from './analytics/marks.ts';
 import { createApp } from './app.ts';
 import { Audit, auditRoutes } from './audit/audit.ts';
+import { ConfigurationNews } from './audit/news.ts';
 import { bundleRoutes } from './bundles/routes.ts';
 import { type Clock, iso } from './clock.ts';
 import type { Config } from './config.ts';
@@ -38,6 +39,7 @@ import type { Handlers } from './handlers.ts';
 import { Jobs, jobRoutes } from './jobs/jobs.ts';
 import type { Log } from './log.ts';
 import { logRoutes } from './logs/routes.ts';
+import { Machine, machineRoutes } from './machine/machine.ts';
 import { openapi } from './openapi.ts';
 import { Digest, digestRoutes } from './outbox/digest.ts';
 import type { BurstOptions } from './outbox/grouping.ts';
@@ -74,6 +76,7 @@ import { Thresholds } from './thresholds/thresholds.ts';
 import { Tokens, tokenRoutes } from './tokens/tokens.ts';
 import { servedCertificate } from './upkeep/certificate.ts';
 import { Upkeep } from './upkeep/upkeep.ts';
+import { noteVersion } from './upkeep/version.ts';
 import { keepAdministrators } from './users/administrators.ts';
 import { Users, userRoutes } from './users/users.ts';
 import { Watch } from './watch.ts';
@@ -217,8 +220,10 @@ export function createAppliance({
   const scans = new Scans({ db, clock, log, platform, inventory, timetable, alerts, audit, changes });
   const healths = new DiskHealths({ platform, inventory, clock, audit });
   const poolConditions = new PoolConditions({ platform, conditions, scans, healths });
+  const machine = new Machine({ platform, clock, settings, conditions, alerts, healths, audit, changes });
+  const news = new ConfigurationNews({ db, clock, settings, alerts });
   const watch = new Watch({
-    ...{ inventory, services, destinations, storaged, tracerd, conditions, changes, clock },
+    ...{ inventory, services, destinations, storaged, tracerd, conditions, changes, clock, machine },
     pools: poolConditions,
     faults: new Faults(platform, clock, conditions),
   });
@@ -291,6 +296,7 @@ export function createAppliance({
     ...operationRoutes(operations),
     ...scanRoutes(scans),
     ...healthRoutes(healths),
+    ...machineRoutes(machine),
     ...datasetRoutes(datasets, platform),
     ...snapshotRoutes(snapshots),
     ...scheduleRoutes(schedules),
@@ -373,11 +379,17 @@ export function createAppliance({
         const args = { hostName: hostName(), version: config.version, bootId };
         alerts.raise({ kind: applianceStarted, args });
       }
+      noteVersion(settings, config.version, (before) => {
+        const args = { hostName: hostName(), before, version: config.version, bootId };
+        if (setup.completed()) alerts.raise({ kind: applianceUpdated, args });
+      });
       void evaluate();
       hints.start();
       const each = () => {
         try {
           alerts.tick();
+          machine.tick();
+          news.tick();
         } catch (error) {
           log.error('alerts', { error: String((error as Error).stack) });
         }

@@ -14,6 +14,7 @@ import { Destination, DestinationInput, DestinationTest, TestResult } from './de
 import { AdviceQuery, DiskList, LayoutAdvice } from './disks/schema.ts';
 import { Job } from './jobs/schema.ts';
 import * as log from './logs/schema.ts';
+import { LinkName, Machine } from './machine/schema.ts';
 import * as pool from './pools/operations.schema.ts';
 import { NewPool, Pool, PoolList } from './pools/schema.ts';
 import * as replication from './replication/schema.ts';
@@ -236,6 +237,9 @@ export const routes = {
 
   listCrashes:           { method: 'GET',    path: '/api/crashes',                  access: 'operator',      summary: 'Processes that crashed, the newest first',     answer: ok(list(Crash)) },
   dismissCrash:          { method: 'DELETE', path: '/api/crashes/:id',              access: 'operator',      summary: 'Say that a crash was seen: its alert ends until it happens again', params: id, answer: nothing },
+
+  getMachine:            { method: 'GET',    path: '/api/machine',                  access: 'viewer',        summary: 'How its clock is kept, its network links and temperatures', answer: ok(Machine) },
+  forgetLink:            { method: 'DELETE', path: '/api/machine/links/:name',      access: 'operator',      summary: 'Say that a network link which is down is meant to be', params: LinkName, answer: nothing },
 
   readLogs:              { method: 'GET',    path: '/api/logs',                     access: 'operator',      summary: 'Lines of the logs, the newest first',          query: log.LogQuery, answer: ok(log.LogPage) },
   followLogs:            { method: 'GET',    path: '/api/logs/live',                access: 'operator',      summary: 'Lines of the logs as they come: server-sent events, each a LogLine', query: log.LiveLogQuery, answer: stream('text/event-stream') },

@@ -14,6 +14,7 @@ import type { Inventory } from './disks/inventory.ts';
 import type { Changes } from './events/changes.ts';
 import type { Topic } from './events/schema.ts';
 import type { Faults } from './faults/faults.ts';
+import type { Machine } from './machine/machine.ts';
 import type { Damage, Storaged } from './peers/storaged.ts';
 import type { Tracerd } from './peers/tracerd.ts';
 import type { PoolConditions } from './pools/conditions.ts';
@@ -31,6 +32,7 @@ export interface WatchParts {
   readonly conditions: Conditions;
   readonly pools: PoolConditions;
   readonly faults: Faults;
+  readonly machine: Machine;
   readonly changes: Changes;
   readonly clock: Clock;
 }
@@ -83,6 +85,8 @@ export class Watch {
 
   async #round(): Promise<void> {
     const { inventory, services, destinations, storaged, tracerd, conditions } = this.#parts;
+    // Beside the rest, and before deliveries are judged: a cable that was pulled explains them.
+    const machine = this.#parts.machine.look().catch(() => {});
     // Read anew, but with patience: a disk that hangs must not hide what it does to its pool.
     const disks = await inventory.disksSoon();
     const [found, running] = await Promise.all([inventory.pools(), services.renew().catch(() => null)]);
@@ -99,6 +103,7 @@ export class Watch {
     if (disks.error === null) {
       this.#compare('disks', disks.value);
       this.#parts.pools.lookAtDisks(disks.value);
+      this.#parts.machine.disks = disks.value;
     }
 
     if (running !== null) {
@@ -116,7 +121,7 @@ export class Watch {
       );
       conditions.report(
         serviceRestarting,
-        this.#restarts.look(running, this.#parts.clock.now()).map(({ service, title, reason }) => ({
+        this.#restarts.look(running, this.#parts.clock.monotonic()).map(({ service, title, reason }) => ({
           args: { service, title, reason, pool: service === 'storaged' ? telemetryPool : null },
         })),
       );
@@ -152,10 +157,12 @@ export class Watch {
       );
     }
 
+    await machine;
+    const down = this.#parts.machine.down();
     conditions.report(
       deliveryFailing,
       destinations.failing().map(({ id, name, error, waiting }) => ({
-        args: { destinationId: id, destinationName: name, error, waiting },
+        args: { destinationId: id, destinationName: name, error, waiting, linksDown: down.names, cutOff: down.all },
         except: id,
       })),
     );

@@ -19,13 +19,22 @@ import type { TSchema } from '../src/schema/schema.ts';
 
 export class TestClock implements Clock {
   #now: number;
+  #passed = 0;
   constructor(now = Date.UTC(2026, 0, 1)) {
     this.#now = now;
   }
   now(): number {
     return this.#now;
   }
+  monotonic(): number {
+    return this.#passed;
+  }
   advance(seconds: number): void {
+    this.#now += seconds * 1000;
+    this.#passed += seconds * 1000;
+  }
+  /** Sets the clock, without that any time has passed. */
+  step(seconds: number): void {
     this.#now += seconds * 1000;
   }
 }

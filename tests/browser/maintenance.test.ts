@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { setUp } from '../stack/api.ts';
+import { setUp, signIn } from '../stack/api.ts';
+import { until } from '../stack/http.ts';
 import type { Stack } from '../stack/stack.ts';
 import { lookAt, type Person, person, signInBy, withStack } from './browser.ts';
 
@@ -80,4 +81,42 @@ test('who may poll by SNMP is decided, and its secrets are never shown again', a
   await form.getByText('Answer SNMP polls').click();
   await form.getByRole('button', { name: 'Save who may poll' }).click();
   await form.getByText('Saved: nobody may poll.').waitFor();
+});
+
+test('the machine itself: a clock without a server, a cable that is out and forgotten, heat', async (t) => {
+  const { page } = await someone.visit(t, '/sign-in?to=%2Fmaintenance%2Fmachine');
+  await signInBy(page);
+  const api = await signIn(stack);
+  const links = page.getByRole('grid', { name: 'Network links' });
+  await page.getByText(/It follows time\.example, 2\.1 ms apart from it\./).waitFor();
+  await links.getByText('It is up, with 10 Gbit/s.').waitFor();
+  await links.getByText('Nothing was ever plugged in.').waitFor();
+  await lookAt(page, 'maintenance-machine');
+  await stack.simulate('link', { name: 'eno1', carrier: false });
+  await stack.simulate('temperature', { id: 'coretemp/0', celsius: 91 });
+  await stack.simulate('time', { synchronised: false, source: null, answeredAt: null, offsetSeconds: null });
+  const forget = page.getByRole('button', { name: 'Forget the network link eno1' });
+  await forget.waitFor({ timeout: 30_000 });
+  const temperatures = page.getByRole('grid', { name: 'Temperatures' });
+  await temperatures.getByText('91 °C').waitFor();
+  await forget.scrollIntoViewIfNeeded();
+  await lookAt(page, 'maintenance-machine-unwell');
+  await page.getByText('systemd-timesyncd has no time server that answers.').waitFor({ timeout: 60_000 });
+  // It is an alert after some seconds, which leads here, and ends when the link is forgotten.
+  type Alerts = { items: { class: string; page: string }[] };
+  const active = async () =>
+    (await api.get<Alerts>('GET', '/api/alerts?state=active')).items.filter((one) => one.class === 'link.down');
+  const [alert] = await until(
+    'the alert',
+    async () => {
+      const found = await active();
+      return found.length > 0 && found;
+    },
+    60,
+  );
+  assert.equal(alert?.page, '/maintenance/machine');
+  await forget.click();
+  await forget.waitFor({ state: 'detached' });
+  assert.deepEqual(await active(), []);
+  await stack.simulate('link', { name: 'eno1', carrier: true });
 });

@@ -31,6 +31,8 @@ export interface AlertClass<Args> {
   readonly visibleAfterSeconds: number;
   /** Something that happened, not something that lasts: it is never active. */
   readonly happening?: boolean;
+  /** Kept in the log and sent to nobody, as long as nobody has decided otherwise. */
+  readonly muted?: boolean;
 }
 
 const declare = <Args>(alert: AlertClass<Args>): AlertClass<Args> => alert;
@@ -243,9 +245,9 @@ export interface FaultArgs {
   readonly code: string;
   /** Minor, Major or Critical. */
   readonly faultSeverity: string;
-  readonly where: readonly string[];
+  readonly parts: readonly string[];
   /** Sentences of the system's own. */
-  readonly what: string;
+  readonly diagnosis: string;
   readonly advice: string;
 }
 
@@ -255,9 +257,9 @@ export const hardwareFaulty = declare<FaultArgs>({
   class: 'hardware.faulty',
   severity: ({ faultSeverity }) => (faultSeverity === 'Minor' ? 'warning' : 'critical'),
   severities: ['critical', 'warning'],
-  title: ({ where, code }) =>
-    `The system says that ${where.length === 0 ? 'a part' : enumerate(where)} is faulty (${code})`,
-  text: ({ what, code }) => `${sentences(what)} The system's name for it is ${code}.`,
+  title: ({ parts, code }) =>
+    `The system says that ${parts.length === 0 ? 'a part' : enumerate(parts)} is faulty (${code})`,
+  text: ({ diagnosis, code }) => `${sentences(diagnosis)} The system's name for it is ${code}.`,
   impact: () => 'What the part does may fail, or has been taken over by others.',
   response: () => 'The system has taken the part out of use where it could do without it.',
   action: ({ advice, faultId }) =>
@@ -298,14 +300,20 @@ export interface DeliveryArgs {
   readonly destinationName: string;
   readonly error: string;
   readonly waiting: number;
+  /** Network links that are down. */
+  readonly linksDown: readonly string[];
+  /** No other is up: nothing can be delivered, to anybody. */
+  readonly cutOff: boolean;
 }
+
+const linkKeys = (links: readonly string[]) => links.map((link) => `link.down/${link}`);
 
 export const deliveryFailing = declare<DeliveryArgs>({
   class: 'delivery.failing',
   severity: () => 'warning',
   title: ({ destinationName }) => `Alerts cannot be delivered to “${destinationName}”`,
-  text: ({ destinationName, error, waiting }) =>
-    `“${destinationName}” does not take alerts: ${error}. ${waiting} ${waiting === 1 ? 'is' : 'are'} waiting.`,
+  text: ({ destinationName, error, waiting, linksDown }) =>
+    `“${destinationName}” does not take alerts: ${error}. ${waiting} ${waiting === 1 ? 'is' : 'are'} waiting.${linksDown.length === 0 ? '' : ` The network ${linksDown.length === 1 ? 'link' : 'links'} ${enumerate(linksDown)} ${linksDown.length === 1 ? 'is' : 'are'} down, which may be why.`}`,
   impact: () => 'Whoever relies on this destination is not told of trouble.',
   response: () => 'Delivery is tried again and again, at most five minutes apart; what waits is delivered in order.',
   action: () => 'Check the destination with its test button.',
@@ -313,7 +321,7 @@ export const deliveryFailing = declare<DeliveryArgs>({
   labels: ({ destinationName }) => ({ destination: destinationName }),
   dedupKey: ({ destinationId }) => `delivery.failing/${destinationId}`,
   dedupExample: 'delivery.failing/dst-0mi5x3k9f-3f9c2b7a10',
-  dependsOn: () => [],
+  dependsOn: ({ linksDown, cutOff }) => (cutOff ? linkKeys(linksDown) : []),
   // The first retries take a few seconds: a mail server that is being restarted is no alert.
   visibleAfterSeconds: 60,
 });
@@ -778,7 +786,7 @@ export const diskAiling = declare<AilingDiskArgs>({
   text: ({ words, complaint }) => `Disk ${words}: ${complaint}`,
   impact: () => 'It works now. When it fails, its data has one copy less.',
   response: () => 'The disk goes on being used.',
-  action: () => 'Replace it at the next occasion; if it is hot, see to its cooling.',
+  action: () => 'Replace it at the next occasion.',
   page: ({ device }) => `/storage/disks/${encodeURIComponent(device)}`,
   labels: ({ device }) => ({ disk: device }),
   dedupKey: ({ device }) => `disk.ailing/${device}`,
@@ -820,6 +828,190 @@ export const processCrashed = declare<CrashedArgs>({
   visibleAfterSeconds: 0,
 });
 
+export interface UnsynchronisedArgs {
+  /** As a sentence. */
+  readonly why: string;
+  /** When no network link is up: those that went down. */
+  readonly cut: readonly string[];
+}
+
+export const timeUnsynchronised = declare<UnsynchronisedArgs>({
+  class: 'time.unsynchronised',
+  severity: () => 'warning',
+  title: () => 'The clock is not synchronised',
+  text: ({ why }) => `The clock of the appliance is not synchronised. ${why}`,
+  impact: () =>
+    'It drifts, by a few seconds a day at worst. Measurements, logs and alerts then carry times that do not fit those of other machines, and one-time passwords and certificates may be refused.',
+  response: () => 'The appliance goes on with its own clock, and goes on asking for the time.',
+  action: () =>
+    'See that it reaches a time server (UDP port 123): one that the network names by DHCP (option 42), or one on the internet. If it is meant to have none, mute this class.',
+  page: () => '/maintenance/machine',
+  labels: () => ({}),
+  dedupKey: () => 'time.unsynchronised/clock',
+  dedupExample: 'time.unsynchronised/clock',
+  dependsOn: ({ cut }) => linkKeys(cut),
+  // An hour: the quartz of a cheap board is then 0.2 s off at most, and a start or a server's outage is mostly over.
+  visibleAfterSeconds: 3600,
+});
+
+export interface SteppedArgs {
+  /** Above 0: to a later time. */
+  readonly seconds: number;
+  readonly at: string;
+}
+
+export const clockStepped = declare<SteppedArgs>({
+  class: 'clock.stepped',
+  severity: () => 'info',
+  title: ({ seconds }) => `The clock was set ${seconds > 0 ? 'forward' : 'back'} by ${duration(Math.abs(seconds))}`,
+  text: ({ seconds, at }) =>
+    `The clock of the appliance was set ${seconds > 0 ? 'forward' : 'back'} by ${duration(Math.abs(seconds))}, to ${at}.`,
+  impact: ({ seconds }) =>
+    seconds > 0
+      ? 'Charts have a gap that long which is none: no time has passed in it.'
+      : 'What was measured in that time is stored twice for the same moments, or refused as too late.',
+  response: () => 'Everything goes on by the new time. What waits for some time to pass does not count the step.',
+  action: () =>
+    'Nothing, if the appliance was just started or somebody has set its clock. Otherwise see to its time server, or to the battery of its board; a virtual machine that was halted shows this too.',
+  page: () => '/maintenance/machine',
+  labels: () => ({}),
+  dedupKey: ({ at }) => `clock.stepped/${at}`,
+  dedupExample: 'clock.stepped/2026-01-01T02:00:00.000Z',
+  dependsOn: () => [],
+  visibleAfterSeconds: 0,
+  happening: true,
+});
+
+export interface LinkArgs {
+  readonly link: string;
+  /** The system does not find it any more. */
+  readonly gone: boolean;
+  /** The bond that it belongs to. */
+  readonly member: string | null;
+}
+
+export const linkDown = declare<LinkArgs>({
+  class: 'link.down',
+  severity: () => 'warning',
+  title: ({ link, gone }) => `The network link ${link} is ${gone ? 'gone' : 'down'}`,
+  text: ({ link, gone, member }) =>
+    `The network link ${link} ${gone ? 'is not there any more' : 'has lost its carrier'}${member === null ? '' : `; it belongs to ${member}`}.`,
+  impact: ({ member }) =>
+    member === null
+      ? 'Whoever reaches the appliance over it does not: metrics that are sent over it are lost, and alerts may not be delivered.'
+      : 'What is bonded goes on with the other ports; it is slower, and has one spare less.',
+  response: () =>
+    'The appliance goes on with its other links. What waits to be delivered is delivered when it is back.',
+  action: ({ gone }) =>
+    gone
+      ? 'Look whether the network adapter is still in its place. If it was taken out for good, have the appliance forget it.'
+      : 'Check the cable, and the port of the switch at its other end. If nothing is to be there, have the appliance forget it.',
+  page: () => '/maintenance/machine',
+  labels: ({ link }) => ({ link }),
+  dedupKey: ({ link }) => `link.down/${link}`,
+  dedupExample: 'link.down/eno1',
+  dependsOn: ({ member }) => (member === null ? [] : linkKeys([member])),
+  // A switch that is restarted, or a port that finds its speed.
+  visibleAfterSeconds: 10,
+});
+
+export interface HotArgs {
+  readonly sensor: string;
+  /** As people find it. */
+  readonly where: string;
+  /** °C, as the limit that it is beyond. */
+  readonly celsius: number;
+  readonly highest: number;
+  readonly level: 'warning' | 'critical';
+  /** The disk whose temperature it is. */
+  readonly disk: string | null;
+}
+
+const degrees = (celsius: number) => `${Math.round(celsius)} °C`;
+
+export const temperatureHigh = declare<HotArgs>({
+  class: 'temperature.high',
+  severity: ({ level }) => level,
+  severities: ['critical', 'warning'],
+  title: ({ where, celsius }) => `${where} is ${degrees(celsius)} hot`,
+  text: ({ where, celsius, highest, level }) =>
+    `${where} is ${degrees(celsius)} hot; it is ${level === 'critical' ? 'critical' : 'too hot'} from ${degrees(highest)} on.`,
+  impact: ({ level, disk }) =>
+    level === 'critical'
+      ? 'The hardware slows itself down, may switch itself off at any moment, and may be damaged.'
+      : disk === null
+        ? 'The hardware ages faster and may slow itself down.'
+        : 'The disk ages faster, and may fail or slow itself down.',
+  response: () => 'The appliance goes on working. This clears when it is some degrees cooler.',
+  action: () =>
+    'Check fans, filters and the temperature of the room, and whether something stands before the air inlet.',
+  page: ({ disk }) => (disk === null ? '/maintenance/machine' : `/storage/disks/${encodeURIComponent(disk)}`),
+  labels: ({ sensor }) => ({ sensor }),
+  dedupKey: ({ sensor, level }) => `temperature.high/${sensor}/${level}`,
+  dedupExample: 'temperature.high/coretemp/temp1/warning',
+  dependsOn: () => [],
+  // A processor that is busy for a moment is hot for a moment.
+  visibleAfterSeconds: 60,
+});
+
+export interface ChangedArgs {
+  /** The numbers of the first and the last entry of the audit log that it tells of. */
+  readonly from: number;
+  readonly to: number;
+  readonly count: number;
+  readonly users: readonly string[];
+  /** What was done, each in words; the first of them. */
+  readonly what: readonly string[];
+}
+
+export const configurationChanged = declare<ChangedArgs>({
+  class: 'configuration.changed',
+  severity: () => 'info',
+  title: ({ count, users, what }) =>
+    count === 1
+      ? `${users[0]} ${what[0]}`
+      : `${enumerate(users)} changed the configuration (${plural(count, 'change')})`,
+  text: ({ count, what, users }) =>
+    `${enumerate(users)}: ${what.join('; ')}${count > what.length ? `; and ${count - what.length} more` : ''}.`,
+  impact: () => 'The appliance works as it was told.',
+  response: () => 'Each change is in the audit log, with who made it, from where, and what was there before.',
+  action: () => 'Nothing, if you know of it. Otherwise ask whoever is named.',
+  page: () => '/alerts/log',
+  labels: ({ users }) => ({ user: users.join(', ') }),
+  dedupKey: ({ from, to }) => `configuration.changed/${from}-${to}`,
+  dedupExample: 'configuration.changed/17-19',
+  dependsOn: () => [],
+  visibleAfterSeconds: 0,
+  happening: true,
+  // Whoever made the change knows of it; those who want to watch have it sent.
+  muted: true,
+});
+
+export interface UpdatedArgs {
+  readonly hostName: string;
+  readonly before: string;
+  readonly version: string;
+  readonly bootId: string;
+}
+
+export const applianceUpdated = declare<UpdatedArgs>({
+  class: 'appliance.updated',
+  severity: () => 'info',
+  title: ({ hostName, version }) => `${hostName} runs version ${version}`,
+  text: ({ hostName, before, version }) =>
+    `The appliance ${hostName} has started with version ${version}; before it was ${before}.`,
+  impact: () => 'Settings, measurements and the alert log are as they were.',
+  response: () => 'What the new version keeps in another form was taken over at the start.',
+  action: () => 'Nothing, if the update was expected. Otherwise find out who changed what the appliance starts from.',
+  page: () => '/maintenance',
+  labels: ({ hostName }) => ({ host: hostName }),
+  dedupKey: ({ before, version, bootId }) => `appliance.updated/${before}/${version}/${bootId}`,
+  dedupExample: 'appliance.updated/0.9/1/5f1c9a52-77c5-4d6e-9d0d-2f6f7b2b8f11',
+  dependsOn: () => [],
+  visibleAfterSeconds: 0,
+  happening: true,
+});
+
 /** All of them, for the test that holds each against its promises and for the pages that list them. */
 export const catalogue = [
   thresholdExceeded,
@@ -850,4 +1042,10 @@ export const catalogue = [
   poolFilling,
   certificateExpiring,
   signInLocked,
+  timeUnsynchronised,
+  clockStepped,
+  linkDown,
+  temperatureHigh,
+  configurationChanged,
+  applianceUpdated,
 ] as const;

@@ -7,7 +7,7 @@ import type { AlertClass } from './catalogue.ts';
 export class Conditions {
   readonly #alerts: Alerts;
   readonly #clock: Clock;
-  /** When each state that is not an alert yet was first seen. */
+  /** When each state was first seen, by the clock that nobody sets: a clock that is set must not make a state old. */
   readonly #since = new Map<string, number>();
 
   constructor(alerts: Alerts, clock: Clock) {
@@ -15,12 +15,17 @@ export class Conditions {
     this.#clock = clock;
   }
 
+  /** For what is raised above one limit and cleared below another: true while it is an alert, also after a restart. */
+  active<Args>(kind: AlertClass<Args>, args: Args): boolean {
+    return this.#alerts.activeByKey(kind.dedupKey(args)) !== undefined;
+  }
+
   /**
    * All the present conditions of one class; what is active and not among them is cleared. Call it only with a
    * reading that succeeded: not knowing is no reason to clear.
    */
   report<Args>(kind: AlertClass<Args>, present: readonly Omit<Raise<Args>, 'kind'>[]): void {
-    const now = this.#clock.now();
+    const now = this.#clock.monotonic();
     const keys = new Set(present.map(({ args }) => kind.dedupKey(args)));
     for (const { id, key } of this.#alerts.activeOfClass(kind.class)) {
       if (!keys.has(key)) this.#alerts.clear(id);

@@ -36,7 +36,10 @@ export interface RoutingParts {
   readonly known: (destinationId: string) => boolean;
 }
 
-const UNDECIDED: ClassRoute = { muted: false, destinations: [], escalation: null };
+/** What holds for a class that nobody has decided about. */
+const UNDECIDED = new Map<string, ClassRoute>(
+  catalogue.map((kind) => [kind.class, { muted: kind.muted ?? false, destinations: [], escalation: null }]),
+);
 
 export class Routing {
   readonly #parts: RoutingParts;
@@ -49,9 +52,13 @@ export class Routing {
     }
   }
 
+  #route(name: string): ClassRoute {
+    return this.#routes.get(name) ?? UNDECIDED.get(name) ?? { muted: false, destinations: [], escalation: null };
+  }
+
   audience(wish: Wish): Audience {
     const all = this.#parts.recipients().filter(({ id }) => id !== wish.except);
-    const route = this.#routes.get(wish.class) ?? UNDECIDED;
+    const route = this.#route(wish.class);
     if (route.muted) return { recipients: [], muted: true, by: `The class ${wish.class} is muted` };
     // Destinations that were removed since are no reason to tell nobody.
     const known = (ids: readonly string[]) => ids.filter((id) => this.#parts.known(id));
@@ -109,7 +116,7 @@ export class Routing {
           explainedBy: [...explainedBy],
           active: (count?.active as number | undefined) ?? 0,
           lastRaisedAt: count === undefined ? null : iso(count.last as number),
-          ...(this.#routes.get(kind.class) ?? UNDECIDED),
+          ...this.#route(kind.class),
         };
       })
       .sort((a, b) => (a.class < b.class ? -1 : 1));

@@ -41,9 +41,11 @@ export class MarksSource {
   }
 
   #alerts(from: number, to: number): Found[] {
+    // What was changed is marked from the audit log, each change by itself.
     const rows = this.#db.all(
       `SELECT id, title, text, severity, raised_at, cleared_at FROM alerts
-       WHERE raised_at <= ? AND (cleared_at IS NULL OR cleared_at >= ?) ORDER BY number DESC LIMIT ?`,
+       WHERE raised_at <= ? AND (cleared_at IS NULL OR cleared_at >= ?) AND class <> 'configuration.changed'
+       ORDER BY number DESC LIMIT ?`,
       to,
       from,
       LOOKED_AT,

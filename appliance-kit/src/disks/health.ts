@@ -3,9 +3,11 @@
 import type { Audit } from '../audit/audit.ts';
 import type { Clock } from '../clock.ts';
 import type { Handlers } from '../handlers.ts';
+import type { Heat } from '../machine/temperatures.ts';
 import { Fresh } from '../platform/fresh.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { SmartReport } from '../platform/poolActions.ts';
+import { diskWords } from '../pools/conditions.ts';
 import type { DiskHealth } from '../pools/operations.schema.ts';
 import { fail } from '../problems/problem.ts';
 import { plural } from '../schema/words.ts';
@@ -14,12 +16,13 @@ import type { Disk } from './schema.ts';
 
 const MAX_AGE_MS = 10 * 60_000;
 const PATIENCE_MS = 1_500;
-/** Beyond this most makers call it out of range for disks and SSDs alike. */
+/** For a disk that states no limit: beyond this most makers call it out of range for disks and SSDs alike. */
 export const HOT_CELSIUS = 60;
 
 const UNKNOWN: SmartReport = {
   ...{ supported: false, passed: null, temperatureCelsius: null, powerOnHours: null, wearRatio: null },
   ...{ reallocatedSectors: null, pendingSectors: null, testRunning: null, selfTests: [] },
+  ...{ highestCelsius: null, criticalCelsius: null },
 };
 
 /** What is wrong with a disk by its own word, or null. */
@@ -79,7 +82,7 @@ export class DiskHealths {
   async read(id: string): Promise<DiskHealth> {
     await this.#disk(id);
     const { value, ageSeconds, error } = await this.#fresh(id).get();
-    const { selfTests, ...facts } = value;
+    const { selfTests, highestCelsius: _, criticalCelsius: __, ...facts } = value;
     return {
       ...facts,
       selfTests: selfTests.map((test) => ({ ...test })),
@@ -115,16 +118,25 @@ export class DiskHealths {
   }
 
   /** Of the disks that are there, what each said last; asks those that were not asked for long, without waiting for them. */
-  complaints(disks: readonly Disk[]): { disk: Disk; reason: string; hot: number | null }[] {
+  complaints(disks: readonly Disk[]): { disk: Disk; reason: string }[] {
     const present = new Set(disks.map(({ id }) => id));
     for (const id of this.#known.keys()) if (!present.has(id)) this.#known.delete(id);
     return disks.flatMap((disk) => {
       const fresh = this.#fresh(disk.id);
       void fresh.get().catch(() => {});
-      const { value } = fresh.last();
-      const hot = (value.temperatureCelsius ?? 0) >= HOT_CELSIUS ? value.temperatureCelsius : null;
-      const reason = complaint(value) ?? (hot === null ? null : `It is ${hot} °C hot.`);
-      return reason === null ? [] : [{ disk, reason, hot }];
+      const reason = complaint(fresh.last().value);
+      return reason === null ? [] : [{ disk, reason }];
+    });
+  }
+
+  /** Of the disks that are there, as warm as each said it was when it was asked last. */
+  temperatures(disks: readonly Disk[]): Heat[] {
+    return disks.flatMap((disk) => {
+      const known = this.#known.get(disk.id)?.last().value;
+      const celsius = known?.temperatureCelsius ?? null;
+      if (known === undefined || celsius === null) return [];
+      const { highestCelsius: maximum, criticalCelsius: critical } = known;
+      return [{ id: disk.id, title: `Disk ${diskWords(disk, disk.id)}`, celsius, maximum, critical, disk: disk.id }];
     });
   }
 }

@@ -17,6 +17,7 @@ export class Fresh<T> {
   readonly #patienceMs: number;
   readonly #nothing: T;
   #value: T | undefined;
+  /** By the clock that nobody sets: one that is set back must not keep an old answer. */
   #at = 0;
   #failure: unknown = null;
   #renewing: Promise<void> | null = null;
@@ -40,7 +41,7 @@ export class Fresh<T> {
       .then(
         (value) => {
           this.#value = value;
-          this.#at = this.#clock.now();
+          this.#at = this.#clock.monotonic();
           this.#failure = null;
         },
         (error: unknown) => {
@@ -54,7 +55,7 @@ export class Fresh<T> {
   }
 
   async get(): Promise<Reading<T>> {
-    if (this.#value === undefined || this.#clock.now() - this.#at > this.#maxAgeMs)
+    if (this.#value === undefined || this.#clock.monotonic() - this.#at > this.#maxAgeMs)
       await this.#patiently(this.#renew());
     return this.last();
   }
@@ -77,7 +78,7 @@ export class Fresh<T> {
     const known = this.#value !== undefined;
     return {
       value: known ? (this.#value as T) : this.#nothing,
-      ageSeconds: known ? Math.max(0, (this.#clock.now() - this.#at) / 1000) : 0,
+      ageSeconds: known ? Math.max(0, (this.#clock.monotonic() - this.#at) / 1000) : 0,
       error:
         this.#failure !== null ? asProblem(this.#failure).detail : known ? null : 'The machine has not answered yet.',
     };

@@ -7,6 +7,7 @@ import type { VdevPlan } from '../disks/schema.ts';
 import type { PoolProperties, PoolState, Scan, Vdev } from '../pools/schema.ts';
 import type { Service } from '../services/schema.ts';
 import type { DatasetPlatform } from './datasets.ts';
+import type { MachinePlatform } from './machine.ts';
 import type { PoolActions, VdevKind } from './poolActions.ts';
 import type { ReplicationPlatform } from './replication.ts';
 
@@ -111,6 +112,8 @@ export interface Platform {
   readonly replication: ReplicationPlatform;
   /** What can be done to pools and disks that exist. */
   readonly poolActions: PoolActions;
+  /** Its clock, network links and temperatures. */
+  readonly machine: MachinePlatform;
   /** Differs after every boot: so the appliance's start is reported once, and not with each restart of akd. */
   bootId(): Promise<string>;
   uptimeSeconds(): number;

@@ -40,6 +40,9 @@ export interface SmartReport {
   readonly supported: boolean;
   readonly passed: boolean | null;
   readonly temperatureCelsius: number | null;
+  /** Temperatures from which on the disk itself calls it too hot, and critical. */
+  readonly highestCelsius: number | null;
+  readonly criticalCelsius: number | null;
   readonly powerOnHours: number | null;
   readonly wearRatio: number | null;
   readonly reallocatedSectors: number | null;

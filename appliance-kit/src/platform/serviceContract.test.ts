@@ -69,7 +69,7 @@ function illumos(): Service[] {
 }
 
 async function sim(): Promise<Service[]> {
-  const simulation = new Simulation({ clock: { now: () => SINCE } });
+  const simulation = new Simulation({ clock: { now: () => SINCE, monotonic: () => 0 } });
   await simulation.simulate('service', { name: 'storaged', state: 'stopped' });
   await simulation.simulate('service', { name: 'replicd', state: 'maintenance', reason: 'It failed too often.' });
   await simulation.simulate('service-ends', { name: ENDED_ONCE });

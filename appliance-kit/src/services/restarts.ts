@@ -17,7 +17,7 @@ export interface Restarting {
 export class RestartWatch {
   readonly #known = new Map<string, { last: number; added: { at: number; count: number }[]; reason: string | null }>();
 
-  /** @param now ms since the epoch. Returns those that were started again three times or more within five minutes. */
+  /** @param now ms of the monotonic clock. Returns those that were started again three times or more within five minutes. */
   look(services: readonly Service[], now: number): Restarting[] {
     return services.flatMap(({ name, title, restarts, reason }) => {
       const known = this.#known.get(name) ?? { last: restarts, added: [], reason: null };

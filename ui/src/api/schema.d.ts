@@ -2408,6 +2408,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/machine": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How its clock is kept, its network links and temperatures
+         * @description Needs: viewer.
+         */
+        get: operations["getMachine"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/machine/links/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Say that a network link which is down is meant to be
+         * @description Needs: operator.
+         */
+        delete: operations["forgetLink"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/logs": {
         parameters: {
             query?: never;
@@ -3397,6 +3437,50 @@ export interface components {
             lines: components["schemas"]["LogLine"][];
             /** @description empty: there are none before these */
             older: string;
+        };
+        Machine: {
+            clock: components["schemas"]["MachineClock"];
+            links: components["schemas"]["MachineLink"][];
+            temperatures: components["schemas"]["MachineTemperature"][];
+            /** @description what could not be asked, and why */
+            errors: string[];
+        };
+        MachineClock: {
+            /**
+             * @description `waiting`: not yet, or for less than an hour not any more; `unknown`: the system cannot be asked
+             * @enum {unknown}
+             */
+            state: "synchronised" | "waiting" | "unsynchronised" | "unknown";
+            sentence: string;
+            daemon: string | null;
+            source: string | null;
+            answeredAt: string | null;
+            offsetSeconds: number | null;
+        };
+        MachineLink: {
+            name: string;
+            /**
+             * @description `down`: it had a carrier once and has none now; `unused`: it never had one; `off`: switched off; `gone`: it was there, with a carrier, and is not there any more
+             * @enum {unknown}
+             */
+            state: "up" | "down" | "unused" | "off" | "gone";
+            sentence: string;
+            /** @description several ports as one */
+            bond: boolean;
+            member: string | null;
+            megabits: number | null;
+        };
+        MachineTemperature: {
+            id: string;
+            title: string;
+            /** @enum {unknown} */
+            state: "ok" | "warning" | "critical";
+            /** @description °C */
+            celsius: number;
+            /** @description °C; an alert from here on */
+            warning: number;
+            critical: number | null;
+            disk: string | null;
         };
         Mark: {
             /** @description ISO 8601 time in UTC */
@@ -13013,6 +13097,109 @@ export interface operations {
             header?: never;
             path: {
                 id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getMachine: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Machine"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    forgetLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
             };
             cookie?: never;
         };

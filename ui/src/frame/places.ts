@@ -38,6 +38,12 @@ export const places: readonly Place[] = [
   { title: 'Logs', path: '/services/logs', key: '', about: 'What the services say' },
   { title: 'Web requests', path: '/services/requests', key: '', about: 'What the web server answered' },
   { title: 'SNMP agent', path: '/maintenance/snmp', key: '', about: 'Who may poll this appliance, and its MIB' },
+  {
+    title: 'Clock, network and temperatures',
+    path: '/maintenance/machine',
+    key: '',
+    about: 'How the machine itself is',
+  },
   { title: 'New threshold rule', path: '/alerts/thresholds/new', key: '', about: 'When … stays above …' },
 ];
 

@@ -1,4 +1,4 @@
-// Support bundles, crashes, API tokens, who may poll by SNMP, and what this machine is.
+// Support bundles, crashes, API tokens, who may poll by SNMP, how the machine itself is, and what it is.
 import {
   DescriptionList,
   DescriptionListDescription,
@@ -15,14 +15,15 @@ import { duration } from '../words/format.ts';
 import { PageHead } from '../words/Sentence.tsx';
 import { Bundles } from './Bundles.tsx';
 import { Crashes } from './Crashes.tsx';
+import { Machine } from './Machine.tsx';
 import { SnmpAgent } from './SnmpAgent.tsx';
 import { Tokens } from './Tokens.tsx';
 
 export default function MaintenancePage() {
-  // An alert of a crash leads to /maintenance/crashes, the search to /maintenance/snmp.
+  // An alert of a crash leads to /maintenance/crashes, one of a cable to /maintenance/machine.
   const { pathname } = useLocation();
   useEffect(() => {
-    const part = /\/(crashes|snmp)$/.exec(pathname)?.[1];
+    const part = /\/(crashes|snmp|machine)$/.exec(pathname)?.[1];
     if (part) document.getElementById(part)?.scrollIntoView();
   }, [pathname]);
   const { data: status } = useQuery(statusQuery);
@@ -67,6 +68,12 @@ export default function MaintenancePage() {
               SNMP agent
             </Title>
             <SnmpAgent />
+          </section>
+          <section aria-labelledby="machine">
+            <Title headingLevel="h2" id="machine">
+              Clock, network and temperatures
+            </Title>
+            <Machine />
           </section>
           <section aria-labelledby="system">
             <Title headingLevel="h2" id="system">

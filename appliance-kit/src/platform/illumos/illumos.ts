@@ -23,6 +23,7 @@ import { ZfsReplication } from '../zfs/replication.ts';
 import { illumosDatasets } from './datasets.ts';
 import { parseDisks } from './disks.ts';
 import { parseFaults } from './faults.ts';
+import { IllumosMachine } from './machine.ts';
 import { illumosPools } from './pools.ts';
 import { PATTERNS, PS_ARGUMENTS, parseNeeds, parseServices, parseUse, Restarts } from './services.ts';
 
@@ -43,6 +44,7 @@ export class Illumos implements Platform {
   readonly datasets: ZfsDatasets;
   readonly replication: ZfsReplication;
   readonly poolActions: PoolActions;
+  readonly machine: IllumosMachine;
   readonly #execd: Execd;
   readonly #command: Command;
   readonly #etc: string;
@@ -55,6 +57,7 @@ export class Illumos implements Platform {
     this.#command = options.command ?? run;
     this.#etc = options.etc ?? '/etc';
     this.poolActions = zfsPoolActions(this.#execd);
+    this.machine = new IllumosMachine(this.#command);
     this.datasets = illumosDatasets({ command: this.#command, execd: this.#execd });
     const replicd = new Peer('replicd', join(options.run, 'replicd', 'http.sock'));
     this.replication = new ZfsReplication({ replicd, execd: this.#execd });

@@ -25,6 +25,7 @@ import { zfsPoolActions } from '../zfs/poolActions.ts';
 import { ZfsReplication } from '../zfs/replication.ts';
 import { type Command, run } from './command.ts';
 import { LSBLK_COLUMNS, parseDisks } from './disks.ts';
+import { LinuxMachine } from './machine.ts';
 import { parsePools } from './pools.ts';
 import { PROPERTIES, parseServices, unitOf } from './services.ts';
 
@@ -47,6 +48,7 @@ export class Linux implements Platform {
   readonly datasets: ZfsDatasets;
   readonly replication: ZfsReplication;
   readonly poolActions: PoolActions;
+  readonly machine: LinuxMachine;
   readonly #execd: Execd;
   readonly #command: Command;
 
@@ -54,6 +56,7 @@ export class Linux implements Platform {
     this.#execd = new Execd(new Peer('execd', join(options.run, 'execd', 'http.sock')));
     this.#command = options.command ?? run;
     this.poolActions = zfsPoolActions(this.#execd);
+    this.machine = new LinuxMachine({ command: this.#command });
     this.datasets = new ZfsDatasets({ command: this.#command, execd: this.#execd, facts: OPENZFS_FACTS });
     const replicd = new Peer('replicd', join(options.run, 'replicd', 'http.sock'));
     this.replication = new ZfsReplication({ replicd, execd: this.#execd });

@@ -591,6 +591,7 @@ export class SimPools implements PoolActions {
     // As a virtual disk answers: nothing.
     return {
       ...{ supported: false, passed: null, temperatureCelsius: null, powerOnHours: null, wearRatio: null },
+      ...{ highestCelsius: null, criticalCelsius: null },
       ...{ reallocatedSectors: null, pendingSectors: null, testRunning: null, selfTests: [] },
     };
   }

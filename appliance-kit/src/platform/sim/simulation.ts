@@ -9,6 +9,7 @@ import { iso } from '../../clock.ts';
 import { fail } from '../../problems/problem.ts';
 import { serviceFacts } from '../../services/catalogue.ts';
 import type { Service } from '../../services/schema.ts';
+import type { PlatformLink, Sensor, TimeSource } from '../machine.ts';
 import type {
   Platform,
   PlatformDisk,
@@ -38,6 +39,10 @@ interface SimState {
   hostName: string;
   timeZone: string;
   datasets: SimDatasetState;
+  /** `always`: a server answered a moment ago, whenever that is asked. */
+  time: TimeSource & { always: boolean };
+  links: PlatformLink[];
+  sensors: Sensor[];
 }
 
 export interface SimulationOptions {
@@ -61,6 +66,17 @@ function fresh(now: number): SimState {
     hostName: 'cistern',
     timeZone: 'UTC',
     datasets: noDatasets(),
+    time: {
+      ...{ daemon: 'systemd-timesyncd', running: true, source: 'time.example', synchronised: true },
+      ...{ answeredAt: null, pollSeconds: 64, offsetSeconds: 0.0021, always: true },
+    },
+    links: ['eno1', 'eno2'].map((name, at) => ({
+      ...{ name, bond: false, member: null, enabled: true, carrier: at === 0, megabits: at === 0 ? 10_000 : null },
+    })),
+    sensors: [
+      { id: 'coretemp/0', title: 'Package (coretemp)', celsius: 47, maximum: 84, critical: 100 },
+      { id: 'board/1', title: 'Board (nct6775)', celsius: 36, maximum: null, critical: null },
+    ],
   };
 }
 
@@ -69,6 +85,14 @@ export class Simulation implements Platform {
   readonly datasets: SimDatasets;
   readonly replication: SimReplication;
   readonly poolActions: SimPools;
+  readonly machine = {
+    timeSource: async (): Promise<TimeSource> => {
+      const { always, ...time } = this.#state.time;
+      return always ? { ...time, answeredAt: this.#clock.now() - 20_000 } : time;
+    },
+    links: async (): Promise<PlatformLink[]> => structuredClone(this.#state.links),
+    sensors: async (): Promise<Sensor[]> => structuredClone(this.#state.sensors),
+  };
   readonly #clock: Clock;
   readonly #file: string | undefined;
   readonly #stepMs: number;
@@ -214,7 +238,9 @@ export class Simulation implements Platform {
    * `pool-heal {pool}`, `pool-rot {pool, bytes}` (the next scrub repairs it),
    * `pool-damage {pool, files}`, `pool-elsewhere {pool}` (exported), `pool-outdated {pool}`, `pool-fill {pool, ratio}`, `scrub {pool}`, `resilver {pool, seconds}`,
    * `service {name, state, reason}`, `slow {milliseconds}`, `dataset-write {dataset, path, bytes, text}`,
-   * `dataset-replicated {snapshot}`, `replication-cut {cut}` (the other machine cannot be reached), `dataset-generate {pool, datasets, snapshots}`.
+   * `dataset-replicated {snapshot}`, `replication-cut {cut}` (the other machine cannot be reached), `dataset-generate {pool, datasets, snapshots}`,
+   * `time {…}` (what of a TimeSource is otherwise; `answeredAt` stays as it is from then on), `link {name, …}` (what of a link is
+   * otherwise; one of a new name is added), `link-gone {name}`, `temperature {id, celsius}`.
    */
   async simulate(what: string, args: Record<string, unknown>): Promise<void> {
     const now = this.#clock.now();
@@ -309,6 +335,32 @@ export class Simulation implements Platform {
       case 'dataset-generate':
         this.datasets.generate(String(args.pool), Number(args.datasets), Number(args.snapshots));
         break;
+      case 'time':
+        this.#state.time = { ...this.#state.time, always: false, answeredAt: now, ...args };
+        break;
+      case 'link': {
+        const found = this.#state.links.find(({ name }) => name === args.name);
+        const fresh = {
+          name: String(args.name),
+          bond: false,
+          member: null,
+          enabled: true,
+          carrier: true,
+          megabits: 1000,
+        };
+        if (found === undefined) this.#state.links.push({ ...fresh, ...args });
+        else Object.assign(found, args);
+        break;
+      }
+      case 'link-gone':
+        this.#state.links = this.#state.links.filter(({ name }) => name !== args.name);
+        break;
+      case 'temperature': {
+        const sensor = this.#state.sensors.find(({ id }) => id === args.id);
+        if (sensor === undefined) throw fail('not_found', `There is no sensor ${String(args.id)}.`);
+        Object.assign(sensor, { celsius: Number(args.celsius) });
+        break;
+      }
       case 'slow':
         this.#delayMs = Number(args.milliseconds);
         break;

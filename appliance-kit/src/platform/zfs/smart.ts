@@ -50,12 +50,19 @@ export function readSmart(value: unknown): SmartReport {
   const remaining = number(object(ataStatus).remaining_percent);
   const nvmeTest = number(object(report.nvme_self_test_log).current_self_test_completion_percent);
   const used = number(nvme.percentage_used) ?? number(report.scsi_percentage_used_endurance_indicator);
-  const temperature = object(report.temperature).current;
+  const heat = object(report.temperature);
+  const temperature = heat.current;
+  // 0 is what a disk says that was never told a limit.
+  const limit = (name: string) => ((number(heat[name]) ?? 0) >= 30 ? number(heat[name]) : null);
   const passed = typeof status === 'boolean' ? status : null;
   return {
     supported: passed !== null,
     passed,
-    temperatureCelsius: typeof temperature === 'number' ? temperature : null,
+    // 0 is what virtual disks, and some controllers, say that know none.
+    temperatureCelsius: typeof temperature === 'number' && temperature !== 0 ? temperature : null,
+    // NVMe states both, ATA the first two with SCT, SCSI where it switches itself off.
+    highestCelsius: limit('op_limit_max'),
+    criticalCelsius: limit('critical_limit_max') ?? limit('limit_max') ?? limit('drive_trip'),
     powerOnHours: number(object(report.power_on_time).hours),
     wearRatio: used === null ? null : used / 100,
     reallocatedSectors: attribute(report, 5) ?? number(report.scsi_grown_defect_list),

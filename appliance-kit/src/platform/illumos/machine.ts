@@ -1,0 +1,145 @@
+// The machine as illumos tells of it: chrony or ntpd for the clock, dladm for the links. Temperatures are those of the
+// disks only: what fmtopo and ipmitool print of the machine's own sensors takes privileges that akd has not, and differs
+// between machines. Written after chronyc(1), ntpq(8) and dladm(8); not run on illumos yet.
+import { asProblem, fail } from '../../problems/problem.ts';
+import type { Command } from '../linux/command.ts';
+import type { MachinePlatform, PlatformLink, Sensor, TimeSource } from '../machine.ts';
+
+const NOTHING = { source: null, answeredAt: null, pollSeconds: null, offsetSeconds: null, synchronised: false };
+/** Of the 14 fields that `chronyc -c tracking` prints. */
+const CHRONY = { name: 1, reference: 3, offset: 4, interval: 12, leap: 13, count: 14 } as const;
+
+/** @param output `chronyc -c -n tracking`: one line of values with commas between them */
+export function parseTracking(output: string): TimeSource {
+  const line = output.trim();
+  const fields = line.split(',');
+  const at = (name: keyof typeof CHRONY) => fields[CHRONY[name]] ?? '';
+  const reference = Number(at('reference'));
+  const offset = Number(at('offset'));
+  if (fields.length < CHRONY.count || line.includes('\n') || !Number.isFinite(reference) || !Number.isFinite(offset)) {
+    throw fail('command_failed', `What chronyc says cannot be read: “${line.slice(0, 200)}”.`);
+  }
+  const synchronised = ['Normal', 'Insert second', 'Delete second'].includes(at('leap'));
+  const interval = Number(at('interval'));
+  return {
+    daemon: 'chrony',
+    running: true,
+    source: synchronised && at('name') !== '' ? at('name') : null,
+    answeredAt: reference > 0 ? Math.round(reference * 1000) : null,
+    pollSeconds: interval > 0 ? interval : null,
+    offsetSeconds: reference > 0 ? Math.abs(offset) : null,
+    synchronised,
+  };
+}
+
+/** @param output `ntpq -n -c "rv 0 leap,refid,offset"`: name=value with commas or ends of lines between them */
+export function parseNtpq(output: string): TimeSource {
+  const value = (name: string) => new RegExp(`(?:^|[\\s,])${name}=([^,\\s]*)`).exec(output)?.[1];
+  const leap = value('leap');
+  // Milliseconds.
+  const offset = Number(value('offset')) / 1000;
+  if (leap === undefined) throw fail('command_failed', `What ntpq says cannot be read: “${output.slice(0, 200)}”.`);
+  // Two bits, which some print as bits and some as a number.
+  const synchronised = !['11', '3', '03'].includes(leap);
+  return {
+    ...{ daemon: 'ntpd', running: true, answeredAt: null, pollSeconds: null, synchronised },
+    source: synchronised ? (value('refid') ?? null) : null,
+    offsetSeconds: synchronised && Number.isFinite(offset) ? Math.abs(offset) : null,
+  };
+}
+
+/** A line of `dladm -p`: colons between the fields; one within a field, and a backslash, have a backslash before them. */
+export function splitParsable(line: string): string[] {
+  const fields = [''];
+  for (let at = 0; at < line.length; at++) {
+    const escaped = line[at] === '\\';
+    if (escaped) at++;
+    if (!escaped && line[at] === ':') fields.push('');
+    else fields[fields.length - 1] += line[at] ?? '';
+  }
+  return fields;
+}
+
+function rows(output: string, command: string, columns: number): string[][] {
+  return output
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => {
+      const fields = splitParsable(line);
+      if (fields.length === columns && fields[0] !== '') return fields;
+      throw fail('command_failed', `“${command}” printed a line that cannot be read: “${line.slice(0, 200)}”.`);
+    });
+}
+
+/** @param links `dladm show-link -p -o link,class,state,over`; @param ports `dladm show-phys -p -o link,state,speed` */
+export function parseLinks(links: string, ports: string): PlatformLink[] {
+  const speeds = new Map(rows(ports, 'dladm show-phys', 3).map(([name, , speed]) => [name, Number(speed)]));
+  const all = rows(links, 'dladm show-link', 4);
+  const bonds = new Map<string, string>();
+  for (const [name = '', kind, , over = ''] of all) {
+    if (kind === 'aggr') for (const port of over.split(' ')) bonds.set(port, name);
+  }
+  return all
+    .filter(([, kind]) => kind === 'phys' || kind === 'aggr')
+    .map(([name = '', kind, state]) => {
+      const speed = speeds.get(name) ?? 0;
+      return {
+        name,
+        bond: kind === 'aggr',
+        member: bonds.get(name) ?? null,
+        // "unknown": nothing has opened it.
+        enabled: state === 'up' || state === 'down',
+        carrier: state === 'up',
+        megabits: state === 'up' && speed > 0 ? speed : null,
+      };
+    });
+}
+
+const MISSING = /ENOENT|not found|no such file/i;
+const SILENT = /connection refused|timed out/i;
+
+export class IllumosMachine implements MachinePlatform {
+  readonly #command: Command;
+
+  constructor(command: Command) {
+    this.#command = command;
+  }
+
+  async timeSource(): Promise<TimeSource> {
+    const chrony = await this.#ask('chrony', parseTracking, 'chronyc', ['-c', '-n', 'tracking']);
+    if (chrony?.running) return chrony;
+    const ntp = await this.#ask('ntpd', parseNtpq, 'ntpq', ['-n', '-c', 'rv 0 leap,refid,offset']);
+    if (ntp?.running) return ntp;
+    return chrony ?? ntp ?? { daemon: 'chrony', running: false, ...NOTHING };
+  }
+
+  /** Null when the program is not installed. */
+  async #ask(
+    daemon: string,
+    parse: (output: string) => TimeSource,
+    program: string,
+    args: readonly string[],
+  ): Promise<TimeSource | null> {
+    let output: string;
+    try {
+      output = await this.#command(program, args, { deadlineMs: 15_000 });
+    } catch (error) {
+      // chronyc says where its answer would be that nobody answers it, and fails.
+      return MISSING.test(asProblem(error).detail) ? null : { daemon, running: false, ...NOTHING };
+    }
+    // ntpq says so too, and ends as if all were well.
+    return SILENT.test(output) || output.trim() === '' ? { daemon, running: false, ...NOTHING } : parse(output);
+  }
+
+  async links(): Promise<PlatformLink[]> {
+    const [links, ports] = await Promise.all([
+      this.#command('dladm', ['show-link', '-p', '-o', 'link,class,state,over']),
+      this.#command('dladm', ['show-phys', '-p', '-o', 'link,state,speed']),
+    ]);
+    return parseLinks(links, ports);
+  }
+
+  async sensors(): Promise<Sensor[]> {
+    return [];
+  }
+}

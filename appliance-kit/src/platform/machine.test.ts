@@ -1,0 +1,244 @@
+// The machine itself, as Linux and illumos tell of it: what they print when all is well, and what they print otherwise.
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { fail } from '../problems/problem.ts';
+import { IllumosMachine, parseLinks, parseNtpq, parseTracking, splitParsable } from './illumos/machine.ts';
+import { LinuxMachine, parseTimesync } from './linux/machine.ts';
+import type { TimeSource } from './machine.ts';
+
+/** µs since the epoch. */
+const AT = 1_787_323_275_000_000;
+
+/** As `busctl --json=short` prints the properties; the clock is `ahead` seconds behind the server. */
+function timesync(options: { packets?: number; leap?: number; ahead?: number; name?: string } = {}): string {
+  const { packets = 4, leap = 0, ahead = 0.0021, name = '2.debian.pool.ntp.org' } = options;
+  const server = ahead * 1e6;
+  const times = packets === 0 ? [0, 0, 0, 0] : [AT, AT + server + 3500, AT + server + 3600, AT + 7100];
+  const message = [leap, 4, 4, 1, -25, 0, 0, [71, 80, 83, 0], ...times, false, packets, 355];
+  return JSON.stringify({
+    type: 'a{sv}',
+    data: [
+      {
+        LinkNTPServers: { type: 'as', data: [] },
+        ServerName: { type: 's', data: name },
+        ServerAddress: { type: '(iay)', data: [2, [192, 0, 2, 1]] },
+        PollIntervalUSec: { type: 't', data: 256_000_000 },
+        NTPMessage: { type: '(uuuuittayttttbtt)', data: message },
+        Frequency: { type: 'x', data: 87_127 },
+      },
+    ],
+  });
+}
+
+test('timesyncd: a server that is followed, the offset, and when it answered', () => {
+  const time = parseTimesync(timesync());
+  assert.deepEqual(
+    { ...time, offsetSeconds: Math.round((time.offsetSeconds ?? 0) * 1e6) / 1e6 },
+    {
+      ...{ daemon: 'systemd-timesyncd', running: true, source: '2.debian.pool.ntp.org', synchronised: true },
+      ...{ answeredAt: Math.round((AT + 7100) / 1000), pollSeconds: 256, offsetSeconds: 0.0021 },
+    },
+  );
+});
+
+test('timesyncd: a clock that was five minutes off was set, so the answer came by the new time', () => {
+  const { answeredAt, offsetSeconds } = parseTimesync(timesync({ ahead: 300 }));
+  assert.ok(Math.abs((offsetSeconds ?? 0) - 300) < 0.01);
+  assert.ok(Math.abs((answeredAt ?? 0) - (AT / 1000 + 300_000)) < 20);
+  const back = parseTimesync(timesync({ ahead: -300 }));
+  assert.ok(Math.abs((back.offsetSeconds ?? 0) - 300) < 0.01, 'without sign');
+});
+
+test('timesyncd: no answer yet, a server that has no time itself, nonsense', () => {
+  const none = parseTimesync(timesync({ packets: 0, name: '' }));
+  assert.deepEqual([none.synchronised, none.source, none.answeredAt, none.offsetSeconds], [false, null, null, null]);
+  assert.equal(parseTimesync(timesync({ leap: 3 })).synchronised, false);
+  const bare = parseTimesync('{"type":"a{sv}","data":[{}]}');
+  assert.deepEqual([bare.running, bare.synchronised, bare.source, bare.pollSeconds], [true, false, null, null]);
+  for (const text of ['', 'Failed', '{}', 'null', '[]', '{"data":3}'])
+    assert.throws(() => parseTimesync(text), /busctl says of systemd-timesyncd cannot be read/, text);
+});
+
+test('timesyncd that was stopped is not running, and not started by asking; a bus that is down is an error', async () => {
+  const linux = (words: string) =>
+    new LinuxMachine({
+      command: async (program, args) => {
+        assert.equal(program, 'busctl');
+        assert.ok(args.includes('--auto-start=no'));
+        throw fail('command_failed', `“busctl” failed: ${words}`);
+      },
+    });
+  for (const words of [
+    'Call failed: The name org.freedesktop.timesync1 was not provided by any .service files',
+    'Call failed: Could not activate remote peer: unit is not active',
+    'Call failed: The name is not activatable',
+  ])
+    assert.deepEqual((await linux(words).timeSource()).running, false, words);
+  await assert.rejects(linux('Failed to connect to bus: Connection refused').timeSource(), /connect to bus/);
+});
+
+/** A /sys with these files; a text that begins with → is a link. */
+function sys(t: TestContext, files: Record<string, string>): LinuxMachine {
+  const folder = mkdtempSync(join(tmpdir(), 'sys-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  for (const [path, text] of Object.entries(files)) {
+    const full = join(folder, path);
+    mkdirSync(dirname(full), { recursive: true });
+    if (text.startsWith('→')) symlinkSync(text.slice(1), full);
+    else writeFileSync(full, `${text}\n`);
+  }
+  return new LinuxMachine({ command: async () => '', sys: folder });
+}
+
+const port = (name: string, files: Record<string, string>) =>
+  Object.fromEntries(
+    Object.entries({ type: '1', flags: '0x1003', device: '→../../../0000:01:00.0', ...files }).map(([file, text]) => [
+      `class/net/${name}/${file}`,
+      text,
+    ]),
+  );
+
+test('links of Linux: ports and bonds, with and without a carrier; what only exists in software is left out', async (t) => {
+  const machine = sys(t, {
+    ...port('eno1', { carrier: '1', speed: '10000' }),
+    ...port('eno2', { carrier: '0', speed: '-1' }),
+    // The kernel refuses to say anything of a port that is off: there is nothing to read.
+    ...port('eno3', { flags: '0x1002' }),
+    ...port('ens1', { carrier: '1', speed: '1000', master: '→../bond0' }),
+    ...port('ens2', { carrier: '1', speed: '4294967295', master: '→../br0' }),
+    ...port('bond0', { carrier: '1', speed: '2000', 'bonding/mode': 'active-backup 1' }),
+    'class/net/bond0/device': '→../nothing',
+    'class/net/br0/type': '1',
+    'class/net/br0/flags': '0x1003',
+    'class/net/br0/carrier': '1',
+    'class/net/lo/type': '772',
+    'class/net/lo/flags': '0x9',
+    'class/net/wg0/type': '65534',
+    'class/net/bonding_masters': 'bond0',
+  });
+  assert.deepEqual(await machine.links(), [
+    { name: 'bond0', bond: true, member: null, enabled: true, carrier: true, megabits: 2000 },
+    { name: 'eno1', bond: false, member: null, enabled: true, carrier: true, megabits: 10_000 },
+    { name: 'eno2', bond: false, member: null, enabled: true, carrier: false, megabits: null },
+    { name: 'eno3', bond: false, member: null, enabled: false, carrier: false, megabits: null },
+    { name: 'ens1', bond: false, member: 'bond0', enabled: true, carrier: true, megabits: 1000 },
+    { name: 'ens2', bond: false, member: null, enabled: true, carrier: true, megabits: null },
+  ]);
+  assert.deepEqual(await sys(t, {}).links(), []);
+});
+
+test('sensors of Linux: labels, limits, and readings that nobody believes', async (t) => {
+  const machine = sys(t, {
+    'class/hwmon/hwmon0/name': 'coretemp',
+    'class/hwmon/hwmon0/device': '→../../../coretemp.0',
+    'class/hwmon/hwmon0/temp1_input': '47000',
+    'class/hwmon/hwmon0/temp1_label': 'Package id 0',
+    'class/hwmon/hwmon0/temp1_max': '84000',
+    'class/hwmon/hwmon0/temp1_crit': '100000',
+    'class/hwmon/hwmon1/name': 'nct6775',
+    'class/hwmon/hwmon1/temp1_input': '36500',
+    'class/hwmon/hwmon1/temp1_max': '0',
+    'class/hwmon/hwmon1/temp1_crit': '255000',
+    'class/hwmon/hwmon1/temp2_input': '-128000',
+    'class/hwmon/hwmon1/temp3_input': '90000',
+    'class/hwmon/hwmon1/temp3_fault': '1',
+    'class/hwmon/hwmon1/temp4_input': 'nonsense',
+    'class/hwmon/hwmon1/temp5_input': '',
+    'class/hwmon/hwmon1/fan1_input': '900',
+    'class/hwmon/hwmon2/name': 'nvme',
+    'class/hwmon/hwmon2/temp1_input': '55000',
+  });
+  assert.deepEqual(await machine.sensors(), [
+    {
+      ...{ id: 'coretemp/coretemp.0/Package id 0', title: 'Package id 0 (coretemp coretemp.0)' },
+      ...{ celsius: 47, maximum: 84, critical: 100 },
+    },
+    { id: 'nct6775//temp1', title: 'temp1 (nct6775)', celsius: 36.5, maximum: null, critical: null },
+  ]);
+  assert.deepEqual(await sys(t, {}).sensors(), [], 'a virtual machine has none');
+});
+
+test('chrony: in time, without a source, and what is no answer', () => {
+  const line = (leap: string, reference = '1787323275.100216', offset = '-0.002100000') =>
+    `CB00710A,203.0.113.10,2,${reference},${offset},0.000012,0.000034,12.345,0.001,0.02,0.010,0.002,256.5,${leap}\n`;
+  assert.deepEqual(parseTracking(line('Normal')), {
+    ...{ daemon: 'chrony', running: true, source: '203.0.113.10', synchronised: true },
+    ...{ answeredAt: 1_787_323_275_100, pollSeconds: 256.5, offsetSeconds: 0.0021 },
+  });
+  assert.equal(parseTracking(line('Insert second')).synchronised, true);
+  const never = parseTracking('00000000,,0,0.000000000,0.0,0.0,0.0,0.0,0.0,0.0,1.0,1.0,0.0,Not synchronised\n');
+  assert.deepEqual(
+    [never.synchronised, never.source, never.answeredAt, never.offsetSeconds, never.pollSeconds],
+    [false, null, null, null, null],
+  );
+  for (const text of ['', '506 Cannot talk to daemon', `${line('Normal')}${line('Normal')}`, line('Normal', 'x')])
+    assert.throws(() => parseTracking(text), /What chronyc says cannot be read/, text);
+});
+
+test('ntpd: in time, without a source, and what is no answer', () => {
+  assert.deepEqual(parseNtpq('leap=00, refid=203.0.113.10,\noffset=-2.500000\n'), {
+    ...{ daemon: 'ntpd', running: true, source: '203.0.113.10', synchronised: true },
+    ...{ answeredAt: null, pollSeconds: null, offsetSeconds: 0.0025 },
+  });
+  const all =
+    'associd=0 status=c016 leap_alarm, sync_unspec, 1 event, restart,\nleap=11, stratum=16, refid=INIT, offset=0.0\n';
+  for (const text of [all, 'leap=3, refid=INIT, offset=0.000', 'leap=03,offset=0'])
+    assert.deepEqual(
+      [parseNtpq(text).synchronised, parseNtpq(text).source, parseNtpq(text).offsetSeconds],
+      [false, null, null],
+    );
+  assert.throws(() => parseNtpq('***Request timed out'), /What ntpq says cannot be read/);
+});
+
+test('illumos: whichever of the two keeps the clock is asked; neither is not an error but no clock', async () => {
+  const machine = (answers: Record<string, string | Error>) =>
+    new IllumosMachine(async (program) => {
+      const answer = answers[program];
+      if (typeof answer === 'string') return answer;
+      throw answer ?? fail('command_failed', `“${program}” failed: spawn ${program} ENOENT`);
+    });
+  const chronyc = 'A,203.0.113.10,2,1787323275.1,0.001,0,0,0,0,0,0,0,64.0,Normal';
+  const ntpq = 'leap=00, refid=192.0.2.9, offset=1.0';
+  const of = async (answers: Record<string, string | Error>) => {
+    const { daemon, running, source }: TimeSource = await machine(answers).timeSource();
+    return [daemon, running, source];
+  };
+  assert.deepEqual(await of({ chronyc, ntpq }), ['chrony', true, '203.0.113.10']);
+  assert.deepEqual(await of({ ntpq }), ['ntpd', true, '192.0.2.9']);
+  const silent = fail('command_failed', '“chronyc -c -n tracking” failed: Command failed: chronyc -c -n tracking');
+  assert.deepEqual(await of({ chronyc: silent, ntpq }), ['ntpd', true, '192.0.2.9']);
+  assert.deepEqual(await of({ chronyc: silent, ntpq: '' }), ['chrony', false, null]);
+  assert.deepEqual(await of({ ntpq: 'ntpq: read: Connection refused\n' }), ['ntpd', false, null]);
+  assert.deepEqual(await of({}), ['chrony', false, null]);
+  await assert.rejects(machine({ chronyc: 'garbage' }).timeSource(), /What chronyc says cannot be read: “garbage”/);
+});
+
+test('links of illumos: ports, aggregations, colons and backslashes in names', () => {
+  assert.deepEqual(splitParsable('a\\:b:c\\\\d::e'), ['a:b', 'c\\d', '', 'e']);
+  assert.deepEqual(splitParsable('a:b\\'), ['a', 'b']);
+  const links = [
+    'igb0:phys:up:',
+    'igb1:phys:down:',
+    'igb2:phys:unknown:',
+    'ixgbe0:phys:up:',
+    'odd\\:name0:phys:up:',
+    'aggr0:aggr:up:ixgbe0 ixgbe1',
+    'vnic0:vnic:up:igb0',
+    'stub0:etherstub:unknown:',
+    '',
+  ].join('\n');
+  const ports = 'igb0:up:1000\nigb1:down:0\nixgbe0:up:10000\nodd\\:name0:up:100\n';
+  assert.deepEqual(parseLinks(links, ports), [
+    { name: 'igb0', bond: false, member: null, enabled: true, carrier: true, megabits: 1000 },
+    { name: 'igb1', bond: false, member: null, enabled: true, carrier: false, megabits: null },
+    { name: 'igb2', bond: false, member: null, enabled: false, carrier: false, megabits: null },
+    { name: 'ixgbe0', bond: false, member: 'aggr0', enabled: true, carrier: true, megabits: 10_000 },
+    { name: 'odd:name0', bond: false, member: null, enabled: true, carrier: true, megabits: 100 },
+    { name: 'aggr0', bond: true, member: null, enabled: true, carrier: true, megabits: null },
+  ]);
+  assert.throws(() => parseLinks('igb0:phys', ''), /“dladm show-link” printed a line that cannot be read: “igb0:phys”/);
+  assert.throws(() => parseLinks('', 'igb0 up 1000'), /“dladm show-phys” printed a line that cannot be read/);
+});

@@ -1,0 +1,175 @@
+// The machine itself, on the booted image: a time server that answers on the wire, a clock that it sets, and a network cable
+// that is pulled and plugged in again.
+import assert from 'node:assert/strict';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from './machine.ts';
+import { rowOf } from './row.ts';
+import { readyMachine } from './saved.ts';
+
+interface Alert {
+  id: string;
+  class: string;
+  state: string;
+  title: string;
+  text: string;
+  raisedAt: string;
+  clearedAt: string | null;
+  labels: Record<string, string>;
+}
+interface Itself {
+  clock: {
+    state: string;
+    sentence: string;
+    source: string | null;
+    daemon: string | null;
+    offsetSeconds: number | null;
+  };
+  links: { name: string; state: string; sentence: string }[];
+  temperatures: { id: string; celsius: number }[];
+  errors: string[];
+}
+
+/** QEMU's own network: the guest finds this machine's loopback address there. */
+const HOST = '10.0.2.2';
+/** The time server is ahead by so much. */
+const AHEAD_SECONDS = 300;
+
+/** Time of the 32.32 bit format of RFC 5905, which begins in 1900. */
+function ntpTime(milliseconds: number): Buffer {
+  const buffer = Buffer.alloc(8);
+  buffer.writeUInt32BE(Math.floor(milliseconds / 1000) + 2_208_988_800, 0);
+  buffer.writeUInt32BE(Math.floor(((milliseconds % 1000) / 1000) * 2 ** 32), 4);
+  return buffer;
+}
+
+/** A server of stratum 1 whose clock is ahead. Port 123: systemd-timesyncd asks no other. */
+async function timeServer(): Promise<{ close: () => void; asked: () => number }> {
+  const socket = createSocket('udp4');
+  let asked = 0;
+  socket.on('message', (question, from) => {
+    asked += 1;
+    const now = ntpTime(Date.now() + AHEAD_SECONDS * 1000);
+    const head = Buffer.from([0b00_100_100, 1, 6, 0xec, 0, 0, 0, 0, 0, 0, 0, 0]);
+    const answer = Buffer.concat([head, Buffer.from('TEST'), now, question.subarray(40, 48), now, now]);
+    socket.send(answer, from.port, from.address);
+  });
+  socket.bind(123, '127.0.0.1');
+  await once(socket, 'listening');
+  return { close: () => socket.close(), asked: () => asked };
+}
+
+test('the clock and the network of the machine itself', async (t) => {
+  const { machine, api } = await readyMachine('network');
+  t.after(() => machine.kill());
+  const step = rowOf(t, () => ({ machine }));
+  const itself = () => api.get<Itself>('GET', '/api/machine');
+  const log = async (kind: string) =>
+    (await api.get<{ items: Alert[] }>('GET', '/api/alerts?state=all&limit=1000')).items.filter(
+      (one) => one.class === kind,
+    );
+
+  const told: { event: string; class: string }[] = [];
+  const hook = createServer((request, response) => {
+    let text = '';
+    request.on('data', (data) => {
+      text += data;
+    });
+    request.on('end', () => {
+      const { event, alert } = JSON.parse(text) as { event: string; alert: { class: string } };
+      told.push({ event, class: alert.class });
+      response.end();
+    });
+  });
+  hook.listen(0, '127.0.0.1');
+  await once(hook, 'listening');
+  t.after(() => {
+    hook.closeAllConnections();
+    hook.close();
+  });
+
+  await step('a machine with one cable and no time server', async () => {
+    const now = await until('the machine has been looked at', 60, async () => {
+      const found = await itself();
+      return found.links.length > 0 && found.clock.state !== 'unknown' && found;
+    });
+    t.diagnostic(JSON.stringify(now));
+    assert.deepEqual([now.errors, now.temperatures], [[], []], 'virtual disks say nothing of heat');
+    assert.deepEqual(
+      now.links.map(({ state }) => state),
+      ['up'],
+    );
+    assert.equal(now.clock.daemon, 'systemd-timesyncd');
+    assert.equal(now.clock.state, 'waiting');
+    assert.deepEqual(await log('time.unsynchronised'), []);
+  });
+
+  await step('a time server answers: the clock is set by it, which is told, and then follows it', async () => {
+    const server = await timeServer();
+    try {
+      await machine.sh(
+        `mkdir -p /run/systemd/timesyncd.conf.d && printf '[Time]\\nNTP=${HOST}\\nPollIntervalMinSec=16\\nPollIntervalMaxSec=32\\n' >/run/systemd/timesyncd.conf.d/test.conf && systemctl restart systemd-timesyncd`,
+      );
+      const { clock } = await until('it is synchronised', 150, async () => {
+        const found = await itself();
+        return found.clock.state === 'synchronised' && found;
+      });
+      assert.equal(clock.source, HOST);
+      assert.ok((clock.offsetSeconds ?? 1) < 0.1, `${clock.offsetSeconds} s off`);
+      const [stepped] = await log('clock.stepped');
+      t.diagnostic(`${clock.sentence} ${stepped?.text}`);
+      // The newest: the clock is also set whenever a kept machine is woken up.
+      assert.match(stepped?.title ?? '', /^The clock was set forward by 5 minutes$/);
+      assert.ok(server.asked() >= 2, `asked ${server.asked()} times`);
+    } finally {
+      server.close();
+    }
+    await machine.ssh('systemctl', 'stop', 'systemd-timesyncd');
+    await until('it is said not to run', 90, async () => /does not run/.test((await itself()).clock.sentence), 1000);
+    const running = await machine.sh('systemctl is-active systemd-timesyncd || true');
+    assert.equal(running.trim(), 'inactive', 'asking has not started it');
+  });
+
+  await step('a change of the configuration is in the log within two minutes, and sent to nobody', async () => {
+    const url = `http://${HOST}:${(hook.address() as AddressInfo).port}/`;
+    const webhook = { url, preset: 'json', verifyCertificate: true, secret: 'c4nary secret' };
+    await api.get('POST', '/api/destinations', { name: 'hook', enabled: true, kind: 'webhook', webhook });
+    const found = await until('it is in the log', 120, async () =>
+      (await log('configuration.changed')).find(({ text }) => text.includes('“hook”')),
+    );
+    assert.match(found.text, /added the destination “hook”/);
+    assert.ok(!JSON.stringify(found).includes('c4nary'));
+    assert.ok(!told.some((one) => one.class === 'configuration.changed'));
+  });
+
+  await step('the cable is pulled: the link is down, which is told once it can be, and clears', async () => {
+    const [{ name } = { name: '' }] = (await itself()).links;
+    await machine.link(false);
+    try {
+      // Nobody can be asked meanwhile. Two looks of ten seconds each, and the ten seconds that a flap may last.
+      await sleep(60_000);
+    } finally {
+      await machine.link(true);
+    }
+    await until('management is reached again', 120, async () => (await api.ask('GET', '/api/machine')).status === 200);
+    const down = await until('it has cleared', 60, async () =>
+      (await log('link.down')).find(({ state }) => state === 'cleared'),
+    );
+    assert.deepEqual(down.labels, { link: name });
+    assert.equal(down.title, `The network link ${name} is down`);
+    const seconds = (Date.parse(down.clearedAt ?? '') - Date.parse(down.raisedAt)) / 1000;
+    t.diagnostic(`${down.text} It was an alert for ${seconds} s of the 60 that the cable was out.`);
+    assert.ok(seconds > 15 && seconds < 90, `${seconds} s`);
+    assert.equal((await log('link.down')).length, 1);
+    assert.equal((await itself()).links[0]?.state, 'up');
+    await until('both are delivered', 400, () => told.filter((one) => one.class === 'link.down').length === 2, 1000);
+    assert.deepEqual(
+      told.filter((one) => one.class === 'link.down').map(({ event }) => event),
+      ['raise', 'clear'],
+    );
+  });
+});
