@@ -32,6 +32,7 @@ import { DiskHealths, healthRoutes } from './disks/health.ts';
 import { Inventory } from './disks/inventory.ts';
 import { diskRoutes } from './disks/routes.ts';
 import { Changes, eventRoutes } from './events/changes.ts';
+import { Faults } from './faults/faults.ts';
 import { authorizeRoutes } from './gate/authorize.ts';
 import { type GateParts, identify } from './gate/gate.ts';
 import type { Handlers } from './handlers.ts';
@@ -222,8 +223,9 @@ export function createAppliance({
   const machine = new Machine({ platform, clock, settings, conditions, alerts, healths, audit, changes });
   const news = new ConfigurationNews({ db, clock, settings, alerts });
   const watch = new Watch({
-    ...{ inventory, services, destinations, storaged, tracerd, conditions, changes, machine },
+    ...{ inventory, services, destinations, storaged, tracerd, conditions, changes, clock, machine },
     pools: poolConditions,
+    faults: new Faults(platform, clock, conditions),
   });
   const changed = () => void watch.look();
   const pools = new Pools({ platform, inventory, jobs, audit, changed });

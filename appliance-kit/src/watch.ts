@@ -1,16 +1,24 @@
 // Looks at pools, disks, services and destinations every few seconds: tells the pages what changed, and the alerts
 // what is wrong. Events of the system (platform/poolEvents.ts) only make it look sooner: events get lost.
-import { deliveryFailing, serviceFailed, statisticStopped, storeDamaged } from './alerts/catalogue.ts';
+import {
+  deliveryFailing,
+  serviceFailed,
+  serviceRestarting,
+  statisticStopped,
+  storeDamaged,
+} from './alerts/catalogue.ts';
 import type { Conditions } from './alerts/conditions.ts';
-import { iso } from './clock.ts';
+import { type Clock, iso } from './clock.ts';
 import type { Destinations } from './destinations/destinations.ts';
 import type { Inventory } from './disks/inventory.ts';
 import type { Changes } from './events/changes.ts';
 import type { Topic } from './events/schema.ts';
+import type { Faults } from './faults/faults.ts';
 import type { Machine } from './machine/machine.ts';
 import type { Damage, Storaged } from './peers/storaged.ts';
 import type { Tracerd } from './peers/tracerd.ts';
 import type { PoolConditions } from './pools/conditions.ts';
+import { RestartWatch } from './services/restarts.ts';
 import type { Services } from './services/services.ts';
 
 const TRACERD_MS = 1_000;
@@ -23,8 +31,10 @@ export interface WatchParts {
   readonly tracerd: Tracerd;
   readonly conditions: Conditions;
   readonly pools: PoolConditions;
+  readonly faults: Faults;
   readonly machine: Machine;
   readonly changes: Changes;
+  readonly clock: Clock;
 }
 
 /** The times a damaged block covers: "2026-01-01 00:00 to 2026-01-01 06:00 UTC". */
@@ -39,6 +49,7 @@ function spanOf({ minTime, maxTime }: Damage): string | null {
 export class Watch {
   readonly #parts: WatchParts;
   readonly #last = new Map<Topic, string>();
+  readonly #restarts = new RestartWatch();
   #looking: Promise<void> | null = null;
   #again = false;
 
@@ -108,7 +119,15 @@ export class Watch {
           args: { service, title, reason, pool: service === 'storaged' ? telemetryPool : null },
         })),
       );
+      conditions.report(
+        serviceRestarting,
+        this.#restarts.look(running, this.#parts.clock.monotonic()).map(({ service, title, reason }) => ({
+          args: { service, title, reason, pool: service === 'storaged' ? telemetryPool : null },
+        })),
+      );
     }
+
+    await this.#parts.faults.look();
 
     // A store that does not answer is the services' business; what it said before stands.
     // One that hangs must not keep the next look at the pools waiting: both are asked at once, and not for long.

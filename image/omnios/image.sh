@@ -25,7 +25,7 @@ omnios_parts() {
   toolchain_go
   toolchain_node
   rm -rf "$tree"
-  mkdir -p "$opt/bin" "$opt/lib" "$tree/lib/svc/manifest/application/cistern" "$tree/lib/svc/method"
+  mkdir -p "$opt/bin" "$opt/lib/nginx-dtrace" "$tree/usr/lib/dtrace" "$tree/lib/svc/manifest/application/cistern" "$tree/lib/svc/method"
   (cd services && GOOS=illumos GOARCH=amd64 go build -trimpath -ldflags "-s -w -X main.version=$VERSION" -o "$opt/bin/" ./cmd/...)
   rm "$opt/bin/smf2systemd" # for the Debian image
   build_pages "$opt"
@@ -35,10 +35,16 @@ omnios_parts() {
   cp LICENSE "$opt/"
   echo "$VERSION" >"$opt/version"
   cp image/omnios/selftest "$opt/lib/"
+  # A module for illumos' nginx cannot be built here: its source, and what builds it there.
+  cp services/nginx-dtrace/{README.md,config,conninfo.d,httpproto.h,ngx_http_dtrace_module.c,probes.d} "$opt/lib/nginx-dtrace/"
+  cp image/omnios/nginx-modules "$opt/lib/nginx-dtrace/build"
+  cp services/nginx-dtrace/http.d "$tree/usr/lib/dtrace/"
   cp smf/manifest/*.xml smf/illumos/*.xml "$tree/lib/svc/manifest/application/cistern/"
   cp smf/method/* "$tree/lib/svc/method/"
   cp -R image/omnios/files/. "$tree/"
   sed -f image/common/nginx/omnios.sed image/common/nginx/cistern.conf.in >"$tree/etc/opt/cistern/nginx.conf"
+  command=$(grep -v '^ *#' "$tree/etc/opt/cistern/nginx.conf" | grep -o '@[A-Z0-9_]*@' | sort -u) || true # none is found
+  [ -z "$command" ] || die "the web server's configuration has placeholders left: $command" "Give them a value in image/common/nginx/omnios.sed."
 }
 
 omnios_payload() { # the stage: fills $1

@@ -56,6 +56,12 @@ func (s *Server) diskSmart(r *http.Request, a diskArgument) (any, error) {
 	return report, nil
 }
 
+// faultsList answers what the system's fault manager prints: understanding it is the platform driver's business.
+func (s *Server) faultsList(r *http.Request, _ struct{}) (any, error) {
+	text, err := s.Host.Faults(r.Context())
+	return map[string]string{"text": text}, err
+}
+
 type diskLocateArgument struct {
 	Disk string `json:"disk"`
 	On   bool   `json:"on"`

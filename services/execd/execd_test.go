@@ -44,6 +44,8 @@ func (h *host) WipeDisk(_ context.Context, device string) error {
 	h.did = append(h.did, "wipe "+device)
 	return nil
 }
+func (h *host) Faults(context.Context) (string, error) { return "TIME  EVENT-ID\n", nil }
+
 func (h *host) Locate(_ context.Context, device string, on bool) error {
 	if device != "/dev/sda" {
 		return errNoLight

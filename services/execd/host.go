@@ -15,6 +15,8 @@ type Host interface {
 	DiskDevice(path string) (device string, err error)
 	// Locate switches the light of the slot that a device sits in; errNoLight when there is none.
 	Locate(ctx context.Context, device string, on bool) error
+	// Faults is what the system has diagnosed of its parts, as its own tool prints it; "" when it does no such thing.
+	Faults(ctx context.Context) (string, error)
 	// WipeDisk erases the signatures of a device that nothing uses (CheckDisk), in its partitions first.
 	WipeDisk(ctx context.Context, device string) error
 	// SettleDevices waits until the system knows of all partitions that disks have by now, for a minute at most.

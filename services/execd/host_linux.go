@@ -107,6 +107,9 @@ func (l *Linux) WipeDisk(ctx context.Context, device string) error {
 
 func (l *Linux) ImportOptions() []string { return []string{"-d", "/dev/disk/by-id"} }
 
+// Faults implements Host: Linux has no fault manager.
+func (l *Linux) Faults(context.Context) (string, error) { return "", nil }
+
 // Locate has systemd run the script that knows where lights are: what writes to /sys is outside of execd's sandbox.
 func (l *Linux) Locate(ctx context.Context, device string, on bool) error {
 	unit := "cistern-locate@"

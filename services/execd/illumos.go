@@ -188,6 +188,12 @@ func (i *Illumos) ImportOptions() []string { return nil }
 // nobody has tried.
 func (i *Illumos) Locate(context.Context, string, bool) error { return errNoLight }
 
+// Faults implements Host: fmadm looks at the machine's topology, which takes seconds where there are many shelves.
+func (i *Illumos) Faults(ctx context.Context) (string, error) {
+	said, err := command.Run(ctx, 45*time.Second, 1<<20, "fmadm", "faulty")
+	return string(said.Stdout), err
+}
+
 // SettleDevices implements Host.
 func (i *Illumos) SettleDevices(ctx context.Context) {
 	_, _ = command.Run(ctx, time.Minute, 4<<10, "devfsadm", "-c", "disk") // whoever waited finds out

@@ -60,6 +60,8 @@ END`)
 	for _, name := range []string{"svcadm", "init", "zfs", "devfsadm", "mount", "umount"} {
 		program("bin/"+name, "")
 	}
+	program("bin/fmadm", `[ ! -e '`+root+`/broken' ] || { echo 'fmadm: failed to connect to fmd' >&2; exit 1; }
+echo 'TIME            EVENT-ID                              MSG-ID         SEVERITY'`)
 	program("lib/svc/method/cistern-pools", "")
 	program("lib/svc/method/cistern-identity", "echo 'cistern: the host name cannot be set' >&2; exit 96")
 	t.Setenv("PATH", filepath.Join(root, "bin")+":"+os.Getenv("PATH"))
@@ -99,6 +101,20 @@ func TestDisksOfIllumos(t *testing.T) {
 		case c.code != "" && (!errors.As(err, &said) || said.Code != c.code || !strings.Contains(said.Detail, c.says)):
 			t.Errorf("%s: %v", c.path, err)
 		}
+	}
+}
+
+func TestFaultsOfIllumos(t *testing.T) {
+	host, calls := onIllumos(t)
+	text, err := host.Faults(context.Background())
+	if err != nil || !strings.HasPrefix(text, "TIME ") || calls() != "fmadm faulty\n" {
+		t.Errorf("%q %v", text, err)
+	}
+	if err := os.WriteFile(filepath.Join(host.Root, "broken"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := host.Faults(context.Background()); err == nil || !strings.Contains(err.Error(), "failed to connect to fmd") {
+		t.Errorf("%v", err)
 	}
 }
 

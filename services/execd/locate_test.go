@@ -13,6 +13,8 @@ func TestTheLightOfASlot(t *testing.T) {
 	b := start(t, absent, "")
 	b.host.disks = map[string]string{"/dev/disk/by-id/a": "/dev/sda", "/dev/disk/by-id/b": "/dev/sdb"}
 	b.want("disk.locate", `{"disk":"/dev/disk/by-id/a","on":true}`, 200, "")
+	b.want("faults.list", `{}`, 200, "")
+	b.want("faults.list", `{"more":1}`, 400, "unknown_field")
 	b.want("disk.locate", `{"disk":"/dev/disk/by-id/b","on":true}`, 409, "conflict")
 	b.want("disk.locate", `{"disk":"/dev/disk/by-id/c","on":true}`, 409, "disk_missing")
 	if !slices.Contains(b.host.did, "locate /dev/sda true") {

@@ -1,9 +1,8 @@
 // Package hoststats reads what the machine itself is doing: processors, memory, network, disks; once a second, as
-// series named cistern_host_*. Where the operating system offers no /proc it reads nothing (there DTrace and kstat
-// will).
+// series named cistern_host_*: on Linux out of /proc, on illumos out of kstats.
 package hoststats
 
-// Reading and making samples; what is read is the operating system's, in proc_linux.go.
+// Reading and making samples; what is read is the operating system's, in proc_linux.go and kstats.go.
 
 import "cistern/services/tsdb"
 
@@ -55,4 +54,12 @@ func (c *Collector) Convert(readings []Reading, ms int64) []tsdb.Sample {
 		samples = append(samples, tsdb.Sample{Key: key, Kind: r.Kind, Time: ms, Value: r.Value})
 	}
 	return samples
+}
+
+func gauge(name string, value float64, labels ...tsdb.Label) Reading {
+	return Reading{name, labels, tsdb.Gauge, value}
+}
+
+func counter(name string, value float64, labels ...tsdb.Label) Reading {
+	return Reading{name, labels, tsdb.Counter, value}
 }

@@ -2,5 +2,16 @@
 
 package hoststats
 
-// Read reads nothing yet: the kstats of illumos come with tracerd.
-func (c *Collector) Read() []Reading { return nil }
+import "cistern/services/kstat"
+
+// kstats are read by one program for all of it.
+var kstats kstat.Reader
+
+// Read reads everything; when kstat fails there is nothing, and the second has a gap.
+func (c *Collector) Read() []Reading {
+	snapshot, err := kstats.Read()
+	if err != nil {
+		return nil
+	}
+	return c.ofKstats(snapshot)
+}

@@ -27,14 +27,6 @@ func (c *Collector) Read() []Reading {
 	return all
 }
 
-func gauge(name string, value float64, labels ...tsdb.Label) Reading {
-	return Reading{name, labels, tsdb.Gauge, value}
-}
-
-func counter(name string, value float64, labels ...tsdb.Label) Reading {
-	return Reading{name, labels, tsdb.Counter, value}
-}
-
 func number(text string) float64 {
 	v, _ := strconv.ParseFloat(text, 64)
 	return v

@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 )
 
@@ -69,7 +70,8 @@ type ExecMethod struct {
 	Timeout int    `xml:"timeout_seconds,attr"`
 }
 
-// PropertyGroup holds named values; the group "linux" is read by the translation only.
+// PropertyGroup holds named values; the group "linux" is read by the translation only. What an administrator may tune is
+// in the group "config": its values reach the daemon as method tokens, %{config/NAME}.
 type PropertyGroup struct {
 	Name   string `xml:"name,attr"`
 	Values []struct {
@@ -102,6 +104,11 @@ func Read(r io.Reader) (*Service, error) {
 	return s, nil
 }
 
+// Start is the command line of the start method on illumos, with the values that the manifest sets or those in tuned.
+func (s *Service) Start(tuned map[string]string) (string, error) {
+	return s.Command(s.method("start").Exec, tuned)
+}
+
 func (s *Service) method(name string) *ExecMethod {
 	for i := range s.Methods {
 		if s.Methods[i].Name == name {
@@ -111,16 +118,61 @@ func (s *Service) method(name string) *ExecMethod {
 	return nil
 }
 
+var (
+	token = regexp.MustCompile(`%(\{[^}]*\}|.|$)`)
+	// plain are the values that mean the same to svc.startd, which quotes the others, and to systemd, which would split them.
+	plain = regexp.MustCompile(`^[A-Za-z0-9.,:/_+-]*$`)
+)
+
+// Command is a method's command line as svc.startd makes it when nothing was tuned: the tokens %{GROUP/PROPERTY} are the
+// manifest's own values (smf_method(7)). tuned holds other values, as GROUP/PROPERTY. It fails on a token that would fail
+// there or has no counterpart here, and on a value that needs quotes.
+func (s *Service) Command(exec string, tuned map[string]string) (string, error) {
+	var problem error
+	say := func(format string, args ...any) string {
+		problem = fmt.Errorf("service %s: "+format, append([]any{s.Name}, args...)...)
+		return ""
+	}
+	text := token.ReplaceAllStringFunc(exec, func(t string) string {
+		if t == "%%" {
+			return "%"
+		}
+		name, braces := strings.CutPrefix(t, "%{")
+		name = strings.TrimSuffix(name, "}")
+		group, property, ok := strings.Cut(name, "/")
+		if !braces || !ok {
+			return say("%q is no token that is translated; use %%{GROUP/PROPERTY}", t)
+		}
+		value, known := s.lookup(group, property)
+		if !known {
+			return say("the property %s is used in a method but not set", name)
+		}
+		if other, ok := tuned[name]; ok {
+			value = other
+		}
+		if !plain.MatchString(value) {
+			return say("the value %q of %s needs quotes, which the translation does not do", value, name)
+		}
+		return value
+	})
+	return text, problem
+}
+
 func (s *Service) property(group, name string) string {
+	value, _ := s.lookup(group, name)
+	return value
+}
+
+func (s *Service) lookup(group, name string) (value string, known bool) {
 	for _, g := range s.Groups {
 		if g.Name != group {
 			continue
 		}
 		for _, v := range g.Values {
 			if v.Name == name {
-				return strings.TrimSpace(v.Value)
+				return strings.TrimSpace(v.Value), true
 			}
 		}
 	}
-	return ""
+	return "", false
 }

@@ -35,7 +35,8 @@ type Unit struct {
 
 // Systemd renders the unit for a service.
 //
-// A manifest says what illumos does. /var/run is /run on Linux; a start method or a variable that is another one there
+// A manifest says what illumos does. What may be tuned there (%{config/NAME}) has the manifest's value here. /var/run is
+// /run on Linux; a start method or a variable that is another one there
 // stands in the group "linux", as start and environment (NAME=VALUE, separated by blanks).
 //
 // Restarting follows startd's duration=child: on every exit, after a second, without a limit (akd alerts on the
@@ -111,7 +112,12 @@ func Systemd(s *Service) (Unit, error) {
 	if other := linux("start"); other != "" {
 		command = other
 	}
-	line("ExecStart=%s", command)
+	command, err := s.Command(command, nil)
+	if err != nil {
+		return Unit{}, err
+	}
+	// Not to be taken for one of systemd's own specifiers.
+	line("ExecStart=%s", strings.ReplaceAll(command, "%", "%%"))
 	line("TimeoutStartSec=%d", start.Timeout)
 	if m := s.method("stop"); m != nil {
 		if m.Exec != ":kill" {

@@ -83,6 +83,19 @@ func TestLinuxDiffers(t *testing.T) {
 	}
 }
 
+// What may be tuned on illumos has the manifest's value here, in the start method of either system.
+func TestTokens(t *testing.T) {
+	extra := `</property_group><property_group name="config" type="application"><propval name="a" type="count" value="7"/><propval name="b" type="astring" value=""/>`
+	text, err := render(t, "START", "/bin/x --a %{config/a} --b=%{config/b} 100%%", "EXTRA", extra)
+	if err != nil || !strings.Contains(text, "ExecStart=/bin/x --a 7 --b= 100%%\n") {
+		t.Errorf("%v in:\n%s", err, text)
+	}
+	text, err = render(t, "EXTRA", `<propval name="start" type="astring" value="/linux/x %{config/a}"/>`+extra)
+	if err != nil || !strings.Contains(text, "ExecStart=/linux/x 7\n") {
+		t.Errorf("%v in:\n%s", err, text)
+	}
+}
+
 func TestMistakesAreErrors(t *testing.T) {
 	for name, c := range map[string]struct {
 		replace []string
@@ -94,6 +107,11 @@ func TestMistakesAreErrors(t *testing.T) {
 		"mistyped property":           {[]string{"EXTRA", `<propval name="privat_devices" type="astring" value="no"/>`}, "privat_devices is not known"},
 		"variable nobody has":         {[]string{"EXTRA", `<propval name="environment" type="astring" value="B=1"/>`}, "sets B"},
 		"variable without a value":    {[]string{"EXTRA", `<propval name="environment" type="astring" value="B"/>`}, "not NAME=VALUE"},
+		"token of nothing":            {[]string{"START", "/bin/x %{config/a}"}, "config/a is used in a method but not set"},
+		"token without a group":       {[]string{"START", "/bin/x %{a}"}, "is no token that is translated"},
+		"token of svc.startd alone":   {[]string{"START", "/bin/x %i"}, "is no token that is translated"},
+		"token cut off":               {[]string{"START", "/bin/x %"}, "is no token that is translated"},
+		"value that needs quotes":     {[]string{"START", "/bin/x %{config/a}", "EXTRA", `</property_group><property_group name="config" type="application"><propval name="a" type="astring" value="b c"/>`}, "needs quotes"},
 		"capability without a reason": {[]string{"EXTRA", `<propval name="capabilities" type="astring" value="CAP_SYS_ADMIN"/>`}, "need their reason"},
 	} {
 		if _, err := render(t, c.replace...); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -116,9 +116,10 @@ var zfs = []*Statistic{
 	},
 	{
 		Name: "vdev.ops", Title: "ZFS I/O by vdev", Unit: "operations", Kind: Amount, Source: Counter, Cost: "low",
-		Check: "Disks answer quickly and ZFS is slow all the same: do requests wait in its queues?",
-		Read:  "Requests of ZFS to its vdevs. By latency: how long they took with the time in ZFS' own queues. ZFS counts latencies in powers of two: the bands are wide.",
-		Next:  []string{"io.ops", "txg.syncs"},
+		Missing: map[Platform]string{Illumos: "The zpool of illumos does not tell latencies by vdev."},
+		Check:   "Disks answer quickly and ZFS is slow all the same: do requests wait in its queues?",
+		Read:    "Requests of ZFS to its vdevs. By latency: how long they took with the time in ZFS' own queues. ZFS counts latencies in powers of two: the bands are wide.",
+		Next:    []string{"io.ops", "txg.syncs"},
 		Breakdowns: []Breakdown{
 			{Name: "pool", Title: "by pool"}, {Name: "vdev", Title: "by vdev"}, choice("type", "by type", "read", "write"),
 			latency("by latency"),
@@ -126,9 +127,10 @@ var zfs = []*Statistic{
 	},
 	{
 		Name: "txg.syncs", Title: "ZFS transaction groups", Unit: "operations", Kind: Amount, Source: Counter, Cost: "low",
-		Check: "Writes stop every few seconds.",
-		Read:  "ZFS gathers writes and brings them to disk together, every five seconds or sooner. By duration: how long that took; more than five seconds means that disks cannot keep up. By size: how much was written each time.",
-		Next:  []string{"zil.commits", "io.ops"},
+		Missing: map[Platform]string{Illumos: "illumos keeps no table of transaction groups."},
+		Check:   "Writes stop every few seconds.",
+		Read:    "ZFS gathers writes and brings them to disk together, every five seconds or sooner. By duration: how long that took; more than five seconds means that disks cannot keep up. By size: how much was written each time.",
+		Next:    []string{"zil.commits", "io.ops"},
 		Breakdowns: []Breakdown{
 			{Name: "pool", Title: "by pool"},
 			latency("by duration"),
@@ -137,21 +139,24 @@ var zfs = []*Statistic{
 	},
 	{
 		Name: "txg.time", Title: "ZFS transaction group times", Unit: "seconds", Kind: Amount, Source: Counter, Cost: "low",
-		Check: "Transaction groups take long, and it is not known in which state.",
-		Read:  "How long the groups that ended in this second were open, quiescing, waiting for the one before, and syncing.",
-		Next:  []string{"txg.syncs"},
+		Missing: map[Platform]string{Illumos: "illumos keeps no table of transaction groups."},
+		Check:   "Transaction groups take long, and it is not known in which state.",
+		Read:    "How long the groups that ended in this second were open, quiescing, waiting for the one before, and syncing.",
+		Next:    []string{"txg.syncs"},
 		Breakdowns: []Breakdown{
 			{Name: "pool", Title: "by pool"}, choice("state", "by state", "open", "quiescing", "waiting", "syncing"),
 		},
 	},
 	{
 		Name: "zil.commits", Title: "ZFS intent log commits", Unit: "operations", Kind: Amount, Source: Counter, Cost: "none", Always: []string{""},
-		Check: "Something that syncs (a database, this appliance's own store) is slow.",
-		Read:  "How often a program waited until what it had written was on disk.",
-		Next:  []string{"zil.bytes", "io.ops"},
+		Missing: map[Platform]string{Illumos: "illumos does not count these."},
+		Check:   "Something that syncs (a database, this appliance's own store) is slow.",
+		Read:    "How often a program waited until what it had written was on disk.",
+		Next:    []string{"zil.bytes", "io.ops"},
 	},
 	{
 		Name: "zil.bytes", Title: "ZFS intent log bytes", Unit: "bytes", Kind: Amount, Source: Counter, Cost: "none", Always: []string{""},
+		Missing:    map[Platform]string{Illumos: "illumos does not count these."},
 		Check:      "To see whether a log device would help: it takes what is written here.",
 		Read:       "What was written to the intent log, to the pool's own disks (normal) or to log devices (slog).",
 		Next:       []string{"zil.commits"},

@@ -103,9 +103,6 @@ func (s *Statistic) Reason(p Platform) string {
 	if s.Source == DTrace && s.Programs[p] == nil {
 		return fmt.Sprintf("There is no D program for %s yet.", p)
 	}
-	if s.Source == Counter && p == Illumos {
-		return "The counters of illumos are not read yet."
-	}
 	return ""
 }
 

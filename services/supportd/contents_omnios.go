@@ -66,7 +66,7 @@ func IllumosSteps(p Paths) []Step {
 		run("crashes", "core-settings.txt", short, "coreadm"),
 		run("crashes", "dump-settings.txt", short, "dumpadm"),
 		run("crashes", "cores.txt", short, "ls", "-la", "/var/cores"),
-		run("crashes", "kernel-dumps.txt", short, "ls", "-la", "/var/crash"),
+		run("crashes", "kernel-dumps.txt", short, "ls", "-laR", "/var/crash"),
 		newest("cores", "newest.core", 256<<20, "/var/cores/core.*"),
 	)
 }

@@ -1,52 +1,26 @@
 package tracer
 
 // The counters of Linux: /proc (formats: proc(5) and the kernel's Documentation/admin-guide/iostats), OpenZFS' kstats in
-// /proc/spl/kstat/zfs, zpool for what is nowhere else, and storaged's own figures.
+// /proc/spl/kstat/zfs; the rest is in counters_shared.go.
 
 import (
-	"bufio"
-	"context"
-	"errors"
-	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"os"
-	"os/user"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
-
-	"cistern/services/command"
 )
 
 type sources struct {
-	root  string
-	zpool string
-	store *http.Client
-	// storaged's figures are read once for all statistics of a second.
-	figures   []figure
-	figuresAt time.Time
-	users     map[uint32]string
-	// capacities of all pools, for two statistics.
-	capacities poll
+	*shared
+	root string
 }
 
 func newSources(config Config) *sources {
-	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", config.Storaged)
-	}
-	s := &sources{
-		root: config.Root, zpool: config.ZPool, users: map[uint32]string{},
-		store: &http.Client{Transport: &http.Transport{DialContext: dial, MaxIdleConns: 1}, Timeout: 800 * time.Millisecond},
-	}
-	s.capacities = poll{every: 10 * time.Second, read: s.listPools}
-	return s
+	return &sources{shared: newShared(config), root: config.Root}
 }
 
 func (s *sources) reader(p partition) reader {
@@ -83,28 +57,13 @@ func (s *sources) reader(p partition) reader {
 		return reader{events, s.transactionGroups(p.statistic == "txg.time")}
 	case "vdev.ops":
 		return reader{totals, s.vdevs()}
-	case "capacity.bytes", "capacity.percent":
-		return reader{levels, s.capacity(p.statistic == "capacity.percent")}
-	case "store.samples":
-		return reader{totals, s.storeFigure("cistern_storaged_samples_total", "input")}
-	case "store.rejected":
-		return reader{totals, s.storeFigure("cistern_storaged_rejected_total", "reason")}
-	case "store.series":
-		return reader{levels, s.storeFigure("cistern_storaged_series", "")}
-	case "store.lag":
-		return reader{levels, s.storeFigure("cistern_storaged_journal_lag_seconds", "")}
 	}
-	return reader{levels, func(time.Duration) ([]row, error) { return nil, fmt.Errorf("%s has no counter", p.statistic) }}
+	return s.shared.reader(p)
 }
 
 func (s *sources) file(path string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(s.root, path))
 	return string(text), err
-}
-
-func number(text string) float64 {
-	v, _ := strconv.ParseFloat(text, 64)
-	return v
 }
 
 // processors: percent of each processor, by what it was busy with.
@@ -202,18 +161,6 @@ func (s *sources) processTimes() func(time.Duration) ([]row, error) {
 		last = now
 		return rows, err
 	}
-}
-
-func (s *sources) user(uid uint32) string {
-	if name, known := s.users[uid]; known {
-		return name
-	}
-	name := strconv.FormatUint(uint64(uid), 10)
-	if account, err := user.LookupId(name); err == nil {
-		name = account.Username
-	}
-	s.users[uid] = name
-	return name
 }
 
 func (s *sources) processMemory(time.Duration) ([]row, error) {
@@ -364,14 +311,7 @@ func (s *sources) arcAccesses(time.Duration) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	var rows []row
-	for kind, prefix := range map[string]string{"data": "demand_data", "metadata": "demand_metadata", "prefetch data": "prefetch_data", "prefetch metadata": "prefetch_metadata"} {
-		rows = append(rows,
-			// What is on its way from the disk already (iohits) need not be read again.
-			row{at: []string{"hit", kind}, value: values[prefix+"_hits"] + values[prefix+"_iohits"]},
-			row{at: []string{"miss", kind}, value: values[prefix+"_misses"]})
-	}
-	return rows, nil
+	return arcAccesses(values), nil
 }
 
 func (s *sources) arcBytes(time.Duration) ([]row, error) {
@@ -379,13 +319,7 @@ func (s *sources) arcBytes(time.Duration) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	other := values["size"]
-	var rows []row
-	for component, name := range map[string]string{"data": "data_size", "metadata": "metadata_size", "headers": "hdr_size", "dbuf": "dbuf_size", "dnode": "dnode_size", "bonus": "bonus_size"} {
-		rows = append(rows, row{at: []string{component}, value: values[name]})
-		other -= values[name]
-	}
-	return append(rows, row{at: []string{"other"}, value: max(0, other)}), nil
+	return arcBytes(values), nil
 }
 
 func (s *sources) zil(names map[string]string) func(time.Duration) ([]row, error) {
@@ -453,147 +387,6 @@ func (s *sources) transactionGroups(times bool) func(time.Duration) ([]row, erro
 		}
 		return rows, nil
 	}
-}
-
-// poll is a reading that may take long, because it asks a program that may wait for a disk: it is done beside, and the
-// second gets what was found last.
-type poll struct {
-	every time.Duration
-	read  func() ([]row, error)
-
-	mu      sync.Mutex
-	busy    bool
-	started time.Time
-	done    time.Time
-	rows    []row
-	err     error
-}
-
-func (p *poll) latest(time.Duration) ([]row, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.busy && time.Since(p.started) >= p.every-100*time.Millisecond {
-		p.busy, p.started = true, time.Now()
-		go func() {
-			rows, err := p.read()
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.busy, p.done, p.rows, p.err = false, time.Now(), rows, err
-		}()
-	}
-	switch {
-	case p.done.IsZero():
-		return nil, errNotYet
-	case p.err != nil:
-		return nil, p.err
-	case time.Since(p.done) > 3*p.every+10*time.Second:
-		return nil, fmt.Errorf("zpool has not answered for %.0f seconds", time.Since(p.done).Seconds())
-	}
-	return p.rows, nil
-}
-
-func (s *sources) run(arguments ...string) (string, error) {
-	result, err := command.Run(context.Background(), 10*time.Second, 4<<20, append([]string{s.zpool}, arguments...)...)
-	return string(result.Stdout), err
-}
-
-// listPools asks zpool every ten seconds: a pool does not fill quicker than that, and starting a program costs. Each row
-// has a pool's name, and its size, what is allocated and what is free.
-func (s *sources) listPools() ([]row, error) {
-	text, err := s.run("list", "-Hp", "-o", "name,size,allocated,free")
-	if err != nil {
-		return nil, err
-	}
-	var rows []row
-	for line := range strings.Lines(text) {
-		fields := strings.Split(strings.TrimSpace(line), "\t")
-		if len(fields) == 4 && number(fields[1]) > 0 {
-			rows = append(rows, row{at: []string{fields[0]}, number: []float64{number(fields[1]), number(fields[2]), number(fields[3])}})
-		}
-	}
-	return rows, nil
-}
-
-func (s *sources) capacity(percent bool) func(time.Duration) ([]row, error) {
-	return func(elapsed time.Duration) ([]row, error) {
-		pools, err := s.capacities.latest(elapsed)
-		if err != nil {
-			return nil, err
-		}
-		var rows []row
-		for _, p := range pools {
-			if percent {
-				rows = append(rows, row{at: p.at, value: 100 * p.number[1] / p.number[0]})
-				continue
-			}
-			rows = append(rows, row{at: []string{p.at[0], "allocated"}, value: p.number[1]}, row{at: []string{p.at[0], "free"}, value: p.number[2]})
-		}
-		return rows, nil
-	}
-}
-
-// figure is one of storaged's own.
-type figure struct {
-	name, label, value string // the value of the only label it may have
-	number             float64
-}
-
-// storeFigure reads a figure of storaged's /metrics.
-func (s *sources) storeFigure(name, label string) func(time.Duration) ([]row, error) {
-	return func(time.Duration) ([]row, error) {
-		if time.Since(s.figuresAt) > 500*time.Millisecond {
-			list, err := s.readFigures()
-			if err != nil {
-				return nil, err
-			}
-			s.figures, s.figuresAt = list, time.Now()
-		}
-		var rows []row
-		for _, f := range s.figures {
-			if f.name != name {
-				continue
-			}
-			r := row{value: f.number}
-			if label != "" {
-				r.at = []string{f.value}
-			}
-			rows = append(rows, r)
-		}
-		return rows, nil
-	}
-}
-
-func (s *sources) readFigures() ([]figure, error) {
-	response, err := s.store.Get("http://storaged/metrics")
-	if err != nil {
-		var op *net.OpError
-		if errors.As(err, &op) {
-			err = op
-		}
-		return nil, fmt.Errorf("the telemetry store does not answer: %w", err)
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("the telemetry store answers %s", response.Status)
-	}
-	var list []figure
-	lines := bufio.NewScanner(io.LimitReader(response.Body, 1<<20))
-	for lines.Scan() {
-		line := lines.Text()
-		at := strings.LastIndexByte(line, ' ')
-		if strings.HasPrefix(line, "#") || at < 0 {
-			continue
-		}
-		f := figure{name: line[:at], number: number(line[at+1:])}
-		if name, rest, ok := strings.Cut(f.name, "{"); ok {
-			f.name = name
-			label, value, _ := strings.Cut(strings.TrimSuffix(rest, "}"), "=")
-			f.label = label
-			f.value, _ = strconv.Unquote(value)
-		}
-		list = append(list, f)
-	}
-	return list, lines.Err()
 }
 
 // vdevs: how long ZFS' requests took on each vdev, with the time in its own queues.

@@ -13,20 +13,6 @@ import (
 	"cistern/services/statistics"
 )
 
-// put makes the files of a /proc.
-func put(t *testing.T, root string, files map[string]string) {
-	t.Helper()
-	for name, text := range files {
-		path := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 func stat(pid int, name string, ticks, resident int) string {
 	return fmt.Sprintf("%d (%s) S 1 1 1 0 -1 0 0 0 0 0 %d 0 0 0 20 0 1 0 %d 1000 %d 0\n", pid, name, ticks, pid, resident)
 }
@@ -141,11 +127,4 @@ func TestSources(t *testing.T) {
 	if late["vdev.ops[latency]"] != "3 7.8e-4×3" || late["vdev.ops[vdev]"] != "3 scsi-A:3" || late["vdev.ops[type]"] != "3 read:3" {
 		t.Errorf("%q %q", late["vdev.ops[latency]"], late["vdev.ops[vdev]"])
 	}
-}
-
-func names(s *statistics.Statistic) (list []string) {
-	for _, b := range s.Breakdowns {
-		list = append(list, b.Name)
-	}
-	return list
 }

@@ -47,6 +47,7 @@ type Config struct {
 	UID      int    // as whom dtrace runs; -1: as this process
 	Root     string // of /proc and /sys, for tests
 	ZPool    string // path of zpool
+	Kstat    string // path of kstat, illumos; empty: where it is
 	// Budget is how much of a processor one tracer may take over a minute (0.25).
 	Budget float64
 	// MaxDatasets that somebody asked for at once (64), MaxTraced of them by dtrace (16).

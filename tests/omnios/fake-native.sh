@@ -176,7 +176,7 @@ zstd | qemu-img)
   esac
   ;;
 prtconf) echo "${FAKE_MEMORY:-16384}" ;;
-swap | dumpadm | ipadm) : ;;
+swap | dumpadm | ipadm | coreadm) : ;;
 dladm) printf 'e1000g0\nigb1\n' ;;
 *) unknown "$@" ;;
 esac

@@ -36,6 +36,17 @@ uname) case ${1:-} in -s) echo "${FAKE_UNAME:-SunOS}" ;; -m) echo "${FAKE_MACHIN
 zonename) echo "${FAKE_ZONE:-global}" ;;
 id) echo "uid=${FAKE_UID:-0}(root) gid=0(root)" ;;
 df) printf 'Filesystem 1024-blocks Used Available Capacity Mounted\nrpool/ROOT/omnios 9999999 1 %s 1%% /\n' "${FAKE_FREE:-9000000}" ;;
+coreadm) # file: the pattern, then enabled or disabled
+  if [ $# = 0 ]; then
+    printf '     global core file pattern: %s\n     global core file content: default\n       init core file pattern: core\n            global core dumps: %s\n       per-process core dumps: enabled\n' "$(sed -n 1p "$FAKE/coreadm")" "$(sed -n 2p "$FAKE/coreadm")"
+  elif [ "$1 $3 $4" = "-g -e global" ]; then
+    printf '%s\nenabled\n' "$2" >"$FAKE/coreadm"
+  elif [ "$1 $2 $3" = "-d global -g" ]; then
+    printf '%s\ndisabled\n' "$4" >"$FAKE/coreadm"
+  else
+    unknown "$@"
+  fi
+  ;;
 hostname) if [ $# = 0 ]; then cat "$FAKE/hostname"; else echo "$1" >"$FAKE/hostname"; fi ;;
 mv | mkdir | ln | cp) "/bin/$name" "$@" ;;
 chown) [ "$(/usr/bin/id -u)" != 0 ] || /bin/chown "$@" ;; # who is not root cannot, and the tests do not look then
@@ -117,7 +128,7 @@ svcs)
 svcadm)
   fmri=$(service "$(last "$@")")
   case $1 in
-  refresh) ;;
+  refresh | restart) ;;
   enable | disable)
     grep -q "^$fmri " "$FAKE/services" || exit 1
     [ "$1" = enable ] && state=online || state=disabled

@@ -21,6 +21,7 @@ import process from 'node:process';
 const COMMANDS = [
   ...[
     'chown',
+    'coreadm',
     'cp',
     'df',
     'groupadd',
@@ -81,6 +82,7 @@ export class Machine {
       pools: 'rpool\n',
       services: 'svc:/application/management/net-snmp:default online\nsvc:/network/http:nginx130 disabled\n',
       hostname: 'omnios\n',
+      coreadm: '\ndisabled\n',
     })) {
       writeFileSync(join(this.folder, name), text);
     }
@@ -132,7 +134,7 @@ export class Machine {
       }
     };
     walk('');
-    for (const name of ['packages', 'datasets', 'services', 'pools', 'hostname']) {
+    for (const name of ['packages', 'datasets', 'services', 'pools', 'hostname', 'coreadm']) {
       lines.push(
         ...this.state(name)
           .split('\n')

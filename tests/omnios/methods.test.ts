@@ -30,6 +30,9 @@ test('identity makes what is missing, once', () => {
   if (process.getuid?.() === 0) {
     const { uid, gid } = statSync(join(machine.root, 'var/run/cistern/storaged'));
     assert.deepEqual([uid, gid], [511, 520]);
+    // nginx, of the group 520, reads bundles by their names.
+    const support = statSync(join(machine.root, 'var/lib/cistern/support'));
+    assert.deepEqual([support.uid, support.gid, support.mode & 0o777], [0, 520, 0o710]);
     assert.equal(statSync(join(machine.root, 'var/lib/cistern/tls/key.pem')).gid, 81);
   }
   const all = machine.everything();

@@ -8,7 +8,21 @@ import { copy, Machine } from './machine.ts';
 
 const recipe = join(import.meta.dirname, '../../image/omnios');
 const COMMANDS = [
-  ...['beadm', 'bootadm', 'chown', 'devfsadm', 'df', 'dladm', 'dumpadm', 'id', 'ipadm', 'lofiadm', 'mkfile', 'mount'],
+  ...[
+    'beadm',
+    'bootadm',
+    'chown',
+    'coreadm',
+    'devfsadm',
+    'df',
+    'dladm',
+    'dumpadm',
+    'id',
+    'ipadm',
+    'lofiadm',
+    'mkfile',
+    'mount',
+  ],
   ...['pkg', 'pkgrecv', 'pkgrepo', 'pkgsend', 'prtconf', 'qemu-img', 'svccfg', 'swap', 'umount', 'uname', 'uuidgen'],
   ...['zfs', 'zonename', 'zpool', 'zstd'],
 ];
@@ -193,6 +207,7 @@ test('the first boot: the pool grows, swap and dump are made, addresses come by 
     'zfs create -V 4096m -b 4k rpool/swap',
     'zfs create -V 2048m rpool/dump',
     'dumpadm -y -c kernel -d /dev/zvol/dsk/rpool/dump',
+    'coreadm -g /var/cores/core.%f.%p -e global',
     'ipadm create-addr -T dhcp e1000g0/dhcp',
     'ipadm create-addr -T dhcp igb1/dhcp',
   ]) {

@@ -2,7 +2,7 @@
 // real ksh93, from the payload that ./build.sh image --os omnios made. Nothing of it has been run on OmniOS itself.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
@@ -92,6 +92,7 @@ test('the payload goes into a fake OmniOS and comes out again', () => {
     assert.ok(services.includes(`svc:/${name}:default online`), `${name} in\n${services}`);
   }
   assert.match(services, /net-snmp:default disabled/);
+  assert.equal(machine.state('coreadm'), '/var/cores/core.%f.%p\nenabled\n');
 
   const again = install(machine, payload);
   assert.deepEqual([again.status, again.err], [0, '']);
@@ -215,6 +216,19 @@ test('what hinders is said before anything is changed', () => {
   }
 });
 
+test('cores that go somewhere already stay there', () => {
+  using machine = new Machine();
+  writeFileSync(join(machine.folder, 'coreadm'), '/cores/core.%z.%f\nenabled\n');
+  const untouched = machine.everything();
+  const done = install(machine, small);
+  assert.equal(done.status, 0, done.err);
+  assert.match(done.out, /cores go to \/cores\/core\.%z\.%f already/);
+  assert.equal(machine.state('coreadm'), '/cores/core.%z.%f\nenabled\n');
+  assert.equal(install(machine, small, ['--uninstall', '--delete-data']).status, 0);
+  assert.deepEqual(machine.everything(), untouched);
+  known(machine);
+});
+
 test('a damaged payload, an unknown option, an nginx that cannot', () => {
   using machine = new Machine();
   const before = machine.everything();
@@ -230,6 +244,40 @@ test('a damaged payload, an unknown option, an nginx that cannot', () => {
   const lacking = install(machine, small, [], { FAKE_NGINX: '--with-http_ssl_module' });
   assert.equal(lacking.status, 3);
   assert.match(lacking.err, /lacks http_auth_request_module/);
+});
+
+test('modules of nginx are built with the installation if asked, which does not depend on them', () => {
+  using machine = new Machine();
+  const source = join(machine.folder, 'nginx-1.30.5.tar.gz');
+  assert.deepEqual(
+    [install(machine, small, ['--nginx-source', source]).status, existsSync(join(machine.root, 'opt/cistern'))],
+    [2, false],
+  );
+  writeFileSync(source, '');
+  const build = 'opt/cistern/lib/nginx-dtrace/build';
+  const modules = '"$CISTERN_ROOT/opt/cistern/lib/nginx-dtrace/modules"';
+  const lacking = { FAKE_NGINX: '--with-http_ssl_module' };
+  for (const [text, status] of [
+    ['exit 1', 3],
+    [`mkdir -p ${modules}; for m in dtrace auth_request; do : >${modules}/ngx_http_\${m}_module.so; done`, 0],
+  ] as [string, number][]) {
+    const from = join(folder, `building-${status}-${text.length}`);
+    pack(from, '9.9.9', { [build]: `#!/bin/sh\n[ "$1" = '${source}' ] || exit 9\n${text}\n` });
+    const ran = install(machine, from, ['--nginx-source', source], lacking);
+    assert.equal(ran.status, status, `${text}: ${ran.err}`);
+    assert.match(ran.out, /version 9\.9\.9 is installed/);
+  }
+  // What was built goes with the rest.
+  const out = install(machine, small, ['--uninstall', '--delete-data']);
+  assert.deepEqual([out.status, existsSync(join(machine.root, 'opt/cistern'))], [0, false], out.err);
+});
+
+test('the web server is given every value that its configuration needs', () => {
+  const lines = readFileSync(join(payload, 'tree/etc/opt/cistern/nginx.conf'), 'utf8').split('\n');
+  const text = lines.filter((line) => !/^ *#/.test(line)).join('\n');
+  assert.doesNotMatch(text, /@[A-Z_0-9]+@/);
+  assert.match(text, /^include \/opt\/cistern\/lib\/nginx-dtrace\/modules\/\*\.conf;$/m);
+  assert.match(text, /alias \/var\/lib\/cistern\/support\/;/);
 });
 
 test('killed anywhere and run again, it ends the same', () => {
@@ -289,7 +337,7 @@ test('the packages hold what they say, and agree with INTERFACES.md', () => {
   for (const name of readdirSync(join(made, 'packages'))) {
     const actions = parseManifest(readFileSync(join(made, 'packages', name), 'utf8'));
     const fmri = actions.find(({ attributes }) => attributes.name === 'pkg.fmri')?.attributes.value ?? '';
-    assert.match(fmri, /^pkg:\/\/cistern\/cistern(\/[a-z]+)?@\d+(\.\d+)+-151054\.0$/);
+    assert.match(fmri, /^pkg:\/\/cistern\/cistern(\/[a-z-]+)?@\d+(\.\d+)+-151054\.0$/);
     for (const { kind, attributes } of actions) {
       if (kind === 'user') {
         users.push(attributes.username ?? '');

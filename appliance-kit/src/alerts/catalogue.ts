@@ -187,9 +187,13 @@ export interface ServiceArgs {
   readonly pool: string | null;
 }
 
+/** Without these the appliance still does what it is for. */
+const MINOR = ['snmpd', 'supportd', 'replicd', 'tracerd'];
+const ofService = ({ service }: { service: string }): Severity => (MINOR.includes(service) ? 'warning' : 'critical');
+
 export const serviceFailed = declare<ServiceArgs>({
   class: 'service.failed',
-  severity: ({ service }) => (['snmpd', 'supportd', 'replicd', 'tracerd'].includes(service) ? 'warning' : 'critical'),
+  severity: ofService,
   severities: ['critical', 'warning'],
   title: ({ title, service }) => `${title} (${service}) has failed`,
   text: ({ title, service, reason }) =>
@@ -204,6 +208,68 @@ export const serviceFailed = declare<ServiceArgs>({
   dependsOn: ({ pool: name }) => (name === null ? [] : [`pool.faulted/${name}`, `pool.suspended/${name}`]),
   // One poll of the services: a restart that is under way is not a failure.
   visibleAfterSeconds: 10,
+});
+
+export interface RestartingArgs {
+  readonly service: string;
+  readonly title: string;
+  readonly reason: string | null;
+  /** The pool that holds the telemetry, if the service needs it. */
+  readonly pool: string | null;
+}
+
+export const serviceRestarting = declare<RestartingArgs>({
+  class: 'service.restarting',
+  severity: ofService,
+  severities: ['critical', 'warning'],
+  title: ({ title, service }) => `${title} (${service}) ends again and again`,
+  text: ({ title, service, reason }) =>
+    `${title} (${service}) was started again three times or more within five minutes.${reason === null ? '' : ` ${reason}`}`,
+  impact: ({ service }) => serviceFact(service)?.impact ?? 'What the service does is done with interruptions at best.',
+  response: () => 'It is started again each time, without end. This alert ends when it has run for five minutes.',
+  action: ({ title }) =>
+    `Read on the Services page what the log of ${title} says before each end. If that does not tell what to do, make a support bundle.`,
+  page: () => '/services',
+  labels: ({ service }) => ({ service }),
+  dedupKey: ({ service }) => `service.restarting/${service}`,
+  dedupExample: 'service.restarting/storaged',
+  dependsOn: ({ service, pool: name }) => [
+    `service.failed/${service}`,
+    ...(name === null ? [] : [`pool.faulted/${name}`, `pool.suspended/${name}`]),
+  ],
+  visibleAfterSeconds: 0,
+});
+
+export interface FaultArgs {
+  readonly faultId: string;
+  readonly code: string;
+  /** Minor, Major or Critical. */
+  readonly faultSeverity: string;
+  readonly parts: readonly string[];
+  /** Sentences of the system's own. */
+  readonly diagnosis: string;
+  readonly advice: string;
+}
+
+const sentences = (text: string) => (/[.!?]$/.test(text) ? text : `${text}.`);
+
+export const hardwareFaulty = declare<FaultArgs>({
+  class: 'hardware.faulty',
+  severity: ({ faultSeverity }) => (faultSeverity === 'Minor' ? 'warning' : 'critical'),
+  severities: ['critical', 'warning'],
+  title: ({ parts, code }) =>
+    `The system says that ${parts.length === 0 ? 'a part' : enumerate(parts)} is faulty (${code})`,
+  text: ({ diagnosis, code }) => `${sentences(diagnosis)} The system's name for it is ${code}.`,
+  impact: () => 'What the part does may fail, or has been taken over by others.',
+  response: () => 'The system has taken the part out of use where it could do without it.',
+  action: ({ advice, faultId }) =>
+    `${advice === '' ? 'Replace the part' : sentences(advice).slice(0, -1)}. When it was repaired, tell the system so: fmadm repaired, or fmadm acquit ${faultId}.`,
+  page: () => '/maintenance',
+  labels: ({ code }) => ({ code }),
+  dedupKey: ({ faultId }) => `hardware.faulty/${faultId}`,
+  dedupExample: 'hardware.faulty/3a4d3c3e-7a11-4c55-8a08-b6f34d53f1c2',
+  dependsOn: () => [],
+  visibleAfterSeconds: 0,
 });
 
 export interface StartedArgs {
@@ -954,6 +1020,8 @@ export const catalogue = [
   poolFaulted,
   poolSuspended,
   serviceFailed,
+  serviceRestarting,
+  hardwareFaulty,
   applianceStarted,
   deliveryFailing,
   storeDamaged,

@@ -29,6 +29,7 @@ interface Verbs {
   'disk.smart': { disk: string };
   'disk.selftest': { disk: string; kind: string };
   'disk.locate': { disk: string; on: boolean };
+  'faults.list': Record<string, never>;
   'system.attach': { disk: string };
   'system.detach': { device: string };
   'telemetry.place': { pool: string };
@@ -92,6 +93,7 @@ const DEADLINES_MS: Record<keyof Verbs, number> = {
   'disk.smart': 30_000,
   'disk.selftest': 30_000,
   'disk.locate': 30_000,
+  'faults.list': 60_000,
   // Copies more than a gigabyte from disk to disk.
   'system.attach': 15 * 60_000,
   'system.detach': 3 * 60_000,

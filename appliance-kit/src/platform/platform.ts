@@ -86,6 +86,25 @@ export interface SnmpAccess {
   readonly location: string;
 }
 
+/** Something that the operating system says is broken, until somebody has told it that it was repaired. */
+export interface PlatformFault {
+  /** The same for as long as it lasts. */
+  readonly id: string;
+  /** What the makers of the system call this kind of trouble: DISK-8000-0X. */
+  readonly code: string;
+  /** Minor, Major or Critical. */
+  readonly severity: string;
+  /** fault.io.disk.predictive-failure */
+  readonly classes: readonly string[];
+  /** Devices or services, as the system names them. */
+  readonly affects: readonly string[];
+  /** What a person would replace, as it is printed on the machine where that is known. */
+  readonly parts: readonly string[];
+  /** Sentences, or empty. */
+  readonly description: string;
+  readonly action: string;
+}
+
 export interface Platform {
   readonly kind: 'linux' | 'illumos' | 'sim';
   /** Datasets and snapshots: what is there, and changing it. */
@@ -114,6 +133,9 @@ export interface Platform {
 
   /** Calls `poke` soon after something has happened to a pool, until the function it returns is called. */
   watchPools?(poke: () => void): () => void;
+
+  /** Systems that diagnose faults themselves only. */
+  faults?(): Promise<PlatformFault[]>;
 
   /** Simulation only: make something fail, or well again. */
   simulate?(what: string, args: Record<string, unknown>): Promise<void>;

@@ -2,6 +2,34 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bench } from '../../tests/harness.ts';
 
+test('a service that ends again and again is told of, and no longer when it has run for a while', async (t) => {
+  const { client, clock, appliance } = await bench(t);
+  await client.setUp();
+  const active = async () => {
+    await appliance.watch.look();
+    return (await client.get('/api/alerts')).body.items.map((one: { class: string }) => one.class);
+  };
+  assert.deepEqual(await active(), []);
+  for (let time = 0; time < 2; time++) {
+    await client.post('/internal/sim/service-ends', { name: 'nginx' });
+    clock.advance(30);
+    assert.deepEqual(await active(), [], `${time + 1}`);
+  }
+  // Others are others.
+  await client.post('/internal/sim/service-ends', { name: 'snmpd' });
+  assert.deepEqual(await active(), []);
+  await client.post('/internal/sim/service-ends', { name: 'nginx' });
+  assert.deepEqual(await active(), ['service.restarting']);
+  const [alert] = (await client.get('/api/alerts')).body.items;
+  assert.match(alert.text, /Web server \(nginx\) was started again three times/);
+  assert.equal(alert.severity, 'critical');
+  clock.advance(200);
+  assert.deepEqual(await active(), ['service.restarting']);
+  // It is not three any more, but two within five minutes.
+  clock.advance(70);
+  assert.deepEqual(await active(), []);
+});
+
 test('services: listed, failing, alerted after a moment, restarted', async (t) => {
   const { client, clock, appliance } = await bench(t);
   await client.setUp();

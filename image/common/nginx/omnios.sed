@@ -13,6 +13,9 @@ s|@RUN@|/var/run/cistern/nginx|g
 s|@TEMP@|/var/lib/cistern/nginx|g
 s|@SOCKETS@|/var/run/cistern|g
 s|@UI@|/opt/cistern/ui|g
+s|@SUPPORT@|/var/lib/cistern/support|g
+# What image/omnios/nginx-modules has built there, if anything.
+s|^@DTRACE@load_module .*|include /opt/cistern/lib/nginx-dtrace/modules/*.conf;|
 s|@BUILT@||g
 /^ *@VITE@/d
 s|@INLINE@||g

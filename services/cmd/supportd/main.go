@@ -80,6 +80,7 @@ func run(c config) error {
 	} else if runtime.GOOS == "illumos" {
 		server.Logs = supportd.LogFiles{Dir: "/var/svc/log"}
 		go server.Crashes.WatchCores(ctx, "/var/cores", "/usr/bin/pstack")
+		go server.Crashes.WatchDumps(ctx, "/var/adm/messages", "/var/crash/vmdump.*", "/var/crash/*/vmdump.*")
 	} else if program, err := exec.LookPath("journalctl"); err == nil {
 		journal := supportd.Journal{Program: program}
 		server.Logs = journal

@@ -9,7 +9,7 @@ import { createPlatform } from '../create.ts';
 import { parseDisks } from './disks.ts';
 import { Illumos } from './illumos.ts';
 import { parsePools } from './pools.ts';
-import { parseServices } from './services.ts';
+import { parseNeeds, parseServices, parseUse, Restarts } from './services.ts';
 
 const restarter = (fmri: string, properties: Record<string, string>) =>
   Object.entries(properties)
@@ -50,7 +50,8 @@ const services = [
 ].join('');
 
 test('services, in every state', () => {
-  const read = new Map(parseServices(services).map((one) => [one.name, one]));
+  const known = { use: parseUse(processes), needs: parseNeeds(dependencies), restarts: new Restarts() };
+  const read = new Map(parseServices(services, known).map((one) => [one.name, one]));
   const of = (name: string) => {
     const one = read.get(name);
     return [one?.state, one?.reason, one?.waitingFor];
@@ -66,7 +67,61 @@ test('services, in every state', () => {
   assert.deepEqual([...of('nginx'), read.get('nginx')?.since], ['online', null, null, null]);
   assert.deepEqual(of('snmpd'), ['stopped', 'It is not installed.', null]);
   assert.equal(read.size, 8);
+  // Of its contract: the daemon and what it started.
+  const akd = read.get('akd');
+  assert.deepEqual([akd?.memoryBytes, akd?.cpuSeconds], [(90_000 + 1_024) * 1024, 3 + 93_784]);
+  assert.deepEqual(akd?.needs, ['execd', 'identity', 'pools']);
+  assert.deepEqual(read.get('nginx')?.needs, []);
+  assert.deepEqual([read.get('execd')?.memoryBytes, read.get('execd')?.cpuSeconds], [null, null]);
 });
+
+test('how often a service was started again', () => {
+  const known = { use: new Map(), needs: new Map(), restarts: new Restarts() };
+  const look = (properties: Record<string, string>) =>
+    parseServices(restarter('svc:/application/cistern/akd:default', properties), known).find(
+      ({ name }) => name === 'akd',
+    )?.restarts;
+  const online = (pid: number) => ({ state: 'online', next_state: 'none', start_pid: `${pid}`, contract: `${pid}` });
+  assert.equal(look(online(10)), 0);
+  assert.equal(look(online(10)), 0);
+  assert.equal(look(online(11)), 1);
+  assert.equal(look({ state: 'offline', next_state: 'online' }), 1);
+  assert.equal(look(online(12)), 2);
+  assert.equal(look({ state: 'maintenance', next_state: 'none' }), 2);
+  // The same number again, of another contract.
+  assert.equal(look({ ...online(12), contract: '99' }), 3);
+  assert.equal(look({ state: 'disabled', next_state: 'none' }), 0);
+  assert.equal(look(online(13)), 0);
+});
+
+test('processes: what ps prints, and what it does not', () => {
+  assert.deepEqual([...parseUse('')], []);
+  const all = parseUse('   12     4 00:01\n  12 8  1:02:03\n- 4 00:01\n13 x 00:01\n14 4 <defunct>\n15 4 2-00:00:01\n');
+  assert.deepEqual(
+    [...all],
+    [
+      [12, { memoryBytes: 12 * 1024, cpuSeconds: 1 + 3723 }],
+      [15, { memoryBytes: 4096, cpuSeconds: 2 * 86_400 + 1 }],
+    ],
+  );
+});
+
+/** A line for each process: contract, resident KiB, processor time. The kernel's own are of no contract. */
+const processes = [
+  '   0     0    00:02',
+  '  91 90000    00:03',
+  '  91  1024 1-02:03:04',
+  ' 200  5000    10:00',
+  '',
+].join('\n');
+const needsOf = (name: string, group: string, value: string) =>
+  `svc:/application/cistern/${name}:default/:properties/${group}/entities fmri ${value}\n`;
+const dependencies = [
+  needsOf('akd', 'identity', 'svc:/system/cistern/identity'),
+  needsOf('akd', 'filesystem', 'svc:/system/filesystem/local'),
+  needsOf('akd', 'execd', 'svc:/application/cistern/execd:default svc:/system/cistern/pools svc:/network/physical'),
+  'svc:/application/cistern/akd:default/:properties/general/enabled boolean true\n',
+].join('');
 
 const line = (...words: string[]) => `${words.join('\t')}\n`;
 const diskinfo = [
@@ -118,7 +173,8 @@ test('the driver: what it runs, and what it is', async () => {
       ran.push([program, ...args].join(' '));
       if (program === 'kstat') return 'unix:0:system_misc:boot_time\t1767225600\n';
       if (program === 'diskinfo') return diskinfo;
-      if (program === 'svcprop') return services;
+      if (program === 'svcprop') return args.includes('restarter') ? services : dependencies;
+      if (program === 'ps') return processes;
       if (program === 'zfs') return zpool.properties;
       return args[0] === 'list' ? zpool.list : zpool.healthy;
     },
@@ -129,6 +185,14 @@ test('the driver: what it runs, and what it is', async () => {
   assert.equal((await illumos.services()).length, 8);
   assert.ok(ran.includes('svcprop -f -p restarter svc:/application/cistern/* svc:/network/cistern/*'));
   assert.ok(ran.includes('diskinfo -Hpc'));
+  assert.ok(ran.includes('ps -e -o ctid= -o rss= -o time='));
+  assert.deepEqual((await illumos.services()).find(({ name }) => name === 'akd')?.needs, [
+    'execd',
+    'identity',
+    'pools',
+  ]);
+  // What they need does not change while akd runs.
+  assert.equal(ran.filter((one) => one === 'svcprop -f svc:/application/cistern/* svc:/network/cistern/*').length, 1);
   // No execd there: a problem that names it.
   await assert.rejects(illumos.power('off'), { name: 'ProblemError' });
   rmSync(etc, { recursive: true });

@@ -7,16 +7,25 @@ import { Execd } from '../../peers/execd.ts';
 import { Peer } from '../../peers/peer.ts';
 import type { Service } from '../../services/schema.ts';
 import { type Command, run } from '../linux/command.ts';
-import type { Platform, PlatformDisk, PlatformPool, PoolPlan, Progress, SnmpAccess } from '../platform.ts';
+import type {
+  Platform,
+  PlatformDisk,
+  PlatformFault,
+  PlatformPool,
+  PoolPlan,
+  Progress,
+  SnmpAccess,
+} from '../platform.ts';
 import type { PoolActions } from '../poolActions.ts';
 import type { ZfsDatasets } from '../zfs/datasets.ts';
 import { zfsPoolActions } from '../zfs/poolActions.ts';
 import { ZfsReplication } from '../zfs/replication.ts';
 import { illumosDatasets } from './datasets.ts';
 import { parseDisks } from './disks.ts';
+import { parseFaults } from './faults.ts';
 import { IllumosMachine } from './machine.ts';
 import { illumosPools } from './pools.ts';
-import { PATTERNS, parseServices } from './services.ts';
+import { PATTERNS, PS_ARGUMENTS, parseNeeds, parseServices, parseUse, Restarts } from './services.ts';
 
 /** Disks with 512 bytes to a sector are rare, and those that say so mostly have 4096. */
 const ASHIFT = 12;
@@ -39,6 +48,9 @@ export class Illumos implements Platform {
   readonly #execd: Execd;
   readonly #command: Command;
   readonly #etc: string;
+  readonly #restarts = new Restarts();
+  /** What services need changes with the appliance's version only; null: not read yet. */
+  #needs: Map<string, string[]> | null = null;
 
   constructor(options: IllumosOptions) {
     this.#execd = new Execd(new Peer('execd', join(options.run, 'execd', 'http.sock')));
@@ -89,7 +101,23 @@ export class Illumos implements Platform {
   }
 
   async services(): Promise<Service[]> {
-    return parseServices(await this.#command('svcprop', ['-f', '-p', 'restarter', ...PATTERNS]));
+    const [restarter, processes] = await Promise.all([
+      this.#command('svcprop', ['-f', '-p', 'restarter', ...PATTERNS]),
+      // Without these there are still their states.
+      this.#command('ps', PS_ARGUMENTS).catch(() => ''),
+    ]);
+    this.#needs ??= await this.#command('svcprop', ['-f', ...PATTERNS]).then(parseNeeds, () => null);
+    return parseServices(restarter, {
+      use: parseUse(processes),
+      needs: this.#needs ?? new Map(),
+      restarts: this.#restarts,
+    });
+  }
+
+  async faults(): Promise<PlatformFault[]> {
+    // The fault manager answers root only.
+    const { text } = (await this.#execd.run('faults.list', {})) as { text: string };
+    return parseFaults(text);
   }
 
   async createPool(plan: PoolPlan, progress: Progress): Promise<void> {
@@ -104,6 +132,7 @@ export class Illumos implements Platform {
 
   async serviceAction(service: string, action: 'start' | 'stop' | 'restart'): Promise<void> {
     await this.#execd.run('service.action', { service, action });
+    this.#restarts.forget(service);
   }
 
   async setIdentity(hostName: string, timeZone: string): Promise<void> {

@@ -10,7 +10,15 @@ import { fail } from '../../problems/problem.ts';
 import { serviceFacts } from '../../services/catalogue.ts';
 import type { Service } from '../../services/schema.ts';
 import type { PlatformLink, Sensor, TimeSource } from '../machine.ts';
-import type { Platform, PlatformDisk, PlatformPool, PoolPlan, Progress, ServiceAction } from '../platform.ts';
+import type {
+  Platform,
+  PlatformDisk,
+  PlatformFault,
+  PlatformPool,
+  PoolPlan,
+  Progress,
+  ServiceAction,
+} from '../platform.ts';
 import { noDatasets, type SimDatasetState, SimDatasets } from './datasets.ts';
 import { newPool, type SimDisk, type SimPool, SimPools } from './pools.ts';
 import { SimReplication } from './replication.ts';
@@ -93,6 +101,7 @@ export class Simulation implements Platform {
   #state: SimState;
   /** Set by `slow`: how long every enumeration takes. */
   #delayMs = 0;
+  #faults: PlatformFault[] = [];
 
   constructor(options: SimulationOptions) {
     this.#clock = options.clock;
@@ -186,6 +195,10 @@ export class Simulation implements Platform {
     });
   }
 
+  async faults(): Promise<PlatformFault[]> {
+    return this.#faults;
+  }
+
   createPool(plan: PoolPlan, progress: Progress): Promise<void> {
     return this.poolActions.createPool(plan, progress);
   }
@@ -235,6 +248,7 @@ export class Simulation implements Platform {
       case 'reset':
         this.#state = fresh(now);
         this.#delayMs = 0;
+        this.#faults = [];
         this.poolActions.vanishing = null;
         break;
       case 'replication-cut':
@@ -301,6 +315,17 @@ export class Simulation implements Platform {
         service.reason = args.reason === undefined ? null : String(args.reason);
         break;
       }
+      case 'service-ends': {
+        // It is started again at once.
+        const service = this.#state.services[String(args.name)];
+        if (service === undefined) throw fail('not_found', `There is no service ${String(args.name)}.`);
+        service.since = now;
+        service.restarts++;
+        break;
+      }
+      case 'faults':
+        this.#faults = args.faults as PlatformFault[];
+        break;
       case 'dataset-write':
         this.datasets.write(String(args.dataset), String(args.path), Number(args.bytes), String(args.text ?? ''));
         break;
