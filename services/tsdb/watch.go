@@ -135,7 +135,7 @@ func (t *limitTable) add(one watched) {
 	var under *Label
 	for _, m := range one.Matchers {
 		// The name only if there is nothing else: it is what most limits have in common.
-		if m.Type == labels.MatchEqual && m.Value != "" && (under == nil || under.Name == labels.MetricName) {
+		if m.Type == labels.MatchEqual && m.Value != "" && (under == nil || under.Name == NameLabel) {
 			under = &Label{Name: m.Name, Value: m.Value}
 		}
 	}
