@@ -12,6 +12,7 @@ function parts(t: TestContext) {
     asked: [] as (readonly Limit[])[],
     streams: [] as PassThrough[],
     soon: [] as string[][],
+    watched: [] as string[][],
     bell: Promise.withResolvers<void>(),
   };
   const ring = () => {
@@ -24,6 +25,9 @@ function parts(t: TestContext) {
       evaluateSoon: (ids) => {
         state.soon.push([...ids]);
         ring();
+      },
+      watched: (ids) => {
+        state.watched.push([...ids]);
       },
     },
     storaged: {
@@ -57,6 +61,7 @@ test('rules that the store names are evaluated soon, under the ids that they hav
   state.streams[0]?.write('0,7]}\n{}\n');
   await until(() => state.soon.length > 0);
   assert.deepEqual(state.soon, [['b', 'a']]);
+  assert.deepEqual(state.watched, [['b']], 'the store left one out');
 });
 
 test('rules that change are watched anew, before the others are not any more', async (t) => {
@@ -86,6 +91,7 @@ test('a store that is down, or ends, is tried again', async (t) => {
   await until(() => state.streams.length === 1);
   state.streams[0]?.end('{"cross');
   await until(() => state.streams.length === 2);
+  assert.deepEqual(state.watched.at(-1), [], 'nobody watches a store that has ended');
   hints.stop();
   assert.ok(state.streams[1]?.destroyed);
   assert.deepEqual(state.soon, []);

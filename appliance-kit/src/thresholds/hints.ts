@@ -11,6 +11,8 @@ export interface HintedRules {
   /** Those that are evaluated, by id. */
   limits(): ReadonlyMap<string, Limit>;
   evaluateSoon(ids: readonly string[]): void;
+  /** Those that are watched from now on; of the others nothing is told. */
+  watched(ids: ReadonlySet<string>): void;
 }
 
 export interface HintParts {
@@ -70,6 +72,7 @@ export class Hints {
       // Only now, so that there is no moment that nobody watches.
       this.#stream?.destroy();
       this.#stream = this.#stopped ? undefined : fresh;
+      if (fresh === undefined) this.#parts.rules.watched(new Set());
       if (this.#stopped) fresh?.destroy();
       else if (fresh !== undefined) this.#read(fresh, [...limits.keys()]);
       this.#failed = null;
@@ -90,10 +93,14 @@ export class Hints {
   #read(stream: Readable, ids: readonly string[]): void {
     const silence = setTimeout(() => stream.destroy(), SILENT_MS).unref();
     const lines = createInterface({ input: stream });
+    let first = true;
     lines.on('line', (line) => {
       silence.refresh();
       try {
-        const { crossed = [] } = JSON.parse(line) as { crossed?: number[] };
+        const { crossed = [], leftOut } = JSON.parse(line) as { crossed?: number[]; leftOut?: number[] };
+        // The first line, also when it has nothing to tell.
+        if (first) this.#parts.rules.watched(new Set(ids.filter((_, place) => !leftOut?.includes(place))));
+        first = false;
         const known = crossed.flatMap((place) => ids[place] ?? []);
         if (known.length > 0) this.#parts.rules.evaluateSoon(known);
       } catch {
@@ -106,6 +113,7 @@ export class Hints {
       lines.close();
       if (this.#stream !== stream) return; // another one has its place
       this.#stream = undefined;
+      this.#parts.rules.watched(new Set());
       this.changed();
     });
   }

@@ -196,6 +196,38 @@ test('a hint is followed at once, and an answer to an earlier question does not 
   assert.deepEqual(await active(on), []);
 });
 
+test('a rule that is well and whose limit the store watches is asked about as often as was asked for, not more often', async (t) => {
+  const { on, known } = await ready(t);
+  const { thresholds } = on.appliance;
+  for (const expression of ['egress', 'sum(egress)']) known.answers.set(expression, { web1: '3' });
+  const ids = [];
+  for (const expression of ['egress', 'sum(egress)']) {
+    ids.push((await on.client.post('/api/thresholds', { ...rule, name: expression, expression })).body.id);
+  }
+  thresholds.watched(new Set([ids[0]]));
+  const askedAbout = async (seconds: number) => {
+    known.batches.length = 0;
+    await evaluate(on, seconds);
+    return known.batches.flat().length;
+  };
+  // Once an hour is what was asked for here.
+  await askedAbout(3600);
+  assert.equal(await askedAbout(3600), 2, 'its series were named just now');
+  assert.equal(await askedAbout(600), 1);
+  assert.equal(await askedAbout(2400), 1);
+  assert.equal(await askedAbout(600), 2);
+  // Another limit is another rule, and one that is beyond it is followed closely.
+  await on.client.put(`/api/thresholds/${ids[0]}`, { ...rule, raise: 2, clear: 2 });
+  assert.equal(await askedAbout(1), 2);
+  assert.equal((await active(on)).length, 1);
+  assert.equal(await askedAbout(1), 2);
+  thresholds.watched(new Set());
+  await on.client.put(`/api/thresholds/${ids[0]}`, rule);
+  await askedAbout(600);
+  await askedAbout(600);
+  assert.equal(await askedAbout(600), 2, 'nobody would tell of it');
+});
+
 test('a restart neither repeats an alert nor loses its clearing', async (t) => {
   const { on, known } = await ready(t);
   known.answers.set('egress', { web1: '16' });

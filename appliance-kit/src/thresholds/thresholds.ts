@@ -63,9 +63,11 @@ interface Rule {
   order: readonly ({ readonly key: string; readonly series: Series } | null)[];
   /** Which question its last answer was to: an earlier one may be answered later, and says nothing new. */
   asked: number;
+  /** Every series was there and well within the limit when it was evaluated last. */
+  well: boolean;
 }
 
-const NOTHING_KNOWN = { set: null, order: [] } as const;
+const NOTHING_KNOWN = { set: null, order: [], well: false } as const;
 
 /** The same labels in any order are the same series. */
 export function seriesKey(labels: Record<string, string>): string {
@@ -99,6 +101,8 @@ export class Thresholds {
   #hint: NodeJS.Timeout | null = null;
   #hintAnswered: Promise<void> = Promise.resolve();
   #questions = 0;
+  /** Rules that the store watches the limit of. */
+  #watched: ReadonlySet<string> = new Set();
 
   constructor(parts: ThresholdParts) {
     this.#parts = parts;
@@ -380,6 +384,11 @@ export class Thresholds {
     return limits;
   }
 
+  /** Those of `limits` that the store does watch from now on. */
+  watched(ids: ReadonlySet<string>): void {
+    this.#watched = ids;
+  }
+
   /** Rules of which it is known that their turn is worth while now. */
   evaluateSoon(ids: readonly string[]): void {
     for (const id of ids) this.#hinted.add(id);
@@ -414,7 +423,13 @@ export class Thresholds {
   }
 
   async #round(): Promise<void> {
-    const due = [...this.#rules.values()].filter((rule) => rule.input.enabled);
+    const { clock, intervalMs } = this.#parts;
+    const now = clock.now();
+    // One that is well and whose limit the store watches is looked at as often as was asked for, and not more often: it is told
+    // of what happens to it. Half a second is what rounds are out of step.
+    const rests = ({ id, well, evaluatedAt }: Rule) =>
+      well && this.#watched.has(id) && Math.abs(now - (evaluatedAt ?? 0)) < intervalMs - 500;
+    const due = [...this.#rules.values()].filter((rule) => rule.input.enabled && !rests(rule));
     const worker = async () => {
       for (let batch = due.splice(0, BATCH); batch.length > 0; batch = due.splice(0, BATCH)) {
         due.push(...(await this.#evaluateBatch(batch)));
@@ -489,7 +504,8 @@ export class Thresholds {
     const now = clock.now();
     // Also true right after a start, when nothing is known of the time before.
     const gap = rule.evaluatedAt === null || now - rule.evaluatedAt > Math.max(30_000, 3 * intervalMs);
-    if (labels === null && !gap && this.#allWell(rule, values)) {
+    rule.well = labels === null && !gap && this.#allWell(rule, values);
+    if (rule.well) {
       rule.evaluatedAt = now;
       return;
     }
