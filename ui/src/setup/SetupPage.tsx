@@ -37,7 +37,11 @@ const steps: readonly [Step, string][] = [
 function useSetup() {
   const queries = useQueryClient();
   return {
-    set: (setup: Setup) => queries.setQueryData(setupQuery.queryKey, setup),
+    set: async (setup: Setup) => {
+      // An answer that is still on its way was asked for before this one, and would lead back a step.
+      await queries.cancelQueries({ queryKey: setupQuery.queryKey });
+      queries.setQueryData(setupQuery.queryKey, setup);
+    },
     reread: () => queries.invalidateQueries({ queryKey: ['setup'] }),
   };
 }
@@ -56,8 +60,8 @@ function CodeStep({ onGiven }: { onGiven: () => void }) {
   const { set } = useSetup();
   const give = useMutation({
     mutationFn: () => answerOf(client.POST('/api/setup/code', { body: { code: code.trim() } })),
-    onSuccess: (setup) => {
-      set(setup);
+    onSuccess: async (setup) => {
+      await set(setup);
       onGiven();
     },
   });
@@ -229,9 +233,9 @@ function PoolStep() {
       next.mutate('destinations');
     },
   });
-  // While this page makes the pool it stays: the list of pools may know it before its job has ended.
+  // While this page makes the pool and goes on it stays: the list of pools may know it before its job has ended.
   const [making, setMaking] = useState(false);
-  const placed = making ? undefined : pools?.items.find((pool) => pool.telemetry);
+  const placed = making && !next.isError ? undefined : pools?.items.find((pool) => pool.telemetry);
   const free = disks?.items.some((disk) => disk.state === 'available') ?? true;
   if (placed) {
     return (
@@ -260,10 +264,7 @@ function PoolStep() {
         submit="Create the pool"
         forTelemetry
         onStart={() => setMaking(true)}
-        onDone={() => {
-          void reread();
-          next.mutate('destinations');
-        }}
+        onDone={() => next.mutate('destinations')}
         more={
           <Button variant="link" isLoading={onSystem.isPending} onClick={() => onSystem.mutate()}>
             Keep them on the system disk instead
