@@ -4,6 +4,7 @@ import { Button, Card, CardBody, CardTitle } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { answerOf, client, type Schemas } from '../api/client.ts';
+import { nowKnown } from '../api/known.ts';
 import { asProblem } from '../api/problem.ts';
 import { Confirm } from '../forms/Confirm.tsx';
 import { Explained } from '../forms/Explained.tsx';
@@ -56,8 +57,8 @@ export function RetentionForm() {
   });
   const save = useMutation({
     mutationFn: (body: Kept) => answerOf(client.PUT('/api/retention', { body })),
-    onSuccess: (now) => {
-      queries.setQueryData(['retention'], now);
+    onSuccess: async (now) => {
+      await nowKnown(queries, ['retention'], now);
       setTyped({});
     },
   });

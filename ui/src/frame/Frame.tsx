@@ -35,6 +35,7 @@ import { type ReactNode, use, useCallback, useEffect, useRef, useState } from 'r
 import { Link, useLocation, useNavigate } from 'react-router';
 import { answerOf, client } from '../api/client.ts';
 import { listen } from '../api/events.ts';
+import { nowKnown } from '../api/known.ts';
 import { sessionQuery, setupQuery, statusQuery } from '../api/queries.ts';
 import { plural } from '../words/format.ts';
 import { Connection } from './Connection.tsx';
@@ -59,7 +60,7 @@ function UserMenu() {
   const signOut = async () => {
     await answerOf(client.DELETE('/api/session'));
     // Nothing that one user read may be shown to the next.
-    queries.setQueryData(sessionQuery.queryKey, { user: null });
+    await nowKnown(queries, sessionQuery.queryKey, { user: null });
     queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' && queryKey[0] !== 'setup' });
   };
   return (

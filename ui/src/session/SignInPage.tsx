@@ -4,6 +4,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useNavigate, useSearchParams } from 'react-router';
 import { answerOf, client } from '../api/client.ts';
+import { nowKnown } from '../api/known.ts';
 import { sessionQuery, setupQuery } from '../api/queries.ts';
 import { TextField } from '../forms/Field.tsx';
 import { FormShell } from '../forms/FormShell.tsx';
@@ -21,8 +22,8 @@ export default function SignInPage() {
   }, []);
   const signIn = useMutation({
     mutationFn: () => answerOf(client.POST('/api/session', { body: { user: user.trim(), password } })),
-    onSuccess: (session) => {
-      queries.setQueryData(sessionQuery.queryKey, session);
+    onSuccess: async (session) => {
+      await nowKnown(queries, sessionQuery.queryKey, session);
       void navigate(safePath(query.get('to')), { replace: true });
     },
     onError: () => setPassword(''),

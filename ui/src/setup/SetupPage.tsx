@@ -5,6 +5,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { DestinationForm } from '../alerts/DestinationForm.tsx';
 import { answerOf, client, type Schemas } from '../api/client.ts';
+import { nowKnown } from '../api/known.ts';
 import { asProblem, fieldMessage } from '../api/problem.ts';
 import {
   destinationsQuery,
@@ -37,11 +38,7 @@ const steps: readonly [Step, string][] = [
 function useSetup() {
   const queries = useQueryClient();
   return {
-    set: async (setup: Setup) => {
-      // An answer that is still on its way was asked for before this one, and would lead back a step.
-      await queries.cancelQueries({ queryKey: setupQuery.queryKey });
-      queries.setQueryData(setupQuery.queryKey, setup);
-    },
+    set: (setup: Setup) => nowKnown(queries, setupQuery.queryKey, setup),
     reread: () => queries.invalidateQueries({ queryKey: ['setup'] }),
   };
 }
@@ -100,7 +97,7 @@ function AdministratorStep({ onRefused }: { onRefused: () => void }) {
   const create = useMutation({
     mutationFn: () => answerOf(client.POST('/api/setup/administrator', { body: { name: name.trim(), password } })),
     onSuccess: async (session) => {
-      queries.setQueryData(sessionQuery.queryKey, session);
+      await nowKnown(queries, sessionQuery.queryKey, session);
       await reread();
     },
     onError: (error) => {

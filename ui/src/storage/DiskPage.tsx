@@ -19,6 +19,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { Link, useParams } from 'react-router';
 import { answerOf, client, type Schemas } from '../api/client.ts';
+import { nowKnown } from '../api/known.ts';
 import { disksQuery } from '../api/queries.ts';
 import { Explained } from '../forms/Explained.tsx';
 import { PageLoading } from '../frame/PageLoading.tsx';
@@ -60,7 +61,7 @@ function HealthCard({ disk, health }: { disk: Disk; health: Health }) {
   const test = useMutation({
     mutationFn: (kind: 'short' | 'long' | 'abort') =>
       answerOf(client.POST('/api/disks/{id}/self-test', { params: { path: { id: disk.id } }, body: { kind } })),
-    onSuccess: (now) => queries.setQueryData(diskHealthQuery(disk.id).queryKey, now),
+    onSuccess: (now) => nowKnown(queries, diskHealthQuery(disk.id).queryKey, now),
   });
   const why =
     mayNot ??
