@@ -88,14 +88,7 @@ func (c *Crashes) WatchDumps(ctx context.Context, messages string, patterns ...s
 }
 
 func (c *Crashes) noticeDumps(messages string, settled time.Time, patterns ...string) {
-	c.mu.Lock()
-	var last time.Time
-	for _, one := range c.list {
-		if one.Kind == CrashKernel && one.LastAt.After(last) {
-			last = one.LastAt
-		}
-	}
-	c.mu.Unlock()
+	last := c.lastKernel()
 	for _, pattern := range patterns {
 		paths, _ := filepath.Glob(pattern)
 		for _, path := range paths {

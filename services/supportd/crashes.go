@@ -544,17 +544,22 @@ func (w *watcher) lines(ctx context.Context, match string) []string {
 	return strings.Split(strings.TrimRight(string(r.Stdout), "\n"), "\n")
 }
 
-// NoticeKernel makes records of what the kernel left when the machine itself went down: files of pstore that are newer than
-// the last record of their kind.
-func (c *Crashes) NoticeKernel(patterns ...string) {
+// lastKernel is when the kernel stopped last, of what there are records of.
+func (c *Crashes) lastKernel() (last time.Time) {
 	c.mu.Lock()
-	var last time.Time
+	defer c.mu.Unlock()
 	for _, one := range c.list {
 		if one.Kind == CrashKernel && one.LastAt.After(last) {
 			last = one.LastAt
 		}
 	}
-	c.mu.Unlock()
+	return last
+}
+
+// NoticeKernel makes records of what the kernel left when the machine itself went down: files of pstore that are newer than
+// the last record of their kind.
+func (c *Crashes) NoticeKernel(patterns ...string) {
+	last := c.lastKernel()
 	for _, pattern := range patterns {
 		paths, _ := filepath.Glob(pattern)
 		for _, path := range paths {
