@@ -189,13 +189,11 @@ func (w *HistogramWriter) AddEncoded(buffer []byte) (rest []byte, err error) {
 		return w.addListed(buffer, head.Bins)
 	}
 	w.chunks = w.chunks[:0]
-	var before *histogram.Chunk
+	var chunk histogram.Chunk
 	for left := head.Bins; left > 0; {
-		var chunk histogram.Chunk
-		if chunk, buffer, err = histogram.ReadChunk(buffer, before); err != nil {
+		if chunk, buffer, err = histogram.ReadChunk(buffer, chunk); err != nil {
 			return nil, err
 		}
-		before = &chunk
 		if left -= bits.OnesCount64(chunk.Mask); left < 0 {
 			return nil, histogram.ErrEncoding
 		}

@@ -98,11 +98,11 @@ type Chunk struct {
 	Mask   uint64
 }
 
-// ReadChunk reads the chunk at the front of buffer; before is the one before it, nil for the first. All bins of a chunk that
-// it returns are valid.
-func ReadChunk(buffer []byte, before *Chunk) (chunk Chunk, rest []byte, err error) {
+// ReadChunk reads the chunk at the front of buffer; before is the one before it, without bins for the first. All bins of a
+// chunk that it returns are valid.
+func ReadChunk(buffer []byte, before Chunk) (chunk Chunk, rest []byte, err error) {
 	var size int
-	if before == nil {
+	if before.Mask == 0 {
 		var number int64
 		if number, size = binary.Varint(buffer); size <= 0 || number < int64(-MaxBin)>>6 || number > int64(MaxBin)>>6 {
 			return chunk, nil, ErrEncoding
@@ -194,19 +194,17 @@ func (h *Histogram) decodeChunks(buffer []byte, n int) (rest []byte, err error) 
 	at := len(h.Bins)
 	h.Bins = slices.Grow(h.Bins, n)[:at+n]
 	all := h.Bins[at:]
-	var chunk *Chunk
+	var chunk Chunk
 	for len(all) > 0 {
-		var next Chunk
-		if next, buffer, err = ReadChunk(buffer, chunk); err != nil {
+		if chunk, buffer, err = ReadChunk(buffer, chunk); err != nil {
 			return nil, err
 		}
-		chunk = &next
-		many := bits.OnesCount64(next.Mask)
+		many := bits.OnesCount64(chunk.Mask)
 		if many > len(all) {
 			return nil, ErrEncoding
 		}
-		for i, mask := 0, next.Mask; i < many; i, mask = i+1, mask&(mask-1) {
-			all[i] = Bin(next.Number*ChunkBins + bits.TrailingZeros64(mask))
+		for i, mask := 0, chunk.Mask; i < many; i, mask = i+1, mask&(mask-1) {
+			all[i] = Bin(chunk.Number*ChunkBins + bits.TrailingZeros64(mask))
 		}
 		all = all[many:]
 	}
@@ -221,13 +219,11 @@ func Skip(buffer []byte) (rest []byte, err error) {
 		return nil, err
 	}
 	if head.Chunks {
-		var before *Chunk
+		var chunk Chunk
 		for left := head.Bins; left > 0; {
-			var chunk Chunk
-			if chunk, buffer, err = ReadChunk(buffer, before); err != nil {
+			if chunk, buffer, err = ReadChunk(buffer, chunk); err != nil {
 				return nil, err
 			}
-			before = &chunk
 			if left -= bits.OnesCount64(chunk.Mask); left < 0 {
 				return nil, ErrEncoding
 			}
