@@ -107,7 +107,12 @@ func (w *HistogramWriter) appendNarrow(dst, column []byte, n int) []byte {
 			}
 		}
 	}
-	return appendCounts(dst, w.expand(column, n), w.about[:])
+	group := w.expand(column, n)
+	if all&tops != 0 {
+		s = tallyWide(group)
+		return w.appendGroup(dst, group, &s)
+	}
+	return appendCounts(dst, group, w.about[:])
 }
 
 // squaresOf is the sum of the counts' squares.
