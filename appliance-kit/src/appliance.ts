@@ -220,7 +220,8 @@ export function createAppliance({
   const scans = new Scans({ db, clock, log, platform, inventory, timetable, alerts, audit, changes });
   const healths = new DiskHealths({ platform, inventory, clock, audit });
   const poolConditions = new PoolConditions({ platform, conditions, scans, healths });
-  const machine = new Machine({ platform, clock, settings, conditions, alerts, healths, audit, changes });
+  const linkUp = () => outbox.tryAgain();
+  const machine = new Machine({ platform, clock, settings, conditions, alerts, healths, audit, changes, linkUp });
   const news = new ConfigurationNews({ db, clock, settings, alerts });
   const watch = new Watch({
     ...{ inventory, services, destinations, storaged, tracerd, conditions, changes, clock, machine },
