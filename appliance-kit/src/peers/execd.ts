@@ -32,6 +32,8 @@ interface Verbs {
   'faults.list': Record<string, never>;
   'system.attach': { disk: string };
   'system.detach': { device: string };
+  'system.list': Record<string, never>;
+  'system.activate': { name: string };
   'telemetry.place': { pool: string };
   'service.action': { service: string; action: ServiceAction };
   'system.identity': { hostName: string; timeZone: string };
@@ -97,6 +99,9 @@ const DEADLINES_MS: Record<keyof Verbs, number> = {
   // Copies more than a gigabyte from disk to disk.
   'system.attach': 15 * 60_000,
   'system.detach': 3 * 60_000,
+  'system.list': 90_000,
+  // Another boot environment may bring another boot loader.
+  'system.activate': 12 * 60_000,
   'telemetry.place': 3 * 60_000,
   'service.action': 2 * 60_000,
   'system.identity': 30_000,

@@ -10,6 +10,7 @@ import type { DatasetPlatform } from './datasets.ts';
 import type { MachinePlatform } from './machine.ts';
 import type { PoolActions, VdevKind } from './poolActions.ts';
 import type { ReplicationPlatform } from './replication.ts';
+import type { SystemsPlatform } from './systems.ts';
 
 /** A whole disk as the system sees it. Whether a pool owns it is found out by whoever joins it with the pools. */
 export interface PlatformDisk {
@@ -114,6 +115,8 @@ export interface Platform {
   readonly poolActions: PoolActions;
   /** Its clock, network links and temperatures. */
   readonly machine: MachinePlatform;
+  /** The installed operating systems, and which one starts next time. */
+  readonly systems: SystemsPlatform;
   /** Differs after every boot: so the appliance's start is reported once, and not with each restart of akd. */
   bootId(): Promise<string>;
   uptimeSeconds(): number;

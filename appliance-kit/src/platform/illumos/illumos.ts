@@ -17,6 +17,7 @@ import type {
   SnmpAccess,
 } from '../platform.ts';
 import type { PoolActions } from '../poolActions.ts';
+import { execdSystems, type SystemsPlatform } from '../systems.ts';
 import type { ZfsDatasets } from '../zfs/datasets.ts';
 import { zfsPoolActions } from '../zfs/poolActions.ts';
 import { ZfsReplication } from '../zfs/replication.ts';
@@ -45,6 +46,7 @@ export class Illumos implements Platform {
   readonly replication: ZfsReplication;
   readonly poolActions: PoolActions;
   readonly machine: IllumosMachine;
+  readonly systems: SystemsPlatform;
   readonly #execd: Execd;
   readonly #command: Command;
   readonly #etc: string;
@@ -57,6 +59,7 @@ export class Illumos implements Platform {
     this.#command = options.command ?? run;
     this.#etc = options.etc ?? '/etc';
     this.poolActions = zfsPoolActions(this.#execd);
+    this.systems = execdSystems(this.#execd);
     this.machine = new IllumosMachine(this.#command);
     this.datasets = illumosDatasets({ command: this.#command, execd: this.#execd });
     const replicd = new Peer('replicd', join(options.run, 'replicd', 'http.sock'));
