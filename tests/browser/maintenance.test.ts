@@ -91,6 +91,9 @@ test('the machine itself: a clock without a server, a cable that is out and forg
   await page.getByText(/It follows time\.example, 2\.1 ms apart from it\./).waitFor();
   await links.getByText('It is up, with 10 Gbit/s.').waitFor();
   await links.getByText('Nothing was ever plugged in.').waitFor();
+  await links.getByText('192.0.2.10/24 by DHCP').waitFor();
+  await links.getByText('fe80::5eff:fe10:1/64 autoconfigured').waitFor();
+  await links.getByText('02:00:5e:10:00:01, MTU 1500').waitFor();
   await lookAt(page, 'maintenance-machine');
   await stack.simulate('link', { name: 'eno1', carrier: false });
   await stack.simulate('temperature', { id: 'coretemp/0', celsius: 91 });
@@ -131,18 +134,18 @@ test('installed systems: another one is chosen to start next time, and it says s
   const row = (name: string) =>
     systems.getByRole('row').filter({ has: page.getByRole('gridcell', { name, exact: true }) });
   await row('0.0.9').getByText('180 MiB').waitFor();
-  await page.getByRole('button', { name: 'Start the system B next time' }).click();
+  await page.getByRole('button', { name: 'Start next time: the system B' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByText('Nothing is restarted now.').waitFor();
   await lookAt(page, 'maintenance-system-choose');
   await dialog.getByRole('button', { name: 'Start it next time' }).click();
   await dialog.waitFor({ state: 'detached' });
-  await page.getByRole('button', { name: 'Start the system A next time' }).waitFor();
+  await page.getByRole('button', { name: 'Start next time: the system A' }).waitFor();
   await lookAt(page, 'maintenance-system');
   // What it cannot start it says, and does not offer.
   await stack.simulate('system', { name: 'A', obstacle: 'Its kernel is missing from the boot partition.' });
   await page.reload();
-  const refused = page.getByRole('button', { name: 'Start the system A next time' });
+  const refused = page.getByRole('button', { name: 'Start next time: the system A' });
   await refused.hover();
   await page.getByText('Its kernel is missing from the boot partition.').waitFor();
   assert.equal(await refused.getAttribute('aria-disabled'), 'true');

@@ -3499,6 +3499,12 @@ export interface components {
             /** @description what could not be asked, and why */
             errors: string[];
         };
+        MachineAddress: {
+            /** @description IPv4 or IPv6 */
+            address: string;
+            prefix: number | null;
+            origin: ("dhcp" | "static" | "autoconfigured") | null;
+        };
         MachineClock: {
             /**
              * @description `waiting`: not yet, or for less than an hour not any more; `unknown`: the system cannot be asked
@@ -3523,6 +3529,9 @@ export interface components {
             bond: boolean;
             member: string | null;
             megabits: number | null;
+            mtu: number | null;
+            mac: string | null;
+            addresses: components["schemas"]["MachineAddress"][] | null;
         };
         MachineTemperature: {
             id: string;

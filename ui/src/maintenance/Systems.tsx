@@ -52,7 +52,7 @@ function SystemRow({ system, onChoose }: { system: System; onChoose: () => void 
               variant="link"
               isAriaDisabled={why !== null}
               onClick={onChoose}
-              aria-label={`Start the system ${name} next time`}
+              aria-label={`Start next time: the system ${name}`}
             >
               Start next time
             </Button>

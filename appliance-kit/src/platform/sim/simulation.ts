@@ -74,6 +74,14 @@ function fresh(now: number): SimState {
     },
     links: ['eno1', 'eno2'].map((name, at) => ({
       ...{ name, bond: false, member: null, enabled: true, carrier: at === 0, megabits: at === 0 ? 10_000 : null },
+      ...{ mtu: 1500, mac: `02:00:5e:10:00:0${at + 1}` },
+      addresses:
+        at === 0
+          ? [
+              { address: '192.0.2.10', prefix: 24, origin: 'dhcp' as const },
+              { address: 'fe80::5eff:fe10:1', prefix: 64, origin: 'autoconfigured' as const },
+            ]
+          : [],
     })),
     sensors: [
       { id: 'coretemp/0', title: 'Package (coretemp)', celsius: 47, maximum: 84, critical: 100 },
@@ -376,6 +384,9 @@ export class Simulation implements Platform {
           enabled: true,
           carrier: true,
           megabits: 1000,
+          mtu: 1500,
+          mac: null,
+          addresses: [],
         };
         if (found === undefined) this.#state.links.push({ ...fresh, ...args });
         else Object.assign(found, args);
