@@ -184,10 +184,6 @@ func (i *Illumos) WipeDisk(ctx context.Context, device string) error {
 // ImportOptions implements Host: zpool looks in /dev/dsk by itself.
 func (i *Illumos) ImportOptions() []string { return nil }
 
-// Locate implements Host. The lights are facilities of the topology (fmtopo), by properties that differ between enclosures;
-// nobody has tried.
-func (i *Illumos) Locate(context.Context, string, bool) error { return errNoLight }
-
 // Faults implements Host: fmadm looks at the machine's topology, which takes seconds where there are many shelves.
 func (i *Illumos) Faults(ctx context.Context) (string, error) {
 	said, err := command.Run(ctx, 45*time.Second, 1<<20, "fmadm", "faulty")

@@ -94,7 +94,8 @@ const DEADLINES_MS: Record<keyof Verbs, number> = {
   'disk.wipe': 5 * 60_000,
   'disk.smart': 30_000,
   'disk.selftest': 30_000,
-  'disk.locate': 30_000,
+  // illumos walks the topology of all shelves twice.
+  'disk.locate': 90_000,
   'faults.list': 60_000,
   // Copies more than a gigabyte from disk to disk.
   'system.attach': 15 * 60_000,
