@@ -165,11 +165,7 @@ func (i *Illumos) WipeDisk(ctx context.Context, device string) error {
 		}
 	}
 	const end = 1 << 20
-	raw := i.Root + "/dev/rdsk/" + name
-	if _, err := os.Stat(raw); err != nil {
-		raw += "p0" // an SMI label: fdisk's node for the whole disk
-	}
-	f, err := os.OpenFile(raw, os.O_WRONLY, 0)
+	f, err := os.OpenFile(i.raw(name), os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
@@ -252,12 +248,6 @@ func (i *Illumos) Service(ctx context.Context, name, action string) error {
 	}
 	_, err := command.Run(ctx, 3*time.Minute, 64<<10, append(append([]string{"svcadm"}, arguments...), fmri(name))...)
 	return err
-}
-
-// AttachSystemDisk implements Host: it refuses. rpool's disks have a boot partition of OmniOS' own making.
-func (i *Illumos) AttachSystemDisk(_ context.Context, disk string) error {
-	return problem.New(http.StatusConflict, "conflict", "Cistern does not make second system disks on OmniOS.",
-		fmt.Sprintf("Log in, give %s a label as the present system disk has it, 'zpool attach %s' its slice, and when that has resilvered 'bootadm install-bootloader -P %s'.", filepath.Base(disk), rootPool, rootPool))
 }
 
 // environments reads beadm list -H: a line each of name, uuid, when it is active, mount point, bytes, policy and when it

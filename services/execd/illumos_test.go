@@ -30,6 +30,7 @@ func onIllumos(t *testing.T) (host *Illumos, calls func() string) {
 	program("bin/diskinfo", `printf 'SCSI\tc1t0d0\tVBOX\tHARDDISK\tS1\t17179869184\t----\t-\n'
 printf 'SCSI\tc0t5000CCA01234ABCDd0\tHGST\tHUS\tS2\t1048576000\t--S-\tbay 1\n'
 printf 'SCSI\tc2t1d0\tX\tY\t-\t1048576000\t----\t-\nUSB\tc3t0d0\t-\t-\t-\t0\t-R--\t-\n'
+printf 'SCSI\tc4t0d0\tX\tY\t-\t17179869184\t----\t-\n'
 printf 'SCSI\tc9t0d0\tX\tY\t-\t1048576000\t----\t-\nSCSI\tc9t1d0\tX\tY\t-\t1048576000\t----\t-\n'`)
 	program("bin/zpool", `[ "$1" = status ] || exit 0
 cat <<'END'
