@@ -108,6 +108,8 @@ export interface PlatformFault {
 
 export interface Platform {
   readonly kind: 'linux' | 'illumos' | 'sim';
+  /** The pool the appliance itself lives on. */
+  readonly systemPool: string;
   /** Datasets and snapshots: what is there, and changing it. */
   readonly datasets: DatasetPlatform;
   readonly replication: ReplicationPlatform;
@@ -143,6 +145,3 @@ export interface Platform {
   /** Simulation only: make something fail, or well again. */
   simulate?(what: string, args: Record<string, unknown>): Promise<void>;
 }
-
-/** The pool the appliance itself lives on, on every platform. */
-export const SYSTEM_POOL = 'system';

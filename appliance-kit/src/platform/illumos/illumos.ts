@@ -22,7 +22,7 @@ import type { ZfsDatasets } from '../zfs/datasets.ts';
 import { zfsPoolActions } from '../zfs/poolActions.ts';
 import { ZfsReplication } from '../zfs/replication.ts';
 import { illumosDatasets } from './datasets.ts';
-import { parseDisks } from './disks.ts';
+import { parseDisks, ROOT_POOL } from './disks.ts';
 import { parseFaults } from './faults.ts';
 import { IllumosMachine } from './machine.ts';
 import { illumosPools } from './pools.ts';
@@ -42,6 +42,7 @@ export interface IllumosOptions {
 
 export class Illumos implements Platform {
   readonly kind = 'illumos';
+  readonly systemPool = ROOT_POOL;
   readonly datasets: ZfsDatasets;
   readonly replication: ZfsReplication;
   readonly poolActions: PoolActions;
@@ -58,7 +59,7 @@ export class Illumos implements Platform {
     this.#execd = new Execd(new Peer('execd', join(options.run, 'execd', 'http.sock')));
     this.#command = options.command ?? run;
     this.#etc = options.etc ?? '/etc';
-    this.poolActions = zfsPoolActions(this.#execd);
+    this.poolActions = zfsPoolActions(this.#execd, this.systemPool);
     this.systems = execdSystems(this.#execd);
     this.machine = new IllumosMachine(this.#command);
     this.datasets = illumosDatasets({ command: this.#command, execd: this.#execd });

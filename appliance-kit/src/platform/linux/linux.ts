@@ -46,6 +46,7 @@ export interface LinuxOptions {
 
 export class Linux implements Platform {
   readonly kind = 'linux';
+  readonly systemPool = 'system';
   readonly datasets: ZfsDatasets;
   readonly replication: ZfsReplication;
   readonly poolActions: PoolActions;
@@ -57,7 +58,7 @@ export class Linux implements Platform {
   constructor(options: LinuxOptions) {
     this.#execd = new Execd(new Peer('execd', join(options.run, 'execd', 'http.sock')));
     this.#command = options.command ?? run;
-    this.poolActions = zfsPoolActions(this.#execd);
+    this.poolActions = zfsPoolActions(this.#execd, this.systemPool);
     this.systems = execdSystems(this.#execd);
     this.machine = new LinuxMachine({ command: this.#command });
     this.datasets = new ZfsDatasets({ command: this.#command, execd: this.#execd, facts: OPENZFS_FACTS });

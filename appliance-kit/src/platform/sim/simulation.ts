@@ -102,6 +102,7 @@ function fresh(now: number): SimState {
 
 export class Simulation implements Platform {
   readonly kind = 'sim';
+  readonly systemPool = 'system';
   readonly datasets: SimDatasets;
   readonly replication: SimReplication;
   readonly poolActions: SimPools;
