@@ -1,13 +1,13 @@
 // The machine itself, as Linux and illumos tell of it: what they print when all is well, and what they print otherwise.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { systemClock } from '../clock.ts';
 import { fail } from '../problems/problem.ts';
 import { IllumosMachine, parseLinks, parseNtpq, parseTracking, splitParsable } from './illumos/machine.ts';
-import { addressBytes, LinuxMachine, type LinuxMachineOptions, parseTimesync } from './linux/machine.ts';
+import { addressBytes, LinuxMachine, type LinuxMachineOptions, parseOrigins, parseTimesync } from './linux/machine.ts';
 import type { TimeSource } from './machine.ts';
 import { Simulation } from './sim/simulation.ts';
 
@@ -369,6 +369,17 @@ test('addresses of Linux: the kernel says which, networkd where they are from; w
       [null, null, null, 'autoconfigured', null],
     );
   }
+});
+
+test('what Debian 13’s networkd said of a link, as busctl printed it', () => {
+  const said = readFileSync(new URL('../../tests/fixtures/networkd.json', import.meta.url), 'utf8');
+  assert.deepEqual(
+    [...parseOrigins(said)],
+    [
+      ['eno1 203.0.113.8', 'static'],
+      [`eno1 ${addressBytes('2001:db8::4827:f4ff:fe81:5518').join('.')}`, 'autoconfigured'],
+    ],
+  );
 });
 
 test('two spellings of an address are the same one', () => {
