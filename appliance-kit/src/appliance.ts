@@ -71,6 +71,7 @@ import { Snapshots, snapshotRoutes } from './snapshots/snapshots.ts';
 import { Database } from './state/database.ts';
 import { Settings } from './state/settings.ts';
 import { Status, statusRoutes } from './status/status.ts';
+import { systemRoutes } from './systems/systems.ts';
 import { Hints } from './thresholds/hints.ts';
 import { thresholdRoutes } from './thresholds/routes.ts';
 import { Thresholds } from './thresholds/thresholds.ts';
@@ -299,6 +300,7 @@ export function createAppliance({
     ...scanRoutes(scans),
     ...healthRoutes(healths),
     ...machineRoutes(machine),
+    ...systemRoutes(platform, audit),
     ...datasetRoutes(datasets, platform),
     ...snapshotRoutes(snapshots),
     ...scheduleRoutes(schedules),

@@ -26,6 +26,7 @@ import { Power } from './settings/schema.ts';
 import { Identity, NewAdministrator, NextStep, Setup, SetupCode } from './setup/schema.ts';
 import * as snapshot from './snapshots/schema.ts';
 import { Status } from './status/schema.ts';
+import { InstalledSystem, SystemName } from './systems/schema.ts';
 import {
   ForgetInput,
   Threshold,
@@ -240,6 +241,9 @@ export const routes = {
 
   getMachine:            { method: 'GET',    path: '/api/machine',                  access: 'viewer',        summary: 'How its clock is kept, its network links and temperatures', answer: ok(Machine) },
   forgetLink:            { method: 'DELETE', path: '/api/machine/links/:name',      access: 'operator',      summary: 'Say that a network link which is down is meant to be', params: LinkName, answer: nothing },
+
+  listSystems:           { method: 'GET',    path: '/api/systems',                  access: 'viewer',        summary: 'The installed systems: which one runs, which one starts next time', answer: ok(list(InstalledSystem)) },
+  activateSystem:        { method: 'POST',   path: '/api/systems/:name/activate',   access: 'administrator', summary: 'Have another system start next time; nothing is restarted', params: SystemName, answer: ok(list(InstalledSystem)) },
 
   readLogs:              { method: 'GET',    path: '/api/logs',                     access: 'operator',      summary: 'Lines of the logs, the newest first',          query: log.LogQuery, answer: ok(log.LogPage) },
   followLogs:            { method: 'GET',    path: '/api/logs/live',                access: 'operator',      summary: 'Lines of the logs as they come: server-sent events, each a LogLine', query: log.LiveLogQuery, answer: stream('text/event-stream') },

@@ -29,6 +29,8 @@ type host struct {
 	busy    string // a dataset that cannot be unmounted
 	// Where a snapshot is "mounted", and a volume's device.
 	snapshot, volume string
+	systems          []System
+	stubborn         bool // choosing a system changes nothing
 	did              []string
 }
 
@@ -80,6 +82,17 @@ func (h *host) VolumePath(string) string            { return h.volume }
 func (h *host) ApplyIdentity(context.Context) error { h.did = append(h.did, "identity"); return nil }
 func (h *host) AttachSystemDisk(_ context.Context, disk string) error {
 	h.did = append(h.did, "attach "+disk)
+	return nil
+}
+func (h *host) Systems(context.Context) ([]System, error) { return slices.Clone(h.systems), nil }
+func (h *host) ActivateSystem(_ context.Context, systems []System, name string) error {
+	h.did = append(h.did, "activate "+name)
+	for i, one := range systems {
+		if h.stubborn {
+			break
+		}
+		h.systems[i].Starts = map[bool]string{true: startsNext, false: startsNot}[one.Name == name]
+	}
 	return nil
 }
 func (h *host) Power(_ context.Context, action string) error {

@@ -35,6 +35,11 @@ type Host interface {
 	// system slots as on the present system disk, and a second side of the system pool, whose resilver has begun
 	// when it returns. On failure the disk is as good as empty.
 	AttachSystemDisk(ctx context.Context, disk string) error
+	// Systems are the installed systems, those of other machines' disks not among them.
+	Systems(ctx context.Context) ([]System, error)
+	// ActivateSystem has the machine start with one of systems, which are all there are, from the next time on. On
+	// failure it starts with the one it would have started with. Whether it helped is read back by who asked.
+	ActivateSystem(ctx context.Context, systems []System, name string) error
 	// Power reboots or switches off; it returns before that happens.
 	Power(ctx context.Context, action string) error
 }

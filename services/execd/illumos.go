@@ -165,11 +165,7 @@ func (i *Illumos) WipeDisk(ctx context.Context, device string) error {
 		}
 	}
 	const end = 1 << 20
-	raw := i.Root + "/dev/rdsk/" + name
-	if _, err := os.Stat(raw); err != nil {
-		raw += "p0" // an SMI label: fdisk's node for the whole disk
-	}
-	f, err := os.OpenFile(raw, os.O_WRONLY, 0)
+	f, err := os.OpenFile(i.raw(name), os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
@@ -183,10 +179,6 @@ func (i *Illumos) WipeDisk(ctx context.Context, device string) error {
 
 // ImportOptions implements Host: zpool looks in /dev/dsk by itself.
 func (i *Illumos) ImportOptions() []string { return nil }
-
-// Locate implements Host. The lights are facilities of the topology (fmtopo), by properties that differ between enclosures;
-// nobody has tried.
-func (i *Illumos) Locate(context.Context, string, bool) error { return errNoLight }
 
 // Faults implements Host: fmadm looks at the machine's topology, which takes seconds where there are many shelves.
 func (i *Illumos) Faults(ctx context.Context) (string, error) {
@@ -258,10 +250,87 @@ func (i *Illumos) Service(ctx context.Context, name, action string) error {
 	return err
 }
 
-// AttachSystemDisk implements Host: it refuses. rpool's disks have a boot partition of OmniOS' own making.
-func (i *Illumos) AttachSystemDisk(_ context.Context, disk string) error {
-	return problem.New(http.StatusConflict, "conflict", "Cistern does not make second system disks on OmniOS.",
-		fmt.Sprintf("Log in, give %s a label as the present system disk has it, 'zpool attach %s' its slice, and when that has resilvered 'bootadm install-bootloader -P %s'.", filepath.Base(disk), rootPool, rootPool))
+// environments reads beadm list -H: a line each of name, uuid, when it is active, mount point, bytes, policy and when it
+// was created, with semicolons between. ZFS has none in a name, but a mount point may.
+func environments(text string) ([]System, error) {
+	var systems []System
+	once := false
+	for line := range strings.Lines(text) {
+		f := strings.Split(strings.TrimSuffix(line, "\n"), ";")
+		if len(f) < 7 || f[0] == "" {
+			return nil, fmt.Errorf("beadm printed a line that cannot be read: %.200q", line)
+		}
+		active := f[2]
+		one := System{Name: f[0], Running: strings.Contains(active, "N"), Starts: startsNot}
+		switch {
+		case strings.Contains(active, "T") && !strings.Contains(active, "R"):
+			one.Starts, once = startsOnce, true
+		case strings.Contains(active, "R"):
+			one.Starts = startsNext
+		}
+		switch {
+		case strings.Contains(active, "!"):
+			one.Obstacle = "beadm says that it is not bootable."
+		case strings.ContainsAny(active, "xb"):
+			one.Obstacle = "It belongs to a boot environment of the global zone that is not active."
+		}
+		if bytes, err := strconv.ParseInt(f[len(f)-3], 10, 64); err == nil && bytes >= 0 {
+			one.Bytes = &bytes
+		}
+		if seconds, err := strconv.ParseInt(f[len(f)-1], 10, 64); err == nil && seconds > 0 {
+			created := seconds * 1000
+			one.CreatedMs = &created
+		}
+		systems = append(systems, one)
+	}
+	for i := range systems {
+		if once && systems[i].Starts == startsNext {
+			systems[i].Starts = startsLater
+		}
+	}
+	return systems, nil
+}
+
+// Systems implements Host.
+func (i *Illumos) Systems(ctx context.Context) ([]System, error) {
+	said, err := command.Run(ctx, time.Minute, 1<<20, "beadm", "list", "-H")
+	if err != nil {
+		return nil, err
+	}
+	systems, err := environments(string(said.Stdout))
+	for at := range systems {
+		if !systems[at].Running {
+			continue
+		}
+		// Another environment's files are not looked at: it would have to be mounted.
+		text, _ := os.ReadFile(i.Root + "/opt/cistern/version")
+		systems[at].Version = versionIn(text)
+	}
+	return systems, err
+}
+
+// ActivateSystem implements Host. A system that was to start once is taken back after that: until then nothing has changed
+// for the next time.
+func (i *Illumos) ActivateSystem(ctx context.Context, systems []System, name string) error {
+	// It writes the boot loader again if the other environment's is another one.
+	const patience = 5 * time.Minute
+	for _, one := range systems {
+		if one.Name != name || one.Starts == startsLater {
+			continue
+		}
+		if _, err := command.Run(ctx, patience, 64<<10, "beadm", "activate", "--", name); err != nil {
+			return err
+		}
+	}
+	for _, one := range systems {
+		if one.Starts != startsOnce {
+			continue
+		}
+		if _, err := command.Run(ctx, patience, 64<<10, "beadm", "activate", "-T", "--", one.Name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Power implements Host: init's state 6 is a reboot, 5 is off.

@@ -30,6 +30,7 @@ func onIllumos(t *testing.T) (host *Illumos, calls func() string) {
 	program("bin/diskinfo", `printf 'SCSI\tc1t0d0\tVBOX\tHARDDISK\tS1\t17179869184\t----\t-\n'
 printf 'SCSI\tc0t5000CCA01234ABCDd0\tHGST\tHUS\tS2\t1048576000\t--S-\tbay 1\n'
 printf 'SCSI\tc2t1d0\tX\tY\t-\t1048576000\t----\t-\nUSB\tc3t0d0\t-\t-\t-\t0\t-R--\t-\n'
+printf 'SCSI\tc4t0d0\tX\tY\t-\t17179869184\t----\t-\n'
 printf 'SCSI\tc9t0d0\tX\tY\t-\t1048576000\t----\t-\nSCSI\tc9t1d0\tX\tY\t-\t1048576000\t----\t-\n'`)
 	program("bin/zpool", `[ "$1" = status ] || exit 0
 cat <<'END'
@@ -196,5 +197,85 @@ func TestWhatIllumosIsTold(t *testing.T) {
 	release()
 	if _, err := os.Stat(filepath.Dir(place)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the folder is left: %v", err)
+	}
+}
+
+func TestBootEnvironments(t *testing.T) {
+	host, calls := onIllumos(t)
+	put := func(path, text string, mode os.FileMode) {
+		path = filepath.Join(host.Root, path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), mode)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("opt/cistern/version", "0.1.0\n", 0o644)
+	// Prints what is in a file, and fails on demand.
+	put("bin/beadm", "#!/bin/sh\necho \"beadm $*\" >>"+host.Root+"/calls\n[ \"$1\" != list ] || exec cat "+host.Root+"/environments\n"+
+		"case \"$*\" in \"$(cat "+host.Root+"/fails)\") echo 'Unable to activate' >&2; exit 1 ;; esac\n", 0o755)
+	put("fails", "nothing", 0o644)
+	list := func(text string) []System {
+		t.Helper()
+		put("environments", text, 0o644)
+		systems, err := host.Systems(context.Background())
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		return systems
+	}
+	const uuid = "215b8387-4968-627c-d2d0-f4a011414bab"
+	recorded(t, "systems-illumos.json", list("omnios-r151054;"+uuid+";NR;/;191690365;static;1785535200\n"+
+		"omnios r151058 (test): 1;;;;4096;static;1787323275\n"))
+	for _, c := range []struct{ line, name, starts, obstacle string }{
+		{"BE2;;;;55296;static;1211397974", "BE2", startsNot, ""},
+		{"BE2;;-;-;55296;static;1211397974", "BE2", startsNot, ""}, // older ones print dashes
+		{"a:b.c_d-e;" + uuid + ";R;/mnt/a;b;1;static;1", "a:b.c_d-e", startsNext, ""},
+		{"-v;;;;1;static;1", "-v", startsNot, ""},
+		{"BE6;;T;;1;static;1", "BE6", startsOnce, ""},
+		{"BE6;;RT;;1;static;1", "BE6", startsNext, ""},
+		{"BE7;;!;;1;static;1", "BE7", startsNot, "beadm says that it is not bootable."},
+		{"BE7;;!R;;1;static;1", "BE7", startsNext, "beadm says that it is not bootable."},
+		{"zbe;;x;;1;static;1", "zbe", startsNot, "It belongs to a boot environment of the global zone that is not active."},
+		{"zbe;;xb;;1;static;1", "zbe", startsNot, "It belongs to a boot environment of the global zone that is not active."},
+	} {
+		systems := list(c.line + "\n")
+		if one := systems[0]; len(systems) != 1 || one.Name != c.name || one.Starts != c.starts || one.Obstacle != c.obstacle || one.Running || one.Version != nil {
+			t.Errorf("%s: %+v", c.line, systems)
+		}
+	}
+	if one := list("BE;;;;4.5M;static;yesterday\n")[0]; one.Bytes != nil || one.CreatedMs != nil {
+		t.Errorf("what is no number: %+v", one)
+	}
+	if got := list(""); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+	for _, text := range []string{"No boot environments found\n", "BE;;;/\n", ";;NR;/;1;static;1\n"} {
+		if systems, err := environments(text); err == nil || !strings.Contains(err.Error(), "beadm printed a line that cannot be read") {
+			t.Errorf("%q: %v %v", text, systems, err)
+		}
+	}
+
+	// BE6 was to start once: after it, BE5 again.
+	const once = "BE5;;NR;/;1;static;1\nBE6;;T;;1;static;1\n-v;;;;1;static;1\n"
+	systems := list(once)
+	if systems[0].Starts != startsLater || systems[1].Starts != startsOnce {
+		t.Errorf("%+v", systems)
+	}
+	for _, c := range []struct{ name, fails, want string }{
+		{"BE5", "nothing", "beadm activate -T -- BE6\n"},
+		{"BE6", "nothing", "beadm activate -- BE6\nbeadm activate -T -- BE6\n"},
+		{"-v", "nothing", "beadm activate -- -v\nbeadm activate -T -- BE6\n"},
+		// Nothing has changed for the next time.
+		{"-v", "activate -- -v", "beadm activate -- -v\n"},
+		{"-v", "activate -T -- BE6", "beadm activate -- -v\nbeadm activate -T -- BE6\n"},
+	} {
+		put("fails", c.fails, 0o644)
+		calls()
+		err := host.ActivateSystem(context.Background(), systems, c.name)
+		if said := calls(); said != c.want || (err != nil) != (c.fails != "nothing") {
+			t.Errorf("%s: %v, and it was told %q", c.name, err, said)
+		}
+		if err != nil && !strings.Contains(err.Error(), "Unable to activate") {
+			t.Error(err)
+		}
 	}
 }

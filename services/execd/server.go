@@ -43,7 +43,7 @@ type makesPool interface{ wholePool() string }
 
 // unlocked are the verbs that wait for nothing and that nothing waits for: they only read, which may take as long as a
 // download's reader wants, or they take no disk and change no pool.
-var unlocked = []string{"power", "service.action", "setup.finish", "pool.importable", "pool.history", "pool.errors", "pool.events", "disk.smart", "disk.locate", "faults.list",
+var unlocked = []string{"power", "service.action", "setup.finish", "pool.importable", "pool.history", "pool.errors", "pool.events", "disk.smart", "disk.locate", "faults.list", "system.list",
 	"dataset.sample", "snapshot.diff", "snapshot.list-files", "snapshot.read-file"}
 
 // lock keeps others from the argument's pool until the function that it returns is called. Whoever has gone while waiting
@@ -143,6 +143,8 @@ var verbs = map[string]verb{
 	"system.identity": typed((*Server).systemIdentity),
 	"system.attach":   typed((*Server).systemAttach),
 	"system.detach":   typed((*Server).systemDetach),
+	"system.list":     typed((*Server).systemList),
+	"system.activate": typed((*Server).systemActivate),
 	"setup.finish":    typed((*Server).setupFinish),
 	"snmp.configure":  typed((*Server).snmpConfigure),
 	"power":           typed((*Server).power),

@@ -59,8 +59,11 @@ func (s *Server) systemDetach(r *http.Request, a systemDetachArgument) (any, err
 }
 
 // systemLeaves are the devices of the system pool, as ZFS names them; the guid of one that is gone.
-func systemLeaves(ctx context.Context) ([]string, error) {
-	listing, err := command.Run(ctx, 20*time.Second, 64<<10, "zpool", "list", "-v", "-H", "-P", "-o", "name", SystemPool)
+func systemLeaves(ctx context.Context) ([]string, error) { return poolLeaves(ctx, SystemPool) }
+
+// poolLeaves are those of a pool of one disk or one mirror.
+func poolLeaves(ctx context.Context, pool string) ([]string, error) {
+	listing, err := command.Run(ctx, 20*time.Second, 64<<10, "zpool", "list", "-v", "-H", "-P", "-o", "name", pool)
 	if err != nil {
 		return nil, err
 	}

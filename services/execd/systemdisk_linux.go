@@ -35,9 +35,9 @@ type partition struct {
 	Name  string `json:"name"`
 }
 
-// systemTable reads the system disk's partitions, by name.
-func (l *Linux) systemTable(ctx context.Context) (map[string]partition, error) {
-	said, err := command.Run(ctx, 30*time.Second, 1<<20, "sfdisk", "--json", "/dev/"+l.SystemDisk)
+// systemTable reads the partitions of a system disk, such as sda, by name.
+func (l *Linux) systemTable(ctx context.Context, disk string) (map[string]partition, error) {
+	said, err := command.Run(ctx, 30*time.Second, 1<<20, "sfdisk", "--json", "/dev/"+disk)
 	if err != nil {
 		return nil, err
 	}
@@ -48,10 +48,10 @@ func (l *Linux) systemTable(ctx context.Context) (map[string]partition, error) {
 		} `json:"partitiontable"`
 	}
 	if err := json.Unmarshal(said.Stdout, &document); err != nil {
-		return nil, fmt.Errorf("the partition table of %s cannot be read: %w", l.SystemDisk, err)
+		return nil, fmt.Errorf("the partition table of %s cannot be read: %w", disk, err)
 	}
 	if document.Table.SectorSize != 512 {
-		return nil, fmt.Errorf("the system disk %s has sectors of %d bytes; only 512 are expected", l.SystemDisk, document.Table.SectorSize)
+		return nil, fmt.Errorf("the system disk %s has sectors of %d bytes; only 512 are expected", disk, document.Table.SectorSize)
 	}
 	table := map[string]partition{}
 	for _, p := range document.Table.Partitions {
@@ -59,7 +59,7 @@ func (l *Linux) systemTable(ctx context.Context) (map[string]partition, error) {
 	}
 	for _, name := range []string{partESP, partA, partB, partPool} {
 		if _, ok := table[name]; !ok {
-			return nil, fmt.Errorf("the system disk %s has no partition '%s'", l.SystemDisk, name)
+			return nil, fmt.Errorf("the system disk %s has no partition '%s'", disk, name)
 		}
 	}
 	return table, nil
@@ -87,7 +87,7 @@ func (l *Linux) AttachSystemDisk(ctx context.Context, disk string) (err error) {
 	if err != nil {
 		return err
 	}
-	table, err := l.systemTable(ctx)
+	table, err := l.systemTable(ctx, l.SystemDisk)
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ func parentOf(dataset string) string {
 // ours says that the appliance itself lives on the dataset: everything on the system pool but the telemetry and what
 // is kept aside of it.
 func ours(dataset string) bool {
-	return poolOf(dataset) == "system" && !strings.HasPrefix(dataset, "system/telemetry")
+	return poolOf(dataset) == SystemPool && !strings.HasPrefix(dataset, SystemPool+"/telemetry")
 }
 
 func mustNotBeOurs(dataset string) error {

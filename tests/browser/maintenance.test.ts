@@ -91,6 +91,9 @@ test('the machine itself: a clock without a server, a cable that is out and forg
   await page.getByText(/It follows time\.example, 2\.1 ms apart from it\./).waitFor();
   await links.getByText('It is up, with 10 Gbit/s.').waitFor();
   await links.getByText('Nothing was ever plugged in.').waitFor();
+  await links.getByText('192.0.2.10/24 by DHCP').waitFor();
+  await links.getByText('fe80::5eff:fe10:1/64 autoconfigured').waitFor();
+  await links.getByText('02:00:5e:10:00:01, MTU 1500').waitFor();
   await lookAt(page, 'maintenance-machine');
   await stack.simulate('link', { name: 'eno1', carrier: false });
   await stack.simulate('temperature', { id: 'coretemp/0', celsius: 91 });
@@ -119,4 +122,31 @@ test('the machine itself: a clock without a server, a cable that is out and forg
   await forget.waitFor({ state: 'detached' });
   assert.deepEqual(await active(), []);
   await stack.simulate('link', { name: 'eno1', carrier: true });
+});
+
+test('installed systems: another one is chosen to start next time, and it says so', async (t) => {
+  await stack.simulate('system', {
+    ...{ name: 'B', obstacle: '', version: '0.0.9', bytes: 180 * 2 ** 20, createdMs: Date.UTC(2026, 0, 1) },
+  });
+  const { page } = await someone.visit(t, '/sign-in?to=%2Fmaintenance%2Fsystem');
+  await signInBy(page);
+  const systems = page.getByRole('grid', { name: 'Installed systems' });
+  const row = (name: string) =>
+    systems.getByRole('row').filter({ has: page.getByRole('gridcell', { name, exact: true }) });
+  await row('0.0.9').getByText('180 MiB').waitFor();
+  await page.getByRole('button', { name: 'Start next time: the system B' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('Nothing is restarted now.').waitFor();
+  await lookAt(page, 'maintenance-system-choose');
+  await dialog.getByRole('button', { name: 'Start it next time' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Start next time: the system A' }).waitFor();
+  await lookAt(page, 'maintenance-system');
+  // What it cannot start it says, and does not offer.
+  await stack.simulate('system', { name: 'A', obstacle: 'Its kernel is missing from the boot partition.' });
+  await page.reload();
+  const refused = page.getByRole('button', { name: 'Start next time: the system A' });
+  await refused.hover();
+  await page.getByText('Its kernel is missing from the boot partition.').waitFor();
+  assert.equal(await refused.getAttribute('aria-disabled'), 'true');
 });

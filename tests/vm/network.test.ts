@@ -29,7 +29,14 @@ interface Itself {
     daemon: string | null;
     offsetSeconds: number | null;
   };
-  links: { name: string; state: string; sentence: string }[];
+  links: {
+    name: string;
+    state: string;
+    sentence: string;
+    mtu: number;
+    mac: string;
+    addresses: { address: string; prefix: number; origin: string | null }[];
+  }[];
   temperatures: { id: string; celsius: number }[];
   errors: string[];
 }
@@ -109,9 +116,36 @@ test('the clock and the network of the machine itself', async (t) => {
       now.links.map(({ state }) => state),
       ['up'],
     );
+    // QEMU's network has a DHCP server, which gives this one.
+    const [{ addresses, mtu, mac } = { addresses: [], mtu: 0, mac: '' }] = now.links;
+    const given = addresses.find(({ address }) => address === '10.0.2.15');
+    assert.deepEqual([given?.prefix, given?.origin, mtu], [24, 'dhcp', 1500]);
+    assert.match(mac, /^52:54:00(:[0-9a-f]{2}){3}$/);
     assert.equal(now.clock.daemon, 'systemd-timesyncd');
     assert.equal(now.clock.state, 'waiting');
     assert.deepEqual(await log('time.unsynchronised'), []);
+  });
+
+  await step('the installed systems: one, and an empty slot that cannot be chosen', async () => {
+    type System = { name: string; running: boolean; starts: string; version: string; bytes: number; obstacle: string };
+    const { items } = await api.get<{ items: System[] }>('GET', '/api/systems');
+    const { version } = await api.get<{ version: string }>('GET', '/api/status');
+    const [a, b] = items as [System, System];
+    assert.deepEqual([a.name, a.running, a.starts, a.version, a.obstacle], ['A', true, 'next', version, null]);
+    assert.ok(a.bytes > 50 * 2 ** 20, `${a.bytes} bytes`);
+    assert.deepEqual([b.name, b.running, b.starts, b.bytes], ['B', false, 'no', null]);
+    assert.equal(b.obstacle, 'Nothing is installed in this slot.');
+    assert.equal((await api.ask('POST', '/api/systems/B/activate')).status, 409);
+    // What runs is copied into it, as an update would be; then it can be chosen, and A again.
+    await machine.sh(
+      'set -e; disk=$(cat /run/cistern-root/disk); part() { lsblk -nrpo NAME,PARTLABEL /dev/$disk | grep " cistern-$1$" | cut -d" " -f1; }; ' +
+        'dd if=$(part a) of=$(part b) bs=4M conv=fsync 2>/dev/null; mkdir -p /run/esp; mount -t vfat $(part esp) /run/esp; ' +
+        'cp /run/esp/cistern/a/* /run/esp/cistern/b/; umount /run/esp; sync',
+    );
+    const starts = async (name: string) =>
+      (await api.get<{ items: System[] }>('POST', `/api/systems/${name}/activate`)).items.map((one) => one.starts);
+    assert.deepEqual(await starts('B'), ['no', 'next']);
+    assert.deepEqual(await starts('A'), ['next', 'no']);
   });
 
   await step('a time server answers: the clock is set by it, which is told, and then follows it', async () => {

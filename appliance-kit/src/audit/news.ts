@@ -65,6 +65,7 @@ const CHANGES: Readonly<Record<string, (target: string) => string>> = {
   'statistic.record': (what) => `has ${what} recorded`,
   'statistic.suspend': (what) => `suspended the recording of ${what}`,
   'statistic.resume': (what) => `resumed the recording of ${what}`,
+  'system.activate': (what) => `chose the system ${what} to start next time`,
   'system.identity': (what) => `named the appliance ${what}, or set its time zone`,
   'telemetry.place': (what) => `placed the telemetry on the pool ${what}`,
   'threshold.create': (what) => `added the rule ${what}`,

@@ -43,13 +43,13 @@ export interface DatasetParts {
   readonly moved: (from: string, to: string | null) => void;
 }
 
-export function describe(dataset: PlatformDataset, known: Known): Dataset {
+export function describe(dataset: PlatformDataset, known: Known, systemPool: string): Dataset {
   const { quota, encryption, createdAt, ...facts } = dataset;
   return {
     ...facts,
     pool: poolOf(dataset.name),
     depth: dataset.name.split('/').length - 1,
-    system: isSystem(dataset.name),
+    system: isSystem(dataset.name, systemPool),
     telemetry: isTelemetry(dataset),
     quota: quota && { ...quota, ratio: quota.used / quota.bytes },
     encrypted: encryption !== null,
@@ -65,8 +65,8 @@ export function mustBeKnown(known: Known, name: string): PlatformDataset {
   return found;
 }
 
-export function mustBeChangeable(name: string): void {
-  if (!isSystem(name)) return;
+export function mustBeChangeable(name: string, { systemPool }: Pick<Platform, 'systemPool'>): void {
+  if (!isSystem(name, systemPool)) return;
   throw fail('conflict', `The appliance itself lives on “${name}”.`, 'Use a dataset of another pool.');
 }
 
@@ -119,7 +119,7 @@ export class Datasets {
     } else if (query.order === 'down') found = found.reverse();
     const { items, offset } = page(found, query);
     return {
-      items: items.map((dataset) => describe(dataset, known)),
+      items: items.map((dataset) => describe(dataset, known, this.#parts.platform.systemPool)),
       total: found.length,
       offset,
       ...pageFacts(known),
@@ -133,7 +133,7 @@ export class Datasets {
     const found = known.byName.get(name) ?? mustBeKnown(await tree.now(), name);
     const properties = await platform.datasets.properties(name);
     const format = properties.find((property) => property.name === 'keyformat')?.value;
-    const dataset = describe(found, tree.last());
+    const dataset = describe(found, tree.last(), platform.systemPool);
     return {
       ...dataset,
       ...sentenceOf(dataset),
@@ -148,7 +148,7 @@ export class Datasets {
     const { platform, tree, audit } = this.#parts;
     const { name, kind, volumeBytes, sparse, properties = {}, encryption } = wanted;
     mustBeNamed(name, '/name', datasetNameProblem);
-    mustBeChangeable(name);
+    mustBeChangeable(name, platform);
     const invalid = (path: string, message: string) =>
       fail('invalid_request', `The dataset cannot be made like that: ${message}.`, undefined, [{ path, message }]);
     const parent = parentOf(name);
@@ -186,7 +186,7 @@ export class Datasets {
 
   async update(name: string, { set = {}, inherit = [] }: DatasetChange, caller: Caller): Promise<DatasetDetail> {
     const { platform, tree, audit } = this.#parts;
-    mustBeChangeable(name);
+    mustBeChangeable(name, platform);
     const known = await tree.get();
     const found = mustBeKnown(known, name);
     mustBeProperties(set, found.kind, platform.datasets.facts, { path: '/set', creating: false });
@@ -221,8 +221,8 @@ export class Datasets {
   async rename(name: string, to: string, caller: Caller): Promise<DatasetDetail> {
     const { platform, tree, audit } = this.#parts;
     mustBeNamed(to, '/to', datasetNameProblem);
-    mustBeChangeable(name);
-    mustBeChangeable(to);
+    mustBeChangeable(name, platform);
+    mustBeChangeable(to, platform);
     const known = await tree.now();
     mustBeKnown(known, name);
     mustNotHoldTelemetry(known, name, 'renamed');
@@ -255,7 +255,7 @@ export class Datasets {
       datasets: below.length - 1,
       snapshots: snapshots.length,
       bytes: found.used,
-      refused: isSystem(name)
+      refused: isSystem(name, this.#parts.platform.systemPool)
         ? 'The appliance itself lives on it.'
         : parentOf(name) === null
           ? 'It is the pool itself, which is destroyed on the pool’s page.'
@@ -303,7 +303,7 @@ export class Datasets {
 
   async mount(name: string, mounted: boolean, caller: Caller): Promise<DatasetDetail> {
     const { platform, tree, audit } = this.#parts;
-    mustBeChangeable(name);
+    mustBeChangeable(name, platform);
     const known = await tree.get();
     mustBeKnown(known, name);
     if (!mounted) mustNotHoldTelemetry(known, name, 'unmounted');
@@ -314,7 +314,7 @@ export class Datasets {
 
   async key(name: string, input: KeyInput, caller: Caller): Promise<DatasetDetail> {
     const { platform, tree, audit } = this.#parts;
-    mustBeChangeable(name);
+    mustBeChangeable(name, platform);
     const known = await tree.now();
     const { encryptionRoot } = mustBeKnown(known, name);
     if (encryptionRoot !== name) {

@@ -46,6 +46,6 @@ export const parentOf = (name: string): string | null =>
 export const within = (name: string, top: string): boolean => name === top || name.startsWith(`${top}/`);
 
 /** The appliance itself lives on it: its values are not to be changed. */
-export function isSystem(name: string): boolean {
-  return poolOf(name) === 'system' && !name.startsWith('system/telemetry');
+export function isSystem(name: string, systemPool: string): boolean {
+  return poolOf(name) === systemPool && !name.startsWith(`${systemPool}/telemetry`);
 }

@@ -1,7 +1,7 @@
 // The disks and the pools of the machine, joined: which pool a disk is in, and why another cannot be used.
 import type { Clock } from '../clock.ts';
 import { Fresh, type Reading } from '../platform/fresh.ts';
-import { type Platform, type PlatformDisk, type PlatformPool, SYSTEM_POOL } from '../platform/platform.ts';
+import type { Platform, PlatformDisk, PlatformPool } from '../platform/platform.ts';
 import type { Pool, Vdev } from '../pools/schema.ts';
 import { describePool } from '../pools/sentence.ts';
 import { size } from '../schema/words.ts';
@@ -40,7 +40,7 @@ function places(pools: readonly PlatformPool[]): Map<string, Place> {
   return found;
 }
 
-function joinDisk(disk: PlatformDisk, known: Map<string, Place>): Disk {
+function joinDisk(disk: PlatformDisk, known: Map<string, Place>, systemPool: string): Disk {
   const place = disk.aliases.map((alias) => known.get(alias)).find((one) => one !== undefined);
   const facts = {
     id: disk.id,
@@ -53,7 +53,7 @@ function joinDisk(disk: PlatformDisk, known: Map<string, Place>): Disk {
     pool: place?.pool ?? null,
     vdev: place?.vdev ?? null,
   };
-  if (disk.system || place?.pool === SYSTEM_POOL) {
+  if (disk.system || place?.pool === systemPool) {
     return { ...facts, state: 'system', reason: 'The appliance itself runs from it.' };
   }
   if (place !== undefined) return { ...facts, state: 'in_pool', reason: `It is part of the pool “${place.pool}”.` };
@@ -70,8 +70,10 @@ export class Inventory {
   readonly #clock: Clock;
   readonly #disks: Fresh<PlatformDisk[]>;
   readonly #pools: Fresh<PlatformPool[]>;
+  readonly #systemPool: string;
 
   constructor(platform: Platform, clock: Clock) {
+    this.#systemPool = platform.systemPool;
     this.#clock = clock;
     const options = { maxAgeMs: MAX_AGE_MS, patienceMs: PATIENCE_MS, nothing: [] };
     this.#disks = new Fresh(() => platform.disks(), clock, options);
@@ -89,7 +91,11 @@ export class Inventory {
 
   #joined(disks: Reading<PlatformDisk[]>, pools: Reading<PlatformPool[]>): Reading<Disk[]> {
     const known = places(pools.value);
-    return { ...disks, error: disks.error ?? pools.error, value: disks.value.map((disk) => joinDisk(disk, known)) };
+    return {
+      ...disks,
+      error: disks.error ?? pools.error,
+      value: disks.value.map((disk) => joinDisk(disk, known, this.#systemPool)),
+    };
   }
 
   async pools(): Promise<Reading<Pool[]>> {
@@ -108,7 +114,7 @@ export class Inventory {
     const [disks, pools] = await Promise.all([this.#disks.now(), this.#pools.now()]);
     const known = places(pools);
     return {
-      disks: disks.map((disk) => joinDisk(disk, known)),
+      disks: disks.map((disk) => joinDisk(disk, known, this.#systemPool)),
       pools: this.#withDisks(pools, disks),
       links: new Map(disks.map((disk) => [disk.id, disk.link])),
     };
@@ -125,7 +131,7 @@ export class Inventory {
       const scan = pool.scan;
       const bare = {
         ...pool,
-        system: pool.name === SYSTEM_POOL,
+        system: pool.name === this.#systemPool,
         capacity: pool.bytes > 0 ? pool.allocated / pool.bytes : 0,
         vdevs: pool.vdevs.map(withIds),
       };

@@ -12,10 +12,11 @@ function speed(megabits: number | null): string {
 }
 
 function describe(link: PlatformLink, seen: boolean): MachineLink {
-  const { name, bond, member, megabits } = link;
-  const rest = { name, bond, member, megabits };
-  if (link.carrier) return { ...rest, state: 'up', sentence: speed(megabits) };
-  if (!link.enabled) return { ...rest, state: 'off', sentence: 'It is switched off.' };
+  const { enabled, carrier, addresses, ...facts } = link;
+  const { bond, megabits } = facts;
+  const rest = { ...facts, addresses: addresses === null ? null : [...addresses] };
+  if (carrier) return { ...rest, state: 'up', sentence: speed(megabits) };
+  if (!enabled) return { ...rest, state: 'off', sentence: 'It is switched off.' };
   if (!seen) return { ...rest, state: 'unused', sentence: 'Nothing was ever plugged in.' };
   const sentence = bond
     ? 'None of its ports has a carrier.'
@@ -46,7 +47,8 @@ export class Links {
     return [
       ...links.map((link) => describe(link, this.#seen.has(link.name))),
       ...gone.map((name) => ({
-        ...{ name, bond: false, member: null, megabits: null, state: 'gone' as const },
+        ...{ name, bond: false, member: null, megabits: null, mtu: null, mac: null, addresses: [] },
+        state: 'gone' as const,
         sentence: 'It is not there any more: the system does not find it.',
       })),
     ];

@@ -1,4 +1,5 @@
 // The machine itself: how its clock is kept, its network links, its temperatures.
+import { ORIGINS } from '../platform/machine.ts';
 import { closed, component, nullable, type Static, Time, Type } from '../schema/schema.ts';
 
 export const MachineClock = component('MachineClock', {
@@ -15,6 +16,17 @@ export const MachineClock = component('MachineClock', {
 });
 export type MachineClock = Static<typeof MachineClock>;
 
+export const MachineAddress = component('MachineAddress', {
+  address: Type.String({ description: 'IPv4 or IPv6' }),
+  prefix: nullable(Type.Integer({ minimum: 0, maximum: 128, description: 'bits of the network' })),
+  origin: nullable(
+    Type.Enum([...ORIGINS], {
+      description:
+        'by a DHCP server, by configuration, or made from the network’s prefix; null: the system does not say',
+    }),
+  ),
+});
+
 export const MachineLink = component('MachineLink', {
   name: Type.String(),
   state: Type.Enum(['up', 'down', 'unused', 'off', 'gone'], {
@@ -25,6 +37,9 @@ export const MachineLink = component('MachineLink', {
   bond: Type.Boolean({ description: 'several ports as one' }),
   member: nullable(Type.String({ description: 'the bond that it belongs to' })),
   megabits: nullable(Type.Number({ description: 'megabits a second' })),
+  mtu: nullable(Type.Integer({ minimum: 0, description: 'bytes that a packet may have' })),
+  mac: nullable(Type.String({ description: 'its hardware address: 02:00:5e:10:00:01' })),
+  addresses: nullable(Type.Array(MachineAddress, { description: 'those in use; null: not known' })),
 });
 export type MachineLink = Static<typeof MachineLink>;
 

@@ -32,6 +32,8 @@ interface Verbs {
   'faults.list': Record<string, never>;
   'system.attach': { disk: string };
   'system.detach': { device: string };
+  'system.list': Record<string, never>;
+  'system.activate': { name: string };
   'telemetry.place': { pool: string };
   'service.action': { service: string; action: ServiceAction };
   'system.identity': { hostName: string; timeZone: string };
@@ -92,11 +94,15 @@ const DEADLINES_MS: Record<keyof Verbs, number> = {
   'disk.wipe': 5 * 60_000,
   'disk.smart': 30_000,
   'disk.selftest': 30_000,
-  'disk.locate': 30_000,
+  // illumos walks the topology of all shelves twice.
+  'disk.locate': 90_000,
   'faults.list': 60_000,
   // Copies more than a gigabyte from disk to disk.
   'system.attach': 15 * 60_000,
   'system.detach': 3 * 60_000,
+  'system.list': 90_000,
+  // Another boot environment may bring another boot loader.
+  'system.activate': 12 * 60_000,
   'telemetry.place': 3 * 60_000,
   'service.action': 2 * 60_000,
   'system.identity': 30_000,

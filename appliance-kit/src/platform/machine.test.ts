@@ -1,13 +1,15 @@
 // The machine itself, as Linux and illumos tell of it: what they print when all is well, and what they print otherwise.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { systemClock } from '../clock.ts';
 import { fail } from '../problems/problem.ts';
 import { IllumosMachine, parseLinks, parseNtpq, parseTracking, splitParsable } from './illumos/machine.ts';
-import { LinuxMachine, parseTimesync } from './linux/machine.ts';
+import { addressBytes, LinuxMachine, type LinuxMachineOptions, parseOrigins, parseTimesync } from './linux/machine.ts';
 import type { TimeSource } from './machine.ts';
+import { Simulation } from './sim/simulation.ts';
 
 /** µs since the epoch. */
 const AT = 1_787_323_275_000_000;
@@ -81,7 +83,7 @@ test('timesyncd that was stopped is not running, and not started by asking; a bu
 });
 
 /** A /sys with these files; a text that begins with → is a link. */
-function sys(t: TestContext, files: Record<string, string>): LinuxMachine {
+function sys(t: TestContext, files: Record<string, string>, options: Partial<LinuxMachineOptions> = {}): LinuxMachine {
   const folder = mkdtempSync(join(tmpdir(), 'sys-'));
   t.after(() => rmSync(folder, { recursive: true }));
   for (const [path, text] of Object.entries(files)) {
@@ -90,7 +92,11 @@ function sys(t: TestContext, files: Record<string, string>): LinuxMachine {
     if (text.startsWith('→')) symlinkSync(text.slice(1), full);
     else writeFileSync(full, `${text}\n`);
   }
-  return new LinuxMachine({ command: async () => '', sys: folder });
+  return new LinuxMachine({
+    command: options.command ?? (async () => ''),
+    sys: folder,
+    interfaces: options.interfaces,
+  });
 }
 
 const port = (name: string, files: Record<string, string>) =>
@@ -100,6 +106,12 @@ const port = (name: string, files: Record<string, string>) =>
       text,
     ]),
   );
+
+/** Without what is told of addresses. */
+const facts = async (machine: LinuxMachine | IllumosMachine) =>
+  (await machine.links()).map(({ name, bond, member, enabled, carrier, megabits }) => {
+    return { name, bond, member, enabled, carrier, megabits };
+  });
 
 test('links of Linux: ports and bonds, with and without a carrier; what only exists in software is left out', async (t) => {
   const machine = sys(t, {
@@ -119,7 +131,7 @@ test('links of Linux: ports and bonds, with and without a carrier; what only exi
     'class/net/wg0/type': '65534',
     'class/net/bonding_masters': 'bond0',
   });
-  assert.deepEqual(await machine.links(), [
+  assert.deepEqual(await facts(machine), [
     { name: 'bond0', bond: true, member: null, enabled: true, carrier: true, megabits: 2000 },
     { name: 'eno1', bond: false, member: null, enabled: true, carrier: true, megabits: 10_000 },
     { name: 'eno2', bond: false, member: null, enabled: true, carrier: false, megabits: null },
@@ -216,29 +228,185 @@ test('illumos: whichever of the two keeps the clock is asked; neither is not an 
   await assert.rejects(machine({ chronyc: 'garbage' }).timeSource(), /What chronyc says cannot be read: “garbage”/);
 });
 
+const DLADM = {
+  links: [
+    'igb0:phys:up:1500:',
+    'igb1:phys:down:1500:',
+    'igb2:phys:unknown:1500:',
+    'ixgbe0:phys:up:9000:',
+    'odd\\:name0:phys:up:1500:',
+    'aggr0:aggr:up:9000:ixgbe0 ixgbe1',
+    'vnic0:vnic:up:1500:igb0',
+    'stub0:etherstub:unknown:9000:',
+    '',
+  ].join('\n'),
+  ports: 'igb0:up:1000\nigb1:down:0\nixgbe0:up:10000\nodd\\:name0:up:100\n',
+  macs: 'igb0:primary:2\\:0\\:5e\\:10\\:0\\:1\nigb0:1:2\\:0\\:5e\\:10\\:0\\:ff\nigb1:primary:\nigb2:primary:0\\:0\\:0\\:0\\:0\\:0\n',
+  addresses: [
+    'lo0/v4:static:ok:127.0.0.1/8',
+    'igb0/v4:dhcp:ok:192.0.2.10/24',
+    'igb0/v6:addrconf:ok:fe80\\:\\:5eff\\:fe10\\:1%igb0/10',
+    'igb0/v6:addrconf:ok:2001\\:db8\\:\\:5eff\\:fe10\\:1/64',
+    'igb0/taken:static:duplicate:192.0.2.11/24',
+    'igb0/off:static:disabled:nas.example/24',
+    'igb0/?:static:ok:198.51.100.7/32',
+    'igb1/v4:dhcp:ok:?',
+    'odd\\:name0/a:from-gz:ok:203.0.113.1->203.0.113.2',
+    'aggr0/mail:static:inaccessible:203.0.113.5/29',
+    '',
+  ].join('\n'),
+};
+
 test('links of illumos: ports, aggregations, colons and backslashes in names', () => {
   assert.deepEqual(splitParsable('a\\:b:c\\\\d::e'), ['a:b', 'c\\d', '', 'e']);
   assert.deepEqual(splitParsable('a:b\\'), ['a', 'b']);
-  const links = [
-    'igb0:phys:up:',
-    'igb1:phys:down:',
-    'igb2:phys:unknown:',
-    'ixgbe0:phys:up:',
-    'odd\\:name0:phys:up:',
-    'aggr0:aggr:up:ixgbe0 ixgbe1',
-    'vnic0:vnic:up:igb0',
-    'stub0:etherstub:unknown:',
-    '',
-  ].join('\n');
-  const ports = 'igb0:up:1000\nigb1:down:0\nixgbe0:up:10000\nodd\\:name0:up:100\n';
-  assert.deepEqual(parseLinks(links, ports), [
-    { name: 'igb0', bond: false, member: null, enabled: true, carrier: true, megabits: 1000 },
-    { name: 'igb1', bond: false, member: null, enabled: true, carrier: false, megabits: null },
-    { name: 'igb2', bond: false, member: null, enabled: false, carrier: false, megabits: null },
-    { name: 'ixgbe0', bond: false, member: 'aggr0', enabled: true, carrier: true, megabits: 10_000 },
-    { name: 'odd:name0', bond: false, member: null, enabled: true, carrier: true, megabits: 100 },
-    { name: 'aggr0', bond: true, member: null, enabled: true, carrier: true, megabits: null },
+  const rest = { bond: false, member: null, mac: null, mtu: 1500, addresses: [] };
+  assert.deepEqual(parseLinks(DLADM), [
+    {
+      ...{ ...rest, name: 'igb0', enabled: true, carrier: true, megabits: 1000, mac: '02:00:5e:10:00:01' },
+      addresses: [
+        { address: '192.0.2.10', prefix: 24, origin: 'dhcp' },
+        { address: 'fe80::5eff:fe10:1', prefix: 10, origin: 'autoconfigured' },
+        { address: '2001:db8::5eff:fe10:1', prefix: 64, origin: 'autoconfigured' },
+        { address: '198.51.100.7', prefix: 32, origin: 'static' },
+      ],
+    },
+    { ...rest, name: 'igb1', enabled: true, carrier: false, megabits: null },
+    { ...rest, name: 'igb2', enabled: false, carrier: false, megabits: null },
+    { ...rest, name: 'ixgbe0', member: 'aggr0', enabled: true, carrier: true, megabits: 10_000, mtu: 9000 },
+    {
+      ...{ ...rest, name: 'odd:name0', enabled: true, carrier: true, megabits: 100 },
+      addresses: [{ address: '203.0.113.1', prefix: null, origin: null }],
+    },
+    {
+      ...{ ...rest, name: 'aggr0', bond: true, enabled: true, carrier: true, megabits: null, mtu: 9000 },
+      addresses: [{ address: '203.0.113.5', prefix: 29, origin: 'static' }],
+    },
   ]);
-  assert.throws(() => parseLinks('igb0:phys', ''), /“dladm show-link” printed a line that cannot be read: “igb0:phys”/);
-  assert.throws(() => parseLinks('', 'igb0 up 1000'), /“dladm show-phys” printed a line that cannot be read/);
+  const nothing = { links: '', ports: '', macs: '', addresses: '' };
+  assert.deepEqual(parseLinks(nothing), []);
+  for (const [listing, program] of [
+    ['links', 'dladm show-link'],
+    ['ports', 'dladm show-phys'],
+    ['macs', 'dladm show-phys -m'],
+    ['addresses', 'ipadm show-addr'],
+  ] as const) {
+    const said = new RegExp(`“${program}” printed a line that cannot be read: “igb0 phys”`);
+    assert.throws(() => parseLinks({ ...nothing, [listing]: 'igb0 phys' }), said);
+  }
+});
+
+test('illumos: addresses that cannot be asked for hide no link', async () => {
+  const machine = new IllumosMachine(async (program, args) => {
+    if (program === 'ipadm' || args.includes('-m')) throw fail('command_failed', 'it is not there');
+    return args[0] === 'show-link' ? DLADM.links : DLADM.ports;
+  });
+  const [first] = await machine.links();
+  assert.deepEqual([first?.name, first?.carrier, first?.mac, first?.addresses], ['igb0', true, null, null]);
+});
+
+/** As busctl prints what networkd describes. */
+function networkd(addresses: Record<string, [number[], string][]>): string {
+  const Interfaces = Object.entries(addresses).map(([Name, all]) => ({
+    ...{ Index: 2, Name, MTU: 1500 },
+    Addresses: all.map(([Address, ConfigSource]) => ({
+      ...{ Family: Address.length === 4 ? 2 : 10, Address, PrefixLength: 24, ConfigSource },
+      ConfigState: 'configured',
+    })),
+  }));
+  return JSON.stringify({ type: 's', data: [JSON.stringify({ Interfaces })] });
+}
+
+const GLOBAL = [0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0x5e, 0xff, 0xfe, 0x10, 0, 1];
+
+test('addresses of Linux: the kernel says which, networkd where they are from; without it nobody does', async (t) => {
+  const interfaces = () =>
+    Object.fromEntries(
+      Object.entries({
+        lo: ['127.0.0.1/8'],
+        eno1: ['192.0.2.10/24', '198.51.100.7/32', '2001:db8::5eff:fe10:1/64', 'fe80::1/64', '203.0.113.1/24'],
+      }).map(([name, all]) => [
+        name,
+        all.map((cidr) => ({ address: cidr.replace(/\/.*/, ''), cidr, internal: false })) as never,
+      ]),
+    );
+  const files = {
+    ...port('eno1', { carrier: '1', speed: '1000', mtu: '9000', address: '02:00:5E:10:00:01' }),
+    ...port('ib0', { type: '32', carrier: '0', mtu: '2044', address: '80:00:02:08:fe:80:00:00:00:00:00:00' }),
+  };
+  let asked = 0;
+  const command = async (program: string, args: readonly string[]) => {
+    assert.equal(program, 'busctl');
+    assert.ok(args.includes('--auto-start=no') && args.includes('Describe'));
+    asked++;
+    return networkd({
+      lo: [[[127, 0, 0, 1], 'foreign']],
+      eno1: [
+        [[192, 0, 2, 10], 'DHCPv4'],
+        [[198, 51, 100, 7], 'static'],
+        [GLOBAL, 'NDisc'],
+        [[203, 0, 113, 1], 'foreign'],
+      ],
+    });
+  };
+  const machine = sys(t, files, { command, interfaces });
+  const [eno1, ib0] = await machine.links();
+  assert.deepEqual(eno1?.addresses, [
+    { address: '192.0.2.10', prefix: 24, origin: 'dhcp' },
+    { address: '198.51.100.7', prefix: 32, origin: 'static' },
+    { address: '2001:db8::5eff:fe10:1', prefix: 64, origin: 'autoconfigured' },
+    { address: 'fe80::1', prefix: 64, origin: 'autoconfigured' },
+    { address: '203.0.113.1', prefix: 24, origin: null },
+  ]);
+  assert.deepEqual([eno1?.mtu, eno1?.mac], [9000, '02:00:5e:10:00:01']);
+  assert.deepEqual([ib0?.mtu, ib0?.mac, ib0?.addresses], [2044, null, []]);
+  await machine.links();
+  assert.equal(asked, 1, 'not at each look');
+  for (const answer of ['', '{}', '{"type":"s","data":["{"]}', networkd({})]) {
+    const [link] = await sys(t, files, { command: async () => answer, interfaces }).links();
+    assert.deepEqual(
+      link?.addresses?.map(({ origin }) => origin),
+      [null, null, null, 'autoconfigured', null],
+    );
+  }
+});
+
+test('what Debian 13’s networkd said of a link, as busctl printed it', () => {
+  const said = readFileSync(new URL('../../tests/fixtures/networkd.json', import.meta.url), 'utf8');
+  assert.deepEqual(
+    [...parseOrigins(said)],
+    [
+      ['eno1 203.0.113.8', 'static'],
+      [`eno1 ${addressBytes('2001:db8::4827:f4ff:fe81:5518').join('.')}`, 'autoconfigured'],
+    ],
+  );
+});
+
+test('two spellings of an address are the same one', () => {
+  assert.deepEqual(addressBytes('192.0.2.10'), [192, 0, 2, 10]);
+  assert.deepEqual(addressBytes('::'), Array(16).fill(0));
+  assert.deepEqual(addressBytes('2001:db8::5eff:fe10:1'), addressBytes('2001:0DB8:0:0:0:5EFF:FE10:0001'));
+  assert.deepEqual(addressBytes('2001:db8::5eff:fe10:1'), GLOBAL);
+  assert.deepEqual(addressBytes('1::'), [0, 1, ...Array(14).fill(0)]);
+  assert.deepEqual(addressBytes('::ffff:192.0.2.1'), addressBytes('::ffff:c000:201'));
+});
+
+test('the same link is the same on Linux, on illumos and in the simulation', async (t) => {
+  const linux = sys(t, port('eno1', { carrier: '1', speed: '10000', mtu: '1500', address: '02:00:5e:10:00:01' }), {
+    command: async () => networkd({ eno1: [[[192, 0, 2, 10], 'DHCPv4']] }),
+    interfaces: () => ({
+      eno1: [
+        { address: '192.0.2.10', cidr: '192.0.2.10/24' },
+        { address: 'fe80::5eff:fe10:1', cidr: 'fe80::5eff:fe10:1/64' },
+      ] as never,
+    }),
+  });
+  const illumos = new IllumosMachine(async (program, args) => {
+    if (program === 'ipadm') return 'eno1/v4:dhcp:ok:192.0.2.10/24\neno1/v6:addrconf:ok:fe80\\:\\:5eff\\:fe10\\:1/64\n';
+    if (args.includes('-m')) return 'eno1:primary:2\\:0\\:5e\\:10\\:0\\:1\n';
+    return args[0] === 'show-link' ? 'eno1:phys:up:1500:\n' : 'eno1:up:10000\n';
+  });
+  const sim = new Simulation({ clock: systemClock }).machine;
+  const [expected] = await sim.links();
+  for (const machine of [linux, illumos]) assert.deepEqual((await machine.links())[0], expected);
 });

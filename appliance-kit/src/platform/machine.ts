@@ -18,6 +18,18 @@ export interface TimeSource {
   readonly synchronised: boolean;
 }
 
+/** How an address was got: from a DHCP server, by somebody's configuration, or made up from the network's prefix. */
+export const ORIGINS = ['dhcp', 'static', 'autoconfigured'] as const;
+
+export interface LinkAddress {
+  /** Without a zone: 192.0.2.7, fe80::1. */
+  readonly address: string;
+  /** Bits of the network; null: not known, as at the end of a point-to-point link. */
+  readonly prefix: number | null;
+  /** Null: the system does not say. */
+  readonly origin: (typeof ORIGINS)[number] | null;
+}
+
 /** A port, or several bonded to one; nothing that only exists in software. */
 export interface PlatformLink {
   readonly name: string;
@@ -30,6 +42,12 @@ export interface PlatformLink {
   readonly carrier: boolean;
   /** Megabits a second; null: not known, as with most virtual ones. */
   readonly megabits: number | null;
+  /** Bytes that a packet may have; null: not known. */
+  readonly mtu: number | null;
+  /** 02:00:5e:10:00:01; null: not known, or there is none of that kind. */
+  readonly mac: string | null;
+  /** Those in use; null: the system cannot be asked for them. */
+  readonly addresses: readonly LinkAddress[] | null;
 }
 
 export interface Sensor {

@@ -10,6 +10,7 @@ import type { DatasetPlatform } from './datasets.ts';
 import type { MachinePlatform } from './machine.ts';
 import type { PoolActions, VdevKind } from './poolActions.ts';
 import type { ReplicationPlatform } from './replication.ts';
+import type { SystemsPlatform } from './systems.ts';
 
 /** A whole disk as the system sees it. Whether a pool owns it is found out by whoever joins it with the pools. */
 export interface PlatformDisk {
@@ -107,6 +108,8 @@ export interface PlatformFault {
 
 export interface Platform {
   readonly kind: 'linux' | 'illumos' | 'sim';
+  /** The pool the appliance itself lives on. */
+  readonly systemPool: string;
   /** Datasets and snapshots: what is there, and changing it. */
   readonly datasets: DatasetPlatform;
   readonly replication: ReplicationPlatform;
@@ -114,6 +117,8 @@ export interface Platform {
   readonly poolActions: PoolActions;
   /** Its clock, network links and temperatures. */
   readonly machine: MachinePlatform;
+  /** The installed operating systems, and which one starts next time. */
+  readonly systems: SystemsPlatform;
   /** Differs after every boot: so the appliance's start is reported once, and not with each restart of akd. */
   bootId(): Promise<string>;
   uptimeSeconds(): number;
@@ -140,6 +145,3 @@ export interface Platform {
   /** Simulation only: make something fail, or well again. */
   simulate?(what: string, args: Record<string, unknown>): Promise<void>;
 }
-
-/** The pool the appliance itself lives on, on every platform. */
-export const SYSTEM_POOL = 'system';

@@ -8,7 +8,7 @@ import type { Caller } from '../gate/caller.ts';
 import type { Handlers } from '../handlers.ts';
 import type { JobHandle, Jobs } from '../jobs/jobs.ts';
 import type { Job } from '../jobs/schema.ts';
-import { type Platform, SYSTEM_POOL } from '../platform/platform.ts';
+import type { Platform } from '../platform/platform.ts';
 import { asProblem, fail } from '../problems/problem.ts';
 import { plural, size } from '../schema/words.ts';
 import { laidOut } from './layout.ts';
@@ -213,7 +213,7 @@ export class PoolOperations {
   async replace(name: string, device: string, diskId: string, caller: Caller): Promise<Job> {
     const { pool, disks, links } = await this.#pool(name);
     const leaf = this.#leaf(pool, device);
-    if (name === SYSTEM_POOL) {
+    if (name === this.#parts.platform.systemPool) {
       throw fail(
         'conflict',
         'A disk of the system pool must also start the machine, so it cannot simply be replaced.',
@@ -275,13 +275,13 @@ export class PoolOperations {
     }
     this.#parts.audit.record(caller, 'disk.attach', diskId, null, { pool: name, device: zfsName(leaf) });
     const title =
-      name === SYSTEM_POOL
+      name === this.#parts.platform.systemPool
         ? `Make ${diskId} a second disk that the appliance runs and starts from`
         : `Attach ${diskId} to pool “${name}”, beside ${leaf.diskId ?? leaf.name}`;
     return this.#parts.jobs.start({ kind: 'disk.attach', title, cancellable: true }, async (job) => {
       const { platform, changed } = this.#parts;
       const link = links.get(diskId) as string;
-      job.step(name === SYSTEM_POOL ? 'Copying the system onto the disk' : 'Attaching the disk', 0);
+      job.step(name === this.#parts.platform.systemPool ? 'Copying the system onto the disk' : 'Attaching the disk', 0);
       try {
         await platform.poolActions.attach(name, zfsName(leaf), link);
       } finally {
@@ -416,7 +416,7 @@ export class PoolOperations {
   }
 
   #mustNotBeSystem(name: string): void {
-    if (name === SYSTEM_POOL) throw fail('conflict', 'The appliance itself lives on this pool.');
+    if (name === this.#parts.platform.systemPool) throw fail('conflict', 'The appliance itself lives on this pool.');
   }
 
   async exportPool(name: string, caller: Caller): Promise<Job> {

@@ -8,7 +8,7 @@ import type { Caller } from '../gate/caller.ts';
 import type { Handlers } from '../handlers.ts';
 import type { JobHandle, Jobs } from '../jobs/jobs.ts';
 import type { Job } from '../jobs/schema.ts';
-import { type Platform, type PoolPlan, SYSTEM_POOL } from '../platform/platform.ts';
+import type { Platform, PoolPlan } from '../platform/platform.ts';
 import type { VdevKind } from '../platform/poolActions.ts';
 import { asProblem, fail, ProblemError } from '../problems/problem.ts';
 import { plural } from '../schema/words.ts';
@@ -129,16 +129,16 @@ export class Pools {
   placeOnSystem(caller: Caller): Job {
     const { platform, jobs, audit, changed } = this.#parts;
     if (jobs.isRunning('telemetry.place')) throw fail('conflict', 'The telemetry store is being placed already.');
-    audit.record(caller, 'telemetry.place', SYSTEM_POOL);
+    audit.record(caller, 'telemetry.place', platform.systemPool);
     const title = 'Place the telemetry store on the system pool';
     return jobs.start({ kind: 'telemetry.place', title, cancellable: false }, async (job) => {
       job.log('Measurements will share the disk with the appliance itself, without a second copy.');
       try {
-        await platform.placeTelemetry(SYSTEM_POOL, (step, percent) => job.step(step, percent));
+        await platform.placeTelemetry(platform.systemPool, (step, percent) => job.step(step, percent));
       } finally {
         changed();
       }
-      return { pool: SYSTEM_POOL };
+      return { pool: platform.systemPool };
     });
   }
 }

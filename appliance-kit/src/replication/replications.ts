@@ -158,7 +158,8 @@ export class Replications {
       fail('invalid_request', `The replication was refused: ${message}.`, undefined, [{ path, message }]);
     const { dataset, target } = input;
     mustBeNamed(target.dataset, '/target/dataset', datasetNameProblem);
-    if (isSystem(dataset)) throw invalid('/dataset', 'the appliance itself lives on it');
+    if (isSystem(dataset, this.#parts.platform.systemPool))
+      throw invalid('/dataset', 'the appliance itself lives on it');
     const known = await this.#parts.tree.now();
     if (!known.byName.has(dataset)) throw invalid('/dataset', `there is no dataset “${dataset}”`);
     const same = this.#all().find(
@@ -175,7 +176,8 @@ export class Replications {
     if (parent === null) throw invalid('/target/dataset', 'it is a pool itself; choose a name below it');
     if (!known.byName.has(parent))
       throw invalid('/target/dataset', `there is no dataset “${parent}” that it could lie in`);
-    if (isSystem(target.dataset)) throw invalid('/target/dataset', 'the appliance itself lives there');
+    if (isSystem(target.dataset, this.#parts.platform.systemPool))
+      throw invalid('/target/dataset', 'the appliance itself lives there');
     if (within(target.dataset, dataset) || within(dataset, target.dataset)) {
       throw invalid('/target/dataset', 'one would lie in the other');
     }

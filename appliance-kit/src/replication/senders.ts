@@ -57,7 +57,8 @@ export class ReplicationSenders {
     const publicKey = input.publicKey.trim();
     const under = byName.get(input.under);
     if (under === undefined) throw invalid('/under', `there is no dataset “${input.under}”`);
-    if (isSystem(input.under)) throw invalid('/under', 'the appliance itself lives on it');
+    if (isSystem(input.under, this.#parts.platform.systemPool))
+      throw invalid('/under', 'the appliance itself lives on it');
     if (isTelemetry(under)) throw invalid('/under', 'the telemetry store works in it');
     const key = (line: string) => line.split(/\s+/).slice(0, 2).join(' ');
     const same = this.all().find((one) => key(one.publicKey) === key(publicKey));

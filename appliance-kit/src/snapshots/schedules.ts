@@ -119,7 +119,8 @@ export class SnapshotSchedules {
     if (Object.values(input.keep).every((count) => count === 0)) {
       throw invalid('/keep', 'it would keep no snapshot at all');
     }
-    if (isSystem(input.dataset)) throw invalid('/dataset', 'the appliance itself lives on it');
+    if (isSystem(input.dataset, this.#parts.platform.systemPool))
+      throw invalid('/dataset', 'the appliance itself lives on it');
     const { byName } = await this.#parts.tree.now();
     if (!byName.has(input.dataset)) throw invalid('/dataset', `there is no dataset “${input.dataset}”`);
   }

@@ -59,8 +59,8 @@ function mustBeSnapshot(known: Known, name: string): PlatformSnapshot {
 }
 
 /** Its files may hold the appliance's own secrets. */
-function mustBeReadable(name: string): void {
-  if (isSystem(name)) throw fail('forbidden', `“${split(name)[0]}” holds the appliance’s own state.`);
+function mustBeReadable(name: string, { systemPool }: Platform): void {
+  if (isSystem(name, systemPool)) throw fail('forbidden', `“${split(name)[0]}” holds the appliance’s own state.`);
 }
 
 export class Snapshots {
@@ -150,7 +150,7 @@ export class Snapshots {
     const known = tree.last();
     for (const name of names) {
       mustBeNamed(name, '/names', snapshotNameProblem);
-      mustBeChangeable(split(name)[0]);
+      mustBeChangeable(split(name)[0], platform);
     }
     const bytes = names.reduce((sum, name) => sum + (known.snapshotByName.get(name)?.used ?? 0), 0);
     audit.record(caller, 'snapshot.destroy', names[0] as string, { names, bytes }, null);
@@ -189,7 +189,7 @@ export class Snapshots {
   async clone(snapshot: string, name: string, mountpoint: string | undefined, caller: Caller): Promise<void> {
     const { platform, tree, audit } = this.#parts;
     mustBeNamed(name, '/name', datasetNameProblem);
-    mustBeReadable(snapshot);
+    mustBeReadable(snapshot, this.#parts.platform);
     const known = await tree.now();
     mustBeSnapshot(known, snapshot);
     const { kind } = mustBeKnown(known, split(snapshot)[0]);
@@ -214,7 +214,7 @@ export class Snapshots {
     const { tree, platform, clock } = this.#parts;
     const known = await tree.now();
     const target = mustBeSnapshot(known, name);
-    mustBeChangeable(target.dataset);
+    mustBeChangeable(target.dataset, platform);
     const all = known.snapshotsOf.get(target.dataset) ?? [];
     const newer = all.slice(all.indexOf(target) + 1);
     const newerBytes = newer.reduce((sum, { used }) => sum + used, 0);
@@ -289,7 +289,7 @@ export class Snapshots {
 
   async diff(name: string, other: string | undefined, query: { limit?: number; offset?: number }) {
     const { platform, tree, clock } = this.#parts;
-    mustBeReadable(name);
+    mustBeReadable(name, this.#parts.platform);
     const known = await tree.get();
     const from = mustBeSnapshot(known, name);
     if (other !== undefined) {
@@ -318,7 +318,7 @@ export class Snapshots {
   }
 
   async #mustHaveFiles(name: string, path: string): Promise<void> {
-    mustBeReadable(name);
+    mustBeReadable(name, this.#parts.platform);
     const known = await this.#parts.tree.get();
     const { dataset } = mustBeSnapshot(known, name);
     if (known.byName.get(dataset)?.kind === 'volume') {

@@ -2448,6 +2448,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/systems": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The installed systems: which one runs, which one starts next time
+         * @description Needs: viewer.
+         */
+        get: operations["listSystems"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/systems/{name}/activate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Have another system start next time; nothing is restarted
+         * @description Needs: administrator.
+         */
+        post: operations["activateSystem"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/logs": {
         parameters: {
             query?: never;
@@ -3384,6 +3424,20 @@ export interface components {
             sentence: string;
             devices: components["schemas"]["ImportableDevice"][];
         };
+        InstalledSystem: {
+            /** @description a slot of the system disk, or a boot environment */
+            name: string;
+            running: boolean;
+            /**
+             * @description `next`: it starts next time, and then again; `once`: next time only; `later`: always, but for the next time, which is another one’s
+             * @enum {unknown}
+             */
+            starts: "next" | "once" | "later" | "no";
+            createdAt: string | null;
+            bytes: number | null;
+            version: string | null;
+            obstacle: string | null;
+        };
         Job: {
             id: string;
             /** @description pool.create, telemetry.place */
@@ -3445,6 +3499,12 @@ export interface components {
             /** @description what could not be asked, and why */
             errors: string[];
         };
+        MachineAddress: {
+            /** @description IPv4 or IPv6 */
+            address: string;
+            prefix: number | null;
+            origin: ("dhcp" | "static" | "autoconfigured") | null;
+        };
         MachineClock: {
             /**
              * @description `waiting`: not yet, or for less than an hour not any more; `unknown`: the system cannot be asked
@@ -3469,6 +3529,9 @@ export interface components {
             bond: boolean;
             member: string | null;
             megabits: number | null;
+            mtu: number | null;
+            mac: string | null;
+            addresses: components["schemas"]["MachineAddress"][] | null;
         };
         MachineTemperature: {
             id: string;
@@ -13211,6 +13274,115 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listSystems: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["InstalledSystem"][];
+                    };
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    activateSystem: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["InstalledSystem"][];
+                    };
+                };
             };
             /** @description Not signed in */
             401: {

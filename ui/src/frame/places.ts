@@ -44,6 +44,7 @@ export const places: readonly Place[] = [
     key: '',
     about: 'How the machine itself is',
   },
+  { title: 'Installed systems', path: '/maintenance/system', key: '', about: 'Which one starts next time' },
   { title: 'New threshold rule', path: '/alerts/thresholds/new', key: '', about: 'When … stays above …' },
 ];
 

@@ -35,6 +35,29 @@ const linkStates: Record<MachineLink['state'], [Condition, string]> = {
   off: ['info', 'off'],
 };
 
+const origins: Record<NonNullable<Schemas['MachineAddress']['origin']>, string> = {
+  dhcp: 'by DHCP',
+  static: 'by configuration',
+  autoconfigured: 'autoconfigured',
+};
+
+function Addresses({ link: { addresses, mac, mtu, state } }: { link: MachineLink }) {
+  if (state === 'gone') return null;
+  const facts = [mac, mtu !== null && `MTU ${mtu}`].filter(Boolean).join(', ');
+  return (
+    <div className="cistern-wrap">
+      {addresses === null && <div className="cistern-quiet">The addresses cannot be asked for.</div>}
+      {addresses?.map(({ address, prefix, origin }) => (
+        <div key={`${address}/${prefix}`}>
+          {prefix === null ? address : `${address}/${prefix}`}
+          {origin && <span className="cistern-quiet"> {origins[origin]}</span>}
+        </div>
+      ))}
+      {facts !== '' && <div className="cistern-quiet">{facts}</div>}
+    </div>
+  );
+}
+
 function LinkRow({ link, mayNot }: { link: MachineLink; mayNot: string | null }) {
   const queries = useQueryClient();
   const forget = useMutation({
@@ -56,6 +79,9 @@ function LinkRow({ link, mayNot }: { link: MachineLink; mayNot: string | null })
           {link.member && ` It belongs to ${link.member}.`}
           <ProblemAlert error={forget.error} />
         </div>
+      </Td>
+      <Td dataLabel="Addresses">
+        <Addresses link={link} />
       </Td>
       <Td isActionCell>
         {(link.state === 'down' || link.state === 'gone') && (
@@ -125,6 +151,7 @@ export function Machine() {
               <Th>Link</Th>
               <Th>State</Th>
               <Th>In words</Th>
+              <Th>Addresses</Th>
               <Th screenReaderText="Actions" />
             </Tr>
           </Thead>

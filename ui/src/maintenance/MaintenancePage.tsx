@@ -17,13 +17,14 @@ import { Bundles } from './Bundles.tsx';
 import { Crashes } from './Crashes.tsx';
 import { Machine } from './Machine.tsx';
 import { SnmpAgent } from './SnmpAgent.tsx';
+import { Systems } from './Systems.tsx';
 import { Tokens } from './Tokens.tsx';
 
 export default function MaintenancePage() {
   // An alert of a crash leads to /maintenance/crashes, one of a cable to /maintenance/machine.
   const { pathname } = useLocation();
   useEffect(() => {
-    const part = /\/(crashes|snmp|machine)$/.exec(pathname)?.[1];
+    const part = /\/(crashes|snmp|machine|system)$/.exec(pathname)?.[1];
     if (part) document.getElementById(part)?.scrollIntoView();
   }, [pathname]);
   const { data: status } = useQuery(statusQuery);
@@ -87,6 +88,7 @@ export default function MaintenancePage() {
                 </DescriptionListGroup>
               ))}
             </DescriptionList>
+            <Systems />
           </section>
         </div>
       </PageSection>

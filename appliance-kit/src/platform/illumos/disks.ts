@@ -5,7 +5,7 @@ import { fail } from '../../problems/problem.ts';
 import type { PlatformDisk, PlatformPool } from '../platform.ts';
 
 /** The pool that OmniOS itself is installed on. */
-const ROOT_POOL = 'rpool';
+export const ROOT_POOL = 'rpool';
 
 const known = (text: string) => (text === '-' ? '' : text.trim());
 

@@ -5,7 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import * as zpool from '../../../tests/fixtures/zpool-illumos.ts';
+import { systemClock } from '../../clock.ts';
+import { isSystem } from '../../datasets/names.ts';
+import { Inventory } from '../../disks/inventory.ts';
+import type { Execd } from '../../peers/execd.ts';
 import { createPlatform } from '../create.ts';
+import { zfsPoolActions } from '../zfs/poolActions.ts';
 import { parseDisks } from './disks.ts';
 import { Illumos } from './illumos.ts';
 import { parsePools } from './pools.ts';
@@ -198,4 +203,45 @@ test('the driver: what it runs, and what it is', async () => {
   rmSync(etc, { recursive: true });
   const config = { platform: 'illumos', run: '/nowhere' } as Parameters<typeof createPlatform>[0];
   assert.equal((await createPlatform(config, {} as never, {} as never)).kind, 'illumos');
+});
+
+test('the pool that OmniOS is installed on is the system pool, whatever Debian calls its own', async () => {
+  const as = (text: string) => text.replaceAll('tank', 'rpool');
+  const platform = new Illumos({
+    run: '/nowhere',
+    command: async (program, args) => {
+      if (program === 'diskinfo') return diskinfo;
+      if (program === 'zfs') return '';
+      return as(args[0] === 'list' ? zpool.list : zpool.healthy);
+    },
+  });
+  const { disks, pools } = await new Inventory(platform, systemClock).renew();
+  assert.deepEqual(
+    pools.map(({ name, system }) => [name, system]),
+    [['rpool', true]],
+  );
+  assert.deepEqual(
+    disks.filter(({ state }) => state === 'system').map(({ id }) => id),
+    ['c1t0d0'],
+  );
+  for (const [dataset, system] of [
+    ['rpool', true],
+    ['rpool/ROOT/omnios', true],
+    ['rpool/telemetry', false],
+    ['rpools/a', false],
+    ['system/a', false],
+  ] as const) {
+    assert.equal(isSystem(dataset, platform.systemPool), system, dataset);
+  }
+  const asked: string[] = [];
+  const execd = { run: async (verb: string, body: object) => void asked.push(`${verb} ${JSON.stringify(body)}`) };
+  const actions = zfsPoolActions(execd as unknown as Execd, platform.systemPool);
+  await actions.attach('rpool', '/dev/dsk/c1t0d0s1', '/dev/dsk/c4t0d0');
+  await actions.detach('rpool', '/dev/dsk/c1t0d0s1');
+  await actions.attach('system', '/dev/dsk/c5t0d0s0', '/dev/dsk/c6t0d0');
+  assert.deepEqual(asked, [
+    'system.attach {"disk":"/dev/dsk/c4t0d0"}',
+    'system.detach {"device":"/dev/dsk/c1t0d0s1"}',
+    'vdev.attach {"pool":"system","device":"/dev/dsk/c5t0d0s0","disk":"/dev/dsk/c6t0d0"}',
+  ]);
 });

@@ -17,11 +17,12 @@ import type {
   SnmpAccess,
 } from '../platform.ts';
 import type { PoolActions } from '../poolActions.ts';
+import { execdSystems, type SystemsPlatform } from '../systems.ts';
 import type { ZfsDatasets } from '../zfs/datasets.ts';
 import { zfsPoolActions } from '../zfs/poolActions.ts';
 import { ZfsReplication } from '../zfs/replication.ts';
 import { illumosDatasets } from './datasets.ts';
-import { parseDisks } from './disks.ts';
+import { parseDisks, ROOT_POOL } from './disks.ts';
 import { parseFaults } from './faults.ts';
 import { IllumosMachine } from './machine.ts';
 import { illumosPools } from './pools.ts';
@@ -41,10 +42,12 @@ export interface IllumosOptions {
 
 export class Illumos implements Platform {
   readonly kind = 'illumos';
+  readonly systemPool = ROOT_POOL;
   readonly datasets: ZfsDatasets;
   readonly replication: ZfsReplication;
   readonly poolActions: PoolActions;
   readonly machine: IllumosMachine;
+  readonly systems: SystemsPlatform;
   readonly #execd: Execd;
   readonly #command: Command;
   readonly #etc: string;
@@ -56,7 +59,8 @@ export class Illumos implements Platform {
     this.#execd = new Execd(new Peer('execd', join(options.run, 'execd', 'http.sock')));
     this.#command = options.command ?? run;
     this.#etc = options.etc ?? '/etc';
-    this.poolActions = zfsPoolActions(this.#execd);
+    this.poolActions = zfsPoolActions(this.#execd, this.systemPool);
+    this.systems = execdSystems(this.#execd);
     this.machine = new IllumosMachine(this.#command);
     this.datasets = illumosDatasets({ command: this.#command, execd: this.#execd });
     const replicd = new Peer('replicd', join(options.run, 'replicd', 'http.sock'));

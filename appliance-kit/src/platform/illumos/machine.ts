@@ -1,9 +1,10 @@
-// The machine as illumos tells of it: chrony or ntpd for the clock, dladm for the links. Temperatures are those of the
+// The machine as illumos tells of it: chrony or ntpd for the clock, dladm and ipadm for the links. Temperatures are those of the
 // disks only: what fmtopo and ipmitool print of the machine's own sensors takes privileges that akd has not, and differs
-// between machines. Written after chronyc(1), ntpq(8) and dladm(8); not run on illumos yet.
+// between machines. Written after chronyc(1), ntpq(8), dladm(8), ipadm(8) and ipadm.c; not run on illumos yet.
 import { asProblem, fail } from '../../problems/problem.ts';
 import type { Command } from '../linux/command.ts';
-import type { MachinePlatform, PlatformLink, Sensor, TimeSource } from '../machine.ts';
+import type { LinkAddress, MachinePlatform, PlatformLink, Sensor, TimeSource } from '../machine.ts';
+import { ethernetAddress } from '../network.ts';
 
 const NOTHING = { source: null, answeredAt: null, pollSeconds: null, offsetSeconds: null, synchronised: false };
 /** Of the 14 fields that `chronyc -c tracking` prints. */
@@ -71,17 +72,53 @@ function rows(output: string, command: string, columns: number): string[][] {
     });
 }
 
-/** @param links `dladm show-link -p -o link,class,state,over`; @param ports `dladm show-phys -p -o link,state,speed` */
-export function parseLinks(links: string, ports: string): PlatformLink[] {
+/** ipadm's words for how an address is got. */
+const ORIGIN: Readonly<Record<string, LinkAddress['origin']>> = {
+  ...{ dhcp: 'dhcp', static: 'static', addrconf: 'autoconfigured' },
+};
+/** An address that is not in use: taken away by somebody, or not known to be nobody else's. */
+const IN_USE = new Set(['ok', 'inaccessible']);
+
+/** @param output `ipadm show-addr -p -o addrobj,type,state,addr`; by link */
+export function parseAddresses(output: string): Map<string, LinkAddress[]> {
+  const found = new Map<string, LinkAddress[]>();
+  for (const [object = '', type = '', state = '', text = ''] of rows(output, 'ipadm show-addr', 4)) {
+    // igb0/v4; igb0/? when it was not made by ipadm. A point-to-point link has the other end behind an arrow, and DHCP that
+    // has got nothing yet a question mark.
+    const [, address, prefix] = /^([0-9a-f:.]+)(?:%[^/]*)?(?:\/(\d+))?(?:->.*)?$/i.exec(text) ?? [];
+    if (address === undefined || !IN_USE.has(state)) continue;
+    const link = object.slice(0, object.lastIndexOf('/'));
+    const one = { address, prefix: prefix === undefined ? null : Number(prefix), origin: ORIGIN[type] ?? null };
+    found.set(link, [...(found.get(link) ?? []), one]);
+  }
+  return found;
+}
+
+export interface LinkListings {
+  /** `dladm show-link -p -o link,class,state,mtu,over` */
+  readonly links: string;
+  /** `dladm show-phys -p -o link,state,speed` */
+  readonly ports: string;
+  /** `dladm show-phys -m -p -o link,slot,address`: the first slot is the port's own. */
+  readonly macs: string;
+  /** `ipadm show-addr -p -o addrobj,type,state,addr`; null: it could not be asked. */
+  readonly addresses: string | null;
+}
+
+export function parseLinks({ links, ports, macs, addresses }: LinkListings): PlatformLink[] {
+  const used = addresses === null ? null : parseAddresses(addresses);
+  const own = new Map<string, string | null>();
+  for (const [name = '', , mac = ''] of rows(macs, 'dladm show-phys -m', 3))
+    if (!own.has(name)) own.set(name, ethernetAddress(mac));
   const speeds = new Map(rows(ports, 'dladm show-phys', 3).map(([name, , speed]) => [name, Number(speed)]));
-  const all = rows(links, 'dladm show-link', 4);
+  const all = rows(links, 'dladm show-link', 5);
   const bonds = new Map<string, string>();
-  for (const [name = '', kind, , over = ''] of all) {
+  for (const [name = '', kind, , , over = ''] of all) {
     if (kind === 'aggr') for (const port of over.split(' ')) bonds.set(port, name);
   }
   return all
     .filter(([, kind]) => kind === 'phys' || kind === 'aggr')
-    .map(([name = '', kind, state]) => {
+    .map(([name = '', kind, state, mtu]) => {
       const speed = speeds.get(name) ?? 0;
       return {
         name,
@@ -91,6 +128,9 @@ export function parseLinks(links: string, ports: string): PlatformLink[] {
         enabled: state === 'up' || state === 'down',
         carrier: state === 'up',
         megabits: state === 'up' && speed > 0 ? speed : null,
+        mtu: Number(mtu) > 0 ? Number(mtu) : null,
+        mac: own.get(name) ?? null,
+        addresses: used && (used.get(name) ?? []),
       };
     });
 }
@@ -132,11 +172,14 @@ export class IllumosMachine implements MachinePlatform {
   }
 
   async links(): Promise<PlatformLink[]> {
-    const [links, ports] = await Promise.all([
-      this.#command('dladm', ['show-link', '-p', '-o', 'link,class,state,over']),
+    const [links, ports, macs, addresses] = await Promise.all([
+      this.#command('dladm', ['show-link', '-p', '-o', 'link,class,state,mtu,over']),
       this.#command('dladm', ['show-phys', '-p', '-o', 'link,state,speed']),
+      // Whether a cable is out is known without these.
+      this.#command('dladm', ['show-phys', '-m', '-p', '-o', 'link,slot,address']).catch(() => ''),
+      this.#command('ipadm', ['show-addr', '-p', '-o', 'addrobj,type,state,addr']).catch(() => null),
     ]);
-    return parseLinks(links, ports);
+    return parseLinks({ links, ports, macs, addresses });
   }
 
   async sensors(): Promise<Sensor[]> {

@@ -20,6 +20,7 @@ import type {
 } from '../platform.ts';
 import type { PoolActions } from '../poolActions.ts';
 import { followPoolEvents } from '../poolEvents.ts';
+import { execdSystems, type SystemsPlatform } from '../systems.ts';
 import { ZfsDatasets } from '../zfs/datasets.ts';
 import { zfsPoolActions } from '../zfs/poolActions.ts';
 import { ZfsReplication } from '../zfs/replication.ts';
@@ -45,17 +46,20 @@ export interface LinuxOptions {
 
 export class Linux implements Platform {
   readonly kind = 'linux';
+  readonly systemPool = 'system';
   readonly datasets: ZfsDatasets;
   readonly replication: ZfsReplication;
   readonly poolActions: PoolActions;
   readonly machine: LinuxMachine;
+  readonly systems: SystemsPlatform;
   readonly #execd: Execd;
   readonly #command: Command;
 
   constructor(options: LinuxOptions) {
     this.#execd = new Execd(new Peer('execd', join(options.run, 'execd', 'http.sock')));
     this.#command = options.command ?? run;
-    this.poolActions = zfsPoolActions(this.#execd);
+    this.poolActions = zfsPoolActions(this.#execd, this.systemPool);
+    this.systems = execdSystems(this.#execd);
     this.machine = new LinuxMachine({ command: this.#command });
     this.datasets = new ZfsDatasets({ command: this.#command, execd: this.#execd, facts: OPENZFS_FACTS });
     const replicd = new Peer('replicd', join(options.run, 'replicd', 'http.sock'));

@@ -19,6 +19,7 @@ import type {
   Progress,
   ServiceAction,
 } from '../platform.ts';
+import type { PlatformSystem } from '../systems.ts';
 import { noDatasets, type SimDatasetState, SimDatasets } from './datasets.ts';
 import { newPool, type SimDisk, type SimPool, SimPools } from './pools.ts';
 import { SimReplication } from './replication.ts';
@@ -43,6 +44,7 @@ interface SimState {
   time: TimeSource & { always: boolean };
   links: PlatformLink[];
   sensors: Sensor[];
+  systems: PlatformSystem[];
 }
 
 export interface SimulationOptions {
@@ -72,16 +74,35 @@ function fresh(now: number): SimState {
     },
     links: ['eno1', 'eno2'].map((name, at) => ({
       ...{ name, bond: false, member: null, enabled: true, carrier: at === 0, megabits: at === 0 ? 10_000 : null },
+      ...{ mtu: 1500, mac: `02:00:5e:10:00:0${at + 1}` },
+      addresses:
+        at === 0
+          ? [
+              { address: '192.0.2.10', prefix: 24, origin: 'dhcp' as const },
+              { address: 'fe80::5eff:fe10:1', prefix: 64, origin: 'autoconfigured' as const },
+            ]
+          : [],
     })),
     sensors: [
       { id: 'coretemp/0', title: 'Package (coretemp)', celsius: 47, maximum: 84, critical: 100 },
       { id: 'board/1', title: 'Board (nct6775)', celsius: 36, maximum: null, critical: null },
+    ],
+    systems: [
+      {
+        ...{ name: 'A', running: true, starts: 'next', createdMs: null, bytes: 186 * 2 ** 20, version: '0.1.0' },
+        obstacle: '',
+      },
+      {
+        ...{ name: 'B', running: false, starts: 'no', createdMs: null, bytes: null, version: null },
+        obstacle: 'Nothing is installed in this slot.',
+      },
     ],
   };
 }
 
 export class Simulation implements Platform {
   readonly kind = 'sim';
+  readonly systemPool = 'system';
   readonly datasets: SimDatasets;
   readonly replication: SimReplication;
   readonly poolActions: SimPools;
@@ -92,6 +113,23 @@ export class Simulation implements Platform {
     },
     links: async (): Promise<PlatformLink[]> => structuredClone(this.#state.links),
     sensors: async (): Promise<Sensor[]> => structuredClone(this.#state.sensors),
+  };
+  readonly systems = {
+    list: async (): Promise<PlatformSystem[]> => structuredClone(this.#state.systems),
+    activate: async (name: string): Promise<PlatformSystem[]> => {
+      const chosen = this.#state.systems.find((one) => one.name === name);
+      if (chosen === undefined) {
+        const names = this.#state.systems.map((one) => one.name).join(', ');
+        throw fail('not_found', `There is no system '${name}' on this machine.`, `The systems are ${names}.`);
+      }
+      if (chosen.obstacle !== '') {
+        const why = `The system ${name} cannot be started: ${chosen.obstacle}`;
+        throw fail('conflict', why, 'Choose another one.');
+      }
+      this.#state.systems = this.#state.systems.map((one) => ({ ...one, starts: one === chosen ? 'next' : 'no' }));
+      this.#save();
+      return structuredClone(this.#state.systems);
+    },
   };
   readonly #clock: Clock;
   readonly #file: string | undefined;
@@ -240,7 +278,7 @@ export class Simulation implements Platform {
    * `service {name, state, reason}`, `slow {milliseconds}`, `dataset-write {dataset, path, bytes, text}`,
    * `dataset-replicated {snapshot}`, `replication-cut {cut}` (the other machine cannot be reached), `dataset-generate {pool, datasets, snapshots}`,
    * `time {…}` (what of a TimeSource is otherwise; `answeredAt` stays as it is from then on), `link {name, …}` (what of a link is
-   * otherwise; one of a new name is added), `link-gone {name}`, `temperature {id, celsius}`.
+   * otherwise; one of a new name is added), `link-gone {name}`, `temperature {id, celsius}`, `system {name, …}` (what of an installed system is otherwise).
    */
   async simulate(what: string, args: Record<string, unknown>): Promise<void> {
     const now = this.#clock.now();
@@ -347,6 +385,9 @@ export class Simulation implements Platform {
           enabled: true,
           carrier: true,
           megabits: 1000,
+          mtu: 1500,
+          mac: null,
+          addresses: [],
         };
         if (found === undefined) this.#state.links.push({ ...fresh, ...args });
         else Object.assign(found, args);
@@ -359,6 +400,12 @@ export class Simulation implements Platform {
         const sensor = this.#state.sensors.find(({ id }) => id === args.id);
         if (sensor === undefined) throw fail('not_found', `There is no sensor ${String(args.id)}.`);
         Object.assign(sensor, { celsius: Number(args.celsius) });
+        break;
+      }
+      case 'system': {
+        const found = this.#state.systems.find(({ name }) => name === args.name);
+        if (found === undefined) throw fail('not_found', `There is no system ${String(args.name)}.`);
+        Object.assign(found, args);
         break;
       }
       case 'slow':

@@ -1,11 +1,10 @@
 // Pools and disks of a real machine: everything here needs privilege, so execd does it.
 import type { Execd } from '../../peers/execd.ts';
-import { SYSTEM_POOL } from '../platform.ts';
 import type { PoolActions } from '../poolActions.ts';
 import { parseDamagedFiles, parseHistory, parseImportable } from './poolText.ts';
 import { readSmart } from './smart.ts';
 
-export function zfsPoolActions(execd: Execd): PoolActions {
+export function zfsPoolActions(execd: Execd, systemPool: string): PoolActions {
   const run = async (...call: Parameters<Execd['run']>): Promise<void> => {
     await execd.run(...call);
   };
@@ -18,9 +17,9 @@ export function zfsPoolActions(execd: Execd): PoolActions {
       run('vdev.state', { pool, device, action, temporary: false, expand: action === 'online' }),
     attach: (pool, device, disk) =>
       // A disk of the system pool must be able to start the machine as well.
-      pool === SYSTEM_POOL ? run('system.attach', { disk }) : run('vdev.attach', { pool, device, disk }),
+      pool === systemPool ? run('system.attach', { disk }) : run('vdev.attach', { pool, device, disk }),
     detach: (pool, device) =>
-      pool === SYSTEM_POOL ? run('system.detach', { device }) : run('vdev.detach', { pool, device }),
+      pool === systemPool ? run('system.detach', { device }) : run('vdev.detach', { pool, device }),
     replace: (pool, device, disk) => run('vdev.replace', { pool, device, disk }),
     add: (pool, kind, vdevs) => run('vdev.add', { pool, kind, vdevs }),
     remove: (pool, vdev) => run('vdev.remove', { pool, vdev }),
