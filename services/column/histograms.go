@@ -133,6 +133,9 @@ type HistogramRun struct {
 	other     []uint64 // a second column
 	stretches []stretch
 	scratch   scratch
+	numbers   [maxGroup + 8]byte // of words, in sums.go
+	sums      []uint64           // of a column's stretches
+	targets   []target           // of each stretch
 }
 
 // stretch is records that follow on one another and go into the same window.
@@ -387,9 +390,6 @@ func (r *HistogramRun) AddWindows(window []int, into []*histogram.Dense) error {
 func AddWindowsOfTwo(r, other *HistogramRun, window, windowOther []int, into []*histogram.Dense) error {
 	r.stretch(window)
 	other.stretch(windowOther)
-	if len(r.stretches) > 0 && len(other.stretches) > 0 && len(r.ends)+len(other.ends) == 0 {
-		return addTwo(r, other, into)
-	}
 	for _, one := range []*HistogramRun{r, other} {
 		if len(one.stretches) > 0 {
 			if err := one.add(into); err != nil {
@@ -454,6 +454,9 @@ func addTwo(r, other *HistogramRun, into []*histogram.Dense) error {
 
 // add adds r.stretches, of each column decoding as much as they need.
 func (r *HistogramRun) add(into []*histogram.Dense) error {
+	if len(r.times) <= maxGroup {
+		return r.addSums(into)
+	}
 	return r.addFrom(0, r.columns, into)
 }
 

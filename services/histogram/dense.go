@@ -46,6 +46,14 @@ func (d *Dense) Reserve(low, high Bin) {
 	}
 }
 
+// Counts makes room for the bins from low to high, both of one sign and neither zero, and returns what they count, low's
+// first: to be added to, until d is asked to count a bin that it has no room for.
+func (d *Dense) Counts(low, high Bin) []uint64 {
+	s := d.side(low)
+	s.cover(int(low), int(high))
+	return s.counts[int(low)-int(s.first):][:int(high)-int(low)+1]
+}
+
 // cover makes room for the bins from low to high.
 func (s *span) cover(low, high int) {
 	room := max(64, len(s.counts)/2) // on the side that grows, for what comes next
