@@ -133,7 +133,7 @@ type HistogramRun struct {
 	other     []uint64 // a second column
 	stretches []stretch
 	scratch   scratch
-	numbers   [maxGroup + 8]byte // of words, in sums.go
+	numbers   [maxGroup + room]byte // of words, in sums.go
 	sums      []uint64           // of a column's stretches
 	targets   []target           // of each stretch
 }

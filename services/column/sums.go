@@ -15,8 +15,8 @@ import (
 	"cistern/services/histogram"
 )
 
-// words is what the next codeBits bits are: three bytes of numbers, four bits how many bits their words have together, and
-// four how many numbers there are: as many as are whole, up to three, and none for the escape.
+// words is what the next codeBits bits are: six bits how many bits they are that make whole words, two how many words, up
+// to three, none for the escape; then the words' numbers, a byte each.
 type words [codeTable]uint32
 
 type readingKind uint8
@@ -79,32 +79,65 @@ func (t *words) make(c *code) {
 			numbers |= e >> 8 & 0xff << (8 * n)
 			used, n = used+length, n+1
 		}
-		t[at] = numbers | used<<24 | n<<28
+		t[at] = used | n<<6 | numbers<<8
 	}
 }
 
-// read puts the numbers of n words, the first of which begins at the bit at, into numbers, and returns where the bit behind
-// them is; ok is false when there is an escape. Behind the end of src are zeros: the caller looks whether it went there.
-func (g *reading) read(src []byte, at uint, n int, numbers *[maxGroup + 8]byte) (behind uint, ok bool) {
+// room is what read may write behind the numbers that it was asked for.
+const room = 16
+
+// read puts the numbers of the first wanted of n words, which begin at the bit at, into numbers. It returns the bit behind
+// them when all are wanted, and otherwise one that is not before that; ok is false when there is an escape. Behind the end
+// of src are zeros: the caller looks whether it went there.
+func (g *reading) read(src []byte, at uint, n, wanted int, numbers *[maxGroup + room]byte) (behind uint, ok bool) {
 	t, i := g.words, 0
-	for i+3 <= n {
-		word, before := load(src, at/8)>>(at%8), at
-		for range 5 { // at most 50 bits of the 57 that are there
-			e := t[word%codeTable]
-			binary.LittleEndian.PutUint32(numbers[i:], e)
-			used := uint(e >> 24 % 16)
-			word >>= used
-			at += used
-			if i += int(e >> 28); i+3 > n {
-				break
-			}
-		}
-		if at == before {
+	// Five looks take at most 50 bits of the 57 that are there, and are fifteen words.
+	for i < wanted && i+15 <= n {
+		word, before := load(src, at/8)>>(at%8), i
+		e := t[word%codeTable]
+		word >>= e & 63
+		bits := e & 63
+		binary.LittleEndian.PutUint32(numbers[i:], e>>8)
+		i += int(e >> 6 & 3)
+		e = t[word%codeTable]
+		word >>= e & 63
+		bits += e & 63
+		binary.LittleEndian.PutUint32(numbers[i:], e>>8)
+		i += int(e >> 6 & 3)
+		e = t[word%codeTable]
+		word >>= e & 63
+		bits += e & 63
+		binary.LittleEndian.PutUint32(numbers[i:], e>>8)
+		i += int(e >> 6 & 3)
+		e = t[word%codeTable]
+		word >>= e & 63
+		bits += e & 63
+		binary.LittleEndian.PutUint32(numbers[i:], e>>8)
+		i += int(e >> 6 & 3)
+		e = t[word%codeTable]
+		bits += e & 63
+		binary.LittleEndian.PutUint32(numbers[i:], e>>8)
+		if i += int(e >> 6 & 3); i == before {
 			return at, false
 		}
+		at += uint(bits)
 	}
-	if i < n {
-		word := load(src, at/8) >> (at % 8)
+	for i < wanted {
+		word, before := load(src, at/8)>>(at%8), i
+		for looks := 5; looks > 0 && i+3 <= n; looks-- {
+			e := t[word%codeTable]
+			binary.LittleEndian.PutUint32(numbers[i:], e>>8)
+			word >>= e & 63
+			at += uint(e & 63)
+			i += int(e >> 6 & 3)
+		}
+		if i+3 <= n && i > before {
+			continue
+		}
+		if i+3 <= n {
+			return at, false
+		}
+		word = load(src, at/8) >> (at % 8)
 		for ; i < n; i++ {
 			e := g.code.table[word%codeTable]
 			if e < one {
@@ -267,7 +300,7 @@ func (r *HistogramRun) sumColumn(src []byte, n, wanted int) (rest []byte, ok boo
 			return nil, false
 		}
 	case readWords:
-		if behind, ok = g.read(src, behind, wanted, &r.numbers); !ok {
+		if behind, ok = g.read(src, behind, n, wanted, &r.numbers); !ok {
 			return nil, false
 		}
 		for i, s := range r.stretches {
@@ -280,7 +313,7 @@ func (r *HistogramRun) sumColumn(src []byte, n, wanted int) (rest []byte, ok boo
 		}
 		k := uint(g.k)
 		low := 8 + 8*uint(length)
-		if behind, ok = g.read(src, low+k*uint(n), wanted, &r.numbers); !ok || behind > 8*uint(len(src)) {
+		if behind, ok = g.read(src, low+k*uint(n), n, wanted, &r.numbers); !ok || behind > 8*uint(len(src)) {
 			return nil, false
 		}
 		for i, s := range r.stretches {
