@@ -19,6 +19,8 @@ import (
 const (
 	codeBits  = 10
 	codeTable = 1 << codeBits
+	pairBits  = 2 * codeBits
+	pairWords = 1<<pairBits - 1
 	one       = 1 << 28 // number, in a table
 
 	// Counts of Poisson's distribution, with means from 1/4 on such that twice their roots are 1, 1.5, 2, … 7.
@@ -46,6 +48,9 @@ type code struct {
 	numbers uint64     // how many numbers have words; the escape has the next
 	words   []uint16   // bits in the order in which they are written, and their length in the four highest
 	fast    [32]uint16 // words, so that no place needs to be checked
+	// The words of two numbers below 32, the second from the sixth bit on, one behind the other, and from bit pairBits on
+	// how long they are together.
+	pairs [1024]uint32
 	// What the next codeBits bits are: a byte how many bits the words that they hold have together, a byte the first
 	// number, a byte the second when there are two whole words; four bits how many bits the first word has; then how many
 	// numbers there are, none for the escape.
@@ -83,6 +88,10 @@ func (c *code) make(lengths string) {
 		}
 	}
 	copy(c.fast[:], c.words)
+	for at := range c.pairs {
+		first, second := uint32(c.fast[at%32]), uint32(c.fast[at/32])
+		c.pairs[at] = first&0xfff | second&0xfff<<(first>>12) | (first>>12+second>>12)<<pairBits
+	}
 	for at := range c.table {
 		number, length := uint32(single[at]>>4), uint32(single[at]&15)
 		if uint64(number) == c.numbers {

@@ -1,7 +1,8 @@
 package column
 
-// Writing runs of histograms: what is added goes straight into a table of columns, sixteen bits a cell, so that a run of
-// five minutes fits the second cache. The head's rows are added as they came, encoded, and never become histograms.
+// Writing runs of histograms: what is added goes straight into a table of columns, eight bits a cell while no count needs
+// more, so that a run of five minutes fits the second cache and eight counts are looked at at once (narrow.go). The head's
+// rows are added as they came, encoded, and never become histograms.
 
 import (
 	"encoding/binary"
@@ -17,19 +18,24 @@ import (
 type HistogramWriter struct {
 	place []uint16        // by bin + MaxBin: the number of its column plus one, 0 without one
 	bins  []histogram.Bin // of the columns, in the order in which they came
-	room  int             // records in a run
-	n     int             // so far
-	cells []uint16        // columns, room each
-	wide  []uint64        // instead of cells, once a count needs more bits
-	row   []uint16        // columns of the bins of the record being added
-	order []uint16        // columns in the order of their bins
-	group [maxGroup]uint64
-	about [maxGroup]uint64
-	used  [maxGroup]uint16
-	body  []byte
-	ends  []int
-	times scratch
-	sum   histogram.Histogram
+	n     int             // records so far
+	// How many cells a column has: the records of a run, and up to seven more, which stay zero.
+	stride int
+	width  uint8    // the bits of a cell, 8, 16 or 64; the columns are in
+	narrow []byte   // this,
+	cells  []uint16 // this
+	wide   []uint64 // or this, stride cells each
+	row    []uint16 // columns of the bins of the record being added
+	order  []uint16 // columns in the order of their bins
+	group  [maxGroup]uint64
+	about  [maxGroup]uint64
+	places [maxGroup]uint16 // of the numbers of a group that are not zero
+	values [maxGroup]uint64 // these
+	near   [maxGroup]byte   // narrow counts about their mean
+	body   []byte
+	ends   []int
+	times  scratch
+	sum    histogram.Histogram
 }
 
 // keptCells is the most cells whose memory is kept from run to run: one huge run must not be paid for, for ever.
@@ -43,69 +49,103 @@ func (w *HistogramWriter) Begin(records int) {
 	for _, bin := range w.bins {
 		w.place[int(bin)+int(histogram.MaxBin)] = 0
 	}
+	if cap(w.narrow) > keptCells {
+		w.narrow = nil
+	}
 	if cap(w.cells) > keptCells {
 		w.cells = nil
 	}
-	if usual := 256 * records; cap(w.cells) < usual && usual <= keptCells {
-		w.cells = make([]uint16, 0, usual)
+	w.stride, w.width, w.n = (records+7)&^7, 8, 0
+	if usual := 512 * w.stride; cap(w.narrow) < usual && usual <= keptCells {
+		w.narrow = make([]byte, 0, usual)
 	}
-	w.bins, w.cells, w.wide, w.room, w.n, w.order = w.bins[:0], w.cells[:0], nil, records, 0, w.order[:0]
+	w.bins, w.narrow, w.cells, w.wide, w.order = w.bins[:0], w.narrow[:0], w.cells[:0], nil, w.order[:0]
 }
 
 // column makes the column of a bin that has none, by its place, and returns its number plus one.
 func (w *HistogramWriter) column(place uint) uint16 {
 	w.bins = append(w.bins, histogram.Bin(int(place)-int(histogram.MaxBin)))
-	if w.wide != nil {
-		w.wide = append(w.wide, make([]uint64, w.room)...)
-	} else {
-		n := len(w.cells)
-		w.cells = slices.Grow(w.cells, w.room)[:n+w.room]
-		clear(w.cells[n:])
+	switch w.width {
+	case 8:
+		w.narrow = grown(w.narrow, w.stride)
+	case 16:
+		w.cells = grown(w.cells, w.stride)
+	default:
+		w.wide = grown(w.wide, w.stride)
 	}
 	w.place[place] = uint16(len(w.bins))
 	return uint16(len(w.bins))
 }
 
-// widen gives every cell 64 bits.
-func (w *HistogramWriter) widen() {
-	if w.wide != nil {
+// grown is the cells and n more, all zero.
+func grown[C byte | uint16 | uint64](cells []C, n int) []C {
+	was := len(cells)
+	cells = slices.Grow(cells, n)[:was+n]
+	clear(cells[was:])
+	return cells
+}
+
+// widen gives every cell so many bits, if it has fewer.
+func (w *HistogramWriter) widen(width uint8) {
+	switch {
+	case w.width >= width:
 		return
+	case width == 16:
+		w.cells = slices.Grow(w.cells[:0], len(w.narrow))[:len(w.narrow)]
+		copyWider(w.cells, w.narrow)
+	case w.width == 8:
+		w.wide = make([]uint64, len(w.narrow), len(w.narrow)+w.stride)
+		copyWider(w.wide, w.narrow)
+	default:
+		w.wide = make([]uint64, len(w.cells), len(w.cells)+w.stride)
+		copyWider(w.wide, w.cells)
 	}
-	w.wide = make([]uint64, len(w.cells), len(w.cells)+w.room)
-	for i, c := range w.cells {
-		w.wide[i] = uint64(c)
+	w.width = width
+}
+
+func copyWider[To uint16 | uint64, From byte | uint16](to []To, from []From) {
+	for i, c := range from {
+		to[i] = To(c)
 	}
-	w.cells = w.cells[:0]
 }
 
 // Add adds a record.
 func (w *HistogramWriter) Add(h *histogram.Histogram) {
-	at := w.n - w.room
+	at := w.n - w.stride
 	for i, bin := range h.Bins {
 		place := uint(int(bin) + int(histogram.MaxBin))
 		column := int(w.place[place])
 		if column == 0 {
 			column = int(w.column(place))
 		}
-		if count := h.Counts[i]; count < 1<<16 && w.wide == nil {
-			w.cells[column*w.room+at] = uint16(count)
-		} else {
+		switch count := h.Counts[i]; {
+		case count < 1<<8 && w.width == 8:
+			w.narrow[column*w.stride+at] = byte(count)
+		case count < 1<<16 && w.width == 16:
+			w.cells[column*w.stride+at] = uint16(count)
+		default:
 			w.set(column, count)
 		}
 	}
 	w.n++
 }
 
+// set puts a count of the present record into a column, by its number plus one.
 func (w *HistogramWriter) set(column int, count uint64) {
-	at := (column-1)*w.room + w.n
-	if w.wide == nil {
-		if count < 1<<16 {
-			w.cells[at] = uint16(count)
-			return
-		}
-		w.widen()
+	at := (column-1)*w.stride + w.n
+	if count >= 1<<16 {
+		w.widen(64)
+	} else if count >= 1<<8 {
+		w.widen(16)
 	}
-	w.wide[at] = count
+	switch w.width {
+	case 8:
+		w.narrow[at] = byte(count)
+	case 16:
+		w.cells[at] = uint16(count)
+	default:
+		w.wide[at] = count
+	}
 }
 
 // AddEncoded adds the record that stands at the front of buffer as package histogram encodes it, and returns what
@@ -167,13 +207,29 @@ func (w *HistogramWriter) AddEncoded(buffer []byte) (rest []byte, err error) {
 		}
 		left, buffer = left[1:], buffer[size:]
 	}
-	cells, room, at := w.cells, w.room, w.n-w.room
+	stride, at := w.stride, w.n-w.stride
 	for len(row) > 0 {
-		if len(row) >= 8 && len(buffer) >= 8 && w.wide == nil {
+		if len(row) >= 8 && len(buffer) >= 8 {
 			if word := binary.LittleEndian.Uint64(buffer); plain(word) {
-				for _, column := range (*[8]uint16)(row) {
-					cells[int(column)*room+at] = uint16(word & 0x7f)
-					word >>= 8
+				switch columns := (*[8]uint16)(row); w.width {
+				case 8:
+					cells := w.narrow
+					for _, column := range columns {
+						cells[int(column)*stride+at] = byte(word)
+						word >>= 8
+					}
+				case 16:
+					cells := w.cells
+					for _, column := range columns {
+						cells[int(column)*stride+at] = uint16(word & 0x7f)
+						word >>= 8
+					}
+				default:
+					cells := w.wide
+					for _, column := range columns {
+						cells[int(column)*stride+at] = word & 0x7f
+						word >>= 8
+					}
 				}
 				row, buffer = row[8:], buffer[8:]
 				continue
@@ -226,8 +282,11 @@ func (w *HistogramWriter) Sum(from, to int) *histogram.Histogram {
 	w.sum.Reset()
 	for _, k := range w.sorted() {
 		sum := uint64(0)
-		start := int(k) * w.room
-		if w.wide == nil {
+		start := int(k) * w.stride
+		switch w.width {
+		case 8:
+			sum = sumNarrow(w.narrow[start+from : start+to])
+		case 16:
 			var a, b uint64
 			column := w.cells[start+from : start+to]
 			for len(column) >= 4 {
@@ -238,7 +297,7 @@ func (w *HistogramWriter) Sum(from, to int) *histogram.Histogram {
 				a += uint64(c)
 			}
 			sum = a + b
-		} else {
+		default:
 			for _, c := range w.wide[start+from : start+to] {
 				if sum += c; sum < c {
 					sum = 1<<64 - 1
@@ -282,16 +341,19 @@ func (w *HistogramWriter) Append(dst []byte, times []int64) []byte {
 	w.ends = w.ends[:0]
 	for _, k := range order {
 		for from := 0; from < n; from += maxGroup {
-			at, size := int(k)*w.room+from, min(maxGroup, n-from)
+			at, size := int(k)*w.stride+from, min(maxGroup, n-from)
 			group := w.group[:size]
-			var s tally
-			if w.wide != nil {
+			switch w.width {
+			case 8:
+				body = w.appendNarrow(body, w.narrow[at:at+(size+7)&^7], size)
+			case 16:
+				s := tallyOf(w.cells[at:at+size], group)
+				body = w.appendGroup(body, group, &s)
+			default:
 				copy(group, w.wide[at:])
-				s = tallyWide(group)
-			} else {
-				s = tallyOf(w.cells[at:at+size], group)
+				s := tallyWide(group)
+				body = w.appendGroup(body, group, &s)
 			}
-			body = w.appendGroup(body, group, &s)
 		}
 		w.ends = append(w.ends, len(body))
 	}
@@ -363,7 +425,16 @@ func (w *HistogramWriter) appendGroup(dst []byte, group []uint64, s *tally) []by
 	case s.most >= 1<<16 || n < 2:
 	case 4*s.used < n:
 		if s.most < 1<<10 {
-			return w.appendSparse(dst, group, s)
+			// Without a branch that nobody can foresee.
+			k := uint(0)
+			for i, v := range group {
+				w.places[k%maxGroup], w.values[k%maxGroup] = uint16(i), v
+				k += uint(-v >> 63)
+			}
+			if sparse, ok := w.appendSparse(dst, len(group), s); ok {
+				return sparse
+			}
+			return appendFixed(dst, group, s.most)
 		}
 	case s.sum < aboutFrom*n:
 		if usual(n, s.sum, s.squares) {
@@ -384,13 +455,8 @@ func (w *HistogramWriter) appendGroup(dst []byte, group []uint64, s *tally) []by
 		if sum >= s.sum {
 			break
 		}
-		// The square of normal numbers' mean deviation is 0.64 of the mean square. The former is half of a zigzag number
-		// and a quarter; the sums are of n deviations, and n times that of their squares.
-		if deviations := (float64(sum) + float64(n)/2) / 2; n >= 64 {
-			share := deviations * deviations / float64(n*s.squares-s.sum*s.sum)
-			if !(share > 0.52 && share < 0.78) {
-				break
-			}
+		if n >= 64 && !normal(n, sum, s.sum, s.squares) {
+			break
 		}
 		if code, c, k := suggest(float64(sum)/float64(n), zigzags); code > 0 && (most>>k < c.numbers || n >= 64) {
 			dst = binary.AppendUvarint(append(dst, byte(modeCode<<6|code)), mean)
@@ -410,17 +476,27 @@ func usual(n, sum, squares uint64) bool {
 	return 5*variance > 3*mean && 5*variance < 9*mean
 }
 
-// appendSparse writes a group most of whose numbers are zero, in mode sparse unless all the numbers as they are, are
-// shorter.
-func (w *HistogramWriter) appendSparse(dst []byte, group []uint64, s *tally) []byte {
+// normal says whether n numbers are about normal, by the sum of their zigzag deviations from their mean, their own, and the
+// sum of their squares.
+func normal(n, zigzags, sum, squares uint64) bool {
+	// The square of normal numbers' mean deviation is 0.64 of the mean square. The former is half of a zigzag number
+	// and a quarter; the sums are of n deviations, and n times that of their squares.
+	deviations := (float64(zigzags) + float64(n)/2) / 2
+	share := deviations * deviations / float64(n*squares-sum*sum)
+	return share > 0.52 && share < 0.78
+}
+
+// appendFixed writes a group in mode fixed.
+func appendFixed(dst []byte, group []uint64, most uint64) []byte {
+	head := byte(modeFixed<<6 | bits.Len64(most))
+	return appendBody(append(dst, head), group, plan{head: head})
+}
+
+// appendSparse writes a group of n numbers most of which are zero, in mode sparse; the others are in places and values. It
+// writes nothing, and says so, when all the numbers as they are, are shorter.
+func (w *HistogramWriter) appendSparse(dst []byte, n int, s *tally) ([]byte, bool) {
 	used := s.used
-	zeros := uint64(len(group)) - used
-	// The places of those that are not zero, without a branch that nobody can foresee.
-	places, k := &w.used, uint(0)
-	for i, v := range group {
-		places[k%maxGroup] = uint16(i)
-		k += uint(-v >> 63)
-	}
+	zeros := uint64(n) - used
 	gap, value := uint(0), uint(0)
 	for gap < 7 && zeros>>(gap+1) >= used {
 		gap++
@@ -435,8 +511,9 @@ func (w *HistogramWriter) appendSparse(dst []byte, group []uint64, s *tally) []b
 	out := bitWriter{bytes: dst}
 	next, low := uint64(0), sparseValues[value]
 	gapMask, lowMask := uint64(1)<<gap-1, uint64(1)<<low-1
-	for _, at := range places[:used] {
-		zeros, v := uint64(at)-next, group[at]-1
+	values := w.values[:used]
+	for i, at := range w.places[:used] {
+		zeros, v := uint64(at)-next, values[i]-1
 		next = uint64(at) + 1
 		q, p := zeros>>gap, v>>low
 		if q >= escape || p >= escape || q+p > 24 {
@@ -449,10 +526,10 @@ func (w *HistogramWriter) appendSparse(dst []byte, group []uint64, s *tally) []b
 		out.write(both, first+uint(p)+1+low)
 	}
 	dst = out.finish()
-	if bytes := (int(width)*len(group) + 7) / 8; len(dst)-start > bytes+1 {
-		return appendBody(append(dst[:start], byte(modeFixed<<6|width)), group, plan{head: byte(modeFixed<<6 | width)})
+	if bytes := (int(width)*n + 7) / 8; len(dst)-start > bytes+1 {
+		return dst[:start], false
 	}
-	return dst
+	return dst, true
 }
 
 // append writes values, of which most is the greatest. Now and then one of hundreds needs the escape; whether another code
@@ -461,6 +538,11 @@ func (c *code) append(dst []byte, values []uint64, most uint64, k uint) []byte {
 	if most>>k < c.numbers {
 		return c.appendFast(dst, values, k)
 	}
+	return c.appendSlow(dst, values, k)
+}
+
+// appendSlow is append for values some of which may need the escape.
+func (c *code) appendSlow(dst []byte, values []uint64, k uint) []byte {
 	out := bitWriter{bytes: dst}
 	c.write(&out, values, k)
 	return out.finish()
