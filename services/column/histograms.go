@@ -134,8 +134,8 @@ type HistogramRun struct {
 	stretches []stretch
 	scratch   scratch
 	numbers   [maxGroup + room]byte // of words, in sums.go
-	sums      []uint64           // of a column's stretches
-	targets   []target           // of each stretch
+	sums      []uint64              // of a column's stretches
+	targets   []target              // of each stretch
 }
 
 // stretch is records that follow on one another and go into the same window.

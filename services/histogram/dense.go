@@ -139,18 +139,28 @@ func (d *Dense) MergeDense(other *Dense) {
 
 // Histogram is the sparse form; it shares nothing with d.
 func (d *Dense) Histogram() *Histogram {
-	used := 1
-	for _, s := range []*span{&d.negative, &d.positive} {
-		for _, n := range s.counts {
-			if n > 0 {
-				used++
-			}
-		}
-	}
+	used := d.Used()
 	h := &Histogram{Bins: make([]Bin, 0, used), Counts: make([]uint64, 0, used)}
 	d.Into(h)
 	return h
 }
+
+// Used is how many bins have counts.
+func (d *Dense) Used() int {
+	used := 0
+	if d.zero > 0 {
+		used = 1
+	}
+	for _, s := range [...]*span{&d.negative, &d.positive} {
+		for _, n := range s.counts {
+			used += int(-n>>63 | n>>63) // no branch: only zero has the highest bit neither itself nor below zero
+		}
+	}
+	return used
+}
+
+// Room is how many bins d has memory for.
+func (d *Dense) Room() int { return len(d.negative.counts) + len(d.positive.counts) }
 
 // Into makes h the sparse form, keeping h's memory.
 func (d *Dense) Into(h *Histogram) {
