@@ -136,6 +136,7 @@ type HistogramRun struct {
 	numbers   [maxGroup + room]byte // of words, in sums.go
 	sums      []uint64              // of a column's stretches
 	targets   []target              // of each stretch
+	short     bool                  // the stretches are
 }
 
 // stretch is records that follow on one another and go into the same window.
@@ -195,8 +196,8 @@ func (r *HistogramRun) open(src []byte) error {
 	if r.columns = src; len(r.bins) == 0 && len(src) > 0 {
 		return ErrDamaged
 	}
-	if cap(r.column) < int(n) {
-		r.column = make([]uint64, n)
+	if cap(r.column) <= int(n) {
+		r.column = make([]uint64, n+1)
 	}
 	return nil
 }

@@ -192,6 +192,40 @@ func sumAbout(src []byte, at uint, numbers []byte, mean uint64, k uint) (sum uin
 	return sum, all < 1<<63
 }
 
+// sumsAbout is sumAbout of the first none, one, two … numbers, which sums has room for.
+func sumsAbout(src []byte, at uint, numbers []byte, mean uint64, k uint, sums []uint64) (ok bool) {
+	all, mask, sum := uint64(0), uint64(1)<<k-1, uint64(0)
+	each := len(numbers)
+	if k > 0 {
+		each = int(57 / k)
+	}
+	sums[0] = 0
+	sums = sums[1:]
+	for len(numbers) > 0 {
+		low := load(src, at/8) >> (at % 8)
+		some := numbers[:min(each, len(numbers))]
+		into := sums[:len(some)]
+		for i, number := range some {
+			v := uint64(number)<<(k&63) | low&mask
+			low >>= k & 63
+			c := (v>>1 ^ -(v & 1)) + mean
+			sum += c
+			all |= c
+			into[i] = sum
+		}
+		numbers, sums = numbers[len(some):], sums[len(some):]
+		at += k * uint(len(some))
+	}
+	return all < 1<<63
+}
+
+// sumShort makes r.sums of the sums of the first none, one, two … records, which are in r.column.
+func (r *HistogramRun) sumShort() {
+	for i, s := range r.stretches {
+		r.sums[i] = r.column[s.to] - r.column[s.from]
+	}
+}
+
 // sumSparse adds to sums what a sparse group of n counts has in each of stretches, all of which lie before wanted. It
 // returns the bit behind the group, or one in it when the rest is not wanted; ok is false where it is none, or has numbers
 // whose sums might not fit.
@@ -244,12 +278,18 @@ type target struct {
 	first  histogram.Bin
 }
 
+// shortStretch is up to how many records a stretch may have, on average, for the sums of all the records before each to be
+// made: for longer ones they are more work than they spare.
+const shortStretch = 10
+
 // addSums adds r.stretches of a run whose columns are one group each.
 func (r *HistogramRun) addSums(into []*histogram.Dense) error {
 	n, wanted, indexed := len(r.times), len(r.times), len(r.ends) > 0
 	if indexed {
 		wanted = r.stretches[len(r.stretches)-1].to
 	}
+	// Of windows of a few records each, the difference of two sums is less work than each window's own.
+	r.short = len(r.stretches) > 2 && r.stretches[len(r.stretches)-1].to < shortStretch*len(r.stretches)
 	r.targets = append(r.targets[:0], make([]target, len(r.stretches))...)
 	r.sums = append(r.sums[:0], make([]uint64, len(r.stretches))...)
 	src, start := r.columns, uint32(0)
@@ -303,6 +343,16 @@ func (r *HistogramRun) sumColumn(src []byte, n, wanted int) (rest []byte, ok boo
 		if behind, ok = g.read(src, behind, n, wanted, &r.numbers); !ok {
 			return nil, false
 		}
+		if r.short {
+			sum, sums := uint64(0), r.column[:wanted+1]
+			sums[0] = 0
+			for i, n := range r.numbers[:wanted] {
+				sum += uint64(n)
+				sums[i+1] = sum
+			}
+			r.sumShort()
+			break
+		}
 		for i, s := range r.stretches {
 			r.sums[i] = sumBytes(r.numbers[s.from:s.to])
 		}
@@ -315,6 +365,13 @@ func (r *HistogramRun) sumColumn(src []byte, n, wanted int) (rest []byte, ok boo
 		low := 8 + 8*uint(length)
 		if behind, ok = g.read(src, low+k*uint(n), n, wanted, &r.numbers); !ok || behind > 8*uint(len(src)) {
 			return nil, false
+		}
+		if r.short {
+			if !sumsAbout(src, low, r.numbers[:wanted], mean, k, r.column[:wanted+1]) {
+				return nil, false
+			}
+			r.sumShort()
+			break
 		}
 		for i, s := range r.stretches {
 			if r.sums[i], ok = sumAbout(src, low+k*uint(s.from), r.numbers[s.from:s.to], mean, k); !ok {
