@@ -48,6 +48,17 @@ func (s *Series) Windows(ctx context.Context, from, width int64, into []*histogr
 	return w.merged, nil
 }
 
+// SpanOf is the time, in ms, in which histograms of any of the series lie; the first is greater when there are none.
+func SpanOf(list []*Series) (minTime, maxTime int64) {
+	minTime, maxTime = math.MaxInt64, math.MinInt64
+	for _, s := range list {
+		for i := range s.histograms {
+			minTime, maxTime = min(minTime, s.histograms[i].minTime), max(maxTime, s.histograms[i].maxTime)
+		}
+	}
+	return minTime, maxTime
+}
+
 type windowing struct {
 	from, width, to int64
 	into            []*histogram.Dense
