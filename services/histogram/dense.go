@@ -1,5 +1,7 @@
 package histogram
 
+import "math"
+
 // Dense counts in arrays over contiguous bins, which grow: the quickest to add to. The zero value is empty. Each sign has
 // an array of its own and zero is apart: between 1 ms and zero lie eleven thousand bins that nothing is ever in.
 type Dense struct {
@@ -128,6 +130,35 @@ func (s *span) merge(other *span) {
 	for i, n := range more {
 		into[i] = plus(into[i], n)
 	}
+}
+
+// subtract takes another's counts away.
+func (s *span) subtract(other *span) {
+	from := max(int(s.first), int(other.first))
+	to := min(int(s.first)+len(s.counts), int(other.first)+len(other.counts))
+	if from >= to {
+		return
+	}
+	into, less := s.counts[from-int(s.first):to-int(s.first)], other.counts[from-int(other.first):]
+	less = less[:len(into)]
+	for i, n := range less {
+		into[i] = minus(into[i], n)
+	}
+}
+
+// SubtractDense takes another's counts away, stopping at zero; it is exact when they were merged into d before. A count
+// that is as high as counts go stays so: nobody knows what it would be.
+func (d *Dense) SubtractDense(other *Dense) {
+	d.negative.subtract(&other.negative)
+	d.zero = minus(d.zero, other.zero)
+	d.positive.subtract(&other.positive)
+}
+
+func minus(a, b uint64) uint64 {
+	if a == math.MaxUint64 {
+		return a
+	}
+	return a - min(a, b)
 }
 
 // MergeDense adds another's counts.
