@@ -190,6 +190,21 @@ func (d *Dense) Used() int {
 	return used
 }
 
+// Empty says that no bin has counts.
+func (d *Dense) Empty() bool {
+	if d.zero > 0 {
+		return false
+	}
+	for _, s := range [...]*span{&d.positive, &d.negative} {
+		for _, n := range s.counts {
+			if n > 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // Room is how many bins d has memory for.
 func (d *Dense) Room() int { return len(d.negative.counts) + len(d.positive.counts) }
 

@@ -20,6 +20,7 @@ func (s *Series) Windows(ctx context.Context, from, width int64, into []*histogr
 	defer func() {
 		copy(into, w.into[:len(into)])
 		clear(w.into)
+		w.given = nil
 		for _, d := range w.spare {
 			if d.Room() > 1<<16 {
 				w.spare = nil
@@ -31,7 +32,7 @@ func (s *Series) Windows(ctx context.Context, from, width int64, into []*histogr
 		}
 	}()
 	w.from, w.width, w.to, w.into, w.merged = from, width, from+width*int64(len(into)), append(w.into[:0], into...), 0
-	w.windows = len(into)
+	w.windows, w.given = len(into), into
 	for i := range s.histograms {
 		if err := ctx.Err(); err != nil {
 			return w.merged, err
@@ -72,6 +73,7 @@ type windowing struct {
 	merged          int
 	// The windows, and behind them what is moved from a window to the one before: see frames.
 	into  []*histogram.Dense
+	given []*histogram.Dense // the windows as the caller gave them
 	moves []int // the windows to which the latter goes, -1 for none
 	spare []*histogram.Dense
 	run   column.HistogramRun
@@ -291,14 +293,19 @@ func (w *windowing) moving(first int) int {
 func (w *windowing) move() {
 	for k, first := range w.moves {
 		moved := w.into[w.windows+k]
+		if moved.Empty() {
+			continue
+		}
 		if first >= 0 {
 			if w.into[first] == nil {
 				w.into[first] = &histogram.Dense{}
 			}
 			w.into[first].MergeDense(moved)
 		}
-		if w.into[first+1] != nil {
-			w.into[first+1].SubtractDense(moved)
+		if from := w.into[first+1]; from != nil {
+			if from.SubtractDense(moved); w.given[first+1] == nil && from.Empty() {
+				w.into[first+1] = nil // as if nothing had ever been in it
+			}
 		}
 		moved.Reset()
 	}
