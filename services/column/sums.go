@@ -23,7 +23,6 @@ type readingKind uint8
 
 const (
 	readCounts readingKind = iota // anything: by HistogramRun.next
-	readZeros
 	readSparse
 	readWords // of counts
 	readAbout // words and lower bits of zigzag numbers about a mean
@@ -44,7 +43,6 @@ func init() {
 	for i := range made {
 		made[i].make(&codes[i])
 	}
-	readings[modeFixed<<6].kind = readZeros
 	for w := uint(0); w < 64; w++ {
 		readings[modeSparse<<6|w].kind = readSparse
 		c, k, ok := (*code)(nil), uint(0), false
@@ -291,6 +289,7 @@ func (r *HistogramRun) addSums(into []*histogram.Dense) error {
 	// Of windows of a few records each, the difference of two sums is less work than each window's own.
 	r.short = len(r.stretches) > 2 && r.stretches[len(r.stretches)-1].to < shortStretch*len(r.stretches)
 	r.targets = append(r.targets[:0], make([]target, len(r.stretches))...)
+	defer clear(r.targets) // nobody's windows are to be kept from the collector
 	r.sums = append(r.sums[:0], make([]uint64, len(r.stretches))...)
 	src, start := r.columns, uint32(0)
 	for k, bin := range r.bins {
@@ -334,7 +333,6 @@ func (r *HistogramRun) sumColumn(src []byte, n, wanted int) (rest []byte, ok boo
 	switch g.kind {
 	case readCounts:
 		return nil, false
-	case readZeros:
 	case readSparse:
 		if behind, ok = sumSparse(src, behind, uint(src[0]&63), n, wanted, r.stretches, r.sums); !ok {
 			return nil, false
