@@ -58,6 +58,7 @@ import { Replications, replicationRoutes } from './replication/replications.ts';
 import { ReplicationSenders } from './replication/senders.ts';
 import { retentionRoutes } from './retention/retention.ts';
 import { Timetable } from './schedules/timetable.ts';
+import { OwnEnds } from './services/ownEnds.ts';
 import { Services, serviceRoutes } from './services/services.ts';
 import { Lockout, MOST_FAILURES } from './session/lockout.ts';
 import { sessionRoutes } from './session/routes.ts';
@@ -220,7 +221,8 @@ export function createAppliance({
   const scans = new Scans({ db, clock, log, platform, inventory, timetable, alerts, audit, changes });
   const healths = new DiskHealths({ platform, inventory, clock, audit });
   const poolConditions = new PoolConditions({ platform, conditions, scans, healths });
-  const machine = new Machine({ platform, clock, settings, conditions, alerts, healths, audit, changes });
+  const linkUp = () => outbox.tryAgain();
+  const machine = new Machine({ platform, clock, settings, conditions, alerts, healths, audit, changes, linkUp });
   const news = new ConfigurationNews({ db, clock, settings, alerts });
   const watch = new Watch({
     ...{ inventory, services, destinations, storaged, tracerd, conditions, changes, clock, machine },
@@ -340,6 +342,7 @@ export function createAppliance({
   };
   const app = createApp({ gate, handlers, log });
 
+  const ownEnds = new OwnEnds(settings);
   const timers: NodeJS.Timeout[] = [];
   let unwatch: (() => void) | undefined;
   let evaluating: NodeJS.Timeout | undefined;
@@ -374,6 +377,7 @@ export function createAppliance({
     start: async () => {
       outbox.start();
       const bootId = await platform.bootId();
+      watch.endedBefore('akd', ownEnds.began(bootId, platform.uptimeSeconds() * 1000));
       // Before set-up there is nobody to tell, and no name to tell it by.
       if (setup.completed()) {
         const args = { hostName: hostName(), version: config.version, bootId };
@@ -427,6 +431,7 @@ export function createAppliance({
       await app.close().catch((error: unknown) => log.error('closing failed', { error: asProblem(error).detail }));
       await outbox.stop();
       await journal.close();
+      ownEnds.stopped();
       db.close();
     },
   };

@@ -57,6 +57,11 @@ export class Watch {
     this.#parts = parts;
   }
 
+  /** That a service ended so many ms ago each time, before anybody could look. */
+  endedBefore(service: string, ago: readonly number[]): void {
+    this.#restarts.ended(service, ago, this.#parts.clock.monotonic());
+  }
+
   /** Looks now, or once more when a look is under way that may have begun too early. */
   look(): Promise<void> {
     if (this.#looking !== null) {

@@ -107,17 +107,31 @@ func (w *HistogramWriter) appendNarrow(dst, column []byte, n int) []byte {
 			}
 		}
 	}
-	return appendCounts(dst, w.expand(column, n), w.about[:])
+	group := w.expand(column, n)
+	if all&tops != 0 {
+		s = tallyWide(group)
+		return w.appendGroup(dst, group, &s)
+	}
+	return appendCounts(dst, group, w.about[:])
 }
 
 // squaresOf is the sum of the counts' squares.
 func squaresOf(column []byte) uint64 {
-	var a, b uint64
-	for ; len(column) >= 4; column = column[4:] {
-		v0, v1, v2, v3 := uint64(column[0]), uint64(column[1]), uint64(column[2]), uint64(column[3])
-		a, b = a+v0*v0+v1*v1, b+v2*v2+v3*v3
+	sum := uint64(0)
+	for ; len(column) >= 8; column = column[8:] {
+		word := binary.LittleEndian.Uint64(column)
+		if word&tops != 0 {
+			for _, c := range column[:8] {
+				sum += uint64(c) * uint64(c)
+			}
+			continue
+		}
+		// Four numbers in lanes of sixteen bits, times them the other way round: the highest lane of the product is the sum of
+		// their squares, 4·127² at most, and the lanes below hold three products each and carry nothing.
+		back := bits.ReverseBytes64(word)
+		sum += (word&even*(back>>8&even))>>48 + (word>>8&even*(back&even))>>48
 	}
-	return a + b
+	return sum
 }
 
 // centre puts the zigzag numbers of n counts minus their mean, which are all below 128, into near, and returns their sum.

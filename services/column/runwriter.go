@@ -16,9 +16,10 @@ import (
 // HistogramWriter makes runs. The zero value is ready; it keeps its memory from one run to the next. It is not safe for
 // use by several goroutines.
 type HistogramWriter struct {
-	place []uint16        // by bin + MaxBin: the number of its column plus one, 0 without one
-	bins  []histogram.Bin // of the columns, in the order in which they came
-	n     int             // records so far
+	// Columns come in blocks, of the 64 bins of a chunk each.
+	block  []uint16          // by chunk + chunksBelow: the number of its block plus one, 0 without one
+	blocks []histogram.Chunk // of which bins there are records in it
+	n      int               // records so far
 	// How many cells a column has: the records of a run, and up to seven more, which stay zero.
 	stride int
 	width  uint8    // the bits of a cell, 8, 16 or 64; the columns are in
@@ -26,7 +27,9 @@ type HistogramWriter struct {
 	cells  []uint16 // this
 	wide   []uint64 // or this, stride cells each
 	row    []uint16 // columns of the bins of the record being added
-	order  []uint16 // columns in the order of their bins
+	chunks []placed // of the record being added
+	order  []uint16 // columns that hold something, in the order of their bins
+	sorted bool     // order is of all that was added
 	group  [maxGroup]uint64
 	about  [maxGroup]uint64
 	places [maxGroup]uint16 // of the numbers of a group that are not zero
@@ -38,16 +41,19 @@ type HistogramWriter struct {
 	sum    histogram.Histogram
 }
 
+// chunksBelow is how many chunks lie below that of bin 0.
+const chunksBelow = (int(histogram.MaxBin) + histogram.ChunkBins - 1) / histogram.ChunkBins
+
 // keptCells is the most cells whose memory is kept from run to run: one huge run must not be paid for, for ever.
 const keptCells = 1 << 21
 
 // Begin begins a run of so many records, at most MaxRun.
 func (w *HistogramWriter) Begin(records int) {
-	if w.place == nil {
-		w.place = make([]uint16, 2*int(histogram.MaxBin)+1)
+	if w.block == nil {
+		w.block = make([]uint16, chunksBelow+int(histogram.MaxBin)/histogram.ChunkBins+1)
 	}
-	for _, bin := range w.bins {
-		w.place[int(bin)+int(histogram.MaxBin)] = 0
+	for _, b := range w.blocks {
+		w.block[b.Number+chunksBelow] = 0
 	}
 	if cap(w.narrow) > keptCells {
 		w.narrow = nil
@@ -56,25 +62,40 @@ func (w *HistogramWriter) Begin(records int) {
 		w.cells = nil
 	}
 	w.stride, w.width, w.n = (records+7)&^7, 8, 0
-	if usual := 512 * w.stride; cap(w.narrow) < usual && usual <= keptCells {
+	if usual := 12 * histogram.ChunkBins * w.stride; cap(w.narrow) < usual && usual <= keptCells {
 		w.narrow = make([]byte, 0, usual)
 	}
-	w.bins, w.narrow, w.cells, w.wide, w.order = w.bins[:0], w.narrow[:0], w.cells[:0], nil, w.order[:0]
+	w.blocks, w.narrow, w.cells, w.wide, w.sorted = w.blocks[:0], w.narrow[:0], w.cells[:0], nil, false
 }
 
-// column makes the column of a bin that has none, by its place, and returns its number plus one.
-func (w *HistogramWriter) column(place uint) uint16 {
-	w.bins = append(w.bins, histogram.Bin(int(place)-int(histogram.MaxBin)))
-	switch w.width {
-	case 8:
-		w.narrow = grown(w.narrow, w.stride)
-	case 16:
-		w.cells = grown(w.cells, w.stride)
-	default:
-		w.wide = grown(w.wide, w.stride)
+// blockOf is the number of a chunk's block, which it makes when there is none.
+func (w *HistogramWriter) blockOf(chunk int) int {
+	at := &w.block[chunk+chunksBelow]
+	if *at == 0 {
+		w.blocks = append(w.blocks, histogram.Chunk{Number: chunk})
+		*at = uint16(len(w.blocks))
+		switch n := histogram.ChunkBins * w.stride; w.width {
+		case 8:
+			w.narrow = grown(w.narrow, n)
+		case 16:
+			w.cells = grown(w.cells, n)
+		default:
+			w.wide = grown(w.wide, n)
+		}
 	}
-	w.place[place] = uint16(len(w.bins))
-	return uint16(len(w.bins))
+	return int(*at) - 1
+}
+
+// column is the number of a bin's column, and notes that there is something in it.
+func (w *HistogramWriter) column(bin histogram.Bin) int {
+	block := w.blockOf(int(bin) >> 6)
+	w.blocks[block].Mask |= 1 << (bin & 63)
+	return block*histogram.ChunkBins + int(bin&63)
+}
+
+// binOf is the bin of a column.
+func (w *HistogramWriter) binOf(column uint16) histogram.Bin {
+	return histogram.Bin(w.blocks[column/histogram.ChunkBins].Number*histogram.ChunkBins + int(column%histogram.ChunkBins))
 }
 
 // grown is the cells and n more, all zero.
@@ -111,34 +132,36 @@ func copyWider[To uint16 | uint64, From byte | uint16](to []To, from []From) {
 
 // Add adds a record.
 func (w *HistogramWriter) Add(h *histogram.Histogram) {
-	at := w.n - w.stride
-	for i, bin := range h.Bins {
-		place := uint(int(bin) + int(histogram.MaxBin))
-		column := int(w.place[place])
-		if column == 0 {
-			column = int(w.column(place))
+	for i := 0; i < len(h.Bins); {
+		chunk := int(h.Bins[i]) >> 6
+		block := w.blockOf(chunk)
+		first, mask := block*histogram.ChunkBins, uint64(0)
+		for ; i < len(h.Bins) && int(h.Bins[i])>>6 == chunk; i++ {
+			in := int(h.Bins[i] & 63)
+			mask |= 1 << in
+			switch count := h.Counts[i]; {
+			case count < 1<<8 && w.width == 8:
+				w.narrow[(first+in)*w.stride+w.n] = byte(count)
+			case count < 1<<16 && w.width == 16:
+				w.cells[(first+in)*w.stride+w.n] = uint16(count)
+			default:
+				w.set(first+in, count)
+			}
 		}
-		switch count := h.Counts[i]; {
-		case count < 1<<8 && w.width == 8:
-			w.narrow[column*w.stride+at] = byte(count)
-		case count < 1<<16 && w.width == 16:
-			w.cells[column*w.stride+at] = uint16(count)
-		default:
-			w.set(column, count)
-		}
+		w.blocks[block].Mask |= mask
 	}
 	w.n++
+	w.sorted = false
 }
 
-// set puts a count of the present record into a column, by its number plus one.
+// set puts a count of the present record into a column.
 func (w *HistogramWriter) set(column int, count uint64) {
-	at := (column-1)*w.stride + w.n
 	if count >= 1<<16 {
 		w.widen(64)
 	} else if count >= 1<<8 {
 		w.widen(16)
 	}
-	switch w.width {
+	switch at := column*w.stride + w.n; w.width {
 	case 8:
 		w.narrow[at] = byte(count)
 	case 16:
@@ -148,139 +171,134 @@ func (w *HistogramWriter) set(column int, count uint64) {
 	}
 }
 
+// placed is a chunk of a record, by the first column of its block.
+type placed struct {
+	column int
+	mask   uint64
+}
+
 // AddEncoded adds the record that stands at the front of buffer as package histogram encodes it, and returns what
 // follows it. On an error the run is of no use.
 func (w *HistogramWriter) AddEncoded(buffer []byte) (rest []byte, err error) {
-	const most = uint64(2*int(histogram.MaxBin) + 1)
-	n, size := binary.Uvarint(buffer)
-	if size <= 0 || n > most || n > uint64(len(buffer)) {
-		return nil, histogram.ErrEncoding
+	head, buffer, err := histogram.ReadHead(buffer)
+	if err != nil {
+		return nil, err
 	}
-	buffer = buffer[size:]
-	if uint64(cap(w.row)) < n {
-		w.row = make([]uint16, n+n/4)
+	w.sorted = false
+	if !head.Chunks {
+		return w.addListed(buffer, head.Bins)
 	}
-	row, place := w.row[:n], w.place
-	if n == 0 {
+	w.chunks = w.chunks[:0]
+	var chunk histogram.Chunk
+	for left := head.Bins; left > 0; {
+		if chunk, buffer, err = histogram.ReadChunk(buffer, chunk); err != nil {
+			return nil, err
+		}
+		if left -= bits.OnesCount64(chunk.Mask); left < 0 {
+			return nil, histogram.ErrEncoding
+		}
+		block := w.blockOf(chunk.Number)
+		w.blocks[block].Mask |= chunk.Mask
+		w.chunks = append(w.chunks, placed{block * histogram.ChunkBins, chunk.Mask})
+	}
+	if w.width == 8 && len(buffer) >= head.Bins && allPlain(buffer[:head.Bins]) {
+		counts, stride := buffer[:head.Bins], w.stride
+		for _, chunk := range w.chunks {
+			cells := w.narrow[chunk.column*stride+w.n:]
+			for mask := chunk.mask; mask != 0 && len(counts) > 0; mask &= mask - 1 {
+				cells[bits.TrailingZeros64(mask)*stride] = counts[0]
+				counts = counts[1:]
+			}
+		}
 		w.n++
-		return buffer, nil
+		return buffer[head.Bins:], nil
 	}
-	first, size := binary.Varint(buffer)
-	if size <= 0 || first < -int64(histogram.MaxBin) || first > int64(histogram.MaxBin) {
-		return nil, histogram.ErrEncoding
-	}
-	buffer = buffer[size:]
-	bin := uint(first + int64(histogram.MaxBin)) // its place
-	if row[0] = place[bin]; row[0] == 0 {
-		row[0] = w.column(bin)
-	}
-	for left := row[1:]; len(left) > 0; {
-		// Nearly always eight steps are eight bytes.
-		if len(left) >= 8 && len(buffer) >= 8 {
-			if word := binary.LittleEndian.Uint64(buffer); plain(word) {
-				eight := (*[8]uint16)(left)
-				for i := range eight {
-					bin += uint(word & 0x7f)
-					word >>= 8
-					if bin >= uint(len(place)) {
-						return nil, histogram.ErrEncoding
-					}
-					column := place[bin]
-					if column == 0 {
-						column = w.column(bin)
-					}
-					eight[i] = column
-				}
-				left, buffer = left[8:], buffer[8:]
-				continue
+	for _, chunk := range w.chunks {
+		for mask := chunk.mask; mask != 0; mask &= mask - 1 {
+			if buffer, err = w.setEncoded(chunk.column+bits.TrailingZeros64(mask), buffer); err != nil {
+				return nil, err
 			}
 		}
-		step, size := binary.Uvarint(buffer)
-		if size <= 0 || step == 0 || step >= most {
-			return nil, histogram.ErrEncoding
-		}
-		if bin += uint(step); bin >= uint(len(place)) {
-			return nil, histogram.ErrEncoding
-		}
-		if left[0] = place[bin]; left[0] == 0 {
-			left[0] = w.column(bin)
-		}
-		left, buffer = left[1:], buffer[size:]
-	}
-	stride, at := w.stride, w.n-w.stride
-	for len(row) > 0 {
-		if len(row) >= 8 && len(buffer) >= 8 {
-			if word := binary.LittleEndian.Uint64(buffer); plain(word) {
-				switch columns := (*[8]uint16)(row); w.width {
-				case 8:
-					cells := w.narrow
-					for _, column := range columns {
-						cells[int(column)*stride+at] = byte(word)
-						word >>= 8
-					}
-				case 16:
-					cells := w.cells
-					for _, column := range columns {
-						cells[int(column)*stride+at] = uint16(word & 0x7f)
-						word >>= 8
-					}
-				default:
-					cells := w.wide
-					for _, column := range columns {
-						cells[int(column)*stride+at] = word & 0x7f
-						word >>= 8
-					}
-				}
-				row, buffer = row[8:], buffer[8:]
-				continue
-			}
-		}
-		count, size := binary.Uvarint(buffer)
-		if size <= 0 || count == 0 {
-			return nil, histogram.ErrEncoding
-		}
-		w.set(int(row[0]), count)
-		row, buffer = row[1:], buffer[size:]
 	}
 	w.n++
 	return buffer, nil
 }
 
-// plain says whether each of eight bytes is a number from 1 to 127 in one byte.
-func plain(word uint64) bool {
-	const ones, tops = 0x0101010101010101, 0x8080808080808080
-	return (word|(word-ones))&tops == 0
+// addListed is AddEncoded for n bins that are given one by one.
+func (w *HistogramWriter) addListed(buffer []byte, n int) (rest []byte, err error) {
+	w.row = w.row[:0]
+	bin := int64(0)
+	for i := range n {
+		var size int
+		if i == 0 {
+			bin, size = binary.Varint(buffer)
+		} else {
+			var step uint64
+			step, size = binary.Uvarint(buffer)
+			if step == 0 || step > 2*uint64(histogram.MaxBin) {
+				return nil, histogram.ErrEncoding
+			}
+			bin += int64(step)
+		}
+		if size <= 0 || bin < -int64(histogram.MaxBin) || bin > int64(histogram.MaxBin) {
+			return nil, histogram.ErrEncoding
+		}
+		w.row, buffer = append(w.row, uint16(w.column(histogram.Bin(bin)))), buffer[size:]
+	}
+	for _, column := range w.row {
+		if buffer, err = w.setEncoded(int(column), buffer); err != nil {
+			return nil, err
+		}
+	}
+	w.n++
+	return buffer, nil
 }
 
-// sorted is the columns' numbers in the order of their bins.
-func (w *HistogramWriter) sorted() []uint16 {
-	if len(w.order) == len(w.bins) {
+// setEncoded is set for the count at the front of buffer, and returns what follows it.
+func (w *HistogramWriter) setEncoded(column int, buffer []byte) (rest []byte, err error) {
+	count, size := binary.Uvarint(buffer)
+	if size <= 0 || count == 0 {
+		return nil, histogram.ErrEncoding
+	}
+	w.set(column, count)
+	return buffer[size:], nil
+}
+
+// allPlain says whether each byte is a number from 1 to 127.
+func allPlain(buffer []byte) bool {
+	not := uint64(0)
+	for ; len(buffer) >= 8; buffer = buffer[8:] {
+		word := binary.LittleEndian.Uint64(buffer)
+		// What a borrow does to the byte above is seen in this one, too: it was zero.
+		not |= word | (word - ones)
+	}
+	for _, b := range buffer {
+		not |= uint64(b) | (uint64(b) - 1)
+	}
+	return not&tops == 0
+}
+
+// filled is the columns that hold something, in the order of their bins.
+func (w *HistogramWriter) filled() []uint16 {
+	if w.sorted {
 		return w.order
 	}
-	w.order = w.order[:0]
-	low, high := histogram.MaxBin, -histogram.MaxBin
-	for _, bin := range w.bins {
-		low, high = min(low, bin), max(high, bin)
-	}
-	if span := int(high) - int(low); span < 8*len(w.bins) {
-		for _, column := range w.place[int(low)+int(histogram.MaxBin) : int(high)+int(histogram.MaxBin)+1] {
-			if column > 0 {
-				w.order = append(w.order, column-1)
-			}
+	w.order, w.sorted = w.order[:0], true
+	for _, block := range w.block {
+		if block == 0 {
+			continue
 		}
-		return w.order
+		for mask := w.blocks[block-1].Mask; mask != 0; mask &= mask - 1 {
+			w.order = append(w.order, (block-1)*histogram.ChunkBins+uint16(bits.TrailingZeros64(mask)))
+		}
 	}
-	for i := range w.bins {
-		w.order = append(w.order, uint16(i))
-	}
-	slices.SortFunc(w.order, func(a, b uint16) int { return int(w.bins[a]) - int(w.bins[b]) })
 	return w.order
 }
 
 // Sum is the sum of the records from (in it) to to (not in it), valid until the next call.
 func (w *HistogramWriter) Sum(from, to int) *histogram.Histogram {
 	w.sum.Reset()
-	for _, k := range w.sorted() {
+	for _, k := range w.filled() {
 		sum := uint64(0)
 		start := int(k) * w.stride
 		switch w.width {
@@ -306,7 +324,7 @@ func (w *HistogramWriter) Sum(from, to int) *histogram.Histogram {
 			}
 		}
 		if sum > 0 {
-			w.sum.Bins, w.sum.Counts = append(w.sum.Bins, w.bins[k]), append(w.sum.Counts, sum)
+			w.sum.Bins, w.sum.Counts = append(w.sum.Bins, w.binOf(k)), append(w.sum.Counts, sum)
 		}
 	}
 	return &w.sum
@@ -324,10 +342,10 @@ func (w *HistogramWriter) Append(dst []byte, times []int64) []byte {
 	dst = append(dst, 0)
 	dst, timesForm := appendTimes(dst, times, &w.times)
 	dst[form] = histogramLayout | timesForm
-	order := w.sorted()
+	order := w.filled()
 	bins := make([]histogram.Bin, len(order))
 	for i, k := range order {
-		bins[i] = w.bins[k]
+		bins[i] = w.binOf(k)
 	}
 	dst = appendBins(dst, bins)
 	if len(order) == 0 {

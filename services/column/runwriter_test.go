@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"cistern/services/histogram"
@@ -52,12 +53,90 @@ func TestHistogramWriter(t *testing.T) {
 	}
 }
 
+// Counts of eight bits are written as the same counts of sixteen and of sixty-four are.
+func TestNarrowCounts(t *testing.T) {
+	r := rand.New(rand.NewPCG(31, 32))
+	for round := range 400 {
+		n := 1 + r.IntN(700)
+		var hists []histogram.Histogram
+		times := make([]int64, n)
+		// Every kind of column: sparse, as chance makes them, about a mean, constant, with outliers, of no law.
+		means := make([]float64, 40)
+		for i := range means {
+			means[i] = math.Exp(r.Float64()*8 - 3)
+		}
+		for i := range n {
+			times[i] = int64(i)
+			var h histogram.Histogram
+			for k, mean := range means {
+				count := poisson(r, mean)
+				switch k % 8 {
+				case 5:
+					count = uint64(mean)
+				case 6:
+					count = r.Uint64N(uint64(mean) + 2)
+				case 7:
+					if r.IntN(100) == 0 {
+						count += r.Uint64N(300)
+					}
+				}
+				if count = min(count, 255); count > 0 {
+					h.Add(histogram.Bin(k*7-60), count)
+				}
+			}
+			hists = append(hists, h)
+		}
+		var written [3][]byte
+		var w HistogramWriter
+		for i, width := range []uint8{8, 16, 64} {
+			w.Begin(n)
+			w.widen(width)
+			for k := range hists {
+				w.Add(&hists[k])
+			}
+			if w.width != width {
+				t.Fatalf("round %d: %d bits", round, w.width)
+			}
+			written[i] = w.Append(nil, times)
+		}
+		if !bytes.Equal(written[0], written[1]) || !bytes.Equal(written[0], written[2]) {
+			t.Fatalf("round %d, %d records: %d, %d and %d bytes", round, n, len(written[0]), len(written[1]), len(written[2]))
+		}
+	}
+}
+
+func TestNarrowSums(t *testing.T) {
+	r := rand.New(rand.NewPCG(33, 34))
+	for range 300 {
+		column := make([]byte, 8*r.IntN(200))
+		most, sum, squares := r.IntN(256), uint64(0), uint64(0)
+		for i := range column {
+			column[i] = byte(r.IntN(most + 1))
+			sum += uint64(column[i])
+			squares += uint64(column[i]) * uint64(column[i])
+		}
+		if got := sumNarrow(column); got != sum {
+			t.Fatalf("%v: the sum %d, want %d", column, got, sum)
+		}
+		if got := squaresOf(column); got != squares {
+			t.Fatalf("%v: the squares %d, want %d", column, got, squares)
+		}
+		for limit := range uint64(300) {
+			if got, want := atLeast(column, limit), len(column) > 0 && uint64(slices.Max(column)) >= limit; got != want {
+				t.Fatalf("%v: at least %d: %v", column, limit, got)
+			}
+		}
+	}
+}
+
 // AddEncoded takes what Skip takes, and what it took is read back.
 func FuzzHistogramWriter(f *testing.F) {
 	f.Add([]byte{0})
-	f.Add([]byte{3, 2, 1, 1, 1, 2, 3})
-	f.Add([]byte{10, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
-	f.Add([]byte{1, 2, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1})
+	f.Add([]byte{6, 2, 1, 1, 1, 2, 3})
+	f.Add([]byte{20, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
+	f.Add([]byte{2, 2, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1})
+	f.Add([]byte{5, 2, 3, 0, 0, 0, 0, 0, 0, 0, 1, 200, 3})
+	f.Add([]byte{5, 1, 1, 0, 0, 0, 0, 0, 0, 0x80, 3, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1})
 	f.Fuzz(func(t *testing.T, row []byte) {
 		var w HistogramWriter
 		w.Begin(2)

@@ -1,36 +1,129 @@
 package histogram
 
-// One histogram as bytes, in journal entries and in the head. Layout, version-less because what holds it carries one:
+// One histogram as bytes, in journal entries, in the head and in Cistern's own import. Layout, version-less because what
+// holds it carries a version:
 //
-//	uvarint  number of bins n
-//	varint   first bin                          (n > 0)
-//	uvarint  bin - previous bin, n-1 times      (never 0)
+//	uvarint  twice the number of bins n; and one when they are given by chunks
+//	one by one:
+//	  varint   first bin                          (n > 0)
+//	  uvarint  bin - previous bin, n-1 times      (never 0)
+//	by chunks of 64, chunk c being the bins from 64·c on (n > 0):
+//	  varint   first chunk;   8 bytes, little-endian, which of its bins are meant, the lowest bit the first (never 0)
+//	  uvarint  chunk - previous chunk (never 0);  8 bytes as above; until there are n bins
 //	uvarint  count, n times                     (never 0)
 //
-// Blocks lay the same numbers out by column; see tsdb.
+// A timer's few bins are shorter one by one; the hundreds of a busy one by chunks, which are also read without asking
+// of every bin whether it is the next. Blocks lay the same numbers out by column; see tsdb.
 
 import (
 	"encoding/binary"
 	"errors"
+	"math/bits"
+	"slices"
 )
 
 // ErrEncoding is what bytes that no histogram encodes to are refused with.
 var ErrEncoding = errors.New("these bytes are not a histogram")
 
+const (
+	// ChunkBins is how many bins a chunk has.
+	ChunkBins = 64
+	maxBins   = uint64(2*int(MaxBin) + 1)
+	// A chunk takes nine bytes, its number being one of a byte nearly always.
+	chunkBytes = 9
+)
+
 // Append encodes h behind buffer.
 func (h *Histogram) Append(buffer []byte) []byte {
-	buffer = binary.AppendUvarint(buffer, uint64(len(h.Bins)))
+	chunks, last := 0, 0
 	for i, bin := range h.Bins {
-		if i == 0 {
-			buffer = binary.AppendVarint(buffer, int64(bin))
-		} else {
-			buffer = binary.AppendUvarint(buffer, uint64(int(bin)-int(h.Bins[i-1])))
+		if c := int(bin) >> 6; i == 0 || c != last {
+			chunks, last = chunks+1, c
+		}
+	}
+	if n := len(h.Bins); chunkBytes*chunks < n {
+		buffer = h.appendChunks(binary.AppendUvarint(buffer, uint64(2*n+1)))
+	} else {
+		buffer = binary.AppendUvarint(buffer, uint64(2*n))
+		for i, bin := range h.Bins {
+			if i == 0 {
+				buffer = binary.AppendVarint(buffer, int64(bin))
+			} else {
+				buffer = binary.AppendUvarint(buffer, uint64(int(bin)-int(h.Bins[i-1])))
+			}
 		}
 	}
 	for _, n := range h.Counts {
 		buffer = binary.AppendUvarint(buffer, n)
 	}
 	return buffer
+}
+
+func (h *Histogram) appendChunks(buffer []byte) []byte {
+	for i, last := 0, 0; i < len(h.Bins); {
+		chunk, mask := int(h.Bins[i])>>6, uint64(0)
+		if i == 0 {
+			buffer = binary.AppendVarint(buffer, int64(chunk))
+		} else {
+			buffer = binary.AppendUvarint(buffer, uint64(chunk-last))
+		}
+		for last = chunk; i < len(h.Bins) && int(h.Bins[i])>>6 == chunk; i++ {
+			mask |= 1 << (h.Bins[i] & 63)
+		}
+		buffer = binary.LittleEndian.AppendUint64(buffer, mask)
+	}
+	return buffer
+}
+
+// Head is what stands before the bins of an encoded histogram: how many there are, and how they are given.
+type Head struct {
+	Bins   int
+	Chunks bool
+}
+
+// ReadHead reads the head at the front of buffer, and returns what follows it.
+func ReadHead(buffer []byte) (head Head, rest []byte, err error) {
+	form, size := binary.Uvarint(buffer)
+	n := form / 2
+	// Each bin has a count, of a byte at least.
+	if size <= 0 || n > maxBins || n > uint64(len(buffer)-size) || form == 1 {
+		return head, nil, ErrEncoding
+	}
+	return Head{int(n), form&1 != 0}, buffer[size:], nil
+}
+
+// Chunk is bins of an encoded histogram: those from 64·Number on whose bits Mask has.
+type Chunk struct {
+	Number int
+	Mask   uint64
+}
+
+// ReadChunk reads the chunk at the front of buffer; before is the one before it, without bins for the first. All bins of a
+// chunk that it returns are valid.
+func ReadChunk(buffer []byte, before Chunk) (chunk Chunk, rest []byte, err error) {
+	var size int
+	if before.Mask == 0 {
+		var number int64
+		if number, size = binary.Varint(buffer); size <= 0 || number < int64(-MaxBin)>>6 || number > int64(MaxBin)>>6 {
+			return chunk, nil, ErrEncoding
+		}
+		chunk.Number = int(number)
+	} else {
+		var step uint64
+		if step, size = binary.Uvarint(buffer); size <= 0 || step == 0 || step > maxBins {
+			return chunk, nil, ErrEncoding
+		}
+		chunk.Number = before.Number + int(step)
+	}
+	if len(buffer) < size+8 {
+		return chunk, nil, ErrEncoding
+	}
+	chunk.Mask = binary.LittleEndian.Uint64(buffer[size:])
+	first, last := chunk.Number*ChunkBins+bits.TrailingZeros64(chunk.Mask), chunk.Number*ChunkBins+63-bits.LeadingZeros64(chunk.Mask)
+	if chunk.Mask == 0 || first < int(-MaxBin) || last > int(MaxBin) {
+		return chunk, nil, ErrEncoding
+	}
+	return chunk, buffer[size+8:], nil
 }
 
 // Decode replaces h by what the front of buffer holds, keeping h's memory, and returns the rest of buffer.
@@ -48,37 +141,72 @@ func (h *Histogram) DecodeBehind(buffer []byte) (rest []byte, err error) {
 			h.Bins, h.Counts = h.Bins[:start], h.Counts[:start]
 		}
 	}()
-	n, size := binary.Uvarint(buffer)
-	if size <= 0 || n > uint64(2*int(MaxBin)+1) || n > uint64(len(buffer)) {
-		return nil, ErrEncoding
+	head, buffer, err := ReadHead(buffer)
+	if err != nil {
+		return nil, err
 	}
-	buffer = buffer[size:]
-	bin := int64(0)
-	for i := range n {
-		var size int
-		if i == 0 {
-			bin, size = binary.Varint(buffer)
-		} else {
-			var step uint64
-			step, size = binary.Uvarint(buffer)
-			if step == 0 || step > uint64(2*int(MaxBin)) {
+	if head.Chunks {
+		if buffer, err = h.decodeChunks(buffer, head.Bins); err != nil {
+			return nil, err
+		}
+	} else {
+		bin := int64(0)
+		for i := range head.Bins {
+			var size int
+			if i == 0 {
+				bin, size = binary.Varint(buffer)
+			} else {
+				var step uint64
+				step, size = binary.Uvarint(buffer)
+				if step == 0 || step >= maxBins {
+					return nil, ErrEncoding
+				}
+				bin += int64(step)
+			}
+			if size <= 0 || bin < int64(-MaxBin) || bin > int64(MaxBin) {
 				return nil, ErrEncoding
 			}
-			bin += int64(step)
+			h.Bins = append(h.Bins, Bin(bin))
+			buffer = buffer[size:]
 		}
-		if size <= 0 || bin < int64(-MaxBin) || bin > int64(MaxBin) {
-			return nil, ErrEncoding
-		}
-		h.Bins = append(h.Bins, Bin(bin))
-		buffer = buffer[size:]
 	}
-	for range n {
+	h.Counts = slices.Grow(h.Counts, head.Bins)
+	for left := head.Bins; left > 0; {
+		if left >= 8 && len(buffer) >= 8 {
+			if word := binary.LittleEndian.Uint64(buffer); plain(word) {
+				h.Counts = append(h.Counts, word&0xff, word>>8&0xff, word>>16&0xff, word>>24&0xff, word>>32&0xff, word>>40&0xff, word>>48&0xff, word>>56)
+				left, buffer = left-8, buffer[8:]
+				continue
+			}
+		}
 		count, size := binary.Uvarint(buffer)
 		if size <= 0 || count == 0 {
 			return nil, ErrEncoding
 		}
 		h.Counts = append(h.Counts, count)
-		buffer = buffer[size:]
+		left, buffer = left-1, buffer[size:]
+	}
+	return buffer, nil
+}
+
+// decodeChunks adds the n bins of the chunks at the front of buffer.
+func (h *Histogram) decodeChunks(buffer []byte, n int) (rest []byte, err error) {
+	at := len(h.Bins)
+	h.Bins = slices.Grow(h.Bins, n)[:at+n]
+	all := h.Bins[at:]
+	var chunk Chunk
+	for len(all) > 0 {
+		if chunk, buffer, err = ReadChunk(buffer, chunk); err != nil {
+			return nil, err
+		}
+		many := bits.OnesCount64(chunk.Mask)
+		if many > len(all) {
+			return nil, ErrEncoding
+		}
+		for i, mask := 0, chunk.Mask; i < many; i, mask = i+1, mask&(mask-1) {
+			all[i] = Bin(chunk.Number*ChunkBins + bits.TrailingZeros64(mask))
+		}
+		all = all[many:]
 	}
 	return buffer, nil
 }
@@ -86,40 +214,38 @@ func (h *Histogram) DecodeBehind(buffer []byte) (rest []byte, err error) {
 // Skip checks that a histogram stands at the front of buffer, as Append writes it, and returns what follows it. It
 // accepts exactly what Decode does.
 func Skip(buffer []byte) (rest []byte, err error) {
-	n, size := binary.Uvarint(buffer)
-	if size <= 0 || n > uint64(2*int(MaxBin)+1) || n > uint64(len(buffer)) {
-		return nil, ErrEncoding
+	head, buffer, err := ReadHead(buffer)
+	if err != nil {
+		return nil, err
 	}
-	buffer = buffer[size:]
-	if n == 0 {
-		return buffer, nil
-	}
-	bin, size := binary.Varint(buffer)
-	if size <= 0 || bin < int64(-MaxBin) || bin > int64(MaxBin) {
-		return nil, ErrEncoding
-	}
-	buffer = buffer[size:]
-	for left := n - 1; left > 0; {
-		// Nearly always eight steps are eight bytes, neither zero nor with the bit that says that more follow.
-		if left >= 8 && len(buffer) >= 8 {
-			if word := binary.LittleEndian.Uint64(buffer); plain(word) {
-				const pairs = 0x00ff00ff00ff00ff
-				bin += int64((word&pairs + word>>8&pairs) * 0x0001000100010001 >> 48)
-				left, buffer = left-8, buffer[8:]
-				continue
+	if head.Chunks {
+		var chunk Chunk
+		for left := head.Bins; left > 0; {
+			if chunk, buffer, err = ReadChunk(buffer, chunk); err != nil {
+				return nil, err
+			}
+			if left -= bits.OnesCount64(chunk.Mask); left < 0 {
+				return nil, ErrEncoding
 			}
 		}
-		step, size := binary.Uvarint(buffer)
-		if size <= 0 || step == 0 || step > uint64(2*int(MaxBin)) {
+	} else if head.Bins > 0 {
+		bin, size := binary.Varint(buffer)
+		if size <= 0 || bin < int64(-MaxBin) || bin > int64(MaxBin) {
 			return nil, ErrEncoding
 		}
-		bin += int64(step)
-		left, buffer = left-1, buffer[size:]
+		buffer = buffer[size:]
+		for range head.Bins - 1 {
+			step, size := binary.Uvarint(buffer)
+			if size <= 0 || step == 0 || step >= maxBins {
+				return nil, ErrEncoding
+			}
+			if bin += int64(step); bin > int64(MaxBin) {
+				return nil, ErrEncoding
+			}
+			buffer = buffer[size:]
+		}
 	}
-	if bin > int64(MaxBin) { // and so none before: they ascend, by at most 46,080 each
-		return nil, ErrEncoding
-	}
-	for left := n; left > 0; {
+	for left := head.Bins; left > 0; {
 		if left >= 8 && len(buffer) >= 8 && plain(binary.LittleEndian.Uint64(buffer)) {
 			left, buffer = left-8, buffer[8:]
 			continue

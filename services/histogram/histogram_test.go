@@ -1,7 +1,9 @@
 package histogram
 
 import (
+	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -173,6 +175,57 @@ func TestCountsDoNotWrap(t *testing.T) {
 	}
 }
 
+// Many bins are encoded by chunks, few one by one, whatever is shorter; both are read back, and Skip ends where they do.
+func TestEncoding(t *testing.T) {
+	r := rand.New(rand.NewPCG(41, 42))
+	for round := range 500 {
+		want := &Histogram{}
+		first, step := r.IntN(2*int(MaxBin))-int(MaxBin), 1+r.IntN(1+round%20)
+		for bin := first; bin <= int(MaxBin) && len(want.Bins) < round; bin += 1 + r.IntN(step) {
+			want.Add(Bin(bin), 1+r.Uint64N(1<<r.IntN(63)))
+		}
+		if round%9 == 0 {
+			want.Add(MaxBin, 1)
+			want.Add(-MaxBin, 1)
+		}
+		encoded := want.Append(nil)
+		got := &Histogram{}
+		if rest, err := got.Decode(append(encoded, 9, 9)); err != nil || len(rest) != 2 || !got.Equal(want) {
+			t.Fatalf("round %d: %v, %d bytes are left\n%v\n%v", round, err, len(rest), got, want)
+		}
+		if rest, err := Skip(append(encoded, 9)); err != nil || len(rest) != 1 {
+			t.Fatalf("round %d: %v, %d bytes are left", round, err, len(rest))
+		}
+		for cut := range encoded {
+			if _, err := got.Decode(encoded[:cut]); err == nil {
+				t.Fatalf("round %d: the first %d of %d bytes are read", round, cut, len(encoded))
+			}
+			if _, err := Skip(encoded[:cut]); err == nil {
+				t.Fatalf("round %d: the first %d of %d bytes are skipped", round, cut, len(encoded))
+			}
+		}
+	}
+	mask := func(bits uint64) string { return string(binary.LittleEndian.AppendUint64(nil, bits)) }
+	for what, encoded := range map[string]string{
+		"no bins by chunks":      "\x01",
+		"a chunk without bins":   "\x03\x00" + mask(0) + "\x01",
+		"more bins than there":   "\x03\x00" + mask(3) + "\x01\x01",
+		"the same chunk again":   "\x05\x00" + mask(1) + "\x00" + mask(2) + "\x01\x01",
+		"a bin below the least":  "\x03" + string(binary.AppendVarint(nil, int64(-MaxBin)/64-1)) + mask(1<<63) + "\x01",
+		"a bin above the most":   "\x03" + string(binary.AppendVarint(nil, int64(MaxBin)/64)) + mask(2) + "\x01",
+		"a count of zero":        "\x05\x00" + mask(3) + "\x01\x00",
+		"a step of zero":         "\x04\x02\x00\x01\x01",
+		"a bin above, by a step": "\x04" + string(binary.AppendVarint(nil, int64(MaxBin))) + "\x01\x01\x01",
+	} {
+		if _, err := (&Histogram{}).Decode([]byte(encoded)); !errors.Is(err, ErrEncoding) {
+			t.Errorf("%s is read: %v", what, err)
+		}
+		if _, err := Skip([]byte(encoded)); !errors.Is(err, ErrEncoding) {
+			t.Errorf("%s is skipped: %v", what, err)
+		}
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	h := &Histogram{}
 	for _, v := range []float64{-3, 0, 0.0012, 0.0012, 55, 1e99} {
@@ -180,11 +233,15 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Add(h.Append(nil))
 	f.Add([]byte{0})
-	f.Add([]byte{2, 1, 0, 1, 1})
+	f.Add([]byte{4, 1, 1, 1, 1})
+	f.Add([]byte{5, 2, 3, 0, 0, 0, 0, 0, 0, 0, 1, 200, 3})
 	f.Add([]byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 1})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		h := &Histogram{}
 		rest, err := h.Decode(data)
+		if after, skipErr := Skip(data); (err == nil) != (skipErr == nil) || len(after) != len(rest) {
+			t.Fatalf("%v and %d, Skip says %v and %d", err, len(rest), skipErr, len(after))
+		}
 		if err != nil {
 			return
 		}

@@ -3,15 +3,19 @@ package ingest
 // Samples in Cistern's own form, which agents and benchmarks send: POST /api/v1/import with the content type
 // application/vnd.cistern.samples. u and v are uvarint and varint:
 //
-//	"CISTSMP1"
+//	"CISTSMP2"
 //	u  number of series, each: byte kind (1 gauge, 2 counter, 3 histogram), u length, the key: for each label, ascending by
 //	   name, __name__ among them: 0x0a, u length of the rest, 0x0a, u length, name, 0x12, u length, value
 //	u  number of samples, each:
 //	   v  the series' number, from 0, minus the previous sample's
 //	   v  time in ms since 1970 minus the previous sample's
-//	   8 bytes, the number, little-endian; or of a histogram: u number of bins; v the first bin; u steps to the others;
-//	   u counts. Bins are OpenHistogram's: (exponent+128)·90 + two digits-9 for positive values, 0 for zero, negative
-//	   mirrored
+//	   8 bytes, the number, little-endian; or of a histogram:
+//	   u  twice the number of its bins, and one when they are given by chunks
+//	   by chunks: v the first chunk, u steps to the others; behind each 8 bytes, little-endian: which of the 64 bins from
+//	      64·chunk on are meant, the lowest bit the first
+//	   otherwise: v the first bin; u steps to the others
+//	   u  count of each bin, never 0
+//	   Bins are OpenHistogram's: (exponent+128)·90 + two digits-9 for positive values, 0 for zero, negative mirrored
 //
 // A body that cannot be read to its end is refused as a whole; one bad series or sample is not.
 
@@ -29,7 +33,7 @@ import (
 
 const (
 	samplesType  = "application/vnd.cistern.samples"
-	samplesMagic = "CISTSMP1"
+	samplesMagic = "CISTSMP2"
 )
 
 var errSamples = errors.New("the body is not in the form of " + samplesType)

@@ -67,7 +67,7 @@ type sample struct {
 
 // encode makes a body of samples.
 func encode(list []sample) []byte {
-	body := []byte("CISTSMP1")
+	body := []byte("CISTSMP2")
 	index := map[string]int64{}
 	var keys []*sample
 	for i := range list {

@@ -2,7 +2,7 @@ package tsdb
 
 // What a batch looks like in the journal; u and v are uvarint and varint:
 //
-//	byte 2 (its version; 16 and 17 are metadata and exemplars: describe.go)
+//	byte 3 (its version; 16 and 17 are metadata and exemplars: describe.go)
 //	u  number of definitions, each: u ref, byte kind, u key length, key
 //	u  number of samples, each:
 //	   v  ref minus the previous sample's
@@ -21,7 +21,7 @@ import (
 	"cistern/services/histogram"
 )
 
-const entryVersion = 2
+const entryVersion = 3
 
 var errEntry = errors.New("a journal entry's content is damaged")
 

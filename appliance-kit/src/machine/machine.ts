@@ -32,6 +32,8 @@ export interface MachineParts {
   readonly healths: DiskHealths;
   readonly audit: Audit;
   readonly changes: Changes;
+  /** A network link came up that was down. */
+  readonly linkUp: () => void;
 }
 
 export class Machine {
@@ -41,6 +43,8 @@ export class Machine {
   readonly #sensors: Fresh<Sensor[]>;
   readonly #known: Links;
   readonly #steps: Steps;
+  /** The links that were down when they were looked at last. */
+  #down = new Set<string>();
   /** Those that were there when the system was last asked. */
   disks: readonly Disk[] = [];
 
@@ -79,6 +83,9 @@ export class Machine {
 
   #reportLinks(links: readonly MachineLink[]): void {
     const wrong = links.filter(({ state }) => state === 'down' || state === 'gone');
+    const up = links.some(({ name, state }) => state === 'up' && this.#down.has(name));
+    this.#down = new Set(wrong.map(({ name }) => name));
+    if (up) this.#parts.linkUp();
     // A bond explains its ports: it comes first.
     const ordered = [...wrong].sort((a, b) => Number(b.bond) - Number(a.bond));
     this.#parts.conditions.report(

@@ -109,6 +109,38 @@ test('a destination that is down gets its messages when it is back; meanwhile it
   assert.deepEqual((await on.client.get('/api/alerts')).body.items, []);
 });
 
+test('what waits is sent as soon as a network cable is back, and not when its turn would be after a long outage', async (t) => {
+  const waits: number[] = [];
+  // The first retries come soon, later ones not within this test.
+  const on = await start(t, {
+    retryAfterMs: (failures: number) => (waits.push(failures) && failures < 3 ? 20 : 600_000),
+  });
+  await on.client.setUp();
+  const look = async () => {
+    on.clock.advance(10);
+    await on.appliance.watch.look();
+  };
+  await look();
+  let words: string | null = 'no route to host';
+  const mailbox = await smtp(t, { refuse: () => words });
+  await on.client.post('/api/destinations', email(mailbox.port));
+  await on.simulation.simulate('link', { name: 'eno1', carrier: false });
+  await look();
+  happen(on, 'one');
+  await eventually(() => assert.deepEqual(waits, [1, 2, 3]));
+  await look();
+  await on.simulation.simulate('link', { name: 'eno1', carrier: true });
+  await look();
+  // The address takes a while longer than the carrier.
+  await eventually(() => assert.deepEqual(waits.slice(0, 5), [1, 2, 3, 1, 2], 'tried at once, and soon again'));
+  words = null;
+  await on.simulation.simulate('link', { name: 'eno1', carrier: false });
+  await look();
+  await on.simulation.simulate('link', { name: 'eno1', carrier: true });
+  await look();
+  await eventually(() => assert.deepEqual(subjects(mailbox), ['one']));
+});
+
 test('over a restart nothing is lost and nothing comes twice', async (t) => {
   const before = await start(t);
   await before.client.setUp();

@@ -80,6 +80,8 @@ class Bell {
 interface Worker {
   readonly bell: Bell;
   stopped: boolean;
+  /** Attempts in a row that failed since there was news: as many as that, and not all ever, say how long to wait. */
+  failures: number;
   readonly done: Promise<void>;
 }
 
@@ -121,12 +123,29 @@ export class Outbox {
   attend(id: string): void {
     const known = this.#workers.get(id);
     if (known !== undefined) {
+      known.failures = 0;
       known.bell.ring();
       return;
     }
     const bell = new Bell();
-    const worker: Worker = { bell, stopped: false, done: Promise.resolve().then(() => this.#work(id, worker)) };
+    const worker: Worker = {
+      bell,
+      stopped: false,
+      failures: 0,
+      done: Promise.resolve().then(() => this.#work(id, worker)),
+    };
     this.#workers.set(id, worker);
+  }
+
+  /**
+   * What waits is tried at once, and soon again: something has changed that may have been why it waits. Without it, whoever
+   * was cut off for an hour would be told five minutes after the cable is back.
+   */
+  tryAgain(): void {
+    for (const worker of this.#workers.values()) {
+      worker.failures = 0;
+      worker.bell.ring();
+    }
   }
 
   /** Stops delivering to a destination and gives up its place in the journal. */
@@ -373,6 +392,7 @@ export class Outbox {
       try {
         await send(destination, message);
         note('delivered', null);
+        worker.failures = 0;
         log.info('an alert was delivered', { destination: destination.name, event: eventId, attempts });
         return;
       } catch (error) {
@@ -387,7 +407,8 @@ export class Outbox {
         });
         if (givenUp) return;
       }
-      await worker.bell.wait(this.#retryAfterMs(attempts));
+      worker.failures += 1;
+      await worker.bell.wait(this.#retryAfterMs(worker.failures));
       if (worker.stopped) return;
     }
   }

@@ -4,7 +4,7 @@ import type { Service } from './schema.ts';
 
 /** Three in five minutes is no coincidence; one is an update, or somebody who restarted it elsewhere. */
 const MANY = 3;
-const WITHIN_MS = 5 * 60_000;
+export const WITHIN_MS = 5 * 60_000;
 
 export interface Restarting {
   readonly service: string;
@@ -16,6 +16,13 @@ export interface Restarting {
 
 export class RestartWatch {
   readonly #known = new Map<string, { last: number; added: { at: number; count: number }[]; reason: string | null }>();
+
+  /** That a service ended before this watch began, each time so many ms before `now`. */
+  ended(name: string, ago: readonly number[], now: number): void {
+    const added = ago.map((ms) => ({ at: now - ms, count: 1 }));
+    // However many restarts its manager has counted by now: they are no news.
+    this.#known.set(name, { last: Number.POSITIVE_INFINITY, added, reason: null });
+  }
 
   /** @param now ms of the monotonic clock. Returns those that were started again three times or more within five minutes. */
   look(services: readonly Service[], now: number): Restarting[] {

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bench } from '../../tests/harness.ts';
+import { Settings } from '../state/settings.ts';
+import { OwnEnds } from './ownEnds.ts';
+import { RestartWatch } from './restarts.ts';
+import type { Service } from './schema.ts';
 
 test('a service that ends again and again is told of, and no longer when it has run for a while', async (t) => {
   const { client, clock, appliance } = await bench(t);
@@ -28,6 +32,27 @@ test('a service that ends again and again is told of, and no longer when it has 
   // It is not three any more, but two within five minutes.
   clock.advance(70);
   assert.deepEqual(await active(), []);
+});
+
+test('akd itself: its ends are counted over its starts, unless it was told to end or the system was started again', async (t) => {
+  const { appliance } = await bench(t);
+  const settings = new Settings(appliance.db);
+  const start = (bootId: string, seconds: number) => new OwnEnds(settings).began(bootId, seconds * 1000);
+  assert.deepEqual(start('one', 40), [], 'the first start');
+  assert.deepEqual(start('one', 100), [0]);
+  assert.deepEqual(start('one', 110), [10_000, 0]);
+  new OwnEnds(settings).stopped();
+  assert.deepEqual(start('one', 120), [20_000, 10_000], 'an end in order is none');
+  assert.deepEqual(start('one', 405), [295_000, 0], 'five minutes are remembered');
+  assert.deepEqual(start('two', 30), [], 'the system was started again');
+
+  const akd = { name: 'akd', title: 'Management', restarts: 7, reason: null } as Service;
+  const watch = new RestartWatch();
+  watch.ended('akd', [200_000, 100_000, 0], 1_000);
+  const [found] = watch.look([akd], 2_000);
+  assert.deepEqual([found?.service, found?.restarts], ['akd', 3], 'what the service manager has counted is not added');
+  assert.deepEqual(watch.look([akd], 102_000), [], 'two are left');
+  assert.equal(watch.look([{ ...akd, restarts: 8 }], 103_000)[0]?.restarts, 3);
 });
 
 test('services: listed, failing, alerted after a moment, restarted', async (t) => {

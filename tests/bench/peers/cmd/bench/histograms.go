@@ -233,7 +233,7 @@ type cisternBatch struct {
 	seriesCount     int64
 	sampleCount     int
 	number, time    int64 // of the sample before
-	counts          []byte
+	bins, counts    []byte
 }
 
 func (c *cisternBatch) reset() {
@@ -255,34 +255,34 @@ func (c *cisternBatch) add(s *histogramSeries, time int64) {
 	c.samples = binary.AppendVarint(c.samples, time-c.time)
 	c.number, c.time = c.seriesCount-1, time
 	c.sampleCount++
-	bins, last := uint64(0), 0
-	for _, n := range s.counts.logLinear {
-		if n > 0 {
-			bins++
-		}
-	}
-	c.samples = binary.AppendUvarint(c.samples, bins)
-	c.counts = c.counts[:0]
+	bins, chunk := uint64(0), 0
+	var mask uint64
+	c.bins, c.counts = c.bins[:0], c.counts[:0]
 	for i, n := range s.counts.logLinear {
 		if n == 0 {
 			continue
 		}
 		// From this table's place to OpenHistogram's number of the bin.
 		bin := i + logLinearFirst + 128*90 + 1
-		if last == 0 {
-			c.samples = binary.AppendVarint(c.samples, int64(bin))
-		} else {
-			c.samples = binary.AppendUvarint(c.samples, uint64(bin-last))
+		if next := bin >> 6; bins == 0 {
+			c.bins, chunk = binary.AppendVarint(c.bins, int64(next)), next
+		} else if next != chunk {
+			c.bins = binary.LittleEndian.AppendUint64(c.bins, mask)
+			c.bins = binary.AppendUvarint(c.bins, uint64(next-chunk))
+			chunk, mask = next, 0
 		}
-		last = bin
+		mask |= 1 << (bin & 63)
+		bins++
 		c.counts = binary.AppendUvarint(c.counts, uint64(n))
 	}
-	c.samples = append(c.samples, c.counts...)
+	c.bins = binary.LittleEndian.AppendUint64(c.bins, mask)
+	c.samples = binary.AppendUvarint(c.samples, 2*bins+1) // by chunks of 64
+	c.samples = append(append(c.samples, c.bins...), c.counts...)
 }
 
 // end writes the request.
 func (c *cisternBatch) end(to []byte) []byte {
-	to = append(to, "CISTSMP1"...)
+	to = append(to, "CISTSMP2"...)
 	to = binary.AppendUvarint(to, uint64(c.seriesCount))
 	to = append(to, c.series...)
 	to = binary.AppendUvarint(to, uint64(c.sampleCount))
