@@ -106,7 +106,7 @@ func putUint(b []byte, v uint64) int {
 }
 
 // pieces are what answers are collected in.
-var pieces = sync.Pool{New: func() any { return make([]byte, 0, 2*piece) }}
+var pieces = sync.Pool{New: func() any { return &out{b: make([]byte, 0, 2*piece)} }}
 
 // mostKept is how much memory of one answer or window is kept for the next: one that is huge must not be paid for, for
 // ever.

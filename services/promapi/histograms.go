@@ -146,10 +146,12 @@ func (a *API) mergeWindows(ctx context.Context, m *merged, matchers []*tsdb.Matc
 // body begins an answer's object.
 func (m *merged) body(w http.ResponseWriter) *out {
 	w.Header().Set("Content-Type", "application/json")
-	return &out{w: w, b: append(pieces.Get().([]byte)[:0], '{')}
+	o := pieces.Get().(*out)
+	o.w, o.b, o.failed = w, append(o.b[:0], '{'), false
+	return o
 }
 
-// end finishes it.
+// finish ends it; o is not to be used any more.
 func (m *merged) finish(o *out) {
 	if m.approximate {
 		o.b = append(o.b, `,"approximate":true`...)
@@ -166,8 +168,8 @@ func (m *merged) finish(o *out) {
 	}
 	o.b = append(o.b, "}\n"...)
 	o.flush()
-	if cap(o.b) <= mostKept {
-		pieces.Put(o.b) //nolint:staticcheck // a slice's header is all that is allocated
+	if o.w = nil; cap(o.b) <= mostKept {
+		pieces.Put(o)
 	}
 }
 

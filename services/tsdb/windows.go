@@ -74,7 +74,7 @@ type windowing struct {
 	// The windows, and behind them what is moved from a window to the one before: see frames.
 	into  []*histogram.Dense
 	given []*histogram.Dense // the windows as the caller gave them
-	moves []int // the windows to which the latter goes, -1 for none
+	moves []int              // the windows to which the latter goes, -1 for none
 	spare []*histogram.Dense
 	run   column.HistogramRun
 	index []int
