@@ -130,9 +130,12 @@ type HistogramRun struct {
 	ends      []uint32 // where each column ends, when indexed
 	columns   []byte
 	column    []uint64
-	other     []uint64 // a second column
 	stretches []stretch
 	scratch   scratch
+	numbers   [maxGroup + room]byte // of words, in sums.go
+	sums      []uint64              // of a column's stretches
+	targets   []target              // of each stretch
+	short     bool                  // the stretches are
 }
 
 // stretch is records that follow on one another and go into the same window.
@@ -192,8 +195,8 @@ func (r *HistogramRun) open(src []byte) error {
 	if r.columns = src; len(r.bins) == 0 && len(src) > 0 {
 		return ErrDamaged
 	}
-	if cap(r.column) < int(n) {
-		r.column = make([]uint64, n)
+	if cap(r.column) <= int(n) {
+		r.column = make([]uint64, n+1)
 	}
 	return nil
 }
@@ -280,35 +283,6 @@ func addMean(group []uint64, mean uint64) (all uint64, err error) {
 	return all, nil
 }
 
-// nextTwo is next for columns k and k+1 at once, of a run that has ends and whose columns are one group each; src is not
-// needed then. A processor waits for the words of one while it looks up those of the other.
-func (r *HistogramRun) nextTwo(k int, values, others []uint64) (or, orOther uint64, err error) {
-	size := len(r.times)
-	start := uint32(0)
-	if k > 0 {
-		start = r.ends[k-1]
-	}
-	head, mean, about, body, err := groupHead(r.columns[start:r.ends[k]])
-	if err != nil {
-		return 0, 0, err
-	}
-	headOther, meanOther, aboutOther, other, err := groupHead(r.columns[r.ends[k]:r.ends[k+1]])
-	if err != nil {
-		return 0, 0, err
-	}
-	rest, restOther, or, orOther, err := readTwoBodies(body, other, head, headOther, values, others, size, size)
-	if err == nil && len(values) == size && len(rest)+len(restOther) > 0 {
-		err = ErrDamaged
-	}
-	if err == nil && about {
-		or, err = addMean(values, mean)
-	}
-	if err == nil && aboutOther {
-		orOther, err = addMean(others, meanOther)
-	}
-	return or, orOther, err
-}
-
 // Decode appends all records to dst, each with the bins it has; they share their memory.
 func (r *HistogramRun) Decode(dst []histogram.Histogram) ([]histogram.Histogram, error) {
 	n := len(r.times)
@@ -383,23 +357,6 @@ func (r *HistogramRun) AddWindows(window []int, into []*histogram.Dense) error {
 	return r.add(into)
 }
 
-// AddWindowsOfTwo is AddWindows of two runs, which takes less time than one after the other when they are short.
-func AddWindowsOfTwo(r, other *HistogramRun, window, windowOther []int, into []*histogram.Dense) error {
-	r.stretch(window)
-	other.stretch(windowOther)
-	if len(r.stretches) > 0 && len(other.stretches) > 0 && len(r.ends)+len(other.ends) == 0 {
-		return addTwo(r, other, into)
-	}
-	for _, one := range []*HistogramRun{r, other} {
-		if len(one.stretches) > 0 {
-			if err := one.add(into); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // stretch makes stretches of the windows. Records of one window mostly stand together: stretches are summed, not records.
 func (r *HistogramRun) stretch(window []int) {
 	r.stretches = r.stretches[:0]
@@ -415,82 +372,19 @@ func (r *HistogramRun) stretch(window []int) {
 	}
 }
 
-// addTwo is add of two runs without ends, their columns in turn.
-func addTwo(r, other *HistogramRun, into []*histogram.Dense) error {
-	src, srcOther := r.columns, other.columns
-	values, others := r.column[:len(r.times)], other.column[:len(other.times)] // one group each: who has more has ends
-	k := 0
-	for ; k < len(r.bins) && k < len(other.bins); k++ {
-		head, mean, about, body, err := groupHead(src)
-		if err != nil {
-			return err
-		}
-		headOther, meanOther, aboutOther, bodyOther, err := groupHead(srcOther)
-		if err != nil {
-			return err
-		}
-		var or, orOther uint64
-		if src, srcOther, or, orOther, err = readTwoBodies(body, bodyOther, head, headOther, values, others, len(values), len(others)); err != nil {
-			return err
-		}
-		if about {
-			if or, err = addMean(values, mean); err != nil {
-				return err
-			}
-		}
-		if aboutOther {
-			if orOther, err = addMean(others, meanOther); err != nil {
-				return err
-			}
-		}
-		r.addColumn(k, values, or, into)
-		other.addColumn(k, others, orOther, into)
-	}
-	if err := r.addFrom(k, src, into); err != nil {
-		return err
-	}
-	return other.addFrom(k, srcOther, into)
-}
-
 // add adds r.stretches, of each column decoding as much as they need.
 func (r *HistogramRun) add(into []*histogram.Dense) error {
-	return r.addFrom(0, r.columns, into)
-}
-
-// addFrom is add from column k on, which src begins with.
-func (r *HistogramRun) addFrom(k int, src []byte, into []*histogram.Dense) error {
-	wanted := len(r.times)
-	if len(r.ends) > 0 {
-		wanted = r.stretches[len(r.stretches)-1].to
+	if len(r.times) <= maxGroup {
+		return r.addSums(into)
 	}
-	both := len(r.ends) > 0 && len(r.times) <= maxGroup
-	if both && len(r.other) < wanted {
-		r.other = make([]uint64, maxGroup)
-	}
-	for ; k < len(r.bins); k++ {
-		column := r.column[:wanted]
-		var or, orOther uint64
+	column, src := r.column[:r.stretches[len(r.stretches)-1].to], r.columns // it has ends
+	for k := range r.bins {
+		var or uint64
 		var err error
-		if both && k+1 < len(r.bins) {
-			other := r.other[:wanted]
-			if or, orOther, err = r.nextTwo(k, column, other); err != nil {
-				return err
-			}
-			r.addColumn(k, column, or, into)
-			k++
-			r.addColumn(k, other, orOther, into)
-			continue
-		}
-		if both && k > 0 {
-			src = r.columns[r.ends[k-1]:]
-		}
 		if src, or, err = r.next(k, src, column); err != nil {
 			return err
 		}
 		r.addColumn(k, column, or, into)
-	}
-	if len(r.ends) == 0 && len(src) > 0 {
-		return ErrDamaged
 	}
 	return nil
 }

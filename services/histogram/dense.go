@@ -1,5 +1,7 @@
 package histogram
 
+import "math"
+
 // Dense counts in arrays over contiguous bins, which grow: the quickest to add to. The zero value is empty. Each sign has
 // an array of its own and zero is apart: between 1 ms and zero lie eleven thousand bins that nothing is ever in.
 type Dense struct {
@@ -44,6 +46,14 @@ func (d *Dense) Reserve(low, high Bin) {
 	if low > 0 || high < 0 {
 		d.side(low).cover(int(low), int(high))
 	}
+}
+
+// Counts makes room for the bins from low to high, both of one sign and neither zero, and returns what they count, low's
+// first: to be added to, until d is asked to count a bin that it has no room for.
+func (d *Dense) Counts(low, high Bin) []uint64 {
+	s := d.side(low)
+	s.cover(int(low), int(high))
+	return s.counts[int(low)-int(s.first):][:int(high)-int(low)+1]
 }
 
 // cover makes room for the bins from low to high.
@@ -122,6 +132,35 @@ func (s *span) merge(other *span) {
 	}
 }
 
+// subtract takes another's counts away.
+func (s *span) subtract(other *span) {
+	from := max(int(s.first), int(other.first))
+	to := min(int(s.first)+len(s.counts), int(other.first)+len(other.counts))
+	if from >= to {
+		return
+	}
+	into, less := s.counts[from-int(s.first):to-int(s.first)], other.counts[from-int(other.first):]
+	less = less[:len(into)]
+	for i, n := range less {
+		into[i] = minus(into[i], n)
+	}
+}
+
+// SubtractDense takes another's counts away, stopping at zero; it is exact when they were merged into d before. A count
+// that is as high as counts go stays so: nobody knows what it would be.
+func (d *Dense) SubtractDense(other *Dense) {
+	d.negative.subtract(&other.negative)
+	d.zero = minus(d.zero, other.zero)
+	d.positive.subtract(&other.positive)
+}
+
+func minus(a, b uint64) uint64 {
+	if a == math.MaxUint64 {
+		return a
+	}
+	return a - min(a, b)
+}
+
 // MergeDense adds another's counts.
 func (d *Dense) MergeDense(other *Dense) {
 	d.negative.merge(&other.negative)
@@ -131,18 +170,43 @@ func (d *Dense) MergeDense(other *Dense) {
 
 // Histogram is the sparse form; it shares nothing with d.
 func (d *Dense) Histogram() *Histogram {
-	used := 1
-	for _, s := range []*span{&d.negative, &d.positive} {
-		for _, n := range s.counts {
-			if n > 0 {
-				used++
-			}
-		}
-	}
+	used := d.Used()
 	h := &Histogram{Bins: make([]Bin, 0, used), Counts: make([]uint64, 0, used)}
 	d.Into(h)
 	return h
 }
+
+// Used is how many bins have counts.
+func (d *Dense) Used() int {
+	used := 0
+	if d.zero > 0 {
+		used = 1
+	}
+	for _, s := range [...]*span{&d.negative, &d.positive} {
+		for _, n := range s.counts {
+			used += int(-n>>63 | n>>63) // no branch: only zero has the highest bit neither itself nor below zero
+		}
+	}
+	return used
+}
+
+// Empty says that no bin has counts.
+func (d *Dense) Empty() bool {
+	if d.zero > 0 {
+		return false
+	}
+	for _, s := range [...]*span{&d.positive, &d.negative} {
+		for _, n := range s.counts {
+			if n > 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Room is how many bins d has memory for.
+func (d *Dense) Room() int { return len(d.negative.counts) + len(d.positive.counts) }
 
 // Into makes h the sparse form, keeping h's memory.
 func (d *Dense) Into(h *Histogram) {

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"cistern/services/histogram"
@@ -124,6 +123,10 @@ func (a *API) mergeWindows(ctx context.Context, m *merged, matchers []*tsdb.Matc
 		return err
 	}
 	into := make([]*histogram.Dense, n)
+	for i := range into {
+		into[i] = emptyDense()
+	}
+	defer keepDense(into)
 	if _, err := promstore.Windows(ctx, found, m.start, m.step, into); err != nil {
 		return err
 	}
@@ -135,12 +138,7 @@ func (a *API) mergeWindows(ctx context.Context, m *merged, matchers []*tsdb.Matc
 			}
 		}
 	}
-	m.windows = make([]*histogram.Histogram, n)
-	for i, d := range into {
-		if d != nil {
-			m.windows[i] = d.Histogram()
-		}
-	}
+	m.windows = sparseOf(into)
 	m.warnings = warnings.List()
 	return ctx.Err()
 }
@@ -148,10 +146,12 @@ func (a *API) mergeWindows(ctx context.Context, m *merged, matchers []*tsdb.Matc
 // body begins an answer's object.
 func (m *merged) body(w http.ResponseWriter) *out {
 	w.Header().Set("Content-Type", "application/json")
-	return &out{w: w, b: append(make([]byte, 0, 4096), '{')}
+	o := pieces.Get().(*out)
+	o.w, o.b, o.failed = w, append(o.b[:0], '{'), false
+	return o
 }
 
-// end finishes it.
+// finish ends it; o is not to be used any more.
 func (m *merged) finish(o *out) {
 	if m.approximate {
 		o.b = append(o.b, `,"approximate":true`...)
@@ -168,6 +168,9 @@ func (m *merged) finish(o *out) {
 	}
 	o.b = append(o.b, "}\n"...)
 	o.flush()
+	if o.w = nil; cap(o.b) <= mostKept {
+		pieces.Put(o)
+	}
 }
 
 // columns writes one object for each window that is not empty.
@@ -377,40 +380,6 @@ func (a *API) people(w http.ResponseWriter, r *http.Request) {
 		return appendFloat(append(b, `,"total":`...), total)
 	})
 	m.finish(o)
-}
-
-// boundsText is "lower,upper," of first, the bin of a nanosecond, and those behind it, up to many years; written once.
-var boundsText = sync.OnceValues(func() (first histogram.Bin, texts []string) {
-	first, _ = histogram.BinOf(1e-9)
-	last, _ := histogram.BinOf(9.9e12)
-	texts = make([]string, int(last)-int(first)+1)
-	for i := range texts {
-		texts[i] = string(appendBounds(nil, first+histogram.Bin(i)))
-	}
-	return first, texts
-})
-
-func appendBounds(b []byte, bin histogram.Bin) []byte {
-	from, to := bin.Bounds()
-	return append(appendFloat(append(appendFloat(b, from), ','), to), ',')
-}
-
-func appendBins(b []byte, h *histogram.Histogram) []byte {
-	first, texts := boundsText()
-	b = append(b, `"bins":[`...)
-	for i, bin := range h.Bins {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, '[')
-		if at := int(bin) - int(first); at >= 0 && at < len(texts) {
-			b = append(b, texts[at]...)
-		} else {
-			b = appendBounds(b, bin)
-		}
-		b = append(strconv.AppendUint(b, h.Counts[i], 10), ']')
-	}
-	return append(b, ']')
 }
 
 func (a *API) heatmap(w http.ResponseWriter, r *http.Request) {

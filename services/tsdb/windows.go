@@ -6,7 +6,6 @@ package tsdb
 
 import (
 	"context"
-	"errors"
 	"math"
 	"sync"
 
@@ -19,12 +18,21 @@ import (
 func (s *Series) Windows(ctx context.Context, from, width int64, into []*histogram.Dense) (merged int, err error) {
 	w := windowings.Get().(*windowing)
 	defer func() {
-		w.into = nil
-		if cap(w.chunk)+cap(w.bytes[0])+cap(w.bytes[1]) < 4<<20 { // one huge series must not be paid for, for ever
+		copy(into, w.into[:len(into)])
+		clear(w.into)
+		w.given = nil
+		for _, d := range w.spare {
+			if d.Room() > 1<<16 {
+				w.spare = nil
+				break
+			}
+		}
+		if cap(w.chunk)+cap(w.bytes) < 4<<20 { // one huge series must not be paid for, for ever
 			windowings.Put(w)
 		}
 	}()
-	w.from, w.width, w.to, w.into, w.merged = from, width, from+width*int64(len(into)), into, 0
+	w.from, w.width, w.to, w.into, w.merged = from, width, from+width*int64(len(into)), append(w.into[:0], into...), 0
+	w.windows, w.given = len(into), into
 	for i := range s.histograms {
 		if err := ctx.Err(); err != nil {
 			return w.merged, err
@@ -48,30 +56,48 @@ func (s *Series) Windows(ctx context.Context, from, width int64, into []*histogr
 	return w.merged, nil
 }
 
+// SpanOf is the time, in ms, in which histograms of any of the series lie; the first is greater when there are none.
+func SpanOf(list []*Series) (minTime, maxTime int64) {
+	minTime, maxTime = math.MaxInt64, math.MinInt64
+	for _, s := range list {
+		for i := range s.histograms {
+			minTime, maxTime = min(minTime, s.histograms[i].minTime), max(maxTime, s.histograms[i].maxTime)
+		}
+	}
+	return minTime, maxTime
+}
+
 type windowing struct {
 	from, width, to int64
-	into            []*histogram.Dense
+	windows         int
 	merged          int
-	// Two frames are merged together: waiting says that the first is ready.
-	runs    [2]column.HistogramRun
-	indexes [2][]int
-	waiting bool
-	// What frames are read into: they are used one after the other, and those of one track before those of the next. Of the
-	// two the second is read into while a frame of the first waits, and so in turn.
-	chunk []byte
-	bytes [2][]byte
-	turn  int
+	// The windows, and behind them what is moved from a window to the one before: see frames.
+	into  []*histogram.Dense
+	given []*histogram.Dense // the windows as the caller gave them
+	moves []int              // the windows to which the latter goes, -1 for none
+	spare []*histogram.Dense
+	run   column.HistogramRun
+	index []int
+	// What frames are read into: they are used one after the other, and those of one track before those of the next.
+	chunk, bytes []byte
+}
+
+// stretch is time of which everything is still to be merged, both ends in it.
+type stretch struct {
+	from, to int64
+	// It was merged into the window behind the one in which it lies, as a part of a longer record.
+	move bool
 }
 
 var windowings = sync.Pool{New: func() any { return &windowing{} }}
 
-// at is the number of the window that holds t; -1 before the first, len(into) behind the last.
+// at is the number of the window that holds t; -1 before the first, windows behind the last.
 func (w *windowing) at(t int64) int {
 	switch {
 	case t < w.from:
 		return -1
 	case t >= w.to:
-		return len(w.into)
+		return w.windows
 	}
 	return int((t - w.from) / w.width)
 }
@@ -94,8 +120,7 @@ func (w *windowing) each(sources []source[histogram.Histogram]) error {
 // block merges what a block has, from its hours down to its seconds.
 func (w *windowing) block(one *source[histogram.Histogram]) error {
 	b, record := one.block, one.record
-	// What is still to be merged: stretches of time, ascending, both ends in them.
-	todo := []interval{{max(w.from, one.minTime), min(w.to-1, one.maxTime)}}
+	todo := []stretch{{from: max(w.from, one.minTime), to: min(w.to-1, one.maxTime)}} // ascending
 	needed := w.needed(record)
 	for track := trackHour; track >= trackRaw && len(todo) > 0; track-- {
 		if record.lengths[track] == 0 {
@@ -103,7 +128,7 @@ func (w *windowing) block(one *source[histogram.Histogram]) error {
 				for track = trackMinute; track < trackHour && record.lengths[track] == 0; {
 					track++
 				}
-				return w.track(one, track, todo, nil)
+				return w.track(one, track, todo)
 			}
 			continue
 		}
@@ -114,9 +139,8 @@ func (w *windowing) block(one *source[histogram.Histogram]) error {
 		if err != nil {
 			return err
 		}
-		var left []interval
-		rest := &left
-		if err := w.frames(one, frames, track, todo, rest); err != nil {
+		var left []stretch
+		if err := w.frames(one, frames, track, todo, &left); err != nil {
 			return err
 		}
 		todo = left
@@ -153,7 +177,7 @@ func (w *windowing) read(b *block, record *blockSeries, track int) (frames []fra
 	return frames, err
 }
 
-func (w *windowing) track(one *source[histogram.Histogram], track int, todo, _ []interval) error {
+func (w *windowing) track(one *source[histogram.Histogram], track int, todo []stretch) error {
 	frames, err := w.read(one.block, one.record, track)
 	if err != nil {
 		return err
@@ -161,11 +185,16 @@ func (w *windowing) track(one *source[histogram.Histogram], track int, todo, _ [
 	return w.frames(one, frames, track, todo, nil)
 }
 
-// frames merges the records of a track that lie in todo. Those that lie in several windows are left: their time is put
-// into left, unless that is nil.
-func (w *windowing) frames(one *source[histogram.Histogram], frames []frame, track int, todo []interval, left *[]interval) error {
+// frames merges the records of a track that lie in todo. What is to be done with finer ones is put into left, unless that
+// is nil: then a record goes where it begins.
+//
+// A record in which one window ends and the next begins is merged into the latter, and what of it was before, of finer
+// records, is taken from there and merged into the former: on average that is half of the finer records, and none when
+// the window ends where one of them does. Of samples only those before the end are read. A record is the sum of the finer
+// ones of its block, so that this is exact; when those cannot be read it has been told, and up to one record is in the
+// window behind its own.
+func (w *windowing) frames(one *source[histogram.Histogram], frames []frame, track int, todo []stretch, left *[]stretch) error {
 	length := max(1, trackWidth[track])
-	w.waiting = false
 	for len(frames) > 0 && len(todo) > 0 {
 		f := &frames[0]
 		for len(todo) > 0 && todo[0].to < f.minTime {
@@ -181,20 +210,16 @@ func (w *windowing) frames(one *source[histogram.Histogram], frames []frame, tra
 		if f.bytes == nil {
 			// As far as the stretch goes; of seconds that is a minute or two.
 			var err error
-			w.turn = 1 - w.turn
-			if w.bytes[w.turn], err = one.block.fillInto(w.bytes[w.turn], frames, todo[0].to); err != nil {
-				return errors.Join(err, w.finish())
+			if w.bytes, err = one.block.fillInto(w.bytes, frames, todo[0].to); err != nil {
+				return err
 			}
 		}
-		run, index := &w.runs[0], w.indexes[0][:0]
-		if w.waiting {
-			run, index = &w.runs[1], w.indexes[1][:0]
+		if err := w.run.Open(f.bytes); err != nil {
+			return errFrame
 		}
-		if err := run.Open(f.bytes); err != nil {
-			return errors.Join(errFrame, w.finish())
-		}
+		w.index, w.moves = w.index[:0], w.moves[:0]
 		wanted := todo
-		for _, relative := range run.Times() {
+		for _, relative := range w.run.Times() {
 			t := f.minTime + relative
 			// What the record stands for, as far as there can be samples of it.
 			from, to := max(t, one.record.minTime), min(t+length-1, one.record.maxTime)
@@ -203,47 +228,87 @@ func (w *windowing) frames(one *source[histogram.Histogram], frames []frame, tra
 			}
 			at := -1
 			if len(wanted) > 0 && wanted[0].from <= to {
-				first, last := w.at(from), w.at(to)
-				switch {
-				case first == last:
-					at = first
-				case left != nil:
-					*left = append(*left, interval{from, to})
-				default:
-					at = first
-				}
-			}
-			if at == len(w.into) {
-				at = -1
+				at = w.place(wanted[0], from, to, left)
 			}
 			if at >= 0 {
 				w.merged++
 			}
-			index = append(index, at)
+			w.index = append(w.index, at)
 		}
 		frames = frames[1:]
-		if !w.waiting {
-			w.indexes[0], w.waiting = index, true
-			continue
-		}
-		w.indexes[1], w.waiting = index, false
-		if err := column.AddWindowsOfTwo(&w.runs[0], &w.runs[1], w.indexes[0], w.indexes[1], w.into); err != nil {
+		err := w.run.AddWindows(w.index, w.into)
+		w.move()
+		if err != nil {
 			return errFrame
 		}
 	}
-	return w.finish()
+	return nil
 }
 
-// finish merges the frame that waits for another.
-func (w *windowing) finish() error {
-	if !w.waiting {
-		return nil
+// place is where the record of a stretch from to to, which wanted begins in or before, is to be added: at w.into, or
+// nowhere when it is -1.
+func (w *windowing) place(wanted stretch, from, to int64, left *[]stretch) int {
+	first := w.at(from)
+	if wanted.move {
+		if to > wanted.to && left != nil {
+			*left = append(*left, stretch{from, wanted.to, true})
+			return -1
+		}
+		return w.moving(first)
 	}
-	w.waiting = false
-	if err := w.runs[0].AddWindows(w.indexes[0], w.into); err != nil {
-		return errFrame
+	last := w.at(to)
+	switch {
+	case first == last || left == nil:
+		if first == w.windows {
+			return -1
+		}
+		return first
+	case last == w.windows:
+		*left = append(*left, stretch{from: from, to: w.to - 1})
+		return -1
+	case last == first+1:
+		*left = append(*left, stretch{from, w.from + int64(last)*w.width - 1, true})
+		return last
 	}
-	return nil
+	*left = append(*left, stretch{from: from, to: to})
+	return -1
+}
+
+// moving is the place in w.into of what is moved to window first from the one behind it.
+func (w *windowing) moving(first int) int {
+	if k := len(w.moves) - 1; k >= 0 && w.moves[k] == first { // they ascend
+		return w.windows + k
+	}
+	w.moves = append(w.moves, first)
+	if len(w.into) < w.windows+len(w.moves) {
+		if len(w.spare) < len(w.moves) {
+			w.spare = append(w.spare, &histogram.Dense{})
+		}
+		w.into = append(w.into, w.spare[len(w.moves)-1])
+	}
+	return w.windows + len(w.moves) - 1
+}
+
+// move does what moving has begun.
+func (w *windowing) move() {
+	for k, first := range w.moves {
+		moved := w.into[w.windows+k]
+		if moved.Empty() {
+			continue
+		}
+		if first >= 0 {
+			if w.into[first] == nil {
+				w.into[first] = &histogram.Dense{}
+			}
+			w.into[first].MergeDense(moved)
+		}
+		if from := w.into[first+1]; from != nil {
+			if from.SubtractDense(moved); w.given[first+1] == nil && from.Empty() {
+				w.into[first+1] = nil // as if nothing had ever been in it
+			}
+		}
+		moved.Reset()
+	}
 }
 
 // Whole is one histogram of everything in [minTime, maxTime].

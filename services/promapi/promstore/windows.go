@@ -13,12 +13,24 @@ import (
 // Windows adds the histograms of all series in [from+i*width, from+(i+1)*width) to into[i], as tsdb.Series.Windows does,
 // on all processors: each takes a stretch of the time. It returns how many histograms and rollups were merged.
 func Windows(ctx context.Context, list []*tsdb.Series, from, width int64, into []*histogram.Dense) (int, error) {
+	// Only where there is something: the rest would leave a processor without work.
+	minTime, maxTime := tsdb.SpanOf(list)
+	if minTime > maxTime {
+		return 0, ctx.Err()
+	}
+	if minTime > from {
+		skipped := min((minTime-from)/width, int64(len(into)))
+		from, into = from+skipped*width, into[skipped:]
+	}
+	if behind := maxTime - from; behind >= 0 && behind/width+1 < int64(len(into)) {
+		into = into[:behind/width+1]
+	}
 	workers := min(runtime.GOMAXPROCS(0), len(into)/8)
 	if workers < 2 {
 		return windowsOf(ctx, list, from, width, into)
 	}
-	// Smaller stretches than processors, because some have less in them than others.
-	size := (len(into) + 2*workers - 1) / (2 * workers)
+	// As many stretches as processors: what lies across their ends, of sums of half an hour a day, is read twice.
+	size := (len(into) + workers - 1) / workers
 	stretches := (len(into) + size - 1) / size
 	var next, merged atomic.Int64
 	var failure error
