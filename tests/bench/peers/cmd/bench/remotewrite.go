@@ -3,7 +3,6 @@ package main
 // Prometheus' remote-write message, written by hand: the driver encodes gigabytes of it.
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math"
 	"math/bits"
@@ -14,19 +13,6 @@ import (
 var remoteWriteHeaders = map[string]string{
 	"Content-Type": "application/x-protobuf", "Content-Encoding": "snappy", "X-Prometheus-Remote-Write-Version": "0.1.0",
 	"User-Agent": "cistern-bench",
-}
-
-// bytesReader lets net/http know nothing but a reader with a length: bytes.Reader.
-type bytesReader struct {
-	data   []byte
-	reader *bytes.Reader
-}
-
-func (r *bytesReader) Read(p []byte) (int, error) {
-	if r.reader == nil {
-		r.reader = bytes.NewReader(r.data)
-	}
-	return r.reader.Read(p)
 }
 
 type label struct{ name, value string }
