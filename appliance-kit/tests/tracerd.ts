@@ -408,7 +408,8 @@ function noise(time: number, place: number): number {
 function amount(one: Kept, time: number, place: number): number {
   const scale = one.statistic.unit === 'bytes' ? 2 ** 20 : one.statistic.unit === 'percent' ? 0.35 : 1;
   const wave = 40 + 30 * Math.sin(time / (17 + 7 * place)) + 25 * noise(time, place);
-  const shared = wave / (1 + place);
+  // So much less than the one before that their order by size is the same whenever it is looked at.
+  const shared = wave / 2 ** place;
   return scale === 0.35 ? shared * scale : Math.round(shared * scale);
 }
 

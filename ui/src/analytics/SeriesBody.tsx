@@ -2,7 +2,7 @@
 import { Button, Dropdown, DropdownItem, DropdownList, MenuToggle } from '@patternfly/react-core';
 import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { csv, download, fileName, picture } from '../charts/download.ts';
-import { Colours, linesOf, type Named, statsOf, within } from '../charts/lines.ts';
+import { Colours, linesOf, type Named, type NamedLine, statsOf, within } from '../charts/lines.ts';
 import { type Pen, Plot, type PlotMark } from '../charts/Plot.tsx';
 import { type LinesPicture, paintLines } from '../charts/paintLines.ts';
 import { chartColours, seriesColour } from '../charts/palette.ts';
@@ -22,6 +22,7 @@ export interface Exporter {
 
 export const SHIFTS = { day: 86_400, week: 604_800 } as const;
 export const HEIGHT = 220;
+const byName = new Intl.Collator('en', { numeric: true });
 
 export interface Drill {
   readonly title: string;
@@ -107,10 +108,13 @@ export function SeriesBody(props: {
       csv: () => {
         const { start, end } = axis.span;
         const [from, until] = within(frame, start, end);
-        const rows: (string | number)[][] = [['time', 'epoch', ...lines.all.map(({ text }) => text), 'total']];
+        // By name, what is summed up last, and not by size as beside the chart: the same columns whenever it is saved.
+        const rest = ({ colour }: NamedLine) => Number(colour < 0);
+        const columns = [...lines.all].sort((a, b) => rest(a) - rest(b) || byName.compare(a.text, b.text));
+        const rows: (string | number)[][] = [['time', 'epoch', ...columns.map(({ text }) => text), 'total']];
         for (let i = from; i < until; i += 1) {
           const time = frame.start + i * frame.step;
-          const values = lines.all.map(({ values: of }) => of[i] as number);
+          const values = columns.map(({ values: of }) => of[i] as number);
           rows.push([new Date(time * 1000).toISOString(), time, ...values, lines.total[i] as number]);
         }
         download(new Blob([csv(rows)], { type: 'text/csv' }), fileName(title, 'csv'));
