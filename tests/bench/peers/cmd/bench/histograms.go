@@ -205,6 +205,21 @@ func (s *histogramSeries) bufferVM(time int64) (samples int) {
 	return samples + 2
 }
 
+// appendLatestVM writes the samples of one time, which the buffers got last, as a series each.
+func (s *histogramSeries) appendLatestVM(message []byte, time int64) []byte {
+	latest := func(labels, buffer []byte) {
+		message = appendSeries(message, labels, buffer[len(buffer)-sampleLen(time):])
+	}
+	for i := range s.vm {
+		if len(s.buffered[i]) > 0 {
+			latest(s.vmLabels[i], s.buffered[i])
+		}
+	}
+	latest(s.countLabels, s.countBuffer)
+	latest(s.sumLabels, s.sumBuffer)
+	return message
+}
+
 // flushVM writes what was buffered as series of a request.
 func (s *histogramSeries) flushVM(message []byte) []byte {
 	for i := range s.vm {

@@ -16,19 +16,28 @@ const window = 5400 // seconds: 1h30
 
 // histogramWork is the same histograms for everybody.
 type histogramWork struct {
-	requests   map[string]*bodies
+	requests map[string]*bodies
+	// tight are the same requests with the samples of a series under its labels once, where a protocol allows that and its
+	// senders do not do it; nil for work that has none.
+	tight      map[string]*bodies
 	histograms int64
 	filled     map[string]int64 // bins or buckets that hold something, over all histograms
 }
 
 func (w *histogramWork) close() {
-	for _, b := range w.requests {
+	for system, b := range w.requests {
 		b.close()
+		if tight := w.tight[system]; tight != nil && tight != b {
+			tight.close()
+		}
 	}
 }
 
-func newHistogramWork(folder string) (*histogramWork, error) {
+func newHistogramWork(folder string, tightToo bool) (*histogramWork, error) {
 	w := &histogramWork{requests: map[string]*bodies{}, filled: map[string]int64{}}
+	if tightToo {
+		w.tight = map[string]*bodies{}
+	}
 	for _, system := range []string{cistern, victoria, prometheus} {
 		path, headers := "/api/v1/write", remoteWriteHeaders
 		if system == cistern {
@@ -40,21 +49,33 @@ func newHistogramWork(folder string) (*histogramWork, error) {
 			return nil, err
 		}
 		w.requests[system] = b
+		if !tightToo {
+			continue
+		}
+		w.tight[system] = b
+		if system != cistern {
+			if w.tight[system], err = newBodies(folder, 1, path, headers); err != nil {
+				w.close()
+				return nil, err
+			}
+		}
 	}
 	return w, nil
 }
 
-// encodeSeries makes requests of `together` histograms each of one series.
+// encodeSeries makes requests of `together` histograms each of one series. A remote writer sends each sample as a series of
+// its own, with all its labels (Prometheus' queue manager and vmagent do, so PEERS.md's figures are of that); Cistern's
+// import declares a series once.
 func (w *histogramWork) encodeSeries(ctx context.Context, g *generator, s *histogramSeries, start int64, every, n, measurements, together int) error {
 	var forCistern cisternBatch
-	var request, native, message, packed, scratch []byte
+	var request, native, message, writes, tight, packed, scratch []byte
 	for i := 0; i < n; i += together {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		forCistern.reset()
 		forCistern.begin(s)
-		native = native[:0]
+		native, message, writes = native[:0], message[:0], writes[:0]
 		samples, held := 0, min(together, n-i)
 		for k := range held {
 			at := start + int64(i+k)*int64(every)
@@ -62,17 +83,27 @@ func (w *histogramWork) encodeSeries(ctx context.Context, g *generator, s *histo
 			g.draw(&s.counts, s.random, at, measurements)
 			s.accumulate()
 			forCistern.add(s, at*1000)
+			before := len(native)
 			native, scratch = s.appendNativeAt(native, scratch, at*1000)
+			message = appendSeries(message, s.nativeLabels, native[before:])
 			samples += s.bufferVM(at * 1000)
+			writes = s.appendLatestVM(writes, at*1000)
 		}
 		request = forCistern.end(request[:0])
 		err := w.requests[cistern].add(0, request, held)
-		message = appendSeries(message[:0], s.nativeLabels, native)
 		packed = compress(message, packed)
 		err = errors.Join(err, w.requests[prometheus].add(0, packed, held))
-		message = s.flushVM(message[:0])
-		packed = compress(message, packed)
-		if err = errors.Join(err, w.requests[victoria].add(0, packed, samples)); err != nil {
+		packed = compress(writes, packed)
+		err = errors.Join(err, w.requests[victoria].add(0, packed, samples))
+		tight = s.flushVM(tight[:0])
+		if w.tight != nil {
+			packed = compress(tight, packed)
+			err = errors.Join(err, w.tight[victoria].add(0, packed, samples))
+			tight = appendSeries(tight[:0], s.nativeLabels, native)
+			packed = compress(tight, packed)
+			err = errors.Join(err, w.tight[prometheus].add(0, packed, held))
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -156,7 +187,7 @@ func histogramWorkload(ctx context.Context, b *bench, sections map[string]*secti
 	start := (time.Now().Unix()/window)*window - int64(n)
 	g := newGenerator()
 	b.say("histogram: encoding %d histograms", n)
-	work, err := newHistogramWork(b.temp)
+	work, err := newHistogramWork(b.temp, sections["histogram-ingest"] != nil)
 	if err != nil {
 		return err
 	}
@@ -176,14 +207,15 @@ func histogramWorkload(ctx context.Context, b *bench, sections map[string]*secti
 		repeats, ingest = 1, &section{name: "histogram-ingest", systems: query.systems}
 		defer func() { query.failed = append(ingest.failed, query.failed...) }()
 	}
-	ingest.about = fmt.Sprintf("One histogram of %s log-normal measurements a second for %d days, 60 per request; to Cistern as log-linear bins (binary import), to Prometheus as native histograms, to VictoriaMetrics as vmrange buckets. Then 1,000 series for %d s, one second per request.",
+	ingest.about = fmt.Sprintf("One histogram of %s log-normal measurements a second for %d days, 60 per request; to Cistern as log-linear bins (binary import), to Prometheus as native histograms, to VictoriaMetrics as vmrange buckets, each sample with its labels as remote writers send them. Then 1,000 series for %d s, one second per request.",
 		thousands(fmt.Sprint(perSecond)), days, seconds)
 	ingest.note("Cistern's imports are set to durability = 'interval' where they stand beside peers: requests are answered when the kernel has them, and synced within a second. Prometheus and VictoriaMetrics answer then or before, and sync later. As delivered, Cistern syncs before it answers: the rows 'each request synced'.")
 	per := float64(work.histograms)
+	ingest.note("'Labels once': Prometheus and VictoriaMetrics get the 60 samples of a series under its labels once, which the protocol allows and saves VictoriaMetrics most of its work, but Prometheus' and vmagent's senders do not do. Cistern's import declares a series once: its requests are the same in both.")
 	ingest.note("Populated per histogram: %.0f log-linear bins (the second's own), %.0f native buckets and %.0f vmrange buckets (cumulative). The log-linear counts of one histogram hold %.0f bytes of information.",
 		float64(work.filled[cistern])/per, float64(work.filled[prometheus])/per, float64(work.filled[victoria])/per, g.information(perSecond))
 	b.each(ctx, ingest, ingest.systems, repeats, func(ctx context.Context, system string) error {
-		server, err := b.ingestHistograms(ctx, ingest, work, system, "one series", asPeers, []goal{{prometheus, 3, 6}, {victoria, 8, 20}}, true)
+		server, err := b.ingestHistograms(ctx, ingest, work, work.requests, system, "one series", asPeers, []goal{{prometheus, 3, 6}, {victoria, 8, 20}}, true)
 		if err != nil {
 			return err
 		}
@@ -194,8 +226,15 @@ func histogramWorkload(ctx context.Context, b *bench, sections map[string]*secti
 		return nil
 	})
 	if sections["histogram-ingest"] != nil {
+		b.each(ctx, ingest, ingest.systems, repeats, func(ctx context.Context, system string) error {
+			server, err := b.ingestHistograms(ctx, ingest, work, work.tight, system, "one series, labels once", asPeers, nil, false)
+			if err == nil {
+				server.remove()
+			}
+			return err
+		})
 		b.each(ctx, ingest, []string{cistern}, repeats, func(ctx context.Context, system string) error {
-			server, err := b.ingestHistograms(ctx, ingest, work, system, "one series, each request synced", serverOptions{}, nil, false)
+			server, err := b.ingestHistograms(ctx, ingest, work, work.requests, system, "one series, each request synced", serverOptions{}, nil, false)
 			if err == nil {
 				server.remove()
 			}
@@ -211,7 +250,7 @@ func histogramWorkload(ctx context.Context, b *bench, sections map[string]*secti
 			delete(servers, system)
 		}
 		// Others again for the week at one minute: a head that has seen the week's end takes nothing from its beginning.
-		minute, err := newHistogramWork(b.temp)
+		minute, err := newHistogramWork(b.temp, false)
 		if err != nil {
 			return err
 		}
@@ -221,7 +260,7 @@ func histogramWorkload(ctx context.Context, b *bench, sections map[string]*secti
 		}
 		aside := &section{name: query.name, systems: query.systems}
 		b.each(ctx, aside, aside.systems, 1, func(ctx context.Context, system string) (err error) {
-			servers[system], err = b.ingestHistograms(ctx, aside, minute, system, "", asPeers, nil, false)
+			servers[system], err = b.ingestHistograms(ctx, aside, minute, minute.requests, system, "", asPeers, nil, false)
 			return err
 		})
 		query.failed = append(query.failed, aside.failed...)
@@ -236,7 +275,7 @@ func histogramWorkload(ctx context.Context, b *bench, sections map[string]*secti
 		return nil
 	}
 	b.say("histogram: encoding 1,000 series")
-	many, err := newHistogramWork(b.temp)
+	many, err := newHistogramWork(b.temp, false)
 	if err != nil {
 		return err
 	}
@@ -245,7 +284,7 @@ func histogramWorkload(ctx context.Context, b *bench, sections map[string]*secti
 		return err
 	}
 	b.each(ctx, ingest, ingest.systems, repeats, func(ctx context.Context, system string) error {
-		server, err := b.ingestHistograms(ctx, ingest, many, system, "1,000 series", asPeers, nil, false)
+		server, err := b.ingestHistograms(ctx, ingest, many, many.requests, system, "1,000 series", asPeers, nil, false)
 		if err == nil {
 			server.remove()
 		}
@@ -257,8 +296,8 @@ func histogramWorkload(ctx context.Context, b *bench, sections map[string]*secti
 // asPeers makes storaged answer before it has synced, as the peers do.
 var asPeers = serverOptions{settings: "[import]\ndurability = \"interval\"\n"}
 
-// ingestHistograms plays the work to a fresh system, which it returns.
-func (b *bench) ingestHistograms(ctx context.Context, s *section, w *histogramWork, system, name string, options serverOptions, goals []goal, diskGoal bool) (_ *server, err error) {
+// ingestHistograms plays the work's requests (or its tight ones) to a fresh system, which it returns.
+func (b *bench) ingestHistograms(ctx context.Context, s *section, w *histogramWork, requests map[string]*bodies, system, name string, options serverOptions, goals []goal, diskGoal bool) (_ *server, err error) {
 	cpu := s.row(name+": CPU until flushed", "µs per histogram", goals...)
 	kernel := s.row(name+": … of it the kernel's", "µs per histogram")
 	taking := s.row(name+": CPU until acknowledged", "µs per histogram")
@@ -283,7 +322,7 @@ func (b *bench) ingestHistograms(ctx context.Context, s *section, w *histogramWo
 	if system == cistern && name != "" {
 		stop = b.takeProfile(ctx, s, server, strings.ReplaceAll("histograms-"+name, " ", "-"))
 	}
-	p, err := w.requests[system].play(ctx, server)
+	p, err := requests[system].play(ctx, server)
 	stop()
 	if err != nil {
 		return nil, err

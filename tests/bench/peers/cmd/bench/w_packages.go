@@ -215,13 +215,6 @@ func crashWorkload(ctx context.Context, b *bench, sections map[string]*section) 
 		rounds = 10
 	}
 	s.about = "kill -9 under full ingest, again and again on the same folder; then every acknowledged sample has to be there, none twice (services/cmd/storaged/crash_test.go)."
-	text, err := os.ReadFile(filepath.Join(b.services, "cmd/storaged/crash_test.go"))
-	if err != nil {
-		return err
-	}
-	if !bytes.Contains(text, []byte("CISTERN_CRASH_ROUNDS")) {
-		s.note("The test has no CISTERN_CRASH_ROUNDS yet: it ran as many rounds as it does by itself.")
-	}
 	f := s.add("rounds of kill -9", "")
 	began := time.Now()
 	said, err := b.goTest(ctx, "cmd/storaged", []string{"CISTERN_CRASH_ROUNDS=" + strconv.Itoa(rounds)}, "-count", "1", "-v", "-timeout", "50m", "-run", "Kill|Crash")
