@@ -324,9 +324,12 @@ test('a ready worksheet is changed, copied, noted upon, exported, imported and d
   await act('Delete…');
   await page.getByRole('textbox', { name: /^Type/ }).fill('Morning round');
   await page.getByRole('button', { name: 'Delete', exact: true }).click();
-  await page.getByRole('link', { name: 'Morning round' }).waitFor({ state: 'detached' });
-  // The page that is there now, and not the one that goes, is given the file.
+  // The page that comes, and not the one that goes, is given the file. The copy has its description too, and behind the
+  // open dialog nothing has a role: what tells them apart is the label of the private one.
+  await page.getByText('Private to admin').waitFor({ state: 'detached' });
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
   await page.getByText('Processor, memory, disks and network at once').waitFor();
+  await page.getByRole('link', { name: 'Morning round' }).waitFor({ state: 'detached' });
   await page.getByLabel('Worksheet file').setInputFiles({
     name: 'sheet.json',
     mimeType: 'application/json',
