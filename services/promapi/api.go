@@ -70,7 +70,7 @@ type API struct {
 
 // New makes the API of a store.
 func New(store Store, version string) *API {
-	p := parser.NewParser(parser.Options{})
+	p := helpfulParser{parser.NewParser(parser.Options{})}
 	return &API{
 		store: store, parser: p, version: version, now: time.Now,
 		inFlight: make(chan struct{}, atOnce),
