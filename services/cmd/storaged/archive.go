@@ -64,7 +64,7 @@ func exportCommand(arguments []string, out, errs io.Writer) int {
 		return code
 	}
 	fail := func(err error) int {
-		fmt.Fprintf(errs, "storaged export: %v\n", err)
+		fmt.Fprintf(errs, "storaged export: %v\n", advise(err))
 		return exitFailed
 	}
 	if file == "" {
@@ -136,7 +136,7 @@ func importCommand(arguments []string, out, errs io.Writer) int {
 		return code
 	}
 	fail := func(err error) int {
-		fmt.Fprintf(errs, "storaged import: %v\n", err)
+		fmt.Fprintf(errs, "storaged import: %v\n", advise(err))
 		return exitFailed
 	}
 	in, err := os.Open(file)

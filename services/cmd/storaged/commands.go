@@ -80,7 +80,7 @@ func verify(arguments []string, out, errs io.Writer) int {
 		}
 	})
 	if err != nil {
-		fmt.Fprintf(errs, "storaged verify: %v\n", err)
+		fmt.Fprintf(errs, "storaged verify: %v\n", advise(err))
 		return exitFailed
 	}
 	damaged := len(findings) > 0 || sum.DamagedBlocks > 0 || sum.JournalDamage > 0
@@ -130,7 +130,7 @@ func repair(arguments []string, out, errs io.Writer) int {
 		fmt.Fprintln(out, ". The damaged file is kept beside it.")
 	}
 	if err != nil {
-		fmt.Fprintf(errs, "storaged repair: %v\n", err)
+		fmt.Fprintf(errs, "storaged repair: %v\n", advise(err))
 		return exitFailed
 	}
 	if findings == 0 && len(done) == 0 {

@@ -45,7 +45,7 @@ func main() {
 		stop()
 	}
 	if err != nil {
-		log.Error("storaged ends", "error", err)
+		log.Error("storaged ends", "error", advise(err))
 		os.Exit(1)
 	}
 }

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+
+	"cistern/services/vfs"
+)
+
+func TestWhatHelpsIsSaid(t *testing.T) {
+	one, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer one.Close()
+	_, taken := net.Listen("tcp", one.Addr().String())
+	_, elsewhere := net.Listen("tcp", "192.0.2.1:0") // RFC 5737: nobody's
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{fmt.Errorf("opening the journal: %w", vfs.ErrLocked), "another storaged works on this folder"},
+		{taken, "another program listens there"},
+		{elsewhere, "no network interface of this machine has that address"},
+	} {
+		if said := advise(c.err); !errors.Is(said, c.err) || !strings.Contains(said.Error(), c.want) {
+			t.Errorf("%v", said)
+		}
+	}
+	if other := errors.New("x"); advise(other) != other {
+		t.Error("an error of another kind is changed")
+	}
+}
