@@ -127,6 +127,13 @@ export async function lookAt(page: Page, name: string): Promise<void> {
   for (const { theme, width, height, rules } of looks) {
     await page.setViewportSize({ width, height });
     await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
+    // Our own pages follow by a class; a mail and supportd's page have none.
+    await page.waitForFunction(
+      (dark) =>
+        document.getElementById('root') === null ||
+        document.documentElement.classList.contains('pf-v6-theme-dark') === dark,
+      theme === 'dark',
+    );
     // Two frames: one to lay out at the new width, one for the canvases that follow it.
     await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
     // What does not scroll inside but as a page is shown whole: the height of everything, up to a limit.
@@ -141,6 +148,11 @@ export async function lookAt(page: Page, name: string): Promise<void> {
       () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
     );
     if (overflow > 0) found.push(`${name}, ${theme} ${width}: the page is ${overflow} px too wide`);
+    const charts = await page.evaluate(() =>
+      [...document.querySelectorAll('canvas')].map((canvas) => Math.round(canvas.getBoundingClientRect().width)),
+    );
+    for (const drawn of charts)
+      if (drawn < 200) found.push(`${name}, ${theme} ${width}: a chart is ${drawn} px wide, too narrow to be read`);
     if (!rules) continue;
     const { violations } = await new AxeBuilder({ page }).analyze();
     for (const { id, help, nodes } of violations) {
