@@ -149,10 +149,16 @@ export async function lookAt(page: Page, name: string): Promise<void> {
     );
     if (overflow > 0) found.push(`${name}, ${theme} ${width}: the page is ${overflow} px too wide`);
     const charts = await page.evaluate(() =>
-      [...document.querySelectorAll('canvas')].map((canvas) => Math.round(canvas.getBoundingClientRect().width)),
+      Array.from(document.querySelectorAll('canvas'), (canvas) => Math.round(canvas.getBoundingClientRect().width)),
     );
     for (const drawn of charts)
       if (drawn < 200) found.push(`${name}, ${theme} ${width}: a chart is ${drawn} px wide, too narrow to be read`);
+    const cut = await page.evaluate(() =>
+      Array.from(document.querySelectorAll('[role=alert], [role=status]'))
+        .filter((said) => said.clientWidth > 50 && said.scrollWidth > said.clientWidth + 1)
+        .map((said) => said.textContent?.slice(0, 60)),
+    );
+    for (const said of cut) found.push(`${name}, ${theme} ${width}: what is said is cut off: ${said}`);
     if (!rules) continue;
     const { violations } = await new AxeBuilder({ page }).analyze();
     for (const { id, help, nodes } of violations) {

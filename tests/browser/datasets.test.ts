@@ -48,6 +48,7 @@ test('a dataset is created, changed, reset to what is inherited, and destroyed',
   await page.getByRole('button', { name: 'Create the dataset' }).click();
   await page.getByText(/letters, digits/).waitFor();
   await page.getByLabel(exactly('Name')).fill('home');
+  await page.getByText(/letters, digits/).waitFor({ state: 'detached' });
   await page.getByLabel('Mount point').fill('/srv/home');
   await page.getByLabel('Quota').fill('1 GiB');
   await page.getByLabel('Compression').selectOption('zstd-3');

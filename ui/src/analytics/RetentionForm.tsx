@@ -106,6 +106,7 @@ export function RetentionForm() {
               inputMode="numeric"
               value={typed[key] ?? String(data[key] / DAY)}
               error={wrong[at]}
+              live
               onChange={(text) => setTyped({ ...typed, [key]: text })}
             />
           ))}

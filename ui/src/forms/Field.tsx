@@ -7,7 +7,7 @@ import {
   TextInput,
   type TextInputProps,
 } from '@patternfly/react-core';
-import { type ReactNode, useId } from 'react';
+import { type ReactNode, useId, useState } from 'react';
 
 export interface FieldProps {
   label: string;
@@ -42,10 +42,15 @@ export interface TextFieldProps extends Omit<FieldProps, 'children'> {
   autoFocus?: boolean;
   placeholder?: string;
   inputMode?: TextInputProps['inputMode'];
+  /** The error is about what stands in the field now. Otherwise it is about what was sent, and goes with the first change. */
+  live?: boolean;
 }
 
 export function TextField(props: TextFieldProps) {
-  const { label, help, error, required = false, value, onChange, type = 'text', ...rest } = props;
+  const { label, help, error: said, required = false, value, onChange, type = 'text', live = false, ...rest } = props;
+  const [about, setAbout] = useState({ said, value });
+  if (said !== about.said) setAbout({ said, value });
+  const error = live || value === about.value ? said : undefined;
   return (
     <Field label={label} help={help} error={error} required={required}>
       {(id, described) => (

@@ -144,6 +144,7 @@ function AdministratorStep({ onRefused }: { onRefused: () => void }) {
         value={again}
         onChange={setAgain}
         error={differ}
+        live
         autoComplete="new-password"
         required
       />
