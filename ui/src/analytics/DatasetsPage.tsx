@@ -93,7 +93,7 @@ export default function DatasetsPage() {
           <Table aria-label="Recorded datasets" variant="compact" gridBreakPoint="grid-lg">
             <Thead>
               <Tr>
-                <Th modifier="fitContent">Dataset</Th>
+                <Th width={20}>Dataset</Th>
                 <Th modifier="fitContent">State</Th>
                 <Th modifier="fitContent">Since</Th>
                 <Th modifier="fitContent">Why</Th>
@@ -121,14 +121,14 @@ export default function DatasetsPage() {
                       </Label>
                       {one.reason !== null && <div className="cistern-quiet">{one.reason}</div>}
                     </Td>
-                    <Td dataLabel="Since">
+                    <Td dataLabel="Since" modifier="nowrap">
                       <Ago time={one.since} />
                     </Td>
-                    <Td dataLabel="Why">
+                    <Td dataLabel="Why" modifier="nowrap">
                       {one.recorded ? 'recorded' : one.watched ? 'looked at' : one.state === 'stopped' ? '–' : 'always'}
                     </Td>
                     <Td dataLabel="Series now">{compact(one.seriesNow)}</Td>
-                    <Td dataLabel="Stored">
+                    <Td dataLabel="Stored" modifier="nowrap">
                       {one.size === null ? (
                         <span title="The telemetry store does not answer">–</span>
                       ) : (
@@ -145,7 +145,7 @@ export default function DatasetsPage() {
                         ? 'nothing'
                         : `${plural(one.drops, 'drop')}, ${plural(one.restarts, 'restart')}`}
                     </Td>
-                    <Td dataLabel="Cost" title="Of one processor core, in the last minute">
+                    <Td dataLabel="Cost" modifier="nowrap" title="Of one processor core, in the last minute">
                       {one.cpuRatio === 0 ? 'none' : percent(one.cpuRatio)}
                     </Td>
                     <Td>

@@ -84,7 +84,13 @@ export function LineChart(props: LineChartProps) {
           },
         },
         axes: [
-          { ...axis, values: (_plot, ticks) => timeTicks(ticks) },
+          {
+            ...axis,
+            // So that 05:33:05 has room where steps are of less than a minute, and over days 22 Nov, 05:33.
+            space: (_plot, _axis, from, to, wide) =>
+              to - from > 86_400 ? 120 : (to - from) * 56 <= wide * 30 ? 84 : 56,
+            values: (_plot, ticks) => timeTicks(ticks),
+          },
           {
             ...axis,
             size: 84,

@@ -21,10 +21,16 @@ function apply(): void {
   document.documentElement.classList.toggle('pf-v6-theme-dark', isDark());
   for (const listener of listeners) listener();
 }
-system.addEventListener('change', apply);
+// Only its event is asked after this: Chromium does not fire it when somebody has read `matches` since the change, and the
+// page would stay half light and half dark.
+let systemIsDark = system.matches;
+system.addEventListener('change', (event) => {
+  systemIsDark = event.matches;
+  apply();
+});
 
 export function isDark(): boolean {
-  return choice === 'dark' || (choice === 'system' && system.matches);
+  return choice === 'dark' || (choice === 'system' && systemIsDark);
 }
 
 export function chooseTheme(next: ThemeChoice): void {
