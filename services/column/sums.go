@@ -224,6 +224,21 @@ func (r *HistogramRun) sumShort() {
 	}
 }
 
+// sumCounts makes r.sums of a column of counts.
+func (r *HistogramRun) sumCounts(column []uint64) {
+	for i, s := range r.stretches {
+		if s.to-s.from >= shortStretch {
+			r.sums[i] = total(column[s.from:s.to])
+			continue
+		}
+		sum := uint64(0)
+		for _, c := range column[s.from:s.to] {
+			sum += c
+		}
+		r.sums[i] = sum
+	}
+}
+
 // sumSparse adds to sums what a sparse group of n counts has in each of stretches, all of which lie before wanted. It
 // returns the bit behind the group, or one in it when the rest is not wanted; ok is false where it is none, or has numbers
 // whose sums might not fit.
@@ -291,28 +306,40 @@ func (r *HistogramRun) addSums(into []*histogram.Dense) error {
 	r.targets = append(r.targets[:0], make([]target, len(r.stretches))...)
 	defer clear(r.targets) // nobody's windows are to be kept from the collector
 	r.sums = append(r.sums[:0], make([]uint64, len(r.stretches))...)
-	src, start := r.columns, uint32(0)
+	src, start, targets := r.columns, uint32(0), r.targets[:len(r.sums)]
 	for k, bin := range r.bins {
 		if indexed {
 			src = r.columns[start:r.ends[k]]
 			start = r.ends[k]
 		}
 		rest, ok := r.sumColumn(src, n, wanted)
-		if !ok { // rarely: or it is damaged, which next says
+		if !ok { // by other means, or with numbers that need it: or it is damaged, which next says
 			column := r.column[:wanted]
-			rest, or, err := r.next(k, src, column)
-			if err != nil {
+			var or uint64
+			var err error
+			if rest, or, err = r.next(k, src, column); err != nil {
 				return err
 			}
-			r.addColumn(k, column, or, into)
-			src = rest
-			continue
+			if bits.Len64(or) > 46 { // MaxRun of these might not fit
+				r.addColumn(k, column, or, into)
+				src = rest
+				continue
+			}
+			r.sumCounts(column)
 		}
 		src = rest
 		for i, sum := range r.sums {
-			if sum > 0 {
-				r.put(i, bin, sum, into)
+			if sum == 0 {
+				continue
 			}
+			t := &targets[i]
+			if at := uint(int(bin) - int(t.first)); at < uint(len(t.counts)) {
+				if t.counts[at] += sum; t.counts[at] < sum {
+					t.counts[at] = 1<<64 - 1
+				}
+				continue
+			}
+			r.put(i, bin, sum, into)
 		}
 	}
 	if !indexed && len(src) > 0 {
@@ -329,11 +356,11 @@ func (r *HistogramRun) sumColumn(src []byte, n, wanted int) (rest []byte, ok boo
 	}
 	g := &readings[src[0]]
 	behind := uint(8)
-	clear(r.sums)
 	switch g.kind {
 	case readCounts:
 		return nil, false
 	case readSparse:
+		clear(r.sums)
 		if behind, ok = sumSparse(src, behind, uint(src[0]&63), n, wanted, r.stretches, r.sums); !ok {
 			return nil, false
 		}
@@ -383,16 +410,8 @@ func (r *HistogramRun) sumColumn(src []byte, n, wanted int) (rest []byte, ok boo
 	return src[behind:], true
 }
 
-// put adds a sum to the window of stretch i.
+// put adds a sum to the window of stretch i, in which the stretch's target has no room for it or none yet.
 func (r *HistogramRun) put(i int, bin histogram.Bin, sum uint64, into []*histogram.Dense) {
-	t := &r.targets[i]
-	at := uint(int(bin) - int(t.first))
-	if at < uint(len(t.counts)) {
-		if t.counts[at] += sum; t.counts[at] < sum {
-			t.counts[at] = 1<<64 - 1
-		}
-		return
-	}
 	d := into[r.stretches[i].window]
 	if d == nil {
 		d = &histogram.Dense{}
@@ -401,6 +420,7 @@ func (r *HistogramRun) put(i int, bin histogram.Bin, sum uint64, into []*histogr
 	d.Add(bin, sum)
 	// All at once, unless they are spread so wide that the window may have few of them. Nobody else grows d until all of
 	// the run is added, nor does what is within these bins.
+	t := &r.targets[i]
 	if last := r.bins[len(r.bins)-1]; bin > 0 && len(t.counts) == 0 && int(last)-int(bin) < 4*len(r.bins) {
 		t.counts, t.first = d.Counts(bin, last), bin
 	}
