@@ -105,12 +105,15 @@ func putUint(b []byte, v uint64) int {
 	return n
 }
 
-// pieces are what answers are collected in.
-var pieces = sync.Pool{New: func() any { return &out{b: make([]byte, 0, 2*piece)} }}
+// pieces are what answers are collected in. A week's heatmap is one: each piece wakes the client, which finds little, and
+// sleeps again. They have their room from the start: growing to it leaves so much garbage that the pool is emptied.
+var pieces = sync.Pool{New: func() any { return &out{b: make([]byte, 0, onePiece+piece), least: onePiece} }}
+
+const onePiece = 1 << 20
 
 // mostKept is how much memory of one answer or window is kept for the next: one that is huge must not be paid for, for
 // ever.
-const mostKept = 1 << 20
+const mostKept = 2 << 20
 
 var (
 	denses  = sync.Pool{New: func() any { return &histogram.Dense{} }}
