@@ -193,26 +193,31 @@ func sumAbout(src []byte, at uint, numbers []byte, mean uint64, k uint) (sum uin
 // sumsAbout is sumAbout of the first none, one, two … numbers, which sums has room for.
 func sumsAbout(src []byte, at uint, numbers []byte, mean uint64, k uint, sums []uint64) (ok bool) {
 	all, mask, sum := uint64(0), uint64(1)<<k-1, uint64(0)
-	each := len(numbers)
-	if k > 0 {
-		each = int(57 / k)
-	}
 	sums[0] = 0
 	sums = sums[1:]
-	for len(numbers) > 0 {
+	for len(numbers) >= 4 && len(sums) >= 4 { // k is maxHalf at most: four are at hand at once
 		low := load(src, at/8) >> (at % 8)
-		some := numbers[:min(each, len(numbers))]
-		into := sums[:len(some)]
-		for i, number := range some {
-			v := uint64(number)<<(k&63) | low&mask
-			low >>= k & 63
-			c := (v>>1 ^ -(v & 1)) + mean
-			sum += c
-			all |= c
-			into[i] = sum
-		}
-		numbers, sums = numbers[len(some):], sums[len(some):]
-		at += k * uint(len(some))
+		a, b := uint64(numbers[0])<<(k&63)|low&mask, uint64(numbers[1])<<(k&63)|low>>(k&63)&mask
+		c, d := uint64(numbers[2])<<(k&63)|low>>(2*k&63)&mask, uint64(numbers[3])<<(k&63)|low>>(3*k&63)&mask
+		a, b = (a>>1^-(a&1))+mean, (b>>1^-(b&1))+mean
+		c, d = (c>>1^-(c&1))+mean, (d>>1^-(d&1))+mean
+		all |= a | b | c | d
+		b += a
+		sums[0], sums[1] = sum+a, sum+b
+		c += b
+		d += c
+		sums[2], sums[3] = sum+c, sum+d
+		sum += d
+		numbers, sums = numbers[4:], sums[4:]
+		at += 4 * k
+	}
+	for i, number := range numbers {
+		v := uint64(number)<<(k&63) | load(src, at/8)>>(at%8)&mask
+		v = (v>>1 ^ -(v & 1)) + mean
+		sum += v
+		all |= v
+		sums[i] = sum
+		at += k
 	}
 	return all < 1<<63
 }
