@@ -193,26 +193,31 @@ func sumAbout(src []byte, at uint, numbers []byte, mean uint64, k uint) (sum uin
 // sumsAbout is sumAbout of the first none, one, two … numbers, which sums has room for.
 func sumsAbout(src []byte, at uint, numbers []byte, mean uint64, k uint, sums []uint64) (ok bool) {
 	all, mask, sum := uint64(0), uint64(1)<<k-1, uint64(0)
-	each := len(numbers)
-	if k > 0 {
-		each = int(57 / k)
-	}
 	sums[0] = 0
 	sums = sums[1:]
-	for len(numbers) > 0 {
+	for len(numbers) >= 4 && len(sums) >= 4 { // k is maxHalf at most: four are at hand at once
 		low := load(src, at/8) >> (at % 8)
-		some := numbers[:min(each, len(numbers))]
-		into := sums[:len(some)]
-		for i, number := range some {
-			v := uint64(number)<<(k&63) | low&mask
-			low >>= k & 63
-			c := (v>>1 ^ -(v & 1)) + mean
-			sum += c
-			all |= c
-			into[i] = sum
-		}
-		numbers, sums = numbers[len(some):], sums[len(some):]
-		at += k * uint(len(some))
+		a, b := uint64(numbers[0])<<(k&63)|low&mask, uint64(numbers[1])<<(k&63)|low>>(k&63)&mask
+		c, d := uint64(numbers[2])<<(k&63)|low>>(2*k&63)&mask, uint64(numbers[3])<<(k&63)|low>>(3*k&63)&mask
+		a, b = (a>>1^-(a&1))+mean, (b>>1^-(b&1))+mean
+		c, d = (c>>1^-(c&1))+mean, (d>>1^-(d&1))+mean
+		all |= a | b | c | d
+		b += a
+		sums[0], sums[1] = sum+a, sum+b
+		c += b
+		d += c
+		sums[2], sums[3] = sum+c, sum+d
+		sum += d
+		numbers, sums = numbers[4:], sums[4:]
+		at += 4 * k
+	}
+	for i, number := range numbers {
+		v := uint64(number)<<(k&63) | load(src, at/8)>>(at%8)&mask
+		v = (v>>1 ^ -(v & 1)) + mean
+		sum += v
+		all |= v
+		sums[i] = sum
+		at += k
 	}
 	return all < 1<<63
 }
@@ -221,6 +226,21 @@ func sumsAbout(src []byte, at uint, numbers []byte, mean uint64, k uint, sums []
 func (r *HistogramRun) sumShort() {
 	for i, s := range r.stretches {
 		r.sums[i] = r.column[s.to] - r.column[s.from]
+	}
+}
+
+// sumCounts makes r.sums of a column of counts.
+func (r *HistogramRun) sumCounts(column []uint64) {
+	for i, s := range r.stretches {
+		if s.to-s.from >= shortStretch {
+			r.sums[i] = total(column[s.from:s.to])
+			continue
+		}
+		sum := uint64(0)
+		for _, c := range column[s.from:s.to] {
+			sum += c
+		}
+		r.sums[i] = sum
 	}
 }
 
@@ -291,28 +311,40 @@ func (r *HistogramRun) addSums(into []*histogram.Dense) error {
 	r.targets = append(r.targets[:0], make([]target, len(r.stretches))...)
 	defer clear(r.targets) // nobody's windows are to be kept from the collector
 	r.sums = append(r.sums[:0], make([]uint64, len(r.stretches))...)
-	src, start := r.columns, uint32(0)
+	src, start, targets := r.columns, uint32(0), r.targets[:len(r.sums)]
 	for k, bin := range r.bins {
 		if indexed {
 			src = r.columns[start:r.ends[k]]
 			start = r.ends[k]
 		}
 		rest, ok := r.sumColumn(src, n, wanted)
-		if !ok { // rarely: or it is damaged, which next says
+		if !ok { // by other means, or with numbers that need it: or it is damaged, which next says
 			column := r.column[:wanted]
-			rest, or, err := r.next(k, src, column)
-			if err != nil {
+			var or uint64
+			var err error
+			if rest, or, err = r.next(k, src, column); err != nil {
 				return err
 			}
-			r.addColumn(k, column, or, into)
-			src = rest
-			continue
+			if bits.Len64(or) > 46 { // MaxRun of these might not fit
+				r.addColumn(k, column, or, into)
+				src = rest
+				continue
+			}
+			r.sumCounts(column)
 		}
 		src = rest
 		for i, sum := range r.sums {
-			if sum > 0 {
-				r.put(i, bin, sum, into)
+			if sum == 0 {
+				continue
 			}
+			t := &targets[i]
+			if at := uint(int(bin) - int(t.first)); at < uint(len(t.counts)) {
+				if t.counts[at] += sum; t.counts[at] < sum {
+					t.counts[at] = 1<<64 - 1
+				}
+				continue
+			}
+			r.put(i, bin, sum, into)
 		}
 	}
 	if !indexed && len(src) > 0 {
@@ -329,11 +361,11 @@ func (r *HistogramRun) sumColumn(src []byte, n, wanted int) (rest []byte, ok boo
 	}
 	g := &readings[src[0]]
 	behind := uint(8)
-	clear(r.sums)
 	switch g.kind {
 	case readCounts:
 		return nil, false
 	case readSparse:
+		clear(r.sums)
 		if behind, ok = sumSparse(src, behind, uint(src[0]&63), n, wanted, r.stretches, r.sums); !ok {
 			return nil, false
 		}
@@ -383,16 +415,8 @@ func (r *HistogramRun) sumColumn(src []byte, n, wanted int) (rest []byte, ok boo
 	return src[behind:], true
 }
 
-// put adds a sum to the window of stretch i.
+// put adds a sum to the window of stretch i, in which the stretch's target has no room for it or none yet.
 func (r *HistogramRun) put(i int, bin histogram.Bin, sum uint64, into []*histogram.Dense) {
-	t := &r.targets[i]
-	at := uint(int(bin) - int(t.first))
-	if at < uint(len(t.counts)) {
-		if t.counts[at] += sum; t.counts[at] < sum {
-			t.counts[at] = 1<<64 - 1
-		}
-		return
-	}
 	d := into[r.stretches[i].window]
 	if d == nil {
 		d = &histogram.Dense{}
@@ -401,6 +425,7 @@ func (r *HistogramRun) put(i int, bin histogram.Bin, sum uint64, into []*histogr
 	d.Add(bin, sum)
 	// All at once, unless they are spread so wide that the window may have few of them. Nobody else grows d until all of
 	// the run is added, nor does what is within these bins.
+	t := &r.targets[i]
 	if last := r.bins[len(r.bins)-1]; bin > 0 && len(t.counts) == 0 && int(last)-int(bin) < 4*len(r.bins) {
 		t.counts, t.first = d.Counts(bin, last), bin
 	}

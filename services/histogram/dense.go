@@ -220,6 +220,16 @@ func (d *Dense) Into(h *Histogram) {
 
 func (h *Histogram) append(s *span) {
 	bins, counts := h.Bins, h.Counts // not in memory at each step, where the collector wants to know
+	if n, most := len(bins), len(bins)+len(s.counts); most < cap(bins) && most < cap(counts) {
+		// All are written, and those that are zero written over: no branch for what chance decides.
+		bins, counts = bins[:most+1], counts[:most+1]
+		for i, count := range s.counts {
+			bins[n], counts[n] = Bin(int(s.first)+i), count
+			n += int(-count>>63 | count>>63)
+		}
+		h.Bins, h.Counts = bins[:n], counts[:n]
+		return
+	}
 	for i, n := range s.counts {
 		if n > 0 {
 			bins, counts = append(bins, Bin(int(s.first)+i)), append(counts, n)

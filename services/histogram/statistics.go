@@ -8,6 +8,7 @@ package histogram
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -29,7 +30,15 @@ func (c *cellView) bin(i int) Bin {
 func (h *Histogram) cells() cellView { return cellView{bins: h.Bins, counts: h.Counts} }
 
 func (c cellView) count() uint64 {
-	var total uint64
+	var total, all uint64
+	for _, n := range c.counts {
+		total += n
+		all |= n
+	}
+	if bits.Len64(all)+bits.Len(uint(len(c.counts))) <= 64 {
+		return total
+	}
+	total = 0
 	for _, n := range c.counts {
 		total = plus(total, n)
 	}
@@ -148,18 +157,28 @@ func (c cellView) inverse(limits []float64) []float64 {
 
 func (c cellView) quantiles(qs []float64) []float64 {
 	answers := make([]float64, len(qs))
-	total := float64(c.count())
+	count := c.count()
+	total := float64(count)
 	last := len(c.counts) - 1
 	for last >= 0 && c.counts[last] == 0 {
 		last--
 	}
 	i, below, upTo := -1, 0.0, 0.0
+	sum := uint64(0)
 	for k, q := range qs {
 		if total == 0 || !(q >= 0 && q <= 1) {
 			answers[k] = math.NaN()
 			continue
 		}
 		wanted := q * total
+		if count < 1<<53 { // the same in whole numbers, which are quicker to add up
+			for need := max(1, uint64(math.Ceil(wanted))); sum < need && i < last; {
+				i++
+				sum += c.counts[i]
+			}
+			upTo = float64(sum)
+			below = float64(sum - c.counts[i])
+		}
 		for upTo == 0 || upTo < wanted && i < last {
 			i++
 			below = upTo

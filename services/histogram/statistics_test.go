@@ -134,6 +134,52 @@ func TestThousandsOfHistogramsAsTheReference(t *testing.T) {
 	}
 }
 
+// Counts that whole numbers hold, and those that only floating point does or that go no higher, give quantiles by the same
+// steps.
+func TestQuantilesByTheirDefinition(t *testing.T) {
+	r := rand.New(rand.NewPCG(27, 28))
+	for round := range 300 {
+		h := randomHistogram(r, 60, true)
+		for i := range h.Counts {
+			h.Counts[i] = max(1, r.Uint64()>>(r.IntN(64)|(round%3*21)))
+		}
+		if len(h.Bins) == 0 {
+			continue
+		}
+		total := uint64(0)
+		for _, n := range h.Counts {
+			total = plus(total, n)
+		}
+		if h.Count() != total {
+			t.Fatalf("%v: count %d, want %d", h, h.Count(), total)
+		}
+		qs := []float64{0, 1e-9, r.Float64(), 0.5, r.Float64(), 0.99, 1 - 1e-12, 1}
+		slices.Sort(qs)
+		var d Dense
+		d.Merge(h)
+		sparse, dense := h.Quantiles(qs...), d.Quantiles(qs...)
+		for k, q := range qs {
+			wanted, below, upTo, i := q*float64(total), 0.0, 0.0, -1
+			for i < 0 || upTo < wanted && i < len(h.Bins)-1 {
+				i++
+				below = upTo
+				upTo += float64(h.Counts[i])
+			}
+			from, to := h.Bins[i].Bounds()
+			want := from + (to-from)*(wanted-below)/(upTo-below)
+			switch {
+			case wanted <= below:
+				want = from
+			case wanted >= upTo:
+				want = to
+			}
+			if sparse[k] != want || dense[k] != want {
+				t.Fatalf("%v: q=%g is %g, dense %g, want %g", h, q, sparse[k], dense[k], want)
+			}
+		}
+	}
+}
+
 func TestMomentsAndCountsByTheirDefinition(t *testing.T) {
 	r := rand.New(rand.NewPCG(25, 26))
 	for range 60 {

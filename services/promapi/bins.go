@@ -105,43 +105,51 @@ func putUint(b []byte, v uint64) int {
 	return n
 }
 
-// pieces are what answers are collected in.
-var pieces = sync.Pool{New: func() any { return &out{b: make([]byte, 0, 2*piece)} }}
+// pieces are what answers are collected in. A week's heatmap is one: each piece wakes the client, which finds little, and
+// sleeps again. They have their room from the start: growing to it leaves so much garbage that the pool is emptied.
+var pieces = sync.Pool{New: func() any { return &out{b: make([]byte, 0, onePiece+piece), least: onePiece} }}
+
+const onePiece = 1 << 20
 
 // mostKept is how much memory of one answer or window is kept for the next: one that is huge must not be paid for, for
 // ever.
-const mostKept = 1 << 20
+const mostKept = 2 << 20
 
-var denses = sync.Pool{New: func() any { return &histogram.Dense{} }}
+var (
+	denses  = sync.Pool{New: func() any { return &histogram.Dense{} }}
+	sparses = sync.Pool{New: func() any { return &histogram.Histogram{} }}
+)
 
 func emptyDense() *histogram.Dense { return denses.Get().(*histogram.Dense) }
 
-// keepDense lets windows be used again.
-func keepDense(list []*histogram.Dense) {
-	for _, d := range list {
-		if d != nil && d.Room() <= 4096 {
+// window is window i in the form that is asked, until the next one is. One at a time stays in the processor's cache, and
+// leaves the collector nothing.
+func (m *merged) window(i int) *histogram.Histogram {
+	if m.sparse == nil {
+		m.sparse = sparses.Get().(*histogram.Histogram)
+	}
+	d := m.windows[i]
+	m.sparse.Reset()
+	if room := d.Room() + 1; cap(m.sparse.Bins) < room || cap(m.sparse.Counts) < room {
+		m.sparse.Bins, m.sparse.Counts = make([]histogram.Bin, 0, room), make([]uint64, 0, room)
+	}
+	d.Into(m.sparse)
+	return m.sparse
+}
+
+// done lets the windows' memory be used again.
+func (m *merged) done() {
+	for _, d := range m.windows {
+		if d.Room() <= mostRoom {
 			d.Reset()
 			denses.Put(d)
 		}
 	}
+	if h := m.sparse; h != nil && cap(h.Bins) <= 2*mostRoom {
+		sparses.Put(h)
+	}
+	m.windows, m.sparse = nil, nil
 }
 
-// sparseOf is the windows in the form that is asked; nil for those that are empty.
-func sparseOf(list []*histogram.Dense) []*histogram.Histogram {
-	windows, total := make([]*histogram.Histogram, len(list)), 0
-	for _, d := range list {
-		total += d.Used()
-	}
-	all := make([]histogram.Histogram, len(list))
-	bins, counts := make([]histogram.Bin, total), make([]uint64, total)
-	for i, d := range list {
-		if n := d.Used(); n > 0 {
-			h := &all[i]
-			h.Bins, h.Counts = bins[:0:n], counts[:0:n]
-			d.Into(h)
-			windows[i] = h
-			bins, counts = bins[n:], counts[n:]
-		}
-	}
-	return windows
-}
+// mostRoom is how many bins a window may have memory for that is kept.
+const mostRoom = 4096

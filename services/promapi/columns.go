@@ -72,8 +72,9 @@ func (m *merged) table(w http.ResponseWriter, names []string, compute func(h *hi
 	for i := range columns {
 		columns[i] = math.NaN()
 	}
-	for i, h := range m.windows {
-		if h == nil || len(h.Bins) == 0 {
+	for i := range m.windows {
+		h := m.window(i)
+		if len(h.Bins) == 0 {
 			continue
 		}
 		for k, v := range compute(h, i) {
@@ -92,8 +93,8 @@ func (m *merged) table(w http.ResponseWriter, names []string, compute func(h *hi
 	o.flush()
 }
 
-// sparse sends the windows' bins, or their counts in rows.
-func (m *merged) sparse(w http.ResponseWriter, bounds []float64) {
+// bins sends the windows' bins, or their counts in rows.
+func (m *merged) bins(w http.ResponseWriter, bounds []float64) {
 	kind := byte(kindBins)
 	if bounds != nil {
 		kind = kindRows
@@ -107,15 +108,16 @@ func (m *merged) sparse(w http.ResponseWriter, bounds []float64) {
 		}
 	}
 	filled := 0
-	for _, h := range m.windows {
-		if h != nil && len(h.Bins) > 0 {
+	for _, d := range m.windows {
+		if !d.Empty() {
 			filled++
 		}
 	}
 	o.b = binary.AppendUvarint(o.b, uint64(filled))
 	last := 0
-	for i, h := range m.windows {
-		if h == nil || len(h.Bins) == 0 {
+	for i := range m.windows {
+		h := m.window(i)
+		if len(h.Bins) == 0 {
 			continue
 		}
 		o.b = binary.AppendUvarint(o.b, uint64(i-last))

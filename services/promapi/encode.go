@@ -20,6 +20,7 @@ import (
 type out struct {
 	w      io.Writer
 	b      []byte
+	least  int // of a piece; 0: piece
 	failed bool
 }
 
@@ -27,7 +28,7 @@ const piece = 64 << 10
 
 // spill sends what was collected when that is enough.
 func (o *out) spill() {
-	if len(o.b) >= piece {
+	if len(o.b) >= max(o.least, piece) {
 		o.flush()
 	}
 }

@@ -24,8 +24,9 @@ import (
 // merged is what the histogram routes make their answers of.
 type merged struct {
 	start, end, step int64 // ms
-	windows          []*histogram.Histogram
-	approximate      bool // something in it was converted from other buckets
+	windows          []*histogram.Dense
+	sparse           *histogram.Histogram // of one of them: see window
+	approximate      bool                 // something in it was converted from other buckets
 	warnings         []string
 }
 
@@ -107,6 +108,7 @@ func (a *API) merge(w http.ResponseWriter, r *http.Request, oneWindow bool) *mer
 		err = a.mergeWindows(ctx, m, matchers)
 	}
 	if err != nil {
+		m.done()
 		failed(w, err)
 		return nil
 	}
@@ -122,23 +124,21 @@ func (a *API) mergeWindows(ctx context.Context, m *merged, matchers []*tsdb.Matc
 	if err != nil {
 		return err
 	}
-	into := make([]*histogram.Dense, n)
-	for i := range into {
-		into[i] = emptyDense()
+	m.windows = make([]*histogram.Dense, n)
+	for i := range m.windows {
+		m.windows[i] = emptyDense()
 	}
-	defer keepDense(into)
-	if _, err := promstore.Windows(ctx, found, m.start, m.step, into); err != nil {
+	if _, err := promstore.Windows(ctx, found, m.start, m.step, m.windows); err != nil {
 		return err
 	}
 	for _, s := range found {
 		if s.HasNatives() {
 			m.approximate = true
-			if _, err := promstore.NativeWindows(ctx, s, m.start, m.step, into); err != nil {
+			if _, err := promstore.NativeWindows(ctx, s, m.start, m.step, m.windows); err != nil {
 				return err
 			}
 		}
 	}
-	m.windows = sparseOf(into)
 	m.warnings = warnings.List()
 	return ctx.Err()
 }
@@ -177,8 +177,9 @@ func (m *merged) finish(o *out) {
 func (m *merged) columns(o *out, each func(b []byte, h *histogram.Histogram, i int) []byte) {
 	o.b = append(o.b, `"columns":[`...)
 	first := true
-	for i, h := range m.windows {
-		if h == nil || len(h.Bins) == 0 {
+	for i := range m.windows {
+		h := m.window(i)
+		if len(h.Bins) == 0 {
 			continue
 		}
 		if !first {
@@ -224,6 +225,7 @@ func (a *API) quantiles(w http.ResponseWriter, r *http.Request) {
 	if m == nil {
 		return
 	}
+	defer m.done()
 	// Quantiles wants them ascending; the answer is in the request's order.
 	order := make([]int, len(qs))
 	for i := range order {
@@ -291,6 +293,7 @@ func (a *API) inverse(w http.ResponseWriter, r *http.Request) {
 	if m == nil {
 		return
 	}
+	defer m.done()
 	values := make([]float64, len(xs))
 	compute := func(h *histogram.Histogram) []float64 {
 		count := float64(h.Count())
@@ -354,6 +357,7 @@ func (a *API) people(w http.ResponseWriter, r *http.Request) {
 	if m == nil {
 		return
 	}
+	defer m.done()
 	total := 0.0
 	compute := func(h *histogram.Histogram) float64 {
 		n := float64(h.Count())
@@ -411,12 +415,13 @@ func (a *API) heatmap(w http.ResponseWriter, r *http.Request) {
 	if m == nil {
 		return
 	}
+	defer m.done()
 	var bounds []float64
 	if rows > 0 {
 		bounds = m.bounds(rows, limits)
 	}
 	if wantsColumns(r) {
-		m.sparse(w, bounds)
+		m.bins(w, bounds)
 		return
 	}
 	o := m.body(w)
@@ -453,8 +458,8 @@ func (a *API) heatmap(w http.ResponseWriter, r *http.Request) {
 // bounds of n rows over all that was measured: evenly on the logarithm, or evenly when there is zero or less.
 func (m *merged) bounds(n int, limits [2]float64) []float64 {
 	from, to := math.Inf(1), math.Inf(-1)
-	for _, h := range m.windows {
-		if h != nil && len(h.Bins) > 0 {
+	for i := range m.windows {
+		if h := m.window(i); len(h.Bins) > 0 {
 			lower, _ := h.Bins[0].Bounds()
 			_, upper := h.Bins[len(h.Bins)-1].Bounds()
 			from, to = min(from, lower), max(to, upper)
@@ -516,14 +521,12 @@ func (a *API) distribution(w http.ResponseWriter, r *http.Request) {
 	if m == nil {
 		return
 	}
-	h := m.windows[0]
-	if h == nil {
-		h = &histogram.Histogram{}
-	}
+	defer m.done()
 	if wantsColumns(r) {
-		m.sparse(w, nil)
+		m.bins(w, nil)
 		return
 	}
+	h := m.window(0)
 	o := m.body(w)
 	o.b = appendTime(append(o.b, `"start":`...), m.start)
 	o.b = appendTime(append(o.b, `,"end":`...), m.end)
@@ -564,6 +567,7 @@ func (a *API) modes(w http.ResponseWriter, r *http.Request) {
 	if m == nil {
 		return
 	}
+	defer m.done()
 	o := m.body(w)
 	m.columns(o, func(b []byte, h *histogram.Histogram, _ int) []byte {
 		b = strconv.AppendUint(append(b, `"count":`...), h.Count(), 10)

@@ -42,6 +42,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -318,12 +319,13 @@ const wholeChunk = 64 << 10
 // frames reads one of a series' chunks; it has none when the list is empty. The frames' bytes may be left out: fill
 // brings them.
 func (b *block) frames(s *blockSeries, track int) ([]frame, error) {
-	frames, _, err := b.framesInto(nil, s, track)
+	frames, _, err := b.framesInto(nil, nil, s, track)
 	return frames, err
 }
 
 // framesInto is frames, which reads into memory that the caller has, or more, and returns it: the frames' bytes are in it.
-func (b *block) framesInto(memory []byte, s *blockSeries, track int) (_ []frame, _ []byte, err error) {
+// The frames take the place of those in list when there is room.
+func (b *block) framesInto(memory []byte, list []frame, s *blockSeries, track int) (_ []frame, _ []byte, err error) {
 	offset, length := s.offset, int64(s.lengths[track])
 	for i := range track {
 		offset += int64(s.lengths[i])
@@ -351,7 +353,7 @@ func (b *block) framesInto(memory []byte, s *blockSeries, track int) (_ []frame,
 			}
 		}
 	}
-	frames, err := parseChunk(bytes, offset, length, s, track)
+	frames, err := parseChunk(list, bytes, offset, length, s, track)
 	if err != nil {
 		return nil, memory, fmt.Errorf("block %s: %w: the samples of a series", b.ID, err)
 	}
@@ -398,8 +400,9 @@ func (b *block) fillInto(memory []byte, frames []frame, maxTime int64) ([]byte, 
 	return memory, nil
 }
 
-// parseChunk reads a chunk that lies at offset and is length bytes long; bytes is its beginning.
-func parseChunk(bytes []byte, offset, length int64, s *blockSeries, track int) ([]frame, error) {
+// parseChunk reads a chunk that lies at offset and is length bytes long; bytes is its beginning. The frames take the place
+// of those in list when there is room.
+func parseChunk(list []frame, bytes []byte, offset, length int64, s *blockSeries, track int) ([]frame, error) {
 	r := entryReader{rest: bytes}
 	n := r.uvarint()
 	if n == 0 || n > uint64(length) || length < 5 {
@@ -418,7 +421,8 @@ func parseChunk(bytes []byte, offset, length int64, s *blockSeries, track int) (
 	if sum := r.take(4); r.bad || crc32.Checksum(bytes[:read], castagnoli) != binary.LittleEndian.Uint32(sum) || n > uint64(len(headers.rest)) {
 		return nil, errDamaged
 	}
-	frames := make([]frame, n)
+	frames := slices.Grow(list[:0], int(n))[:n]
+	clear(frames)
 	last, at := s.minTime, offset+int64(read)+4
 	whole := int64(len(bytes)) == length
 	for i := range frames {

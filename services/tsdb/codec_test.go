@@ -142,7 +142,7 @@ func FuzzBlockParts(f *testing.F) {
 	f.Fuzz(func(t *testing.T, bytes []byte) {
 		s := &blockSeries{}
 		for track := range tracks {
-			_, _ = parseChunk(bytes, 0, int64(len(bytes)), s, track)
+			_, _ = parseChunk(nil, bytes, 0, int64(len(bytes)), s, track)
 		}
 		for _, has := range tracksOf {
 			_, _ = parseSeriesPage(bytes, 0, has)

@@ -184,7 +184,7 @@ func (s *Series) ReadNumbers(minTime, maxTime int64, aggregate Aggregate, most i
 func (s *source[V]) readInto(minTime, maxTime int64, most int, m *NumberMemory) (err error) {
 	var frames []frame
 	if s.block != nil {
-		frames, m.chunk, err = s.block.framesInto(m.chunk, s.record, trackRaw)
+		frames, m.chunk, err = s.block.framesInto(m.chunk, nil, s.record, trackRaw)
 	} else {
 		var loaded batch[V]
 		if frames, loaded, err = s.load(); err == nil && len(loaded.times) > 0 {

@@ -27,7 +27,7 @@ func (s *Series) Windows(ctx context.Context, from, width int64, into []*histogr
 				break
 			}
 		}
-		if cap(w.chunk)+cap(w.bytes) < 4<<20 { // one huge series must not be paid for, for ever
+		if cap(w.chunk)+cap(w.bytes) < 4<<20 && cap(w.list) < 1<<14 { // one huge series must not be paid for, for ever
 			windowings.Put(w)
 		}
 	}()
@@ -78,7 +78,9 @@ type windowing struct {
 	spare []*histogram.Dense
 	run   column.HistogramRun
 	index []int
+	times []int64
 	// What frames are read into: they are used one after the other, and those of one track before those of the next.
+	list         []frame
 	chunk, bytes []byte
 }
 
@@ -172,9 +174,9 @@ func (w *windowing) needed(record *blockSeries) (needed [tracks]bool) {
 // rawSpan is how long a frame of one histogram a second is, in ms.
 const rawSpan = 300_000
 
-func (w *windowing) read(b *block, record *blockSeries, track int) (frames []frame, err error) {
-	frames, w.chunk, err = b.framesInto(w.chunk, record, track)
-	return frames, err
+func (w *windowing) read(b *block, record *blockSeries, track int) (_ []frame, err error) {
+	w.list, w.chunk, err = b.framesInto(w.chunk, w.list, record, track)
+	return w.list, err
 }
 
 func (w *windowing) track(one *source[histogram.Histogram], track int, todo []stretch) error {
@@ -207,19 +209,18 @@ func (w *windowing) frames(one *source[histogram.Histogram], frames []frame, tra
 			frames = frames[1:]
 			continue
 		}
-		if f.bytes == nil {
-			// As far as the stretch goes; of seconds that is a minute or two.
-			var err error
-			if w.bytes, err = one.block.fillInto(w.bytes, frames, todo[0].to); err != nil {
+		// What a frame's header says is mostly enough to know that nothing of it goes anywhere as it is.
+		times, known := w.regular(f, length)
+		if !known {
+			if err := w.open(one.block, frames, todo[0].to); err != nil {
 				return err
 			}
+			times = w.run.Times()
 		}
-		if err := w.run.Open(f.bytes); err != nil {
-			return errFrame
-		}
+		used := false
 		w.index, w.moves = w.index[:0], w.moves[:0]
 		wanted := todo
-		for _, relative := range w.run.Times() {
+		for _, relative := range times {
 			t := f.minTime + relative
 			// What the record stands for, as far as there can be samples of it.
 			from, to := max(t, one.record.minTime), min(t+length-1, one.record.maxTime)
@@ -232,8 +233,21 @@ func (w *windowing) frames(one *source[histogram.Histogram], frames []frame, tra
 			}
 			if at >= 0 {
 				w.merged++
+				used = true
 			}
 			w.index = append(w.index, at)
+		}
+		if !used {
+			frames = frames[1:]
+			continue
+		}
+		if known {
+			if err := w.open(one.block, frames, todo[0].to); err != nil {
+				return err
+			}
+			if w.run.Len() != len(w.index) {
+				return errFrame
+			}
 		}
 		frames = frames[1:]
 		err := w.run.AddWindows(w.index, w.into)
@@ -241,6 +255,31 @@ func (w *windowing) frames(one *source[histogram.Histogram], frames []frame, tra
 		if err != nil {
 			return errFrame
 		}
+	}
+	return nil
+}
+
+// regular is the times of a frame's records, relative to the first, when its header tells them: those of sums stand where
+// their widths say, so that as many as have room between the first and the last stand everywhere.
+func (w *windowing) regular(f *frame, length int64) (times []int64, known bool) {
+	if length == 1 || f.count == 0 || f.maxTime-f.minTime != int64(f.count-1)*length {
+		return nil, false
+	}
+	w.times = column.AppendRegular(w.times[:0], 0, length, int(f.count))
+	return w.times, true
+}
+
+// open makes w.run of the first of the frames, which it reads if that was not done yet.
+func (w *windowing) open(b *block, frames []frame, until int64) error {
+	if frames[0].bytes == nil {
+		// As far as the stretch goes; of seconds that is a minute or two.
+		var err error
+		if w.bytes, err = b.fillInto(w.bytes, frames, until); err != nil {
+			return err
+		}
+	}
+	if err := w.run.Open(frames[0].bytes); err != nil {
+		return errFrame
 	}
 	return nil
 }
