@@ -118,7 +118,7 @@ func (h *head) add(key []byte, hash uint64, kind Kind) (*memSeries, error) {
 	}
 	h.parsed = labels
 	if len(h.slab) == 0 {
-		h.slab = make([]memSeries, 512) // whole pages: the allocator's classes would round 64 up by a seventh
+		h.slab = make([]memSeries, 546) // eight pages, nearly: the allocator would round a small slab up by a fourteenth
 	}
 	s := &h.slab[0]
 	h.slab = h.slab[1:]
