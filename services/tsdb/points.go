@@ -44,98 +44,120 @@ func (p *pieces) give(numbers []uint32) {
 }
 
 // openRun is numbers in the order of their times. The last one's time is the series'; most series are regular, and the
-// others' times follow from it. Of the rest each step is written down, in pieces of their own.
+// others' times follow from it. Of the rest each number has its step behind it: five of them fill a piece, so that adding
+// one touches no more memory than adding to a regular run.
 type openRun struct {
-	values [sealPoints / pieceWords]uint32
-	steps  [sealPoints / pieceSteps]uint32
+	pieces [runPieces]uint32
 	step   uint32 // ms, when it is always the same
 	count  uint8
 	uneven bool // the steps are written down
 }
 
-// pieceSteps is how many steps are in a piece, two to a word.
-const pieceSteps = 2 * pieceWords
+const (
+	unevenNumbers = 5
+	runPieces     = sealPoints / unevenNumbers
+	unevenPoints  = runPieces * unevenNumbers // of so many an uneven run is sealed
+)
 
 // append adds a number behind the others, the last of which is of the time last, and says by how many bytes the head grew.
 // It may refuse that: the run is then to be sealed first.
 func (r *openRun) append(t int64, v float64, last int64, p *pieces) (grown int, ok bool) {
-	at, step := uint(r.count), uint64(t-last)
-	switch {
-	case at == 0:
-	case at == sealPoints || step > math.MaxUint32:
+	step := uint64(t - last)
+	switch n := r.count; {
+	case n == 0:
+	case step > math.MaxUint32 || n == sealPoints || r.uneven && n == unevenPoints:
 		return 0, false
-	case at == 1:
+	case r.uneven:
+	case n == 1:
 		r.step = uint32(step)
-	case !r.uneven && uint32(step) != r.step:
-		r.uneven = true
-		for i := range at {
-			grown += r.setStep(i, r.step, p)
+	case uint32(step) != r.step:
+		if n >= unevenPoints {
+			return 0, false
 		}
+		grown = r.loosen(last, p)
 	}
-	if at%pieceWords == 0 {
-		var more int
-		r.values[at/pieceWords], more = p.take()
-		grown += more
-	}
-	p.at(r.values[at/pieceWords])[at%pieceWords] = math.Float64bits(v)
-	if r.uneven {
-		grown += r.setStep(at, uint32(step), p)
-	}
-	r.count++
-	return grown, true
+	return grown + r.put(v, uint32(step), p), true
 }
 
-// setStep writes down the step to a number from the one before it. They come in order.
-func (r *openRun) setStep(at uint, step uint32, p *pieces) (grown int) {
-	if at%pieceSteps == 0 {
-		r.steps[at/pieceSteps], grown = p.take()
+// put adds a number for which there is room.
+func (r *openRun) put(v float64, step uint32, p *pieces) (grown int) {
+	number, place := r.count/pieceWords, r.count%pieceWords
+	if r.uneven {
+		number, place = r.count/unevenNumbers, r.count%unevenNumbers
 	}
-	word := &p.at(r.steps[at/pieceSteps])[at%pieceSteps/2]
-	if at%2 == 0 {
-		*word = uint64(step)
-	} else {
-		*word |= uint64(step) << 32
+	if place == 0 {
+		r.pieces[number], grown = p.take()
+	}
+	words := p.at(r.pieces[number])
+	words[place] = math.Float64bits(v)
+	if r.uneven {
+		word := &words[unevenNumbers+place/2]
+		if place%2 == 0 {
+			*word = uint64(step)
+		} else {
+			*word |= uint64(step) << 32
+		}
+	}
+	r.count++
+	return grown
+}
+
+// loosen makes a regular run an uneven one.
+func (r *openRun) loosen(last int64, p *pieces) (grown int) {
+	var times [sealPoints]int64
+	var values [sealPoints]float64
+	_, kept := r.read(last, p, times[:0], values[:0])
+	r.clear(p)
+	r.uneven = true
+	for _, v := range kept {
+		grown += r.put(v, r.step, p)
 	}
 	return grown
 }
 
 // latest is the last value. There must be one.
 func (r *openRun) latest(p *pieces) float64 {
-	at := uint(r.count) - 1
-	return math.Float64frombits(p.at(r.values[at/pieceWords])[at%pieceWords])
+	at := r.count - 1
+	if r.uneven {
+		return math.Float64frombits(p.at(r.pieces[at/unevenNumbers])[at%unevenNumbers])
+	}
+	return math.Float64frombits(p.at(r.pieces[at/pieceWords])[at%pieceWords])
 }
 
 // read appends the numbers to times and values.
 func (r *openRun) read(last int64, p *pieces, times []int64, values []float64) ([]int64, []float64) {
-	first, n := len(times), uint(r.count)
-	for at := range n {
-		values = append(values, math.Float64frombits(p.at(r.values[at/pieceWords])[at%pieceWords]))
-		times = append(times, last)
-	}
-	for at := int(n) - 1; at > 0; at-- {
-		step := r.step
+	first, step, t := len(times), r.step, int64(0)
+	rest := int(r.count)
+	for _, number := range r.inUse() {
+		words, n := p.at(number), min(rest, pieceWords)
 		if r.uneven {
-			step = uint32(p.at(r.steps[at/pieceSteps])[at%pieceSteps/2] >> (at % 2 * 32))
+			n = min(rest, unevenNumbers)
 		}
-		times[first+at-1] = times[first+at] - int64(step)
+		for i := range n {
+			if r.uneven {
+				step = uint32(words[unevenNumbers+i/2] >> (i % 2 * 32))
+			}
+			t += int64(step)
+			times, values = append(times, t), append(values, math.Float64frombits(words[i]))
+		}
+		rest -= n
+	}
+	for i := range times[first:] {
+		times[first+i] += last - t
 	}
 	return times, values
 }
 
 // inUse is the pieces that hold it.
-func (r *openRun) inUse() (values, steps []uint32) {
-	n := int(r.count)
-	values = r.values[:(n+pieceWords-1)/pieceWords]
+func (r *openRun) inUse() []uint32 {
 	if r.uneven {
-		steps = r.steps[:(n+pieceSteps-1)/pieceSteps]
+		return r.pieces[:(int(r.count)+unevenNumbers-1)/unevenNumbers]
 	}
-	return values, steps
+	return r.pieces[:(int(r.count)+pieceWords-1)/pieceWords]
 }
 
 // clear gives the pieces back.
 func (r *openRun) clear(p *pieces) {
-	values, steps := r.inUse()
-	p.give(steps)
-	p.give(values)
+	p.give(r.inUse())
 	r.count, r.uneven = 0, false
 }

@@ -79,9 +79,8 @@ func TestOpenRuns(t *testing.T) {
 		all++
 	}
 	for _, s := range series {
-		values, steps := s.open.inUse()
-		all += len(values) + len(steps)
-		for _, number := range append(slices.Clone(values), steps...) {
+		all += len(s.open.inUse())
+		for _, number := range s.open.inUse() {
 			taken[number] = true
 		}
 	}
@@ -90,7 +89,7 @@ func TestOpenRuns(t *testing.T) {
 	}
 	frames := func(name string) int { return len(series[name].frames()) }
 	for _, name := range []string{"regular", "never regular", "with gaps"} {
-		if n := frames(name); n != 499/sealPoints {
+		if n := frames(name); n < 499/sealPoints || n > 500/unevenPoints {
 			t.Errorf("500 numbers make %d frames: %s", n, name)
 		}
 	}

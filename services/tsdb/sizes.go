@@ -137,8 +137,7 @@ func (h *head) sizes(label string, add func(Size)) error {
 // bytes is what its samples take in memory, about.
 func (s *memSeries) bytes() int64 {
 	const pointBytes = 16
-	values, steps := s.open.inUse()
-	n := int64(len(s.sealed) + (len(values)+len(steps))*pieceWords*8)
+	n := int64(len(s.sealed) + len(s.open.inUse())*pieceWords*8)
 	if s.more == nil {
 		return n
 	}
