@@ -19,20 +19,22 @@ type point struct {
 }
 
 type memSeries struct {
+	// What each sample needs comes first, so that it lies together.
 	key     string
+	maxTime int64
+	open    openRun // numbers behind sealedTo
 	ref     uint32
 	kind    Kind
-	defined bool // its definition is in the journal since this head began
-	has     bool // a sample was accepted; the times below mean something
+	defined bool   // its definition is in the journal since this head began
+	has     bool   // a sample was accepted; the times mean something
+	limits  uint32 // its list in the head's limits; 0 for none
+	count   uint32
 
-	minTime, maxTime int64
+	minTime int64
 	// sealedTo is the last time in sealed, which holds frames one behind the other: byte encoding, uvarint count, varint
 	// least time minus the previous frame's greatest, uvarint greatest minus least, uvarint length, bytes.
 	sealedTo int64
 	sealed   []byte
-	open     openRun // numbers behind sealedTo
-	count    uint32
-	limits   uint32 // its list in the head's limits; 0 for none
 	more     *moreSeries
 }
 
