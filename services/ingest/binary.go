@@ -133,8 +133,8 @@ func decodeBinary(body []byte) (samples []tsdb.Sample, err error) {
 
 // importBinary answers as importJSON does.
 func (h *Handler) importBinary(w http.ResponseWriter, r *http.Request, body io.Reader) {
-	d := h.decoders.Get().(*decoder)
-	defer h.decoders.Put(d)
+	d := h.decoders.take()
+	defer h.decoders.give(d)
 	var err error
 	if d.compressed, err = readAll(http.MaxBytesReader(w, io.NopCloser(body), maxImport), r.ContentLength, d.compressed[:0]); err != nil {
 		bodyProblem(w, err)

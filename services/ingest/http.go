@@ -10,9 +10,11 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
+	"unsafe"
 
 	"cistern/services/histogram"
 	"cistern/services/journal"
@@ -39,14 +41,45 @@ type Handler struct {
 	Write, Import journal.Durability
 
 	store    tsdb.Ingester
-	decoders sync.Pool
+	decoders decoders
 	// decoding bounds how many large bodies are held at once.
 	decoding chan struct{}
 }
 
 // New makes the handler of a store.
 func New(store tsdb.Ingester) *Handler {
-	return &Handler{Write: Durability, Import: Durability, store: store, decoders: sync.Pool{New: func() any { return &decoder{} }}, decoding: make(chan struct{}, 16)}
+	return &Handler{Write: Durability, Import: Durability, store: store, decoders: newDecoders(), decoding: make(chan struct{}, 16)}
+}
+
+// decoders are those at rest. A few stay for good: a sync.Pool alone keeps one for each processor that ever gave one back,
+// and forgets them all at the wrong moment, which is megabytes either way. Large ones it may forget.
+type decoders struct {
+	idle chan *decoder
+	more sync.Pool
+}
+
+func newDecoders() decoders {
+	return decoders{idle: make(chan *decoder, min(4, runtime.GOMAXPROCS(0))), more: sync.Pool{New: func() any { return &decoder{} }}}
+}
+
+func (d *decoders) take() *decoder {
+	select {
+	case one := <-d.idle:
+		return one
+	default:
+		return d.more.Get().(*decoder)
+	}
+}
+
+func (d *decoders) give(one *decoder) {
+	if cap(one.message)+cap(one.compressed)+cap(one.samples)*int(unsafe.Sizeof(tsdb.Sample{})) <= 8<<20 {
+		select {
+		case d.idle <- one:
+			return
+		default:
+		}
+	}
+	d.more.Put(one)
 }
 
 // Register adds the routes to a mux.
@@ -85,8 +118,8 @@ func (h *Handler) remoteWrite(w http.ResponseWriter, r *http.Request) {
 		unsupportedMessage(w, content)
 		return
 	}
-	d := h.decoders.Get().(*decoder)
-	defer h.decoders.Put(d)
+	d := h.decoders.take()
+	defer h.decoders.give(d)
 	if !h.unpack(w, r, d) {
 		return
 	}
@@ -154,6 +187,9 @@ func (h *Handler) unpack(w http.ResponseWriter, r *http.Request, d *decoder) boo
 		return false
 	}
 	if err == nil {
+		if size > cap(d.message) {
+			d.message = make([]byte, size+size/8) // the next is about as long, and should fit
+		}
 		d.message, err = s2.Decode(d.message[:cap(d.message)], d.compressed)
 	}
 	if err != nil {
@@ -166,7 +202,7 @@ func (h *Handler) unpack(w http.ResponseWriter, r *http.Request, d *decoder) boo
 // readAll is io.ReadAll into memory that is there, with the announced length in mind; it may be -1, or a lie.
 func readAll(body io.Reader, length int64, into []byte) ([]byte, error) {
 	if length > 0 && length < maxCompressed && int64(cap(into)) <= length {
-		into = make([]byte, 0, length+1)
+		into = make([]byte, 0, length+length/8+1) // the next is about as long, and should fit
 	}
 	for {
 		if len(into) == cap(into) {

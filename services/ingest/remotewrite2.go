@@ -46,8 +46,8 @@ func messageOf(contentType string) string {
 
 // remoteWrite2 is the route of remote write when the message is that of 2.0.
 func (h *Handler) remoteWrite2(w http.ResponseWriter, r *http.Request) {
-	d := h.decoders.Get().(*decoder)
-	defer h.decoders.Put(d)
+	d := h.decoders.take()
+	defer h.decoders.give(d)
 	if !h.unpack(w, r, d) {
 		return
 	}

@@ -311,7 +311,8 @@ func (j *Journal) Append(entries ...[]byte) (Position, error) {
 	}
 	j.buffer = j.group.append(j.buffer)
 	defer func() {
-		if cap(j.buffer) > 4<<20 { // one huge batch must not be paid for, for ever
+		// One huge batch must not be paid for, for ever, nor a large one when small ones follow.
+		if n := cap(j.buffer); n > 4<<20 || n > 1<<20 && len(j.buffer) < n/8 {
 			j.buffer, j.group = nil, group{}
 		}
 	}()

@@ -105,7 +105,7 @@ func (s *Store) writeFrozen() error {
 			if one.maxTime < minTime || one.minTime > maxTime {
 				continue
 			}
-			data, err := one.build(&build, minTime, maxTime)
+			data, err := one.build(&h.pieces, &build, minTime, maxTime)
 			if err != nil {
 				return abandon(fmt.Errorf("writing the head to a block: %w", err))
 			}
@@ -191,7 +191,7 @@ func (s *Store) replace(gone, added []*block) {
 }
 
 // build is what a block stores of the series' samples in a stretch of time; nil when there are none.
-func (s *memSeries) build(b *builder, minTime, maxTime int64) (*seriesData, error) {
+func (s *memSeries) build(p *pieces, b *builder, minTime, maxTime int64) (*seriesData, error) {
 	switch s.kind {
 	case Histogram:
 		if m := s.more; len(m.lateRows.times) == 0 {
@@ -207,7 +207,7 @@ func (s *memSeries) build(b *builder, minTime, maxTime int64) (*seriesData, erro
 	case NativeHistogram:
 		return b.natives(newIterator(s.nativeSources(), minTime, maxTime, decodeNatives, newestNative))
 	}
-	return b.numbers(newIterator(s.numberSources(), minTime, maxTime, decodeNumbers, newestNumber))
+	return b.numbers(newIterator(s.numberSources(p), minTime, maxTime, decodeNumbers, newestNumber))
 }
 
 // within is the frames that lie in a stretch of time; whole says that none lies across its ends.

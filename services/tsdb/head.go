@@ -23,6 +23,7 @@ type head struct {
 	parsed []Label      // of the key that is being added
 	labels map[string]map[string]*posting
 	near   []labelled // of the series that was indexed last, most of whose labels the next one has too
+	pieces pieces
 	coder  coder
 	limits *limitTable // what is watched; nil when nothing is
 	// concerned are the series that have a list of limits.
@@ -117,7 +118,7 @@ func (h *head) add(key []byte, hash uint64, kind Kind) (*memSeries, error) {
 	}
 	h.parsed = labels
 	if len(h.slab) == 0 {
-		h.slab = make([]memSeries, 64)
+		h.slab = make([]memSeries, 546) // eight pages, nearly: the allocator would round a small slab up by a fourteenth
 	}
 	s := &h.slab[0]
 	h.slab = h.slab[1:]
@@ -219,7 +220,7 @@ func (h *head) put(batch []resolved) {
 			if one.series.limits != 0 {
 				h.crossing(one.series, one.time, one.value)
 			}
-			grown = one.series.appendNumber(one.time, one.value, &h.coder)
+			grown = one.series.appendNumber(one.time, one.value, &h.pieces, &h.coder)
 		}
 		h.sampleBytes += int64(grown)
 		if !h.has {

@@ -101,6 +101,9 @@ func (s *Store) write(samples []Sample) (position journal.Position, accepted int
 	var defined int
 	s.buffer, defines, defined = appendBatch(s.buffer[:0], batch)
 	position, err = s.journal.Append(s.buffer)
+	if len(defines) == 0 && cap(s.buffer) > 1<<20 && len(s.buffer) < cap(s.buffer)/4 {
+		s.buffer = nil // what defining many series takes is not needed again
+	}
 	if cap(s.buffer) > 4<<20 || cap(s.batch) > 1<<17 {
 		s.buffer, s.batch, s.found, s.hashes = nil, nil, nil, nil
 	}
@@ -184,8 +187,9 @@ func (s *Store) check(one *Sample, series *memSeries, t int64, limits *checks) (
 func (s *Store) unknown(live *head, one *Sample, limits *checks, hash uint64) (*memSeries, Reason, string) {
 	key := one.Key
 	if one.Raw {
-		labels, err := parseRaw(key)
-		if err == nil {
+		labels, err := parseRaw(s.parsed[:0], key)
+		defer clear(labels) // hold no message longer than needed
+		if s.parsed = labels; err == nil {
 			s.canonical, err = AppendKey(s.canonical[:0], labels)
 		}
 		var bad *KeyError
@@ -228,17 +232,16 @@ func (s *Store) unknown(live *head, one *Sample, limits *checks, hash uint64) (*
 	return series, "", ""
 }
 
-// parseRaw reads labels in the form of a key, in any order; other fields are passed over, as protobuf wants it.
-func parseRaw(raw []byte) ([]Label, error) {
+// parseRaw appends labels in the form of a key, in any order; other fields are passed over, as protobuf wants it.
+func parseRaw(labels []Label, raw []byte) ([]Label, error) {
 	text := unsafe.String(unsafe.SliceData(raw), len(raw))
-	var labels []Label
 	for text != "" {
 		if len(labels) > MaxLabels {
-			return nil, keyError(TooManyLabels, "more than %d labels are too many", MaxLabels)
+			return labels, keyError(TooManyLabels, "more than %d labels are too many", MaxLabels)
 		}
 		body, rest, ok := keyField(text, keyLabel)
 		if !ok {
-			return nil, keyError(BadLabel, "the labels cannot be read")
+			return labels, keyError(BadLabel, "the labels cannot be read")
 		}
 		text = rest
 		var l Label
@@ -246,7 +249,7 @@ func parseRaw(raw []byte) ([]Label, error) {
 			tag := body[0]
 			value, rest, ok := keyField(body, tag)
 			if !ok || tag&7 != 2 {
-				return nil, keyError(BadLabel, "the labels cannot be read")
+				return labels, keyError(BadLabel, "the labels cannot be read")
 			}
 			switch tag {
 			case keyName:
@@ -263,14 +266,10 @@ func parseRaw(raw []byte) ([]Label, error) {
 
 // kindByName: those who do not say what a series is name it by Prometheus' rules.
 func kindByName(key []byte) Kind {
-	labels, _ := ParseKey(unsafe.String(unsafe.SliceData(key), len(key)))
-	for _, l := range labels {
-		if l.Name == NameLabel {
-			for _, suffix := range []string{"_total", "_count", "_sum", "_bucket"} {
-				if strings.HasSuffix(l.Value, suffix) {
-					return Counter
-				}
-			}
+	name := labelOf(unsafe.String(unsafe.SliceData(key), len(key)), NameLabel)
+	for _, suffix := range []string{"_total", "_count", "_sum", "_bucket"} {
+		if strings.HasSuffix(name, suffix) {
+			return Counter
 		}
 	}
 	return Gauge

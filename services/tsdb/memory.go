@@ -13,6 +13,17 @@ import (
 	"cistern/services/journal"
 )
 
+// InMemory is about how many bytes the series and samples take that are in no block yet.
+func (s *Store) InMemory() int64 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	total := s.live.pressure.Load()
+	if s.frozen != nil {
+		total += s.frozen.bytes()
+	}
+	return total
+}
+
 // full says whether no sample can be taken. The caller holds ingesting.
 func (s *Store) full(live *head) bool {
 	total := live.bytes()

@@ -19,20 +19,22 @@ type point struct {
 }
 
 type memSeries struct {
+	// What each sample needs comes first, so that it lies together.
 	key     string
+	maxTime int64
+	open    openRun // numbers behind sealedTo
 	ref     uint32
 	kind    Kind
-	defined bool // its definition is in the journal since this head began
-	has     bool // a sample was accepted; the times below mean something
+	defined bool   // its definition is in the journal since this head began
+	has     bool   // a sample was accepted; the times mean something
+	limits  uint32 // its list in the head's limits; 0 for none
+	count   uint32
 
-	minTime, maxTime int64
+	minTime int64
 	// sealedTo is the last time in sealed, which holds frames one behind the other: byte encoding, uvarint count, varint
 	// least time minus the previous frame's greatest, uvarint greatest minus least, uvarint length, bytes.
 	sealedTo int64
 	sealed   []byte
-	points   []point // numbers, ascending, behind sealedTo
-	count    uint32
-	limits   uint32 // its list in the head's limits; 0 for none
 	more     *moreSeries
 }
 
@@ -82,24 +84,20 @@ const (
 )
 
 // appendNumber adds a number and returns by how many bytes the series grew, about.
-func (s *memSeries) appendNumber(t int64, v float64, c *coder) int {
+func (s *memSeries) appendNumber(t int64, v float64, p *pieces, c *coder) int {
 	s.count++
+	last := s.maxTime
 	if !s.touch(t) {
 		m := s.extra()
 		m.late = append(m.late, point{t, v})
 		return 16
 	}
-	grown := 0
-	if len(s.points) == cap(s.points) {
-		if len(s.points) >= sealPoints {
-			grown = s.sealNumbers(c)
-		} else {
-			room := max(2, min(2*cap(s.points), sealPoints))
-			grown = 16 * (room - cap(s.points))
-			s.points = append(make([]point, 0, room), s.points...)
-		}
+	grown, ok := s.open.append(t, v, last, p)
+	if !ok {
+		grown = s.sealNumbers(last, p, c)
+		more, _ := s.open.append(t, v, last, p)
+		grown += more
 	}
-	s.points = append(s.points, point{t, v})
 	return grown
 }
 
@@ -113,15 +111,15 @@ type coder struct {
 	sum    histogram.Histogram
 }
 
-func (s *memSeries) sealNumbers(c *coder) int {
-	c.times, c.values = c.times[:0], c.values[:0]
-	first := s.points[0].time
-	for _, p := range s.points {
-		c.times, c.values = append(c.times, p.time-first), append(c.values, p.value)
+// sealNumbers makes a frame of the open run, the last of which is of the time last.
+func (s *memSeries) sealNumbers(last int64, p *pieces, c *coder) int {
+	c.times, c.values = s.open.read(last, p, c.times[:0], c.values[:0])
+	s.open.clear(p)
+	first := c.times[0]
+	for i := range c.times {
+		c.times[i] -= first
 	}
 	c.bytes = column.AppendNumbers(c.bytes[:0], c.times, c.values)
-	last := s.points[len(s.points)-1].time
-	s.points = s.points[:0]
 	return s.seal(frame{encoding: encodingNumbers, count: uint32(len(c.times)), minTime: first, maxTime: last, bytes: c.bytes})
 }
 
@@ -327,16 +325,14 @@ func (s *memSeries) frames() []frame {
 }
 
 // numberSources is a copy of the series as sources, which stays valid while the series goes on.
-func (s *memSeries) numberSources() []source[float64] {
+func (s *memSeries) numberSources(p *pieces) []source[float64] {
 	var sources []source[float64]
 	if frames := s.frames(); len(frames) > 0 {
 		sources = append(sources, loaded(frames, batch[float64]{}))
 	}
-	if n := len(s.points); n > 0 {
-		tail := batch[float64]{make([]int64, n), make([]float64, n)}
-		for i, p := range s.points {
-			tail.times[i], tail.values[i] = p.time, p.value
-		}
+	if n := int(s.open.count); n > 0 {
+		tail := batch[float64]{make([]int64, 0, n), make([]float64, 0, n)}
+		tail.times, tail.values = s.open.read(s.maxTime, p, tail.times, tail.values)
 		sources = append(sources, loaded(nil, tail))
 	}
 	if s.more != nil && len(s.more.late) > 0 {

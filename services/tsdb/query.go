@@ -509,7 +509,7 @@ func (h *head) collect(minTime, maxTime int64, matchers []*Matcher, found *selec
 		case NativeHistogram:
 			one.natives = append(one.natives, s.nativeSources()...)
 		default:
-			one.numbers = append(one.numbers, s.numberSources()...)
+			one.numbers = append(one.numbers, s.numberSources(&h.pieces)...)
 		}
 	}
 	return nil

@@ -137,7 +137,7 @@ func (h *head) sizes(label string, add func(Size)) error {
 // bytes is what its samples take in memory, about.
 func (s *memSeries) bytes() int64 {
 	const pointBytes = 16
-	n := int64(len(s.sealed) + cap(s.points)*pointBytes)
+	n := int64(len(s.sealed) + len(s.open.inUse())*pieceWords*8)
 	if s.more == nil {
 		return n
 	}

@@ -96,6 +96,7 @@ type Store struct {
 	found     []*memSeries
 	hashes    []uint64
 	canonical []byte
+	parsed    []Label
 	encoding  []byte
 	bucket    bucket
 	watchings []*Watching

@@ -250,8 +250,8 @@ func (h *head) crossing(s *memSeries, t int64, v float64) {
 		return
 	}
 	before := math.NaN() // beyond no limit
-	if n := len(s.points); n > 0 {
-		before = s.points[n-1].value
+	if s.open.count > 0 {
+		before = s.open.latest(&h.pieces)
 	}
 	for _, number := range h.limits.lists[s.limits] {
 		if one := &h.limits.limits[number]; one.beyond(v) && !one.beyond(before) {

@@ -17,6 +17,7 @@ import (
 
 	"cistern/services/diagnose"
 	"cistern/services/sdnotify"
+	"cistern/services/tsdb"
 )
 
 // version is set when Cistern is built.
@@ -57,6 +58,34 @@ func collect(percent int) {
 	}
 }
 
+// How much the heap may grow, in percent, until garbage is collected. What the head holds is no garbage until it is a
+// block, so that of a large head a smaller share is room enough; of a small one it would be used up by every few queries.
+const (
+	smallHead, largeHead = 50, 25
+	large                = 32 << 20 // bytes
+)
+
+// adapt collects as the head's size wants it, until ctx ends.
+func adapt(ctx context.Context, store *tsdb.Store) {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for now := 0; ; {
+		percent := smallHead
+		if store.InMemory() > large {
+			percent = largeHead
+		}
+		if percent != now { // setting it stops everything for a moment
+			collect(percent)
+			now = percent
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
 // run serves until ctx ends or something fails, and leaves everything durable.
 func run(ctx context.Context, c *config, log *slog.Logger) error {
 	// What is read from the journal stays: looking for garbage in it again and again, as it grows, finds none.
@@ -65,7 +94,6 @@ func run(ctx context.Context, c *config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	collect(50)
 	log.Info("ready", append([]any{"version", version, "data", c.Data, "http", s.httpNames}, s.described()...)...)
 	if c.HTTP.Socket != "" {
 		diagnose.Serve(filepath.Dir(c.HTTP.Socket))

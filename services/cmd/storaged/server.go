@@ -94,6 +94,7 @@ func start(c *config, log *slog.Logger) (_ *server, err error) {
 		s.serve(listener, listener.Addr().String())
 	}
 	s.input(func() { s.figures.run(ctx) })
+	s.input(func() { adapt(ctx, s.store) })
 	s.ready.Store(true)
 	return s, nil
 }
