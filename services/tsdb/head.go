@@ -118,7 +118,7 @@ func (h *head) add(key []byte, hash uint64, kind Kind) (*memSeries, error) {
 	}
 	h.parsed = labels
 	if len(h.slab) == 0 {
-		h.slab = make([]memSeries, 546) // eight pages, nearly: the allocator would round a small slab up by a fourteenth
+		h.slab = make([]memSeries, slabBytes/unsafe.Sizeof(memSeries{}))
 	}
 	s := &h.slab[0]
 	h.slab = h.slab[1:]

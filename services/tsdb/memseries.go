@@ -38,6 +38,10 @@ type memSeries struct {
 	more     *moreSeries
 }
 
+// slabBytes is how much the head asks for at once for its series: whole pages of Go's allocator, which would round a small
+// slab up by a fourteenth.
+const slabBytes = 64 << 10
+
 // moreSeries is what most series have none of.
 type moreSeries struct {
 	late []point // in the order in which they came
