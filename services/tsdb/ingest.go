@@ -1,7 +1,8 @@
 package tsdb
 
 // The way of a batch: each sample finds its series, all are journalled, then they are in the head. The steps are loops
-// over the batch, one after the other, so that the cache misses of many samples run at the same time.
+// over the batch, one after the other, so that the cache misses of many samples run at the same time. Series are looked
+// for in the order in which they were created first, and by the hash of their key where that fails.
 
 import (
 	"bytes"
@@ -125,31 +126,67 @@ func (s *Store) write(samples []Sample) (position journal.Position, accepted int
 	return position, len(batch), rejected, nil
 }
 
-// resolve looks the samples' series up: s.found[i] is that of the i-th, nil when it is not known by these bytes.
+// resolve looks the samples' series up: s.found[i] is that of the i-th, nil when it is not known by these bytes, and then
+// s.hashes[i] is its key's hash.
 func (s *Store) resolve(live *head, samples []Sample) {
 	n := len(samples)
 	if cap(s.found) < n {
 		s.found, s.hashes = make([]*memSeries, n), make([]uint64, n)
 	}
 	s.found, s.hashes = s.found[:n], s.hashes[:n]
+	done := s.resolveInOrder(live, samples)
+	s.resolveByHash(live, samples, done)
+}
+
+// resolveInOrder is for those who send their series in the order in which they did when these were new, as scrapers do:
+// the next one is looked at first, which spares the hash and, with millions of series, the miss of the cache in the table.
+// It returns how many samples it has resolved: all, or those before it turned out that the order is another.
+func (s *Store) resolveInOrder(live *head, samples []Sample) (done int) {
+	next, astray := 0, 0
 	for i := range samples {
-		if i > 0 && sameSlice(samples[i].Key, samples[i-1].Key) {
-			s.hashes[i] = s.hashes[i-1]
+		key := samples[i].Key
+		if next < len(live.series) && live.series[next].key == unsafe.String(unsafe.SliceData(key), len(key)) {
+			s.found[i] = live.series[next]
+			next++
 			continue
 		}
-		s.hashes[i] = xxhash.Sum64(samples[i].Key)
+		if i > 0 && s.found[i-1] != nil && s.found[i-1].key == unsafe.String(unsafe.SliceData(key), len(key)) {
+			s.found[i] = s.found[i-1]
+			continue
+		}
+		if astray++; astray > 4+i/8 {
+			return i
+		}
+		s.hashes[i] = xxhash.Sum64(key)
+		if s.found[i] = live.find(key, s.hashes[i]); s.found[i] != nil {
+			next = int(s.found[i].ref) + 1
+		}
+	}
+	return len(samples)
+}
+
+// resolveByHash is for any order, from the sample at start on. Each step is a loop of its own, so that the cache misses of
+// many series run at the same time.
+func (s *Store) resolveByHash(live *head, samples []Sample, start int) {
+	samples, hashes, found := samples[start:], s.hashes[start:], s.found[start:]
+	for i := range samples {
+		if i > 0 && sameSlice(samples[i].Key, samples[i-1].Key) {
+			hashes[i] = hashes[i-1]
+			continue
+		}
+		hashes[i] = xxhash.Sum64(samples[i].Key)
 	}
 	for i := range samples {
-		if ref, ok := live.table.candidate(s.hashes[i]); ok {
-			s.found[i] = live.series[ref]
+		if ref, ok := live.table.candidate(hashes[i]); ok {
+			found[i] = live.series[ref]
 		}
 	}
 	for i := range samples {
-		one := s.found[i]
+		one := found[i]
 		if one == nil || one.key == unsafe.String(unsafe.SliceData(samples[i].Key), len(samples[i].Key)) {
 			continue
 		}
-		s.found[i] = live.find(samples[i].Key, s.hashes[i]) // two keys with the same half of a hash
+		found[i] = live.find(samples[i].Key, hashes[i]) // two keys with the same half of a hash
 	}
 }
 
