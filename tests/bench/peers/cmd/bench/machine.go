@@ -39,6 +39,21 @@ func output(name string, arguments ...string) string {
 	return strings.TrimSpace(string(text))
 }
 
+// warmMemory touches free memory and gives it back to the kernel, so that every system's run finds the same. Of a virtual
+// machine the host takes back what was free for some seconds (free page reporting), and the next who touches it pays: 11 µs
+// of kernel time for 4 KiB instead of one (2026-11-22, Firecracker), whoever it happens to be.
+func warmMemory() {
+	const most = 1280 << 20 // what is left with the guest is about a gigabyte
+	var available int64
+	if _, err := fmt.Sscanf(readLine("/proc/meminfo", "MemAvailable"), "%d kB", &available); err != nil {
+		return
+	}
+	if memory, err := syscall.Mmap(-1, 0, int(min(most, available<<10/4)), syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_PRIVATE|syscall.MAP_ANONYMOUS|syscall.MAP_POPULATE); err == nil {
+		_ = syscall.Munmap(memory)
+	}
+}
+
 // fileSystem names the file system that holds a folder.
 func fileSystem(folder string) string {
 	var stat syscall.Statfs_t

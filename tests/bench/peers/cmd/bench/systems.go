@@ -79,6 +79,7 @@ func (b *bench) run(ctx context.Context, system string, options serverOptions) (
 	if err != nil {
 		return nil, err
 	}
+	warmMemory()
 	s := &server{system: system, folder: folder, b: b, inputs: map[string]string{}, client: &http.Client{
 		Timeout:   5 * time.Minute,
 		Transport: &http.Transport{MaxIdleConnsPerHost: 8, DisableCompression: true},
