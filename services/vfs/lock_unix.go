@@ -4,6 +4,7 @@ package vfs
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 
@@ -13,11 +14,16 @@ import (
 // lock uses the record locks of POSIX, because Linux and illumos both have them; they end with the process, also after
 // kill -9.
 func lock(file *os.File) error {
-	err := unix.FcntlFlock(file.Fd(), unix.F_SETLK, &unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart})
-	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
-		return ErrLocked
+	whole := unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart}
+	err := unix.FcntlFlock(file.Fd(), unix.F_SETLK, &whole)
+	if !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EACCES) {
+		return err
 	}
-	return err
+	// Who holds it, unless that ends just now or lives where its number says nothing to us.
+	if unix.FcntlFlock(file.Fd(), unix.F_GETLK, &whole) == nil && whole.Type != unix.F_UNLCK && whole.Pid > 0 {
+		return fmt.Errorf("%w (process %d)", ErrLocked, whole.Pid)
+	}
+	return ErrLocked
 }
 
 type mapping struct{ bytes []byte }

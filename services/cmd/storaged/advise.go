@@ -12,7 +12,7 @@ import (
 func advise(err error) error {
 	switch {
 	case errors.Is(err, vfs.ErrLocked):
-		return fmt.Errorf("%w: another storaged works on this folder; end it first, or name another folder with --data", err)
+		return fmt.Errorf("%w: a storaged, or one of its commands, works on this folder; end it first, or name another folder with --data", err)
 	case errors.Is(err, syscall.EADDRINUSE):
 		return fmt.Errorf("%w: another program listens there; end it, or name another address", err)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):

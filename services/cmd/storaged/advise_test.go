@@ -22,7 +22,7 @@ func TestWhatHelpsIsSaid(t *testing.T) {
 		err  error
 		want string
 	}{
-		{fmt.Errorf("opening the journal: %w", vfs.ErrLocked), "another storaged works on this folder"},
+		{fmt.Errorf("opening the journal: %w", vfs.ErrLocked), "a storaged, or one of its commands, works on this folder"},
 		{taken, "another program listens there"},
 		{elsewhere, "no network interface of this machine has that address"},
 	} {

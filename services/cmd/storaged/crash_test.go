@@ -318,7 +318,7 @@ func TestCleanStopKeepsEverythingInBlocks(t *testing.T) {
 	// The second daemon on the same folder refuses, and says why.
 	path, _ := build()
 	out, err := exec.Command(path, "--data", filepath.Join(folder, "data"), "--http-addr", "127.0.0.1:0", "--statsd-addr", "").CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "another storaged works on this folder") || !strings.Contains(string(out), filepath.Join(folder, "data")) {
+	if err == nil || !strings.Contains(string(out), "a storaged, or one of its commands, works on this folder") || !strings.Contains(string(out), fmt.Sprintf("process %d", d.command.Process.Pid)) || !strings.Contains(string(out), filepath.Join(folder, "data")) {
 		t.Fatalf("%v %s", err, out)
 	}
 	if err := d.end(t, syscall.SIGTERM); err != nil {
