@@ -206,6 +206,9 @@ func unpack(data, into []byte) (count int, raw []byte, err error) {
 	if numbers[1] == numbers[2] {
 		return int(numbers[0]), append(into[:0], data[:numbers[2]]...), nil
 	}
+	if numbers[1] == 0 { // no group unpacks to nothing, and lz4's assembly (4.1.33) writes to where such a slice begins: to 0
+		return 0, nil, errNoEntry
+	}
 	if uint64(cap(into)) < numbers[1] {
 		into = make([]byte, numbers[1])
 	}
