@@ -258,9 +258,12 @@ test('a webhook is tried before it is kept, and its address is not shown again; 
   await page.getByLabel('Syslog server').fill('127.0.0.1');
   await page.getByLabel('Certificate authority').fill('our own');
   await page.getByRole('button', { name: 'Send a test' }).click();
-  await page.getByText('holds no certificate').first().waitFor();
+  const authority = page.getByLabel('Certificate authority');
+  const below = page.locator(`[id="${await authority.getAttribute('aria-describedby')}"]`);
+  await below.getByText('holds no certificate').waitFor();
   const { ca } = signed(['IP:127.0.0.1']);
-  await page.getByLabel('Certificate authority').fill(ca);
+  await authority.fill(ca);
+  await below.getByText('Only for a server whose certificate').waitFor(); // the complaint was about what stood there
   await page.getByLabel('Port').fill('1');
   await page.getByRole('button', { name: 'Send a test' }).click();
   await page

@@ -14,19 +14,32 @@ export interface FieldProps {
   help?: ReactNode;
   error?: string | undefined;
   required?: boolean;
-  children: (id: string, described: string) => ReactNode;
+  /** The error is about what the field says now. Otherwise it is about what was sent, and goes with the first change. */
+  live?: boolean;
+  /** The control; complaint is the error as long as it is shown. */
+  children: (id: string, described: string, complaint: string | undefined) => ReactNode;
 }
 
-export function Field({ label, help, error, required = false, children }: FieldProps) {
+export function Field({ label, help, error, required = false, live = false, children }: FieldProps) {
   const id = useId();
   const described = `${id}-help`;
+  const [answered, setAnswered] = useState<string>();
+  if (answered !== undefined && answered !== error) setAnswered(undefined); // sent again, or another one
+  const complaint = error === answered ? undefined : error;
   return (
-    <FormGroup label={label} fieldId={id} isRequired={required}>
-      {children(id, described)}
-      {(error ?? help) && (
+    <FormGroup
+      label={label}
+      fieldId={id}
+      isRequired={required}
+      onChange={() => {
+        if (!live) setAnswered(error);
+      }}
+    >
+      {children(id, described, complaint)}
+      {(complaint ?? help) && (
         <FormHelperText>
           <HelperText id={described}>
-            <HelperTextItem variant={error ? 'error' : 'default'}>{error ?? help}</HelperTextItem>
+            <HelperTextItem variant={complaint ? 'error' : 'default'}>{complaint ?? help}</HelperTextItem>
           </HelperText>
         </FormHelperText>
       )}
@@ -42,25 +55,20 @@ export interface TextFieldProps extends Omit<FieldProps, 'children'> {
   autoFocus?: boolean;
   placeholder?: string;
   inputMode?: TextInputProps['inputMode'];
-  /** The error is about what stands in the field now. Otherwise it is about what was sent, and goes with the first change. */
-  live?: boolean;
 }
 
 export function TextField(props: TextFieldProps) {
-  const { label, help, error: said, required = false, value, onChange, type = 'text', live = false, ...rest } = props;
-  const [about, setAbout] = useState({ said, value });
-  if (said !== about.said) setAbout({ said, value });
-  const error = live || value === about.value ? said : undefined;
+  const { label, help, error, required = false, live = false, value, onChange, type = 'text', ...rest } = props;
   return (
-    <Field label={label} help={help} error={error} required={required}>
-      {(id, described) => (
+    <Field label={label} help={help} error={error} required={required} live={live}>
+      {(id, described, complaint) => (
         <TextInput
           id={id}
           type={type}
           value={value}
           isRequired={required}
-          validated={error ? 'error' : 'default'}
-          aria-describedby={(error ?? help) ? described : undefined}
+          validated={complaint ? 'error' : 'default'}
+          aria-describedby={(complaint ?? help) ? described : undefined}
           onChange={(_event, text) => onChange(text)}
           {...rest}
         />
