@@ -96,7 +96,6 @@ export default function DatasetsPage() {
                 <Th width={20}>Dataset</Th>
                 <Th modifier="fitContent">State</Th>
                 <Th modifier="fitContent">Since</Th>
-                <Th modifier="fitContent">Why</Th>
                 <Th modifier="fitContent">Series now</Th>
                 <Th modifier="fitContent">Stored</Th>
                 <Th modifier="fitContent">An hour</Th>
@@ -110,7 +109,7 @@ export default function DatasetsPage() {
                 const [words, colour] = STATES[one.state];
                 return (
                   <Tr key={one.name}>
-                    <Td dataLabel="Dataset">
+                    <Td dataLabel="Dataset" className="cistern-datasetname">
                       <Link to={statisticLink(one.name)} className="cistern-name">
                         {one.name}
                       </Link>
@@ -119,13 +118,15 @@ export default function DatasetsPage() {
                       <Label isCompact color={colour} {...(one.reason !== null && { title: one.reason })}>
                         {words}
                       </Label>
+                      {one.state !== 'stopped' && (
+                        <div className="cistern-quiet">
+                          {one.recorded ? 'recorded' : one.watched ? 'looked at' : 'always'}
+                        </div>
+                      )}
                       {one.reason !== null && <div className="cistern-quiet">{one.reason}</div>}
                     </Td>
                     <Td dataLabel="Since" modifier="nowrap">
                       <Ago time={one.since} />
-                    </Td>
-                    <Td dataLabel="Why" modifier="nowrap">
-                      {one.recorded ? 'recorded' : one.watched ? 'looked at' : one.state === 'stopped' ? '–' : 'always'}
                     </Td>
                     <Td dataLabel="Series now">{compact(one.seriesNow)}</Td>
                     <Td dataLabel="Stored" modifier="nowrap">
@@ -137,8 +138,14 @@ export default function DatasetsPage() {
                         </span>
                       )}
                     </Td>
-                    <Td dataLabel="An hour" title="What it adds to the disk, from what it took so far">
-                      {one.size?.bytesPerHour == null ? 'not known yet' : bytes(one.size.bytesPerHour)}
+                    <Td dataLabel="An hour" modifier="nowrap">
+                      {one.size?.bytesPerHour == null ? (
+                        <span title="What it adds to the disk is not known yet">–</span>
+                      ) : (
+                        <span title="What it adds to the disk, from what it took so far">
+                          {bytes(one.size.bytesPerHour)}
+                        </span>
+                      )}
                     </Td>
                     <Td dataLabel="Lost">
                       {one.drops + one.restarts === 0
