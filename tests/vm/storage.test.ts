@@ -135,8 +135,14 @@ async function disksOf(t: TestContext, machine: Machine, api: Person): Promise<v
     );
     const victim = (await pool(api)).vdevs[1]?.children[0];
     assert.ok(victim);
-    // Behind the labels at the start, before those at the end.
-    await machine.sh(`dd if=/dev/urandom of=${victim.path} bs=1M seek=16 count=600 oflag=direct status=none; sync`);
+    // From the first of its blocks there to the last; where that is, is for ZFS to choose.
+    const there = (await blocksOf(machine, 'tank/files', '/srv/files/kept')).filter(({ vdev }) => vdev === 1);
+    assert.ok(there.length > 64, `${there.length} blocks of the file are on the victim's mirror`);
+    const from = Math.min(...there.map(({ at }) => at));
+    const bytes = Math.max(...there.map(({ at }) => at)) + 128 * 2 ** 10 - from;
+    await machine.sh(
+      `dd if=/dev/urandom of=${victim.path} bs=1M seek=${from} count=${bytes} oflag=seek_bytes,direct iflag=count_bytes,fullblock status=none; sync`,
+    );
     await api.get('POST', '/api/pools/tank/scrub', { action: 'start' });
     const scrubbed = await until('the scrub ends', 180, async () => {
       const { scan } = await pool(api);
@@ -157,15 +163,11 @@ async function disksOf(t: TestContext, machine: Machine, api: Person): Promise<v
 
   await step('both sides rot: the damaged file is named, and the alert says so', async () => {
     await machine.sh('zpool sync tank; head -c 1048576 /dev/urandom >/srv/files/lost; zpool sync tank');
-    // Both copies of its blocks, found by ZFS' own debugger.
-    const blocks = await machine.sh(
-      `zdb -ddddd tank/files $(stat -c %i /srv/files/lost) | sed -n 's/^ *[0-9a-f]* *L0 \\([0-9]*\\):\\([0-9a-f]*\\):.*/\\1 \\2/p' | head -n 1`,
-    );
-    const [vdev, offset] = blocks.trim().split(' ') as [string, string];
-    const children = (await pool(api)).vdevs[Number(vdev)]?.children ?? [];
-    assert.equal(children.length, 2, `where its blocks are: ${blocks}`);
-    // Offsets in a vdev count from behind the labels and the boot block: 4 MiB.
-    const at = Number.parseInt(offset, 16) + 4 * 2 ** 20;
+    const [block] = await blocksOf(machine, 'tank/files', '/srv/files/lost'); // both copies of its first
+    assert.ok(block, 'zdb names no block of the file');
+    const { vdev, at } = block;
+    const children = (await pool(api)).vdevs[vdev]?.children ?? [];
+    assert.equal(children.length, 2, `where its blocks are: on vdev ${vdev}`);
     for (const { path } of children) {
       await machine.sh(`dd if=/dev/urandom of=${path} bs=4096 seek=${at / 4096} count=16 oflag=direct status=none`);
     }
@@ -192,6 +194,21 @@ async function disksOf(t: TestContext, machine: Machine, api: Person): Promise<v
       async () => !(await alerts(api)).some((one) => one.class === 'pool.damaged'),
     );
   });
+}
+
+/** Where the data of a file are, by ZFS' own debugger: which vdev, and the place on its disks' partitions in bytes. */
+async function blocksOf(machine: Machine, dataset: string, file: string): Promise<{ vdev: number; at: number }[]> {
+  const blocks = await machine.sh(
+    `zdb -ddddd ${dataset} $(stat -c %i ${file}) | sed -n 's/^ *[0-9a-f]* *L0 \\([0-9]*\\):\\([0-9a-f]*\\):.*/\\1 \\2/p'`,
+  );
+  return blocks
+    .trim()
+    .split('\n')
+    .map((line) => line.split(' '))
+    .flatMap(([vdev, offset]) =>
+      // Offsets in a vdev count from behind the labels and the boot block: 4 MiB.
+      offset === undefined ? [] : [{ vdev: Number(vdev), at: Number.parseInt(offset, 16) + 4 * 2 ** 20 }],
+    );
 }
 
 async function datasetsOf(t: TestContext, machine: Machine, api: Person): Promise<void> {

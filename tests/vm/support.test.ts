@@ -87,6 +87,11 @@ test('support', async (t) => {
   const alive = (unit: string) => machine.sh(`systemctl reset-failed ${unit}; systemctl start ${unit}`);
 
   await step('a bundle from a healthy appliance is whole, soon, and small in memory', async () => {
+    // The saved machine was measured for no more than a moment.
+    await until('it has statistics', 60, async () => {
+      const measured = await api.ask('GET', '/api/v1/query?query=cistern_memory_bytes');
+      return measured.status === 200 && measured.text.includes('"dataset"');
+    });
     const begun = Date.now();
     const made = await api.get<Bundle>('POST', '/api/bundles', {});
     const bundle = await until(
