@@ -145,12 +145,12 @@ func (s *Store) resolveInOrder(live *head, samples []Sample) (done int) {
 	next, astray := 0, 0
 	for i := range samples {
 		key := samples[i].Key
-		if next < len(live.series) && live.series[next].key == unsafe.String(unsafe.SliceData(key), len(key)) {
+		if next < len(live.series) && live.series[next].key == string(key) {
 			s.found[i] = live.series[next]
 			next++
 			continue
 		}
-		if i > 0 && s.found[i-1] != nil && s.found[i-1].key == unsafe.String(unsafe.SliceData(key), len(key)) {
+		if i > 0 && s.found[i-1] != nil && s.found[i-1].key == string(key) {
 			s.found[i] = s.found[i-1]
 			continue
 		}
@@ -183,7 +183,7 @@ func (s *Store) resolveByHash(live *head, samples []Sample, start int) {
 	}
 	for i := range samples {
 		one := found[i]
-		if one == nil || one.key == unsafe.String(unsafe.SliceData(samples[i].Key), len(samples[i].Key)) {
+		if one == nil || one.key == string(samples[i].Key) {
 			continue
 		}
 		found[i] = live.find(samples[i].Key, hashes[i]) // two keys with the same half of a hash

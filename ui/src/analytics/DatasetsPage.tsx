@@ -118,7 +118,7 @@ export default function DatasetsPage() {
                       <Label isCompact color={colour} {...(one.reason !== null && { title: one.reason })}>
                         {words}
                       </Label>
-                      {one.state !== 'stopped' && (
+                      {(one.recorded || one.watched || one.state !== 'stopped') && (
                         <div className="cistern-quiet">
                           {one.recorded ? 'recorded' : one.watched ? 'looked at' : 'always'}
                         </div>
