@@ -65,6 +65,11 @@ type importableAnswer struct {
 
 // poolImportable looks at all disks for pools that are not imported; it changes nothing.
 func (s *Server) poolImportable(r *http.Request, _ empty) (any, error) {
+	unlock, err := s.wait(r.Context(), looking)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
 	argv := append([]string{"zpool", "import"}, s.Host.ImportOptions()...)
 	said, err := command.Run(r.Context(), time.Minute, 1<<20, argv...)
 	if failed, ok := err.(*command.Error); ok && failed.Code > 0 && strings.Contains(failed.Said, "no pools available") {
@@ -102,12 +107,17 @@ func (s *Server) poolImport(r *http.Request, a poolImportArgument) (any, error) 
 	}
 	argv = append(argv, a.GUID, a.Name)
 	what := fmt.Sprintf("Importing the pool '%s'", a.Name)
-	err := zpool(ctx, what, argv...)
+	unlock, err := s.wait(r.Context(), looking)
+	if err != nil {
+		return nil, err
+	}
+	err = zpool(ctx, what, argv...)
 	if err != nil && strings.Contains(err.Error(), "no such pool available") {
 		// The names of its disks are made anew just now, as they are after an export: it is there a moment later.
 		s.Host.SettleDevices(ctx)
 		err = zpool(ctx, what, argv...)
 	}
+	unlock()
 	if err != nil {
 		return nil, err
 	}

@@ -179,6 +179,24 @@ func TestDestroyingWaitsForThePool(t *testing.T) {
 	b.ran("zpool destroy slow")
 }
 
+// Two that look at one pool at a time: the kernel shows it to one of them only.
+func TestPoolsOnTheDisksAreLookedForOneAtATime(t *testing.T) {
+	b := start(t, `[ "$1" != list ] || exit 1
+[ "$1" = import ] || exit 0
+mkdir "$0.looking" || { echo again >>"$0.twice"; exit 1; }
+sleep 0.02
+rmdir "$0.looking"`, "")
+	var wait sync.WaitGroup
+	for range 4 {
+		wait.Go(func() { b.want("pool.importable", `{}`, 200, "") })
+	}
+	wait.Go(func() { b.want("pool.import", `{"guid":"12345","name":"other"}`, 200, "") })
+	wait.Wait()
+	if strings.Count(b.read("ran"), "zpool import") != 5 || b.read("bin/zpool.twice") != "" {
+		t.Errorf("ran:\n%s", b.read("ran"))
+	}
+}
+
 func TestDisksAreAskedAndWiped(t *testing.T) {
 	b := start(t, "", "")
 	b.host.disks = map[string]string{"/dev/disk/by-id/new": "/dev/sdn"}

@@ -31,7 +31,7 @@ type Server struct {
 	// For tests: how often who follows events hears that there are none.
 	beatEvery time.Duration
 	mu        sync.Mutex
-	locks     map[string]chan struct{} // by pool; "" is what belongs to none
+	locks     map[string]chan struct{} // by pool; "" is what belongs to none; see also looking
 }
 
 // inPool is an argument that is about one pool.
@@ -79,6 +79,11 @@ func (s *Server) lock(ctx context.Context, verb string, argument any) (unlock fu
 	}
 }
 
+// looking is the lock of "zpool import", also when it only lists: to look at a pool the kernel opens it for a moment, and
+// tells whoever looks meanwhile that it is active already, which the command leaves out without a word. No pool has this
+// name.
+const looking = "/"
+
 // one is the lock of a pool: whoever can put something into it holds it.
 func (s *Server) one(pool string) chan struct{} {
 	s.mu.Lock()
@@ -102,9 +107,12 @@ func (s *Server) wait(ctx context.Context, pool string) (unlock func(), err erro
 		<-one
 	case <-ctx.Done():
 	}
-	what := "Another change"
-	if pool != "" {
-		what = fmt.Sprintf("What was asked before of the pool '%s'", pool)
+	what := fmt.Sprintf("What was asked before of the pool '%s'", pool)
+	switch pool {
+	case "":
+		what = "Another change"
+	case looking:
+		what = "An earlier look for pools on the disks"
 	}
 	return nil, problem.New(http.StatusGatewayTimeout, "timeout", what+" did not end in time, so nothing was done.", "It may be waiting for a disk that does not answer. Look at the pool's present state before trying again.")
 }
