@@ -229,10 +229,11 @@ async function datasetsOf(t: TestContext, machine: Machine, api: Person): Promis
       });
       assert.match(JSON.stringify(taken), /tank\/telemetry@before/);
       await send(2);
-      const preview = await api.get<Record<string, unknown>>(
+      const preview = await api.get<{ writtenSince: number }>(
         'GET',
         '/api/snapshot/rollback?name=tank/telemetry@before',
       );
+      assert.ok(preview.writtenSince > 0, 'something was written since, just now');
       t.diagnostic(`what would be lost: ${JSON.stringify(preview).slice(0, 300)}`);
       const job = await api.get<{ id: string }>('POST', '/api/snapshot/rollback?name=tank/telemetry@before', {
         confirm: 'tank/telemetry',

@@ -154,7 +154,7 @@ export interface DatasetPlatform {
   tree(): Promise<PlatformTree>;
   properties(name: string): Promise<PlatformProperty[]>;
   holds(snapshots: readonly string[]): Promise<Hold[]>;
-  /** How many bytes were written to the dataset since the snapshot. */
+  /** How many bytes were written to the dataset since the snapshot, also those that are still on the way to the disks. */
   writtenSince(snapshot: string): Promise<number>;
 
   create(plan: DatasetPlan): Promise<void>;

@@ -57,6 +57,9 @@ export class ZfsDatasets implements DatasetPlatform {
 
   async writtenSince(snapshot: string): Promise<number> {
     const [dataset, own] = snapshot.split('@') as [string, string];
+    // ZFS counts what has reached the disks; what is on the way there would be lost as well. A pool that takes nothing more
+    // says no to this, and has nothing on the way that could arrive.
+    await this.#command('zpool', ['sync', dataset.split('/')[0] as string]).catch(() => '');
     const output = await this.#command('zfs', ['get', '-Hp', '-o', 'value', `written@${own}`, dataset]);
     return Number(output.trim()) || 0;
   }

@@ -115,6 +115,21 @@ test('the tree is the same object as long as zfs says the same', async () => {
   assert.deepEqual(asked[0], ['zfs', 'list', '-Hp', '-t', 'all', '-o', TREE_COLUMNS.join(',')]);
 });
 
+test('what was written since a snapshot includes what is on the way to the disks, and is told of a pool that takes nothing', async () => {
+  const asked: string[] = [];
+  const zfs = new ZfsDatasets({
+    command: async (program, args) => {
+      asked.push([program, ...args].join(' '));
+      if (program === 'zpool') throw new Error('pool I/O is currently suspended');
+      return '4096\n';
+    },
+    execd: {} as Execd,
+    facts: OPENZFS_FACTS,
+  });
+  assert.equal(await zfs.writtenSince('tank/a@before'), 4096);
+  assert.deepEqual(asked, ['zpool sync tank', 'zfs get -Hp -o value written@before tank/a']);
+});
+
 test('illumos has no zstd, and smaller records', () => {
   const { facts } = illumosDatasets({ command: async () => '', execd: {} as Execd });
   assert.ok(facts.compressions.includes('gzip-9') && facts.compressions.includes('lz4'));
