@@ -434,6 +434,27 @@ test('a tracer that starts says so, and draws as soon as it measures', async (t)
   await page.getByRole('button', { name: 'sda', exact: true }).waitFor();
 });
 
+test('what is still being read is not said to be nothing', async (t) => {
+  const { page } = await someone.visit(
+    t,
+    to(charts({ statistic: 'io.ops[type]' }, { query: 'cistern_storaged_query_seconds', display: 'heatmap' })),
+  );
+  const held = Promise.withResolvers<void>();
+  t.after(held.resolve);
+  await page.route(/\/api\/v1\/(?:columns|histogram)/, async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  await signInBy(page);
+  await until('both charts are being read', async () => (await page.getByText('Reading…').count()) === 2);
+  await page.getByRole('group', { name: 'Disk operations by type: being read' }).waitFor();
+  assert.equal(await page.getByText(/\b0 (?:events|lines)/).count(), 0);
+  await lookAt(page, 'analytics-reading');
+  held.resolve();
+  await page.getByText('Reading…').first().waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'read', exact: true }).waitFor();
+});
+
 test('with tracerd down the pages say so, and what was recorded is still there', async (t) => {
   const visit = await someone.visit(t, to(charts({ statistic: 'disk.bytes[disk]' })));
   const { page } = visit;

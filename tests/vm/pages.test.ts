@@ -110,7 +110,11 @@ test('storage in a browser', async (t) => {
     for (const id of ['machine', 'disks', 'network', 'store', 'people']) {
       await go(`/analytics/worksheets/${id}`);
       await page.locator('canvas').first().waitFor(slow);
-      await page.waitForFunction(() => document.querySelector('.cistern-chart-waiting') === null, undefined, slow);
+      await page.waitForFunction(
+        () => document.querySelector('.cistern-chart-waiting, .cistern-reading') === null,
+        undefined,
+        slow,
+      );
       for (const colorScheme of ['dark', 'light'] as const) {
         await page.emulateMedia({ colorScheme });
         await look(`worksheet-${id}-${colorScheme}`);

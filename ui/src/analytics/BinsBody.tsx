@@ -14,6 +14,7 @@ import { ProblemAlert } from '../words/ProblemAlert.tsx';
 import { useAxis, useCursor, useSettled } from './axis.ts';
 import { Distribution } from './Distribution.tsx';
 import { useBinsFrame, useSeriesFrame } from './frames.ts';
+import { PlotNote } from './PlotNote.tsx';
 import { type Exporter, SHIFTS } from './SeriesBody.tsx';
 import { type Chart, changed } from './sheet.ts';
 
@@ -149,7 +150,7 @@ export function BinsBody(props: {
       <div className="cistern-binsbody">
         <div className="cistern-plotbox">
           <Plot
-            label={`Heatmap of ${title}: ${Math.round(seen.total).toLocaleString('en-US')} events`}
+            label={`Heatmap of ${title}: ${frame === undefined ? 'being read' : `${Math.round(seen.total).toLocaleString('en-US')} events`}`}
             height={HEIGHT}
             paint={paint}
             marks={props.marks}
@@ -162,7 +163,7 @@ export function BinsBody(props: {
               canvas.current = element;
             }}
           >
-            {frame !== undefined && seen.total === 0 && <p className="cistern-plotnote">{props.empty}</p>}
+            <PlotNote reading={frame === undefined} empty={seen.total === 0 ? props.empty : null} />
           </Plot>
           <p className="cistern-quiet cistern-under">
             {gaps.length > 0 && 'Hatched: not measured. '}
@@ -175,7 +176,7 @@ export function BinsBody(props: {
           </p>
         </div>
         <Distribution
-          bins={triples(column)}
+          bins={frame === undefined ? null : triples(column)}
           unit={words}
           scale={extent.scale}
           title={place < 0 ? 'All that is shown' : clock.format((cursor as number) * 1000)}

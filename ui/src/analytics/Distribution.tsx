@@ -6,14 +6,23 @@ import { quantity, type Unit } from '../words/format.ts';
 
 const ROWS = 24;
 
-export function Distribution({ bins, unit, scale, title }: { bins: Bins; unit: Unit; scale: Scale; title: string }) {
+export interface DistributionProps {
+  /** null: not known yet. */
+  bins: Bins | null;
+  unit: Unit;
+  scale: Scale;
+  title: string;
+}
+
+export function Distribution({ bins: known, unit, scale, title }: DistributionProps) {
+  const bins = known ?? [];
   const count = total(bins);
   const grid = gridOf([{ time: 0, bins }], { start: 0, step: 1, columns: 1, rows: ROWS, scale, trim: 0 });
   const most = Math.max(...grid.counts);
   return (
     <section className="cistern-distribution" aria-label={`Distribution: ${title}`}>
       <h3>{title}</h3>
-      <p className="cistern-quiet">{countWords(count)}</p>
+      {known !== null && <p className="cistern-quiet">{countWords(count)}</p>}
       {count > 0 && (
         <>
           <div className="cistern-bars" aria-hidden>

@@ -12,6 +12,7 @@ import { duration } from '../words/format.ts';
 import { ProblemAlert } from '../words/ProblemAlert.tsx';
 import { useAxis, useCursor, useSettled } from './axis.ts';
 import { useSeriesFrame } from './frames.ts';
+import { PlotNote } from './PlotNote.tsx';
 import { type Chart, changed } from './sheet.ts';
 import { type Row, sumFigure, ValueTable } from './ValueTable.tsx';
 
@@ -216,7 +217,7 @@ export function SeriesBody(props: {
         </div>
         <div className="cistern-plotbox">
           <Plot
-            label={`${title}: ${rows.length === 1 ? '1 line' : `${rows.length} lines`}`}
+            label={`${title}: ${waiting ? 'being read' : rows.length === 1 ? '1 line' : `${rows.length} lines`}`}
             height={HEIGHT}
             paint={paint}
             marks={props.marks}
@@ -229,7 +230,7 @@ export function SeriesBody(props: {
               canvas.current = element;
             }}
           >
-            {!waiting && rows.length === 0 && <p className="cistern-plotnote">{props.empty}</p>}
+            <PlotNote reading={waiting} empty={rows.length === 0 ? props.empty : null} />
           </Plot>
           {chart.compare !== undefined && (
             <p className="cistern-quiet">

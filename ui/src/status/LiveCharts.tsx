@@ -86,7 +86,9 @@ function Live({ chart, range }: { chart: Chart; range: number }) {
             height={140}
           />
         )}
-        <p className="cistern-quiet cistern-latest">{latest || 'No values yet: they appear with the first second.'}</p>
+        <p className="cistern-quiet cistern-latest">
+          {latest === undefined ? '\u00a0' : latest || 'No values yet: they appear with the first second.'}
+        </p>
       </CardBody>
     </Card>
   );
