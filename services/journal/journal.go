@@ -544,9 +544,18 @@ func (j *Journal) syncAtIntervals() {
 		case <-j.stop:
 			return
 		case <-ticker.C:
-			_ = j.Sync(j.End()) // an error sticks: the next append returns it
+			_ = j.syncAll() // an error sticks: the next append returns it
 		}
 	}
+}
+
+// syncAll makes everything durable that was appended before.
+func (j *Journal) syncAll() error {
+	// First: End knows nothing of what is in the pre-commit buffer.
+	if err := j.Flush(); err != nil {
+		return err
+	}
+	return j.Sync(j.End())
 }
 
 // End is the position behind the last entry that is in a segment.
@@ -573,10 +582,7 @@ func (j *Journal) Close() error {
 	j.mu.Unlock()
 	close(j.stop)
 	j.done.Wait()
-	err := j.Flush()
-	if syncErr := j.Sync(j.End()); err == nil {
-		err = syncErr
-	}
+	err := j.syncAll()
 	j.appending.Lock()
 	defer j.appending.Unlock()
 	j.closing = true
