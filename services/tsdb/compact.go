@@ -223,11 +223,14 @@ func (s *Store) merge(j *job) (*block, error) {
 	if err := w.finish(); err != nil {
 		return nil, err
 	}
-	if err := publish(w); err != nil {
-		return nil, err
+	err = publish(w)
+	var b *block
+	if err == nil {
+		b, err = openBlock(s.options.FS, s.blocks, head.sequence)
 	}
-	b, err := openBlock(s.options.FS, s.blocks, head.sequence)
 	if err != nil {
+		// It may have its name already. The next try has another number: both would be there after a restart.
+		_ = s.options.FS.Remove(w.path())
 		return nil, err
 	}
 	return b, nil

@@ -94,10 +94,14 @@ func (s *Store) writeFrozen() error {
 		}
 		return err
 	}
-	// The numbers are taken only when all went well: the next try then replaces whatever this one left.
-	sequence := s.nextSequence()
-	var build builder
 	cut := parts(h.minTime, h.maxTime)
+	// The next try has the same numbers, so that it replaces whatever this one left, and a merge in between has others.
+	if h.sequence == 0 {
+		h.sequence = s.nextSequence()
+		s.sequence += uint64(len(cut))
+	}
+	sequence := h.sequence
+	var build builder
 	for _, part := range cut {
 		var w *blockWriter
 		minTime, maxTime := max(part.from, h.minTime), min(part.to, h.maxTime)
@@ -154,7 +158,6 @@ func (s *Store) writeFrozen() error {
 		return err
 	}
 	s.mu.Lock()
-	s.sequence = sequence - 1
 	s.replace(nil, opened)
 	s.frozen = nil
 	s.mu.Unlock()
@@ -185,7 +188,9 @@ func (s *Store) replace(gone, added []*block) {
 	})
 	s.list = list
 	for _, b := range gone {
-		b.dropped.Store(true)
+		// At once, though queries may still read it: what is open stays readable. Were it there until they end, a crash could
+		// find it without the block that says that it was replaced, which may be merged and gone by then.
+		_ = s.options.FS.Remove(b.path)
 		b.release()
 	}
 }

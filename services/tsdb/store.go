@@ -104,7 +104,7 @@ type Store struct {
 
 	// flushing serialises flushes and retention. It is taken before ingesting.
 	flushing sync.Mutex
-	sequence uint64 // of the newest block
+	sequence uint64 // the greatest that a block has, or is to have
 
 	mu        sync.RWMutex // guards which heads and blocks there are
 	live      *head
@@ -161,7 +161,7 @@ func (s *Store) recover() error {
 	if err != nil {
 		return err
 	}
-	if err := s.openBlocks(); err != nil {
+	if err := s.openBlocks(through); err != nil {
 		return err
 	}
 	for _, b := range s.list {
@@ -177,13 +177,14 @@ func (s *Store) recover() error {
 	return s.replay(through)
 }
 
-// openBlocks opens what is there: whole flushes, and of a merge either the parents or their successor.
-func (s *Store) openBlocks() error {
+// openBlocks opens what is there: whole flushes, and of a merge either the parents or their successor. A flush is whole
+// when its last block is there, and in any case up to the journal's checkpoint, which was set when it was: the last block
+// may have been damaged or let go since, and the journal does not hold the others' samples any more.
+func (s *Store) openBlocks(vouched journal.Position) error {
 	entries, err := s.options.FS.List(s.blocks)
 	if err != nil {
 		return err
 	}
-	var vouched journal.Position
 	replaced := map[uint64]bool{}
 	for _, entry := range entries {
 		if name, set := strings.CutSuffix(entry.Name, damagedSuffix); set {

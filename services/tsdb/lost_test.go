@@ -1,0 +1,203 @@
+package tsdb
+
+// What could be lost, or come back, where two things happen at once: damage and a restart, a query and a merge, a flush
+// that fails and a merge.
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"cistern/services/histogram"
+	"cistern/services/vfs"
+)
+
+func oneHistogram(values ...float64) *histogram.Histogram {
+	h := &histogram.Histogram{}
+	for _, v := range values {
+		_ = h.Insert(v, 1)
+	}
+	return h
+}
+
+// A flush made two blocks. That the second is damaged later takes nothing from the first: the journal, which would hold its
+// samples had the flush not come to its end, let them go long ago.
+func TestDamageOfTheLastBlockLeavesItsSiblings(t *testing.T) {
+	memory := vfs.NewMemory()
+	s := openStore(t, testOptions(memory))
+	day := time.Duration(dayMillis) * time.Millisecond
+	mustIngest(t, s, Sample{Key: key(t, "old"), Kind: Gauge, Time: start.Add(-day).UnixMilli(), Value: 1},
+		Sample{Key: key(t, "new"), Kind: Gauge, Time: start.UnixMilli(), Value: 2})
+	mustFlush(t, s)
+	blocks := s.Status().Blocks
+	if len(blocks) != 2 {
+		t.Fatalf("%d blocks", len(blocks))
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file, err := memory.Append("/store/blocks/" + blocks[1].ID + blockSuffix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Truncate(100); err != nil {
+		t.Fatal(err)
+	}
+	s = openStore(t, testOptions(memory))
+	defer s.Close()
+	if got := read(t, s, 0, math.MaxInt64); len(got.numbers[string(key(t, "old"))]) != 1 {
+		t.Error("the sound block is gone")
+	}
+}
+
+// A query holds blocks that were merged, and what they were merged into was merged again. A kill then leaves nothing of
+// them: what they held is in the last block, and what was deleted from them is gone.
+func TestKillUnderAQueryBringsNothingBack(t *testing.T) {
+	memory := vfs.NewMemory()
+	o, now := clockOptions(memory)
+	s := openStore(t, o)
+	at := start.Truncate(24 * time.Hour)
+	total := 0
+	for hour := range 8 {
+		now.set(at.Add(time.Duration(hour) * time.Hour))
+		mustIngest(t, s, Sample{Key: key(t, "h"), Kind: Histogram, Time: now.UnixMilli(), Histogram: oneHistogram(1)},
+			Sample{Key: key(t, "secret"), Kind: Gauge, Time: now.UnixMilli(), Value: 1})
+		mustFlush(t, s)
+		total++
+	}
+	_, release, err := s.Select(t.Context(), 0, math.MaxInt64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Delete(t.Context(), 0, math.MaxInt64, equal(NameLabel, "secret")); err != nil {
+		t.Fatal(err)
+	}
+	now.set(at.Add(48 * time.Hour))
+	if err := s.tidy(); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(s.Status().Blocks); n != 1 {
+		t.Fatalf("%d blocks", n)
+	}
+	killed := memory.Kill()
+	release()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	o.FS = killed
+	s = openStore(t, o)
+	defer s.Close()
+	got := read(t, s, 0, math.MaxInt64)
+	n := uint64(0)
+	for _, h := range got.histograms[string(key(t, "h"))] {
+		n += h.Count()
+	}
+	if n != uint64(total) {
+		t.Errorf("%d values, %d were stored", n, total)
+	}
+	if len(got.numbers) > 0 {
+		t.Error("what was deleted is back")
+	}
+}
+
+// A merge whose block could not be opened after it had its name is done again; the first one's block must not be there
+// besides after a restart, where histograms would count twice.
+func TestMergeThatFailsAtItsEnd(t *testing.T) {
+	memory := vfs.NewMemory()
+	fail := ""
+	o, now := clockOptions(vfs.Watch(memory, func(op, name string, _ int) error {
+		if op == fail && name == "blocks" {
+			fail = ""
+			return errors.New("input/output error")
+		}
+		return nil
+	}))
+	s := openStore(t, o)
+	at := start.Truncate(24 * time.Hour)
+	for hour := range 3 {
+		now.set(at.Add(time.Duration(hour) * time.Hour))
+		mustIngest(t, s, Sample{Key: key(t, "h"), Kind: Histogram, Time: now.UnixMilli(), Histogram: oneHistogram(1)})
+		mustFlush(t, s)
+	}
+	now.set(at.Add(48 * time.Hour))
+	fail = "syncdir"
+	if err := s.tidy(); err == nil {
+		t.Fatal("a merge that could not be made durable was taken for done")
+	}
+	if err := s.tidy(); err != nil {
+		t.Fatal(err)
+	}
+	o.FS = memory.Kill()
+	killed := openStore(t, o)
+	defer killed.Close()
+	n := uint64(0)
+	for _, h := range read(t, killed, 0, math.MaxInt64).histograms[string(key(t, "h"))] {
+		n += h.Count()
+	}
+	if n != 3 {
+		t.Errorf("%d values, 3 were stored", n)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A flush that failed after its blocks had their names is tried again under the same, in a merge that went on meanwhile.
+// That must not take one of these: a crash would find the rest of both tries, and histograms would count twice.
+func TestMergeBetweenTwoTriesOfAFlush(t *testing.T) {
+	memory := vfs.NewMemory()
+	full := false
+	var killed []*vfs.Memory
+	o, now := clockOptions(vfs.Watch(memory, func(op, name string, _ int) error {
+		if op == "rename" {
+			killed = append(killed, memory.Kill())
+		}
+		if full && op == "create" && strings.HasPrefix(name, descriptionsFile) {
+			return errors.New("no space left on device")
+		}
+		return nil
+	}))
+	s := openStore(t, o)
+	day := time.Duration(dayMillis) * time.Millisecond
+	at := start.Truncate(24 * time.Hour).Add(-3 * day)
+	for hour := range 3 {
+		mustIngest(t, s, Sample{Key: key(t, "other"), Kind: Gauge, Time: at.Add(time.Duration(hour) * time.Hour).UnixMilli(), Value: 1})
+		mustFlush(t, s)
+	}
+	mustIngest(t, s, Sample{Key: key(t, "old"), Kind: Histogram, Time: now.now().Add(-day).UnixMilli(), Histogram: oneHistogram(1)},
+		Sample{Key: key(t, "new"), Kind: Histogram, Time: now.UnixMilli(), Histogram: oneHistogram(1)})
+	s.Describe([]Metadata{{Name: "old", Help: "what was there"}})
+	full = true
+	if _, err := s.Flush(); err == nil {
+		t.Fatal("the descriptions could be written")
+	}
+	full, killed = false, nil
+	if err := s.tidy(); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(s.Status().Blocks); n != 3 {
+		t.Fatalf("%d blocks: nothing was merged", n)
+	}
+	for i, one := range append(killed, memory.Kill()) {
+		again := openStore(t, testOptions(one))
+		got := read(t, again, 0, math.MaxInt64)
+		for _, name := range []string{"old", "new"} {
+			n := uint64(0)
+			for _, h := range got.histograms[string(key(t, name))] {
+				n += h.Count()
+			}
+			if n != 1 {
+				t.Errorf("after a kill before the %d. renaming: %d values of %s, want 1", i, n, name)
+			}
+		}
+		if err := again.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
