@@ -329,7 +329,7 @@ func (s *Store) mergeSeries(build *builder, j *job, key string, kind Kind, parts
 			s.noteDamage(p.block, err)
 			damage = err
 		}
-		if err := one.addBlock(s, p.block, p.record, note); err != nil {
+		if err := one.addBlock(s.deletionsNow(), p.block, p.record, note); err != nil {
 			return nil, err
 		}
 	}

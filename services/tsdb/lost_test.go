@@ -200,4 +200,3 @@ func TestMergeBetweenTwoTriesOfAFlush(t *testing.T) {
 		t.Fatal(err)
 	}
 }
-
