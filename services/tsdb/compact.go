@@ -83,7 +83,8 @@ func (s *Store) plan() *job {
 		}
 	}
 	retention := s.Retention()
-	// From the smallest window on. Blocks whose samples were let go are merged among themselves.
+	// From the smallest window on. Blocks whose samples were let go are merged among themselves, and so are those whose
+	// minutes were: of a series in one block only the finest that is there is looked at.
 	for _, width := range windows {
 		groups := map[[2]int64][]*block{}
 		for _, b := range list {
@@ -91,15 +92,18 @@ func (s *Store) plan() *job {
 			if floorTo(b.MaxTime, width) != from || b.damaged.Load() || from+width+s.options.OutOfOrder.Milliseconds() > now {
 				continue
 			}
-			hasRaw, kept := int64(0), retention.Hour
-			if b.Samples > 0 {
-				hasRaw, kept = 1, retention.Raw
+			finest, kept := int64(trackHour), retention.Hour
+			switch {
+			case b.Samples > 0:
+				finest, kept = trackRaw, retention.Raw
+			case b.tracks[trackMinute] > 0:
+				finest = trackMinute
 			}
 			// A block goes as a whole: a wide one would be kept for long after its first samples were due.
 			if width > windows[0] && width > kept.Milliseconds()/10 {
 				continue
 			}
-			groups[[2]int64{from, hasRaw}] = append(groups[[2]int64{from, hasRaw}], b)
+			groups[[2]int64{from, finest}] = append(groups[[2]int64{from, finest}], b)
 		}
 		var best []*block
 		for _, group := range groups {

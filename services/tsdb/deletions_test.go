@@ -85,4 +85,3 @@ func TestDeleteFromRollups(t *testing.T) {
 		t.Errorf("%d deletions are left", n)
 	}
 }
-
