@@ -82,6 +82,18 @@ func (h *head) find(key []byte, hash uint64) *memSeries {
 	return h.series[ref]
 }
 
+// findKind is find of a series that may hold samples of a kind. The journal can hold more than one head's samples, and a
+// name that has changed what it holds: these are series of their own, as they were in their heads.
+func (h *head) findKind(key string, hash uint64, kind Kind) *memSeries {
+	ref, ok := h.table.find(hash, func(ref uint32) bool {
+		return h.series[ref].key == key && h.series[ref].kind.together(kind)
+	})
+	if !ok {
+		return nil
+	}
+	return h.series[ref]
+}
+
 // keep copies a key into the arena.
 func (h *head) keep(key []byte) string {
 	if len(key) > cap(h.arena)-len(h.arena) {

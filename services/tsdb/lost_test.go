@@ -200,3 +200,47 @@ func TestMergeBetweenTwoTriesOfAFlush(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// A series changed its kind while its old samples were being written to a block. A kill then leaves both in the journal.
+func TestKindChangesBeforeAKill(t *testing.T) {
+	memory := vfs.NewMemory()
+	full := false
+	o := testOptions(vfs.Watch(memory, func(op, name string, _ int) error {
+		if full && op == "create" && strings.Contains(name, blockSuffix) {
+			return errors.New("no space left on device")
+		}
+		return nil
+	}))
+	s := openStore(t, o)
+	m := newModel()
+	add := func(one Sample) {
+		t.Helper()
+		mustIngest(t, s, one)
+		m.add([]Sample{one})
+	}
+	add(Sample{Key: key(t, "a"), Kind: Gauge, Time: start.UnixMilli(), Value: 1})
+	full = true
+	if _, err := s.Flush(); err == nil {
+		t.Fatal("the disk is full")
+	}
+	add(Sample{Key: key(t, "a"), Kind: Histogram, Time: start.UnixMilli(), Histogram: oneHistogram(1, 2)})
+	o.FS = memory.Kill()
+	killed := openStore(t, o)
+	if d := read(t, killed, 0, math.MaxInt64).difference(m); d != "" {
+		t.Errorf("after a kill: %s", d)
+	}
+	again := []Sample{{Key: key(t, "a"), Kind: Histogram, Time: start.UnixMilli() + 1000, Histogram: oneHistogram(3)}}
+	mustIngest(t, killed, again...)
+	m.add(again)
+	mustFlush(t, killed)
+	if d := read(t, killed, 0, math.MaxInt64).difference(m); d != "" {
+		t.Errorf("after a flush: %s", d)
+	}
+	if err := killed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	full = false
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
