@@ -438,6 +438,26 @@ func (j *Journal) roll(end Position) error {
 	return err
 }
 
+// SkipTo makes what is appended from now on lie behind at, when the journal ends before: somebody knows from elsewhere that
+// it reached as far once, and takes nothing before that for new. Durable when it returns.
+func (j *Journal) SkipTo(at Position) error {
+	j.appending.Lock()
+	defer j.appending.Unlock()
+	if j.options.Shared {
+		if err := j.turn(); err != nil {
+			return err
+		}
+		defer j.giveLock()
+	}
+	if err := j.flush(); err != nil {
+		return err
+	}
+	if at <= j.End() {
+		return nil
+	}
+	return j.roll(at)
+}
+
 // Sync returns when everything before upTo would survive a power cut. Callers at the same time share one fsync: the
 // first does it, those that came while it ran share the next.
 func (j *Journal) Sync(upTo Position) error {

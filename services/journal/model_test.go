@@ -549,3 +549,43 @@ func TestIntervalCoversTheBuffer(t *testing.T) {
 		t.Fatalf("%q are left", got)
 	}
 }
+
+// What comes after SkipTo lies behind the place, also after a restart; a place that was passed changes nothing.
+func TestSkipTo(t *testing.T) {
+	for name, options := range modes() {
+		t.Run(name, func(t *testing.T) {
+			options.FS = vfs.NewMemory()
+			j, err := Open("/j", options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, to := range []Position{5000, 5000, 10, 9000} {
+				if _, err := j.Append([]byte("before")); err != nil {
+					t.Fatal(err)
+				}
+				if err := j.SkipTo(to); err != nil {
+					t.Fatal(err)
+				}
+				at, err := j.Append([]byte("behind"))
+				if err != nil || at <= to {
+					t.Fatalf("%s behind %s: %v", at, to, err)
+				}
+				if err := j.Close(); err != nil {
+					t.Fatal(err)
+				}
+				if j, err = Open("/j", options); err != nil {
+					t.Fatal(err)
+				}
+				if got := everything(t, j, to); len(got) == 0 || got[len(got)-1] != "behind" {
+					t.Fatalf("%q", got)
+				}
+			}
+			if got := everything(t, j, 0); len(got) != 8 {
+				t.Fatalf("%q", got)
+			}
+			if err := j.Close(); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}

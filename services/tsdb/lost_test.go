@@ -244,3 +244,35 @@ func TestKindChangesBeforeAKill(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// The journal's folder is gone, because somebody removed it to be rid of a damaged one, and the blocks stay. What the new
+// journal takes must lie behind what the blocks say they hold: otherwise the next replay would pass it over.
+func TestNewJournalBesideOldBlocks(t *testing.T) {
+	memory := vfs.NewMemory()
+	s := openStore(t, testOptions(memory))
+	for i := range int64(20) {
+		mustIngest(t, s, Sample{Key: key(t, "a"), Kind: Gauge, Time: start.UnixMilli() + i, Value: 1})
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	files, err := memory.List("/store/journal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range files {
+		if err := memory.Remove("/store/journal/" + one.Name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s = openStore(t, testOptions(memory))
+	mustIngest(t, s, Sample{Key: key(t, "b"), Kind: Gauge, Time: start.UnixMilli(), Value: 2})
+	killed := openStore(t, testOptions(memory.Kill()))
+	defer killed.Close()
+	if got := read(t, killed, 0, math.MaxInt64); len(got.numbers) != 2 {
+		t.Errorf("%d of 2 series are there", len(got.numbers))
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

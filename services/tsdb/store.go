@@ -167,6 +167,14 @@ func (s *Store) recover() error {
 	for _, b := range s.list {
 		through = max(through, b.through)
 	}
+	// Blocks that hold more than the journal ever did are left of another one: what a new one takes must not be passed
+	// over as what they hold already.
+	if end := s.journal.End(); through > end {
+		s.options.Log.Warn("the journal ends before what the blocks hold: it was removed or is an older one", "end", end, "blocks", through)
+		if err := s.journal.SkipTo(through); err != nil {
+			return err
+		}
+	}
 	s.loadRetention()
 	if err := s.loadDeletions(); err != nil {
 		return err
