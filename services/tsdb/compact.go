@@ -34,6 +34,7 @@ func (s *Store) tidy() error {
 		default:
 		}
 		s.flushing.Lock()
+		s.sweep()
 		next := s.plan()
 		var err error
 		if next != nil {
@@ -171,6 +172,7 @@ func (s *Store) run(j *job) error {
 // merge writes the block that replaces a job's parents; nil when nothing is left.
 func (s *Store) merge(j *job) (*block, error) {
 	head := blockHead{sequence: s.nextSequence(), minTime: 1<<63 - 1, maxTime: -1 << 63, now: s.options.Now().UnixMilli()}
+	head.parents = s.notRemoved()
 	var cursors []*blockCursor
 	for _, b := range j.parents {
 		head.minTime, head.maxTime = min(head.minTime, b.MinTime), max(head.maxTime, b.MaxTime)
@@ -234,7 +236,9 @@ func (s *Store) merge(j *job) (*block, error) {
 	}
 	if err != nil {
 		// It may have its name already. The next try has another number: both would be there after a restart.
-		_ = s.options.FS.Remove(w.path())
+		s.mu.Lock()
+		s.remove(w.sequence)
+		s.mu.Unlock()
 		return nil, err
 	}
 	return b, nil

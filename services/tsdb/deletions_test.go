@@ -3,6 +3,7 @@ package tsdb
 // Deletions that meet queries and rollups.
 
 import (
+	"errors"
 	"math"
 	"testing"
 	"time"
@@ -83,5 +84,44 @@ func TestDeleteFromRollups(t *testing.T) {
 	}
 	if n := s.Status().Deletions; n != 0 {
 		t.Errorf("%d deletions are left", n)
+	}
+}
+
+// A merge was given up after it had taken a number, and a deletion is about everything up to there. What comes after a
+// restart must not get that number: it would be deleted, though it came later.
+func TestDeletionAndNumbersAfterARestart(t *testing.T) {
+	memory := vfs.NewMemory()
+	full := false
+	o, now := clockOptions(vfs.Watch(memory, func(op, name string, _ int) error {
+		if full && op == "create" {
+			return errors.New("no space left on device")
+		}
+		return nil
+	}))
+	s := openStore(t, o)
+	for range 2 {
+		mustIngest(t, s, Sample{Key: key(t, "a"), Kind: Gauge, Time: now.UnixMilli(), Value: 1})
+		mustFlush(t, s)
+		now.advance(time.Minute)
+	}
+	now.advance(24 * time.Hour)
+	full = true
+	if err := s.tidy(); err == nil {
+		t.Fatal("blocks were merged on a full disk")
+	}
+	full = false
+	if err := s.Delete(t.Context(), 0, math.MaxInt64, equal(NameLabel, "a")); err != nil {
+		t.Fatal(err)
+	}
+	o.FS = memory.Kill()
+	again := openStore(t, o)
+	defer again.Close()
+	mustIngest(t, again, Sample{Key: key(t, "a"), Kind: Gauge, Time: now.UnixMilli(), Value: 2})
+	mustFlush(t, again)
+	if n := len(read(t, again, 0, math.MaxInt64).numbers[string(key(t, "a"))]); n != 1 {
+		t.Errorf("%d samples are there of one that came after the deletion", n)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
 	}
 }

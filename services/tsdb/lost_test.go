@@ -276,3 +276,59 @@ func TestNewJournalBesideOldBlocks(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// Blocks that were merged cannot be removed, as in a full ZFS dataset, and what they were merged into is merged again.
+// After a kill they are known to be replaced, and when there is room they go.
+func TestRemovalThatFails(t *testing.T) {
+	memory := vfs.NewMemory()
+	full := false
+	o, now := clockOptions(vfs.Watch(memory, func(op, name string, _ int) error {
+		if full && op == "remove" && strings.HasSuffix(name, blockSuffix) {
+			return errors.New("no space left on device")
+		}
+		return nil
+	}))
+	s := openStore(t, o)
+	at := start.Truncate(24 * time.Hour)
+	for hour := range 8 {
+		now.set(at.Add(time.Duration(hour) * time.Hour))
+		mustIngest(t, s, Sample{Key: key(t, "h"), Kind: Histogram, Time: now.UnixMilli(), Histogram: oneHistogram(1)})
+		mustFlush(t, s)
+	}
+	now.set(at.Add(9 * time.Hour)) // six hours are merged
+	full = true
+	if err := s.tidy(); err != nil {
+		t.Fatal(err)
+	}
+	full = false
+	now.set(at.Add(48 * time.Hour)) // the day is, and the six hours' block goes
+	killed := []*vfs.Memory{memory.Kill()}
+	s.options.FS = vfs.Watch(memory, func(op, name string, _ int) error {
+		killed = append(killed, memory.Kill())
+		return nil
+	})
+	if err := s.tidy(); err != nil {
+		t.Fatal(err)
+	}
+	for i, one := range append(killed, memory.Kill()) {
+		o.FS = one
+		again := openStore(t, o)
+		n := uint64(0)
+		for _, h := range read(t, again, 0, math.MaxInt64).histograms[string(key(t, "h"))] {
+			n += h.Count()
+		}
+		if n != 8 {
+			t.Errorf("%d values after kill %d, 8 were stored", n, i)
+		}
+		if err := again.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	files, err := memory.List("/store/blocks")
+	if err != nil || len(files) != 1 {
+		t.Errorf("%v %v: one block is left", files, err)
+	}
+}

@@ -110,6 +110,7 @@ type Store struct {
 	live      *head
 	frozen    *head               // being written to a block, else nil
 	list      []*block            // ascending by sequence
+	remains   []uint64            // blocks that are in it no more, but could not be removed
 	recent    map[uint64]struct{} // ids of the last generation's series: their return is no creation
 	began     time.Time           // when live was begun
 	closed    bool
