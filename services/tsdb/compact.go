@@ -347,6 +347,8 @@ func (s *Store) mergeSeries(build *builder, j *job, key string, kind Kind, parts
 	}
 	b := *build
 	if !hasRaw { // records of a rollup are all there is: they go on as they are
+		// The first one stands before the first sample that it is of.
+		minTime = floorTo(minTime, trackWidth[trackHour])
 		b.noRaw = true
 		b.always = [tracks]bool{trackMinute: !j.drop[trackMinute], trackHour: true}
 	}
