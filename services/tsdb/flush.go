@@ -135,13 +135,11 @@ func (s *Store) writeFrozen() error {
 				return abandon(fmt.Errorf("writing block %s: %w", w.name(), err))
 			}
 		}
-	}
-	for i, w := range writers {
+		if w == nil {
+			continue
+		}
 		if err := w.finish(); err != nil {
-			for _, other := range writers[i+1:] {
-				other.abandon()
-			}
-			return err
+			return abandon(err)
 		}
 	}
 	if err := publish(writers...); err != nil {

@@ -332,3 +332,56 @@ func TestRemovalThatFails(t *testing.T) {
 		t.Errorf("%v %v: one block is left", files, err)
 	}
 }
+
+// handles counts the files that are open for writing.
+type handles struct {
+	vfs.FS
+	open, most int
+}
+
+type handle struct {
+	vfs.File
+	of   *handles
+	done bool
+}
+
+func (h *handles) Create(path string) (vfs.File, error) {
+	file, err := h.FS.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	h.open++
+	h.most = max(h.most, h.open)
+	return &handle{file, h, false}, nil
+}
+
+func (h *handle) Close() error {
+	if !h.done {
+		h.done = true
+		h.of.open--
+	}
+	return h.File.Close()
+}
+
+// A head with samples of many days becomes as many blocks, one after the other: with all of them open a back-fill of years
+// would need hundreds of files and buffers at once, besides the memory that the head may take.
+func TestBlocksOfAFlushAreWrittenOneByOne(t *testing.T) {
+	files := &handles{FS: vfs.NewMemory()}
+	s := openStore(t, testOptions(files))
+	defer s.Close()
+	for day := range 30 {
+		mustIngest(t, s, Sample{Key: key(t, "a", "day", strings.Repeat("x", day+1)), Kind: Gauge, Time: start.Add(-time.Duration(day) * 24 * time.Hour).UnixMilli(), Value: 1})
+	}
+	before := files.open
+	files.most = before
+	mustFlush(t, s)
+	if n := len(s.Status().Blocks); n != 30 {
+		t.Fatalf("%d blocks", n)
+	}
+	if files.most > before+2 {
+		t.Errorf("%d files were open at once", files.most-before)
+	}
+	if files.open > before {
+		t.Errorf("%d files were left open", files.open-before)
+	}
+}
