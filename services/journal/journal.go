@@ -71,6 +71,7 @@ type Journal struct {
 	preBase   Position     // of its first entry
 	appended  atomic.Uint64
 	closing   bool
+	renew     bool // the last segment's header was damaged when the journal was opened
 
 	mu          sync.Mutex
 	changed     *sync.Cond // syncing has ended
@@ -130,6 +131,9 @@ func Open(folder string, options Options) (*Journal, error) {
 	err = j.recover()
 	if err == nil {
 		err = j.openPrecommit()
+	}
+	if err == nil && j.renew {
+		err = j.roll(j.End())
 	}
 	if err != nil {
 		if j.file != nil {
@@ -202,12 +206,17 @@ func (j *Journal) repairTail() error {
 			return err
 		}
 		flags, err := checkHeader(file, last.base)
-		if err == nil {
+		switch {
+		case err == nil:
 			j.flags = flags
-		} else {
+		case errors.Is(err, errHeader) && last.size > headerBytes:
+			// Not a crash's work: the header is durable before the first entry. Nothing more is written to it.
+			j.stats.damaged += headerBytes
+			j.renew = true
+		default:
 			file.Close()
 			if last.size > headerBytes {
-				return err // not a crash's work: the header is durable before the first entry
+				return err
 			}
 			if err := j.fs.Remove(path); err != nil {
 				return err

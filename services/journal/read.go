@@ -103,6 +103,10 @@ func (r *Reader) enter(s segment) error {
 			return fmt.Errorf("opening segment %s of the journal: %w", s.base, err)
 		}
 		flags, err := checkHeader(file, s.base)
+		if errors.Is(err, errHeader) {
+			r.Skipped += headerBytes
+			flags, err = flagGroups, nil // perhaps
+		}
 		if err != nil {
 			file.Close()
 			return err
