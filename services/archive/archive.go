@@ -1,6 +1,6 @@
 // Package archive writes what a store holds as files that others read, and reads such files back: OpenMetrics text and
-// Parquet. Nothing is lost on the way there and back, except that OpenMetrics has no form for native histograms: those
-// are left out of it, and counted.
+// Parquet. No sample is lost on the way there and back, except that OpenMetrics has no form for native histograms and for
+// the marks that a series ended (stale): those are left out of it, and counted.
 package archive
 
 import (
@@ -25,7 +25,7 @@ const (
 type Summary struct {
 	Series  int   `json:"series"` // 0 after an import: it does not know
 	Samples int64 `json:"samples"`
-	// LeftOut is native histograms, which OpenMetrics has no form for.
+	// LeftOut is native histograms and marks that a series ended, which OpenMetrics has no form for.
 	LeftOut int64 `json:"leftOut"`
 	// Rejected is what the store refused, and First why it refused the first.
 	Rejected int64  `json:"rejected"`

@@ -23,12 +23,13 @@ import (
 	promhistogram "github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/textparse"
+	"github.com/prometheus/prometheus/model/value"
 )
 
 type textWriter struct {
 	out    *bufio.Writer
 	sum    *Summary
-	family string
+	family string // with what it is
 	name   string
 	labels string // a="b",c="d"
 	line   []byte
@@ -56,7 +57,7 @@ func (w *textWriter) series(set []tsdb.Label, kind tsdb.Kind) error {
 	switch kind {
 	case tsdb.Counter:
 		what = "unknown" // OpenMetrics' counters end with _total
-		if base, ok := strings.CutSuffix(w.name, "_total"); ok {
+		if base, ok := strings.CutSuffix(w.name, "_total"); ok && base != "" {
 			family, what = base, "counter"
 		}
 	case tsdb.Histogram:
@@ -64,8 +65,8 @@ func (w *textWriter) series(set []tsdb.Label, kind tsdb.Kind) error {
 	case tsdb.NativeHistogram:
 		return nil
 	}
-	if family != w.family {
-		w.family = family
+	if one := what + " " + family; one != w.family {
+		w.family = one
 		shown := family
 		if !model.LegacyValidation.IsValidMetricName(shown) {
 			shown = quote(shown)
@@ -80,7 +81,7 @@ func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
 }
 
-func (w *textWriter) put(suffix, extra string, value float64, time int64) {
+func (w *textWriter) put(suffix, extra string, number float64, time int64) {
 	line := w.line[:0]
 	name, set := w.name+suffix, w.labels
 	if extra != "" {
@@ -102,7 +103,7 @@ func (w *textWriter) put(suffix, extra string, value float64, time int64) {
 		line = append(line, '}')
 	}
 	line = append(line, ' ')
-	line = appendFloat(line, value)
+	line = appendFloat(line, number)
 	line = append(line, ' ')
 	line = strconv.AppendFloat(line, float64(time)/1000, 'f', -1, 64)
 	w.line = append(line, '\n')
@@ -143,6 +144,11 @@ func (w *textWriter) sample(s *sample) error {
 		w.put("_gcount", "", float64(total), s.time)
 		w.put("_gsum", "", s.histogram.Sum(), s.time)
 	default:
+		if value.IsStaleNaN(s.value) { // as NaN it would be a value
+			w.sum.LeftOut++
+			w.sum.Samples--
+			return nil
+		}
 		w.put("", "", s.value, s.time)
 	}
 	return nil
@@ -176,7 +182,9 @@ func readText(l *loader, in io.Reader) error {
 	}
 	table := labels.NewSymbolTable()
 	p := textparse.NewOpenMetricsParser(content, table)
-	types := map[string]model.MetricType{}
+	// What a name means is said by the type before it: elsewhere the same name may be something else.
+	family, what := "", model.MetricType("")
+	is := func(name string, kind model.MetricType) bool { return name == family && what == kind }
 	var open []bucket // of the histogram that is being read
 	for lines := 0; ; lines++ {
 		entry, err := p.Next()
@@ -189,13 +197,13 @@ func readText(l *loader, in io.Reader) error {
 		switch entry {
 		case textparse.EntryType:
 			name, kind := p.Type()
-			types[string(name)] = kind
+			family, what = string(name), kind
 			continue
 		case textparse.EntrySeries:
 		default:
 			continue
 		}
-		_, stamp, value := p.Series()
+		_, stamp, number := p.Series()
 		var set labels.Labels
 		p.Labels(&set)
 		if stamp == nil {
@@ -203,27 +211,26 @@ func readText(l *loader, in io.Reader) error {
 			continue
 		}
 		name := set.Get(tsdb.NameLabel)
-		if base, ok := strings.CutSuffix(name, "_bucket"); ok && types[base] == model.MetricTypeGaugeHistogram {
+		if base, ok := strings.CutSuffix(name, "_bucket"); ok && is(base, model.MetricTypeGaugeHistogram) {
 			upper, err := strconv.ParseFloat(set.Get("le"), 64)
 			if err != nil {
 				return fmt.Errorf("the bucket of %s has no bound: %w", base, err)
 			}
-			open = append(open, bucket{upper, value})
+			open = append(open, bucket{upper, number})
 			continue
 		}
-		if base, ok := strings.CutSuffix(name, "_gcount"); ok && types[base] == model.MetricTypeGaugeHistogram {
+		if base, ok := strings.CutSuffix(name, "_gcount"); ok && is(base, model.MetricTypeGaugeHistogram) {
 			continue
 		}
-		one := &sample{time: *stamp, kind: tsdb.Gauge, value: value}
-		if base, ok := strings.CutSuffix(name, "_gsum"); ok && types[base] == model.MetricTypeGaugeHistogram {
+		one := &sample{time: *stamp, kind: tsdb.Gauge, value: number}
+		if base, ok := strings.CutSuffix(name, "_gsum"); ok && is(base, model.MetricTypeGaugeHistogram) {
 			name = base
-			one = histogramOf(open, *stamp, value)
+			one = histogramOf(open, *stamp, number)
 			open = nil
-		} else if base, ok := strings.CutSuffix(name, "_total"); ok && types[base] == model.MetricTypeCounter || types[name] == model.MetricTypeUnknown && !ok {
+		} else if base, ok := strings.CutSuffix(name, "_total"); ok && is(base, model.MetricTypeCounter) {
+			one.kind = tsdb.Counter
+		} else if is(name, model.MetricTypeUnknown) {
 			one.kind = tsdb.Guess
-			if ok {
-				one.kind = tsdb.Counter
-			}
 		}
 		var list []tsdb.Label
 		set.Range(func(label labels.Label) {

@@ -134,7 +134,8 @@ func (c cellView) between(from, to float64) float64 {
 			break
 		}
 		n := float64(c.counts[i])
-		if bin == low || bin == high {
+		// Where there is no count there may be no bin: a Dense has room behind the last.
+		if (bin == low || bin == high) && n > 0 {
 			n *= Bin(bin).share(from, to)
 		}
 		sum += n

@@ -130,7 +130,7 @@ func checkHeader(file vfs.File, base Position) (flags uint32, err error) {
 	case string(header[:8]) != segmentMagic,
 		crc32.Checksum(header[:28], castagnoli) != binary.LittleEndian.Uint32(header[28:]),
 		Position(binary.LittleEndian.Uint64(header[16:])) != base:
-		return 0, fmt.Errorf("the header of segment %s is damaged", base)
+		return 0, fmt.Errorf("segment %s: %w", base, errHeader)
 	case binary.LittleEndian.Uint32(header[8:]) != version || flags&^flagGroups != 0:
 		return 0, fmt.Errorf("segment %s has version %d, which this Cistern does not know",
 			base, binary.LittleEndian.Uint32(header[8:]))
@@ -218,6 +218,9 @@ func unpack(data, into []byte) (count int, raw []byte, err error) {
 	}
 	return int(numbers[0]), into[:n], nil
 }
+
+// errHeader: it says nothing, but what is behind it can be read all the same: each record says itself what it is.
+var errHeader = errors.New("the header is damaged")
 
 // errNoEntry: at this place no whole, undamaged entry begins.
 var errNoEntry = errors.New("no entry here")

@@ -71,6 +71,7 @@ type Journal struct {
 	preBase   Position     // of its first entry
 	appended  atomic.Uint64
 	closing   bool
+	renew     bool // the last segment's header was damaged when the journal was opened
 
 	mu          sync.Mutex
 	changed     *sync.Cond // syncing has ended
@@ -130,6 +131,9 @@ func Open(folder string, options Options) (*Journal, error) {
 	err = j.recover()
 	if err == nil {
 		err = j.openPrecommit()
+	}
+	if err == nil && j.renew {
+		err = j.roll(j.End())
 	}
 	if err != nil {
 		if j.file != nil {
@@ -202,12 +206,17 @@ func (j *Journal) repairTail() error {
 			return err
 		}
 		flags, err := checkHeader(file, last.base)
-		if err == nil {
+		switch {
+		case err == nil:
 			j.flags = flags
-		} else {
+		case errors.Is(err, errHeader) && last.size > headerBytes:
+			// Not a crash's work: the header is durable before the first entry. Nothing more is written to it.
+			j.stats.damaged += headerBytes
+			j.renew = true
+		default:
 			file.Close()
 			if last.size > headerBytes {
-				return err // not a crash's work: the header is durable before the first entry
+				return err
 			}
 			if err := j.fs.Remove(path); err != nil {
 				return err
@@ -438,6 +447,26 @@ func (j *Journal) roll(end Position) error {
 	return err
 }
 
+// SkipTo makes what is appended from now on lie behind at, when the journal ends before: somebody knows from elsewhere that
+// it reached as far once, and takes nothing before that for new. Durable when it returns.
+func (j *Journal) SkipTo(at Position) error {
+	j.appending.Lock()
+	defer j.appending.Unlock()
+	if j.options.Shared {
+		if err := j.turn(); err != nil {
+			return err
+		}
+		defer j.giveLock()
+	}
+	if err := j.flush(); err != nil {
+		return err
+	}
+	if at <= j.End() {
+		return nil
+	}
+	return j.roll(at)
+}
+
 // Sync returns when everything before upTo would survive a power cut. Callers at the same time share one fsync: the
 // first does it, those that came while it ran share the next.
 func (j *Journal) Sync(upTo Position) error {
@@ -544,9 +573,18 @@ func (j *Journal) syncAtIntervals() {
 		case <-j.stop:
 			return
 		case <-ticker.C:
-			_ = j.Sync(j.End()) // an error sticks: the next append returns it
+			_ = j.syncAll() // an error sticks: the next append returns it
 		}
 	}
+}
+
+// syncAll makes everything durable that was appended before.
+func (j *Journal) syncAll() error {
+	// First: End knows nothing of what is in the pre-commit buffer.
+	if err := j.Flush(); err != nil {
+		return err
+	}
+	return j.Sync(j.End())
 }
 
 // End is the position behind the last entry that is in a segment.
@@ -573,10 +611,7 @@ func (j *Journal) Close() error {
 	j.mu.Unlock()
 	close(j.stop)
 	j.done.Wait()
-	err := j.Flush()
-	if syncErr := j.Sync(j.End()); err == nil {
-		err = syncErr
-	}
+	err := j.syncAll()
 	j.appending.Lock()
 	defer j.appending.Unlock()
 	j.closing = true

@@ -124,6 +124,7 @@ func againstModel(t *testing.T, options Options, r *rand.Rand) {
 				}
 			}
 		case 3:
+			must(j.Flush()) // End is that of the segments
 			must(j.Sync(j.End()))
 			m.flushed, m.synced = len(m.entries), len(m.entries)
 		case 4:
@@ -524,4 +525,67 @@ func BenchmarkLimit(b *testing.B) {
 		n++
 	}
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "entries/s")
+}
+
+// What an interval makes durable is everything that was appended before, also what was only in the pre-commit buffer while
+// the segments themselves were durable already.
+func TestIntervalCoversTheBuffer(t *testing.T) {
+	memory := vfs.NewMemory()
+	j, err := Open("/j", Options{FS: memory, PreCommit: MinPreCommit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.Append([]byte("buffered")); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.syncAll(); err != nil {
+		t.Fatal(err)
+	}
+	after, err := Open("/j", Options{FS: memory.PowerCut(nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := everything(t, after, 0); len(got) != 1 {
+		t.Fatalf("%q are left", got)
+	}
+}
+
+// What comes after SkipTo lies behind the place, also after a restart; a place that was passed changes nothing.
+func TestSkipTo(t *testing.T) {
+	for name, options := range modes() {
+		t.Run(name, func(t *testing.T) {
+			options.FS = vfs.NewMemory()
+			j, err := Open("/j", options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, to := range []Position{5000, 5000, 10, 9000} {
+				if _, err := j.Append([]byte("before")); err != nil {
+					t.Fatal(err)
+				}
+				if err := j.SkipTo(to); err != nil {
+					t.Fatal(err)
+				}
+				at, err := j.Append([]byte("behind"))
+				if err != nil || at <= to {
+					t.Fatalf("%s behind %s: %v", at, to, err)
+				}
+				if err := j.Close(); err != nil {
+					t.Fatal(err)
+				}
+				if j, err = Open("/j", options); err != nil {
+					t.Fatal(err)
+				}
+				if got := everything(t, j, to); len(got) == 0 || got[len(got)-1] != "behind" {
+					t.Fatalf("%q", got)
+				}
+			}
+			if got := everything(t, j, 0); len(got) != 8 {
+				t.Fatalf("%q", got)
+			}
+			if err := j.Close(); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
 }

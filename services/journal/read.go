@@ -39,8 +39,12 @@ func (j *Journal) Read(from Position) *Reader {
 	return &Reader{
 		at: from,
 		segments: func() []segment {
+			// What the others wrote is on the disk. The journal's own list is left alone: by it the writer knows in its
+			// turn what the others did since its last one.
 			if j.options.Shared {
-				_ = j.refresh() // what cannot be seen is not there yet
+				if entries, err := j.fs.List(j.folder); err == nil {
+					return segmentsOf(entries)
+				}
 			}
 			j.mu.Lock()
 			defer j.mu.Unlock()
@@ -79,8 +83,10 @@ func (r *Reader) Next() (Entry, error) {
 		if !errors.Is(err, errNoEntry) {
 			return Entry{}, fmt.Errorf("reading segment %s of the journal: %w", s.base, err)
 		}
-		// Nothing more in this one. Of the last nobody knows yet whether it is damage: it may grow.
+		// Nothing more in this one. Of the last nobody knows yet whether it is damage: it may grow, or it is what another
+		// process left when it died, and what takes its place is to be read afresh.
 		if i == len(segments)-1 {
+			r.current.window = r.current.window[:0]
 			return Entry{}, io.EOF
 		}
 		r.Skipped += s.size - r.current.offset
@@ -97,6 +103,10 @@ func (r *Reader) enter(s segment) error {
 			return fmt.Errorf("opening segment %s of the journal: %w", s.base, err)
 		}
 		flags, err := checkHeader(file, s.base)
+		if errors.Is(err, errHeader) {
+			r.Skipped += headerBytes
+			flags, err = flagGroups, nil // perhaps
+		}
 		if err != nil {
 			file.Close()
 			return err
@@ -185,15 +195,9 @@ func View(fsys vfs.FS, folder string) (*Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the journal %s: %w", folder, err)
 	}
-	for _, entry := range entries {
-		if base, ok := parseSegmentName(entry.Name); ok && entry.Bytes >= headerBytes {
-			j.segments = append(j.segments, segment{base, entry.Bytes})
-		}
-	}
-	if len(j.segments) == 0 {
+	if j.segments = segmentsOf(entries); len(j.segments) == 0 {
 		return nil, fmt.Errorf("there is no journal in %s", filepath.Clean(folder))
 	}
-	sort.Slice(j.segments, func(a, b int) bool { return j.segments[a].base < j.segments[b].base })
 	if err := j.loadSubscribers(entries); err != nil {
 		return nil, err
 	}

@@ -108,19 +108,14 @@ func (j *Journal) catchUp() error {
 	return nil
 }
 
-// refresh reads which segments there are and how long, and the checkpoints.
+// refresh reads which segments there are and how long, and the checkpoints. The lock is held: what is not whole yet was
+// left by a writer that died, and who is to write must have seen to it.
 func (j *Journal) refresh() error {
 	entries, err := j.fs.List(j.folder)
 	if err != nil {
 		return err
 	}
-	var segments []segment
-	for _, entry := range entries {
-		if base, ok := parseSegmentName(entry.Name); ok && entry.Bytes >= headerBytes {
-			segments = append(segments, segment{base, entry.Bytes})
-		}
-	}
-	sort.Slice(segments, func(a, b int) bool { return segments[a].base < segments[b].base })
+	segments := segmentsOf(entries)
 	if len(segments) == 0 {
 		return fmt.Errorf("the journal %s is gone", j.folder)
 	}
@@ -128,4 +123,16 @@ func (j *Journal) refresh() error {
 	defer j.mu.Unlock()
 	j.segments = segments
 	return j.loadSubscribers(entries)
+}
+
+// segmentsOf is the segments in a folder whose headers are there, ascending.
+func segmentsOf(entries []vfs.Entry) []segment {
+	var segments []segment
+	for _, entry := range entries {
+		if base, ok := parseSegmentName(entry.Name); ok && entry.Bytes >= headerBytes {
+			segments = append(segments, segment{base, entry.Bytes})
+		}
+	}
+	sort.Slice(segments, func(a, b int) bool { return segments[a].base < segments[b].base })
+	return segments
 }

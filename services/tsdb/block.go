@@ -33,8 +33,8 @@ package tsdb
 // Rank says which of two blocks is newer where both have a sample: that of a flush is its sequence, that of a merge the
 // greatest of those it replaces. The blocks of one flush (one for each day it has samples of) have the same "through",
 // and only with the last one are they there: a crash in between leaves blocks whose "through" is beyond what a last one
-// vouches for, and opening removes them, because the journal still holds their samples. A block that replaces others
-// has all they had: opening removes those that are still there.
+// vouches for, and opening removes them, because the journal still holds their samples: its checkpoint has not passed
+// it. A block that replaces others has all they had: opening removes those that are still there.
 
 import (
 	"encoding/binary"
@@ -106,7 +106,7 @@ type BlockInfo struct {
 	Made    int64 // ms
 }
 
-// block is an open block. Its file is closed and, when it was dropped, removed with the last reference.
+// block is an open block. Its file is closed with the last reference.
 type block struct {
 	BlockInfo
 	through   journal.Position
@@ -123,7 +123,6 @@ type block struct {
 	tracks    [tracks]int64
 
 	references atomic.Int64
-	dropped    atomic.Bool
 	damaged    atomic.Bool // something in it was found damaged since it was opened
 
 	// The directory is read when it is needed, and let go when it was not for a while.
@@ -237,9 +236,6 @@ func (b *block) release() {
 		return
 	}
 	b.file.Close()
-	if b.dropped.Load() {
-		_ = b.fs.Remove(b.path) // if it fails, the next start drops the block again
-	}
 }
 
 var (

@@ -661,3 +661,28 @@ func TestSizes(t *testing.T) {
 		t.Errorf("opened again: %+v", got)
 	}
 }
+
+// Blocks of which only the hours are left are not merged with those that have their minutes: of the whole then only the
+// minutes would be found.
+func TestHoursAreFoundBesideMinutes(t *testing.T) {
+	o, now := clockOptions(vfs.NewMemory())
+	day := time.Duration(dayMillis) * time.Millisecond
+	o.Retention, o.RetentionMinute, o.RetentionHour = 2*day, 9*day, 1000*day
+	s := openStore(t, o)
+	defer s.Close()
+	at := time.UnixMilli(floorTo(start.UnixMilli(), 8*dayMillis))
+	for i := range 6 {
+		for hour := range 4 {
+			now.set(at.Add(time.Duration(i)*day + time.Duration(hour)*time.Hour))
+			mustIngest(t, s, Sample{Key: key(t, "n"), Kind: Gauge, Time: now.UnixMilli(), Value: 1})
+		}
+		mustFlush(t, s)
+	}
+	now.set(at.Add(12*day + 12*time.Hour)) // the first days' minutes are due, the last ones' are not
+	if err := s.tidy(); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(read(t, s, 0, math.MaxInt64).numbers[string(key(t, "n"))]); n != 24 {
+		t.Errorf("%d of 24 hours are found", n)
+	}
+}

@@ -229,8 +229,12 @@ func (w *blockWriter) index() []byte {
 	return directory
 }
 
-// finish makes the block whole and durable under its temporary name.
+// finish makes the block whole and durable under its temporary name, and gives its memory back: those of a flush wait for
+// each other.
 func (w *blockWriter) finish() (err error) {
+	defer func() {
+		w.out, w.labels, w.names, w.chunks, w.pages, w.page, w.directory, w.packed = nil, nil, nil, nil, nil, nil, nil, nil
+	}()
 	indexOffset := w.offset
 	directory := w.index()
 	stored, _ := w.pack(nil, 0, directory)
@@ -290,7 +294,7 @@ func publish(writers ...*blockWriter) error {
 	return nil
 }
 
-// abandon gives a block up.
+// abandon gives a block up, whether it is finished or not.
 func (w *blockWriter) abandon() {
 	w.file.Close()
 	_ = w.fs.Remove(w.path() + ".tmp")

@@ -34,6 +34,7 @@ func (s *Store) tidy() error {
 		default:
 		}
 		s.flushing.Lock()
+		s.sweep()
 		next := s.plan()
 		var err error
 		if next != nil {
@@ -83,7 +84,8 @@ func (s *Store) plan() *job {
 		}
 	}
 	retention := s.Retention()
-	// From the smallest window on. Blocks whose samples were let go are merged among themselves.
+	// From the smallest window on. Blocks whose samples were let go are merged among themselves, and so are those whose
+	// minutes were: of a series in one block only the finest that is there is looked at.
 	for _, width := range windows {
 		groups := map[[2]int64][]*block{}
 		for _, b := range list {
@@ -91,15 +93,18 @@ func (s *Store) plan() *job {
 			if floorTo(b.MaxTime, width) != from || b.damaged.Load() || from+width+s.options.OutOfOrder.Milliseconds() > now {
 				continue
 			}
-			hasRaw, kept := int64(0), retention.Hour
-			if b.Samples > 0 {
-				hasRaw, kept = 1, retention.Raw
+			finest, kept := int64(trackHour), retention.Hour
+			switch {
+			case b.Samples > 0:
+				finest, kept = trackRaw, retention.Raw
+			case b.tracks[trackMinute] > 0:
+				finest = trackMinute
 			}
 			// A block goes as a whole: a wide one would be kept for long after its first samples were due.
 			if width > windows[0] && width > kept.Milliseconds()/10 {
 				continue
 			}
-			groups[[2]int64{from, hasRaw}] = append(groups[[2]int64{from, hasRaw}], b)
+			groups[[2]int64{from, finest}] = append(groups[[2]int64{from, finest}], b)
 		}
 		var best []*block
 		for _, group := range groups {
@@ -167,6 +172,7 @@ func (s *Store) run(j *job) error {
 // merge writes the block that replaces a job's parents; nil when nothing is left.
 func (s *Store) merge(j *job) (*block, error) {
 	head := blockHead{sequence: s.nextSequence(), minTime: 1<<63 - 1, maxTime: -1 << 63, now: s.options.Now().UnixMilli()}
+	head.parents = s.notRemoved()
 	var cursors []*blockCursor
 	for _, b := range j.parents {
 		head.minTime, head.maxTime = min(head.minTime, b.MinTime), max(head.maxTime, b.MaxTime)
@@ -223,11 +229,16 @@ func (s *Store) merge(j *job) (*block, error) {
 	if err := w.finish(); err != nil {
 		return nil, err
 	}
-	if err := publish(w); err != nil {
-		return nil, err
+	err = publish(w)
+	var b *block
+	if err == nil {
+		b, err = openBlock(s.options.FS, s.blocks, head.sequence)
 	}
-	b, err := openBlock(s.options.FS, s.blocks, head.sequence)
 	if err != nil {
+		// It may have its name already. The next try has another number: both would be there after a restart.
+		s.mu.Lock()
+		s.remove(w.sequence)
+		s.mu.Unlock()
 		return nil, err
 	}
 	return b, nil
@@ -326,7 +337,7 @@ func (s *Store) mergeSeries(build *builder, j *job, key string, kind Kind, parts
 			s.noteDamage(p.block, err)
 			damage = err
 		}
-		if err := one.addBlock(s, p.block, p.record, note); err != nil {
+		if err := one.addBlock(s.deletionsNow(), p.block, p.record, note); err != nil {
 			return nil, err
 		}
 	}
@@ -336,6 +347,8 @@ func (s *Store) mergeSeries(build *builder, j *job, key string, kind Kind, parts
 	}
 	b := *build
 	if !hasRaw { // records of a rollup are all there is: they go on as they are
+		// The first one stands before the first sample that it is of.
+		minTime = floorTo(minTime, trackWidth[trackHour])
 		b.noRaw = true
 		b.always = [tracks]bool{trackMinute: !j.drop[trackMinute], trackHour: true}
 	}

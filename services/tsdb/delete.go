@@ -90,6 +90,9 @@ func (s *Store) loadDeletions() error {
 	}
 	types := map[string]labels.MatchType{"=": labels.MatchEqual, "!=": labels.MatchNotEqual, "=~": labels.MatchRegexp, "!~": labels.MatchNotRegexp}
 	for i := range list {
+		// What comes from now on must have greater numbers, though no block has this one: a merge that was given up had
+		// taken it, or the block is gone.
+		s.sequence = max(s.sequence, list[i].Rank)
 		for _, m := range list[i].Matchers {
 			kind, ok := types[m.Type]
 			if !ok {

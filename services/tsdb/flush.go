@@ -4,8 +4,12 @@ package tsdb
 
 import (
 	"fmt"
+	"path/filepath"
+	"slices"
 	"sort"
 	"time"
+
+	"cistern/services/vfs"
 )
 
 // Flush makes everything accepted so far part of fsynced blocks, and returns how many blocks there are.
@@ -94,10 +98,14 @@ func (s *Store) writeFrozen() error {
 		}
 		return err
 	}
-	// The numbers are taken only when all went well: the next try then replaces whatever this one left.
-	sequence := s.nextSequence()
-	var build builder
 	cut := parts(h.minTime, h.maxTime)
+	// The next try has the same numbers, so that it replaces whatever this one left, and a merge in between has others.
+	if h.sequence == 0 {
+		h.sequence = s.nextSequence()
+		s.sequence += uint64(len(cut))
+	}
+	sequence := h.sequence
+	var build builder
 	for _, part := range cut {
 		var w *blockWriter
 		minTime, maxTime := max(part.from, h.minTime), min(part.to, h.maxTime)
@@ -115,7 +123,7 @@ func (s *Store) writeFrozen() error {
 			if w == nil {
 				w, err = newBlockWriter(s.options.FS, s.blocks, blockHead{
 					sequence: sequence, minTime: minTime, maxTime: maxTime, through: through, rank: sequence,
-					last: part == cut[len(cut)-1], now: s.options.Now().UnixMilli(),
+					last: part == cut[len(cut)-1], parents: s.notRemoved(), now: s.options.Now().UnixMilli(),
 				})
 				if err != nil {
 					return abandon(err)
@@ -127,13 +135,11 @@ func (s *Store) writeFrozen() error {
 				return abandon(fmt.Errorf("writing block %s: %w", w.name(), err))
 			}
 		}
-	}
-	for i, w := range writers {
+		if w == nil {
+			continue
+		}
 		if err := w.finish(); err != nil {
-			for _, other := range writers[i+1:] {
-				other.abandon()
-			}
-			return err
+			return abandon(err)
 		}
 	}
 	if err := publish(writers...); err != nil {
@@ -154,7 +160,6 @@ func (s *Store) writeFrozen() error {
 		return err
 	}
 	s.mu.Lock()
-	s.sequence = sequence - 1
 	s.replace(nil, opened)
 	s.frozen = nil
 	s.mu.Unlock()
@@ -185,9 +190,39 @@ func (s *Store) replace(gone, added []*block) {
 	})
 	s.list = list
 	for _, b := range gone {
-		b.dropped.Store(true)
+		// At once, though queries may still read it: what is open stays readable. Were it there until they end, a crash could
+		// find it without the block that says that it was replaced, which may be merged and gone by then.
+		s.remove(b.sequence)
 		b.release()
 	}
+}
+
+// remove removes a block's file, or remembers that it could not be: a full ZFS dataset refuses that too. The caller holds mu.
+func (s *Store) remove(sequence uint64) {
+	err := s.options.FS.Remove(filepath.Join(s.blocks, blockName(sequence)))
+	if err != nil && !vfs.NotExist(err) {
+		s.remains = append(s.remains, sequence)
+		s.options.Log.Warn("a block that was replaced could not be removed; it is tried again", "block", blockName(sequence), "error", err)
+	}
+}
+
+// sweep tries again to remove what could not be.
+func (s *Store) sweep() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	again := s.remains
+	s.remains = nil
+	for _, sequence := range again {
+		s.remove(sequence)
+	}
+}
+
+// notRemoved is the blocks that are still there though they were replaced. Each new block says that it replaces them: that
+// which did may be replaced in its turn.
+func (s *Store) notRemoved() []uint64 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return slices.Clone(s.remains)
 }
 
 // build is what a block stores of the series' samples in a stretch of time; nil when there are none.

@@ -39,6 +39,8 @@ type head struct {
 	// what was journalled since is definitions.
 	since   journal.Position
 	defined int64
+	// sequence is the number of the first of the blocks that the head is written to; 0 before that was tried.
+	sequence uint64
 	// fresh counts the series that were not in the head before.
 	fresh int
 }
@@ -74,6 +76,18 @@ func (h *head) bytes() int64 { return h.seriesBytes + h.sampleBytes }
 // find is the series of a key, or nil.
 func (h *head) find(key []byte, hash uint64) *memSeries {
 	ref, ok := h.table.find(hash, func(ref uint32) bool { return h.series[ref].key == string(key) })
+	if !ok {
+		return nil
+	}
+	return h.series[ref]
+}
+
+// findKind is find of a series that may hold samples of a kind. The journal can hold more than one head's samples, and a
+// name that has changed what it holds: these are series of their own, as they were in their heads.
+func (h *head) findKind(key string, hash uint64, kind Kind) *memSeries {
+	ref, ok := h.table.find(hash, func(ref uint32) bool {
+		return h.series[ref].key == key && h.series[ref].kind.together(kind)
+	})
 	if !ok {
 		return nil
 	}

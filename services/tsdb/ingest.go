@@ -71,7 +71,14 @@ func (s *Store) write(samples []Sample) (position journal.Position, accepted int
 			}
 		}
 		t := one.Time
-		if reason, detail := s.check(one, series, t, &limits); reason != "" {
+		reason, detail := s.check(one, series, t, &limits)
+		if reason == TypeConflict { // after a replay there may be another of its name
+			if other := live.findKind(series.key, xxhash.Sum64String(series.key), one.Kind); other != nil {
+				series = other
+				reason, detail = s.check(one, series, t, &limits)
+			}
+		}
+		if reason != "" {
 			rejected = append(rejected, Rejection{i, reason, detail})
 			continue
 		}

@@ -19,6 +19,7 @@ type source[V any] struct {
 	// Of a block: where its other tracks are, and what was deleted from it.
 	block   *block
 	record  *blockSeries
+	width   int64 // how long a record stands for
 	deleted []interval
 	damage  func(error) // told when the block turns out to be damaged
 }
@@ -92,7 +93,7 @@ func (it *iterator[V]) fill(c *cursor[V]) bool {
 			return false
 		}
 		if len(c.source.deleted) > 0 {
-			withoutDeleted(&c.decoded, c.source.deleted)
+			withoutDeleted(&c.decoded, c.source.width, c.source.deleted)
 		}
 		c.frames = c.frames[1:]
 	}
@@ -128,7 +129,7 @@ func (it *iterator[V]) settle() (earliest int64, found bool) {
 			continue
 		}
 		if len(samples.times) > 0 && len(s.deleted) > 0 {
-			withoutDeleted(&samples, s.deleted)
+			withoutDeleted(&samples, s.width, s.deleted)
 		}
 		c := &cursor[V]{source: s, frames: frames, decoded: samples, rank: rank}
 		if it.fill(c) {
@@ -228,13 +229,16 @@ func sumOfHistograms(a, b histogram.Histogram) histogram.Histogram {
 // interval is a stretch of time, both ends in it, in ms.
 type interval struct{ from, to int64 }
 
-// withoutDeleted takes out what lies in the intervals.
-func withoutDeleted[V any](b *batch[V], deleted []interval) {
+// covers says whether all of a width of time from t on is in it.
+func (d interval) covers(t, width int64) bool { return t >= d.from && t <= d.to && t <= d.to-(width-1) }
+
+// withoutDeleted takes out the records, which stand for a width of time, of which all is deleted.
+func withoutDeleted[V any](b *batch[V], width int64, deleted []interval) {
 	times, values := make([]int64, 0, len(b.times)), make([]V, 0, len(b.times)) // the old ones may be shared
 	for i, t := range b.times {
 		gone := false
 		for _, d := range deleted {
-			gone = gone || t >= d.from && t <= d.to
+			gone = gone || d.covers(t, width)
 		}
 		if !gone {
 			times, values = append(times, t), append(values, b.values[i])

@@ -437,17 +437,18 @@ func (v view) collectBlock(b *block, minTime, maxTime int64, matchers []*Matcher
 			return err
 		}
 		damage := func(err error) { _ = v.spoiled(b, err) }
-		if err := one.addBlock(v.store, b, record, damage); err != nil {
+		if err := one.addBlock(v.deletions, b, record, damage); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// addBlock adds what a block has of the series. Without damage an error ends the iteration.
-func (s *Series) addBlock(store *Store, b *block, record *blockSeries, damage func(error)) error {
+// addBlock adds what a block has of the series. Without damage an error ends the iteration. The deletions are those of the
+// moment at which the block was in the list: when it is written again without what they are about they are forgotten.
+func (s *Series) addBlock(deletions []deletion, b *block, record *blockSeries, damage func(error)) error {
 	var deleted []interval
-	if deletions := store.deletionsNow(); len(deletions) > 0 {
+	if len(deletions) > 0 {
 		labels, err := ParseKey(record.key)
 		if err != nil {
 			return errDamaged
@@ -483,7 +484,7 @@ func blockSource[V any](b *block, record *blockSeries, track int, deleted []inte
 			frames, err := b.frames(record, track)
 			return frames, batch[V]{}, err
 		},
-		block: b, record: record, deleted: deleted, damage: damage,
+		block: b, record: record, width: max(1, trackWidth[track]), deleted: deleted, damage: damage,
 	}
 }
 

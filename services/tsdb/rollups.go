@@ -105,7 +105,7 @@ func (s *source[V]) readRollups(track int) (*column.Rollup, error) {
 		for i, t := range all.Times { // a record is deleted when all it stands for is
 			gone := false
 			for _, d := range s.deleted {
-				gone = gone || t >= d.from && t+trackWidth[track]-1 <= d.to
+				gone = gone || d.covers(t, trackWidth[track])
 			}
 			if !gone {
 				appendRollup(kept, &column.Rollup{Times: all.Times[i : i+1], Min: all.Min[i : i+1], Max: all.Max[i : i+1],
@@ -145,7 +145,7 @@ func (s *Series) mergeRollups(b *builder, minTime, maxTime int64) (*seriesData, 
 			return nil, one.noted(err)
 		}
 		appendRollup(&fine, minutes)
-		if len(minutes.Times) > 0 {
+		if one.record.lengths[trackMinute] > 0 { // that all of them are deleted does not make the hours what is left
 			continue
 		}
 		hours, err := one.readRollups(trackHour)

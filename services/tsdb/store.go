@@ -104,12 +104,13 @@ type Store struct {
 
 	// flushing serialises flushes and retention. It is taken before ingesting.
 	flushing sync.Mutex
-	sequence uint64 // of the newest block
+	sequence uint64 // the greatest that a block has, or is to have
 
 	mu        sync.RWMutex // guards which heads and blocks there are
 	live      *head
 	frozen    *head               // being written to a block, else nil
 	list      []*block            // ascending by sequence
+	remains   []uint64            // blocks that are in it no more, but could not be removed
 	recent    map[uint64]struct{} // ids of the last generation's series: their return is no creation
 	began     time.Time           // when live was begun
 	closed    bool
@@ -161,11 +162,19 @@ func (s *Store) recover() error {
 	if err != nil {
 		return err
 	}
-	if err := s.openBlocks(); err != nil {
+	if err := s.openBlocks(through); err != nil {
 		return err
 	}
 	for _, b := range s.list {
 		through = max(through, b.through)
+	}
+	// Blocks that hold more than the journal ever did are left of another one: what a new one takes must not be passed
+	// over as what they hold already.
+	if end := s.journal.End(); through > end {
+		s.options.Log.Warn("the journal ends before what the blocks hold: it was removed or is an older one", "end", end, "blocks", through)
+		if err := s.journal.SkipTo(through); err != nil {
+			return err
+		}
 	}
 	s.loadRetention()
 	if err := s.loadDeletions(); err != nil {
@@ -177,13 +186,14 @@ func (s *Store) recover() error {
 	return s.replay(through)
 }
 
-// openBlocks opens what is there: whole flushes, and of a merge either the parents or their successor.
-func (s *Store) openBlocks() error {
+// openBlocks opens what is there: whole flushes, and of a merge either the parents or their successor. A flush is whole
+// when its last block is there, and in any case up to the journal's checkpoint, which was set when it was: the last block
+// may have been damaged or let go since, and the journal does not hold the others' samples any more.
+func (s *Store) openBlocks(vouched journal.Position) error {
 	entries, err := s.options.FS.List(s.blocks)
 	if err != nil {
 		return err
 	}
-	var vouched journal.Position
 	replaced := map[uint64]bool{}
 	for _, entry := range entries {
 		if name, set := strings.CutSuffix(entry.Name, damagedSuffix); set {
@@ -248,7 +258,7 @@ func (s *Store) replay(through journal.Position) error {
 	defer index.finish()
 	decoder := entryDecoder{define: func(key []byte, kind Kind) (*memSeries, error) {
 		hash := xxhash.Sum64(key)
-		if known := s.live.find(key, hash); known != nil {
+		if known := s.live.findKind(string(key), hash, kind); known != nil {
 			return known, nil
 		}
 		added, err := s.live.add(key, hash, kind)

@@ -116,7 +116,7 @@ func exportCommand(arguments []string, out, errs io.Writer) int {
 	}
 	fmt.Fprintf(errs, "Wrote %d samples of %d series.\n", sum.Samples, sum.Series)
 	if sum.LeftOut > 0 {
-		fmt.Fprintf(errs, "%d native histograms were left out: OpenMetrics has no form for them, Parquet has.\n", sum.LeftOut)
+		fmt.Fprintf(errs, "%d native histograms and marks that a series ended were left out: OpenMetrics has no form for them, Parquet has.\n", sum.LeftOut)
 	}
 	if list := warnings.List(); len(list) > 0 {
 		fmt.Fprintln(errs, strings.Join(list, "\n"))

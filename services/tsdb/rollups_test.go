@@ -1,0 +1,142 @@
+package tsdb
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"cistern/services/histogram"
+	"cistern/services/vfs"
+)
+
+// Whatever is let go, merged and late: no hour of a series loses its record, and the histograms of each day keep all their
+// counts, while windows of any track add up to the same.
+func TestRollupsLoseNothing(t *testing.T) {
+	for seed := range uint64(4) {
+		rollupsLoseNothing(t, seed)
+	}
+}
+
+func rollupsLoseNothing(t *testing.T, seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 11))
+	memory := vfs.NewMemory()
+	o, now := clockOptions(memory)
+	day := 24 * time.Hour
+	o.Retention, o.RetentionMinute, o.RetentionHour, o.OutOfOrder = 3*day, 10*day, 1000*day, 30*day
+	now.set(start.Truncate(8 * day))
+	s := openStore(t, o)
+	hours := map[int64]bool{}
+	counts := map[int64]*histogram.Histogram{} // by day
+	natives := map[int64]bool{}
+	check := func() {
+		t.Helper()
+		got := read(t, s, math.MinInt64/4, math.MaxInt64)
+		found := map[int64]bool{}
+		for at := range got.numbers[string(key(t, "g"))] {
+			found[floorTo(at, 3600_000)] = true
+		}
+		for at := range hours {
+			if !found[at] {
+				t.Fatalf("seed %d: the hour %s has no number", seed, time.UnixMilli(at).UTC())
+			}
+		}
+		if len(found) != len(hours) {
+			t.Fatalf("seed %d: %d hours, want %d", seed, len(found), len(hours))
+		}
+		found = map[int64]bool{}
+		for at := range got.natives[string(key(t, "n"))] {
+			found[floorTo(at, 3600_000)] = true
+		}
+		for at := range natives {
+			if !found[at] {
+				t.Fatalf("seed %d: the hour %s has no native histogram", seed, time.UnixMilli(at).UTC())
+			}
+		}
+		list, release, err := s.Select(t.Context(), math.MinInt64/4, math.MaxInt64, equal(NameLabel, "h"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer release()
+		for at, want := range counts {
+			if len(list) != 1 {
+				t.Fatalf("seed %d: %d series of histograms", seed, len(list))
+			}
+			for _, width := range []int64{3600_000, 2 * 3600_000, dayMillis} {
+				into := make([]*histogram.Dense, dayMillis/width)
+				if _, err := list[0].Windows(t.Context(), at, width, into); err != nil {
+					t.Fatal(err)
+				}
+				var sum histogram.Dense
+				for _, one := range into {
+					if one != nil {
+						sum.MergeDense(one)
+					}
+				}
+				if !sum.Histogram().Equal(want) {
+					t.Fatalf("seed %d: the day %s has %v, want %v", seed, time.UnixMilli(at).UTC(), sum.Histogram(), want)
+				}
+			}
+		}
+	}
+	for range 120 {
+		switch r.IntN(8) {
+		case 0:
+			mustFlush(t, s)
+		case 1, 2:
+			mustFlush(t, s)
+			if err := s.tidy(); err != nil {
+				t.Fatal(err)
+			}
+			check()
+		case 3:
+			now.advance(time.Duration(r.IntN(60)) * time.Hour)
+		case 4:
+			old := s
+			memory = memory.Kill()
+			o.FS = memory
+			s = openStore(t, o)
+			_ = old.Close()
+		default:
+			from, step := now.now().Add(-time.Duration(r.IntN(20*24))*time.Hour), time.Duration(1+r.IntN(90))*time.Second
+			if r.IntN(2) == 0 {
+				from = now.now().Add(-40 * time.Minute)
+			}
+			var batch []Sample
+			for i := range 1 + r.IntN(400) {
+				at := from.Add(time.Duration(i) * step).UnixMilli()
+				if at > now.UnixMilli() {
+					break
+				}
+				h := oneHistogram(float64(r.IntN(5)))
+				batch = append(batch, Sample{Key: key(t, "g"), Kind: Gauge, Time: at, Value: float64(r.IntN(9))},
+					Sample{Key: key(t, "h"), Kind: Histogram, Time: at, Histogram: h})
+				if r.IntN(4) == 0 {
+					_, one := someNatives(r, 1)
+					batch = append(batch, Sample{Key: key(t, "n"), Kind: NativeHistogram, Time: at, Native: one[0]})
+					natives[floorTo(at, 3600_000)] = true
+				}
+				hours[floorTo(at, 3600_000)] = true
+				d := floorTo(at, dayMillis)
+				if counts[d] == nil {
+					counts[d] = &histogram.Histogram{}
+				}
+				counts[d].Merge(h)
+			}
+			if len(batch) > 0 {
+				mustIngest(t, s, batch...)
+			}
+		}
+	}
+	mustFlush(t, s)
+	if err := s.tidy(); err != nil {
+		t.Fatal(err)
+	}
+	check()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Verify(memory, "/store", func(f Finding) { t.Errorf("seed %d: %+v", seed, f) }); err != nil {
+		t.Error(err)
+	}
+}
