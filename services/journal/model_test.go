@@ -280,7 +280,7 @@ func TestFlushEvery(t *testing.T) {
 	if stat := j.Stat(); stat.Pending != 0 || stat.Flushes != 1 || stat.Entries != 1 {
 		t.Fatalf("%+v", stat)
 	}
-	for _, o := range []Options{{PreCommit: 10}, {PreCommit: MinPreCommit, Shared: true}} {
+	for _, o := range []Options{{PreCommit: 10}, {PreCommit: MaxPreCommit + 1}, {PreCommit: MinPreCommit, Shared: true}} {
 		o.FS = vfs.NewMemory()
 		if _, err := Open("/j", o); err == nil {
 			t.Errorf("%+v was taken", o)

@@ -3,10 +3,12 @@ package journal
 // The pre-commit buffer: entries collect in a mapped file, which costs no system call and survives the process, and are
 // written to the segment together: when it is full, when Flush or Sync is called, after FlushEvery, and on closing.
 //
-// FILE "PRECOMMIT": 0 "CISTPRE1" · 8 uint64 the position its first record will have · 16 uint64 how many bytes of
-// records there are · 32 the records, as in a segment. Opening compares it with the segments: the journal ends where the
-// buffer begins (nothing of it was written), where it would end (all was), or in between (the write was cut); the rest
-// is written. Anything else is what a power cut left, and is forgotten: it was not promised.
+// FILE "PRECOMMIT": 0 "CISTPRE2" · 8 uint64 the position its first record will have · 16 uint32 how many bytes of
+// records there are · 20 uint32 their sum · 32 the records, as in a segment. Opening compares it with the segments: the
+// journal ends where the buffer begins (nothing of it was written), where it would end (all was), or in between (the
+// write was cut); the rest is written. Anything else is what a power cut left, and is forgotten: it was not promised. So
+// are records that do not have the sum: after a power cut the pages may be of different times, and those of an earlier
+// round, which are in the journal already, are whole in themselves.
 
 import (
 	"encoding/binary"
@@ -18,18 +20,23 @@ import (
 )
 
 const (
-	precommitMagic  = "CISTPRE1"
+	precommitMagic  = "CISTPRE2"
 	precommitHeader = 32
-	// MinPreCommit is the smallest buffer that makes sense.
+	// MinPreCommit is the smallest buffer that makes sense, MaxPreCommit the largest there can be.
 	MinPreCommit = 4 << 10
+	MaxPreCommit = 1 << 30
 )
 
 type precommit struct {
 	mapping vfs.Mapping
 	bytes   []byte // behind the header
 	used    int
+	sum     uint32
 	entries int
 }
+
+// sumWith is a buffer's sum with one more record, whose own is given.
+func sumWith(sum, record uint32) uint32 { return sum*31 + record }
 
 func (j *Journal) openPrecommit() error {
 	if j.options.PreCommit == 0 {
@@ -37,6 +44,9 @@ func (j *Journal) openPrecommit() error {
 	}
 	if j.options.PreCommit < MinPreCommit {
 		return fmt.Errorf("a pre-commit buffer of %d bytes is too small: %d is the least", j.options.PreCommit, MinPreCommit)
+	}
+	if j.options.PreCommit > MaxPreCommit {
+		return fmt.Errorf("a pre-commit buffer of %d bytes is too large: %d is the most", j.options.PreCommit, MaxPreCommit)
 	}
 	if j.options.Shared {
 		return fmt.Errorf("a journal that several processes write has no pre-commit buffer")
@@ -56,15 +66,15 @@ func (j *Journal) openPrecommit() error {
 
 func (p *precommit) reset(base Position) {
 	header := p.mapping.Bytes()
-	setUsed(header, 0) // first: a death in between leaves an empty buffer
+	setUsed(header, 0, 0) // first: a death in between leaves an empty buffer
 	binary.LittleEndian.PutUint64(header[8:], uint64(base))
-	p.used, p.entries = 0, 0
+	p.used, p.sum, p.entries = 0, 0, 0
 }
 
-// setUsed stores how much there is, after the records themselves: an atomic store is not moved before them, and a process
-// that dies takes nothing back that it stored. Both systems run on little-endian machines only.
-func setUsed(header []byte, used int) {
-	atomic.StoreUint64((*uint64)(unsafe.Pointer(&header[16])), uint64(used))
+// setUsed stores how much there is and its sum, after the records themselves: an atomic store is not moved before them, and
+// a process that dies takes nothing back that it stored. Both systems run on little-endian machines only.
+func setUsed(header []byte, used int, sum uint32) {
+	atomic.StoreUint64((*uint64)(unsafe.Pointer(&header[16])), uint64(sum)<<32|uint64(used))
 }
 
 // drainPrecommit writes what a process that died left in its buffer.
@@ -79,12 +89,15 @@ func (j *Journal) drainPrecommit() error {
 	if len(content) < precommitHeader || string(content[:8]) != precommitMagic {
 		return nil
 	}
-	base, used := Position(binary.LittleEndian.Uint64(content[8:])), binary.LittleEndian.Uint64(content[16:])
+	base, used := Position(binary.LittleEndian.Uint64(content[8:])), binary.LittleEndian.Uint32(content[16:])
 	end := j.segments[len(j.segments)-1].end()
-	if used > uint64(len(content)-precommitHeader) {
+	if uint64(used) > uint64(len(content)-precommitHeader) {
 		return nil
 	}
-	records := content[precommitHeader : precommitHeader+used]
+	records := content[precommitHeader : precommitHeader+int(used)]
+	if !haveSum(records, binary.LittleEndian.Uint32(content[20:])) {
+		return nil
+	}
 	group := j.flags&flagGroups != 0
 	switch {
 	case group && end != base: // a group is written whole or not at all
@@ -93,7 +106,6 @@ func (j *Journal) drainPrecommit() error {
 		return nil
 	}
 	rest := records[end-base:]
-	// Only what is whole: after a power cut the pages may be of different times.
 	whole := int64(0)
 	reader := segmentReader{file: byteFile(rest), size: int64(len(rest))}
 	var entries [][]byte
@@ -122,6 +134,21 @@ func (j *Journal) drainPrecommit() error {
 	return j.file.Sync()
 }
 
+// haveSum says whether records are whole, to the last, and have a sum.
+func haveSum(records []byte, want uint32) bool {
+	reader := segmentReader{file: byteFile(records), size: int64(len(records))}
+	sum := uint32(0)
+	for at := int64(0); at < int64(len(records)); {
+		data, bits, err := reader.record(at)
+		if err != nil || bits != 0 {
+			return false
+		}
+		sum = sumWith(sum, binary.LittleEndian.Uint32(records[at+4:]))
+		at += entryHeaderBytes + int64(len(data))
+	}
+	return sum == want
+}
+
 // byteFile lets a segmentReader read bytes.
 type byteFile []byte
 
@@ -138,12 +165,14 @@ func (p *precommit) put(entries [][]byte, size int) bool {
 		record := p.bytes[at : at+entryHeaderBytes+len(data)]
 		binary.LittleEndian.PutUint32(record, length)
 		copy(record[entryHeaderBytes:], data)
-		binary.LittleEndian.PutUint32(record[4:], recordSum(length, data))
+		sum := recordSum(length, data)
+		binary.LittleEndian.PutUint32(record[4:], sum)
+		p.sum = sumWith(p.sum, sum)
 		at += len(record)
 	}
 	p.used = at
 	p.entries += len(entries)
-	setUsed(p.mapping.Bytes(), at)
+	setUsed(p.mapping.Bytes(), at, p.sum)
 	return true
 }
 
