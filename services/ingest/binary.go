@@ -20,6 +20,7 @@ package ingest
 // A body that cannot be read to its end is refused as a whole; one bad series or sample is not.
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -131,16 +132,19 @@ func decodeBinary(body []byte) (samples []tsdb.Sample, err error) {
 	return samples, nil
 }
 
-// importBinary answers as importJSON does.
-func (h *Handler) importBinary(w http.ResponseWriter, r *http.Request, body io.Reader) {
-	d := h.decoders.take()
-	defer h.decoders.give(d)
-	var err error
-	if d.compressed, err = readAll(http.MaxBytesReader(w, io.NopCloser(body), maxImport), r.ContentLength, d.compressed[:0]); err != nil {
-		bodyProblem(w, err)
-		return
+// importBinary answers as importJSON does. content reads packed, or what is packed there.
+func (h *Handler) importBinary(w http.ResponseWriter, r *http.Request, packed []byte, content io.Reader) {
+	body := packed
+	if _, plain := content.(*bytes.Reader); !plain {
+		var err error
+		body, err = readAll(http.MaxBytesReader(w, io.NopCloser(content), maxImport), 0, h.bodies.take())
+		defer func() { h.bodies.give(body) }()
+		if err != nil {
+			h.bodyProblem(w, err)
+			return
+		}
 	}
-	samples, err := decodeBinary(d.compressed)
+	samples, err := decodeBinary(body)
 	if err != nil {
 		h.malformed(w, err)
 		return

@@ -78,8 +78,7 @@ func next(message []byte) (f field, rest []byte, err error) {
 
 // decoder turns messages into samples; its memory is reused.
 type decoder struct {
-	compressed []byte
-	message    []byte
+	message []byte
 
 	samples   []tsdb.Sample
 	metadata  []tsdb.Metadata
@@ -139,7 +138,8 @@ func (d *decoder) timeSeries(message []byte) error {
 		}
 		end += 1 + n + int(length)
 	}
-	key, rest, first := message[:end:end], message[end:], len(d.samples)
+	key, rest := message[:end:end], message[end:]
+	samples, exemplars, rejected := len(d.samples), len(d.exemplars), len(d.rejected)
 	for len(rest) > 0 {
 		// The usual sample: a tag, a length below 128, value and time in this order.
 		if len(rest) >= 12 && rest[0] == tagSample && rest[1] < 0x80 && rest[2] == 1<<3|fixed64 && int(rest[1]) <= len(rest)-2 && rest[1] >= 9 {
@@ -167,7 +167,7 @@ func (d *decoder) timeSeries(message []byte) error {
 		}
 		switch f.number {
 		case 1: // a label behind something else: once more, with all of them
-			d.samples = d.samples[:first]
+			d.samples, d.exemplars, d.rejected = d.samples[:samples], d.exemplars[:exemplars], d.rejected[:rejected]
 			if key, rest, err = d.gather(message); err != nil {
 				return err
 			}
@@ -237,7 +237,7 @@ func (d *decoder) native(key, message []byte) error {
 	var bad *tsdb.KeyError
 	switch {
 	case errors.As(err, &bad):
-		d.reject(bad.Reason, bad.Detail, 1)
+		d.reject(bad.Reason, seriesOf(key)+bad.Detail, 1)
 	case err != nil:
 		return err
 	default:

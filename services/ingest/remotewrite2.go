@@ -23,7 +23,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"cistern/services/problem"
 	"cistern/services/tsdb"
 )
 
@@ -44,13 +43,8 @@ func messageOf(contentType string) string {
 	return ""
 }
 
-// remoteWrite2 is the route of remote write when the message is that of 2.0.
-func (h *Handler) remoteWrite2(w http.ResponseWriter, r *http.Request) {
-	d := h.decoders.take()
-	defer h.decoders.give(d)
-	if !h.unpack(w, r, d) {
-		return
-	}
+// remoteWrite2 is the route of remote write when the message, which is unpacked, is that of 2.0.
+func (h *Handler) remoteWrite2(w http.ResponseWriter, r *http.Request, d *decoder) {
 	if err := d.remoteWrite2(d.message); err != nil {
 		written(w, 0, 0, 0)
 		h.malformed(w, err)
@@ -80,15 +74,7 @@ func (h *Handler) remoteWrite2(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	written(w, samples, histograms, len(d.exemplars))
-	for _, one := range d.rejected {
-		h.store.Reject(one.Reason, 1)
-	}
-	rejected = append(rejected, d.rejected...)
-	if len(rejected) == 0 {
-		w.WriteHeader(http.StatusNoContent)
-		return
-	}
-	answerRejected(w, rejected, len(d.samples)+len(d.rejected))
+	h.answerWrite(w, d, rejected)
 }
 
 // written tells what was stored; the specification asks for it whatever the answer is.
@@ -96,11 +82,6 @@ func written(w http.ResponseWriter, samples, histograms, exemplars int) {
 	for name, n := range map[string]int{"Samples": samples, "Histograms": histograms, "Exemplars": exemplars} {
 		w.Header().Set("X-Prometheus-Remote-Write-"+name+"-Written", strconv.Itoa(n))
 	}
-}
-
-func unsupportedMessage(w http.ResponseWriter, content string) {
-	problem.Write(w, http.StatusUnsupportedMediaType, "invalid_request", fmt.Sprintf("The content type %.100q is not understood.", content),
-		"Send application/x-protobuf with proto="+message1+" or proto="+message2+".")
 }
 
 var errSymbol = &tsdb.KeyError{Reason: tsdb.BadLabel, Detail: "the labels refer to a symbol that the request does not have"}
