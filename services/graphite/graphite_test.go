@@ -166,6 +166,10 @@ func TestPickles(t *testing.T) {
 		{"]((U\x01aK\x02J\xff\xff\xff\xffK\x09\x86tq\x01h\x01e.", ""}, // a triple, and the same again
 		{"](U\x01aJ\xff\xff\xff\xffK\x09\x86\x86e.", "a 9 7"},
 		{"].", ""},
+		// Whole numbers of more than 64 bits are Python's as any other; they do not make the whole message unreadable.
+		{"\x80\x02](U\x01aK\x01\x8a\x09\x00\x00\x00\x00\x00\x00\x00\x00@\x86\x86U\x01bK\x01\x8a\x09\xff\xff\xff\xff\xff\xff\xff\x7f\xff\x86\x86e.", "a 1.1805916207174113e+21 1000|b -9.223372036854776e+18 1000"},
+		{"(lp0\n(Va\n(I1\nL-1180591620717411303424L\ntta.", "a -1.1805916207174113e+21 1000"},
+		{"(lp0\n(Va\n(I1\nL" + strings.Repeat("9", 400) + "L\ntta(Vb\n(I1\nI2\ntta.", "b 2 1000"}, // beyond float64
 	} {
 		var b batch
 		b.pickle([]byte(c.message), 7)

@@ -280,8 +280,19 @@ func (u *unpickler) step(op byte) error {
 
 func (u *unpickler) long() error {
 	n, err := u.little(1)
-	if err != nil || n > 8 {
+	if err != nil {
 		return errPickle
+	}
+	if n > 8 { // a float64 is near enough
+		raw, err := u.take(n)
+		if err != nil {
+			return err
+		}
+		v := -float64(raw[n-1] >> 7) // the sign
+		for _, digit := range slices.Backward(raw) {
+			v = v*256 + float64(digit)
+		}
+		return u.number(v, nil)
 	}
 	v, err := u.little(n)
 	if n == 0 {
@@ -307,11 +318,9 @@ func (u *unpickler) textStep(op byte) error {
 		if string(raw) == "00" || string(raw) == "01" { // how False and True are written
 			return u.push(pickled{kind: nothing})
 		}
-		v, err := strconv.ParseInt(string(raw), 10, 64)
-		return u.number(float64(v), err)
+		return u.number(parseWhole(string(raw)))
 	case 'L':
-		v, err := strconv.ParseInt(string(bytes.TrimSuffix(raw, []byte{'L'})), 10, 64)
-		return u.number(float64(v), err)
+		return u.number(parseWhole(string(bytes.TrimSuffix(raw, []byte{'L'}))))
 	case 'F':
 		v, err := strconv.ParseFloat(string(raw), 64)
 		return u.number(v, err)
@@ -332,6 +341,16 @@ func (u *unpickler) textStep(op byte) error {
 	default:
 		return u.get(strconv.ParseUint(string(raw), 10, 32))
 	}
+}
+
+// parseWhole reads a whole number of any size.
+func parseWhole(text string) (float64, error) {
+	v, err := strconv.ParseInt(text, 10, 64)
+	if errors.Is(err, strconv.ErrRange) {
+		far, _ := strconv.ParseFloat(text, 64) // infinite beyond float64, which is refused with its data point
+		return far, nil
+	}
+	return float64(v), err
 }
 
 // unquote reads a string as Python 2's repr writes it.
