@@ -157,16 +157,24 @@ func (s *server) routes() http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		problem.Write(w, http.StatusNotFound, "not_found", fmt.Sprintf("There is no %s %.200s here.", r.Method, r.URL.Path), "")
 	})
+	return guarded(s.log, mux)
+}
+
+// guarded keeps one broken request from taking the others' samples down with it.
+func guarded(log *slog.Logger, handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
-			// One broken request must not take the others' samples down with it.
-			if broken := recover(); broken != nil && broken != http.ErrAbortHandler {
-				s.log.Error("a request failed unexpectedly", "path", r.URL.Path, "error", broken)
+			switch broken := recover(); broken {
+			case nil:
+			case http.ErrAbortHandler: // cuts the connection: a stream that ended well would be taken for all of the answer
+				panic(broken)
+			default:
+				log.Error("a request failed unexpectedly", "path", r.URL.Path, "error", broken)
 				problem.Write(w, http.StatusInternalServerError, "service_unavailable", "storaged met an error it did not expect.",
 					"Make a support bundle and report it.")
 			}
 		}()
-		mux.ServeHTTP(w, r)
+		handler.ServeHTTP(w, r)
 	})
 }
 
