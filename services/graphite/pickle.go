@@ -1,6 +1,6 @@
 package graphite
 
-// Carbon's pickle messages: [(path, (timestamp, value)), …] as Python's pickle module writes it in the protocols 0 to 4.
+// Carbon's pickle messages: [(path, (timestamp, value)), …] as Python's pickle module writes it in the protocols 0 to 5.
 // Only the opcodes that lists, tuples, strings and numbers need are understood: there is none here that could make an
 // object or call anything, and whatever else comes makes the message unreadable.
 

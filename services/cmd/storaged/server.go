@@ -27,6 +27,10 @@ import (
 	"cistern/services/unixlisten"
 )
 
+// writeTimeout is how long a request may take from its header to the last byte of its answer: as long as it may be read and
+// evaluated, and then some minutes for a slow line.
+const writeTimeout = 10 * time.Minute
+
 type server struct {
 	log       *slog.Logger
 	config    *config
@@ -76,6 +80,8 @@ func start(c *config, log *slog.Logger) (_ *server, err error) {
 	s.http = &http.Server{
 		Handler: s.routes(), ConnContext: unixlisten.ConnContext,
 		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 2 * time.Minute, IdleTimeout: 5 * time.Minute,
+		// Whoever does not read keeps what he asked for in memory. Streams set a time for each write themselves.
+		WriteTimeout:   writeTimeout,
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	s.http.RegisterOnShutdown(func() { close(stopping) }) // Shutdown waits for streams, which end of themselves never
