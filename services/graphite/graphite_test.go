@@ -314,6 +314,40 @@ func TestSockets(t *testing.T) {
 	}
 }
 
+// What the kernel holds when the end comes is taken too, but for a line without an end.
+func TestDrain(t *testing.T) {
+	m := &memory{}
+	s, err := Listen("127.0.0.1:0", "127.0.0.1:0", m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dial := func(network, address string) net.Conn {
+		c, err := net.Dial(network, address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		return c
+	}
+	udp, tcp, pickle := dial("udp", s.Addr()), dial("tcp", s.Addr()), dial("tcp", s.PickleAddr())
+	fmt.Fprint(tcp, "first 1 1000\n")
+	fmt.Fprint(pickle, "\x00\x00\x00\x02].")
+	waitFor(t, "connections", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.Lines() == 1 && len(s.connections) == 2 })
+	for range 200 {
+		fmt.Fprint(udp, "u 1 1000")
+	}
+	fmt.Fprint(tcp, strings.Repeat("t 1 1000\n", 20_000), "t 1 10")
+	for range 100 {
+		fmt.Fprint(pickle, string(binary.BigEndian.AppendUint32(nil, uint32(len(pickles[0])))), pickles[0])
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if want := uint64(1 + 200 + 20_000 + 300); s.Lines() != want || s.Bad() != 0 {
+		t.Errorf("%d lines, not %d; %d bad", s.Lines(), want, s.Bad())
+	}
+}
+
 func TestNoPickle(t *testing.T) {
 	s, err := Listen("127.0.0.1:0", "", &memory{})
 	if err != nil {
