@@ -20,11 +20,9 @@ package ingest
 // A body that cannot be read to its end is refused as a whole; one bad series or sample is not.
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"net/http"
 
@@ -35,6 +33,7 @@ import (
 const (
 	samplesType  = "application/vnd.cistern.samples"
 	samplesMagic = "CISTSMP2"
+	maxBinary    = 4 * maxParts // samples of a request: they cost no more than their place in a list
 )
 
 var errSamples = errors.New("the body is not in the form of " + samplesType)
@@ -89,6 +88,9 @@ func decodeBinary(body []byte) (samples []tsdb.Sample, err error) {
 	if n > uint64(len(r.rest)) {
 		return nil, errSamples
 	}
+	if n > maxParts {
+		return nil, errTooMany
+	}
 	list := make([]series, n)
 	for i := range list {
 		kind := r.take(1)
@@ -101,6 +103,9 @@ func decodeBinary(body []byte) (samples []tsdb.Sample, err error) {
 	n = r.uvarint()
 	if n > uint64(len(r.rest))/3+1 { // two numbers and a histogram's none are the least
 		return nil, errSamples
+	}
+	if n > maxBinary {
+		return nil, errTooMany
 	}
 	samples = make([]tsdb.Sample, n)
 	ref, at := int64(0), int64(0)
@@ -132,18 +137,8 @@ func decodeBinary(body []byte) (samples []tsdb.Sample, err error) {
 	return samples, nil
 }
 
-// importBinary answers as importJSON does. content reads packed, or what is packed there.
-func (h *Handler) importBinary(w http.ResponseWriter, r *http.Request, packed []byte, content io.Reader) {
-	body := packed
-	if _, plain := content.(*bytes.Reader); !plain {
-		var err error
-		body, err = readAll(http.MaxBytesReader(w, io.NopCloser(content), maxImport), 0, h.bodies.take())
-		defer func() { h.bodies.give(body) }()
-		if err != nil {
-			h.bodyProblem(w, err)
-			return
-		}
-	}
+// importBinary answers as importJSON does.
+func (h *Handler) importBinary(w http.ResponseWriter, r *http.Request, body []byte) {
 	samples, err := decodeBinary(body)
 	if err != nil {
 		h.malformed(w, err)

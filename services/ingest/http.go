@@ -30,7 +30,11 @@ const (
 	maxCompressed = 32 << 20
 	maxMessage    = 128 << 20
 	maxImport     = 32 << 20
-	maxListed     = 1000 // rejections named one by one in an answer
+	// maxParts bounds the samples and the like of a request: an empty one is two bytes long, which snappy makes a tenth of
+	// one, and takes a hundred in memory. A native histogram or an exemplar counts as heavyPart of them.
+	maxParts  = 1 << 20
+	heavyPart = 8
+	maxListed = 1000 // rejections named one by one in an answer
 )
 
 // Durability is what both routes promise when they have answered, unless the handler is told otherwise.
@@ -219,9 +223,15 @@ func answerRejected(w http.ResponseWriter, rejected []tsdb.Rejection, samples []
 	problem.Write(w, http.StatusBadRequest, "samples_rejected", title, "Do not send the batch again.", fields...)
 }
 
+// maxKey is more than the key of any series has that is taken; what is longer is not worth looking into.
+const maxKey = tsdb.MaxLabels * (tsdb.MaxLabelName + tsdb.MaxLabelValue + 16)
+
 // seriesOf is a series as PromQL writes it and ": ", for the beginning of a message about it; "" when that cannot be told.
 func seriesOf(key []byte) string {
 	const most = 200
+	if len(key) > maxKey {
+		return ""
+	}
 	labels, err := tsdb.ParseKey(borrow(key))
 	if err != nil || len(labels) == 0 {
 		return ""
@@ -293,6 +303,10 @@ func summary(counts map[tsdb.Reason]int) string {
 // malformed answers a body that cannot be read at all.
 func (h *Handler) malformed(w http.ResponseWriter, err error) {
 	h.store.Reject("malformed_body", 1)
+	if errors.Is(err, errTooMany) {
+		problem.Write(w, http.StatusRequestEntityTooLarge, "body_too_large", "The request holds too much: "+err.Error()+".", "Send it in smaller parts.")
+		return
+	}
 	problem.Write(w, http.StatusBadRequest, "invalid_request", "The samples cannot be read: "+err.Error()+".", "")
 }
 
@@ -329,25 +343,32 @@ func (h *Handler) importJSON(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer done()
-	var content io.Reader = bytes.NewReader(packed)
+	content := packed
 	switch encoding := r.Header.Get("Content-Encoding"); encoding {
 	case "", "identity":
 	case "gzip":
-		unpacked, err := gzip.NewReader(content)
+		unpacked, err := gzip.NewReader(bytes.NewReader(packed))
+		if err == nil {
+			content, err = readAll(http.MaxBytesReader(w, io.NopCloser(unpacked), maxImport), 0, h.bodies.take())
+			defer func() { h.bodies.give(content) }()
+		}
 		if err != nil {
-			h.bodyProblem(w, fmt.Errorf("it is not gzip: %w", err))
+			h.bodyProblem(w, fmt.Errorf("unpacking gzip: %w", err))
 			return
 		}
-		content = unpacked
 	default:
 		h.unsupported(w, fmt.Sprintf("The encoding %.100q is not understood.", encoding), "Send gzip, or none.")
 		return
 	}
 	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); kind == samplesType {
-		h.importBinary(w, r, packed, content)
+		h.importBinary(w, r, content)
 		return
 	}
-	r.Body = io.NopCloser(content) // bounded after unpacking too: a bomb ends as "too large"
+	if bytes.Count(content, []byte{'{'}) > maxParts {
+		h.malformed(w, errTooMany)
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(content))
 	var body struct {
 		Samples []importSample `json:"samples"`
 	}

@@ -3,6 +3,7 @@ package ingest
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -335,7 +336,7 @@ func TestRefusalsNameTheSeries(t *testing.T) {
 	if w.Code != http.StatusBadRequest || w.Body.Len() > 2000 {
 		t.Fatalf("%d, %d bytes", w.Code, w.Body.Len())
 	}
-	for _, want := range []string{`up{job=\"b\"}: the time 1 is`, strings.Repeat("n", 200) + ": the label", `"h: a native histogram`} {
+	for _, want := range []string{`up{job=\"b\"}: the time 1 is`, `the label \"__name__\" is too long`, `"h: a native histogram`} {
 		if !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%s is not in %s", want, w.Body)
 		}
@@ -388,5 +389,51 @@ func TestLabelsBehindSamples(t *testing.T) {
 	}
 	if len(d.exemplars) != 1 || len(d.rejected) != 1 || !strings.Contains(string(d.exemplars[0].Key), "b\x12\x01c") {
 		t.Errorf("%d exemplars, %d rejected", len(d.exemplars), len(d.rejected))
+	}
+}
+
+// A small request must not take a thousand times its size in memory: what is empty is two bytes long on the wire, and a symbol
+// is used as often as one likes.
+func TestBombs(t *testing.T) {
+	_, h := testStore(t)
+	field := func(number byte, content string) string {
+		return string(append([]byte{number<<3 | delimited}, binary.AppendUvarint(nil, uint64(len(content)))...)) + content
+	}
+	name := field(1, field(1, "__name__")+field(2, "a"))
+	long := strings.Repeat("x", tsdb.MaxLabelValue)
+	symbols, refs := field(4, "")+field(4, "__name__")+field(4, long), "\x01\x02"
+	for i := range 60 {
+		symbols += field(4, fmt.Sprintf("l%d", i))
+		refs += string([]byte{byte(3 + i), 2})
+	}
+	many := func(text string) string { return strings.Repeat(text, maxParts+1) }
+	for what, c := range map[string]struct{ message, content string }{
+		"samples":    {field(1, name+many(field(2, ""))), ""},
+		"histograms": {field(1, name+many(field(4, ""))), ""},
+		"exemplars":  {field(1, name+many(field(3, ""))), ""},
+		"metadata":   {many(field(3, "")), ""},
+		"symbols":    {many(field(4, "")), contentType2},
+		"keys":       {symbols + strings.Repeat(field(5, field(1, refs)+field(2, "")), 2000), contentType2},
+		"refused":    {field(4, "") + field(5, field(1, "\x01")+many(field(2, ""))), contentType2},
+	} {
+		if w := post(h, "/api/v1/write", snappy.Encode(nil, []byte(c.message)), "Content-Type", c.content); w.Code != http.StatusRequestEntityTooLarge {
+			t.Errorf("%s: %d %.300s", what, w.Code, w.Body)
+		}
+	}
+	for what, body := range map[string]string{
+		"application/json": `{"samples":[` + many("{},") + "{}]}",
+		samplesType:        samplesMagic + string(binary.AppendUvarint(nil, maxParts+1)) + many("\x01\x00"),
+	} {
+		if w := post(h, "/api/v1/import", []byte(body), "Content-Type", what); w.Code != http.StatusRequestEntityTooLarge {
+			t.Errorf("%s: %d %.300s", what, w.Code, w.Body)
+		}
+	}
+	// References without end and labels of exemplars are left out before they are kept.
+	var d decoder
+	if err := d.remoteWrite2([]byte(field(4, "") + field(5, field(1, many("\x00"))+field(2, "")))); err != nil || len(d.rejected) != 1 || cap(d.refs) > 1000 {
+		t.Errorf("%v, %d refused, room for %d references", err, len(d.rejected), cap(d.refs))
+	}
+	if err := d.remoteWrite([]byte(field(1, name+field(3, many(field(1, "")))))); err != nil || len(d.exemplars) != 0 {
+		t.Errorf("%v, %d exemplars", err, len(d.exemplars))
 	}
 }

@@ -99,7 +99,9 @@ func (d *decoder) remoteWrite2(message []byte) error {
 		}
 		rest = after
 		if f.number == 4 && f.kind == delimited {
-			d.symbols = append(d.symbols, f.bytes)
+			if d.symbols = append(d.symbols, f.bytes); len(d.symbols) > maxParts {
+				return errTooMany
+			}
 		}
 	}
 	if len(d.symbols) > 0 && len(d.symbols[0]) > 0 {
@@ -142,9 +144,11 @@ func (d *decoder) timeSeries2(message []byte) error {
 		}
 	}
 	key, err := d.key2(d.refs)
+	if d.keys += len(key); d.keys > maxMessage { // each byte of a symbol may be in every series
+		return errTooMany
+	}
 	if err != nil {
-		d.reject(err.Reason, err.Detail, max(n, 1))
-		return nil
+		return d.reject(err.Reason, err.Detail, max(n, 1))
 	}
 	kind := tsdb.Guess
 	if metadata != nil {
@@ -180,15 +184,21 @@ func (d *decoder) timeSeries2(message []byte) error {
 	return nil
 }
 
-// appendRefs takes a repeated uint32, packed or not.
+// maxRefs is one more than the labels of a series may have references.
+const maxRefs = 2*tsdb.MaxLabels + 1
+
+// appendRefs takes a repeated uint32, packed or not. Those beyond maxRefs are left out, as all are refused then.
 func appendRefs(refs []uint32, f field) ([]uint32, error) {
+	if len(refs) >= maxRefs {
+		return refs, nil
+	}
 	if f.kind == varintField {
 		return append(refs, uint32(min(f.value, math.MaxUint32))), nil
 	}
 	if f.kind != delimited {
 		return refs, nil
 	}
-	for packed := f.bytes; len(packed) > 0; {
+	for packed := f.bytes; len(packed) > 0 && len(refs) < maxRefs; {
 		v, n := uvarint(packed)
 		if n <= 0 {
 			return nil, ErrProtobuf
@@ -201,11 +211,11 @@ func appendRefs(refs []uint32, f field) ([]uint32, error) {
 // key2 makes of references what 1.0 sends: labels in the form of a key, which the store checks when it sees them first.
 // The memory of all keys of a request is the decoder's.
 func (d *decoder) key2(refs []uint32) ([]byte, *tsdb.KeyError) {
+	if len(refs) > 2*tsdb.MaxLabels { // before they cost memory
+		return nil, &tsdb.KeyError{Reason: tsdb.TooManyLabels, Detail: fmt.Sprintf("more than %d labels are too many", tsdb.MaxLabels)}
+	}
 	if len(refs)%2 != 0 {
 		return nil, &tsdb.KeyError{Reason: tsdb.BadLabel, Detail: "the labels are an odd number of references"}
-	}
-	if len(refs) > 2*tsdb.MaxLabels { // before they cost memory
-		return nil, &tsdb.KeyError{Reason: tsdb.TooManyLabels, Detail: fmt.Sprintf("%d labels are too many, %d is the limit", len(refs)/2, tsdb.MaxLabels)}
 	}
 	size := 0
 	for i := 0; i < len(refs); i += 2 {
@@ -307,15 +317,13 @@ func (d *decoder) describe2(key, message []byte) (tsdb.Kind, error) {
 }
 
 func (d *decoder) exemplar2(key, message []byte) error {
-	labels, err := tsdb.ParseKey(borrow(key))
-	if err != nil {
+	if err := d.spend(heavyPart); err != nil {
+		return err
+	}
+	one := tsdb.Exemplar{Key: d.exampleKey(key)}
+	if one.Key == nil {
 		return nil
 	}
-	canonical, err := tsdb.AppendKey(nil, labels)
-	if err != nil {
-		return nil
-	}
-	one := tsdb.Exemplar{Key: canonical}
 	var refs []uint32
 	for len(message) > 0 {
 		f, rest, err := next(message)
