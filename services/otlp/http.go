@@ -36,6 +36,8 @@ const (
 	// a hundred in memory.
 	maxParts = 1 << 20
 	maxDepth = 32
+	// maxKeys bounds the bytes of all series' keys: each data point, of some bytes, has the resource's labels in its own.
+	maxKeys = 64 << 20
 	// maxDecoding is how many requests are unpacked and held in memory at once.
 	maxDecoding = 4
 )
@@ -217,6 +219,9 @@ type rejection struct {
 // keep stores what a request holds.
 func (h *Handler) keep(ctx context.Context, data *metrics.MetricsData) ([]rejection, error) {
 	t := translate(data, h.now().UnixMilli())
+	if t.keys > maxKeys {
+		return nil, tooMuch("the labels of all data points are more than %d bytes", maxKeys)
+	}
 	commit := func() {}
 	if len(t.deltas) > 0 {
 		// One request after the other: a total must not be stored before the one it goes on from.

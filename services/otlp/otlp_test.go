@@ -461,3 +461,20 @@ func TestOverload(t *testing.T) {
 		}
 	}
 }
+
+// Each data point, of some bytes, has the resource's labels in its key.
+func TestLabelsOfManyPoints(t *testing.T) {
+	mux := http.NewServeMux()
+	m := &memory{rejected: map[tsdb.Reason]int{}}
+	New(m).Register(mux)
+	long := strings.Repeat("x", tsdb.MaxLabelValue)
+	var attributes []string
+	for _, name := range resourceNames {
+		attributes = append(attributes, fmt.Sprintf(`{"key":%q,"value":{"stringValue":%q}}`, name, long))
+	}
+	body := `{"resourceMetrics":[{"resource":{"attributes":[` + strings.Join(attributes, ",") + `]},"scopeMetrics":[{"metrics":[{"name":"g","gauge":{"dataPoints":[` +
+		strings.Repeat(`{"asInt":1},`, 5000) + `{"asInt":1}]}}]}]}]}`
+	if w := post(mux, typeJSON, "", []byte(body)); w.Code != http.StatusRequestEntityTooLarge || len(m.samples) > 0 {
+		t.Errorf("%d %.300s", w.Code, w.Body)
+	}
+}
