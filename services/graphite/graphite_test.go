@@ -226,6 +226,16 @@ func TestBadPickles(t *testing.T) {
 	}
 }
 
+// A point that is referred to again and again has its path in each sample's key.
+func TestRepeatedPath(t *testing.T) {
+	path := strings.Repeat("p", tsdb.MaxLabelValue)
+	var b batch
+	b.pickle([]byte("\x80\x02](X"+string(binary.LittleEndian.AppendUint32(nil, uint32(len(path))))+path+"K\x01K\x02\x86\x86q\x00"+strings.Repeat("h\x00", 100_000)+"e."), 7)
+	if len(b.keys) > maxKeys+2*len(path) || b.refused[LongPickle] == 0 || len(b.samples)+b.refused[LongPickle] != 100_001 {
+		t.Errorf("%d bytes of keys, %d samples, refused %v", len(b.keys), len(b.samples), b.refused)
+	}
+}
+
 func waitFor(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(time.Millisecond) {

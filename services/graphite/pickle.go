@@ -22,6 +22,8 @@ const (
 	maxValues = 256 << 10
 	// maxMarks is how deep lists and tuples may be open; the form has three.
 	maxMarks = 16
+	// maxKeys bounds the bytes of a message's keys: a long path may be referred to as often as there are values.
+	maxKeys = 16 << 20
 )
 
 var errPickle = errors.New("this pickle is not carbon's")
@@ -455,6 +457,10 @@ func (b *batch) pickle(message []byte, now int64) {
 		return
 	}
 	for _, point := range points {
+		if len(b.keys) > maxKeys {
+			b.refuse(LongPickle)
+			continue
+		}
 		pair := point.sequence()
 		if len(pair) != 2 || pair[0].kind != text || len(pair[1].sequence()) != 2 {
 			b.refuse(BadLine)
