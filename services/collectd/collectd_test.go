@@ -314,6 +314,27 @@ func TestSocket(t *testing.T) {
 	}
 }
 
+// What the kernel holds when the end comes is taken too.
+func TestDrain(t *testing.T) {
+	s, err := Listen("127.0.0.1:0", nil, &memory{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := net.Dial("udp", s.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for range 200 {
+		if _, err := c.Write(good); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil || s.Packets() != 200 {
+		t.Errorf("%d packets, %v", s.Packets(), err)
+	}
+}
+
 func FuzzPacket(f *testing.F) {
 	for _, c := range packets {
 		f.Add(c.packet, byte(0))

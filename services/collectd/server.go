@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -24,6 +25,8 @@ const (
 	wantedBuffer = 16 << 20
 	// batchPackets is how many are received in one call, where the system can. Senders fill some 1,400 bytes of each.
 	batchPackets = 32
+	// drain is how long packets are read on when the server closes.
+	drain = 100 * time.Millisecond
 	// maxBatch is how many samples are stored at once; more are several batches.
 	maxBatch = 10_000
 )
@@ -83,7 +86,7 @@ func (s *Server) receive() {
 	b := batch{users: s.users}
 	for {
 		n, err := connection.ReadBatch(messages, 0)
-		if errors.Is(err, net.ErrClosed) {
+		if errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) {
 			return
 		}
 		if err != nil {
@@ -129,10 +132,11 @@ func (s *Server) tell(err error) {
 	}
 }
 
-// Close stops listening, and returns when everything received was handed on.
+// Close stops listening, and returns when everything received was handed on, what the kernel still held too.
 func (s *Server) Close() error {
-	err := s.udp.Close()
+	_ = s.udp.SetReadDeadline(time.Now().Add(drain)) // fails when it is closed already
 	<-s.done
+	err := s.udp.Close()
 	if errors.Is(err, net.ErrClosed) {
 		return nil
 	}

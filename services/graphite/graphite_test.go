@@ -166,6 +166,10 @@ func TestPickles(t *testing.T) {
 		{"]((U\x01aK\x02J\xff\xff\xff\xffK\x09\x86tq\x01h\x01e.", ""}, // a triple, and the same again
 		{"](U\x01aJ\xff\xff\xff\xffK\x09\x86\x86e.", "a 9 7"},
 		{"].", ""},
+		// Whole numbers of more than 64 bits are Python's as any other; they do not make the whole message unreadable.
+		{"\x80\x02](U\x01aK\x01\x8a\x09\x00\x00\x00\x00\x00\x00\x00\x00@\x86\x86U\x01bK\x01\x8a\x09\xff\xff\xff\xff\xff\xff\xff\x7f\xff\x86\x86e.", "a 1.1805916207174113e+21 1000|b -9.223372036854776e+18 1000"},
+		{"(lp0\n(Va\n(I1\nL-1180591620717411303424L\ntta.", "a -1.1805916207174113e+21 1000"},
+		{"(lp0\n(Va\n(I1\nL" + strings.Repeat("9", 400) + "L\ntta(Vb\n(I1\nI2\ntta.", "b 2 1000"}, // beyond float64
 	} {
 		var b batch
 		b.pickle([]byte(c.message), 7)
@@ -219,6 +223,16 @@ func TestBadPickles(t *testing.T) {
 		if samples, rejected := taken(t, &b); len(samples) != c.kept || !maps.Equal(rejected, c.want) {
 			t.Errorf("%s: %q, refused %v, want %v", c.name, samples, rejected, c.want)
 		}
+	}
+}
+
+// A point that is referred to again and again has its path in each sample's key.
+func TestRepeatedPath(t *testing.T) {
+	path := strings.Repeat("p", tsdb.MaxLabelValue)
+	var b batch
+	b.pickle([]byte("\x80\x02](X"+string(binary.LittleEndian.AppendUint32(nil, uint32(len(path))))+path+"K\x01K\x02\x86\x86q\x00"+strings.Repeat("h\x00", 100_000)+"e."), 7)
+	if len(b.keys) > maxKeys+2*len(path) || b.refused[LongPickle] == 0 || len(b.samples)+b.refused[LongPickle] != 100_001 {
+		t.Errorf("%d bytes of keys, %d samples, refused %v", len(b.keys), len(b.samples), b.refused)
 	}
 }
 
@@ -307,6 +321,40 @@ func TestSockets(t *testing.T) {
 	}
 	if !slices.Contains(m.samples, "t.three 3 1000000") {
 		t.Errorf("%q", m.samples)
+	}
+}
+
+// What the kernel holds when the end comes is taken too, but for a line without an end.
+func TestDrain(t *testing.T) {
+	m := &memory{}
+	s, err := Listen("127.0.0.1:0", "127.0.0.1:0", m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dial := func(network, address string) net.Conn {
+		c, err := net.Dial(network, address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		return c
+	}
+	udp, tcp, pickle := dial("udp", s.Addr()), dial("tcp", s.Addr()), dial("tcp", s.PickleAddr())
+	fmt.Fprint(tcp, "first 1 1000\n")
+	fmt.Fprint(pickle, "\x00\x00\x00\x02].")
+	waitFor(t, "connections", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.Lines() == 1 && len(s.connections) == 2 })
+	for range 200 {
+		fmt.Fprint(udp, "u 1 1000")
+	}
+	fmt.Fprint(tcp, strings.Repeat("t 1 1000\n", 20_000), "t 1 10")
+	for range 100 {
+		fmt.Fprint(pickle, string(binary.BigEndian.AppendUint32(nil, uint32(len(pickles[0])))), pickles[0])
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if want := uint64(1 + 200 + 20_000 + 300); s.Lines() != want || s.Bad() != 0 {
+		t.Errorf("%d lines, not %d; %d bad", s.Lines(), want, s.Bad())
 	}
 }
 

@@ -20,7 +20,7 @@ const (
 	BadTime    tsdb.Reason = "graphite_bad_time"
 	TooLong    tsdb.Reason = "graphite_line_too_long"
 	BadPickle  tsdb.Reason = "graphite_bad_pickle"      // a message that is not a list, or not one we read
-	LongPickle tsdb.Reason = "graphite_pickle_too_long" // the connection is closed: its length was no length
+	LongPickle tsdb.Reason = "graphite_pickle_too_long" // its length was no length, and the connection is closed; or its points have more names than fit in memory
 	NotStored  tsdb.Reason = "graphite_not_stored"      // the store took nothing at all when they came
 )
 

@@ -1,6 +1,6 @@
 package graphite
 
-// Carbon's pickle messages: [(path, (timestamp, value)), …] as Python's pickle module writes it in the protocols 0 to 4.
+// Carbon's pickle messages: [(path, (timestamp, value)), …] as Python's pickle module writes it in the protocols 0 to 5.
 // Only the opcodes that lists, tuples, strings and numbers need are understood: there is none here that could make an
 // object or call anything, and whatever else comes makes the message unreadable.
 
@@ -22,6 +22,8 @@ const (
 	maxValues = 256 << 10
 	// maxMarks is how deep lists and tuples may be open; the form has three.
 	maxMarks = 16
+	// maxKeys bounds the bytes of a message's keys: a long path may be referred to as often as there are values.
+	maxKeys = 16 << 20
 )
 
 var errPickle = errors.New("this pickle is not carbon's")
@@ -280,8 +282,19 @@ func (u *unpickler) step(op byte) error {
 
 func (u *unpickler) long() error {
 	n, err := u.little(1)
-	if err != nil || n > 8 {
+	if err != nil {
 		return errPickle
+	}
+	if n > 8 { // a float64 is near enough
+		raw, err := u.take(n)
+		if err != nil {
+			return err
+		}
+		v := -float64(raw[n-1] >> 7) // the sign
+		for _, digit := range slices.Backward(raw) {
+			v = v*256 + float64(digit)
+		}
+		return u.number(v, nil)
 	}
 	v, err := u.little(n)
 	if n == 0 {
@@ -307,11 +320,9 @@ func (u *unpickler) textStep(op byte) error {
 		if string(raw) == "00" || string(raw) == "01" { // how False and True are written
 			return u.push(pickled{kind: nothing})
 		}
-		v, err := strconv.ParseInt(string(raw), 10, 64)
-		return u.number(float64(v), err)
+		return u.number(parseWhole(string(raw)))
 	case 'L':
-		v, err := strconv.ParseInt(string(bytes.TrimSuffix(raw, []byte{'L'})), 10, 64)
-		return u.number(float64(v), err)
+		return u.number(parseWhole(string(bytes.TrimSuffix(raw, []byte{'L'}))))
 	case 'F':
 		v, err := strconv.ParseFloat(string(raw), 64)
 		return u.number(v, err)
@@ -332,6 +343,16 @@ func (u *unpickler) textStep(op byte) error {
 	default:
 		return u.get(strconv.ParseUint(string(raw), 10, 32))
 	}
+}
+
+// parseWhole reads a whole number of any size.
+func parseWhole(text string) (float64, error) {
+	v, err := strconv.ParseInt(text, 10, 64)
+	if errors.Is(err, strconv.ErrRange) {
+		far, _ := strconv.ParseFloat(text, 64) // infinite beyond float64, which is refused with its data point
+		return far, nil
+	}
+	return float64(v), err
 }
 
 // unquote reads a string as Python 2's repr writes it.
@@ -436,6 +457,10 @@ func (b *batch) pickle(message []byte, now int64) {
 		return
 	}
 	for _, point := range points {
+		if len(b.keys) > maxKeys {
+			b.refuse(LongPickle)
+			continue
+		}
 		pair := point.sequence()
 		if len(pair) != 2 || pair[0].kind != text || len(pair[1].sequence()) != 2 {
 			b.refuse(BadLine)

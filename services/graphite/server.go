@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,6 +39,9 @@ const (
 	// patience is how long a connection's samples are held, and the connection not read, while the store takes nothing.
 	// Its sender buffers meanwhile.
 	patience = time.Minute
+	// drain is how long connections and packets are read on when the server closes: what the kernel holds it has
+	// acknowledged to the senders.
+	drain = 100 * time.Millisecond
 	// maxDecoding is how many pickles are decoded at once: one may need a hundred times its size for a moment.
 	maxDecoding = 2
 )
@@ -58,6 +62,7 @@ type Server struct {
 	decoding   chan struct{}
 
 	closing     chan struct{}
+	closeBy     atomic.Int64 // when what is read ends, ns since 1970; 0 while nobody closes
 	mu          sync.Mutex
 	connections map[net.Conn]struct{} // nil when closed
 	done        sync.WaitGroup
@@ -164,13 +169,21 @@ func (s *Server) accept(listener net.Listener, stream func(net.Conn)) {
 	}
 }
 
+// limit says how long a connection may be idle.
+func (s *Server) limit(connection net.Conn) {
+	_ = connection.SetReadDeadline(time.Now().Add(idleTimeout))
+	if by := s.closeBy.Load(); by != 0 { // also when Close set it in between
+		_ = connection.SetReadDeadline(time.Unix(0, by))
+	}
+}
+
 // streamLines reads lines from a connection. One that is too long is refused and skipped to its end. What was read
 // together is stored together.
 func (s *Server) streamLines(connection net.Conn) {
 	reader := bufio.NewReaderSize(connection, maxPacket)
 	var b batch
 	for {
-		_ = connection.SetReadDeadline(time.Now().Add(idleTimeout))
+		s.limit(connection)
 		text, err := reader.ReadSlice('\n')
 		now := time.Now().UnixMilli()
 		if errors.Is(err, bufio.ErrBufferFull) {
@@ -199,7 +212,7 @@ func (s *Server) streamPickles(connection net.Conn) {
 	reader := bufio.NewReaderSize(connection, maxPacket)
 	var b batch
 	for {
-		_ = connection.SetReadDeadline(time.Now().Add(idleTimeout))
+		s.limit(connection)
 		var length [4]byte
 		if _, err := io.ReadFull(reader, length[:]); err != nil {
 			if errors.Is(err, io.ErrUnexpectedEOF) {
@@ -223,8 +236,12 @@ func (s *Server) streamPickles(connection net.Conn) {
 		}
 		select {
 		case s.decoding <- struct{}{}:
-		case <-s.closing:
-			return
+		default:
+			select {
+			case s.decoding <- struct{}{}:
+			case <-s.closing:
+				return
+			}
 		}
 		b.pickle(message.Bytes(), time.Now().UnixMilli())
 		<-s.decoding
@@ -243,7 +260,7 @@ func (s *Server) receive() {
 	var b batch
 	for {
 		n, err := connection.ReadBatch(messages, 0)
-		if errors.Is(err, net.ErrClosed) {
+		if errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) {
 			return
 		}
 		if err != nil {
@@ -306,7 +323,7 @@ func (s *Server) tell(err error) {
 	}
 }
 
-// Close stops listening, and returns when everything received was handed on.
+// Close stops listening, and returns when everything received was handed on, what the kernel still held too.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	if s.connections == nil {
@@ -314,9 +331,11 @@ func (s *Server) Close() error {
 		s.done.Wait()
 		return nil
 	}
+	by := time.Now().Add(drain)
+	s.closeBy.Store(by.UnixNano())
 	close(s.closing)
 	for connection := range s.connections {
-		connection.Close()
+		s.limit(connection)
 	}
 	s.connections = nil
 	s.mu.Unlock()
@@ -327,9 +346,12 @@ func (s *Server) Close() error {
 		}
 	}
 	if s.udp != nil {
-		errs = append(errs, s.udp.Close())
+		errs = append(errs, s.udp.SetReadDeadline(by))
 	}
 	s.done.Wait()
+	if s.udp != nil {
+		errs = append(errs, s.udp.Close())
+	}
 	return errors.Join(errs...)
 }
 

@@ -25,6 +25,8 @@ const (
 	// maxNodes bounds its values, each some ten times larger in memory than the shortest is as text.
 	maxNodes = 512 << 10
 	maxDepth = 32
+	// maxKeys bounds the bytes of all series' keys: each value, of some bytes, has the tags of the objects around it in its own.
+	maxKeys = 64 << 20
 	// maxListed is how many rejections an answer names one by one.
 	maxListed = 100
 	// maxDecoding is how many requests are unpacked and held in memory at once.
@@ -86,6 +88,10 @@ func (h *Handler) trap(w http.ResponseWriter, r *http.Request) {
 	}
 	t := &translation{now: h.now().UnixMilli(), check: r.PathValue("check")}
 	t.object("", nil, root)
+	if t.keys > maxKeys {
+		h.refuse(w, tooMuch("The names and tags of all values are more than %d bytes.", maxKeys))
+		return
+	}
 	commit := func() {}
 	if len(t.growing) > 0 {
 		// One request after the other: a difference must be to what was stored before it.

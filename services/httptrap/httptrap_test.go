@@ -327,3 +327,21 @@ func FuzzTrap(f *testing.F) {
 		}
 	})
 }
+
+// Each value, of some bytes, has the tags of the objects around it in its key.
+func TestTagsOfManyValues(t *testing.T) {
+	m := &memory{}
+	_, mux := handler(m)
+	var tags []string
+	for i := range 60 {
+		tags = append(tags, fmt.Sprintf("t%d:%s", i, strings.Repeat("x", tsdb.MaxLabelValue)))
+	}
+	var members []string
+	for i := range 1000 {
+		members = append(members, fmt.Sprintf(`"%d":1`, i))
+	}
+	w, _ := send(t, mux, "POST", "/api/v1/trap", "", []byte(`{"a|ST[`+strings.Join(tags, ",")+`]":{`+strings.Join(members, ",")+`}}`))
+	if w.Code != http.StatusRequestEntityTooLarge || len(m.samples) > 0 {
+		t.Errorf("%d %.300s", w.Code, w.Body)
+	}
+}

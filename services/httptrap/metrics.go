@@ -31,6 +31,7 @@ type translation struct {
 	now   int64
 	check string
 
+	keys     int // bytes of all keys
 	samples  []tsdb.Sample
 	paths    []string
 	growing  []int               // samples that are cumulative histograms yet
@@ -245,6 +246,9 @@ func (t *translation) add(m measured, sample tsdb.Sample) {
 		t.reject(m.path, tsdb.BadName, "the name is empty")
 		return
 	}
+	if t.keys > maxKeys { // the request is refused
+		return
+	}
 	labels := []tsdb.Label{{Name: tsdb.NameLabel, Value: m.name}}
 	for _, l := range m.tags {
 		if l.Name == "check" && t.check != "" {
@@ -264,6 +268,7 @@ func (t *translation) add(m measured, sample tsdb.Sample) {
 		t.reject(m.path, bad.Reason, "%s", bad.Detail)
 		return
 	}
+	t.keys += len(key)
 	sample.Key, sample.Time = key, m.time
 	t.samples, t.paths = append(t.samples, sample), append(t.paths, m.path)
 }

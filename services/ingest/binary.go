@@ -23,7 +23,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"net/http"
 
@@ -34,6 +33,7 @@ import (
 const (
 	samplesType  = "application/vnd.cistern.samples"
 	samplesMagic = "CISTSMP2"
+	maxBinary    = 4 * maxParts // samples of a request: they cost no more than their place in a list
 )
 
 var errSamples = errors.New("the body is not in the form of " + samplesType)
@@ -88,6 +88,9 @@ func decodeBinary(body []byte) (samples []tsdb.Sample, err error) {
 	if n > uint64(len(r.rest)) {
 		return nil, errSamples
 	}
+	if n > maxParts {
+		return nil, errTooMany
+	}
 	list := make([]series, n)
 	for i := range list {
 		kind := r.take(1)
@@ -100,6 +103,9 @@ func decodeBinary(body []byte) (samples []tsdb.Sample, err error) {
 	n = r.uvarint()
 	if n > uint64(len(r.rest))/3+1 { // two numbers and a histogram's none are the least
 		return nil, errSamples
+	}
+	if n > maxBinary {
+		return nil, errTooMany
 	}
 	samples = make([]tsdb.Sample, n)
 	ref, at := int64(0), int64(0)
@@ -132,15 +138,8 @@ func decodeBinary(body []byte) (samples []tsdb.Sample, err error) {
 }
 
 // importBinary answers as importJSON does.
-func (h *Handler) importBinary(w http.ResponseWriter, r *http.Request, body io.Reader) {
-	d := h.decoders.take()
-	defer h.decoders.give(d)
-	var err error
-	if d.compressed, err = readAll(http.MaxBytesReader(w, io.NopCloser(body), maxImport), r.ContentLength, d.compressed[:0]); err != nil {
-		bodyProblem(w, err)
-		return
-	}
-	samples, err := decodeBinary(d.compressed)
+func (h *Handler) importBinary(w http.ResponseWriter, r *http.Request, body []byte) {
+	samples, err := decodeBinary(body)
 	if err != nil {
 		h.malformed(w, err)
 		return

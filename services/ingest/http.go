@@ -3,6 +3,7 @@ package ingest
 // The two routes that take samples.
 
 import (
+	"bytes"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -29,7 +30,11 @@ const (
 	maxCompressed = 32 << 20
 	maxMessage    = 128 << 20
 	maxImport     = 32 << 20
-	maxListed     = 1000 // rejections named one by one in an answer
+	// maxParts bounds the samples and the like of a request: an empty one is two bytes long, which snappy makes a tenth of
+	// one, and takes a hundred in memory. A native histogram or an exemplar counts as heavyPart of them.
+	maxParts  = 1 << 20
+	heavyPart = 8
+	maxListed = 1000 // rejections named one by one in an answer
 )
 
 // Durability is what both routes promise when they have answered, unless the handler is told otherwise.
@@ -41,6 +46,7 @@ type Handler struct {
 	Write, Import journal.Durability
 
 	store    tsdb.Ingester
+	bodies   bodies
 	decoders decoders
 	// decoding bounds how many large bodies are held at once.
 	decoding chan struct{}
@@ -48,7 +54,7 @@ type Handler struct {
 
 // New makes the handler of a store.
 func New(store tsdb.Ingester) *Handler {
-	return &Handler{Write: Durability, Import: Durability, store: store, decoders: newDecoders(), decoding: make(chan struct{}, 16)}
+	return &Handler{Write: Durability, Import: Durability, store: store, bodies: make(bodies, min(4, runtime.GOMAXPROCS(0))), decoders: newDecoders(), decoding: make(chan struct{}, 16)}
 }
 
 // decoders are those at rest. A few stay for good: a sync.Pool alone keeps one for each processor that ever gave one back,
@@ -72,7 +78,7 @@ func (d *decoders) take() *decoder {
 }
 
 func (d *decoders) give(one *decoder) {
-	if cap(one.message)+cap(one.compressed)+cap(one.samples)*int(unsafe.Sizeof(tsdb.Sample{})) <= 8<<20 {
+	if cap(one.message)+cap(one.samples)*int(unsafe.Sizeof(tsdb.Sample{})) <= 8<<20 {
 		select {
 		case d.idle <- one:
 			return
@@ -80,6 +86,27 @@ func (d *decoders) give(one *decoder) {
 		}
 	}
 	d.more.Put(one)
+}
+
+// bodies are the memory of requests' bodies, at rest.
+type bodies chan []byte
+
+func (b bodies) take() []byte {
+	select {
+	case one := <-b:
+		return one[:0]
+	default:
+		return nil
+	}
+}
+
+func (b bodies) give(one []byte) {
+	if cap(one) <= 4<<20 { // one huge body must not be paid for, for ever
+		select {
+		case b <- one:
+		default:
+		}
+	}
 }
 
 // Register adds the routes to a mux.
@@ -95,32 +122,49 @@ func unavailable(w http.ResponseWriter, err error) {
 		"The samples cannot be stored now: "+err.Error()+".", "Send them again later. If it goes on, look whether the pool is full or suspended.")
 }
 
-func (h *Handler) enter(w http.ResponseWriter, r *http.Request) bool {
+// receive reads a request's body, and then waits for a place among those that are decoded: a slow client takes none from
+// the others. done gives both back; ok is false when the request was answered.
+func (h *Handler) receive(w http.ResponseWriter, r *http.Request) (body []byte, done func(), ok bool) {
+	body, err := readAll(http.MaxBytesReader(w, r.Body, maxCompressed), r.ContentLength, h.bodies.take())
+	if err != nil {
+		h.bodies.give(body)
+		h.bodyProblem(w, err)
+		return nil, nil, false
+	}
 	select {
 	case h.decoding <- struct{}{}:
-		return true
+		return body, func() { h.bodies.give(body); <-h.decoding }, true
 	case <-r.Context().Done():
+		h.bodies.give(body)
 		unavailable(w, errors.New("the client left"))
-		return false
+		return nil, nil, false
 	}
 }
 
 func (h *Handler) remoteWrite(w http.ResponseWriter, r *http.Request) {
-	if !h.enter(w, r) {
+	content := r.Header.Get("Content-Type")
+	message := messageOf(content)
+	if message == "" {
+		h.unsupported(w, fmt.Sprintf("The content type %.100q is not understood.", content),
+			"Send application/x-protobuf with proto="+message1+" or proto="+message2+".")
 		return
 	}
-	defer func() { <-h.decoding }()
-	switch content := r.Header.Get("Content-Type"); messageOf(content) {
-	case message2:
-		h.remoteWrite2(w, r)
-		return
-	case "":
-		unsupportedMessage(w, content)
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "snappy" { // 1.0 did not look at the header
+		h.unsupported(w, fmt.Sprintf("The encoding %.100q is not understood.", encoding), "Send snappy.")
 		return
 	}
+	body, done, ok := h.receive(w, r)
+	if !ok {
+		return
+	}
+	defer done()
 	d := h.decoders.take()
 	defer h.decoders.give(d)
-	if !h.unpack(w, r, d) {
+	if !h.unpack(w, body, d) {
+		return
+	}
+	if message == message2 {
+		h.remoteWrite2(w, r, d)
 		return
 	}
 	if err := d.remoteWrite(d.message); err != nil {
@@ -128,21 +172,26 @@ func (h *Handler) remoteWrite(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.store.Describe(d.metadata)
-	h.store.Exemplify(d.exemplars)
 	rejected, err := h.store.Ingest(r.Context(), "remote_write", d.samples, h.Write)
 	if err != nil {
 		unavailable(w, err)
 		return
 	}
+	h.store.Exemplify(d.exemplars)
+	h.answerWrite(w, d, rejected)
+}
+
+// answerWrite answers a remote writer whose samples were taken, but for rejected ones.
+func (h *Handler) answerWrite(w http.ResponseWriter, d *decoder, rejected []tsdb.Rejection) {
 	for _, one := range d.rejected {
 		h.store.Reject(one.Reason, 1)
 	}
-	rejected = append(rejected, d.rejected...)
-	if len(rejected) == 0 {
+	all := len(d.samples) + len(d.rejected)
+	if rejected = append(rejected, d.rejected...); len(rejected) == 0 {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	answerRejected(w, rejected, len(d.samples)+len(d.rejected))
+	answerRejected(w, rejected, d.samples, all)
 }
 
 // later says whether what was refused for this reason would be taken some time later.
@@ -150,12 +199,16 @@ func later(reason tsdb.Reason) bool { return reason == tsdb.MemoryLimit || reaso
 
 // answerRejected tells a remote writer what was refused. 400 makes it drop the batch: right when the rest was stored and
 // the same would be refused again. What can be taken later is answered with 503, so that it comes again: that changes
-// nothing of what was stored already.
-func answerRejected(w http.ResponseWriter, rejected []tsdb.Rejection, all int) {
+// nothing of what was stored already. A rejection's Index is a place in samples, or -1.
+func answerRejected(w http.ResponseWriter, rejected []tsdb.Rejection, samples []tsdb.Sample, all int) {
 	counts, fields := map[tsdb.Reason]int{}, []problem.Field{}
 	for _, one := range rejected {
 		if counts[one.Reason]++; counts[one.Reason] == 1 { // the first offender of each reason
-			fields = append(fields, problem.Field{Path: string(one.Reason), Message: one.Detail})
+			detail := one.Detail
+			if one.Index >= 0 {
+				detail = seriesOf(samples[one.Index].Key) + detail
+			}
+			fields = append(fields, problem.Field{Path: string(one.Reason), Message: detail})
 		}
 	}
 	title := fmt.Sprintf("%d samples were refused (%s), the other %d were stored.", len(rejected), summary(counts), all-len(rejected))
@@ -170,18 +223,37 @@ func answerRejected(w http.ResponseWriter, rejected []tsdb.Rejection, all int) {
 	problem.Write(w, http.StatusBadRequest, "samples_rejected", title, "Do not send the batch again.", fields...)
 }
 
-// unpack reads a snappy-compressed body into d.message, or answers what is wrong with it.
-func (h *Handler) unpack(w http.ResponseWriter, r *http.Request, d *decoder) bool {
-	if cap(d.message) > 16<<20 || cap(d.compressed) > 8<<20 { // one huge body must not be paid for, for ever
-		d.message, d.compressed = nil, nil
+// maxKey is more than the key of any series has that is taken; what is longer is not worth looking into.
+const maxKey = tsdb.MaxLabels * (tsdb.MaxLabelName + tsdb.MaxLabelValue + 16)
+
+// seriesOf is a series as PromQL writes it and ": ", for the beginning of a message about it; "" when that cannot be told.
+func seriesOf(key []byte) string {
+	const most = 200
+	if len(key) > maxKey {
+		return ""
 	}
-	var err error
-	if d.compressed, err = readAll(http.MaxBytesReader(w, r.Body, maxCompressed), r.ContentLength, d.compressed[:0]); err != nil {
-		bodyProblem(w, err)
-		return false
+	labels, err := tsdb.ParseKey(borrow(key))
+	if err != nil || len(labels) == 0 {
+		return ""
 	}
-	size, err := s2.DecodedLen(d.compressed)
+	for i := range labels { // each at most what is shown of all
+		labels[i].Value = labels[i].Value[:min(len(labels[i].Value), most)]
+	}
+	text := tsdb.FormatLabels(labels[:min(len(labels), 64)])
+	if len(text) > most {
+		text = text[:most] + "…"
+	}
+	return strings.ToValidUTF8(text, "\ufffd") + ": "
+}
+
+// unpack unpacks a snappy-compressed body into d.message, or answers what is wrong with it.
+func (h *Handler) unpack(w http.ResponseWriter, body []byte, d *decoder) bool {
+	if cap(d.message) > 16<<20 { // one huge body must not be paid for, for ever
+		d.message = nil
+	}
+	size, err := s2.DecodedLen(body)
 	if err == nil && size > maxMessage {
+		h.store.Reject("malformed_body", 1)
 		problem.Write(w, http.StatusRequestEntityTooLarge, "body_too_large",
 			fmt.Sprintf("The message is %d bytes long when unpacked; %d is the limit.", size, maxMessage), "Send it in smaller parts.")
 		return false
@@ -190,7 +262,7 @@ func (h *Handler) unpack(w http.ResponseWriter, r *http.Request, d *decoder) boo
 		if size > cap(d.message) {
 			d.message = make([]byte, size+size/8) // the next is about as long, and should fit
 		}
-		d.message, err = s2.Decode(d.message[:cap(d.message)], d.compressed)
+		d.message, err = s2.Decode(d.message[:cap(d.message)], body)
 	}
 	if err != nil {
 		h.malformed(w, fmt.Errorf("the body is not snappy: %w", err))
@@ -199,9 +271,10 @@ func (h *Handler) unpack(w http.ResponseWriter, r *http.Request, d *decoder) boo
 	return true
 }
 
-// readAll is io.ReadAll into memory that is there, with the announced length in mind; it may be -1, or a lie.
+// readAll is io.ReadAll into memory that is there, with the announced length in mind; it may be -1, or a lie, so that what is
+// beyond a megabyte is believed when it comes.
 func readAll(body io.Reader, length int64, into []byte) ([]byte, error) {
-	if length > 0 && length < maxCompressed && int64(cap(into)) <= length {
+	if length = min(length, 1<<20); length > 0 && int64(cap(into)) <= length {
 		into = make([]byte, 0, length+length/8+1) // the next is about as long, and should fit
 	}
 	for {
@@ -230,10 +303,21 @@ func summary(counts map[tsdb.Reason]int) string {
 // malformed answers a body that cannot be read at all.
 func (h *Handler) malformed(w http.ResponseWriter, err error) {
 	h.store.Reject("malformed_body", 1)
+	if errors.Is(err, errTooMany) {
+		problem.Write(w, http.StatusRequestEntityTooLarge, "body_too_large", "The request holds too much: "+err.Error()+".", "Send it in smaller parts.")
+		return
+	}
 	problem.Write(w, http.StatusBadRequest, "invalid_request", "The samples cannot be read: "+err.Error()+".", "")
 }
 
-func bodyProblem(w http.ResponseWriter, err error) {
+// unsupported answers a body of a kind that is not taken.
+func (h *Handler) unsupported(w http.ResponseWriter, detail, action string) {
+	h.store.Reject("malformed_body", 1)
+	problem.Write(w, http.StatusUnsupportedMediaType, "invalid_request", detail, action)
+}
+
+func (h *Handler) bodyProblem(w http.ResponseWriter, err error) {
+	h.store.Reject("malformed_body", 1)
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
 		problem.Write(w, http.StatusRequestEntityTooLarge, "body_too_large",
@@ -254,30 +338,46 @@ type importSample struct {
 }
 
 func (h *Handler) importJSON(w http.ResponseWriter, r *http.Request) {
-	if !h.enter(w, r) {
+	packed, done, ok := h.receive(w, r)
+	if !ok {
 		return
 	}
-	defer func() { <-h.decoding }()
+	defer done()
+	content := packed
+	switch encoding := r.Header.Get("Content-Encoding"); encoding {
+	case "", "identity":
+	case "gzip":
+		unpacked, err := gzip.NewReader(bytes.NewReader(packed))
+		if err == nil {
+			content, err = readAll(http.MaxBytesReader(w, io.NopCloser(unpacked), maxImport), 0, h.bodies.take())
+			defer func() { h.bodies.give(content) }()
+		}
+		if err != nil {
+			h.bodyProblem(w, fmt.Errorf("unpacking gzip: %w", err))
+			return
+		}
+	default:
+		h.unsupported(w, fmt.Sprintf("The encoding %.100q is not understood.", encoding), "Send gzip, or none.")
+		return
+	}
+	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); kind == samplesType {
+		h.importBinary(w, r, content)
+		return
+	}
+	if bytes.Count(content, []byte{'{'}) > maxParts {
+		h.malformed(w, errTooMany)
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(content))
 	var body struct {
 		Samples []importSample `json:"samples"`
 	}
-	if r.Header.Get("Content-Encoding") == "gzip" {
-		unpacked, err := gzip.NewReader(http.MaxBytesReader(w, r.Body, maxCompressed))
-		if err != nil {
-			bodyProblem(w, err)
-			return
-		}
-		// Bounded after unpacking too: a bomb ends as "too large".
-		r.Body = io.NopCloser(unpacked)
-	}
-	if content, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); content == samplesType {
-		h.importBinary(w, r, r.Body)
-		return
-	}
 	if !problem.Decode(w, r, &body, maxImport) {
+		h.store.Reject("malformed_body", 1)
 		return
 	}
 	if body.Samples == nil {
+		h.store.Reject("malformed_body", 1)
 		problem.Write(w, http.StatusBadRequest, "invalid_request", "The request holds no samples.", `Send {"samples": […]}.`,
 			problem.Field{Path: "samples", Message: "is missing"})
 		return

@@ -3,9 +3,11 @@ package ingest
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -281,9 +283,157 @@ func BenchmarkRemoteWrite(b *testing.B) {
 func TestOverload(t *testing.T) {
 	for reason, code := range map[tsdb.Reason]int{tsdb.MemoryLimit: 503, tsdb.SeriesRate: 503, tsdb.TooOld: 400} {
 		w := httptest.NewRecorder()
-		answerRejected(w, []tsdb.Rejection{{Reason: tsdb.BadName}, {Reason: reason, Detail: "why"}}, 5)
+		answerRejected(w, []tsdb.Rejection{{Reason: tsdb.BadName}, {Reason: reason, Detail: "why"}}, make([]tsdb.Sample, 5), 5)
 		if w.Code != code || (w.Header().Get("Retry-After") != "") != (code == 503) || !strings.Contains(w.Body.String(), "the other 3 were stored") {
 			t.Errorf("%s: %d %s", reason, w.Code, w.Body)
 		}
+	}
+}
+
+// Whoever sends slowly, or nothing at all, takes no place from the others.
+func TestSlowClients(t *testing.T) {
+	_, h := testStore(t)
+	server := httptest.NewServer(h)
+	defer server.Close()
+	var slow []net.Conn
+	defer func() {
+		for _, c := range slow {
+			c.Close()
+		}
+	}()
+	for i := range 40 {
+		c, err := net.Dial("tcp", server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		slow = append(slow, c)
+		fmt.Fprintf(c, "POST /api/v1/%s HTTP/1.1\r\nHost: a\r\nContent-Length: 30000000\r\n\r\nab", []string{"write", "import"}[i%2])
+	}
+	time.Sleep(100 * time.Millisecond)
+	client := http.Client{Timeout: 10 * time.Second}
+	body := encode(t, prompb.TimeSeries{Labels: labelsOf("__name__", "up"), Samples: []prompb.Sample{{Value: 1, Timestamp: time.Now().UnixMilli()}}})
+	response, err := client.Post(server.URL+"/api/v1/write", "application/x-protobuf", bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	if response.StatusCode != http.StatusNoContent {
+		t.Error(response.StatusCode)
+	}
+}
+
+// A reply names the first offender of each reason, by its series.
+func TestRefusalsNameTheSeries(t *testing.T) {
+	s, h := testStore(t)
+	now := time.Now().UnixMilli()
+	good, old := []prompb.Sample{{Value: 1, Timestamp: now}}, []prompb.Sample{{Value: 1, Timestamp: 1}}
+	w := post(h, "/api/v1/write", encode(t,
+		prompb.TimeSeries{Labels: labelsOf("__name__", "up", "job", "a"), Samples: good},
+		prompb.TimeSeries{Labels: labelsOf("__name__", "up", "job", "b"), Samples: old},
+		prompb.TimeSeries{Labels: labelsOf("__name__", "up", "job", "c"), Samples: old},
+		prompb.TimeSeries{Labels: labelsOf("__name__", strings.Repeat("n", 10<<20)), Samples: good},
+		prompb.TimeSeries{Labels: labelsOf("__name__", "h"), Histograms: []prompb.Histogram{{Schema: 99, Timestamp: now}}}))
+	if w.Code != http.StatusBadRequest || w.Body.Len() > 2000 {
+		t.Fatalf("%d, %d bytes", w.Code, w.Body.Len())
+	}
+	for _, want := range []string{`up{job=\"b\"}: the time 1 is`, `the label \"__name__\" is too long`, `"h: a native histogram`} {
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s is not in %s", want, w.Body)
+		}
+	}
+	if got := numbers(t, s); len(got) != 1 {
+		t.Error(got)
+	}
+}
+
+// What is not understood at all is counted too, whatever is wrong with it; an encoding that we do not know is no damage.
+func TestUnreadableBodiesAreCounted(t *testing.T) {
+	s, h := testStore(t)
+	for i, c := range []struct {
+		path, body, header, value string
+		want                      int
+	}{
+		{"write", "x", "Content-Encoding", "zstd", 415},
+		{"write", "x", "Content-Type", "application/x-protobuf;proto=other", 415},
+		{"write", "\x80\x80\x80\x80\x08a", "Content-Encoding", "snappy", 413},
+		{"write", "\x05ab", "Content-Encoding", "snappy", 400},
+		{"import", "{", "Content-Type", "application/json", 400},
+		{"import", "{}", "Content-Type", "application/json", 400},
+		{"import", "{}", "Content-Encoding", "br", 415},
+		{"import", "{}", "Content-Encoding", "gzip", 400},
+	} {
+		if w := post(h, "/api/v1/"+c.path, []byte(c.body), c.header, c.value); w.Code != c.want {
+			t.Errorf("%s %q %s: %d %s", c.path, c.body, c.value, w.Code, w.Body)
+		}
+		if n := s.Status().Rejected["malformed_body"]; n != uint64(i+1) {
+			t.Errorf("%s %q %s: counted %d, not %d", c.path, c.body, c.value, n, i+1)
+		}
+	}
+}
+
+// A label behind what it labels makes nothing of its series twice.
+func TestLabelsBehindSamples(t *testing.T) {
+	label := func(name, value string) []byte {
+		raw, _ := (&prompb.Label{Name: name, Value: value}).Marshal()
+		return append([]byte{tagLabel, byte(len(raw))}, raw...)
+	}
+	exemplar, _ := (&prompb.Exemplar{Labels: labelsOf("trace_id", "x"), Value: 1, Timestamp: 1}).Marshal()
+	bad, _ := (&prompb.Histogram{Schema: 99}).Marshal()
+	series := label("__name__", "a")
+	series = append(append(series, tagExemplar, byte(len(exemplar))), exemplar...)
+	series = append(append(series, tagHistogram, byte(len(bad))), bad...)
+	series = append(series, label("b", "c")...)
+	var d decoder
+	if err := d.remoteWrite(append([]byte{0x0a, byte(len(series))}, series...)); err != nil {
+		t.Fatal(err)
+	}
+	if len(d.exemplars) != 1 || len(d.rejected) != 1 || !strings.Contains(string(d.exemplars[0].Key), "b\x12\x01c") {
+		t.Errorf("%d exemplars, %d rejected", len(d.exemplars), len(d.rejected))
+	}
+}
+
+// A small request must not take a thousand times its size in memory: what is empty is two bytes long on the wire, and a symbol
+// is used as often as one likes.
+func TestBombs(t *testing.T) {
+	_, h := testStore(t)
+	field := func(number byte, content string) string {
+		return string(append([]byte{number<<3 | delimited}, binary.AppendUvarint(nil, uint64(len(content)))...)) + content
+	}
+	name := field(1, field(1, "__name__")+field(2, "a"))
+	long := strings.Repeat("x", tsdb.MaxLabelValue)
+	symbols, refs := field(4, "")+field(4, "__name__")+field(4, long), "\x01\x02"
+	for i := range 60 {
+		symbols += field(4, fmt.Sprintf("l%d", i))
+		refs += string([]byte{byte(3 + i), 2})
+	}
+	many := func(text string) string { return strings.Repeat(text, maxParts+1) }
+	for what, c := range map[string]struct{ message, content string }{
+		"samples":    {field(1, name+many(field(2, ""))), ""},
+		"histograms": {field(1, name+many(field(4, ""))), ""},
+		"exemplars":  {field(1, name+many(field(3, ""))), ""},
+		"metadata":   {many(field(3, "")), ""},
+		"symbols":    {many(field(4, "")), contentType2},
+		"keys":       {symbols + strings.Repeat(field(5, field(1, refs)+field(2, "")), 2000), contentType2},
+		"refused":    {field(4, "") + field(5, field(1, "\x01")+many(field(2, ""))), contentType2},
+	} {
+		if w := post(h, "/api/v1/write", snappy.Encode(nil, []byte(c.message)), "Content-Type", c.content); w.Code != http.StatusRequestEntityTooLarge {
+			t.Errorf("%s: %d %.300s", what, w.Code, w.Body)
+		}
+	}
+	for what, body := range map[string]string{
+		"application/json": `{"samples":[` + many("{},") + "{}]}",
+		samplesType:        samplesMagic + string(binary.AppendUvarint(nil, maxParts+1)) + many("\x01\x00"),
+	} {
+		if w := post(h, "/api/v1/import", []byte(body), "Content-Type", what); w.Code != http.StatusRequestEntityTooLarge {
+			t.Errorf("%s: %d %.300s", what, w.Code, w.Body)
+		}
+	}
+	// References without end and labels of exemplars are left out before they are kept.
+	var d decoder
+	if err := d.remoteWrite2([]byte(field(4, "") + field(5, field(1, many("\x00"))+field(2, "")))); err != nil || len(d.rejected) != 1 || cap(d.refs) > 1000 {
+		t.Errorf("%v, %d refused, room for %d references", err, len(d.rejected), cap(d.refs))
+	}
+	if err := d.remoteWrite([]byte(field(1, name+field(3, many(field(1, "")))))); err != nil || len(d.exemplars) != 0 {
+		t.Errorf("%v, %d exemplars", err, len(d.exemplars))
 	}
 }

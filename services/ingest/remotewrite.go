@@ -15,6 +15,7 @@ package ingest
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 	"unsafe"
 
@@ -23,6 +24,9 @@ import (
 
 // ErrProtobuf is what bytes that are no such message are refused with.
 var ErrProtobuf = errors.New("the body is no remote-write message")
+
+// errTooMany is what a message is refused with that would take too much memory.
+var errTooMany = fmt.Errorf("more than %d samples, or labels of more than %d bytes", maxParts, maxMessage)
 
 // field is one field of a protobuf message.
 type field struct {
@@ -78,8 +82,7 @@ func next(message []byte) (f field, rest []byte, err error) {
 
 // decoder turns messages into samples; its memory is reused.
 type decoder struct {
-	compressed []byte
-	message    []byte
+	message []byte
 
 	samples   []tsdb.Sample
 	metadata  []tsdb.Metadata
@@ -88,12 +91,25 @@ type decoder struct {
 	scattered []byte           // keys of series whose labels do not lie together
 	symbols   [][]byte         // of a message of remote write 2.0
 	refs      []uint32         // of the series at hand
+	parts     int              // of maxParts, besides samples
+	keys      int              // bytes of keys made of symbols
+	exampleOf []byte           // the series of the last exemplar, as it was sent,
+	example   []byte           // and its key
+}
+
+// spend counts parts; an error says that there are too many.
+func (d *decoder) spend(parts int) error {
+	if d.parts += parts; d.parts+len(d.samples) > maxParts {
+		return errTooMany
+	}
+	return nil
 }
 
 func (d *decoder) reset() {
 	clear(d.samples) // hold no message longer than needed
 	d.samples, d.metadata, d.exemplars = d.samples[:0], d.metadata[:0], d.exemplars[:0]
 	d.rejected, d.scattered = d.rejected[:0], d.scattered[:0]
+	d.parts, d.keys, d.exampleOf, d.example = 0, 0, nil, nil
 }
 
 // remoteWrite decodes an uncompressed message. The samples share its memory, and are valid until the next use.
@@ -139,8 +155,12 @@ func (d *decoder) timeSeries(message []byte) error {
 		}
 		end += 1 + n + int(length)
 	}
-	key, rest, first := message[:end:end], message[end:], len(d.samples)
+	key, rest := message[:end:end], message[end:]
+	samples, exemplars, rejected := len(d.samples), len(d.exemplars), len(d.rejected)
 	for len(rest) > 0 {
+		if len(d.samples) > maxParts {
+			return errTooMany
+		}
 		// The usual sample: a tag, a length below 128, value and time in this order.
 		if len(rest) >= 12 && rest[0] == tagSample && rest[1] < 0x80 && rest[2] == 1<<3|fixed64 && int(rest[1]) <= len(rest)-2 && rest[1] >= 9 {
 			body := rest[2 : 2+rest[1]]
@@ -167,7 +187,7 @@ func (d *decoder) timeSeries(message []byte) error {
 		}
 		switch f.number {
 		case 1: // a label behind something else: once more, with all of them
-			d.samples = d.samples[:first]
+			d.samples, d.exemplars, d.rejected = d.samples[:samples], d.exemplars[:exemplars], d.rejected[:rejected]
 			if key, rest, err = d.gather(message); err != nil {
 				return err
 			}
@@ -229,15 +249,22 @@ func (d *decoder) sample(key, message []byte) error {
 		}
 	}
 	d.samples = append(d.samples, one)
-	return nil
+	return d.spend(0)
 }
 
 func (d *decoder) native(key, message []byte) error {
+	if err := d.spend(heavyPart); err != nil {
+		return err
+	}
 	t, h, err := nativeOfProto(message)
 	var bad *tsdb.KeyError
 	switch {
 	case errors.As(err, &bad):
-		d.reject(bad.Reason, bad.Detail, 1)
+		name := "" // only the first is told
+		if n := len(d.rejected); n == 0 || d.rejected[n-1].Reason != bad.Reason {
+			name = seriesOf(key)
+		}
+		return d.reject(bad.Reason, name+bad.Detail, 1)
 	case err != nil:
 		return err
 	default:
@@ -246,17 +273,33 @@ func (d *decoder) native(key, message []byte) error {
 	return nil
 }
 
-// exemplar keeps one with its series, if that has a key: exemplars of a series that is refused are of no use.
+// exampleKey is the key of a series as exemplars have it: made once for all of a series', as each may be two bytes long and
+// a key very much more. It is nil for a series that is refused: exemplars of that are of no use.
+func (d *decoder) exampleKey(raw []byte) []byte {
+	if len(raw) == 0 || len(raw) > maxKey {
+		return nil
+	}
+	if len(d.exampleOf) == len(raw) && &d.exampleOf[0] == &raw[0] {
+		return d.example
+	}
+	d.exampleOf, d.example = raw, nil
+	if labels, err := tsdb.ParseKey(borrow(raw)); err == nil {
+		if key, err := tsdb.AppendKey(nil, labels); err == nil {
+			d.example = key
+		}
+	}
+	return d.example
+}
+
+// exemplar keeps one with its series.
 func (d *decoder) exemplar(key, message []byte) error {
-	labels, err := tsdb.ParseKey(borrow(key))
-	if err != nil {
+	if err := d.spend(heavyPart); err != nil {
+		return err
+	}
+	one := tsdb.Exemplar{Key: d.exampleKey(key)}
+	if one.Key == nil {
 		return nil
 	}
-	canonical, err := tsdb.AppendKey(nil, labels)
-	if err != nil {
-		return nil
-	}
-	one := tsdb.Exemplar{Key: canonical}
 	for len(message) > 0 {
 		f, rest, err := next(message)
 		if err != nil {
@@ -269,7 +312,9 @@ func (d *decoder) exemplar(key, message []byte) error {
 			if err != nil {
 				return err
 			}
-			one.Labels = append(one.Labels, label)
+			if one.Labels = append(one.Labels, label); len(one.Labels) > tsdb.MaxLabels {
+				return nil
+			}
 		case f.number == 2 && f.kind == fixed64:
 			one.Value = math.Float64frombits(f.value)
 		case f.number == 3 && f.kind == varintField:
@@ -285,6 +330,9 @@ var metricTypes = []string{"unknown", "counter", "gauge", "histogram", "gaugehis
 
 // describe reads MetricMetadata { MetricType type = 1; string metric_family_name = 2; string help = 4; string unit = 5 }.
 func (d *decoder) describe(message []byte) error {
+	if err := d.spend(1); err != nil {
+		return err
+	}
 	one := tsdb.Metadata{Type: metricTypes[0]}
 	for len(message) > 0 {
 		f, rest, err := next(message)
@@ -307,10 +355,14 @@ func (d *decoder) describe(message []byte) error {
 	return nil
 }
 
-func (d *decoder) reject(reason tsdb.Reason, detail string, n int) {
+func (d *decoder) reject(reason tsdb.Reason, detail string, n int) error {
+	if err := d.spend(n); err != nil {
+		return err
+	}
 	for range n {
 		d.rejected = append(d.rejected, tsdb.Rejection{Index: -1, Reason: reason, Detail: detail})
 	}
+	return nil
 }
 
 func parseLabel(message []byte) (label tsdb.Label, err error) {

@@ -23,7 +23,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"cistern/services/problem"
 	"cistern/services/tsdb"
 )
 
@@ -44,13 +43,8 @@ func messageOf(contentType string) string {
 	return ""
 }
 
-// remoteWrite2 is the route of remote write when the message is that of 2.0.
-func (h *Handler) remoteWrite2(w http.ResponseWriter, r *http.Request) {
-	d := h.decoders.take()
-	defer h.decoders.give(d)
-	if !h.unpack(w, r, d) {
-		return
-	}
+// remoteWrite2 is the route of remote write when the message, which is unpacked, is that of 2.0.
+func (h *Handler) remoteWrite2(w http.ResponseWriter, r *http.Request, d *decoder) {
 	if err := d.remoteWrite2(d.message); err != nil {
 		written(w, 0, 0, 0)
 		h.malformed(w, err)
@@ -80,15 +74,7 @@ func (h *Handler) remoteWrite2(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	written(w, samples, histograms, len(d.exemplars))
-	for _, one := range d.rejected {
-		h.store.Reject(one.Reason, 1)
-	}
-	rejected = append(rejected, d.rejected...)
-	if len(rejected) == 0 {
-		w.WriteHeader(http.StatusNoContent)
-		return
-	}
-	answerRejected(w, rejected, len(d.samples)+len(d.rejected))
+	h.answerWrite(w, d, rejected)
 }
 
 // written tells what was stored; the specification asks for it whatever the answer is.
@@ -96,11 +82,6 @@ func written(w http.ResponseWriter, samples, histograms, exemplars int) {
 	for name, n := range map[string]int{"Samples": samples, "Histograms": histograms, "Exemplars": exemplars} {
 		w.Header().Set("X-Prometheus-Remote-Write-"+name+"-Written", strconv.Itoa(n))
 	}
-}
-
-func unsupportedMessage(w http.ResponseWriter, content string) {
-	problem.Write(w, http.StatusUnsupportedMediaType, "invalid_request", fmt.Sprintf("The content type %.100q is not understood.", content),
-		"Send application/x-protobuf with proto="+message1+" or proto="+message2+".")
 }
 
 var errSymbol = &tsdb.KeyError{Reason: tsdb.BadLabel, Detail: "the labels refer to a symbol that the request does not have"}
@@ -118,7 +99,9 @@ func (d *decoder) remoteWrite2(message []byte) error {
 		}
 		rest = after
 		if f.number == 4 && f.kind == delimited {
-			d.symbols = append(d.symbols, f.bytes)
+			if d.symbols = append(d.symbols, f.bytes); len(d.symbols) > maxParts {
+				return errTooMany
+			}
 		}
 	}
 	if len(d.symbols) > 0 && len(d.symbols[0]) > 0 {
@@ -161,9 +144,11 @@ func (d *decoder) timeSeries2(message []byte) error {
 		}
 	}
 	key, err := d.key2(d.refs)
+	if d.keys += len(key); d.keys > maxMessage { // each byte of a symbol may be in every series
+		return errTooMany
+	}
 	if err != nil {
-		d.reject(err.Reason, err.Detail, max(n, 1))
-		return nil
+		return d.reject(err.Reason, err.Detail, max(n, 1))
 	}
 	kind := tsdb.Guess
 	if metadata != nil {
@@ -199,15 +184,21 @@ func (d *decoder) timeSeries2(message []byte) error {
 	return nil
 }
 
-// appendRefs takes a repeated uint32, packed or not.
+// maxRefs is one more than the labels of a series may have references.
+const maxRefs = 2*tsdb.MaxLabels + 1
+
+// appendRefs takes a repeated uint32, packed or not. Those beyond maxRefs are left out, as all are refused then.
 func appendRefs(refs []uint32, f field) ([]uint32, error) {
+	if len(refs) >= maxRefs {
+		return refs, nil
+	}
 	if f.kind == varintField {
 		return append(refs, uint32(min(f.value, math.MaxUint32))), nil
 	}
 	if f.kind != delimited {
 		return refs, nil
 	}
-	for packed := f.bytes; len(packed) > 0; {
+	for packed := f.bytes; len(packed) > 0 && len(refs) < maxRefs; {
 		v, n := uvarint(packed)
 		if n <= 0 {
 			return nil, ErrProtobuf
@@ -220,11 +211,11 @@ func appendRefs(refs []uint32, f field) ([]uint32, error) {
 // key2 makes of references what 1.0 sends: labels in the form of a key, which the store checks when it sees them first.
 // The memory of all keys of a request is the decoder's.
 func (d *decoder) key2(refs []uint32) ([]byte, *tsdb.KeyError) {
+	if len(refs) > 2*tsdb.MaxLabels { // before they cost memory
+		return nil, &tsdb.KeyError{Reason: tsdb.TooManyLabels, Detail: fmt.Sprintf("more than %d labels are too many", tsdb.MaxLabels)}
+	}
 	if len(refs)%2 != 0 {
 		return nil, &tsdb.KeyError{Reason: tsdb.BadLabel, Detail: "the labels are an odd number of references"}
-	}
-	if len(refs) > 2*tsdb.MaxLabels { // before they cost memory
-		return nil, &tsdb.KeyError{Reason: tsdb.TooManyLabels, Detail: fmt.Sprintf("%d labels are too many, %d is the limit", len(refs)/2, tsdb.MaxLabels)}
 	}
 	size := 0
 	for i := 0; i < len(refs); i += 2 {
@@ -326,15 +317,13 @@ func (d *decoder) describe2(key, message []byte) (tsdb.Kind, error) {
 }
 
 func (d *decoder) exemplar2(key, message []byte) error {
-	labels, err := tsdb.ParseKey(borrow(key))
-	if err != nil {
+	if err := d.spend(heavyPart); err != nil {
+		return err
+	}
+	one := tsdb.Exemplar{Key: d.exampleKey(key)}
+	if one.Key == nil {
 		return nil
 	}
-	canonical, err := tsdb.AppendKey(nil, labels)
-	if err != nil {
-		return nil
-	}
-	one := tsdb.Exemplar{Key: canonical}
 	var refs []uint32
 	for len(message) > 0 {
 		f, rest, err := next(message)

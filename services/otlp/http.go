@@ -36,6 +36,8 @@ const (
 	// a hundred in memory.
 	maxParts = 1 << 20
 	maxDepth = 32
+	// maxKeys bounds the bytes of all series' keys: each data point, of some bytes, has the resource's labels in its own.
+	maxKeys = 64 << 20
 	// maxDecoding is how many requests are unpacked and held in memory at once.
 	maxDecoding = 4
 )
@@ -217,6 +219,9 @@ type rejection struct {
 // keep stores what a request holds.
 func (h *Handler) keep(ctx context.Context, data *metrics.MetricsData) ([]rejection, error) {
 	t := translate(data, h.now().UnixMilli())
+	if t.keys > maxKeys {
+		return nil, tooMuch("the labels of all data points are more than %d bytes", maxKeys)
+	}
 	commit := func() {}
 	if len(t.deltas) > 0 {
 		// One request after the other: a total must not be stored before the one it goes on from.
@@ -235,12 +240,26 @@ func (h *Handler) keep(ctx context.Context, data *metrics.MetricsData) ([]reject
 	for _, one := range t.rejected {
 		h.store.Reject(one.reason, 1)
 	}
+	later := 0
 	for _, one := range refused {
+		if one.Reason == tsdb.MemoryLimit || one.Reason == tsdb.SeriesRate {
+			later++
+		}
 		t.rejected = append(t.rejected, rejection{t.points[one.Index], one.Reason, t.names[one.Index] + ": " + one.Detail})
 	}
 	h.store.Describe(t.metadata)
 	h.store.Exemplify(t.exemplars)
+	if later > 0 {
+		// Clients drop what a partial success refuses, and send all of it again when there is none. That changes nothing of
+		// what was stored: a difference that was added to its total already is refused then.
+		return nil, fmt.Errorf("%d of %d samples are too many for now; the first: %s", later, len(t.samples), first(t.rejected).detail)
+	}
 	return t.rejected, nil
+}
+
+// first is what was refused of the first data point.
+func first(rejected []rejection) rejection {
+	return slices.MinFunc(rejected, func(a, b rejection) int { return a.point - b.point })
 }
 
 // answer is 200, with partial_success when data points were refused. Clients do not send these again.
@@ -253,8 +272,7 @@ func answer(w http.ResponseWriter, content string, rejected []rejection) {
 	}
 	text := ""
 	if len(rejected) > 0 {
-		first := slices.MinFunc(rejected, func(a, b rejection) int { return a.point - b.point })
-		text = fmt.Sprintf("%d data points were refused (%s), the others were stored; the first: %s", len(points), summary(counts), first.detail)
+		text = fmt.Sprintf("%d data points were refused (%s), the others were stored; the first: %s", len(points), summary(counts), first(rejected).detail)
 		text = strings.ToValidUTF8(text, "\ufffd")
 	}
 	w.Header().Set("Content-Type", content)

@@ -71,6 +71,9 @@ var ours = []string{"job", "instance", "otel_scope_name", "otel_scope_version"}
 
 // key is the series of a data point; what is wrong with it was rejected when ok is false.
 func (t *translation) key(attributes []*common.KeyValue, name string, more ...tsdb.Label) (key []byte, ok bool) {
+	if t.keys > maxKeys { // the request is refused
+		return nil, false
+	}
 	if len(attributes) > 2*tsdb.MaxLabels { // not worth looking at
 		t.reject(tsdb.TooManyLabels, strconv.Itoa(len(attributes))+" attributes are too many")
 		return nil, false
@@ -95,6 +98,7 @@ func (t *translation) key(attributes []*common.KeyValue, name string, more ...ts
 		t.rejectKey(err)
 		return nil, false
 	}
+	t.keys += len(key)
 	return key, true
 }
 

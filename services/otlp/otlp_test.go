@@ -2,6 +2,7 @@ package otlp
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -34,6 +35,7 @@ type memory struct {
 	rejected  map[tsdb.Reason]int
 	metadata  []tsdb.Metadata
 	exemplars []string
+	reason    tsdb.Reason // of refusing; TooOld when it is ""
 	err       error
 }
 
@@ -56,7 +58,7 @@ func (m *memory) Ingest(_ context.Context, input string, batch []tsdb.Sample, d 
 	}
 	for i, s := range batch {
 		if s.Time < 100_000 {
-			refused = append(refused, tsdb.Rejection{Index: i, Reason: tsdb.TooOld, Detail: "it is too old"})
+			refused = append(refused, tsdb.Rejection{Index: i, Reason: cmp.Or(m.reason, tsdb.TooOld), Detail: "it is too old"})
 			continue
 		}
 		labels, err := tsdb.ParseKey(string(s.Key))
@@ -438,4 +440,41 @@ func FuzzMetrics(f *testing.F) {
 			t.Fatal(w.Body)
 		}
 	})
+}
+
+// What would be taken later is asked for again; a difference is added to its total once, however often it comes.
+func TestOverload(t *testing.T) {
+	for _, reason := range []tsdb.Reason{tsdb.MemoryLimit, tsdb.SeriesRate} {
+		m := &memory{rejected: map[tsdb.Reason]int{}, reason: reason}
+		mux := http.NewServeMux()
+		New(m).Register(mux)
+		body := []byte(around(`{"name":"g","gauge":{"dataPoints":[{"timeUnixNano":"1","asInt":"1"},{"timeUnixNano":"200000000000","asInt":"2"}]}},
+			{"name":"d","sum":{"aggregationTemporality":1,"isMonotonic":true,"dataPoints":[{"timeUnixNano":"200000000000","asInt":"5"}]}}`))
+		w := post(mux, typeJSON, "", body)
+		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "1 of 3 samples") {
+			t.Errorf("%s: %d %s", reason, w.Code, w.Body)
+		}
+		m.reason = "" // there is room again, but for what is too old
+		w = post(mux, typeJSON, "", body)
+		if w.Code != http.StatusOK || strings.Contains(strings.Join(m.samples, "\n"), "d 10") || !strings.Contains(w.Body.String(), "otlp_old_delta: 1") {
+			t.Errorf("%s: %d %s %q", reason, w.Code, w.Body, m.samples)
+		}
+	}
+}
+
+// Each data point, of some bytes, has the resource's labels in its key.
+func TestLabelsOfManyPoints(t *testing.T) {
+	mux := http.NewServeMux()
+	m := &memory{rejected: map[tsdb.Reason]int{}}
+	New(m).Register(mux)
+	long := strings.Repeat("x", tsdb.MaxLabelValue)
+	var attributes []string
+	for _, name := range resourceNames {
+		attributes = append(attributes, fmt.Sprintf(`{"key":%q,"value":{"stringValue":%q}}`, name, long))
+	}
+	body := `{"resourceMetrics":[{"resource":{"attributes":[` + strings.Join(attributes, ",") + `]},"scopeMetrics":[{"metrics":[{"name":"g","gauge":{"dataPoints":[` +
+		strings.Repeat(`{"asInt":1},`, 5000) + `{"asInt":1}]}}]}]}]}`
+	if w := post(mux, typeJSON, "", []byte(body)); w.Code != http.StatusRequestEntityTooLarge || len(m.samples) > 0 {
+		t.Errorf("%d %.300s", w.Code, w.Body)
+	}
 }

@@ -37,6 +37,7 @@ type translation struct {
 	exemplars []tsdb.Exemplar
 	rejected  []rejection
 
+	keys  int          // bytes of all keys
 	base  []tsdb.Label // of the resource and the scope
 	point int          // how many data points there were before this one
 	name  string       // of the metric

@@ -356,6 +356,9 @@ func (a *API) exec(r *http.Request, q fast.Query) (fast.Answer, []string, error)
 	if err != nil {
 		return fast.Answer{}, nil, badData("query: %w", err)
 	}
+	if err := countable(q); err != nil {
+		return fast.Answer{}, nil, err
+	}
 	q.Lookback = lookback
 	q.PerStepStatistic = r.FormValue("stats") == "all"
 	var infos []string

@@ -269,3 +269,30 @@ func BenchmarkQuantileDay(b *testing.B) {
 		}
 	}
 }
+
+// Beyond 1678 and 2262 a time.Duration, and the engine's nanoseconds, come round again.
+func TestFarTimes(t *testing.T) {
+	f := newFixture(t)
+	f.latency(t)
+	if w := f.get("/api/v1/histogram/distribution", "query", "latency", "start", "-9000000000", "end", "100000000000"); !strings.Contains(w.Body.String(), `"count":16,`) {
+		t.Error(w.Code, w.Body)
+	}
+	if w := f.get("/api/v1/histogram/quantiles", "query", "latency", "start", "-100000000000", "end", "100000000000", "step", "850000"); w.Code != http.StatusBadRequest {
+		t.Error(w.Code, "for 235294 windows")
+	}
+	for _, path := range []string{"/api/v1/query?time=100000000000&", "/api/v1/query_range?start=-100000000000&end=1&step=100000000&", "/api/v1/columns?start=0&end=100000000000&step=100000000&"} {
+		w := httptest.NewRecorder()
+		f.mux.ServeHTTP(w, httptest.NewRequest("GET", path+"query=time()", nil))
+		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "too far away") {
+			t.Errorf("%s: %d %.200s", path, w.Code, w.Body)
+		}
+	}
+}
+
+func TestFormatsDeepExpressionsInTime(t *testing.T) {
+	f := newFixture(t)
+	w := f.get("/api/v1/format_query", "query", strings.Repeat("sum(", 1000)+"a"+strings.Repeat(")", 1000))
+	if want := `"data":"sum(sum(`; w.Code != http.StatusOK || !strings.Contains(w.Body.String(), want) {
+		t.Errorf("%d %.100s", w.Code, w.Body)
+	}
+}

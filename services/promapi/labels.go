@@ -203,6 +203,10 @@ func (a *API) metadata(r *http.Request) (answer, error) {
 	return answer{data: all}, nil
 }
 
+// maxPretty is how deep an expression may be nested to be spread over lines, which takes the cube of that; the rest is
+// formatted on one line.
+const maxPretty = 250
+
 func (a *API) formatQuery(r *http.Request) (answer, error) {
 	if r.FormValue("query") == "" {
 		return answer{}, badData("query: is missing; give a PromQL expression")
@@ -210,6 +214,9 @@ func (a *API) formatQuery(r *http.Request) (answer, error) {
 	expression, err := a.parser.ParseExpr(r.FormValue("query"))
 	if err != nil {
 		return answer{}, badData("query: %w", err)
+	}
+	if nesting(r.FormValue("query"), maxPretty) > maxPretty {
+		return answer{data: expression.String()}, nil
 	}
 	return answer{data: parser.Prettify(expression)}, nil
 }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"time"
 
+	"cistern/services/promapi/fast"
+
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 )
@@ -36,7 +38,8 @@ func parseRange(r *http.Request, defaultStep time.Duration) (start, end time.Tim
 		return none, none, 0, badData("step: must be a millisecond at least")
 	}
 	step = step.Truncate(time.Millisecond)
-	if points := end.Sub(start) / step; points > maxPoints {
+	// Not end.Sub(start), which is 292 years at most.
+	if points := (end.UnixMilli() - start.UnixMilli()) / step.Milliseconds(); points > maxPoints {
 		return none, none, 0, badData("step: %d points per series are too many, %d is the limit; ask for a larger step or a shorter time",
 			points, maxPoints)
 	}
@@ -52,6 +55,24 @@ func neededTime(r *http.Request, name string) (time.Time, error) {
 		return t, badData("%s: %w", name, err)
 	}
 	return t, nil
+}
+
+// countable says whether a query's times are such as the engine, which counts nanoseconds, can tell from others: from 1678
+// to 2262.
+func countable(q fast.Query) error {
+	for _, one := range []struct {
+		name string
+		at   time.Time
+	}{{"start", q.Start}, {"end", q.End}} {
+		if one.at.Before(time.Unix(0, math.MinInt64)) || one.at.After(time.Unix(0, math.MaxInt64)) {
+			name := one.name
+			if q.Step == 0 {
+				name = "time"
+			}
+			return badData("%s: %s is too far away", name, one.at.UTC().Format(time.RFC3339))
+		}
+	}
+	return nil
 }
 
 // The ends of time: what Prometheus' clients send when they mean all of it.

@@ -15,8 +15,40 @@ import (
 type helpfulParser struct{ parser.Parser }
 
 func (p helpfulParser) ParseExpr(text string) (parser.Expr, error) {
+	if n := nesting(text, maxNesting); n > maxNesting {
+		return nil, fmt.Errorf("parentheses and operators are nested deeper than %d; ask for the parts in several queries", maxNesting)
+	}
 	expr, err := p.Parser.ParseExpr(text)
 	return expr, explainDots(text, err)
+}
+
+// maxNesting bounds an expression's depth. The parser looks through the whole tree at each level, and nothing stops it: a
+// megabyte of minus signs would take it hours.
+const maxNesting = 2000
+
+// nesting is how deep an expression may be nested at most: an operator's left side is all that stands before it. It stops
+// counting beyond most.
+func nesting(text string, most int) int {
+	if len(text) <= most { // each level is a character at least
+		return 0
+	}
+	operators, open, deepest := 0, 0, 0
+	lexer := parser.Lex(text)
+	for item := (parser.Item{}); operators+deepest <= most; {
+		lexer.NextItem(&item)
+		switch {
+		case item.Typ == parser.EOF || item.Typ == parser.ERROR: // the parser says what is wrong
+			return operators + deepest
+		case item.Typ == parser.LEFT_PAREN:
+			open++
+			deepest = max(deepest, open)
+		case item.Typ == parser.RIGHT_PAREN:
+			open--
+		case item.Typ.IsOperator():
+			operators++
+		}
+	}
+	return operators + deepest
 }
 
 func (p helpfulParser) ParseMetricSelector(text string) ([]*labels.Matcher, error) {

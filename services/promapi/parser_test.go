@@ -39,3 +39,22 @@ func TestNamesWithDotsAreExplained(t *testing.T) {
 		}
 	}
 }
+
+// The parser's time grows with the square of the depth, and it cannot be stopped.
+func TestDeepExpressionsAreRefused(t *testing.T) {
+	p := helpfulParser{parser.NewParser(parser.Options{})}
+	for name, query := range map[string]string{
+		"signs": strings.Repeat("-", 100_000) + "a", "parentheses": strings.Repeat("(", 100_000) + "a" + strings.Repeat(")", 100_000),
+		"functions": strings.Repeat("abs(", 100_000) + "a" + strings.Repeat(")", 100_000), "operators": "a" + strings.Repeat(" or a", 100_000),
+	} {
+		if _, err := p.ParseExpr(query); err == nil || !strings.Contains(err.Error(), "nested deeper than 2000") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// What is only long is not deep: many names in one matcher, or many arguments side by side.
+	for _, query := range []string{`{__name__=~"` + strings.Repeat("a|", 100_000) + `b"}`, "a" + strings.Repeat(" + abs(a)", 1900)} {
+		if _, err := p.ParseExpr(query); err != nil {
+			t.Errorf("%.40s…: %v", query, err)
+		}
+	}
+}

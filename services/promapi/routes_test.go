@@ -374,7 +374,7 @@ func TestRemoteRead(t *testing.T) {
 func TestLive(t *testing.T) {
 	f := newFixture(t)
 	server := httptest.NewUnstartedServer(f.mux)
-	server.Config.ReadTimeout = 500 * time.Millisecond // the stream outlives it
+	server.Config.ReadTimeout, server.Config.WriteTimeout = 500*time.Millisecond, 500*time.Millisecond // the stream outlives them
 	server.Start()
 	defer server.Close()
 	now := int(time.Since(began).Seconds())

@@ -37,7 +37,7 @@ func (s *Server) administer(connection net.Conn) {
 	lines := bufio.NewScanner(connection)
 	lines.Buffer(make([]byte, 0, 4096), maxLine)
 	for {
-		_ = connection.SetDeadline(time.Now().Add(idleTimeout))
+		s.limit(connection)
 		if !lines.Scan() {
 			return
 		}

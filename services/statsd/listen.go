@@ -54,6 +54,7 @@ type Server struct {
 	refusedConnections atomic.Uint64
 	mu                 sync.Mutex
 	connections        map[net.Conn]struct{} // nil: closed
+	closeBy            atomic.Int64          // when connections are closed, ns since 1970; 0 while nobody closes
 	done               sync.WaitGroup
 }
 
@@ -222,8 +223,12 @@ func (a *Aggregator) timeOf(reading int64) time.Time {
 	return a.clock.Time().Add(time.Duration(reading - a.clock.Now()))
 }
 
-// drainFor bounds how long a sender who does not stop can keep us from closing.
-const drainFor = time.Second
+// drainFor bounds how long a sender who does not stop can keep us from closing; drainStreams is how long connections are
+// read on: what the kernel holds of them it has acknowledged to their senders.
+const (
+	drainFor     = time.Second
+	drainStreams = 100 * time.Millisecond
+)
 
 // Close stops listening, and returns when everything received was handed on, what the kernel still held too.
 func (s *Server) Close() error {
@@ -237,8 +242,9 @@ func (s *Server) Close() error {
 		}
 	}
 	s.mu.Lock()
+	s.closeBy.Store(time.Now().Add(drainStreams).UnixNano())
 	for connection := range s.connections {
-		connection.Close()
+		s.limit(connection)
 	}
 	s.connections = nil
 	s.mu.Unlock()

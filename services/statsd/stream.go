@@ -5,6 +5,7 @@ package statsd
 import (
 	"bytes"
 	"errors"
+	"io"
 	"net"
 	"time"
 )
@@ -48,8 +49,16 @@ func (s *Server) serve(listener net.Listener, handle func(net.Conn)) {
 	})
 }
 
+// limit says how long a connection may be idle.
+func (s *Server) limit(connection net.Conn) {
+	_ = connection.SetDeadline(time.Now().Add(idleTimeout))
+	if by := s.closeBy.Load(); by != 0 { // also when Close set it in between
+		_ = connection.SetDeadline(time.Unix(0, by))
+	}
+}
+
 // stream reads lines from a connection: all that is there at once. One that is too long is refused and skipped to its
-// end; the last one needs no newline.
+// end; the last one needs no newline when the sender ends the stream, else it may have been cut off anywhere.
 func (s *Server) stream(connection net.Conn) {
 	buffer := make([]byte, streamBuffer)
 	held, skipping := 0, false
@@ -59,7 +68,7 @@ func (s *Server) stream(connection net.Conn) {
 		}
 	}
 	for {
-		_ = connection.SetReadDeadline(time.Now().Add(idleTimeout))
+		s.limit(connection)
 		n, err := connection.Read(buffer[held:])
 		text := buffer[:held+n]
 		if skipping {
@@ -76,8 +85,10 @@ func (s *Server) stream(connection net.Conn) {
 		end := bytes.LastIndexByte(text, '\n') + 1
 		take(text[:end])
 		rest := text[end:]
-		if err != nil {
+		if err == io.EOF {
 			take(rest)
+		}
+		if err != nil {
 			return
 		}
 		if len(rest) > maxLine+1 { // with a carriage return

@@ -192,6 +192,12 @@ func (c *config) check() error {
 	if c.Statsd.Enabled && c.Statsd.Address == "" && c.Statsd.Socket == "" {
 		return errors.New("statsd is enabled, but has neither an address nor a socket")
 	}
+	if c.Graphite.Enabled && c.Graphite.Address == "" && c.Graphite.PickleAddress == "" {
+		return errors.New("graphite is enabled, but has neither an address nor a pickle_address")
+	}
+	if c.Collectd.Enabled && c.Collectd.Address == "" {
+		return errors.New("collectd is enabled, but has no address")
+	}
 	return errors.Join(
 		positive("retention.raw", int64(c.Retention.Raw)), positive("retention.minute", int64(c.Retention.Minute)),
 		positive("retention.hour", int64(c.Retention.Hour)), positive("store.out_of_order", int64(c.Store.OutOfOrder)),

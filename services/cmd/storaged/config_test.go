@@ -119,6 +119,24 @@ func TestWrongFile(t *testing.T) {
 	}
 }
 
+// An input that is on has to listen somewhere: on none, or on a port that nobody knows, it would be missed late.
+func TestInputsWithoutAddresses(t *testing.T) {
+	for text, want := range map[string]string{
+		"[statsd]\naddress = ''": "statsd is enabled",
+		"[graphite]\nenabled = true\naddress = ''\npickle_address = ''": "graphite is enabled",
+		"[collectd]\nenabled = true\naddress = ''":                      "collectd is enabled",
+		"[graphite]\nenabled = true\naddress = ''":                      "",
+	} {
+		c := defaults()
+		if _, err := c.read(text); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.check(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
 func TestHelp(t *testing.T) {
 	var out bytes.Buffer
 	if _, err := parseFlags([]string{"--help"}, &out); err != errAnswered {

@@ -535,6 +535,14 @@ func TestEndUnderLoad(t *testing.T) {
 	}
 }
 
+// A terminal that is closed, or somebody who thinks that HUP reads the settings again, loses nothing.
+func TestHangUpEndsInOrder(t *testing.T) {
+	d := launch(t, t.TempDir())
+	if err := d.end(t, syscall.SIGHUP); err != nil {
+		t.Fatalf("%v\n%s", err, d.log())
+	}
+}
+
 // How long queries take is stored as anybody's timers are: a histogram for each kind, in the second in which they ended.
 func TestQueriesAreTimed(t *testing.T) {
 	d := launch(t, t.TempDir())

@@ -41,7 +41,7 @@ The store's files, also while storaged runs (verify) or when it does not (repair
   storaged export --data DIR --file F   write samples as OpenMetrics text or Parquet, by the name of the file
   storaged import --data DIR --file F   take such a file in
 
-TERM and INT end it in order: inputs are closed, what came is written, and it exits with 0 within ten seconds.
+TERM, INT and HUP end it in order: inputs are closed, what came is written, and it exits with 0 within ten seconds.
 `
 
 // hostStatistics is the one flag that is a switch: it may stand alone.

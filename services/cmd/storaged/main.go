@@ -41,7 +41,11 @@ func main() {
 	if err == nil {
 		// Small when idle, within bounds when busy: with a small heap the collector is cheap, so it may run early.
 		debug.SetMemoryLimit(c.Limits.MemoryMiB << 20)
-		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+		signals := []os.Signal{syscall.SIGTERM, syscall.SIGINT}
+		if !signal.Ignored(syscall.SIGHUP) { // nohup's is
+			signals = append(signals, syscall.SIGHUP)
+		}
+		ctx, stop := signal.NotifyContext(context.Background(), signals...)
 		err = run(ctx, c, log)
 		stop()
 	}

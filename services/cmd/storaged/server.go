@@ -27,6 +27,10 @@ import (
 	"cistern/services/unixlisten"
 )
 
+// writeTimeout is how long a request may take from its header to the last byte of its answer: as long as it may be read and
+// evaluated, and then some minutes for a slow line.
+const writeTimeout = 10 * time.Minute
+
 type server struct {
 	log       *slog.Logger
 	config    *config
@@ -76,6 +80,8 @@ func start(c *config, log *slog.Logger) (_ *server, err error) {
 	s.http = &http.Server{
 		Handler: s.routes(), ConnContext: unixlisten.ConnContext,
 		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 2 * time.Minute, IdleTimeout: 5 * time.Minute,
+		// Whoever does not read keeps what he asked for in memory. Streams set a time for each write themselves.
+		WriteTimeout:   writeTimeout,
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	s.http.RegisterOnShutdown(func() { close(stopping) }) // Shutdown waits for streams, which end of themselves never
@@ -157,16 +163,24 @@ func (s *server) routes() http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		problem.Write(w, http.StatusNotFound, "not_found", fmt.Sprintf("There is no %s %.200s here.", r.Method, r.URL.Path), "")
 	})
+	return guarded(s.log, mux)
+}
+
+// guarded keeps one broken request from taking the others' samples down with it.
+func guarded(log *slog.Logger, handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
-			// One broken request must not take the others' samples down with it.
-			if broken := recover(); broken != nil && broken != http.ErrAbortHandler {
-				s.log.Error("a request failed unexpectedly", "path", r.URL.Path, "error", broken)
+			switch broken := recover(); broken {
+			case nil:
+			case http.ErrAbortHandler: // cuts the connection: a stream that ended well would be taken for all of the answer
+				panic(broken)
+			default:
+				log.Error("a request failed unexpectedly", "path", r.URL.Path, "error", broken)
 				problem.Write(w, http.StatusInternalServerError, "service_unavailable", "storaged met an error it did not expect.",
 					"Make a support bundle and report it.")
 			}
 		}()
-		mux.ServeHTTP(w, r)
+		handler.ServeHTTP(w, r)
 	})
 }
 
