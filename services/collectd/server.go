@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"cistern/services/drain"
 	"cistern/services/journal"
 	"cistern/services/tsdb"
 
@@ -25,8 +26,6 @@ const (
 	wantedBuffer = 16 << 20
 	// batchPackets is how many are received in one call, where the system can. Senders fill some 1,400 bytes of each.
 	batchPackets = 32
-	// drain is how long packets are read on when the server closes.
-	drain = 100 * time.Millisecond
 	// maxBatch is how many samples are stored at once; more are several batches.
 	maxBatch = 10_000
 )
@@ -43,6 +42,7 @@ type Server struct {
 	packets, values, bad atomic.Uint64
 	report               atomic.Pointer[func(error)]
 	reported             atomic.Int64 // when, in seconds
+	end                  drain.End
 	done                 chan struct{}
 }
 
@@ -85,6 +85,9 @@ func (s *Server) receive() {
 	}
 	b := batch{users: s.users}
 	for {
+		if s.end.Begun() {
+			s.end.Limit(s.udp.SetReadDeadline, drain.Quiet)
+		}
 		n, err := connection.ReadBatch(messages, 0)
 		if errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) {
 			return
@@ -134,7 +137,8 @@ func (s *Server) tell(err error) {
 
 // Close stops listening, and returns when everything received was handed on, what the kernel still held too.
 func (s *Server) Close() error {
-	_ = s.udp.SetReadDeadline(time.Now().Add(drain)) // fails when it is closed already
+	s.end.Begin()
+	s.end.Limit(s.udp.SetReadDeadline, drain.Quiet)
 	<-s.done
 	err := s.udp.Close()
 	if errors.Is(err, net.ErrClosed) {

@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"cistern/services/drain"
 	"cistern/services/journal"
 	"cistern/services/tsdb"
 
@@ -39,9 +40,6 @@ const (
 	// patience is how long a connection's samples are held, and the connection not read, while the store takes nothing.
 	// Its sender buffers meanwhile.
 	patience = time.Minute
-	// drain is how long connections and packets are read on when the server closes: what the kernel holds it has
-	// acknowledged to the senders.
-	drain = 100 * time.Millisecond
 	// maxDecoding is how many pickles are decoded at once: one may need a hundred times its size for a moment.
 	maxDecoding = 2
 )
@@ -62,7 +60,7 @@ type Server struct {
 	decoding   chan struct{}
 
 	closing     chan struct{}
-	closeBy     atomic.Int64 // when what is read ends, ns since 1970; 0 while nobody closes
+	end         drain.End
 	mu          sync.Mutex
 	connections map[net.Conn]struct{} // nil when closed
 	done        sync.WaitGroup
@@ -171,10 +169,7 @@ func (s *Server) accept(listener net.Listener, stream func(net.Conn)) {
 
 // limit says how long a connection may be idle.
 func (s *Server) limit(connection net.Conn) {
-	_ = connection.SetReadDeadline(time.Now().Add(idleTimeout))
-	if by := s.closeBy.Load(); by != 0 { // also when Close set it in between
-		_ = connection.SetReadDeadline(time.Unix(0, by))
-	}
+	s.end.Limit(connection.SetReadDeadline, idleTimeout)
 }
 
 // streamLines reads lines from a connection. One that is too long is refused and skipped to its end. What was read
@@ -259,6 +254,9 @@ func (s *Server) receive() {
 	}
 	var b batch
 	for {
+		if s.end.Begun() {
+			s.end.Limit(s.udp.SetReadDeadline, drain.Quiet)
+		}
 		n, err := connection.ReadBatch(messages, 0)
 		if errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) {
 			return
@@ -331,8 +329,7 @@ func (s *Server) Close() error {
 		s.done.Wait()
 		return nil
 	}
-	by := time.Now().Add(drain)
-	s.closeBy.Store(by.UnixNano())
+	s.end.Begin()
 	close(s.closing)
 	for connection := range s.connections {
 		s.limit(connection)
@@ -346,7 +343,7 @@ func (s *Server) Close() error {
 		}
 	}
 	if s.udp != nil {
-		errs = append(errs, s.udp.SetReadDeadline(by))
+		s.end.Limit(s.udp.SetReadDeadline, drain.Quiet)
 	}
 	s.done.Wait()
 	if s.udp != nil {

@@ -48,13 +48,13 @@ type Handler struct {
 	store    tsdb.Ingester
 	bodies   bodies
 	decoders decoders
-	// decoding bounds how many large bodies are held at once.
-	decoding chan struct{}
+	// decoding bounds how many are decoded at once, large how many bodies of more than smallBody are read or held.
+	decoding, large chan struct{}
 }
 
 // New makes the handler of a store.
 func New(store tsdb.Ingester) *Handler {
-	return &Handler{Write: Durability, Import: Durability, store: store, bodies: make(bodies, min(4, runtime.GOMAXPROCS(0))), decoders: newDecoders(), decoding: make(chan struct{}, 16)}
+	return &Handler{Write: Durability, Import: Durability, store: store, bodies: make(bodies, min(4, runtime.GOMAXPROCS(0))), decoders: newDecoders(), decoding: make(chan struct{}, 16), large: make(chan struct{}, 16)}
 }
 
 // decoders are those at rest. A few stay for good: a sync.Pool alone keeps one for each processor that ever gave one back,
@@ -122,20 +122,54 @@ func unavailable(w http.ResponseWriter, err error) {
 		"The samples cannot be stored now: "+err.Error()+".", "Send them again later. If it goes on, look whether the pool is full or suspended.")
 }
 
+// smallBody is what a body may have without a place among the large ones. Senders' usual requests are smaller.
+const smallBody = 1 << 20
+
+// largeBody reads a body, and waits for a place before it goes beyond smallBody: however many clients send large ones at a
+// time, and however slowly, they are held up by their like alone, and take a bounded amount of memory.
+type largeBody struct {
+	io.Reader
+	places chan struct{}
+	left   <-chan struct{} // closed when the client has gone
+	read   int
+	placed bool
+}
+
+func (b *largeBody) Read(into []byte) (int, error) {
+	if b.read >= smallBody && !b.placed {
+		select {
+		case b.places <- struct{}{}:
+			b.placed = true
+		case <-b.left:
+			return 0, errors.New("the client left")
+		}
+	}
+	n, err := b.Reader.Read(into[:min(len(into), smallBody)])
+	b.read += n
+	return n, err
+}
+
 // receive reads a request's body, and then waits for a place among those that are decoded: a slow client takes none from
-// the others. done gives both back; ok is false when the request was answered.
+// the others. done gives back what is held; ok is false when the request was answered.
 func (h *Handler) receive(w http.ResponseWriter, r *http.Request) (body []byte, done func(), ok bool) {
-	body, err := readAll(http.MaxBytesReader(w, r.Body, maxCompressed), r.ContentLength, h.bodies.take())
-	if err != nil {
+	reader := largeBody{Reader: http.MaxBytesReader(w, r.Body, maxCompressed), places: h.large, left: r.Context().Done()}
+	body, err := readAll(&reader, r.ContentLength, h.bodies.take())
+	giveBack := func() {
 		h.bodies.give(body)
+		if reader.placed {
+			<-h.large
+		}
+	}
+	if err != nil {
+		giveBack()
 		h.bodyProblem(w, err)
 		return nil, nil, false
 	}
 	select {
 	case h.decoding <- struct{}{}:
-		return body, func() { h.bodies.give(body); <-h.decoding }, true
+		return body, func() { <-h.decoding; giveBack() }, true
 	case <-r.Context().Done():
-		h.bodies.give(body)
+		giveBack()
 		unavailable(w, errors.New("the client left"))
 		return nil, nil, false
 	}

@@ -292,8 +292,10 @@ func TestOverload(t *testing.T) {
 
 // Whoever sends slowly, or nothing at all, takes no place from the others.
 func TestSlowClients(t *testing.T) {
-	_, h := testStore(t)
-	server := httptest.NewServer(h)
+	s, _ := testStore(t)
+	handler, mux := New(s), http.NewServeMux()
+	handler.Register(mux)
+	server := httptest.NewServer(mux)
 	defer server.Close()
 	var slow []net.Conn
 	defer func() {
@@ -312,13 +314,31 @@ func TestSlowClients(t *testing.T) {
 	time.Sleep(100 * time.Millisecond)
 	client := http.Client{Timeout: 10 * time.Second}
 	body := encode(t, prompb.TimeSeries{Labels: labelsOf("__name__", "up"), Samples: []prompb.Sample{{Value: 1, Timestamp: time.Now().UnixMilli()}}})
-	response, err := client.Post(server.URL+"/api/v1/write", "application/x-protobuf", bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
+	write := func() {
+		t.Helper()
+		response, err := client.Post(server.URL+"/api/v1/write", "application/x-protobuf", bytes.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if response.StatusCode != http.StatusNoContent {
+			t.Error(response.StatusCode)
+		}
 	}
-	response.Body.Close()
-	if response.StatusCode != http.StatusNoContent {
-		t.Error(response.StatusCode)
+	write()
+	// Those who have sent a megabyte wait for each other, and for nobody else; the memory for what they send is bounded.
+	for _, c := range slow {
+		go c.Write(make([]byte, 4<<20)) // ends when the connection is closed
+	}
+	for len(handler.large) < cap(handler.large) {
+		time.Sleep(time.Millisecond)
+	}
+	write()
+	for _, c := range slow {
+		c.Close()
+	}
+	for len(handler.large) > 0 {
+		time.Sleep(time.Millisecond)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"cistern/services/drain"
 	"cistern/services/fastclock"
 	"cistern/services/journal"
 	"cistern/services/tsdb"
@@ -54,7 +55,7 @@ type Server struct {
 	refusedConnections atomic.Uint64
 	mu                 sync.Mutex
 	connections        map[net.Conn]struct{} // nil: closed
-	closeBy            atomic.Int64          // when connections are closed, ns since 1970; 0 while nobody closes
+	end                drain.End             // of connections; packets have their own way
 	done               sync.WaitGroup
 }
 
@@ -223,12 +224,8 @@ func (a *Aggregator) timeOf(reading int64) time.Time {
 	return a.clock.Time().Add(time.Duration(reading - a.clock.Now()))
 }
 
-// drainFor bounds how long a sender who does not stop can keep us from closing; drainStreams is how long connections are
-// read on: what the kernel holds of them it has acknowledged to their senders.
-const (
-	drainFor     = time.Second
-	drainStreams = 100 * time.Millisecond
-)
+// drainFor bounds how long a sender of packets who does not stop can keep us from closing.
+const drainFor = time.Second
 
 // Close stops listening, and returns when everything received was handed on, what the kernel still held too.
 func (s *Server) Close() error {
@@ -242,7 +239,7 @@ func (s *Server) Close() error {
 		}
 	}
 	s.mu.Lock()
-	s.closeBy.Store(time.Now().Add(drainStreams).UnixNano())
+	s.end.Begin()
 	for connection := range s.connections {
 		s.limit(connection)
 	}

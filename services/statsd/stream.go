@@ -51,10 +51,7 @@ func (s *Server) serve(listener net.Listener, handle func(net.Conn)) {
 
 // limit says how long a connection may be idle.
 func (s *Server) limit(connection net.Conn) {
-	_ = connection.SetDeadline(time.Now().Add(idleTimeout))
-	if by := s.closeBy.Load(); by != 0 { // also when Close set it in between
-		_ = connection.SetDeadline(time.Unix(0, by))
-	}
+	s.end.Limit(connection.SetDeadline, idleTimeout)
 }
 
 // stream reads lines from a connection: all that is there at once. One that is too long is refused and skipped to its
