@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"cistern/services/tsdb"
 
@@ -55,19 +56,38 @@ func resourceLabels(r *resource.Resource) []tsdb.Label {
 	return labels
 }
 
-func scopeLabels(scope *common.InstrumentationScope) []tsdb.Label {
+// scopePrefix is what OpenTelemetry's specification puts before what it makes labels of in a scope.
+const scopePrefix = "otel_scope_"
+
+// scopeLabels tell a scope from others: its name, version and schema, and its attributes, of which one that is called like
+// these is left out, as the specification says. Of an attribute that is there twice the first counts.
+func scopeLabels(scope *common.InstrumentationScope, schema string) []tsdb.Label {
 	var labels []tsdb.Label
-	if scope.GetName() != "" {
-		labels = append(labels, tsdb.Label{Name: "otel_scope_name", Value: scope.GetName()})
+	add := func(name, value string) {
+		if value != "" {
+			labels = append(labels, tsdb.Label{Name: scopePrefix + name, Value: value})
+		}
 	}
-	if scope.GetVersion() != "" {
-		labels = append(labels, tsdb.Label{Name: "otel_scope_version", Value: scope.GetVersion()})
+	add("name", scope.GetName())
+	add("version", scope.GetVersion())
+	add("schema_url", schema)
+	seen := []string{"name", "version", "schema_url"}
+	for _, a := range scope.GetAttributes() {
+		if len(labels) > 2*tsdb.MaxLabels { // refused anyway
+			break
+		}
+		if !slices.Contains(seen, a.GetKey()) {
+			seen = append(seen, a.GetKey())
+			add(a.GetKey(), text(a.GetValue()))
+		}
 	}
 	return labels
 }
 
-// ours are the labels that a data point's attributes do not replace: such an attribute is kept as exported_….
-var ours = []string{"job", "instance", "otel_scope_name", "otel_scope_version"}
+// ours says whether a label is one that a data point's attribute does not replace: such an attribute is kept as exported_….
+func ours(name string) bool {
+	return name == "job" || name == "instance" || strings.HasPrefix(name, scopePrefix)
+}
 
 // key is the series of a data point; what is wrong with it was rejected when ok is false.
 func (t *translation) key(attributes []*common.KeyValue, name string, more ...tsdb.Label) (key []byte, ok bool) {
@@ -83,13 +103,13 @@ func (t *translation) key(attributes []*common.KeyValue, name string, more ...ts
 	labels = append(labels, more...)
 	for _, a := range attributes {
 		l := tsdb.Label{Name: a.GetKey(), Value: text(a.GetValue())}
-		if slices.Contains(ours, l.Name) && slices.ContainsFunc(t.base, func(b tsdb.Label) bool { return b.Name == l.Name }) {
+		if ours(l.Name) && slices.ContainsFunc(t.base, func(b tsdb.Label) bool { return b.Name == l.Name }) {
 			l.Name = "exported_" + l.Name
 		}
 		labels = append(labels, l)
 	}
 	for _, b := range t.base {
-		if !slices.ContainsFunc(attributes, func(a *common.KeyValue) bool { return a.GetKey() == b.Name }) || slices.Contains(ours, b.Name) {
+		if !slices.ContainsFunc(attributes, func(a *common.KeyValue) bool { return a.GetKey() == b.Name }) || ours(b.Name) {
 			labels = append(labels, b)
 		}
 	}

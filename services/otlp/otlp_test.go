@@ -256,14 +256,15 @@ func TestResourceAndScope(t *testing.T) {
 	w := post(mux, "application/json; charset=utf-8", "", []byte(`{"resourceMetrics":[{"resource":{"attributes":[`+strings.Join([]string{
 		attribute("service.namespace", "eu"), attribute("service.name", "shop"), attribute("service.instance.id", "i-1"),
 		attribute("host.name", "web1"), attribute("k8s.pod.name", "pod"), attribute("telemetry.sdk.language", "go"), attribute("process.pid", "1")}, ",")+`]},
-		"scopeMetrics":[{"scope":{"name":"lib","version":"1.2"},"futureField":[1,{}],"metrics":[{"name":"a","unit":"ms","description":"What it is.","sum":{"isMonotonic":true,"aggregationTemporality":2,
-		"dataPoints":[{"asInt":1,`+at+`,"attributes":[`+attribute("host.name", "other")+`,`+attribute("instance", "mine")+`],
+		"scopeMetrics":[{"schemaUrl":"s:1","scope":{"name":"lib","version":"1.2","attributes":[`+strings.Join([]string{
+		attribute("mascot", "newt"), attribute("name", "not the scope's"), attribute("mascot", "again"), attribute("empty", "")}, ",")+`]},"futureField":[1,{}],"metrics":[{"name":"a","unit":"ms","description":"What it is.","sum":{"isMonotonic":true,"aggregationTemporality":2,
+		"dataPoints":[{"asInt":1,`+at+`,"attributes":[`+attribute("host.name", "other")+`,`+attribute("instance", "mine")+`,`+attribute("otel_scope_mascot", "own")+`],
 		"exemplars":[{"timeUnixNano":"199000000000","asDouble":0.5,"traceId":"5B8EFFF798038103D269B633813FC60C","spanId":"eee19b7ec3c1b174",
 		"filteredAttributes":[`+attribute("user", "ann")+`]}]}]}}]}]}]}`))
 	if w.Code != 200 || strings.TrimSpace(w.Body.String()) != "{}" {
 		t.Fatal(w.Code, w.Body)
 	}
-	want := []string{"counter a,exported_instance=mine,host.name=other,instance=i-1,job=eu/shop,k8s.pod.name=pod,otel_scope_name=lib,otel_scope_version=1.2 1 200000"}
+	want := []string{"counter a,exported_instance=mine,exported_otel_scope_mascot=own,host.name=other,instance=i-1,job=eu/shop,k8s.pod.name=pod,otel_scope_mascot=newt,otel_scope_name=lib,otel_scope_schema_url=s:1,otel_scope_version=1.2 1 200000"}
 	if !slices.Equal(m.samples, want) {
 		t.Errorf("%q", m.samples)
 	}

@@ -61,7 +61,7 @@ func translate(data *metrics.MetricsData, now int64) *translation {
 	for _, resource := range data.GetResourceMetrics() {
 		ofResource := resourceLabels(resource.GetResource())
 		for _, scope := range resource.GetScopeMetrics() {
-			t.base = append(ofResource[:len(ofResource):len(ofResource)], scopeLabels(scope.GetScope())...)
+			t.base = append(ofResource[:len(ofResource):len(ofResource)], scopeLabels(scope.GetScope(), scope.GetSchemaUrl())...)
 			for _, metric := range scope.GetMetrics() {
 				t.metric(metric)
 			}

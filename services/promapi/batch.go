@@ -95,9 +95,9 @@ func (a *API) queryBatch() http.HandlerFunc {
 		}
 		at := a.now()
 		if t := request.Time; t != nil {
-			// 1e11 seconds are the year 5138.
-			if math.IsNaN(*t) || math.Abs(*t) > 1e11 {
-				problem.Write(w, http.StatusBadRequest, "invalid_request", "The time is in seconds since 1970.", "")
+			const most = math.MaxInt64 / 1e9 // see countable
+			if !(math.Abs(*t) <= most) {
+				problem.Write(w, http.StatusBadRequest, "invalid_request", "The time is in seconds since 1970, and between the years 1678 and 2262.", "")
 				return
 			}
 			at = time.UnixMilli(int64(*t * 1000))

@@ -134,7 +134,7 @@ func TestBatch(t *testing.T) {
 
 func TestBadBatches(t *testing.T) {
 	f := newFixture(t)
-	for _, body := range []any{"x", map[string]any{"queries": 7}, map[string]any{"queries": make([]query, maxBatch+1)}, map[string]any{"queries": []query{}, "time": 1e12}} {
+	for _, body := range []any{"x", map[string]any{"queries": 7}, map[string]any{"queries": make([]query, maxBatch+1)}, map[string]any{"queries": []query{}, "time": 1e12}, map[string]any{"queries": []query{}, "time": -1e10}} {
 		if code, _ := f.batch(t, body); code != 400 {
 			t.Errorf("%.40v: %d", body, code)
 		}
