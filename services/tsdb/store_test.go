@@ -596,8 +596,12 @@ func TestRetention(t *testing.T) {
 	if files() != 2 {
 		t.Fatal("the dropped block was not removed")
 	}
-	if it := found[0].Numbers(0, math.MaxInt64); !it.Next() || !it.Next() || !it.Next() || it.Err() != nil {
-		t.Fatal("a query lost the block that was dropped under it", it.Err())
+	it, n := found[0].Numbers(0, math.MaxInt64), 0
+	for it.Next() {
+		n++
+	}
+	if n < 3 || it.Err() != nil {
+		t.Fatal("a query lost the block that was dropped under it", n, it.Err())
 	}
 	release()
 }

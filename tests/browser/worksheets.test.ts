@@ -440,7 +440,7 @@ test('what is still being read is not said to be nothing', async (t) => {
     to(charts({ statistic: 'io.ops[type]' }, { query: 'cistern_storaged_query_seconds', display: 'heatmap' })),
   );
   const held = Promise.withResolvers<void>();
-  t.after(held.resolve);
+  t.after(() => held.resolve());
   await page.route(/\/api\/v1\/(?:columns|histogram)/, async (route) => {
     await held.promise;
     await route.continue();
