@@ -7,6 +7,7 @@ package tsdb
 // that were there when it came: those of blocks up to its rank.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -130,7 +131,8 @@ func (d *deletion) matches(set []Label) bool {
 	return true
 }
 
-// deletedFrom is the stretches of time that are deleted from a series in a block.
+// deletedFrom is the stretches of time that are deleted from a series in a block, those that touch as one: a record of a
+// rollup is gone when all it stands for is, in however many deletions.
 func deletedFrom(list []deletion, b *block, set []Label) []interval {
 	var gone []interval
 	for i := range list {
@@ -138,7 +140,20 @@ func deletedFrom(list []deletion, b *block, set []Label) []interval {
 			gone = append(gone, interval{d.From, d.To})
 		}
 	}
-	return gone
+	if len(gone) < 2 {
+		return gone
+	}
+	slices.SortFunc(gone, func(a, b interval) int { return cmp.Compare(a.from, b.from) })
+	joined := gone[:1]
+	for _, one := range gone[1:] {
+		last := &joined[len(joined)-1]
+		if one.from > last.to && one.from-1 > last.to {
+			joined = append(joined, one)
+		} else {
+			last.to = max(last.to, one.to)
+		}
+	}
+	return joined
 }
 
 // forgetDeletions drops those that no block is left for. The caller holds flushing.

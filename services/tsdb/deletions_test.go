@@ -61,8 +61,12 @@ func TestDeleteFromRollups(t *testing.T) {
 	if err := s.Delete(t.Context(), minute(-2), minute(12), equal(NameLabel, "all")); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"part", "part_h"} {
-		if err := s.Delete(t.Context(), minute(2.5), minute(5.5), equal(NameLabel, name)); err != nil {
+	if err := s.Delete(t.Context(), minute(2.5), minute(5.5), equal(NameLabel, "part")); err != nil {
+		t.Fatal(err)
+	}
+	// In pieces, the one within the minute 4.
+	for _, piece := range [][2]int64{{minute(4.7) + 1, minute(5.5)}, {minute(2.5), minute(4.2)}, {minute(4.2) + 1, minute(4.7)}} {
+		if err := s.Delete(t.Context(), piece[0], piece[1], equal(NameLabel, "part_h")); err != nil {
 			t.Fatal(err)
 		}
 	}
