@@ -70,7 +70,6 @@ func (a *API) merge(w http.ResponseWriter, r *http.Request, oneWindow bool) *mer
 		return nil
 	}
 	m := &merged{}
-	var step time.Duration
 	if oneWindow {
 		start, err := neededTime(r, "start")
 		if err != nil {
@@ -85,7 +84,8 @@ func (a *API) merge(w http.ResponseWriter, r *http.Request, oneWindow bool) *mer
 			badRequest(w, "end", err, "")
 			return nil
 		}
-		m.start, m.end, step = start.UnixMilli(), end.UnixMilli(), end.Sub(start)
+		m.start, m.end = start.UnixMilli(), end.UnixMilli()
+		m.step = m.end - m.start // which a Duration cannot hold of more than 292 years
 	} else {
 		start, end, s, err := parseRange(r, time.Second)
 		if err != nil {
@@ -93,9 +93,8 @@ func (a *API) merge(w http.ResponseWriter, r *http.Request, oneWindow bool) *mer
 			badRequest(w, name, err, "")
 			return nil
 		}
-		m.start, m.end, step = start.UnixMilli(), end.UnixMilli(), s
+		m.start, m.end, m.step = start.UnixMilli(), end.UnixMilli(), s.Milliseconds()
 	}
-	m.step = step.Milliseconds()
 	ctx, cancel, err := deadline(r)
 	if err != nil {
 		badRequest(w, "timeout", err, "")
