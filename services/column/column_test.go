@@ -78,6 +78,28 @@ func TestNumbersKeepEveryBit(t *testing.T) {
 	}
 }
 
+// What a run says of itself holds at its edges: infinities are not ordinary numbers, and no samples have no bytes.
+func TestRunsOfInfinitiesAndOfNothing(t *testing.T) {
+	for _, v := range []float64{math.Inf(1), math.Inf(-1), math.NaN(), 1e300} {
+		var r NumberRun
+		out := make([]float64, 3)
+		if err := r.Open(AppendNumbers(nil, []int64{1, 2, 3}, []float64{v, v, v}), 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Values(out); err != nil || r.Rising != (v == 1e300) {
+			t.Errorf("%v: rising %v, %v", v, r.Rising, err)
+		}
+	}
+	damaged := AppendNumbers(nil, []int64{1, 2, 3}, []float64{4, 5, 6})
+	damaged[0] = 0
+	if _, _, err := DecodeNumbers(damaged, nil, nil); err == nil {
+		t.Error("a run of no samples may be followed by anything")
+	}
+	if times, values, err := DecodeNumbers(AppendNumbers(nil, nil, nil), nil, nil); err != nil || len(times)+len(values) > 0 {
+		t.Error(times, values, err)
+	}
+}
+
 func TestGroups(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 20_000 {

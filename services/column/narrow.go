@@ -186,13 +186,14 @@ func (c *code) appendNarrow(dst, column []byte, n int, k uint) []byte {
 	buffer := dst[:cap(dst)]
 	word, used := uint64(0), uint(0)
 	if k > 0 {
-		mask := (1<<k - 1) * uint64(ones)
+		one, two, four := uint64(1<<k-1)*0x0001000100010001, uint64(1<<(2*k)-1)*0x0000000100000001, uint64(1<<(4*k)-1)
 		for left := n; left > 0; left -= 8 {
-			// The bits of two numbers come to lie beside each other, then those of four, of eight.
-			low := binary.LittleEndian.Uint64(column[n-left:]) & mask
-			low = (low | low>>((8-k)&63)) & ((1<<(2*k) - 1) * 0x0001000100010001)
-			low = (low | low>>((16-2*k)&63)) & ((1<<(4*k) - 1) * 0x0000000100000001)
-			low |= low >> ((32 - 4*k) & 63)
+			// The bits of two numbers come to lie beside each other, then those of four, of eight. What moves is taken out of the
+			// rest: from five bits on, a number's own would move into its lower ones.
+			low := binary.LittleEndian.Uint64(column[n-left:])
+			low = low&one | low>>((8-k)&63)&(one<<(k&63))
+			low = low&two | low>>((16-2*k)&63)&(two<<(2*k&63))
+			low = low&four | low>>((32-4*k)&63)&(four<<(4*k&63))
 			size := k * uint(min(left, 8))
 			word |= low & (1<<size - 1) << (used & 63)
 			used += size

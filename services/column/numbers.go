@@ -333,7 +333,9 @@ func (r *NumberRun) Open(src []byte, base int64) error {
 	form, src := src[size], src[size+1:]
 	r.N, r.First, r.Interval, r.Times, r.Rising, r.src, r.form = int(n), 0, 0, r.Times[:0], false, src, form>>2
 	if n == 0 {
-		r.src = nil
+		if r.src = nil; len(src) > 0 {
+			return ErrDamaged
+		}
 		return nil
 	}
 	if cap(r.residuals) < r.N {
@@ -493,7 +495,7 @@ func (r *NumberRun) begin(out []float64) (waiting bool, err error) {
 		for i := range out {
 			out[i] = v
 		}
-		r.src, r.Rising = src[8:], v == v
+		r.src, r.Rising = src[8:], v-v == 0
 		return false, nil
 	case valuesSame:
 		if len(src) == 0 || src[0] > maxExponent {

@@ -105,6 +105,41 @@ func TestNarrowCounts(t *testing.T) {
 	}
 }
 
+// A few counts of no law, up to the greatest there are, are read as they were written: of few numbers it does not matter
+// whether they look like chance, so that any of them may be written as what is left of a wide deviation.
+func TestFewCounts(t *testing.T) {
+	r := rand.New(rand.NewPCG(39, 40))
+	var run HistogramRun
+	for round := range 40_000 {
+		n := 1 + r.IntN(20)
+		times, hists := make([]int64, n), make([]histogram.Histogram, n)
+		most := uint64(1) << r.IntN(9)
+		if round%20 == 0 {
+			most = 1 << r.IntN(64)
+		}
+		for i := range n {
+			times[i] = int64(i)
+			for bin := range histogram.Bin(3) {
+				if count := r.Uint64N(most); count > 0 {
+					hists[i].Add(bin, count)
+				}
+			}
+		}
+		if err := run.Open(AppendHistograms(nil, times, hists)); err != nil {
+			t.Fatalf("round %d, %v: %v", round, hists, err)
+		}
+		got, err := run.Decode(nil)
+		if err != nil {
+			t.Fatalf("round %d, %v: %v", round, hists, err)
+		}
+		for i := range hists {
+			if !got[i].Equal(&hists[i]) {
+				t.Fatalf("round %d, record %d of %d: %v, want %v", round, i, n, got[i], hists[i])
+			}
+		}
+	}
+}
+
 func TestNarrowSums(t *testing.T) {
 	r := rand.New(rand.NewPCG(33, 34))
 	for range 300 {

@@ -22,23 +22,40 @@ const (
 	maxSkew = 2 * time.Microsecond
 	// maxError is how far a comparison may be off before the counter is given up.
 	maxError = time.Millisecond
+	// lead is how long before it begins a new line is published. A slower one that began at once would be behind what the old
+	// one tells, in the time from its making until all have seen it.
+	lead = 100 * time.Millisecond
 	// shift is the scale of a rate: nanoseconds × 2^shift for a tick. Ticks are multiplied in 128 bits.
 	shift = 32
 )
 
 // line is how ticks become nanoseconds; it never changes once it is published.
 type line struct {
-	ticks uint64 // at
-	nanos int64  // this time
-	rate  uint64 // nanoseconds × 2^shift for a tick
+	ticks  uint64 // at
+	nanos  int64  // this time
+	rate   uint64 // nanoseconds × 2^shift for a tick
+	before uint64 // the same for the ticks before, the line's that this one follows
 }
 
 func (l *line) at(ticks uint64) int64 {
-	if ticks < l.ticks { // the counters of two processors, a few ticks apart
+	if ticks < l.ticks {
+		return l.earlier(l.ticks - ticks)
+	}
+	return l.nanos + times(ticks-l.ticks, l.rate)
+}
+
+// earlier is so many ticks before the line begins. A counter that was set back is for Recalibrate to find.
+func (l *line) earlier(ticks uint64) int64 {
+	before := times(ticks, l.before)
+	if before < 0 || before > int64(lead) {
 		return l.nanos
 	}
-	high, low := bits.Mul64(ticks-l.ticks, l.rate)
-	return l.nanos + int64(high<<(64-shift)|low>>shift)
+	return l.nanos - before
+}
+
+func times(ticks, rate uint64) int64 {
+	high, low := bits.Mul64(ticks, rate)
+	return int64(high<<(64-shift) | low>>shift)
 }
 
 // Clock is a clock; the zero value is not usable: see New.
@@ -46,7 +63,7 @@ type Clock struct {
 	line   atomic.Pointer[line] // nil: the system's clock is used
 	epoch  time.Time            // Now's zero
 	offset atomic.Int64         // of the time of day from Now
-	floor  atomic.Int64         // after giving the counter up: what was told already
+	ahead  atomic.Int64         // after giving the counter up: how far beyond the system's clock it had told
 	source source
 
 	mu       sync.Mutex
@@ -128,7 +145,8 @@ func (c *Clock) calibrate() error {
 	if perTick < 1e-3 || perTick > 1e3 {
 		return fmt.Errorf("the processor's counter ticks every %.3g ns, which cannot be", perTick)
 	}
-	l := &line{lastTick, lastTime, uint64(perTick * (1 << shift))}
+	scaled := uint64(perTick * (1 << shift))
+	l := &line{lastTick, lastTime, scaled, scaled}
 	// Each processor's counter against the line.
 	least, most, any := int64(1<<62), int64(-1<<62), false
 	bound := c.source.eachCPU(func(int) {
@@ -167,10 +185,11 @@ func (c *Clock) quicker() bool {
 
 func (c *Clock) systemNow() int64 { return int64(c.source.now().Sub(c.epoch)) }
 
-// giveUp changes over to the system's clock; what was told is not taken back.
+// giveUp changes over to the system's clock; what was told is not taken back. Nor does the clock stand until the system's
+// has come so far: that would be hours when the counter went on while the machine slept.
 func (c *Clock) giveUp(reason string) {
 	if l := c.line.Load(); l != nil {
-		c.floor.Store(l.at(c.source.ticks()))
+		c.ahead.Store(max(0, l.at(c.source.ticks())-c.systemNow()))
 		c.line.Store(nil)
 	}
 	c.status.Counter, c.status.Reason = false, reason
@@ -187,7 +206,7 @@ func (c *Clock) Now() int64 {
 		}
 		l = again
 	}
-	return max(c.systemNow(), c.floor.Load())
+	return c.systemNow() + c.ahead.Load()
 }
 
 // Time is the time of day. When that is set, the clock follows within a second.
@@ -211,7 +230,7 @@ func (c *Clock) Recalibrate() {
 		c.giveUp(fmt.Sprintf("the counter was %s off after %s", off, time.Duration(now-c.lastTime)))
 		return
 	}
-	if tick <= c.lastTick || now <= c.lastTime {
+	if tick <= c.lastTick || now <= c.lastTime || tick < l.ticks {
 		return
 	}
 	// The rate of the time since the last comparison, and what makes up for the difference.
@@ -221,7 +240,8 @@ func (c *Clock) Recalibrate() {
 	rate = min(max(rate, old*0.999), old*1.001)
 	c.lastTick, c.lastTime = tick, now
 	c.status.Frequency = 1e9 / rate
-	c.line.Store(&line{tick, told, uint64(rate * (1 << shift))})
+	begin := tick + uint64(float64(lead)/2/old)
+	c.line.Store(&line{begin, l.at(begin), uint64(rate * (1 << shift)), l.rate})
 }
 
 // Run recalibrates, and follows the time of day, until stop is closed.

@@ -124,6 +124,32 @@ func TestGivesTheCounterUp(t *testing.T) {
 	if now := c.Now(); now < told {
 		t.Fatalf("the clock went back by %d ns", told-now)
 	}
+	before := c.Now()
+	m.pass(100 * time.Millisecond)
+	if now := c.Now(); now < before+100e6 || now > before+101e6 {
+		t.Fatalf("in 100 ms the clock went on by %d ns", now-before)
+	}
+}
+
+// Who reads the clock while a slower line is being made, and before it is seen, is told nothing that is taken back later.
+func TestASlowerLineBeginsLater(t *testing.T) {
+	m := &machine{ghz: 2.7, counter: 1e15}
+	c := newClock(m.source(), false)
+	m.pass(time.Second)
+	m.ghz *= 1.0005 // the counter is too quick: the line must become slower
+	m.pass(time.Second)
+	old := c.line.Load()
+	c.Recalibrate()
+	if c.line.Load() == old || c.line.Load().rate >= old.rate {
+		t.Fatalf("%+v after %+v", *c.line.Load(), *old)
+	}
+	for range 100 {
+		told := old.at(c.source.ticks()) // by a goroutine that has not seen the new line
+		if now := c.Now(); now < told {
+			t.Fatalf("the clock went back by %d ns", told-now)
+		}
+		m.pass(300 * time.Microsecond)
+	}
 }
 
 // The machine's own clock, whatever it has.

@@ -85,7 +85,7 @@ func (a *API) merge(w http.ResponseWriter, r *http.Request, oneWindow bool) *mer
 			return nil
 		}
 		m.start, m.end = start.UnixMilli(), end.UnixMilli()
-		m.step = m.end - m.start
+		m.step = m.end - m.start // which a Duration cannot hold of more than 292 years
 	} else {
 		start, end, s, err := parseRange(r, time.Second)
 		if err != nil {

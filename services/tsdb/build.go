@@ -96,7 +96,9 @@ func (b *builder) numbers(it *NumberIterator) (*seriesData, error) {
 	return data, nil
 }
 
-// rollup is the records of a width that numbers make; NaN counts, but is in no minimum, maximum or sum.
+// rollup is the records of a width that numbers make. NaN, which a stale marker is too, makes a record, but is in no
+// minimum, maximum, sum or count, and is the last only of a record of nothing else: a counter that ended within an hour has
+// the value there that it ended with.
 func rollup(times []int64, values []float64, width int64) *column.Rollup {
 	r := &column.Rollup{}
 	for i, t := range times {
@@ -108,10 +110,13 @@ func rollup(times []int64, values []float64, width int64) *column.Rollup {
 			r.Count = append(r.Count, 0)
 			n++
 		}
-		r.Last[n] = v
 		if v != v {
+			if r.Count[n] == 0 {
+				r.Last[n] = v
+			}
 			continue
 		}
+		r.Last[n] = v
 		if r.Count[n] == 0 {
 			r.Min[n], r.Max[n] = v, v
 		}
@@ -134,10 +139,13 @@ func coarser(fine *column.Rollup, width int64) *column.Rollup {
 			r.Last, r.Count = append(r.Last, fine.Last[i]), append(r.Count, fine.Count[i])
 			continue
 		}
-		r.Last[n] = fine.Last[i]
 		if fine.Count[i] == 0 {
+			if r.Count[n] == 0 {
+				r.Last[n] = fine.Last[i]
+			}
 			continue
 		}
+		r.Last[n] = fine.Last[i]
 		if r.Count[n] == 0 {
 			r.Min[n], r.Max[n] = fine.Min[i], fine.Max[i]
 		}

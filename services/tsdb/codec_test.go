@@ -92,6 +92,10 @@ func TestNativeFrames(t *testing.T) {
 				if got.times[i] != times[at] || !h.Copy().Compact(0).Equals(hists[at].Copy().Compact(0)) {
 					t.Fatalf("%d: %v, want %v", at, h, hists[at])
 				}
+				// But none on a side of zero on which it has none itself: PromQL takes its zero bucket to reach there then.
+				if len(h.NegativeBuckets) > 0 != (len(hists[at].NegativeBuckets) > 0) || len(h.PositiveBuckets) > 0 != (len(hists[at].PositiveBuckets) > 0) {
+					t.Fatalf("%d: %v has buckets on other sides of zero than %v", at, h, hists[at])
+				}
 				at++
 			}
 		}

@@ -70,6 +70,16 @@ func TestConcurrentUse(t *testing.T) {
 			s.Status()
 		}
 	})
+	background.Go(func() { // what the store asks itself once a second
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			s.due(start)
+		}
+	})
 	done.Wait()
 	close(stop)
 	background.Wait()

@@ -123,7 +123,11 @@ func (s *Store) write(samples []Sample) (position journal.Position, accepted int
 	}
 	live.coder.tight = live.sampleBytes > s.options.HeadBytes/8
 	live.put(batch)
-	live.defined += int64(defined)
+	if defined > 0 {
+		live.mu.Lock() // due reads it
+		live.defined += int64(defined)
+		live.mu.Unlock()
+	}
 	if s.large(live, position) {
 		select {
 		case s.kick <- struct{}{}:

@@ -1,8 +1,8 @@
 package tsdb
 
 // Native histograms of one series, frame encoding 6. All of a frame have the same schema, zero threshold, custom bounds
-// and counter reset hint; their buckets are the union of all, so that each bucket is a column of numbers over time,
-// which differences make small. u and v are uvarint and varint:
+// and counter reset hint, and buckets on the same sides of zero; their buckets are the union of all, so that each bucket is
+// a column of numbers over time, which differences make small. u and v are uvarint and varint:
 //
 //	byte counter reset hint · v schema · 8 bytes zero threshold
 //	u number of custom bounds, each 8 bytes
@@ -53,9 +53,12 @@ func spansOf(list []int32) []promhistogram.Span {
 	return spans
 }
 
-// sameLayout says whether two can share a frame.
+// sameLayout says whether two can share a frame. One without buckets below (above) zero must not get empty ones from
+// those that have some: its zero bucket would reach below (above) zero for PromQL then.
 func sameLayout(a, b *nativeHistogram) bool {
 	return a.CounterResetHint == b.CounterResetHint && a.Schema == b.Schema &&
+		(len(a.PositiveBuckets) == 0) == (len(b.PositiveBuckets) == 0) &&
+		(len(a.NegativeBuckets) == 0) == (len(b.NegativeBuckets) == 0) &&
 		math.Float64bits(a.ZeroThreshold) == math.Float64bits(b.ZeroThreshold) &&
 		slices.EqualFunc(a.CustomValues, b.CustomValues, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
 }

@@ -20,8 +20,8 @@ const (
 	Maximum
 )
 
-// decodeNumbersAs decodes samples, and rollups as the column that is wanted. The time of a record is the end of what it
-// stands for, so that a look back from there finds it.
+// decodeNumbersAs decodes samples, and rollups as the column that is wanted. The time of a record is the beginning of what it
+// stands for: at 13:00 a query finds what was measured from then to 14:00, and so does a range that ends there.
 func decodeNumbersAs(kind Kind, aggregate Aggregate) func(frame, *batch[float64]) error {
 	return func(f frame, into *batch[float64]) error {
 		if f.encoding != encodingRollup {

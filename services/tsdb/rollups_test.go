@@ -3,11 +3,14 @@ package tsdb
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
 	"cistern/services/histogram"
 	"cistern/services/vfs"
+
+	"github.com/prometheus/prometheus/model/value"
 )
 
 // Whatever is let go, merged and late: no hour of a series loses its record, and the histograms of each day keep all their
@@ -138,5 +141,27 @@ func rollupsLoseNothing(t *testing.T, seed uint64) {
 	}
 	if _, err := Verify(memory, "/store", func(f Finding) { t.Errorf("seed %d: %+v", seed, f) }); err != nil {
 		t.Error(err)
+	}
+}
+
+// A counter whose hour ends with a stale marker, or that is not a number there, has the last value that it had.
+func TestLastOfARollup(t *testing.T) {
+	stale, nan := math.Float64frombits(value.StaleNaN), math.NaN()
+	minute := int64(60_000)
+	times := []int64{0, 1000, minute, minute + 1000, 2 * minute, 60 * minute, 61 * minute}
+	for _, c := range []struct{ values, minutes, hours []float64 }{
+		{[]float64{1, 2, 3, stale, stale, stale, 7}, []float64{2, 3, stale, stale, 7}, []float64{3, 7}},
+		{[]float64{nan, 2, nan, stale, 5, nan, stale}, []float64{2, stale, 5, nan, stale}, []float64{5, stale}},
+	} {
+		fine := rollup(times, c.values, minute)
+		for name, got := range map[string][]float64{"minutes": fine.Last, "hours": rollup(times, c.values, 60*minute).Last, "hours of minutes": coarser(fine, 60*minute).Last} {
+			want := c.hours
+			if name == "minutes" {
+				want = c.minutes
+			}
+			if !slices.EqualFunc(got, want, func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }) {
+				t.Errorf("%s of %v: %v, want %v", name, c.values, got, want)
+			}
+		}
 	}
 }

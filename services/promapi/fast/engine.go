@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -266,17 +265,32 @@ func replace(e parser.Expr, with func(parser.Expr) parser.Expr) parser.Expr {
 // of what was measured in the range. It is about selectors that match nothing else.
 func (e *Engine) exactly(ctx context.Context, q Query, expr parser.Expr) (string, error) {
 	changed, failure := false, error(nil)
-	var change func(expr parser.Expr, earlier int64, pinned *int64) parser.Expr
-	change = func(expr parser.Expr, earlier int64, pinned *int64) parser.Expr {
+	start, end := q.Start.UnixMilli(), q.End.UnixMilli()
+	if q.Step == 0 {
+		end = start
+	}
+	// pinned is the times from and to, or what @ says instead of them.
+	pinned := func(from, to int64, timestamp *int64, startOrEnd parser.ItemType) (int64, int64) {
+		switch {
+		case timestamp != nil:
+			return *timestamp, *timestamp
+		case startOrEnd == parser.START:
+			return start, start
+		case startOrEnd == parser.END:
+			return end, end
+		}
+		return from, to
+	}
+	// expr is evaluated at times from from to to.
+	var change func(expr parser.Expr, from, to int64) parser.Expr
+	change = func(expr parser.Expr, from, to int64) parser.Expr {
 		return replace(expr, func(part parser.Expr) parser.Expr {
 			switch part := part.(type) {
 			case *parser.SubqueryExpr:
 				c := *part
-				at := pinned
-				if part.Timestamp != nil {
-					at = part.Timestamp
-				}
-				c.Expr = change(part.Expr, earlier+part.Range.Milliseconds()+part.OriginalOffset.Milliseconds(), at)
+				from, to := pinned(from, to, part.Timestamp, part.StartOrEnd)
+				offset := part.OriginalOffset.Milliseconds()
+				c.Expr = change(part.Expr, from-offset-part.Range.Milliseconds(), to-offset)
 				return &c
 			case *parser.Call:
 				if part.Func.Name != "rate" && part.Func.Name != "increase" || len(part.Args) != 1 || failure != nil {
@@ -290,22 +304,9 @@ func (e *Engine) exactly(ctx context.Context, q Query, expr parser.Expr) (string
 				if !ok || v.Anchored || v.Smoothed {
 					return nil
 				}
-				from, to := q.Start.UnixMilli(), q.End.UnixMilli()
-				if q.Step == 0 {
-					to = from
-				}
-				if v.Timestamp != nil {
-					from, to = *v.Timestamp, *v.Timestamp
-				} else if pinned != nil {
-					from, to = *pinned, *pinned
-				}
-				if v.StartOrEnd != 0 || pinned != nil { // wherever it is
-					from, to = math.MinInt64/4, math.MaxInt64/4
-				}
-				from -= m.Range.Milliseconds() + v.OriginalOffset.Milliseconds() + earlier
-				if v.OriginalOffset > 0 {
-					to -= v.OriginalOffset.Milliseconds()
-				}
+				from, to := pinned(from, to, v.Timestamp, v.StartOrEnd)
+				offset := v.OriginalOffset.Milliseconds()
+				from, to = from-offset-m.Range.Milliseconds()+1, to-offset
 				only, err := histogramsOnly(ctx, e.Store, from, to, v.LabelMatchers)
 				if err != nil {
 					failure = err
@@ -324,7 +325,7 @@ func (e *Engine) exactly(ctx context.Context, q Query, expr parser.Expr) (string
 			return nil
 		})
 	}
-	rest := change(expr, 0, nil)
+	rest := change(expr, start, end)
 	if failure != nil {
 		return "", failure
 	}

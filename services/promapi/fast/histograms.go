@@ -134,7 +134,10 @@ func (w *hopping) walk(list []*tsdb.Series, from int64) ([]*promhistogram.FloatH
 						break
 					}
 					use(&h)
-					w.run.read.Add(1)
+					// A window may be of years: nobody may have to wait for all of it whom its answer does not reach any more.
+					if w.run.read.Add(1)%1024 == 0 && w.run.ctx.Err() != nil {
+						return context.Cause(w.run.ctx)
+					}
 					one.more = one.it.Next()
 				}
 				if err := one.it.Err(); err != nil {
