@@ -25,6 +25,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"unsafe"
 
 	"cistern/services/histogram"
 	"cistern/services/tsdb"
@@ -138,12 +139,13 @@ func decodeBinary(body []byte) (samples []tsdb.Sample, err error) {
 }
 
 // importBinary answers as importJSON does.
-func (h *Handler) importBinary(w http.ResponseWriter, r *http.Request, body []byte) {
+func (h *Handler) importBinary(w http.ResponseWriter, r *http.Request, body []byte, place *place) {
 	samples, err := decodeBinary(body)
 	if err != nil {
 		h.malformed(w, err)
 		return
 	}
+	place.leaveWith(len(body) + len(samples)*int(unsafe.Sizeof(tsdb.Sample{})))
 	rejected, err := h.store.Ingest(r.Context(), "import", samples, h.Import)
 	if err != nil {
 		unavailable(w, err)

@@ -48,13 +48,15 @@ type Handler struct {
 	store    tsdb.Ingester
 	bodies   bodies
 	decoders decoders
-	// decoding bounds how many are decoded at once, large how many bodies of more than smallBody are read or held.
-	decoding, large chan struct{}
+	// holding bounds how many requests are held in memory at once, large how many bodies of more than smallBody are read or
+	// held.
+	holding, large chan struct{}
+	lanes          lanes
 }
 
 // New makes the handler of a store.
 func New(store tsdb.Ingester) *Handler {
-	return &Handler{Write: Durability, Import: Durability, store: store, bodies: make(bodies, min(4, runtime.GOMAXPROCS(0))), decoders: newDecoders(), decoding: make(chan struct{}, 16), large: make(chan struct{}, 16)}
+	return &Handler{Write: Durability, Import: Durability, store: store, bodies: make(bodies, min(4, runtime.GOMAXPROCS(0))), decoders: newDecoders(), holding: make(chan struct{}, 16), large: make(chan struct{}, 16), lanes: newLanes()}
 }
 
 // decoders are those at rest. A few stay for good: a sync.Pool alone keeps one for each processor that ever gave one back,
@@ -149,8 +151,8 @@ func (b *largeBody) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// receive reads a request's body, and then waits for a place among those that are decoded: a slow client takes none from
-// the others. done gives back what is held; ok is false when the request was answered.
+// receive reads a request's body, and then waits for a place among those that are held: a slow client takes none from the
+// others. done gives back what is held; ok is false when the request was answered.
 func (h *Handler) receive(w http.ResponseWriter, r *http.Request) (body []byte, done func(), ok bool) {
 	reader := largeBody{Reader: http.MaxBytesReader(w, r.Body, maxCompressed), places: h.large, left: r.Context().Done()}
 	body, err := readAll(&reader, r.ContentLength, h.bodies.take())
@@ -166,8 +168,8 @@ func (h *Handler) receive(w http.ResponseWriter, r *http.Request) (body []byte, 
 		return nil, nil, false
 	}
 	select {
-	case h.decoding <- struct{}{}:
-		return body, func() { <-h.decoding; giveBack() }, true
+	case h.holding <- struct{}{}:
+		return body, func() { <-h.holding; giveBack() }, true
 	case <-r.Context().Done():
 		giveBack()
 		unavailable(w, errors.New("the client left"))
@@ -194,17 +196,20 @@ func (h *Handler) remoteWrite(w http.ResponseWriter, r *http.Request) {
 	defer done()
 	d := h.decoders.take()
 	defer h.decoders.give(d)
-	if !h.unpack(w, body, d) {
+	place, ok := h.unpack(w, r, body, d)
+	if !ok {
 		return
 	}
+	defer place.leave()
 	if message == message2 {
-		h.remoteWrite2(w, r, d)
+		h.remoteWrite2(w, r, d, place)
 		return
 	}
 	if err := d.remoteWrite(d.message); err != nil {
 		h.malformed(w, err)
 		return
 	}
+	place.leaveWith(d.holds())
 	h.store.Describe(d.metadata)
 	rejected, err := h.store.Ingest(r.Context(), "remote_write", d.samples, h.Write)
 	if err != nil {
@@ -280,8 +285,9 @@ func seriesOf(key []byte) string {
 	return strings.ToValidUTF8(text, "\ufffd") + ": "
 }
 
-// unpack unpacks a snappy-compressed body into d.message, or answers what is wrong with it.
-func (h *Handler) unpack(w http.ResponseWriter, body []byte, d *decoder) bool {
+// unpack unpacks a snappy-compressed body into d.message, or answers what is wrong with it. It is to be decoded in the place
+// that it has taken.
+func (h *Handler) unpack(w http.ResponseWriter, r *http.Request, body []byte, d *decoder) (place *place, ok bool) {
 	if cap(d.message) > 16<<20 { // one huge body must not be paid for, for ever
 		d.message = nil
 	}
@@ -290,19 +296,24 @@ func (h *Handler) unpack(w http.ResponseWriter, body []byte, d *decoder) bool {
 		h.store.Reject("malformed_body", 1)
 		problem.Write(w, http.StatusRequestEntityTooLarge, "body_too_large",
 			fmt.Sprintf("The message is %d bytes long when unpacked; %d is the limit.", size, maxMessage), "Send it in smaller parts.")
-		return false
+		return nil, false
 	}
 	if err == nil {
+		if place = h.lanes.enter(r, size); place == nil {
+			unavailable(w, errors.New("the client left"))
+			return nil, false
+		}
 		if size > cap(d.message) {
 			d.message = make([]byte, size+size/8) // the next is about as long, and should fit
 		}
 		d.message, err = s2.Decode(d.message[:cap(d.message)], body)
 	}
 	if err != nil {
+		place.leave()
 		h.malformed(w, fmt.Errorf("the body is not snappy: %w", err))
-		return false
+		return nil, false
 	}
-	return true
+	return place, true
 }
 
 // readAll is io.ReadAll into memory that is there, with the announced length in mind; it may be -1, or a lie, so that what is
@@ -383,8 +394,14 @@ func (h *Handler) importJSON(w http.ResponseWriter, r *http.Request) {
 	case "gzip":
 		unpacked, err := gzip.NewReader(bytes.NewReader(packed))
 		if err == nil {
+			unpacking := h.lanes.enter(r, len(packed)) // quickly done, whatever becomes of it
+			if unpacking == nil {
+				unavailable(w, errors.New("the client left"))
+				return
+			}
 			content, err = readAll(http.MaxBytesReader(w, io.NopCloser(unpacked), maxImport), 0, h.bodies.take())
 			defer func() { h.bodies.give(content) }()
+			unpacking.leave()
 		}
 		if err != nil {
 			h.bodyProblem(w, fmt.Errorf("unpacking gzip: %w", err))
@@ -394,8 +411,14 @@ func (h *Handler) importJSON(w http.ResponseWriter, r *http.Request) {
 		h.unsupported(w, fmt.Sprintf("The encoding %.100q is not understood.", encoding), "Send gzip, or none.")
 		return
 	}
+	place := h.lanes.enter(r, len(content))
+	if place == nil {
+		unavailable(w, errors.New("the client left"))
+		return
+	}
+	defer place.leave()
 	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); kind == samplesType {
-		h.importBinary(w, r, content)
+		h.importBinary(w, r, content, place)
 		return
 	}
 	if bytes.Count(content, []byte{'{'}) > maxParts {
@@ -429,6 +452,7 @@ func (h *Handler) importJSON(w http.ResponseWriter, r *http.Request) {
 		}
 		batch, places = append(batch, sample), append(places, i)
 	}
+	place.leaveWith(16 * len(content)) // maps and texts, each of its own
 	refused, err := h.store.Ingest(r.Context(), "import", batch, h.Import)
 	if err != nil {
 		unavailable(w, err)

@@ -44,12 +44,13 @@ func messageOf(contentType string) string {
 }
 
 // remoteWrite2 is the route of remote write when the message, which is unpacked, is that of 2.0.
-func (h *Handler) remoteWrite2(w http.ResponseWriter, r *http.Request, d *decoder) {
+func (h *Handler) remoteWrite2(w http.ResponseWriter, r *http.Request, d *decoder, place *place) {
 	if err := d.remoteWrite2(d.message); err != nil {
 		written(w, 0, 0, 0)
 		h.malformed(w, err)
 		return
 	}
+	place.leaveWith(d.holds())
 	h.store.Describe(d.metadata)
 	rejected, err := h.store.Ingest(r.Context(), "remote_write", d.samples, h.Write)
 	if err != nil {
