@@ -198,3 +198,39 @@ func FuzzHistogramWriter(f *testing.F) {
 		}
 	})
 }
+
+// Records that differ are read back as they were written: each three bytes are one, its counts in three bins.
+func FuzzHistogramRecords(f *testing.F) {
+	f.Add([]byte{0, 40, 0, 0, 119, 0, 0})
+	f.Add([]byte{9, 1, 2, 3, 200, 0, 7, 0, 0, 0, 255, 255, 255})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) < 4 || len(data) > 3*1024 {
+			return
+		}
+		shift := data[0] % 57
+		var times []int64
+		var hists []histogram.Histogram
+		for rest := data[1:]; len(rest) >= 3; rest = rest[3:] {
+			var h histogram.Histogram
+			for i, count := range rest[:3] {
+				if count > 0 {
+					h.Add(histogram.Bin(i), uint64(count)<<shift)
+				}
+			}
+			times, hists = append(times, int64(len(times))), append(hists, h)
+		}
+		var run HistogramRun
+		if err := run.Open(AppendHistograms(nil, times, hists)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := run.Decode(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range hists {
+			if !got[i].Equal(&hists[i]) {
+				t.Fatalf("record %d of %d: %v, want %v", i, len(hists), got[i], hists[i])
+			}
+		}
+	})
+}
