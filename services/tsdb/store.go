@@ -258,8 +258,13 @@ func (s *Store) replay(through journal.Position) error {
 	defer index.finish()
 	decoder := entryDecoder{define: func(key []byte, kind Kind) (*memSeries, error) {
 		hash := xxhash.Sum64(key)
-		if known := s.live.findKind(string(key), hash, kind); known != nil {
-			return known, nil
+		if known := s.live.find(key, hash); known != nil {
+			if !known.kind.together(kind) { // rare, as is another of its name
+				known = s.live.findKind(known.key, hash, kind)
+			}
+			if known != nil {
+				return known, nil
+			}
 		}
 		added, err := s.live.add(key, hash, kind)
 		if err == nil {
