@@ -6,7 +6,7 @@ import { Agent, agentRoutes, WRITE_EVERY_MS } from './agent/agent.ts';
 import { collect } from './agent/collect.ts';
 import { Actions } from './alerts/actions.ts';
 import { Alerts, type Message } from './alerts/alerts.ts';
-import { applianceStarted, applianceUpdated, signInLocked } from './alerts/catalogue.ts';
+import { applianceStarted, applianceUpdated, deliveryRefused, signInLocked } from './alerts/catalogue.ts';
 import { Conditions } from './alerts/conditions.ts';
 import { alertRoutes } from './alerts/routes.ts';
 import { Routing } from './alerts/routing.ts';
@@ -181,6 +181,12 @@ export function createAppliance({
     changes,
     log,
     send: (destination, message) => senders.send(destination, message),
+    refused: ({ id, name }, { eventId, alert: { class: of, title } }, error) => {
+      // Nor is it told of that a message about a refusal was refused.
+      if (of === deliveryRefused.class) return;
+      const args = { destinationId: id, destinationName: name, eventId, title, error };
+      alerts.raise({ kind: deliveryRefused, args });
+    },
     ...(retryAfterMs && { retryAfterMs }),
     ...(gatherMs !== undefined && { gatherMs }),
     ...(bursts && { bursts }),

@@ -17,8 +17,8 @@ export interface SmtpOptions {
   readonly user?: string;
   readonly password?: string;
   readonly accessToken?: string;
-  /** Refuses every message while it says so. */
-  readonly refuse?: () => string | null;
+  /** Refuses a message while it says so; for good when its words begin with 5, as RFC 5321 has it. */
+  readonly refuse?: (content: string) => string | null;
   readonly port?: number;
   readonly authMethods?: string[];
   /** PEM; without them it has smtp-server's own, which nobody has signed. */
@@ -60,14 +60,16 @@ export async function smtp(t: TestContext, options: SmtpOptions = {}): Promise<M
       const chunks: Buffer[] = [];
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
       stream.on('end', () => {
-        const refusal = options.refuse?.() ?? null;
-        if (refusal !== null) return callback(Object.assign(new Error(refusal), { responseCode: 451 }));
+        const content = Buffer.concat(chunks).toString('utf8');
+        const refusal = options.refuse?.(content) ?? null;
+        const responseCode = Number(/^5\d\d/.exec(refusal ?? '')?.[0] ?? 451);
+        if (refusal !== null) return callback(Object.assign(new Error(refusal), { responseCode }));
         letters.push({
           from: session.envelope.mailFrom === false ? '' : session.envelope.mailFrom.address,
           to: session.envelope.rcptTo.map((recipient) => recipient.address),
           secure: session.secure,
           user: session.user === undefined ? null : String(session.user),
-          content: Buffer.concat(chunks).toString('utf8'),
+          content,
         });
         callback();
       });

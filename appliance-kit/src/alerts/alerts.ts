@@ -460,7 +460,13 @@ export class Alerts {
     const active = row.state === 'active';
     const silence = active ? this.#parts.silences().holding(subjectOf(row)) : null;
     const history = db.all('SELECT * FROM alert_history WHERE alert_id = ? ORDER BY rowid', id);
-    const deliveries = db.all('SELECT * FROM deliveries WHERE alert_id = ? ORDER BY rowid', id);
+    const deliveries = db.all(
+      `SELECT deliveries.*, destinations.last_error AS held_up FROM deliveries
+       LEFT JOIN destinations ON destinations.id = destination_id AND failing_since IS NOT NULL
+         AND deliveries.state = 'waiting' AND attempts = 0
+       WHERE alert_id = ? ORDER BY deliveries.rowid`,
+      id,
+    );
     return {
       ...toldFrom(row),
       acknowledged:
@@ -486,7 +492,10 @@ export class Alerts {
         event: one.event as DeliveryEvent,
         state: one.state as Delivery['state'],
         attempts: one.attempts as number,
-        lastError: one.last_error as string | null,
+        // What waits behind another was not tried, and there is a reason all the same.
+        lastError:
+          (one.last_error as string | null) ??
+          (one.held_up === null ? null : `It waits behind an earlier one: ${one.held_up}`),
         at: iso(one.at as number),
         grouped: one.message_id !== one.event_id,
       })),

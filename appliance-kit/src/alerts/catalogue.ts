@@ -326,6 +326,33 @@ export const deliveryFailing = declare<DeliveryArgs>({
   visibleAfterSeconds: 60,
 });
 
+export interface RefusedArgs {
+  readonly destinationId: string;
+  readonly destinationName: string;
+  readonly eventId: string;
+  /** Of the alert that was to be told. */
+  readonly title: string;
+  readonly error: string;
+}
+
+export const deliveryRefused = declare<RefusedArgs>({
+  class: 'delivery.refused',
+  severity: () => 'warning',
+  title: ({ destinationName }) => `“${destinationName}” refused a message`,
+  text: ({ destinationName, title, error }) =>
+    `“${destinationName}” was not told of “${title}”: it refused that message again and again, and took one that came after it. ${sentences(error)}`,
+  impact: () => 'Whoever relies on this destination does not know of what the message told.',
+  response: () => 'That message is not sent there again; those after it are. The log has all it said.',
+  action: () => 'Read the alert in the log, and see in the receiver’s own log why it was refused.',
+  page: () => '/alerts/log',
+  labels: ({ destinationName }) => ({ destination: destinationName }),
+  dedupKey: ({ destinationId, eventId }) => `delivery.refused/${destinationId}/${eventId}`,
+  dedupExample: 'delivery.refused/dst-0mi5x3k9f-3f9c2b7a10/ev-0mi5x3k9f-3f9c2b7a10',
+  dependsOn: () => [],
+  visibleAfterSeconds: 0,
+  happening: true,
+});
+
 export interface StoreDamageArgs {
   readonly block: string;
   readonly setAside: boolean;
@@ -1024,6 +1051,7 @@ export const catalogue = [
   hardwareFaulty,
   applianceStarted,
   deliveryFailing,
+  deliveryRefused,
   storeDamaged,
   statisticStopped,
   scrubFound,

@@ -32,6 +32,7 @@ export const example = {
   bootId: '5f1c9a52-77c5-4d6e-9d0d-2f6f7b2b8f11',
   destinationId: 'dst-0mi5x3k9f-3f9c2b7a10',
   destinationName: 'Mail',
+  eventId: 'ev-0mi5x3k9f-3f9c2b7a10',
   error: 'no answer',
   waiting: 2,
   block: '00000000000000a7',

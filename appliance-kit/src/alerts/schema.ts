@@ -10,7 +10,9 @@ export const Delivery = component('Delivery', {
   event: DeliveryEvent,
   state: Type.Enum(['waiting', 'delivered', 'failed']),
   attempts: Count,
-  lastError: nullable(Type.String()),
+  lastError: nullable(
+    Type.String({ description: 'why it was not taken; of one that was not tried yet, why the one before it was not' }),
+  ),
   at: Time,
   grouped: Type.Boolean({ description: 'one message told of this and others' }),
 });

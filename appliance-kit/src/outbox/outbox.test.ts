@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { program } from '../../tests/cistern.ts';
 import { type Bench, bench, Client, eventually, PASSWORD } from '../../tests/harness.ts';
@@ -28,6 +30,8 @@ const email = (port: number, change: object = {}) => ({
 function happen({ appliance }: Bench, name: string): string | null {
   return appliance.alerts.raise({ kind: applianceStarted, args: { hostName: name, version: '1', bootId: name } });
 }
+
+const quick = { many: 5, quietMs: 150, mostMs: 2_000, afterMs: 400 };
 
 const subjects = (mailbox: Mailbox) =>
   mailbox.letters.map(({ content }) => /^Subject: .*: (\S+) has started$/im.exec(content)?.[1] ?? content);
@@ -107,6 +111,88 @@ test('a destination that is down gets its messages when it is back; meanwhile it
   });
   await on.appliance.watch.look();
   assert.deepEqual((await on.client.get('/api/alerts')).body.items, []);
+});
+
+test('a message that a destination refuses for good is given up when it takes others, which is told', async (t) => {
+  const on = await start(t, { retryAfterMs: () => 20 });
+  await on.client.setUp();
+  const mailbox = await smtp(t, {
+    refuse: (content) => (/^Subject: .*poison/m.test(content) ? '554 5.7.1 This looks like spam' : null),
+  });
+  await on.client.post('/api/destinations', email(mailbox.port));
+  const id = happen(on, 'poison');
+  await eventually(async () => assert.ok((await deliveries(on.client, id))[0].attempts > 6));
+  assert.equal((await deliveries(on.client, id))[0].state, 'waiting', 'nothing came after it: it may be the receiver');
+  happen(on, 'two');
+  await eventually(() => assert.equal(subjects(mailbox)[0], 'two'));
+  await eventually(async () => {
+    const [one] = await deliveries(on.client, id);
+    assert.equal(one.state, 'failed');
+    assert.match(one.lastError, /554 5.7.1 This looks like spam/);
+  });
+  // The mail that tells of it names the alert in its text alone.
+  await eventually(() => assert.match(mailbox.letters[1]?.content ?? '', /^X-Cistern-Class: delivery.refused/m));
+  const { items } = (await on.client.get('/api/alerts?state=all')).body;
+  const told = items.find((one: { class: string }) => one.class === 'delivery.refused');
+  assert.match(told.text, /“Mail” was not told of “poison has started”.* 554 5.7.1 This looks like spam\.$/);
+  const { health } = (await on.client.get('/api/destinations')).body.items[0];
+  assert.deepEqual([health.state, health.waiting], ['ok', 0]);
+  happen(on, 'three');
+  await eventually(() => assert.equal(subjects(mailbox).at(-1), 'three'));
+});
+
+test('a destination that refuses everything keeps everything waiting, in order, and each says why', async (t) => {
+  const on = await start(t, { retryAfterMs: () => 20, bursts: { ...quick, many: 6 } });
+  await on.client.setUp();
+  let words: string | null = '554 5.7.1 The mailbox is closed';
+  const mailbox = await smtp(t, { refuse: () => words });
+  await on.client.post('/api/destinations', email(mailbox.port));
+  const ids = ['one', 'two', 'three', 'four', 'five', 'six'].map((name) => happen(on, name));
+  // It was tried whether it takes any of those behind the first.
+  await eventually(async () => assert.ok((await deliveries(on.client, ids[3] as string))[0].attempts > 1));
+  for (const id of ids) {
+    const [one] = await deliveries(on.client, id);
+    assert.equal(one.state, 'waiting');
+    await eventually(async () =>
+      assert.match(
+        (await deliveries(on.client, id))[0].lastError,
+        one.attempts === 0 ? /^It waits behind an earlier one: .*mailbox is closed/ : /mailbox is closed/,
+      ),
+    );
+  }
+  assert.equal((await deliveries(on.client, ids[5] as string))[0].attempts, 0, 'not all of them, each time');
+  words = null;
+  await eventually(() => assert.deepEqual(subjects(mailbox), ['one', 'two', 'three', 'four', 'five', 'six']));
+});
+
+test('a receiver that falls over one message gets the others; one that is too busy gets all', async (t) => {
+  const on = await start(t, { retryAfterMs: () => 20 });
+  await on.client.setUp();
+  const taken: string[] = [];
+  let status = 503;
+  const server = http.createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk) => (body += chunk));
+    request.on('end', () => {
+      const { title } = JSON.parse(body).alert;
+      if (title.startsWith('poison')) return response.writeHead(status).end();
+      taken.push(title);
+      response.writeHead(204).end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/alerts`;
+  const webhook = { preset: 'json', url, verifyCertificate: false };
+  const made = await on.client.post('/api/destinations', { name: 'Hook', kind: 'webhook', enabled: true, webhook });
+  assert.equal(made.status, 201, JSON.stringify(made.body));
+  const id = happen(on, 'poison');
+  happen(on, 'two');
+  await eventually(async () => assert.ok((await deliveries(on.client, id))[0].attempts > 10));
+  assert.deepEqual(taken, []);
+  status = 500;
+  await eventually(() => assert.equal(taken[0], 'two has started'));
+  await eventually(async () => assert.equal((await deliveries(on.client, id))[0].state, 'failed'));
 });
 
 test('what waits is sent as soon as a network cable is back, and not when its turn would be after a long outage', async (t) => {
@@ -320,8 +406,6 @@ test('retries: from one second to five minutes', () => {
   assert.deepEqual([after(0)[0], after(1)[0]], [800, 1_200]);
   assert.ok(new Set(Array.from({ length: 20 }, () => backOff(5))).size > 1, 'all wait equally long');
 });
-
-const quick = { many: 5, quietMs: 150, mostMs: 2_000, afterMs: 400 };
 
 test('10,000 events in a burst: all in the log, one message of them to each destination', async (t) => {
   const on = await start(t, { gatherMs: 50, bursts: quick });

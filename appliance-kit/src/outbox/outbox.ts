@@ -5,9 +5,14 @@
 //   alert + message + deliveries in SQLite → (merged with others of its class, in one transaction)
 //   → (appended again) → in the journal → row removed from `outbox`
 //   read from the journal → sent → (sent again, with the same event id) → delivery noted → checkpoint
+//
+// A destination that is away takes nothing: all waits, in order. One that is there and refuses a message, again and again,
+// is tried with those behind it: when it takes one of them and refuses the first once more, that one is given up, with
+// the receiver's words in the log. When it takes none, it is the receiver, and all waits as before.
 import type { Message, MessageGroup } from '../alerts/alerts.ts';
 import type { Clock } from '../clock.ts';
 import type { Destinations, StoredDestination } from '../destinations/destinations.ts';
+import { Refused } from '../destinations/refused.ts';
 import type { Changes } from '../events/changes.ts';
 import type { Log } from '../log.ts';
 import { asProblem } from '../problems/problem.ts';
@@ -23,6 +28,10 @@ const LONGEST_RETRY_MS = 5 * 60_000;
 /** A message that could not be delivered for so long is given up, so that those behind it are not lost with it. */
 const GIVE_UP_MS = 24 * 60 * 60 * 1000;
 const READ_AT_ONCE = 50;
+/** So many answers of no, and the message is taken to be the reason rather than the receiver: the next ones are tried. */
+const REFUSED_OFTEN = 4;
+/** Of those behind it; a receiver that takes none of them takes nothing. */
+const TRIED_BEHIND = 3;
 /** What is raised within this time is looked at together. */
 const GATHER_MS = 250;
 
@@ -44,6 +53,8 @@ export interface OutboxParts {
   readonly destinations: Destinations;
   readonly changes: Changes;
   readonly send: Send;
+  /** A message was given up because the destination refuses it, in the words given. */
+  readonly refused: (destination: StoredDestination, message: Message, words: string) => void;
   readonly log: Log;
   /** How long to wait before attempt n + 1; tests make it short. */
   readonly retryAfterMs?: (attempts: number) => number;
@@ -82,6 +93,7 @@ interface Worker {
   stopped: boolean;
   /** Attempts in a row that failed since there was news: as many as that, and not all ever, say how long to wait. */
   failures: number;
+  delivered: number;
   readonly done: Promise<void>;
 }
 
@@ -132,6 +144,7 @@ export class Outbox {
       bell,
       stopped: false,
       failures: 0,
+      delivered: 0,
       done: Promise.resolve().then(() => this.#work(id, worker)),
     };
     this.#workers.set(id, worker);
@@ -355,61 +368,91 @@ export class Outbox {
 
   /** Returns when the message needs no more: delivered, given up, or not for this destination. */
   async #deliver(id: string, worker: Worker, data: Buffer): Promise<void> {
-    const { db, clock, destinations, changes, send, log } = this.#parts;
+    let takesOthers = false;
+    for (let refusals = 0; ; ) {
+      const tried = await this.#try(id, worker, data, takesOthers);
+      if (tried === 'done') return;
+      refusals = tried === 'refused' ? refusals + 1 : 0;
+      if (refusals >= REFUSED_OFTEN && !takesOthers && (await this.#takesNext(id, worker))) {
+        takesOthers = true;
+        if ((await this.#try(id, worker, data, takesOthers)) === 'done') return;
+      }
+      worker.failures += 1;
+      await worker.bell.wait(this.#retryAfterMs(worker.failures));
+      if (worker.stopped) return;
+    }
+  }
+
+  /** Whether a destination that refuses its first message takes one of those behind it; that is then delivered. */
+  async #takesNext(id: string, worker: Worker): Promise<boolean> {
+    const [, ...behind] = await this.#parts.journal.read(id, READ_AT_ONCE);
+    let tries = 0;
+    for (const { data } of behind) {
+      const before = worker.delivered;
+      const tried = await this.#try(id, worker, data);
+      if (worker.delivered > before) return true;
+      if (tried === 'failed' || worker.stopped || (tried === 'refused' && ++tries === TRIED_BEHIND)) return false;
+    }
+    return false;
+  }
+
+  /**
+   * One attempt. `done`: it needs no more.
+   * @param takesOthers what was behind this message was taken: refused once more, it is given up
+   */
+  async #try(id: string, worker: Worker, data: Buffer, takesOthers = false): Promise<'done' | 'refused' | 'failed'> {
+    const { db, clock, destinations, changes, log } = this.#parts;
     let message: Message;
     try {
       message = JSON.parse(data.toString('utf8')) as Message;
     } catch {
       log.error('an unreadable message in the alert journal was skipped', { destination: id });
-      return;
+      return 'done';
     }
     const { eventId } = message;
-    for (;;) {
-      // A message of many alerts has a delivery for each of them, and all share one fate.
-      const sql =
-        'SELECT state, attempts FROM deliveries WHERE message_id = ? AND destination_id = ? ORDER BY rowid LIMIT 1';
-      const delivery = db.get(sql, eventId, id);
-      if (delivery?.state !== 'waiting') return;
-      const destination = destinations.stored(id);
-      if (destination === undefined || worker.stopped) return;
-      const attempts = (delivery.attempts as number) + 1;
-      const note = (state: 'waiting' | 'delivered' | 'failed', error: string | null) => {
-        db.transaction(() => {
-          db.run(
-            'UPDATE deliveries SET state = ?, attempts = ?, last_error = ?, at = ? WHERE message_id = ? AND destination_id = ?',
-            state,
-            attempts,
-            error,
-            clock.now(),
-            eventId,
-            id,
-          );
-          destinations.noteDelivery(id, error);
-        });
-        changes.publish('alerts', message.group === undefined ? message.alert.id : undefined);
-        changes.publish('destinations', id);
-      };
-      try {
-        await send(destination, message);
-        note('delivered', null);
-        worker.failures = 0;
-        log.info('an alert was delivered', { destination: destination.name, event: eventId, attempts });
-        return;
-      } catch (error) {
-        const words = asProblem(error).code === 'internal' ? String((error as Error).message) : asProblem(error).detail;
-        const givenUp = clock.now() - Date.parse(message.at) > GIVE_UP_MS;
-        note(givenUp ? 'failed' : 'waiting', words.slice(0, 1000));
-        log.warn('an alert was not delivered', {
-          destination: destination.name,
-          event: eventId,
-          attempts,
-          error: words,
-        });
-        if (givenUp) return;
-      }
-      worker.failures += 1;
-      await worker.bell.wait(this.#retryAfterMs(worker.failures));
-      if (worker.stopped) return;
+    // A message of many alerts has a delivery for each of them, and all share one fate.
+    const sql =
+      'SELECT state, attempts FROM deliveries WHERE message_id = ? AND destination_id = ? ORDER BY rowid LIMIT 1';
+    const delivery = db.get(sql, eventId, id);
+    if (delivery?.state !== 'waiting') return 'done';
+    const destination = destinations.stored(id);
+    if (destination === undefined || worker.stopped) return 'done';
+    const attempts = (delivery.attempts as number) + 1;
+    /** @param says whether it tells how the destination is */
+    const note = (state: 'waiting' | 'delivered' | 'failed', error: string | null, says = true) => {
+      db.transaction(() => {
+        db.run(
+          'UPDATE deliveries SET state = ?, attempts = ?, last_error = ?, at = ? WHERE message_id = ? AND destination_id = ?',
+          ...[state, attempts, error, clock.now(), eventId, id],
+        );
+        if (says) destinations.noteDelivery(id, error);
+      });
+      changes.publish('alerts', message.group === undefined ? message.alert.id : undefined);
+      changes.publish('destinations', id);
+    };
+    try {
+      await this.#parts.send(destination, message);
+      note('delivered', null);
+      worker.failures = 0;
+      worker.delivered++;
+      log.info('an alert was delivered', { destination: destination.name, event: eventId, attempts });
+      return 'done';
+    } catch (error) {
+      const words = asProblem(error).code === 'internal' ? String((error as Error).message) : asProblem(error).detail;
+      const refused = error instanceof Refused;
+      const forGood = refused && takesOthers;
+      const givenUp = forGood || clock.now() - Date.parse(message.at) > GIVE_UP_MS;
+      db.transaction(() => {
+        // A destination that takes others is none that fails.
+        note(givenUp ? 'failed' : 'waiting', words.slice(0, 1000), !forGood);
+        if (forGood) this.#parts.refused(destination, message, words);
+      });
+      log.warn('an alert was not delivered', {
+        ...{ destination: destination.name, event: eventId, attempts, error: words },
+        ...(givenUp && { givenUp }),
+      });
+      if (givenUp) return 'done';
+      return refused ? 'refused' : 'failed';
     }
   }
 

@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { createTransport } from 'nodemailer';
 import type { Message } from '../../alerts/alerts.ts';
 import { fail } from '../../problems/problem.ts';
+import { Refused } from '../refused.ts';
 import type { EmailInput } from '../schema.ts';
 import type { OnLine } from '../send.ts';
 import type { Chart } from './chart.ts';
@@ -13,6 +14,14 @@ const CONNECT_MS = 10_000;
 /** RFC 5321 lets a server think for minutes; an alert cannot wait that long, and is tried again. */
 const SILENCE_MS = 30_000;
 const TOTAL_MS = 60_000;
+
+/** What nodemailer throws. */
+interface SmtpError {
+  readonly message: string;
+  readonly code?: string;
+  readonly response?: string;
+  readonly responseCode?: number;
+}
 
 /**
  * Turns nodemailer's log entries into lines of the exchange. Whatever follows an AUTH command is masked up to the
@@ -114,13 +123,18 @@ export async function sendEmail(
   } catch (error) {
     // A token may have been withdrawn before its time: the next try asks for another.
     if (token !== null) forgetTokens();
-    const { response, message: words, code } = error as { response?: string; message: string; code?: string };
+    const { response, message, code, responseCode } = error as SmtpError;
+    const words = `The mail server ${where} did not take the message: ${response ?? message}`;
+    // RFC 5321, 4.2.1: 5yz will not change by trying again. What was said before the text is about servers and addresses.
+    if (code === 'EMESSAGE' && (responseCode ?? 500) >= 500) {
+      throw new Refused(words, 'See what the mail server’s own log says of it.');
+    }
     throw fail(
       'command_failed',
-      `The mail server ${where} did not take the message: ${response ?? words}`,
+      words,
       code === 'EAUTH'
         ? 'Check the user name and the password.'
-        : code === 'ETLS' || /certificate/i.test(words)
+        : code === 'ETLS' || /certificate/i.test(message)
           ? 'Check the encryption chosen, and that the server’s certificate is valid for its name.'
           : 'Check the host, the port and the encryption chosen, and that the server may be reached from here.',
     );

@@ -5,6 +5,7 @@ import http from 'node:http';
 import https from 'node:https';
 import type { Message } from '../../alerts/alerts.ts';
 import { fail } from '../../problems/problem.ts';
+import { isAboutMessage, Refused } from '../refused.ts';
 import type { WebhookInput } from '../schema.ts';
 import type { OnLine } from '../send.ts';
 import { bodyFor } from './body.ts';
@@ -95,9 +96,11 @@ export async function sendWebhook(webhook: WebhookInput, message: Message, onLin
   if (answer.text !== '') onLine('<', answer.text.slice(0, MOST_SHOWN));
   if (answer.status >= 200 && answer.status < 300) return;
   const said = answer.text.trim().slice(0, 200);
+  const words = `${url.host} did not take the message: ${answer.status} ${answer.reason}${said && `, ${said}`}`;
+  if (isAboutMessage(answer.status)) throw new Refused(words, 'See what the receiver’s own log says of it.');
   throw fail(
     'command_failed',
-    `${url.host} did not take the message: ${answer.status} ${answer.reason}${said && `, ${said}`}`,
+    words,
     answer.status === 401 || answer.status === 403
       ? 'Check the address and the secret.'
       : answer.status >= 300 && answer.status < 400
