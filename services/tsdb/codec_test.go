@@ -164,13 +164,14 @@ func FuzzEntry(f *testing.F) {
 	h := &histogram.Histogram{}
 	_ = h.Insert(3, 4)
 	_, natives := someNatives(rand.New(rand.NewPCG(1, 2)), 1)
-	entry, _, _ := appendBatch(nil, []resolved{
+	entry, _, _ := appendBatch(nil, 1, []resolved{
 		{series: &memSeries{key: string(first), kind: Gauge}, time: 1000, value: 2},
 		{series: &memSeries{key: string(second), ref: 1, kind: Histogram}, time: 2000, encoded: h.Append(nil)},
 		{series: &memSeries{key: string(third), ref: 2, kind: NativeHistogram}, time: 2000, native: natives[0]}})
 	f.Add(entry)
-	f.Add([]byte{2, 0, 1, 0, 0})
-	f.Add([]byte{2, 255, 255, 255, 255, 15})
+	f.Add([]byte{4, 1, 0, 1, 0, 0})
+	f.Add([]byte{4, 1, 255, 255, 255, 255, 15})
+	f.Add(append([]byte{3}, entry[2:]...))
 	f.Fuzz(func(t *testing.T, bytes []byte) {
 		live := newHead(0)
 		d := entryDecoder{define: func(key []byte, kind Kind) (*memSeries, error) {
@@ -202,4 +203,19 @@ func FuzzKey(f *testing.F) {
 			t.Fatalf("%q: %v %v", text, back, err)
 		}
 	})
+}
+
+// TestOldEntries: a journal that an older Cistern was killed over is replayed.
+func TestOldEntries(t *testing.T) {
+	now, _, _ := appendBatch(nil, 300, []resolved{{series: &memSeries{key: string(key(t, "a")), kind: Gauge}, time: 1000, value: 2}})
+	old := append([]byte{entryVersionOld}, now[3:]...) // 300 takes two bytes
+	for _, entry := range [][]byte{now, old} {
+		d := entryDecoder{define: func(key []byte, kind Kind) (*memSeries, error) {
+			return &memSeries{key: string(key), kind: kind}, nil
+		}}
+		batch, lost, err := d.decode(entry)
+		if err != nil || lost != 0 || len(batch) != 1 || batch[0].series.key != string(key(t, "a")) || batch[0].time != 1000 || batch[0].value != 2 {
+			t.Errorf("version %d: %+v, %d lost, %v", entry[0], batch, lost, err)
+		}
+	}
 }

@@ -2,7 +2,8 @@ package tsdb
 
 // What a batch looks like in the journal; u and v are uvarint and varint:
 //
-//	byte 3 (its version; 16 and 17 are metadata and exemplars: describe.go)
+//	byte 4 (its version; 16 and 17 are metadata and exemplars: describe.go)
+//	u  which head: the journal's end when it began to take samples; not in version 3
 //	u  number of definitions, each: u ref, byte kind, u key length, key
 //	u  number of samples, each:
 //	   v  ref minus the previous sample's
@@ -11,7 +12,8 @@ package tsdb
 //	   native.go does
 //
 // Refs count the series of one head from 0. A definition comes before the first sample of its series after the head
-// began, so a replay that starts where a head began meets every definition it needs.
+// began, so a replay that starts where a head began meets every definition it needs. What one head has defined says nothing
+// of the next one's refs: where damage took a definition, its samples are lost, and never another series'.
 
 import (
 	"encoding/binary"
@@ -21,7 +23,10 @@ import (
 	"cistern/services/histogram"
 )
 
-const entryVersion = 3
+const (
+	entryVersion    = 4
+	entryVersionOld = 3 // written until November 2026
+)
 
 var errEntry = errors.New("a journal entry's content is damaged")
 
@@ -36,7 +41,7 @@ type resolved struct {
 
 // appendBatch encodes a batch. It marks the series that the entry defines as defined, and returns them, so that the
 // caller can take that back when the journal refuses the entry, and how many bytes the definitions took.
-func appendBatch(buffer []byte, batch []resolved) (_ []byte, _ []*memSeries, definitions int) {
+func appendBatch(buffer []byte, head uint64, batch []resolved) (_ []byte, _ []*memSeries, definitions int) {
 	var defines []*memSeries
 	for i := range batch {
 		if s := batch[i].series; !s.defined {
@@ -46,6 +51,7 @@ func appendBatch(buffer []byte, batch []resolved) (_ []byte, _ []*memSeries, def
 	}
 	start := len(buffer)
 	buffer = append(buffer, entryVersion)
+	buffer = binary.AppendUvarint(buffer, head)
 	buffer = binary.AppendUvarint(buffer, uint64(len(defines)))
 	for _, s := range defines {
 		buffer = binary.AppendUvarint(buffer, uint64(s.ref))
@@ -77,6 +83,7 @@ func appendBatch(buffer []byte, batch []resolved) (_ []byte, _ []*memSeries, def
 type entryDecoder struct {
 	// define makes or finds the series of a key.
 	define func(key []byte, kind Kind) (*memSeries, error)
+	head   uint64 // whose entries are decoded
 	byRef  definitions
 	batch  []resolved
 }
@@ -106,6 +113,13 @@ func (d *definitions) put(ref uint64, one definition) {
 	}
 }
 
+// forget is for the next head.
+func (d *definitions) forget() {
+	clear(d.list)
+	d.list = d.list[:0]
+	clear(d.other)
+}
+
 func (d *definitions) get(ref uint64) (definition, bool) {
 	if ref < uint64(len(d.list)) {
 		one := d.list[ref]
@@ -127,7 +141,17 @@ func (d *entryDecoder) decode(entry []byte) (batch []resolved, lost int, err err
 	batch = d.batch[:0]
 	defer func() { d.batch = batch }()
 	r := entryReader{rest: entry}
-	if version := r.byte(); r.bad || version != entryVersion {
+	switch version := r.byte(); {
+	case !r.bad && version == entryVersion:
+		head := r.uvarint()
+		if r.bad {
+			return nil, 0, errEntry
+		}
+		if head != d.head {
+			d.head = head
+			d.byRef.forget()
+		}
+	case r.bad || version != entryVersionOld:
 		return nil, 0, errEntry
 	}
 	for range r.uvarint() {

@@ -50,7 +50,9 @@ func (s *Store) freeze() {
 		s.began = s.options.Now()
 		return
 	}
-	s.frozen, s.live = s.live, newHead(s.journal.End())
+	end := s.journal.End()
+	s.frozen, s.live = s.live, newHead(end)
+	s.live.number = uint64(end)
 	s.watch()
 	s.began = s.options.Now()
 	s.recent = make(map[uint64]struct{}, len(s.frozen.series))

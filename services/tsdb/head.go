@@ -39,6 +39,8 @@ type head struct {
 	// what was journalled since is definitions.
 	since   journal.Position
 	defined int64
+	// number tells its entries in the journal from other heads': the journal's end when it began to take samples.
+	number uint64
 	// sequence is the number of the first of the blocks that the head is written to; 0 before that was tried.
 	sequence uint64
 	// fresh counts the series that were not in the head before.

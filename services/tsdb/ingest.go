@@ -107,7 +107,7 @@ func (s *Store) write(samples []Sample) (position journal.Position, accepted int
 	}
 	var defines []*memSeries
 	var defined int
-	s.buffer, defines, defined = appendBatch(s.buffer[:0], batch)
+	s.buffer, defines, defined = appendBatch(s.buffer[:0], live.number, batch)
 	position, err = s.journal.Append(s.buffer)
 	if len(defines) == 0 && cap(s.buffer) > 1<<20 && len(s.buffer) < cap(s.buffer)/4 {
 		s.buffer = nil // what defining many series takes is not needed again

@@ -4,6 +4,7 @@ package tsdb
 // that fails and a merge.
 
 import (
+	"bytes"
 	"errors"
 	"math"
 	"strings"
@@ -383,5 +384,73 @@ func TestBlocksOfAFlushAreWrittenOneByOne(t *testing.T) {
 	}
 	if files.open > before {
 		t.Errorf("%d files were left open", files.open-before)
+	}
+}
+
+// Two heads are in the journal, because the first could not be written, and damage takes what the second one defined: its
+// samples are lost, and not the first one's series' that had the same number. The same after a restart, whose head numbers
+// its series anew.
+func TestDamagedDefinitionsGiveNothingToOthers(t *testing.T) {
+	memory := vfs.NewMemory()
+	full := true
+	o := testOptions(vfs.Watch(memory, func(op, name string, _ int) error {
+		if full && op == "create" && strings.Contains(name, blockSuffix) {
+			return errors.New("no space left on device")
+		}
+		return nil
+	}))
+	at := func(second int64, name string, value float64) Sample {
+		return Sample{Key: key(t, name), Kind: Gauge, Time: start.UnixMilli() + second*1000, Value: value}
+	}
+	s := openStore(t, o)
+	mustIngest(t, s, at(0, "first_name", 1))
+	if _, err := s.Flush(); err == nil {
+		t.Fatal("the disk is full")
+	}
+	mustIngest(t, s, at(1, "second_name", 2)) // defines what damage takes
+	mustIngest(t, s, at(2, "second_name", 3))
+	killed := memory.Kill()
+	journals, err := killed.List("/store/journal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := 0
+	for _, one := range journals {
+		path := "/store/journal/" + one.Name
+		content, err := vfs.ReadFile(killed, path)
+		if err != nil {
+			continue
+		}
+		if i := bytes.Index(content, []byte("second_name")); i >= 0 {
+			content[i] ^= 1
+			damaged++
+			if err := vfs.Replace(killed, "/store/journal", path, content); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if damaged != 1 {
+		t.Fatalf("%d files of %v were damaged", damaged, journals)
+	}
+	o = testOptions(killed)
+	again := openStore(t, o)
+	m := newModel()
+	m.add([]Sample{at(0, "first_name", 1)})
+	if d := read(t, again, 0, math.MaxInt64).difference(m); d != "" {
+		t.Errorf("after the damage: %s", d)
+	}
+	// What is taken from then on defines its series again, also those that the replay has found.
+	more := []Sample{at(3, "third_name", 4), at(4, "first_name", 5)}
+	mustIngest(t, again, more...)
+	m.add(more)
+	third := openStore(t, testOptions(killed.Kill()))
+	if d := read(t, third, 0, math.MaxInt64).difference(m); d != "" {
+		t.Errorf("after another kill: %s", d)
+	}
+	full = false
+	for _, one := range []*Store{s, again, third} {
+		if err := one.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

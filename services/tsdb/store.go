@@ -282,6 +282,7 @@ func (s *Store) replay(through journal.Position) error {
 			}
 			if isEOF(err) {
 				s.live.fresh = len(s.live.series)
+				s.live.number = uint64(s.journal.End()) // what others wrote before numbers series in its own way
 				return nil
 			}
 			return err

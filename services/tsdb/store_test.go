@@ -357,7 +357,7 @@ func TestDurableStepsOfAFlush(t *testing.T) {
 		t.Fatal(err)
 	}
 	segment := "0000000000000000.journal"
-	want := []string{"write " + segment + " 44", "sync " + segment}
+	want := []string{"write " + segment + " 45", "sync " + segment}
 	if got := log.Take(); !slices.Equal(got, want) {
 		t.Errorf("ingesting: %q, want %q", got, want)
 	}
