@@ -213,13 +213,19 @@ test('alerts, at real receivers', async (t) => {
       );
       for (const name of names) assert.deepEqual(summary(outages(told[name])), summary(inOrder), name);
       // Also what the appliance had to say itself: that it has started, that the receivers did not answer.
-      const expected = (await alerts()).flatMap(({ id, deliveries }) =>
-        deliveries.filter(({ destinationName }) => destinationName === 'webhook').map(({ event }) => `${event} ${id}`),
-      );
-      const posted = told.webhook
-        .filter((one) => one.class !== 'test.message')
-        .flatMap(({ event, alerts: ids }) => ids.map((id) => `${event} ${id}`));
-      assert.deepEqual(posted.sort(), expected.sort());
+      await until('that has been posted as well', 60, async () => {
+        const expected = (await alerts()).flatMap(({ id, deliveries }) =>
+          deliveries
+            .filter(({ destinationName }) => destinationName === 'webhook')
+            .map(({ event }) => `${event} ${id}`),
+        );
+        const posted = receivers
+          .told()
+          .webhook.filter((one) => one.class !== 'test.message')
+          .flatMap(({ event, alerts: ids }) => ids.map((id) => `${event} ${id}`));
+        assert.deepEqual(posted.sort(), expected.sort());
+        return true;
+      });
       assert.deepEqual(receivers.wrong, []);
       t.diagnostic(`messages: ${names.map((name) => `${name} ${told[name].length}`).join(', ')}; none twice`);
     },
@@ -252,28 +258,37 @@ test('alerts, at real receivers', async (t) => {
     await until('SNMPv3 is answered', 60, async () => /^20\d\d/.test(await get('cisternSystemLastUpdate.0')), 1000);
     await assert.rejects(ask('snmpget', ['-v2c', '-c', 'public', '-r', '0'], 'CISTERN-MIB::cisternSystemVersion.0'));
 
-    const walked = await ask('snmpwalk', v2c, '-Oq', 'CISTERN-MIB::cisternMIB');
-    const column = (name: string) =>
-      walked
-        .split('\n')
-        .filter((line) => line.startsWith(`CISTERN-MIB::${name}.`))
-        .map((line) => line.slice(line.indexOf(' ') + 1))
-        .sort();
-    type Named = { items: { name: string; id: string; bytes: number; state: string }[] };
-    const pools = (await api.get<Named>('GET', '/api/pools')).items;
-    assert.deepEqual(column('cisternPoolName'), pools.map(({ name }) => name).sort());
-    assert.deepEqual(column('cisternPoolSize'), pools.map(({ bytes }) => String(bytes)).sort());
-    assert.deepEqual(column('cisternPoolState'), ['online', 'online']);
-    const disks = (await api.get<Named>('GET', '/api/disks')).items;
-    assert.deepEqual(column('cisternDiskName'), disks.map(({ id }) => id).sort());
-    assert.deepEqual(column('cisternDiskSizeMiB').filter((size) => size === '2048').length, 4);
-    const services = (await api.get<Named>('GET', '/api/services')).items;
-    assert.deepEqual(column('cisternServiceName'), services.map(({ name }) => name).sort());
-    assert.ok(column('cisternDatasetName').includes('tank/telemetry'), column('cisternDatasetName').join());
-    const active = (await api.get<{ items: { id: string }[] }>('GET', '/api/alerts?state=active')).items;
-    assert.ok(active.length > 0);
-    assert.deepEqual(column('cisternActiveAlertId'), active.map(({ id }) => id).sort());
-    assert.ok(Number(column('cisternIngestSeries')[0]) > 0 && column('cisternInputName').includes('import'), walked);
+    // Alerts come and go: what is compared is to be of the same moment, sooner or later.
+    const walked = await until(
+      'it says what the API says',
+      90,
+      async () => {
+        const said = await ask('snmpwalk', v2c, '-Oq', 'CISTERN-MIB::cisternMIB');
+        const column = (name: string) =>
+          said
+            .split('\n')
+            .filter((line) => line.startsWith(`CISTERN-MIB::${name}.`))
+            .map((line) => line.slice(line.indexOf(' ') + 1))
+            .sort();
+        type Named = { items: { name: string; id: string; bytes: number; state: string }[] };
+        const pools = (await api.get<Named>('GET', '/api/pools')).items;
+        assert.deepEqual(column('cisternPoolName'), pools.map(({ name }) => name).sort());
+        assert.deepEqual(column('cisternPoolSize'), pools.map(({ bytes }) => String(bytes)).sort());
+        assert.deepEqual(column('cisternPoolState'), ['online', 'online']);
+        const disks = (await api.get<Named>('GET', '/api/disks')).items;
+        assert.deepEqual(column('cisternDiskName'), disks.map(({ id }) => id).sort());
+        assert.deepEqual(column('cisternDiskSizeMiB').filter((size) => size === '2048').length, 4);
+        const services = (await api.get<Named>('GET', '/api/services')).items;
+        assert.deepEqual(column('cisternServiceName'), services.map(({ name }) => name).sort());
+        assert.ok(column('cisternDatasetName').includes('tank/telemetry'), column('cisternDatasetName').join());
+        const active = (await api.get<{ items: { id: string }[] }>('GET', '/api/alerts?state=active')).items;
+        assert.ok(active.length > 0);
+        assert.deepEqual(column('cisternActiveAlertId'), active.map(({ id }) => id).sort());
+        assert.ok(Number(column('cisternIngestSeries')[0]) > 0 && column('cisternInputName').includes('import'), said);
+        return said;
+      },
+      1000,
+    );
     const table = await ask('snmptable', v3, '-Cf', '|', '-Ci', 'CISTERN-MIB::cisternPoolTable');
     assert.match(table, /^\d+\|tank\|online\|\d+\|/m);
     t.diagnostic(`snmpwalk: ${walked.trim().split('\n').length} objects`);
