@@ -362,3 +362,66 @@ test('the mail of an alert and of its end, as its reader sees them, with the pic
   await send('delete', `/api/thresholds/${rule}`);
   await send('delete', `/api/destinations/${destination}`);
 });
+
+test('a message that its receiver refuses: what waits behind it says so, and in the end it is given up, which is told', async (t) => {
+  const taken: string[] = [];
+  const server = http.createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk) => {
+      body += chunk;
+    });
+    request.on('end', () => {
+      const { title } = JSON.parse(body).alert;
+      const refused = title.startsWith('Kettle');
+      if (!refused) taken.push(title);
+      response.writeHead(refused ? 422 : 204, refused ? 'Unprocessable Content' : 'No Content').end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  const { page } = await someone.visit(t, '/sign-in?to=%2Falerts%2Flog');
+  await signInBy(page);
+  const send = async (path: string, data: object) => {
+    const reply = await page.request.post(stack.url + path, { data, headers: { origin: stack.url } });
+    assert.ok(reply.ok(), await reply.text());
+    return ((await reply.json()) as { id: string }).id;
+  };
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/alerts`;
+  const destination = await send('/api/destinations', {
+    ...{ name: 'Ticket desk', kind: 'webhook', enabled: true },
+    webhook: { url, preset: 'json', verifyCertificate: true },
+  });
+  const rules: string[] = [];
+  for (const name of ['Kettle', 'Stove']) {
+    const rule = { name, expression: name.toLowerCase(), direction: 'above', raise: 10, clear: 5, severity: 'warning' };
+    const times = { raiseForSeconds: 0, clearForSeconds: 0, repostSeconds: 0, enabled: true };
+    rules.push(await send('/api/thresholds', { ...rule, ...times, destinations: [destination] }));
+    await stack.import([{ name: name.toLowerCase(), labels: {}, value: 11 }]);
+    await page
+      .getByRole('list', { name: 'All alerts' })
+      .getByText(`${name} is 11`)
+      .first()
+      .waitFor({ timeout: 20_000 });
+  }
+  await page.getByRole('link', { name: 'Stove', exact: true }).click();
+  await page.getByText(/It waits behind an earlier one: 127.*422 Unprocessable Content/).waitFor({ timeout: 20_000 });
+  await lookAt(page, 'alerts-waits-behind');
+  await page.getByText(/: sent to Ticket desk/).waitFor({ timeout: 30_000 });
+  await page.goto(`${stack.url}/alerts/log`);
+  await page.getByRole('link', { name: '“Ticket desk” refused a message' }).click({ timeout: 20_000 });
+  await page
+    .getByText(/was not told of “Kettle”.*422 Unprocessable Content/)
+    .first()
+    .waitFor();
+  await lookAt(page, 'alerts-refused');
+  await page.goto(`${stack.url}/alerts/log`);
+  await page.getByRole('link', { name: 'Kettle', exact: true }).click();
+  await page
+    .getByText(/could not be sent to Ticket desk/)
+    .first()
+    .waitFor();
+  await lookAt(page, 'alerts-given-up');
+  assert.deepEqual(taken, ['Stove', '“Ticket desk” refused a message']);
+  for (const path of [...rules.map((id) => `/api/thresholds/${id}`), `/api/destinations/${destination}`])
+    await page.request.delete(stack.url + path, { headers: { origin: stack.url } });
+});
