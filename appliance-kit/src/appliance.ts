@@ -232,7 +232,7 @@ export function createAppliance({
   const machine = new Machine({ platform, clock, settings, conditions, alerts, healths, audit, changes, linkUp });
   const news = new ConfigurationNews({ db, clock, settings, alerts });
   const watch = new Watch({
-    ...{ inventory, services, destinations, storaged, tracerd, conditions, changes, clock, machine },
+    ...{ inventory, services, destinations, storaged, tracerd, conditions, changes, clock, machine, thresholds },
     pools: poolConditions,
     faults: new Faults(platform, clock, conditions),
   });

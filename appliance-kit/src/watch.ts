@@ -6,6 +6,8 @@ import {
   serviceRestarting,
   statisticStopped,
   storeDamaged,
+  storeRefusing,
+  thresholdFailing,
 } from './alerts/catalogue.ts';
 import type { Conditions } from './alerts/conditions.ts';
 import { type Clock, iso } from './clock.ts';
@@ -20,6 +22,7 @@ import type { Tracerd } from './peers/tracerd.ts';
 import type { PoolConditions } from './pools/conditions.ts';
 import { RestartWatch } from './services/restarts.ts';
 import type { Services } from './services/services.ts';
+import type { Thresholds } from './thresholds/thresholds.ts';
 
 const TRACERD_MS = 1_000;
 
@@ -33,6 +36,7 @@ export interface WatchParts {
   readonly pools: PoolConditions;
   readonly faults: Faults;
   readonly machine: Machine;
+  readonly thresholds: Pick<Thresholds, 'failing'>;
   readonly changes: Changes;
   readonly clock: Clock;
 }
@@ -147,7 +151,27 @@ export class Watch {
           args: { block: damage.block, setAside: damage.setAside, span: spanOf(damage), detail: damage.detail },
         })),
       );
+      const { refusing } = store;
+      conditions.report(
+        storeRefusing,
+        refusing === undefined
+          ? []
+          : [
+              {
+                args: {
+                  since: refusing.since,
+                  because: refusing.reason,
+                  detail: refusing.detail,
+                  pool: telemetryPool,
+                },
+              },
+            ],
+      );
     }
+    conditions.report(
+      thresholdFailing,
+      this.#parts.thresholds.failing().map((args) => ({ args })),
+    );
 
     if (measured !== null) {
       // What somebody suspended is as it should be, and what nobody has recorded says on its chart what is wrong.

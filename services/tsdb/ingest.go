@@ -20,20 +20,23 @@ import (
 // Ingest implements Ingester.
 func (s *Store) Ingest(ctx context.Context, input string, samples []Sample, durability journal.Durability) ([]Rejection, error) {
 	if err := s.pace(ctx); err != nil {
-		return nil, err
+		return nil, s.refused(len(samples), MemoryLimit, err)
 	}
 	position, accepted, rejected, err := s.write(samples)
 	if err != nil {
-		return nil, err
+		return nil, s.refused(len(samples), StorageError, err)
 	}
 	if durability == journal.Fsync && accepted > 0 {
 		if err := s.journal.Sync(position); err != nil {
-			return nil, err
+			return nil, s.refused(accepted, StorageError, err)
 		}
 	}
 	s.counts.accept(input, accepted)
 	for _, r := range rejected {
 		s.counts.reject(r.Reason, 1)
+		if r.Reason.ours() {
+			s.counts.refusals.note(r.Reason, r.Detail, 1, s.options.Now())
+		}
 	}
 	return rejected, nil
 }

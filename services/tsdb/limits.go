@@ -42,6 +42,7 @@ type counts struct {
 	rate             float64
 	started          time.Time
 	damaged          damageList
+	refusals         refusals
 	flushFailures    atomic.Uint64
 	merges           atomic.Uint64
 }

@@ -98,6 +98,7 @@ const (
 	SeriesRate    Reason = "series_rate"   // new series came too quickly
 	SeriesLimit   Reason = "series_limit"  // too many series
 	MemoryLimit   Reason = "memory_limit"  // the head is full and cannot be written out
+	StorageError  Reason = "storage_error" // the journal cannot be written
 	BadName       Reason = "bad_name"
 	BadLabel      Reason = "bad_label"
 	TooManyLabels Reason = "too_many_labels"

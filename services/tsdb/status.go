@@ -131,7 +131,8 @@ type Status struct {
 	HeadBytes        int64
 	HeadMinTime      int64 // ms; 0 when the head is empty
 	Blocks           []BlockInfo
-	Damaged          []Damage // in the order they were found in
+	Damaged          []Damage  // in the order they were found in
+	Refusing         *Refusing // nil: nothing was refused lately that was not the sender's fault
 	FlushFailures    uint64
 	Merges           uint64
 	Deletions        int // not carried out in all blocks yet
@@ -144,6 +145,7 @@ func (s *Store) Status() Status {
 	status := Status{JournalBytes: stat.Bytes, JournalEntries: stat.Entries, JournalSyncs: stat.Syncs, JournalFlushes: stat.Flushes, Started: s.counts.started,
 		FlushFailures: s.counts.flushFailures.Load(), Merges: s.counts.merges.Load()}
 	status.Accepted, status.Rejected, status.SamplesPerSecond = s.counts.snapshot()
+	status.Refusing = s.counts.refusals.current(s.options.Now())
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	status.Blocks, status.Deletions = []BlockInfo{}, len(s.deletions)

@@ -264,6 +264,47 @@ async function datasetsOf(t: TestContext, machine: Machine, api: Person): Promis
     },
   );
 
+  await step(
+    'the dataset of the telemetry is full: nothing is acknowledged, which is an alert; with room again it goes on by itself',
+    async () => {
+      const send = () =>
+        api.ask('POST', '/api/v1/import', { samples: [{ name: 'flow', value: 1, labels: { n: String(++sent) } }] });
+      let sent = 1_000_000;
+      const acknowledged: number[] = [];
+      const began = Date.now();
+      await machine.sh(
+        'zfs set quota=$(($(zfs get -Hpo value used tank/telemetry) + 4000000)) tank/telemetry; dd if=/dev/urandom of=/srv/telemetry/fill bs=64k 2>/dev/null; sync; true',
+      );
+      const refused = await until('it refuses', 60, async () => {
+        const reply = await send();
+        if (reply.status === 200) acknowledged.push(sent);
+        return reply.status !== 200 && reply;
+      });
+      assert.equal(refused.status, 503, refused.text);
+      assert.match(refused.text, /quota|space/);
+      assert.ok((await query(api, 'last_over_time(flow[2h])')).length > 0, 'what is stored can be read');
+      const alert = await until('it is alerted', 60, async () => {
+        await send();
+        return (await alerts(api)).find((one) => one.class === 'store.refusing');
+      });
+      assert.match(alert.text, /measurements are refused: .*(quota|space)/);
+      t.diagnostic(`${((Date.now() - began) / 1000).toFixed(0)} s after it was filled: ${alert.text}`);
+      await machine.sh('rm /srv/telemetry/fill; zfs set quota=none tank/telemetry');
+      await until('it takes them again', 90, async () => {
+        const reply = await send();
+        if (reply.status === 200) acknowledged.push(sent);
+        return reply.status === 200;
+      });
+      await until(
+        'the alert is cleared',
+        120,
+        async () => !(await alerts(api)).some((one) => one.class === 'store.refusing'),
+        1000,
+      );
+      assert.deepEqual(await missing(api, acknowledged), []);
+    },
+  );
+
   await step('snapshots: a file is found and read in one, compared, cloned, held and given up', async () => {
     await api.get('POST', '/api/datasets', {
       name: 'tank/home',

@@ -107,6 +107,31 @@ export const thresholdNoData = declare<NoDataArgs>({
   visibleAfterSeconds: 0,
 });
 
+export interface RuleErrorArgs {
+  readonly ruleId: string;
+  readonly ruleName: string;
+  /** The store's own words. */
+  readonly error: string;
+}
+
+/** A rule that is not watched looks like one whose value is well: nobody would miss its alerts. */
+export const thresholdFailing = declare<RuleErrorArgs>({
+  class: 'threshold.failing',
+  severity: () => 'warning',
+  title: ({ ruleName }) => `The rule “${ruleName}” cannot be evaluated`,
+  text: ({ ruleName, error }) => `“${ruleName}” watches nothing: ${sentences(error)}`,
+  impact: () => 'Whether its value is within its limit is not known. No alert of it is raised, and none clears.',
+  response: () => 'It is tried again every few seconds.',
+  action: () => 'Correct the rule: its page shows what is wrong, and where. Or switch it off.',
+  page: ({ ruleId }) => `/alerts/thresholds/${ruleId}`,
+  labels: ({ ruleName }) => ({ rule: ruleName }),
+  dedupKey: ({ ruleId }) => `threshold.failing/${ruleId}`,
+  dedupExample: 'threshold.failing/th-0mi5x3k9f-3f9c2b7a10',
+  dependsOn: () => ['service.failed/storaged'],
+  // A rule that is being written is wrong for a while.
+  visibleAfterSeconds: 300,
+});
+
 export interface PoolArgs {
   readonly pool: string;
   readonly sentence: string;
@@ -383,6 +408,37 @@ export const storeDamaged = declare<StoreDamageArgs>({
   dedupExample: 'store.damaged/00000000000000a7',
   dependsOn: () => [],
   visibleAfterSeconds: 0,
+});
+
+export interface RefusingArgs {
+  readonly since: string;
+  /** As the store counts it: storage_error, memory_limit, series_limit or series_rate. */
+  readonly because: string;
+  readonly detail: string;
+  readonly pool: string | null;
+}
+
+export const storeRefusing = declare<RefusingArgs>({
+  class: 'store.refusing',
+  severity: () => 'critical',
+  title: () => 'The telemetry store refuses measurements',
+  text: ({ since, detail }) => `Since ${since} measurements are refused: ${sentences(detail)}`,
+  impact: () =>
+    'What is refused is lost unless its sender keeps it and sends it again: Prometheus and OpenTelemetry do, statsd and Graphite do not.',
+  response: () =>
+    'Senders are told so where their protocol has an answer. What is stored can be read; measurements are taken again as soon as that is possible.',
+  action: ({ because }) =>
+    because === 'storage_error'
+      ? 'Make room: raise the quota of the telemetry dataset, destroy snapshots of it, add disks to its pool, or keep measurements for less long. If there is room, look at the disks of the pool.'
+      : because === 'memory_limit'
+        ? 'See whether the pool of the telemetry is full or slow: what is in memory cannot be written. Otherwise give the store more memory, or send fewer series.'
+        : 'Find out who sends a new series with each measurement, as a label that holds a time or an identifier does, and send it without that label.',
+  page: () => '/analytics/worksheets/store',
+  labels: () => ({ service: 'storaged' }),
+  dedupKey: () => 'store.refusing/storaged',
+  dedupExample: 'store.refusing/storaged',
+  dependsOn: ({ pool }) => (pool === null ? [] : [`pool.faulted/${pool}`, `pool.suspended/${pool}`]),
+  visibleAfterSeconds: 10,
 });
 
 export interface StatisticStoppedArgs {
@@ -1043,6 +1099,7 @@ export const applianceUpdated = declare<UpdatedArgs>({
 export const catalogue = [
   thresholdExceeded,
   thresholdNoData,
+  thresholdFailing,
   poolDegraded,
   poolFaulted,
   poolSuspended,
@@ -1053,6 +1110,7 @@ export const catalogue = [
   deliveryFailing,
   deliveryRefused,
   storeDamaged,
+  storeRefusing,
   statisticStopped,
   scrubFound,
   resilverFinished,

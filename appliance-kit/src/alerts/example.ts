@@ -39,6 +39,8 @@ export const example = {
   setAside: false,
   span: null,
   detail: 'its index',
+  since: '2026-01-01T02:00:00.000Z',
+  because: 'storage_error',
   scan: 'scrub',
   startedAt: '2026-01-01T02:00:00.000Z',
   repairedBytes: 4096,

@@ -79,7 +79,18 @@ export interface Damage {
   readonly detail: string;
 }
 
+export interface Refusing {
+  /** ISO 8601. */
+  readonly since: string;
+  readonly reason: string;
+  readonly detail: string;
+  /** How often a sample was refused since then. */
+  readonly samples: number;
+}
+
 export interface StorageStatus {
+  /** There: it refused samples within the last minute for reasons of its own. */
+  readonly refusing?: Refusing;
   readonly damaged: readonly Damage[];
   readonly series: number;
   readonly samplesPerSecond: number;

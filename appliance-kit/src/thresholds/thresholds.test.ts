@@ -28,6 +28,8 @@ interface Store {
   readonly batches: string[][];
   /** What the next answer to a batch waits for, after it was thought out. */
   hold: Promise<void> | null;
+  /** What it says of samples that it refuses. */
+  refusing: object | null;
 }
 
 /** As POST /api/v1/query_batch answers one query. */
@@ -45,7 +47,7 @@ function batched(answer: Record<string, string> | string, known: string | undefi
 
 /** Answers queries at storaged's socket in the form Prometheus' API has, and batches. */
 async function store(t: TestContext, directory: string): Promise<Store> {
-  const known: Store = { answers: new Map(), down: false, batches: [], hold: null };
+  const known: Store = { answers: new Map(), down: false, batches: [], hold: null, refusing: null };
   const server = http.createServer((request, response) => {
     let text = '';
     request.on('data', (chunk) => {
@@ -53,6 +55,10 @@ async function store(t: TestContext, directory: string): Promise<Store> {
     });
     request.on('end', () => {
       if (known.down) return response.destroy();
+      if (request.url === '/api/v1/status/storage') {
+        const status = { damaged: [], ...(known.refusing && { refusing: known.refusing }) };
+        return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(status));
+      }
       if (request.url === '/api/v1/query_batch') {
         const { queries } = JSON.parse(text) as { queries: { query: string; known?: string }[] };
         const results = queries.map((one, at) => {
@@ -292,6 +298,54 @@ test("an expression that cannot be evaluated shows PromQL's own words", async (t
   await evaluate(on);
   const { state } = (await on.client.get('/api/thresholds')).body.items[0];
   assert.deepEqual([state.error, state.errorAt], [words, { line: 1, column: 5 }]);
+});
+
+test('a rule that cannot be evaluated watches nothing, which is an alert after five minutes, and until it is mended', async (t) => {
+  const { on, known } = await ready(t);
+  known.answers.set('sum(', '1:5: parse error: unexpected end of input');
+  const { body: made } = await on.client.post('/api/thresholds', { ...rule, expression: 'sum(' });
+  const look = async (seconds: number) => {
+    on.clock.advance(seconds);
+    await evaluate(on);
+    await on.appliance.watch.look();
+    return (await on.client.get('/api/alerts')).body.items as { class: string; text: string; page: string }[];
+  };
+  assert.deepEqual(await look(1), []);
+  assert.deepEqual(await look(290), []);
+  const [alert] = await look(20);
+  assert.equal(alert?.class, 'threshold.failing');
+  assert.equal(alert?.text, '“Egress” watches nothing: 1:5: parse error: unexpected end of input.');
+  assert.equal(alert?.page, `/alerts/thresholds/${made.id}`);
+  known.down = true;
+  assert.equal((await look(10)).length, 1, 'a store that is down says nothing of the rule');
+  known.down = false;
+  assert.equal((await on.client.put(`/api/thresholds/${made.id}`, rule)).status, 200);
+  assert.deepEqual(await look(10), []);
+});
+
+test('a store that refuses measurements for reasons of its own is an alert, until it takes them again', async (t) => {
+  const { on, known } = await ready(t);
+  const look = async (seconds: number) => {
+    on.clock.advance(seconds);
+    await on.appliance.watch.look();
+    return (await on.client.get('/api/alerts')).body.items as Record<string, string>[];
+  };
+  assert.deepEqual(await look(1), []);
+  const detail = 'write /srv/telemetry/journal/0.journal: disk quota exceeded';
+  known.refusing = {
+    since: '2026-01-01T00:00:00Z',
+    last: '2026-01-01T00:00:01Z',
+    reason: 'storage_error',
+    detail,
+    samples: 9,
+  };
+  assert.deepEqual(await look(1), [], 'not of a moment');
+  const [alert] = await look(15);
+  assert.deepEqual([alert?.class, alert?.severity], ['store.refusing', 'critical']);
+  assert.match(alert?.text ?? '', /^Since 2026-01-01T00:00:00Z measurements are refused: .*disk quota exceeded\.$/);
+  assert.match(alert?.action ?? '', /^Make room/);
+  known.refusing = null;
+  assert.deepEqual(await look(10), []);
 });
 
 test('the preview says what each series would be', async (t) => {

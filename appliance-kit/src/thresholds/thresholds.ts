@@ -57,6 +57,8 @@ interface Rule {
   evaluatedAt: number | null;
   error: string | null;
   errorAt: { line: number; column: number } | null;
+  /** It is the rule that is wrong, and not the store that does not answer. */
+  wrong: boolean;
   readonly series: Map<string, Series>;
   /** What the store calls the series of its last result, and these in order; what is there twice is null. */
   set: string | null;
@@ -136,6 +138,7 @@ export class Thresholds {
         evaluatedAt: null,
         error: null,
         errorAt: null,
+        wrong: false,
         series,
         asked: 0,
         ...NOTHING_KNOWN,
@@ -145,6 +148,13 @@ export class Thresholds {
 
   list(): Threshold[] {
     return [...this.#rules.values()].map((rule) => this.#describe(rule));
+  }
+
+  /** Rules that watch nothing because they cannot be evaluated. */
+  failing(): { ruleId: string; ruleName: string; error: string }[] {
+    return [...this.#rules.values()].flatMap(({ id, input, error, wrong }) =>
+      input.enabled && wrong && error !== null ? [{ ruleId: id, ruleName: input.name, error }] : [],
+    );
   }
 
   get(id: string): Threshold {
@@ -193,7 +203,7 @@ export class Thresholds {
     const id = newId('th', now);
     db.run('INSERT INTO thresholds VALUES (?, ?, ?)', id, JSON.stringify(input), now);
     this.#rules.set(id, {
-      ...{ id, createdAt: now, input, evaluatedAt: null, error: null, errorAt: null },
+      ...{ id, createdAt: now, input, evaluatedAt: null, error: null, errorAt: null, wrong: false },
       series: new Map(),
       asked: 0,
       ...NOTHING_KNOWN,
@@ -223,8 +233,7 @@ export class Thresholds {
     });
     rule.input = input;
     Object.assign(rule, NOTHING_KNOWN);
-    rule.error = null;
-    rule.errorAt = null;
+    this.#noteError(rule, null);
     changes.publish('thresholds', id);
     this.#parts.rulesChanged?.();
     return this.get(id);
@@ -483,6 +492,8 @@ export class Thresholds {
 
   #noteError(rule: Rule, error: unknown): void {
     const before = rule.error;
+    // A store that does not answer says nothing about the rule.
+    if (error === null || error instanceof ExpressionError) rule.wrong = error !== null;
     if (error === null) {
       rule.error = null;
       rule.errorAt = null;

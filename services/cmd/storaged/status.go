@@ -54,6 +54,10 @@ func (s *server) status(w http.ResponseWriter, _ *http.Request) {
 		"merges": status.Merges, "deletions": status.Deletions,
 		"clock": clockStatus(s.clock.Status()),
 	}
+	if r := status.Refusing; r != nil {
+		answer["refusing"] = map[string]any{"since": r.Since.UTC().Format(time.RFC3339Nano), "last": r.Last.UTC().Format(time.RFC3339Nano),
+			"reason": r.Reason, "detail": r.Detail, "samples": r.Samples}
+	}
 	if s.statsd != nil {
 		stats := s.statsd.Stats()
 		answer["statsd"] = map[string]any{
