@@ -1,6 +1,7 @@
 // Looks at pools, disks, services and destinations every few seconds: tells the pages what changed, and the alerts
 // what is wrong. Events of the system (platform/poolEvents.ts) only make it look sooner: events get lost.
 import {
+  datagramsDropped,
   deliveryFailing,
   serviceFailed,
   serviceRestarting,
@@ -17,6 +18,7 @@ import type { Changes } from './events/changes.ts';
 import type { Topic } from './events/schema.ts';
 import type { Faults } from './faults/faults.ts';
 import type { Machine } from './machine/machine.ts';
+import { DropWatch } from './peers/drops.ts';
 import type { Damage, Storaged } from './peers/storaged.ts';
 import type { Tracerd } from './peers/tracerd.ts';
 import type { PoolConditions } from './pools/conditions.ts';
@@ -54,6 +56,7 @@ export class Watch {
   readonly #parts: WatchParts;
   readonly #last = new Map<Topic, string>();
   readonly #restarts = new RestartWatch();
+  readonly #drops = new DropWatch();
   #looking: Promise<void> | null = null;
   #again = false;
 
@@ -151,7 +154,10 @@ export class Watch {
           args: { block: damage.block, setAside: damage.setAside, span: spanOf(damage), detail: damage.detail },
         })),
       );
-      const { refusing } = store;
+      const { refusing, statsd } = store;
+      const drops = statsd?.kernelDropsKnown ? statsd.kernelDrops : null;
+      const dropped = this.#drops.look(drops, this.#parts.clock.monotonic());
+      conditions.report(datagramsDropped, dropped === 0 ? [] : [{ args: { dropped } }]);
       conditions.report(
         storeRefusing,
         refusing === undefined

@@ -1,8 +1,10 @@
 // Parts that are down: the page says which, since when, and comes back by itself. Metrics go on flowing.
 import assert from 'node:assert/strict';
+import { createSocket } from 'node:dgram';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
+import { eventually } from '../../appliance-kit/tests/harness.ts';
 import { type Person as ApiPerson, setUp } from '../stack/api.ts';
 import { ask } from '../stack/http.ts';
 import type { Stack } from '../stack/stack.ts';
@@ -132,4 +134,40 @@ test('a damaged block is named in an alert with what to do; putting the sound on
   rmSync(path.join(blocks, `${name}.damaged`));
   await stack.startPart('storaged');
   await alerts.getByText('Stored measurements are damaged').waitFor({ state: 'detached', timeout: 30_000 });
+});
+
+test('datagrams come faster than they are taken in: those that the kernel drops are an alert', async (t) => {
+  const { page, expect } = await someone.visit(t, '/sign-in?to=%2Falerts');
+  expect(/status of 50[0-9]|ERR_|EventSource/);
+  await signInBy(page);
+  const dropped = async () =>
+    (await stack.socket('storaged', '/api/v1/status/storage')).json<{ statsd: { kernelDrops: number } }>().statsd
+      .kernelDrops;
+  assert.equal(await dropped(), 0);
+  // No metric: a line that is too long is counted, and costs nothing.
+  const socket = createSocket('udp4');
+  t.after(() => socket.close());
+  const send = (bytes: number) =>
+    new Promise<void>((resolve, reject) =>
+      socket.send(Buffer.alloc(bytes, 'x'), stack.statsdPort, '127.0.0.1', (error) =>
+        error ? reject(error) : resolve(),
+      ),
+    );
+  stack.hang('storaged', true);
+  try {
+    for (let n = 0; n < 5000; n++) await send(60_000);
+  } finally {
+    stack.hang('storaged', false);
+  }
+  await eventually(async () => {
+    await send(10); // the kernel tells with the next datagram how many it dropped before
+    assert.ok((await dropped()) > 0);
+  }, 20_000);
+  t.diagnostic(`${await dropped()} of 5000 datagrams were dropped`);
+  await page
+    .getByRole('list', { name: 'Active alerts' })
+    .getByText(/^[\d,]+ datagrams of statsd were dropped/)
+    .first()
+    .waitFor({ timeout: 30_000 });
+  await lookAt(page, 'alerts-dropped');
 });

@@ -60,6 +60,11 @@ export class Process {
     });
   }
 
+  /** As SIGSTOP and SIGCONT, which end nothing. */
+  signal(signal: NodeJS.Signals): void {
+    this.#child?.kill(signal);
+  }
+
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     const child = this.#child;
     if (child === undefined || !this.running) return;

@@ -170,6 +170,11 @@ export class Stack {
     });
   }
 
+  /** A part that hangs, or goes on. */
+  hang(name: PartName, hangs: boolean): void {
+    this.#part(name).signal(hangs ? 'SIGSTOP' : 'SIGCONT');
+  }
+
   async stopPart(name: PartName): Promise<void> {
     await this.#part(name).stop(name === 'nginx' ? 'SIGQUIT' : 'SIGTERM');
   }

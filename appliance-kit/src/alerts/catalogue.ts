@@ -441,6 +441,29 @@ export const storeRefusing = declare<RefusingArgs>({
   visibleAfterSeconds: 10,
 });
 
+export interface DropArgs {
+  readonly dropped: number;
+}
+
+export const datagramsDropped = declare<DropArgs>({
+  class: 'datagrams.dropped',
+  severity: () => 'warning',
+  title: () => 'Datagrams of statsd are dropped',
+  text: ({ dropped }) =>
+    `${plural(dropped, 'datagram')} of statsd ${dropped === 1 ? 'was' : 'were'} dropped: they came faster than they could be taken in.`,
+  impact: () => 'Counters are too low, timers lack measurements, and gauges may be old. Nobody who sent them knows.',
+  response: () =>
+    'The kernel holds what its buffer has room for, and each drop is counted: cistern_storaged_statsd_kernel_drops_total.',
+  action: () =>
+    'See whether the processors of the appliance are busy. Otherwise have the clients put several metrics into a datagram, sample, or send over TCP, which waits instead.',
+  page: () => '/analytics/worksheets/store',
+  labels: () => ({ input: 'statsd' }),
+  dedupKey: () => 'datagrams.dropped/statsd',
+  dedupExample: 'datagrams.dropped/statsd',
+  dependsOn: () => ['service.failed/storaged', 'service.restarting/storaged'],
+  visibleAfterSeconds: 0,
+});
+
 export interface StatisticStoppedArgs {
   /** The dataset's canonical name. */
   readonly statistic: string;
@@ -1111,6 +1134,7 @@ export const catalogue = [
   deliveryRefused,
   storeDamaged,
   storeRefusing,
+  datagramsDropped,
   statisticStopped,
   scrubFound,
   resilverFinished,

@@ -89,6 +89,8 @@ export interface Refusing {
 }
 
 export interface StorageStatus {
+  /** Absent when it is off. */
+  readonly statsd?: { readonly kernelDrops: number; readonly kernelDropsKnown: boolean };
   /** There: it refused samples within the last minute for reasons of its own. */
   readonly refusing?: Refusing;
   readonly damaged: readonly Damage[];
