@@ -439,6 +439,9 @@ func TestDamagedDefinitionsGiveNothingToOthers(t *testing.T) {
 	if d := read(t, again, 0, math.MaxInt64).difference(m); d != "" {
 		t.Errorf("after the damage: %s", d)
 	}
+	if d := again.Status().Damaged; len(d) != 1 || d[0].Block != InJournal || !strings.Contains(d[0].Detail, "missing: 1") {
+		t.Errorf("that something was lost is not said: %+v", d)
+	}
 	// What is taken from then on defines its series again, also those that the replay has found.
 	more := []Sample{at(3, "third_name", 4), at(4, "first_name", 5)}
 	mustIngest(t, again, more...)

@@ -98,6 +98,9 @@ type Damage struct {
 	Detail           string // what was found
 }
 
+// InJournal is the Block of damage to the journal. What was in no block yet is lost with it.
+const InJournal = "journal"
+
 // damageList is what was found damaged, once each.
 type damageList struct {
 	mu   sync.Mutex
@@ -154,7 +157,7 @@ func (s *Store) Status() Status {
 	}
 	status.Damaged = slices.DeleteFunc(s.counts.damaged.all(), func(d Damage) bool {
 		// Retention or a deletion may have taken it since.
-		return !d.SetAside && !slices.ContainsFunc(s.list, func(b *block) bool { return b.ID == d.Block })
+		return !d.SetAside && d.Block != InJournal && !slices.ContainsFunc(s.list, func(b *block) bool { return b.ID == d.Block })
 	})
 	for _, h := range []*head{s.frozen, s.live} {
 		if h == nil {

@@ -280,6 +280,10 @@ func (s *Store) replay(through journal.Position) error {
 				s.options.Log.Info("replayed the journal", "entries", entries, "samples", samples,
 					"damagedBytes", reader.Skipped, "damagedEntries", lost, "seconds", time.Since(start).Seconds())
 			}
+			if reader.Skipped > 0 || lost > 0 { // a crash's torn end is none of it: that was cut off before
+				s.counts.damaged.note(Damage{Block: InJournal, Detail: fmt.Sprintf(
+					"bytes that could not be read: %d; entries of which something is missing: %d", reader.Skipped, lost)})
+			}
 			if isEOF(err) {
 				s.live.fresh = len(s.live.series)
 				s.live.number = uint64(s.journal.End()) // what others wrote before numbers series in its own way

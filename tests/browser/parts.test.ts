@@ -136,6 +136,37 @@ test('a damaged block is named in an alert with what to do; putting the sound on
   await alerts.getByText('Stored measurements are damaged').waitFor({ state: 'detached', timeout: 30_000 });
 });
 
+test('the journal is damaged: what was lost is an alert, what could be read is there', async (t) => {
+  const journal = path.join(stack.dir, 'data', 'journal');
+  for (const value of [1, 2, 3]) await stack.import([{ name: `in_the_journal_${value}`, value }]);
+  await stack.killPart('storaged');
+  const [file] = readdirSync(journal).filter((name) => {
+    return name.endsWith('.journal') && readFileSync(path.join(journal, name)).includes('in_the_journal_2');
+  });
+  assert.ok(file);
+  const content = readFileSync(path.join(journal, file));
+  content.write('X', content.indexOf('in_the_journal_2'));
+  writeFileSync(path.join(journal, file), content);
+  await stack.startPart('storaged');
+  const { page } = await someone.visit(t, '/sign-in?to=%2Falerts');
+  await signInBy(page);
+  const alerts = page.getByRole('list', { name: 'Active alerts' });
+  await alerts.getByText('Measurements were lost from the journal').first().waitFor({ timeout: 30_000 });
+  await lookAt(page, 'alerts-journal-damaged');
+  for (const [value, there] of [
+    [1, 1],
+    [2, 0],
+    [3, 1],
+  ]) {
+    const path = `/api/v1/query?query=last_over_time(in_the_journal_${value}[1h])`;
+    const { data } = (await stack.socket('storaged', path)).json<{ data: { result: unknown[] } }>();
+    assert.equal(data.result.length, there, `in_the_journal_${value}`);
+  }
+  await stack.stopPart('storaged');
+  await stack.startPart('storaged');
+  await alerts.getByText('Measurements were lost').waitFor({ state: 'detached', timeout: 30_000 });
+});
+
 test('datagrams come faster than they are taken in: those that the kernel drops are an alert', async (t) => {
   const { page, expect } = await someone.visit(t, '/sign-in?to=%2Falerts');
   expect(/status of 50[0-9]|ERR_|EventSource/);

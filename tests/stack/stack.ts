@@ -175,6 +175,10 @@ export class Stack {
     this.#part(name).signal(hangs ? 'SIGSTOP' : 'SIGCONT');
   }
 
+  async killPart(name: PartName): Promise<void> {
+    await this.#part(name).stop('SIGKILL');
+  }
+
   async stopPart(name: PartName): Promise<void> {
     await this.#part(name).stop(name === 'nginx' ? 'SIGQUIT' : 'SIGTERM');
   }

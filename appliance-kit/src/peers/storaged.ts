@@ -70,6 +70,7 @@ export interface RangeSeries {
 
 /** A block of which not everything can be read. */
 export interface Damage {
+  /** Or `journal`. */
   readonly block: string;
   /** Nothing of it is served. */
   readonly setAside: boolean;
