@@ -56,7 +56,7 @@ export class Watch {
   readonly #parts: WatchParts;
   readonly #last = new Map<Topic, string>();
   readonly #restarts = new RestartWatch();
-  readonly #drops = new DropWatch();
+  readonly #drops = (['statsd', 'graphite', 'collectd'] as const).map((input) => ({ input, watch: new DropWatch() }));
   #looking: Promise<void> | null = null;
   #again = false;
 
@@ -154,10 +154,16 @@ export class Watch {
           args: { block: damage.block, setAside: damage.setAside, span: spanOf(damage), detail: damage.detail },
         })),
       );
-      const { refusing, statsd } = store;
-      const drops = statsd?.kernelDropsKnown ? statsd.kernelDrops : null;
-      const dropped = this.#drops.look(drops, this.#parts.clock.monotonic());
-      conditions.report(datagramsDropped, dropped === 0 ? [] : [{ args: { dropped } }]);
+      const { refusing, statsd, graphite, collectd } = store;
+      const inputs = { statsd, graphite, collectd };
+      conditions.report(
+        datagramsDropped,
+        this.#drops.flatMap(({ input, watch }) => {
+          const drops = inputs[input]?.kernelDropsKnown ? inputs[input].kernelDrops : null;
+          const dropped = watch.look(drops, this.#parts.clock.monotonic());
+          return dropped === 0 ? [] : [{ args: { input, dropped } }];
+        }),
+      );
       conditions.report(
         storeRefusing,
         refusing === undefined

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"cistern/services/datagram"
 	"cistern/services/drain"
 	"cistern/services/journal"
 	"cistern/services/tsdb"
@@ -35,9 +36,11 @@ const Durability = journal.Interval
 
 // Server listens for collectd.
 type Server struct {
-	store tsdb.Ingester
-	users map[string]string
-	udp   *net.UDPConn
+	store  tsdb.Ingester
+	users  map[string]string
+	udp    *net.UDPConn
+	buffer int
+	drops  datagram.Drops
 
 	packets, values, bad atomic.Uint64
 	report               atomic.Pointer[func(error)]
@@ -57,15 +60,20 @@ func Listen(address string, users map[string]string, store tsdb.Ingester) (*Serv
 	if err != nil {
 		return nil, fmt.Errorf("listening for collectd on %s/udp: %w", address, err)
 	}
-	for size := wantedBuffer; size >= 64<<10 && udp.SetReadBuffer(size) != nil; size /= 2 {
-	}
-	s := &Server{store: store, users: users, udp: udp, done: make(chan struct{})}
+	s := &Server{store: store, users: users, udp: udp, buffer: datagram.Enlarge(udp, wantedBuffer), done: make(chan struct{})}
 	go func() { defer close(s.done); s.receive() }()
 	return s, nil
 }
 
 // Addr is the socket's address.
 func (s *Server) Addr() string { return s.udp.LocalAddr().String() }
+
+// Datagrams is how many bytes of packets the kernel holds, and how many packets it dropped because there were more; known is
+// false where it does not tell.
+func (s *Server) Datagrams() (buffer int, drops uint64, known bool) {
+	drops, known = s.drops.Measure(s.udp)
+	return s.buffer, drops, known
+}
 
 // Packets is how many packets came, Values how many values were handed to the store, Bad how many values and parts were
 // refused before.

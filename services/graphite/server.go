@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"cistern/services/datagram"
 	"cistern/services/drain"
 	"cistern/services/journal"
 	"cistern/services/tsdb"
@@ -52,6 +53,8 @@ type Server struct {
 	store  tsdb.Ingester
 	tcp    net.Listener
 	udp    *net.UDPConn
+	buffer int
+	drops  datagram.Drops
 	pickle net.Listener
 
 	lines, bad atomic.Uint64
@@ -104,8 +107,7 @@ func (s *Server) open(address, pickleAddress string) error {
 		if err != nil {
 			return fmt.Errorf("listening for Graphite on %s/udp: %w", address, err)
 		}
-		for size := wantedBuffer; size >= 64<<10 && s.udp.SetReadBuffer(size) != nil; size /= 2 {
-		}
+		s.buffer = datagram.Enlarge(s.udp, wantedBuffer)
 	}
 	if pickleAddress != "" {
 		pickle, err := net.Listen("tcp", pickleAddress)
@@ -119,6 +121,16 @@ func (s *Server) open(address, pickleAddress string) error {
 
 // Addr is the address of the plaintext sockets; "" without them.
 func (s *Server) Addr() string { return addressOf(s.tcp) }
+
+// Datagrams is how many bytes the kernel holds of those that came over UDP, and how many of them it dropped because there were
+// more; known is false where it does not tell.
+func (s *Server) Datagrams() (buffer int, drops uint64, known bool) {
+	if s.udp == nil {
+		return 0, 0, false
+	}
+	drops, known = s.drops.Measure(s.udp)
+	return s.buffer, drops, known
+}
 
 // PickleAddr is the address for pickle; "" without it.
 func (s *Server) PickleAddr() string { return addressOf(s.pickle) }

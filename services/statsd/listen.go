@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"cistern/services/datagram"
 	"cistern/services/drain"
 	"cistern/services/fastclock"
 	"cistern/services/journal"
@@ -67,7 +68,7 @@ type socket struct {
 	pause     time.Duration // how long packets may pile up
 	packets   atomic.Uint64
 	truncated atomic.Uint64
-	drops     atomic.Uint64 // what the kernel dropped because the buffer was full
+	drops     datagram.Drops
 }
 
 // Listen opens the sockets and serves them until Close.
@@ -199,10 +200,11 @@ func (s *Server) Stats() Stats {
 	for _, one := range s.sockets {
 		one.measureDrops()
 		stats.Packets += one.packets.Load()
-		stats.Drops += one.drops.Load()
+		drops, known := one.drops.Total()
+		stats.Drops += drops
 		stats.Truncated += one.truncated.Load()
 		if one.network == "udp" {
-			stats.DropsKnown = stats.DropsKnown && one.dropsKnown()
+			stats.DropsKnown = stats.DropsKnown && known
 			stats.BufferBytes = one.buffer
 		}
 	}

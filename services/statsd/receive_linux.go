@@ -15,6 +15,8 @@ import (
 	"time"
 	"unsafe"
 
+	"cistern/services/datagram"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -22,10 +24,8 @@ import (
 type endpoint struct {
 	fd, wake int
 
-	mu        sync.Mutex // guards the following, and fd from being closed
-	closed    bool
-	told      bool
-	lastDrops uint32
+	mu     sync.Mutex // guards the following, and fd from being closed
+	closed bool
 }
 
 func defaultReaders() int { return min(runtime.NumCPU(), 8) }
@@ -84,24 +84,8 @@ func adopt(connection interface {
 
 // prepare enlarges the receive buffer, past the system's limit where we may.
 func (s *socket) prepare(wanted int) {
-	if unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, wanted) != nil {
-		_ = unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_RCVBUF, wanted)
-	}
-	granted, _ := unix.GetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_RCVBUF)
-	s.buffer = granted / 2 // the kernel doubles what it is asked for, for its own book-keeping
+	s.buffer = datagram.EnlargeDescriptor(s.fd, wanted)
 	s.measureDrops()
-}
-
-// SO_MEMINFO's last figure is how many packets did not fit into this socket's buffer.
-const (
-	soMemInfo    = 55
-	memInfoDrops = 8 // its place among the numbers
-)
-
-func (e *endpoint) dropsKnown() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.told
 }
 
 // measureDrops asks the kernel.
@@ -111,16 +95,9 @@ func (s *socket) measureDrops() {
 	if s.closed {
 		return
 	}
-	var numbers [16]uint32
-	size := uint32(unsafe.Sizeof(numbers))
-	_, _, failed := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(s.fd), unix.SOL_SOCKET, soMemInfo,
-		uintptr(unsafe.Pointer(&numbers)), uintptr(unsafe.Pointer(&size)), 0)
-	if failed != 0 || size < 4*(memInfoDrops+1) {
-		return
+	if now, known := datagram.Dropped(s.fd); known {
+		s.drops.Note(now)
 	}
-	now := numbers[memInfoDrops]
-	s.drops.Add(uint64(now - s.lastDrops)) // also right when the kernel's 32 bits wrap
-	s.lastDrops, s.told = now, true
 }
 
 // stop lets the reader take what the kernel still holds, and end.

@@ -12,6 +12,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"cistern/services/datagram"
 )
 
 // endpoint is a socket that readers share.
@@ -25,7 +27,7 @@ type endpoint struct {
 
 type packetConn interface {
 	net.PacketConn
-	SetReadBuffer(int) error
+	datagram.Socket
 }
 
 func defaultReaders() int { return min(runtime.NumCPU(), 4) }
@@ -47,17 +49,8 @@ func listenUDP(address string, _ int) ([]*endpoint, error) {
 
 func adopt(connection packetConn) (*endpoint, error) { return &endpoint{connection: connection}, nil }
 
-// prepare asks for a large receive buffer, and for less where the system's limit refuses it.
-func (s *socket) prepare(wanted int) {
-	for size := wanted; size >= 64<<10; size /= 2 {
-		if s.connection.SetReadBuffer(size) == nil {
-			s.buffer = size
-			return
-		}
-	}
-}
-
-func (*endpoint) dropsKnown() bool { return false }
+// prepare asks for a large receive buffer.
+func (s *socket) prepare(wanted int) { s.buffer = datagram.Enlarge(s.connection, wanted) }
 
 func (*socket) measureDrops() {}
 

@@ -454,23 +454,25 @@ export const storeRefusing = declare<RefusingArgs>({
 });
 
 export interface DropArgs {
+  /** As `statsd`. */
+  readonly input: string;
   readonly dropped: number;
 }
 
 export const datagramsDropped = declare<DropArgs>({
   class: 'datagrams.dropped',
   severity: () => 'warning',
-  title: () => 'Datagrams of statsd are dropped',
-  text: ({ dropped }) =>
-    `${plural(dropped, 'datagram')} of statsd ${dropped === 1 ? 'was' : 'were'} dropped: they came faster than they could be taken in.`,
-  impact: () => 'Counters are too low, timers lack measurements, and gauges may be old. Nobody who sent them knows.',
-  response: () =>
-    'The kernel holds what its buffer has room for, and each drop is counted: cistern_storaged_statsd_kernel_drops_total.',
+  title: ({ input }) => `Datagrams of ${input} are dropped`,
+  text: ({ input, dropped }) =>
+    `${plural(dropped, 'datagram')} of ${input} ${dropped === 1 ? 'was' : 'were'} dropped: they came faster than they could be taken in.`,
+  impact: () => 'Measurements are missing: counters are too low, and gauges may be old. Nobody who sent them knows.',
+  response: ({ input }) =>
+    `The kernel holds what its buffer has room for, and each drop is counted: cistern_storaged_${input}_kernel_drops_total.`,
   action: () =>
-    'See whether the processors of the appliance are busy. Otherwise have the clients put several metrics into a datagram, sample, or send over TCP, which waits instead.',
+    'See whether the processors of the appliance are busy. Otherwise have the clients put more metrics into each datagram, send less often, or use TCP, which waits instead.',
   page: () => '/analytics/worksheets/store',
-  labels: () => ({ input: 'statsd' }),
-  dedupKey: () => 'datagrams.dropped/statsd',
+  labels: ({ input }) => ({ input }),
+  dedupKey: ({ input }) => `datagrams.dropped/${input}`,
   dedupExample: 'datagrams.dropped/statsd',
   dependsOn: () => ['service.failed/storaged', 'service.restarting/storaged'],
   visibleAfterSeconds: 0,

@@ -35,6 +35,7 @@ export const example = {
   eventId: 'ev-0mi5x3k9f-3f9c2b7a10',
   error: 'no answer',
   waiting: 2,
+  input: 'statsd',
   dropped: 1200,
   block: '00000000000000a7',
   setAside: false,

@@ -80,6 +80,11 @@ export interface Damage {
   readonly detail: string;
 }
 
+export interface Drops {
+  readonly kernelDrops: number;
+  readonly kernelDropsKnown: boolean;
+}
+
 export interface Refusing {
   /** ISO 8601. */
   readonly since: string;
@@ -90,8 +95,10 @@ export interface Refusing {
 }
 
 export interface StorageStatus {
-  /** Absent when it is off. */
-  readonly statsd?: { readonly kernelDrops: number; readonly kernelDropsKnown: boolean };
+  /** What the kernel dropped of the datagrams of each; absent when it is off. */
+  readonly statsd?: Drops;
+  readonly graphite?: Drops;
+  readonly collectd?: Drops;
   /** There: it refused samples within the last minute for reasons of its own. */
   readonly refusing?: Refusing;
   readonly damaged: readonly Damage[];

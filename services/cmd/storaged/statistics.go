@@ -23,10 +23,44 @@ import (
 
 // reading is everything at one moment.
 type reading struct {
-	store   tsdb.Status
-	clock   fastclock.Status
-	statsd  *statsd.Stats // nil when it is off
-	runtime []metrics.Sample
+	store  tsdb.Status
+	clock  fastclock.Status
+	statsd *statsd.Stats // nil when it is off
+	// Of the inputs besides statsd that take datagrams.
+	graphite, collectd datagrams
+	runtime            []metrics.Sample
+}
+
+// datagrams is what the kernel holds and dropped of an input's; the zero value is that of one that takes none.
+type datagrams struct {
+	Buffer int
+	Drops  uint64
+	Known  bool
+}
+
+func datagramsOf(input interface {
+	Datagrams() (buffer int, drops uint64, known bool)
+}) (d datagrams) {
+	d.Buffer, d.Drops, d.Known = input.Datagrams()
+	return d
+}
+
+func drops(input string, of func(r *reading) datagrams) figure {
+	return figure{input + "_kernel_drops_total", tsdb.Counter, "Datagrams of " + input + " that the kernel dropped because the socket's buffer was full.",
+		func(r *reading, emit func(float64, ...tsdb.Label)) {
+			if d := of(r); d.Known {
+				emit(float64(d.Drops))
+			}
+		}}
+}
+
+func buffer(input string, of func(r *reading) datagrams) figure {
+	return figure{input + "_buffer_bytes", tsdb.Gauge, "What the kernel granted the socket of " + input + " as a buffer.",
+		func(r *reading, emit func(float64, ...tsdb.Label)) {
+			if d := of(r); d.Buffer > 0 {
+				emit(float64(d.Buffer))
+			}
+		}}
 }
 
 // figure is one name. Its values come with the labels that tell them apart.
@@ -109,6 +143,11 @@ var figures = []figure{
 	ofStatsd("refused_connections_total", tsdb.Counter, "TCP connections refused because there were too many.", func(s *statsd.Stats) float64 { return float64(s.RefusedConnections) }),
 	ofStatsd("unstored_samples", tsdb.Gauge, "Histograms that the store did not take yet.", func(s *statsd.Stats) float64 { return float64(s.Unstored) }),
 
+	drops("graphite", func(r *reading) datagrams { return r.graphite }),
+	buffer("graphite", func(r *reading) datagrams { return r.graphite }),
+	drops("collectd", func(r *reading) datagrams { return r.collectd }),
+	buffer("collectd", func(r *reading) datagrams { return r.collectd }),
+
 	plain("clock_counter", tsdb.Gauge, "1 when time is read from the processor's counter, 0 when from the system.", func(r *reading) float64 { return one(r.clock.Counter) }),
 	plain("clock_error_seconds", tsdb.Gauge, "Difference from the system's clock at the last comparison.", func(r *reading) float64 { return r.clock.Error.Seconds() }),
 	plain("clock_recalibrations_total", tsdb.Counter, "Comparisons with the system's clock.", func(r *reading) float64 { return float64(r.clock.Recalibrations) }),
@@ -172,6 +211,12 @@ func (st *statistics) read() *reading {
 	if s.statsd != nil {
 		stats := s.statsd.Stats()
 		r.statsd = &stats
+	}
+	if s.graphite != nil {
+		r.graphite = datagramsOf(s.graphite)
+	}
+	if s.collectd != nil {
+		r.collectd = datagramsOf(s.collectd)
 	}
 	return r
 }

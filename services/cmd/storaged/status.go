@@ -68,10 +68,14 @@ func (s *server) status(w http.ResponseWriter, _ *http.Request) {
 		}
 	}
 	if s.graphite != nil {
-		answer["graphite"] = map[string]any{"address": s.graphite.Addr(), "pickleAddress": s.graphite.PickleAddr(), "lines": s.graphite.Lines(), "badLines": s.graphite.Bad()}
+		d := datagramsOf(s.graphite)
+		answer["graphite"] = map[string]any{"address": s.graphite.Addr(), "pickleAddress": s.graphite.PickleAddr(), "lines": s.graphite.Lines(), "badLines": s.graphite.Bad(),
+			"kernelDrops": d.Drops, "kernelDropsKnown": d.Known, "bufferBytes": d.Buffer}
 	}
 	if s.collectd != nil {
-		answer["collectd"] = map[string]any{"address": s.collectd.Addr(), "packets": s.collectd.Packets(), "values": s.collectd.Values(), "bad": s.collectd.Bad()}
+		d := datagramsOf(s.collectd)
+		answer["collectd"] = map[string]any{"address": s.collectd.Addr(), "packets": s.collectd.Packets(), "values": s.collectd.Values(), "bad": s.collectd.Bad(),
+			"kernelDrops": d.Drops, "kernelDropsKnown": d.Known, "bufferBytes": d.Buffer}
 	}
 	writeJSON(w, answer)
 }
