@@ -5,12 +5,15 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"math"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,7 +24,19 @@ import (
 )
 
 func init() {
-	commands["export"], commands["import"] = exportCommand, importCommand
+	commands["export"], commands["import"] = saying("export", exportCommand), saying("import", importCommand)
+}
+
+// everything is how long both keep what is there. The configuration that says otherwise is storaged's, which lets go by
+// it: an open store looks for what is too old once a minute, the first time after a second.
+const everything = 200 * 365 * 24 * time.Hour
+
+// interruptible ends when somebody interrupts the command, which then leaves no half file behind. Who does not want to
+// wait for that interrupts it once more.
+func interruptible() (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
 }
 
 // formatOf is the format that a file's name says, unless one was given.
@@ -43,8 +58,9 @@ func moment(text string, otherwise int64) (int64, error) {
 	if t, err := time.Parse(time.RFC3339, text); err == nil {
 		return t.UnixMilli(), nil
 	}
-	var seconds float64
-	if n, err := fmt.Sscanf(text, "%g", &seconds); err != nil || n != 1 || !(math.Abs(seconds) < 1e12) {
+	// ParseFloat also takes hexadecimal and underscores; only decimal numbers are meant here.
+	seconds, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(math.Abs(seconds) < 1e12) || strings.ContainsAny(text, "xX_") {
 		return 0, fmt.Errorf("%q is no time: write 2026-11-21T12:00:00Z, or seconds since 1970", text)
 	}
 	return int64(seconds * 1000), nil
@@ -68,7 +84,7 @@ func exportCommand(arguments []string, out, errs io.Writer) int {
 		return exitFailed
 	}
 	if file == "" {
-		return fail(fmt.Errorf("--file is missing"))
+		return fail(errors.New("--file is missing: the file to write, or - for standard output"))
 	}
 	minTime, err := moment(from, math.MinInt64/2)
 	if err != nil {
@@ -84,7 +100,12 @@ func exportCommand(arguments []string, out, errs io.Writer) int {
 			return fail(fmt.Errorf("--match: %w", err))
 		}
 	}
-	store, err := tsdb.Open(folder, tsdb.Options{})
+	if err := storeIn(folder); err != nil { // opening would make one
+		return fail(err)
+	}
+	ctx, stop := interruptible()
+	defer stop()
+	store, err := tsdb.Open(folder, tsdb.Options{Retention: everything})
 	if err != nil {
 		return fail(err)
 	}
@@ -102,7 +123,7 @@ func exportCommand(arguments []string, out, errs io.Writer) int {
 	}
 	var warnings tsdb.Warnings
 	buffered := bufio.NewWriter(target)
-	sum, err := archive.Export(tsdb.WithWarnings(context.Background(), &warnings), store, buffered, formatOf(format, file), minTime, maxTime, matchers...)
+	sum, err := archive.Export(tsdb.WithWarnings(ctx, &warnings), store, buffered, formatOf(format, file), minTime, maxTime, matchers...)
 	if err == nil {
 		err = buffered.Flush()
 	}
@@ -110,6 +131,9 @@ func exportCommand(arguments []string, out, errs io.Writer) int {
 		if err = created.Sync(); err == nil {
 			err = os.Rename(file+".part", file)
 		}
+	}
+	if errors.Is(err, context.Canceled) {
+		return fail(errors.New("it was interrupted, and no file was written"))
 	}
 	if err != nil {
 		return fail(err)
@@ -139,6 +163,9 @@ func importCommand(arguments []string, out, errs io.Writer) int {
 		fmt.Fprintf(errs, "storaged import: %v\n", advise(err))
 		return exitFailed
 	}
+	if file == "" {
+		return fail(errors.New("--file is missing: the file to read"))
+	}
 	in, err := os.Open(file)
 	if err != nil {
 		return fail(err)
@@ -148,18 +175,23 @@ func importCommand(arguments []string, out, errs io.Writer) int {
 	if err != nil {
 		return fail(err)
 	}
+	ctx, stop := interruptible()
+	defer stop()
 	// What is imported is old: nothing is too far behind.
-	store, err := tsdb.Open(folder, tsdb.Options{OutOfOrder: 100 * 365 * 24 * time.Hour})
+	store, err := tsdb.Open(folder, tsdb.Options{OutOfOrder: 100 * 365 * 24 * time.Hour, Retention: everything})
 	if err != nil {
 		return fail(err)
 	}
-	sum, err := archive.Import(context.Background(), store, in, info.Size(), formatOf(format, file))
+	sum, err := archive.Import(ctx, store, in, info.Size(), formatOf(format, file))
 	if closeErr := store.Close(); err == nil {
 		err = closeErr
 	}
 	fmt.Fprintf(errs, "Took %d samples.\n", sum.Samples)
 	if sum.Rejected > 0 {
 		fmt.Fprintf(errs, "%d were refused, the first one because %s.\n", sum.Rejected, sum.First)
+	}
+	if errors.Is(err, context.Canceled) {
+		return fail(errors.New("it was interrupted; what was taken until then stays in the store"))
 	}
 	if err != nil {
 		return fail(err)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"cistern/services/tsdb"
 	"cistern/services/vfs"
@@ -22,8 +23,44 @@ const (
 )
 
 var commands = map[string]func(arguments []string, out, errors io.Writer) int{
-	"verify": verify,
-	"repair": repair,
+	"verify": saying("verify", verify),
+	"repair": saying("repair", repair),
+}
+
+// answer is where something is said, and whether that failed.
+type answer struct {
+	io.Writer
+	err error
+}
+
+func (a *answer) Write(p []byte) (n int, err error) {
+	if n, err = a.Writer.Write(p); err != nil && a.err == nil {
+		a.err = fmt.Errorf("the answer could not be written: %w", err)
+	}
+	return n, err
+}
+
+// saying makes a command fail whose answer did not get where it was to go: to a full disk, for one.
+func saying(name string, command func(arguments []string, out, errors io.Writer) int) func(arguments []string, out, errors io.Writer) int {
+	return func(arguments []string, out, errs io.Writer) int {
+		said := &answer{Writer: out}
+		code := command(arguments, said, errs)
+		if said.err != nil && code != exitFailed {
+			fmt.Fprintf(errs, "storaged %s: %v\n", name, said.err)
+			return exitFailed
+		}
+		return code
+	}
+}
+
+// storeIn says whether a folder holds a store: nothing else may be taken for an empty one.
+func storeIn(folder string) error {
+	for _, part := range []string{"blocks", "journal"} {
+		if info, err := os.Stat(filepath.Join(folder, part)); err == nil && info.IsDir() {
+			return nil
+		}
+	}
+	return fmt.Errorf("there is no store in %s: name the folder that storaged was started with", folder)
 }
 
 // folderFlags reads --data, and the further flags that more adds. An empty folder: the answer was printed.
@@ -73,6 +110,10 @@ func verify(arguments []string, out, errs io.Writer) int {
 	if folder == "" {
 		return code
 	}
+	if err := storeIn(folder); err != nil {
+		fmt.Fprintf(errs, "storaged verify: %v\n", err)
+		return exitFailed
+	}
 	findings := []tsdb.Finding{}
 	sum, err := tsdb.Verify(vfs.OS, folder, func(f tsdb.Finding) {
 		if findings = append(findings, f); !asJSON {
@@ -115,6 +156,10 @@ func repair(arguments []string, out, errs io.Writer) int {
 		"storaged must be stopped. It exits with 1 when something was damaged, with 2 when it could not work.", arguments, out, errs, nil)
 	if folder == "" {
 		return code
+	}
+	if err := storeIn(folder); err != nil {
+		fmt.Fprintf(errs, "storaged repair: %v\n", err)
+		return exitFailed
 	}
 	findings := 0
 	done, err := tsdb.Repair(vfs.OS, folder, func(f tsdb.Finding) {

@@ -164,20 +164,27 @@ func parseFlags(arguments []string, out io.Writer) (*config, error) {
 	file := flags.String("config", "", "")
 	printConfig, printVersion := flags.Bool("print-config", false, ""), flags.Bool("version", false, "")
 	err := flags.Parse(arguments)
+	said := &answer{Writer: out}
+	answered := func() (*config, error) {
+		if said.err != nil {
+			return nil, said.err
+		}
+		return nil, errAnswered
+	}
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		help(out)
-		return nil, errAnswered
+		help(said)
+		return answered()
 	case err != nil:
 		return nil, fmt.Errorf("%w; see storaged --help", err)
 	case flags.NArg() > 0:
 		return nil, fmt.Errorf("%q is no flag; see storaged --help", flags.Arg(0))
 	case *printConfig:
-		fmt.Fprint(out, example)
-		return nil, errAnswered
+		fmt.Fprint(said, example)
+		return answered()
 	case *printVersion:
-		fmt.Fprintln(out, version)
-		return nil, errAnswered
+		fmt.Fprintln(said, version)
+		return answered()
 	}
 	c, inFile := defaults(), map[string]bool{}
 	c.Data = os.Getenv("CISTERN_DATA")
