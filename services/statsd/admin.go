@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -39,6 +40,9 @@ func (s *Server) administer(connection net.Conn) {
 	for {
 		s.limit(connection)
 		if !lines.Scan() {
+			if errors.Is(lines.Err(), bufio.ErrTooLong) {
+				fmt.Fprintf(connection, "ERROR: a command has at most %d bytes\n", maxLine)
+			}
 			return
 		}
 		out := bufio.NewWriter(connection)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -587,5 +588,131 @@ func BenchmarkSecond(b *testing.B) {
 		if err := a.Flush(b.Context(), time.Unix(1, 0)); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// How many members a set had is said once: like a histogram, it waits for a store that fails.
+func TestSetsWaitForTheStore(t *testing.T) {
+	m := &memory{fail: errors.New("the disk is full")}
+	a, s := one(m)
+	s.text1("c:5|c\ng:7|g\nu:ann|s\nu:bob|s")
+	if err := a.Flush(t.Context(), time.Unix(10, 0)); !errors.Is(err, m.fail) {
+		t.Fatal(err)
+	}
+	m.fail = nil
+	s.text1("u:eve|s\nt:1|ms")
+	want := []string{"counter c 5", "gauge g 7", "gauge u 1", "gauge u 2", "histogram t 1.0e-3:1"}
+	if got := m.second(t, a); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A sample rate that does not divide 1 counts in the long run what was sent: of a timer, too.
+func TestSampleRates(t *testing.T) {
+	for _, rate := range []string{"0.7", "0.67", "0.9", "0.3", "0.15", "0.0007", "0.999", "1e-5", "0.1", "0.5", "1"} {
+		m := &memory{}
+		a, s := one(m)
+		const lines = 1000
+		for range lines {
+			s.text1("t:1|ms|@" + rate + "\nc:1|c|@" + rate)
+		}
+		got := m.second(t, a)
+		var counted, measured float64
+		if _, err := fmt.Sscanf(strings.Join(got, "\n"), "counter c %g\nhistogram t 1.0e-3:%g", &counted, &measured); err != nil {
+			t.Fatalf("%q: %v", got, err)
+		}
+		r, _ := strconv.ParseFloat(rate, 64)
+		if want := lines / r; math.Abs(measured-want) > 1 || math.Abs(counted-want) > 1e-6*want {
+			t.Errorf("@%s: %v measurements and %v counted, want %v", rate, measured, counted, want)
+		}
+	}
+}
+
+// The last line of a datagram that was too long is not taken for a whole one.
+func TestTruncatedPacket(t *testing.T) {
+	m := &memory{}
+	path := filepath.Join(t.TempDir(), "statsd.sock")
+	s, err := Listen(m, Options{Socket: path, Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	connection, err := net.Dial("unixgram", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	// The packet's end falls into the tag of the last line that is received.
+	packet := []byte("first:1|c\n")
+	for len(packet) < maxPacket-9 {
+		packet = append(packet, "x:1|c\n"[:min(6, maxPacket-9-len(packet))]...)
+	}
+	packet[len(packet)-1] = '\n'
+	packet = append(packet, "a:1|c|#e:production\nlast:1|c\n"...)
+	if _, err := connection.Write(packet); err != nil {
+		t.Skip(err) // the system has no datagrams as long as that
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(m.second(t, s.aggregator), "\n")
+	if !strings.Contains(got, "counter first 1") || strings.Contains(got, "counter a") || m.rejected[TooLong] != 1 {
+		t.Errorf("%s\nrefused %v", got, m.rejected)
+	}
+}
+
+// A counter does not go down: what is computed from it would take that for a new beginning, and count all of it again.
+func TestNegativeCounts(t *testing.T) {
+	m := &memory{}
+	a, s := one(m)
+	s.text1("c:1000000|c\nc:-1|c\nc:5:-2:3|c\nc:-0|c\nc:+1|c\nnew:-1|c")
+	if got := m.second(t, a); !slices.Equal(got, []string{"counter c 1.000009e+06"}) || m.rejected[Negative] != 3 {
+		t.Errorf("%q %v", got, m.rejected)
+	}
+}
+
+// Finding out that a line has too many tags costs no more than the line.
+func TestManyGraphiteTags(t *testing.T) {
+	name := "n"
+	for i := range maxLine / 6 {
+		name += fmt.Sprintf(";%x=", i)
+	}
+	if labels, reason := labelsOf([]byte(name), nil); reason != tsdb.TooManyLabels {
+		t.Errorf("%d labels, %q", len(labels), reason)
+	}
+}
+
+// Forgotten clients do not lock the administrator out, and a command that is too long is answered.
+func TestAdminAmongMany(t *testing.T) {
+	s, err := Listen(&memory{}, Options{Address: "127.0.0.1:0", Admin: "127.0.0.1:0", Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	s.mu.Lock()
+	for range maxConnections {
+		one, other := net.Pipe()
+		defer other.Close()
+		s.connections[one] = struct{}{}
+	}
+	s.mu.Unlock()
+	ask := func(address, text string) string {
+		connection, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer connection.Close()
+		_ = connection.SetDeadline(time.Now().Add(10 * time.Second))
+		_, _ = io.WriteString(connection, text)
+		answer, _ := io.ReadAll(connection)
+		return string(answer)
+	}
+	if got := ask(s.AdminAddr(), "health\nquit\n"); got != "health: up\n" {
+		t.Errorf("%q", got)
+	}
+	if got := ask(s.AdminAddr(), "delcounters "+strings.Repeat("x", maxLine)+"\n"); !strings.HasPrefix(got, "ERROR") {
+		t.Errorf("%q", got)
+	}
+	if ask(s.Addr(), ""); s.Stats().RefusedConnections != 1 {
+		t.Errorf("%+v", s.Stats())
 	}
 }

@@ -79,7 +79,7 @@ func listenStatsd(s *server, c *config) (func(context.Context), error) {
 		var last time.Time
 		listening.Serve(ctx, func(err error) {
 			if time.Since(last) > time.Minute {
-				s.log.Error("statsd's second was not stored; timers are kept and tried again", "error", err)
+				s.log.Error("statsd's second was not stored; timers and sets are kept and tried again", "error", err)
 				last = time.Now()
 			}
 		})
