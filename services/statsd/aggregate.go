@@ -369,12 +369,13 @@ func (s *shard) add(l *line) (*entry, tsdb.Reason) {
 	return e, ""
 }
 
-// Flush writes what came since the last time as samples of the second that begins at second.
+// Flush writes what came since the last time as samples of the second that begins at second, or of a part of it that
+// does.
 func (a *Aggregator) Flush(ctx context.Context, second time.Time) error {
 	a.flushing.Lock()
 	defer a.flushing.Unlock()
 	a.merge()
-	once, again := a.gather(second.Unix() * 1000)
+	once, again := a.gather(second.UnixMilli())
 	if a.second.Add(1)%sweepEvery == 0 {
 		a.forget()
 	}
@@ -572,20 +573,26 @@ func (a *Aggregator) remove(metrics []*metric, values bool) {
 
 // Run flushes at the beginning of every second until ctx ends, and once more then. report is called with errors.
 func (a *Aggregator) Run(ctx context.Context, report func(error)) {
+	began := time.Now()
+	flush := func(ctx context.Context, second time.Time) {
+		// The one that ran before may have written the beginning of this second: its totals stay, before ours.
+		if began.Truncate(time.Second).Equal(second) {
+			second = began
+		}
+		if err := a.Flush(ctx, second); err != nil {
+			report(err)
+		}
+	}
 	for {
 		now := time.Now()
 		next := now.Truncate(time.Second).Add(time.Second)
 		select {
 		case <-ctx.Done():
-			if err := a.Flush(context.WithoutCancel(ctx), time.Now().Truncate(time.Second)); err != nil {
-				report(err)
-			}
+			flush(context.WithoutCancel(ctx), time.Now().Truncate(time.Second))
 			return
 		case <-time.After(next.Sub(now)):
 		}
-		if err := a.Flush(ctx, next.Add(-time.Second)); err != nil {
-			report(err)
-		}
+		flush(ctx, next.Add(-time.Second))
 	}
 }
 

@@ -22,6 +22,8 @@ import (
 	"cistern/services/fastclock"
 	"cistern/services/journal"
 	"cistern/services/tsdb"
+
+	"github.com/prometheus/prometheus/model/labels"
 )
 
 // memory is a store that remembers.
@@ -714,5 +716,46 @@ func TestAdminAmongMany(t *testing.T) {
 	}
 	if ask(s.Addr(), ""); s.Stats().RefusedConnections != 1 {
 		t.Errorf("%+v", s.Stats())
+	}
+}
+
+// A restart within a second: what came before it and what came after are both there, in their order.
+func TestRestartWithinASecond(t *testing.T) {
+	store, err := tsdb.Open(t.TempDir(), tsdb.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	if now := time.Now(); now.Nanosecond() > 500e6 {
+		time.Sleep(now.Truncate(time.Second).Add(time.Second).Sub(now))
+	}
+	began := time.Now()
+	for i := range 2 {
+		a := NewAggregator(store, Options{Clock: clock})
+		a.shard().text1(fmt.Sprintf("c:%d|c\nu:%d|s\nt:%d|ms", 500-497*i, i, i))
+		ctx, stop := context.WithTimeout(t.Context(), 30*time.Millisecond)
+		a.Run(ctx, func(err error) { t.Error(err) })
+		stop()
+	}
+	if time.Now().Unix() != began.Unix() {
+		t.Skip("it took longer than a second")
+	}
+	for name, want := range map[string][]float64{"c": {500, 3}, "u": {1, 1}} {
+		found, release, err := store.Select(t.Context(), 0, math.MaxInt64, labels.MustNewMatcher(labels.MatchEqual, tsdb.NameLabel, name))
+		if err != nil || len(found) != 1 {
+			t.Fatal(len(found), err)
+		}
+		var got []float64
+		for it := found[0].Numbers(0, math.MaxInt64); it.Next(); {
+			at, v := it.At()
+			got = append(got, v)
+			if at > time.Now().UnixMilli() || at < began.Unix()*1000 {
+				t.Errorf("%s: at %d", name, at)
+			}
+		}
+		release()
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
 	}
 }
