@@ -172,6 +172,9 @@ func lineOf(text string, key toml.Key) int {
 	return 0
 }
 
+// mostMemory, a pebibyte in MiB, is what can be reckoned with in bytes; nobody has it.
+const mostMemory = 1 << 30
+
 // check says what cannot be.
 func (c *config) check() error {
 	positive := func(name string, n int64) error {
@@ -188,6 +191,9 @@ func (c *config) check() error {
 	}
 	if c.Limits.MemoryMiB < 64 {
 		return errors.New("limits.memory_mib must be at least 64")
+	}
+	if c.Limits.MemoryMiB > mostMemory {
+		return fmt.Errorf("limits.memory_mib must be at most %d", int64(mostMemory))
 	}
 	if c.Statsd.Enabled && c.Statsd.Address == "" && c.Statsd.Socket == "" {
 		return errors.New("statsd is enabled, but has neither an address nor a socket")
