@@ -72,6 +72,9 @@ func dispatch(s streams, arguments []string) error {
 			}
 		}
 	}
+	if arguments[0] == "journal" { // the appliance has no such thing
+		return unknownJournal()
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	home, _ := os.UserHomeDir() // without one nobody can stay signed in; a token does

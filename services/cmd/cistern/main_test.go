@@ -2,11 +2,17 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"cistern/services/journal"
 )
 
 func cistern(t *testing.T, input string, arguments ...string) (out string, err error) {
@@ -101,6 +107,57 @@ func TestUsage(t *testing.T) {
 	for _, arguments := range [][]string{{"fly"}, {"journal"}, {"journal", "stat"}, {"journal", "stat", "--dir", "/nowhere/at/all"}, {"journal", "pipe", "--dir", "x", "y"}} {
 		if _, err := cistern(t, "", arguments...); err == nil {
 			t.Errorf("%q was taken", arguments)
+		}
+	}
+}
+
+// What makes no sense is refused where it is written, and not done in another way.
+func TestWrongJournalArguments(t *testing.T) {
+	folder := t.TempDir()
+	if _, err := cistern(t, "one\n", "journal", "write", "--dir", folder); err != nil {
+		t.Fatal(err)
+	}
+	for want, arguments := range map[string][]string{
+		"--max must not be negative":     {"read", "--max", "-1"},
+		"--max must not":                 {"tail", "--max", "-1"},
+		"--every must be":                {"tail", "--every", "0", "--max", "1"},
+		"--segment must not be negative": {"write", "--segment", "-5"},
+		"--durability must be":           {"write", "--durability", "none"},
+	} {
+		_, err := cistern(t, "one\n", append([]string{"journal", arguments[0], "--dir", folder}, arguments[1:]...)...)
+		if !errors.Is(err, errUsage) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", arguments, err)
+		}
+	}
+	// Not a matter of the appliance's.
+	for _, arguments := range [][]string{{"journal"}, {"journal", "fly", "--dir", folder}} {
+		if _, err := cistern(t, "", arguments...); !errors.Is(err, errUsage) || !strings.Contains(err.Error(), "pipe, stat, read, tail, write, repair") {
+			t.Errorf("%q: %v", arguments, err)
+		}
+	}
+	for _, more := range []int{1, 100} {
+		_, err := cistern(t, "one\n"+strings.Repeat("x", journal.MaxEntry+more)+"\n", "journal", "write", "--dir", folder)
+		if err == nil || !strings.Contains(err.Error(), "line 2: ") || !strings.Contains(err.Error(), fmt.Sprint(journal.MaxEntry)) {
+			t.Error(err)
+		}
+	}
+	if out, err := cistern(t, "", "journal", "read", "--dir", folder); err != nil || strings.Count(out, "\n") != 3 {
+		t.Errorf("%v %s", err, out)
+	}
+}
+
+// full is a file system that is.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+// An answer that did not reach its file is no success.
+func TestAnswersThatAreNotWritten(t *testing.T) {
+	folder := t.TempDir()
+	for _, command := range []string{"write", "read", "stat", "repair"} {
+		err := dispatch(streams{strings.NewReader("one\n"), full{}, io.Discard}, []string{"journal", command, "--dir", folder})
+		if !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("%s: %v", command, err)
 		}
 	}
 }
