@@ -12,6 +12,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -580,7 +581,7 @@ func (a *Aggregator) Run(ctx context.Context, report func(error)) {
 			second = began
 		}
 		if err := a.Flush(ctx, second); err != nil {
-			report(err)
+			report(fmt.Errorf("%w; timers and sets are kept, and tried again", err))
 		}
 	}
 	for {
@@ -589,12 +590,28 @@ func (a *Aggregator) Run(ctx context.Context, report func(error)) {
 		select {
 		case <-ctx.Done():
 			flush(context.WithoutCancel(ctx), time.Now().Truncate(time.Second))
+			a.giveUp(report)
 			return
 		case <-time.After(next.Sub(now)):
 		}
 		flush(ctx, next.Add(-time.Second))
 	}
 }
+
+// giveUp says what is lost when it ends and the store has not taken everything.
+func (a *Aggregator) giveUp(report func(error)) {
+	a.flushing.Lock()
+	defer a.flushing.Unlock()
+	if n := len(a.unstored); n > 0 {
+		a.store.Reject(Unstored, n)
+		report(fmt.Errorf("%w: a second each of %d timers and sets", ErrLost, n))
+		a.unstored = nil
+		a.waiting.Store(0)
+	}
+}
+
+// ErrLost is what Run reports when it ends and the store has not taken everything that was received.
+var ErrLost = errors.New("what the store has not taken is lost at the end")
 
 // Lines is how many good lines came.
 func (a *Aggregator) Lines() uint64 { return a.lines.Load() }

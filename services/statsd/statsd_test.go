@@ -759,3 +759,17 @@ func TestRestartWithinASecond(t *testing.T) {
 		}
 	}
 }
+
+// What waits for a store that fails to the end is lost, and told and counted as lost.
+func TestEndWithoutStore(t *testing.T) {
+	m := &memory{fail: errors.New("the disk is full")}
+	a, s := one(m)
+	s.text1("c:5|c\nt:1|ms\nu:ann|s")
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	var last error
+	a.Run(ctx, func(err error) { last = err })
+	if !errors.Is(last, ErrLost) || !strings.Contains(last.Error(), "2 timers and sets") || m.rejected[Unstored] != 2 {
+		t.Errorf("%v, refused %v", last, m.rejected)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -56,8 +57,12 @@ func saying(name string, command func(arguments []string, out, errors io.Writer)
 // storeIn says whether a folder holds a store: nothing else may be taken for an empty one.
 func storeIn(folder string) error {
 	for _, part := range []string{"blocks", "journal"} {
-		if info, err := os.Stat(filepath.Join(folder, part)); err == nil && info.IsDir() {
+		info, err := os.Stat(filepath.Join(folder, part))
+		if err == nil && info.IsDir() {
 			return nil
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return advise(err)
 		}
 	}
 	return fmt.Errorf("there is no store in %s: name the folder that storaged was started with", folder)
@@ -88,7 +93,7 @@ func folderFlags(name, explanation string, arguments []string, out, errs io.Writ
 		_, err = os.Stat(folder)
 	}
 	if err != nil {
-		fmt.Fprintf(errs, "storaged %s: %v\n", name, err)
+		fmt.Fprintf(errs, "storaged %s: %v\n", name, advise(err))
 		return "", exitFailed
 	}
 	return folder, exitOK
