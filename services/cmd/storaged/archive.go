@@ -110,27 +110,24 @@ func exportCommand(arguments []string, out, errs io.Writer) int {
 		return fail(err)
 	}
 	defer store.Close()
-	target := io.Writer(out)
-	if file != "-" {
-		// Under a temporary name: half a file would look like a whole one.
-		created, err := os.Create(file + ".part")
-		if err != nil {
-			return fail(err)
-		}
-		defer os.Remove(file + ".part")
-		defer created.Close()
-		target = created
+	target, finish, err := exportTarget(file, out)
+	if err != nil {
+		return fail(err)
 	}
+	finished := false
+	defer func() {
+		if !finished {
+			_ = finish(false)
+		}
+	}()
 	var warnings tsdb.Warnings
 	buffered := bufio.NewWriter(target)
 	sum, err := archive.Export(tsdb.WithWarnings(ctx, &warnings), store, buffered, formatOf(format, file), minTime, maxTime, matchers...)
 	if err == nil {
 		err = buffered.Flush()
 	}
-	if created, ok := target.(*os.File); ok && err == nil && file != "-" {
-		if err = created.Sync(); err == nil {
-			err = os.Rename(file+".part", file)
-		}
+	if err == nil {
+		finished, err = true, finish(true)
 	}
 	if errors.Is(err, context.Canceled) {
 		return fail(errors.New("it was interrupted, and no file was written"))
@@ -147,6 +144,39 @@ func exportCommand(arguments []string, out, errs io.Writer) int {
 		return exitDamage
 	}
 	return exitOK
+}
+
+// exportTarget opens what is exported to: out for -, a pipe or a device as it is, a file under a temporary name, because
+// half a file would look like a whole one. finish gives it its own name, or removes it.
+func exportTarget(file string, out io.Writer) (target io.Writer, finish func(whole bool) error, err error) {
+	if file == "-" {
+		return out, func(bool) error { return nil }, nil
+	}
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+		opened, err := os.OpenFile(file, os.O_WRONLY, 0)
+		if err != nil {
+			return nil, nil, err
+		}
+		return opened, func(bool) error { return opened.Close() }, nil
+	}
+	part := file + ".part"
+	created, err := os.Create(part)
+	if err != nil {
+		return nil, nil, err
+	}
+	return created, func(whole bool) error {
+		var err error
+		if whole {
+			err = created.Sync()
+		}
+		err = errors.Join(err, created.Close())
+		if whole && err == nil {
+			if err = os.Rename(part, file); err == nil {
+				return nil
+			}
+		}
+		return errors.Join(err, os.Remove(part))
+	}, nil
 }
 
 func importCommand(arguments []string, out, errs io.Writer) int {

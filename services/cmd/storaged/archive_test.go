@@ -203,3 +203,38 @@ func TestInterruptedExport(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, errs.String())
 	}
 }
+
+// What is no file, a pipe or a device, is written to, and not replaced by a file.
+func TestExportIntoAPipe(t *testing.T) {
+	folder := t.TempDir()
+	store, err := tsdb.Open(folder, tsdb.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skip(err)
+	}
+	read := make(chan string)
+	go func() {
+		text, _ := os.ReadFile(pipe)
+		read <- string(text)
+	}()
+	var errs bytes.Buffer
+	if code := commands["export"]([]string{"--data", folder, "--file", pipe}, &errs, &errs); code != exitOK {
+		t.Fatalf("exit code %d: %s", code, errs.String())
+	}
+	if info, err := os.Lstat(pipe); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+		t.Fatal("the pipe is gone")
+	}
+	if got := <-read; got != "# EOF\n" {
+		t.Errorf("%q", got)
+	}
+	errs.Reset()
+	if code := commands["export"]([]string{"--data", folder, "--file", folder}, &errs, &errs); code != exitFailed || !strings.Contains(errs.String(), "is a directory") {
+		t.Errorf("exit code %d: %s", code, errs.String())
+	}
+}

@@ -107,7 +107,7 @@ var figures = []figure{
 	ofStatsd("names", tsdb.Gauge, "Names with their tags that are known.", func(s *statsd.Stats) float64 { return float64(s.Names) }),
 	ofStatsd("connections", tsdb.Gauge, "TCP connections.", func(s *statsd.Stats) float64 { return float64(s.Connections) }),
 	ofStatsd("refused_connections_total", tsdb.Counter, "TCP connections refused because there were too many.", func(s *statsd.Stats) float64 { return float64(s.RefusedConnections) }),
-	ofStatsd("unstored_samples", tsdb.Gauge, "Histograms that the store did not take yet.", func(s *statsd.Stats) float64 { return float64(s.Unstored) }),
+	ofStatsd("unstored_samples", tsdb.Gauge, "Histograms and numbers of sets that the store did not take yet.", func(s *statsd.Stats) float64 { return float64(s.Unstored) }),
 
 	plain("clock_counter", tsdb.Gauge, "1 when time is read from the processor's counter, 0 when from the system.", func(r *reading) float64 { return one(r.clock.Counter) }),
 	plain("clock_error_seconds", tsdb.Gauge, "Difference from the system's clock at the last comparison.", func(r *reading) float64 { return r.clock.Error.Seconds() }),
