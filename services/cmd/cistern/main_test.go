@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -159,5 +160,26 @@ func TestAnswersThatAreNotWritten(t *testing.T) {
 		if !errors.Is(err, syscall.ENOSPC) {
 			t.Errorf("%s: %v", command, err)
 		}
+	}
+}
+
+// What only the process knows that writes the journal is not told by one that looks on: it would be zero, and wrong.
+func TestStatTellsWhatItKnows(t *testing.T) {
+	folder := t.TempDir()
+	if _, err := cistern(t, "one\ntwo\n", "journal", "write", "--dir", folder, "--lz4"); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cistern(t, "", "journal", "stat", "--dir", folder)
+	var stat map[string]any
+	if err != nil || json.Unmarshal([]byte(out), &stat) != nil {
+		t.Fatal(err, out)
+	}
+	for _, name := range []string{"entries", "syncs", "synced", "cut", "damaged", "pending", "flushes", "compressed"} {
+		if value, told := stat[name]; told {
+			t.Errorf("%s is told to be %v", name, value)
+		}
+	}
+	if stat["segments"] != 1.0 || stat["begin"] != "0000000000000000" || stat["bytes"] == 0.0 {
+		t.Error(out)
 	}
 }
