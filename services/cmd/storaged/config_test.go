@@ -136,6 +136,33 @@ func TestWrongFile(t *testing.T) {
 	}
 }
 
+// Two of storaged's own on one port: it is not another program that listens there.
+func TestInputsOnOnePort(t *testing.T) {
+	for text, want := range map[string]string{
+		"[graphite]\nenabled = true\naddress = ':8125'":                                          "statsd.address and graphite.address",
+		"[graphite]\nenabled = true\naddress = '127.0.0.1:2004'":                                 "graphite.address and graphite.pickle_address",
+		"[statsd]\nadmin = '0.0.0.0:8125'":                                                       "statsd.address and statsd.admin",
+		"[collectd]\nenabled = true\naddress = '[::1]:8125'":                                     "statsd.address and collectd.address",
+		"[http]\naddress = 'localhost:8126'\n[statsd]\nadmin = 'localhost:8126'":                 "http.address and statsd.admin",
+		"[http]\naddress = '127.0.0.1:8125'\n[statsd]\nenabled = false":                          "",
+		"[graphite]\naddress = ':8125'":                                                          "",
+		"[statsd]\naddress = '127.0.0.1:0'\nadmin = '127.0.0.1:0'":                               "",
+		"[statsd]\naddress = '127.0.0.1:9'\n[graphite]\nenabled = true\naddress = '127.0.0.2:9'": "",
+		"[statsd]\nadmin = ''\n[collectd]\nenabled = true\naddress = ':8126'":                    "",
+		"[statsd]\nadmin = ':8126'\n[collectd]\nenabled = true\naddress = ':8126'":               "", // TCP and UDP
+		"[statsd]\naddress = '[::1]:9'\nadmin = '0.0.0.0:9'":                                     "",
+		"[statsd]\naddress = '[::]:9'\nadmin = '0.0.0.0:9'":                                      "statsd.address and statsd.admin",
+	} {
+		c := defaults()
+		if _, err := c.read(text); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.check(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
 // An input that is on has to listen somewhere: on none, or on a port that nobody knows, it would be missed late.
 func TestInputsWithoutAddresses(t *testing.T) {
 	for text, want := range map[string]string{
@@ -143,6 +170,7 @@ func TestInputsWithoutAddresses(t *testing.T) {
 		"[graphite]\nenabled = true\naddress = ''\npickle_address = ''": "graphite is enabled",
 		"[collectd]\nenabled = true\naddress = ''":                      "collectd is enabled",
 		"[graphite]\nenabled = true\naddress = ''":                      "",
+		"[collectd.users]\nann = ''":                                    "the collectd user ann has no password",
 		"[limits]\nmemory_mib = 9223372036854775807":                    "at most 1073741824",
 	} {
 		c := defaults()
