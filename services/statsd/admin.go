@@ -13,8 +13,10 @@ import (
 	"maps"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"cistern/services/tsdb"
 )
@@ -46,11 +48,27 @@ func (s *Server) administer(connection net.Conn) {
 			return
 		}
 		out := bufio.NewWriter(connection)
-		more := s.command(strings.Fields(lines.Text()), out)
+		more := s.command(words(lines.Text()), out)
 		if out.Flush() != nil || !more {
 			return
 		}
 	}
+}
+
+// words are what stands between white space; what is quoted is not divided, as in a.b{dc="eu west"}.
+func words(text string) []string {
+	quoted, escaped := false, false
+	return strings.FieldsFunc(text, func(r rune) bool {
+		switch {
+		case escaped:
+			escaped = false
+		case quoted && r == '\\':
+			escaped = true
+		case r == '"':
+			quoted = !quoted
+		}
+		return !quoted && unicode.IsSpace(r)
+	})
 }
 
 // command carries out one command; false ends the conversation.
@@ -105,8 +123,12 @@ func (s *Server) writeStats(out io.Writer) {
 	}
 	// The first lines are statsd's own.
 	fmt.Fprintf(out, "uptime: %d\nmessages.last_msg_seen: %d\nmessages.bad_lines_seen: %d\n", int(time.Since(s.began).Seconds()), ago(stats.Last), stats.BadLines)
-	fmt.Fprintf(out, "packets_received: %d\nlines_received: %d\nkernel_drops: %d\nbuffer_bytes: %d\nnames: %d\nconnections: %d\n",
-		stats.Packets, stats.Lines, stats.Drops, stats.BufferBytes, stats.Names, stats.Connections)
+	drops := "unknown"
+	if stats.DropsKnown {
+		drops = strconv.FormatUint(stats.Drops, 10)
+	}
+	fmt.Fprintf(out, "packets_received: %d\nlines_received: %d\nkernel_drops: %s\nbuffer_bytes: %d\nnames: %d\nconnections: %d\n",
+		stats.Packets, stats.Lines, drops, stats.BufferBytes, stats.Names, stats.Connections)
 	fmt.Fprint(out, end)
 }
 
@@ -184,6 +206,9 @@ func (a *Aggregator) deleteMetrics(out io.Writer, word string, names []string) {
 	}
 	var gone []*metric
 	for _, name := range names {
+		if plain, err := strconv.Unquote(name); err == nil { // a name with white space in it
+			name = plain
+		}
 		var found []string
 		if prefix, many := strings.CutSuffix(name, "*"); many {
 			for known := range byName {

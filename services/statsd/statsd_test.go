@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -771,5 +772,37 @@ func TestEndWithoutStore(t *testing.T) {
 	a.Run(ctx, func(err error) { last = err })
 	if !errors.Is(last, ErrLost) || !strings.Contains(last.Error(), "2 timers and sets") || m.rejected[Unstored] != 2 {
 		t.Errorf("%v, refused %v", last, m.rejected)
+	}
+}
+
+// A series whose tags hold spaces and quotes can be named; and what the system does not tell is not told as none.
+func TestAdminNames(t *testing.T) {
+	m := &memory{}
+	s, err := Listen(m, Options{Admin: "127.0.0.1:0", Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	s.streams.text1("n:1|c|#dc:eu west\nn:1|c|#dc:a\"b \\c\nmit leer:1|c\nplain:1|c")
+	m.second(t, s.aggregator)
+	var listed map[string]float64
+	var out bytes.Buffer
+	s.aggregator.writeMetrics(&out, "counters")
+	if err := json.Unmarshal([]byte(strings.TrimSuffix(out.String(), end)), &listed); err != nil || len(listed) != 4 {
+		t.Fatal(out.String(), err)
+	}
+	for name := range listed {
+		out.Reset()
+		said := name
+		if name == "mit leer" {
+			said = strconv.Quote(name)
+		}
+		if s.command(words("delcounters "+said), &out); out.String() != "deleted: "+name+"\n"+end {
+			t.Errorf("%s: %q", name, &out)
+		}
+	}
+	out.Reset()
+	if s.command(words("stats"), &out); !strings.Contains(out.String(), "kernel_drops: unknown\n") {
+		t.Errorf("%q", &out)
 	}
 }
