@@ -121,7 +121,7 @@ func journalRead(s streams, arguments []string) error {
 		}
 	}
 	if reader.Skipped > 0 {
-		fmt.Fprintf(s.err, "%d damaged bytes were passed over\n", reader.Skipped)
+		return fmt.Errorf("%d damaged bytes were passed over: what they held is lost, the rest is printed", reader.Skipped)
 	}
 	return nil
 }

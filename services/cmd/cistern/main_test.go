@@ -93,6 +93,10 @@ func TestJournalRepairAndTail(t *testing.T) {
 	if _, err := cistern(t, "", "journal", "repair", "--dir", folder); err == nil || !strings.Contains(err.Error(), "damaged bytes") {
 		t.Fatalf("%v", err)
 	}
+	// What can be read is printed, and that it is not all is no success.
+	if out, err := cistern(t, "", "journal", "read", "--dir", folder); err == nil || !strings.Contains(err.Error(), "damaged bytes") || !strings.Contains(out, `"data":"bGF0ZXI="`) {
+		t.Fatalf("%v %s", err, out)
+	}
 	if _, err := cistern(t, "", "journal", "repair", "--dir", filepath.Join(folder, "none")); err == nil {
 		t.Fatal("a journal was made to be repaired")
 	}
