@@ -238,3 +238,50 @@ func TestExportIntoAPipe(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, errs.String())
 	}
 }
+
+// Damage in the journal, which no repair brings back, is told with what there is to do about it; also beside a block's.
+func TestVerifyDamagedJournal(t *testing.T) {
+	folder, copied := t.TempDir(), t.TempDir()
+	store, err := tsdb.Open(folder, tsdb.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	for i := range 10 {
+		key, err := tsdb.AppendKey(nil, []tsdb.Label{{Name: tsdb.NameLabel, Value: fmt.Sprint("depth", i)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := store.Ingest(t.Context(), "test", []tsdb.Sample{{Key: key, Kind: tsdb.Gauge, Time: time.Now().UnixMilli(), Value: 7}}, journal.Fsync); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.CopyFS(copied, os.DirFS(folder)); err != nil {
+		t.Fatal(err)
+	}
+	segments, _ := filepath.Glob(filepath.Join(copied, "journal", "*.journal"))
+	content, err := os.ReadFile(segments[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	content[100] ^= 0x55
+	write(t, segments[0], string(content))
+	var out bytes.Buffer
+	if code := commands["verify"]([]string{"--data", copied}, &out, &out); code != exitDamage || !strings.Contains(out.String(), "of the journal are damaged") || !strings.Contains(out.String(), "snapshot") {
+		t.Errorf("exit code %d: %s", code, out.String())
+	}
+	started := t.TempDir()
+	if err := os.CopyFS(started, os.DirFS(copied)); err != nil {
+		t.Fatal(err)
+	}
+	out.Reset()
+	if code := commands["export"]([]string{"--data", started, "--file", "-"}, &out, &out); strings.Count(out.String(), " 7 ") != 9 {
+		t.Errorf("exit code %d: %s", code, out.String())
+	}
+	write(t, filepath.Join(copied, "blocks", "0000000000000001.block"), "no block")
+	out.Reset()
+	if code := commands["verify"]([]string{"--data", copied}, &out, &out); code != exitDamage || !strings.Contains(out.String(), "of the journal are damaged") ||
+		!strings.Contains(out.String(), "1 blocks are damaged. Restore") {
+		t.Errorf("exit code %d: %s", code, out.String())
+	}
+}

@@ -141,13 +141,15 @@ func verify(arguments []string, out, errs io.Writer) int {
 	} else {
 		fmt.Fprintf(out, "Looked at %d blocks with %d series, %d samples and %d bytes, and at %d entries of the journal.\n",
 			sum.Blocks, sum.Series, sum.Samples, sum.Bytes, sum.JournalEntries)
-		switch {
-		case !damaged:
+		if !damaged {
 			fmt.Fprintln(out, "Everything is sound.")
-		case sum.JournalDamage > 0:
-			fmt.Fprintf(out, "%d blocks are damaged, and %d bytes of the journal.\n", sum.DamagedBlocks, sum.JournalDamage)
-		default:
+		}
+		if sum.DamagedBlocks > 0 {
 			fmt.Fprintf(out, "%d blocks are damaged. Restore them from a snapshot, or stop storaged and run storaged repair.\n", sum.DamagedBlocks)
+		}
+		if sum.JournalDamage > 0 {
+			fmt.Fprintf(out, "%d bytes of the journal are damaged. What was in them and in no block yet is lost, unless a snapshot has it; "+
+				"storaged passes over them when it starts.\n", sum.JournalDamage)
 		}
 	}
 	if damaged {
