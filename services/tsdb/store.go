@@ -280,6 +280,10 @@ func (s *Store) replay(through journal.Position) error {
 				s.options.Log.Info("replayed the journal", "entries", entries, "samples", samples,
 					"damagedBytes", reader.Skipped, "damagedEntries", lost, "seconds", time.Since(start).Seconds())
 			}
+			if reader.Skipped > 0 || lost > 0 {
+				s.options.Log.Error("the journal is damaged: what cannot be read of it is lost, unless a snapshot has it",
+					"damagedBytes", reader.Skipped, "damagedEntries", lost)
+			}
 			if isEOF(err) {
 				s.live.fresh = len(s.live.series)
 				return nil

@@ -9,12 +9,14 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"cistern/services/archive"
@@ -66,6 +68,23 @@ func moment(text string, otherwise int64) (int64, error) {
 	return int64(seconds * 1000), nil
 }
 
+// trouble writes what a store logs while a command has it open, and counts what it could not read or do.
+type trouble struct {
+	slog.Handler
+	errors atomic.Int64
+}
+
+func newTrouble(errs io.Writer) *trouble {
+	return &trouble{Handler: slog.NewTextHandler(errs, &slog.HandlerOptions{Level: slog.LevelWarn})}
+}
+
+func (t *trouble) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level >= slog.LevelError {
+		t.errors.Add(1)
+	}
+	return t.Handler.Handle(ctx, r)
+}
+
 func exportCommand(arguments []string, out, errs io.Writer) int {
 	var file, format, from, to, match string
 	folder, code := folderFlags("export", "write the samples of a store to a file. storaged must be stopped; of a running one, export a snapshot's copy.",
@@ -105,7 +124,8 @@ func exportCommand(arguments []string, out, errs io.Writer) int {
 	}
 	ctx, stop := interruptible()
 	defer stop()
-	store, err := tsdb.Open(folder, tsdb.Options{Retention: everything})
+	log := newTrouble(errs)
+	store, err := tsdb.Open(folder, tsdb.Options{Retention: everything, Log: slog.New(log)})
 	if err != nil {
 		return fail(err)
 	}
@@ -139,8 +159,14 @@ func exportCommand(arguments []string, out, errs io.Writer) int {
 	if sum.LeftOut > 0 {
 		fmt.Fprintf(errs, "%d native histograms and marks that a series ended were left out: OpenMetrics has no form for them, Parquet has.\n", sum.LeftOut)
 	}
-	if list := warnings.List(); len(list) > 0 {
-		fmt.Fprintln(errs, strings.Join(list, "\n"))
+	for _, d := range store.Status().Damaged {
+		if d.SetAside {
+			fmt.Fprintf(errs, "Nothing of the block %s is among them: %s. Restore it from a snapshot, or see storaged repair.\n", d.Block, d.Detail)
+			log.errors.Add(1)
+		}
+	}
+	if list := warnings.List(); len(list) > 0 || log.errors.Load() > 0 {
+		fmt.Fprint(errs, strings.Join(append(list, ""), "\n"))
 		return exitDamage
 	}
 	return exitOK
@@ -207,8 +233,9 @@ func importCommand(arguments []string, out, errs io.Writer) int {
 	}
 	ctx, stop := interruptible()
 	defer stop()
+	log := newTrouble(errs)
 	// What is imported is old: nothing is too far behind.
-	store, err := tsdb.Open(folder, tsdb.Options{OutOfOrder: 100 * 365 * 24 * time.Hour, Retention: everything})
+	store, err := tsdb.Open(folder, tsdb.Options{OutOfOrder: 100 * 365 * 24 * time.Hour, Retention: everything, Log: slog.New(log)})
 	if err != nil {
 		return fail(err)
 	}
@@ -226,7 +253,7 @@ func importCommand(arguments []string, out, errs io.Writer) int {
 	if err != nil {
 		return fail(err)
 	}
-	if sum.Rejected > 0 {
+	if sum.Rejected > 0 || log.errors.Load() > 0 {
 		return exitDamage
 	}
 	return exitOK

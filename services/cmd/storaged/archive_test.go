@@ -274,9 +274,23 @@ func TestVerifyDamagedJournal(t *testing.T) {
 	if err := os.CopyFS(started, os.DirFS(copied)); err != nil {
 		t.Fatal(err)
 	}
+	// An export has what can be read, and says that it is not all.
 	out.Reset()
-	if code := commands["export"]([]string{"--data", started, "--file", "-"}, &out, &out); strings.Count(out.String(), " 7 ") != 9 {
+	if code := commands["export"]([]string{"--data", started, "--file", "-"}, &out, &out); code != exitDamage || strings.Count(out.String(), " 7 ") != 9 ||
+		!strings.Contains(out.String(), "damagedBytes=49") {
 		t.Errorf("exit code %d: %s", code, out.String())
+	}
+	block := t.TempDir()
+	if err := os.CopyFS(block, os.DirFS(folder)); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(block, "blocks", "0000000000000001.block"), "no block")
+	for range 2 { // the first time it is set aside
+		out.Reset()
+		if code := commands["export"]([]string{"--data", block, "--file", "-"}, &out, &out); code != exitDamage || strings.Count(out.String(), " 7 ") != 10 ||
+			!strings.Contains(out.String(), "0000000000000001") {
+			t.Errorf("exit code %d: %s", code, out.String())
+		}
 	}
 	write(t, filepath.Join(copied, "blocks", "0000000000000001.block"), "no block")
 	out.Reset()
