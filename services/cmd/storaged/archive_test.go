@@ -13,6 +13,8 @@ import (
 
 	"cistern/services/journal"
 	"cistern/services/tsdb"
+
+	"golang.org/x/sys/unix"
 )
 
 // A store's samples go to a file and into another store, in both formats; what is asked wrongly says so.
@@ -215,7 +217,7 @@ func TestExportIntoAPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	pipe := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
 		t.Skip(err)
 	}
 	read := make(chan string)
