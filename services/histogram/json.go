@@ -4,9 +4,11 @@ package histogram
 // within a bin stands for it.
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // maxCount is the largest count a client may send in one bin: beyond 2^53 JSON numbers are not exact.
@@ -27,11 +29,12 @@ func (h *Histogram) MarshalJSON() ([]byte, error) {
 	return append(text, '}', '}'), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON writes; keys may be any decimal number.
+// UnmarshalJSON reads what MarshalJSON writes, up to maxCount; keys may be any decimal number, in any order, and what is
+// there several times adds up.
 func (h *Histogram) UnmarshalJSON(text []byte) error {
-	var form struct {
-		Bins map[string]json.Number `json:"bins"`
-	}
+	form := struct {
+		Bins *jsonBins `json:"bins"`
+	}{}
 	if err := json.Unmarshal(text, &form); err != nil {
 		return err
 	}
@@ -39,18 +42,83 @@ func (h *Histogram) UnmarshalJSON(text []byte) error {
 		return fmt.Errorf(`a histogram is {"bins": {"0.0012": 4}}`)
 	}
 	h.Reset()
-	for key, number := range form.Bins {
+	if form.Bins.scattered != nil {
+		form.Bins.scattered.Into(h)
+		return nil
+	}
+	h.Bins, h.Counts = append(h.Bins, form.Bins.ascending.Bins...), append(h.Counts, form.Bins.ascending.Counts...)
+	return nil
+}
+
+// jsonBins is an object of bins as it is read: as a map, what is there twice would be there once.
+type jsonBins struct {
+	ascending Histogram
+	scattered *Dense // when bins are out of order: inserting each into a list would cost their square
+}
+
+func (b *jsonBins) add(bin Bin, n uint64) {
+	if b.scattered == nil {
+		if last := len(b.ascending.Bins) - 1; last < 0 || b.ascending.Bins[last] <= bin {
+			b.ascending.Add(bin, n)
+			return
+		}
+		b.scattered = &Dense{}
+		b.scattered.Merge(&b.ascending)
+	}
+	b.scattered.Add(bin, n)
+}
+
+// UnmarshalJSON adds what an object holds. It is given valid JSON.
+func (b *jsonBins) UnmarshalJSON(text []byte) error {
+	text = bytes.TrimSpace(text)
+	if text[0] != '{' {
+		return fmt.Errorf(`the bins are an object, {"0.0012": 4}`)
+	}
+	for text = bytes.TrimLeft(text[1:], jsonSpace); text[0] != '}'; {
+		end := 1 + stringEnd(text[1:])
+		key := string(text[1:end])
+		if strings.Contains(key, `\`) {
+			if err := json.Unmarshal(text[:end+1], &key); err != nil {
+				return err
+			}
+		}
+		text = bytes.TrimLeft(bytes.TrimLeft(text[end+1:], jsonSpace)[1:], jsonSpace) // over the colon
+		number := text[:bytes.IndexAny(text, ",}")]
+		text = bytes.TrimLeft(text[len(number):], jsonSpace)
+		number = bytes.TrimRight(number, jsonSpace)
+		if n := len(number); n > 2 && number[0] == '"' && number[n-1] == '"' { // as some write large numbers
+			number = number[1 : n-1]
+		}
 		value, err := strconv.ParseFloat(key, 64)
-		if err != nil {
+		if err != nil || strings.ContainsAny(key, "xXpP_") {
 			return fmt.Errorf("the bin %q is not a number", key)
 		}
-		n, err := strconv.ParseUint(string(number), 10, 64)
-		if err != nil || n > maxCount {
+		count, err := strconv.ParseUint(string(number), 10, 64)
+		if err != nil || count > maxCount {
 			return fmt.Errorf("the count of the bin %s must be a whole number from 0 to %d", key, uint64(maxCount))
 		}
-		if err := h.Insert(value, n); err != nil {
-			return fmt.Errorf("the bin %s: %w", key, err)
+		bin, ok := BinOf(value)
+		if !ok {
+			return fmt.Errorf("the bin %s: %w", key, ErrNoBin)
+		}
+		b.add(bin, count)
+		if text[0] == ',' {
+			text = bytes.TrimLeft(text[1:], jsonSpace)
 		}
 	}
 	return nil
+}
+
+const jsonSpace = " \t\r\n"
+
+// stringEnd is where the quote is that ends a text.
+func stringEnd(text []byte) int {
+	for i := 0; ; i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i
+		}
+	}
 }

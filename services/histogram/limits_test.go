@@ -1,6 +1,8 @@
 package histogram
 
 import (
+	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -61,5 +63,109 @@ func TestAnswersAtTheLimits(t *testing.T) {
 		if err := again.ParseText(string(text)); err != nil || !again.Equal(&h) {
 			t.Fatalf("%v comes back as %v: %v", h, again, err)
 		}
+	}
+}
+
+// Where counts stop, the answers stay what they say: no share above 1, no number below 0, the whole range of quantiles.
+func TestAnswersWhereCountsStop(t *testing.T) {
+	var h Histogram
+	h.Add(binFrom(t, 10, 0), math.MaxUint64)
+	h.Add(binFrom(t, 20, 0), math.MaxUint64)
+	h.Add(binFrom(t, 30, 0), math.MaxUint64)
+	if n := h.Count(); n != math.MaxUint64 {
+		t.Errorf("%d values", n)
+	}
+	for limit, want := range map[float64]float64{0.5: 0, 1.5: 1, 2.5: 2, 3.5: 3} {
+		if got := h.CountBelow(limit); math.Abs(got-want*math.MaxUint64) > 1e5 {
+			t.Errorf("%g values below %g", got, limit)
+		}
+		if got := h.InverseQuantiles(limit)[0]; math.Abs(got-want/3) > 1e-9 {
+			t.Errorf("the share %g below %g", got, limit)
+		}
+	}
+	for q, want := range map[float64]float64{0: 1, 0.5: 2.05, 1: 3.1} {
+		if got := h.Quantile(q); math.Abs(got-want) > 1e-9 {
+			t.Errorf("the quantile %g is %g, want %g", q, got, want)
+		}
+	}
+	if mean := h.Mean(); math.Abs(mean-2.05) > 1e-9 {
+		t.Errorf("the mean is %g", mean)
+	}
+	if deviation := h.StdDev(); math.Abs(deviation-math.Sqrt(2.0/3)) > 1e-9 {
+		t.Errorf("the deviation is %g", deviation)
+	}
+	for _, m := range h.Modes(ModeOptions{Smoothing: -1}) {
+		if math.Abs(m.Share-1.0/3) > 1e-9 {
+			t.Errorf("%+v", m)
+		}
+	}
+}
+
+// binFrom is a bin that there is.
+func binFrom(t *testing.T, mantissa, exponent int) Bin {
+	t.Helper()
+	bin, err := FromParts(mantissa, exponent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bin
+}
+
+// Quantiles are the same in any order, with what is none of them in between.
+func TestQuantilesInAnyOrder(t *testing.T) {
+	r := rand.New(rand.NewPCG(73, 74))
+	for range 200 {
+		var h Histogram
+		for range 1 + r.IntN(20) {
+			_ = h.Insert(math.Exp(4*r.NormFloat64())*float64(r.IntN(3)-1), 1+r.Uint64N(5)<<uint(r.IntN(2)*55))
+		}
+		qs := []float64{0.9, 0, 1, math.NaN(), 0.5, 0.5, -1, 0.1, 2, r.Float64(), 1, r.Float64(), 0}
+		for i, got := range h.Quantiles(qs...) {
+			if want := h.Quantile(qs[i]); math.Float64bits(got) != math.Float64bits(want) && !(math.IsNaN(got) && math.IsNaN(want)) {
+				t.Fatalf("%v: the quantile %v is %v, want %v", h, qs[i], got, want)
+			}
+		}
+	}
+}
+
+// A bin that JSON names twice adds up, however it is written; nothing of it is lost, in whatever order.
+func TestJSONBinsAddUp(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"bins":{"0.0012":4,"0.0012":3,"1.2e-3":2,"5":1}}`:            `{"bins":{"1.2e-3":9,"5.0e0":1}}`,
+		`{"bins":{"5":1},"bins":{"5":2}, "more":[{}]}`:                 `{"bins":{"5.0e0":3}}`,
+		" {\t\"bins\" : { \"5\" : 1 ,\r\n\"\\u0035\":2 , \"-1\":0} } ": `{"bins":{"5.0e0":3}}`,
+		`{"bins":{}}`:                       `{"bins":{}}`,
+		`{"bins":{"5":9007199254740992}}`:   `{"bins":{"5.0e0":9007199254740992}}`,
+		`{"bins":{"3":1,"-2":2,"1":3}}`:     `{"bins":{"-2.0e0":2,"1.0e0":3,"3.0e0":1}}`,
+		`{"bins":{"5":1.0}}`:                "",
+		`{"bins":{"5":-1}}`:                 "",
+		`{"bins":{"5":"1"}}`:                `{"bins":{"5.0e0":1}}`,
+		`{"bins":{"5":{"6":1}}}`:            "",
+		`{"bins":{"5":null}}`:               "",
+		`{"bins":{"5":9007199254740993}}`:   "",
+		`{"bins":{"five":1}}`:               "",
+		`{"bins":{"inf":1}}`:                "",
+		`{"bins":[1]}`:                      "",
+		`{"bins":null}`:                     "",
+		`{"bins":1}`:                        "",
+		`{}`:                                "",
+		`{"bins":{"5":1}`:                   "",
+		`{"bins":{"5":1,"0x10":1,"1_0":1}}`: "",
+	} {
+		var h Histogram
+		err := json.Unmarshal([]byte(text), &h)
+		got, _ := json.Marshal(&h)
+		if want == "" && err == nil || want != "" && (err != nil || string(got) != want) {
+			t.Errorf("%s: %s %v, want %s", text, got, err, want)
+		}
+	}
+	text := []byte(`{"bins":{`)
+	for bin := MaxBin; bin >= -MaxBin; bin-- {
+		text = fmt.Appendf(text, "%q:1,", bin.String())
+	}
+	text = append(text[:len(text)-1], "}}"...)
+	var h Histogram
+	if err := json.Unmarshal(text, &h); err != nil || h.Count() != 2*uint64(MaxBin)+1 {
+		t.Fatal(err)
 	}
 }

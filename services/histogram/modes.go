@@ -42,7 +42,7 @@ const (
 func (h *Histogram) Modes(o ModeOptions) []Mode { return h.cells().modes(o) }
 
 func (c cellView) modes(o ModeOptions) []Mode {
-	total := float64(c.count())
+	total := c.total()
 	if total == 0 {
 		return nil
 	}

@@ -45,6 +45,18 @@ func (c cellView) count() uint64 {
 	return total
 }
 
+// total is count as what shares and means are of: also right where count stops.
+func (c cellView) total() float64 {
+	if n := c.count(); n < math.MaxUint64 {
+		return float64(n)
+	}
+	total := 0.0
+	for _, n := range c.counts {
+		total += float64(n)
+	}
+	return total
+}
+
 func (c cellView) sum() float64 {
 	sum := 0.0
 	for i, n := range c.counts {
@@ -55,11 +67,11 @@ func (c cellView) sum() float64 {
 	return sum
 }
 
-func (c cellView) mean() float64 { return c.sum() / float64(c.count()) }
+func (c cellView) mean() float64 { return c.sum() / c.total() }
 
 // moment is the mean of the k-th power of the distance from about.
 func (c cellView) moment(k int, about float64) float64 {
-	total := float64(c.count())
+	total := c.total()
 	if total == 0 || k < 0 {
 		return math.NaN()
 	}
@@ -145,11 +157,11 @@ func (c cellView) between(from, to float64) float64 {
 
 func (c cellView) above(limit float64) float64 { return c.between(limit, math.Inf(1)) }
 
-func (c cellView) below(limit float64) float64 { return float64(c.count()) - c.above(limit) }
+func (c cellView) below(limit float64) float64 { return c.total() - c.above(limit) }
 
 func (c cellView) inverse(limits []float64) []float64 {
 	answers := make([]float64, len(limits))
-	total := float64(c.count())
+	total := c.total()
 	for k, limit := range limits {
 		answers[k] = c.between(math.Inf(-1), limit) / total
 	}
@@ -160,17 +172,24 @@ func (c cellView) quantiles(qs []float64) []float64 {
 	answers := make([]float64, len(qs))
 	count := c.count()
 	total := float64(count)
+	if count == math.MaxUint64 {
+		total = c.total()
+	}
 	last := len(c.counts) - 1
 	for last >= 0 && c.counts[last] == 0 {
 		last--
 	}
 	i, below, upTo := -1, 0.0, 0.0
-	sum := uint64(0)
+	sum, before := uint64(0), 0.0
 	for k, q := range qs {
 		if total == 0 || !(q >= 0 && q <= 1) {
 			answers[k] = math.NaN()
 			continue
 		}
+		if q < before {
+			i, below, upTo, sum = -1, 0, 0, 0
+		}
+		before = q
 		wanted := q * total
 		if count < 1<<53 { // the same in whole numbers, which are quicker to add up
 			for need := max(1, uint64(math.Ceil(wanted))); sum < need && i < last; {
@@ -232,9 +251,9 @@ func (h *Histogram) CountBetween(from, to float64) float64 { return h.cells().be
 // to 1; see CountAbove. NaN for an empty histogram.
 func (h *Histogram) InverseQuantiles(limits ...float64) []float64 { return h.cells().inverse(limits) }
 
-// Quantiles answers several at once, each q from 0 to 1, in ascending order: the value below which the share q of the
-// values lies, each bin taken to be evenly filled, as OpenHistogram defines it. All are NaN for an empty histogram, and
-// for a q outside 0..1.
+// Quantiles answers several at once, each q from 0 to 1, soonest in ascending order: the value below which the share q of
+// the values lies, each bin taken to be evenly filled, as OpenHistogram defines it. All are NaN for an empty histogram,
+// and for a q outside 0..1.
 func (h *Histogram) Quantiles(qs ...float64) []float64 { return h.cells().quantiles(qs) }
 
 // Quantile is Quantiles for one.

@@ -48,12 +48,18 @@ func (c *cumulative) enter(ctx context.Context) (release func(), err error) {
 
 // apply makes a request's cumulative histograms differences. The first one of a series is only remembered: nobody knows
 // when it began. One that holds less than the one before it began anew, and is stored whole. commit remembers them,
-// which is for when the differences are stored.
-func (c *cumulative) apply(t *translation, now time.Time) (commit func()) {
+// which is for when the differences are stored: those that were refused are in the next ones.
+func (c *cumulative) apply(t *translation, now time.Time) (commit func(refused []tsdb.Rejection)) {
 	c.sweep(now)
 	next := map[string]remembered{}
 	added := 0
 	left := map[int]bool{}
+	type seen struct {
+		key    string
+		one    remembered
+		sample int // in t.samples, first as it was and then as it is; left out: -1
+	}
+	var list []seen
 	for _, i := range t.growing {
 		sample := &t.samples[i]
 		key := string(sample.Key)
@@ -83,18 +89,35 @@ func (c *cumulative) apply(t *translation, now time.Time) (commit func()) {
 			left[i] = true
 		}
 		next[key] = remembered{latest, sample.Time, now}
+		list = append(list, seen{key, next[key], i})
 	}
-	kept := 0
+	kept, one := 0, 0
 	for i := range t.samples {
+		ours := one < len(list) && list[one].sample == i
+		if ours {
+			list[one].sample = -1
+		}
 		if !left[i] {
+			if ours {
+				list[one].sample = kept
+			}
 			t.samples[kept], t.paths[kept] = t.samples[i], t.paths[i]
 			kept++
 		}
+		if ours {
+			one++
+		}
 	}
 	t.samples, t.paths = t.samples[:kept], t.paths[:kept]
-	return func() {
-		for key, one := range next {
-			c.byKey[key] = one
+	return func(refused []tsdb.Rejection) {
+		not := map[int]bool{}
+		for _, r := range refused {
+			not[r.Index] = true
+		}
+		for _, s := range list {
+			if !not[s.sample] {
+				c.byKey[s.key] = s.one
+			}
 		}
 	}
 }

@@ -92,7 +92,7 @@ func (h *Handler) trap(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, tooMuch("The names and tags of all values are more than %d bytes.", maxKeys))
 		return
 	}
-	commit := func() {}
+	commit := func([]tsdb.Rejection) {}
 	if len(t.growing) > 0 {
 		// One request after the other: a difference must be to what was stored before it.
 		release, err := h.cumulative.enter(r.Context())
@@ -108,7 +108,7 @@ func (h *Handler) trap(w http.ResponseWriter, r *http.Request) {
 		unavailable(w, err)
 		return
 	}
-	commit()
+	commit(refused)
 	count := len(refused)
 	for reason, n := range t.counts {
 		h.store.Reject(reason, n)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"cistern/services/histogram"
 	"cistern/services/journal"
 	"cistern/services/tsdb"
 
@@ -343,5 +345,53 @@ func TestTagsOfManyValues(t *testing.T) {
 	w, _ := send(t, mux, "POST", "/api/v1/trap", "", []byte(`{"a|ST[`+strings.Join(tags, ",")+`]":{`+strings.Join(members, ",")+`}}`))
 	if w.Code != http.StatusRequestEntityTooLarge || len(m.samples) > 0 {
 		t.Errorf("%d %.300s", w.Code, w.Body)
+	}
+}
+
+// What the store refused of a cumulative histogram is in the next difference: only what is stored is what the next one
+// is compared with.
+func TestCumulativeRefused(t *testing.T) {
+	m := &memory{}
+	_, mux := handler(m)
+	for _, c := range []struct {
+		body string
+		want []string
+	}{
+		{`{"a":{"_type":"H","_value":["H[1]=5"],"_ts":500},"b":{"_type":"H","_value":["H[1]=5"],"_ts":500}}`, nil},
+		{`{"a":{"_type":"H","_value":["H[1]=7"],"_ts":900},"b":{"_type":"H","_value":["H[1]=6"],"_ts":1500}}`, []string{"b 1.0e0:1 @1500"}},
+		{`{"a":[{"_type":"H","_value":["H[1]=8"],"_ts":2000},{"_type":"H","_value":["H[1]=9"],"_ts":3000}],"b":{"_type":"H","_value":["H[1]=7"],"_ts":2000}}`,
+			[]string{"a 1.0e0:3 @2000", "a 1.0e0:1 @3000", "b 1.0e0:1 @2000"}},
+	} {
+		m.samples = nil
+		if send(t, mux, "POST", "/api/v1/trap", "", []byte(c.body)); !slices.Equal(m.samples, c.want) {
+			t.Errorf("%s: %q, want %q", c.body, m.samples, c.want)
+		}
+	}
+}
+
+// A histogram whose bins come in the worst order, which would cost the square of their number if each were put into its place.
+func TestBase64InAnyOrder(t *testing.T) {
+	h := &histogram.Histogram{}
+	for bin := -histogram.MaxBin; bin <= histogram.MaxBin; bin++ {
+		h.Add(bin, 1)
+	}
+	raw := h.AppendReference(nil)
+	for i, j := 2, len(raw)-4; i < j; i, j = i+4, j-4 {
+		a, b := [4]byte(raw[i:]), [4]byte(raw[j:])
+		copy(raw[i:], b[:])
+		copy(raw[j:], a[:])
+	}
+	got, err := parseBase64(base64.StdEncoding.EncodeToString(raw))
+	if err != nil || !got.Equal(h) {
+		t.Fatal(err)
+	}
+}
+
+// Who is told that something is no histogram is told what one is.
+func TestNoHistogram(t *testing.T) {
+	_, mux := handler(&memory{})
+	_, a := send(t, mux, "POST", "/api/v1/trap", "", []byte(`{"a":{"_type":"h","_value":5}}`))
+	if len(a.Rejected) != 1 || !strings.Contains(a.Rejected[0].Detail, "H[1.2e-3]=4") {
+		t.Errorf("%+v", a)
 	}
 }

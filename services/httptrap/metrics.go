@@ -189,7 +189,7 @@ func (t *translation) histogram(m measured, n *node, grows bool) {
 			return
 		}
 	case n.kind != list:
-		t.number(m.path, &node{kind: object}) // says that this is no histogram
+		t.reject(m.path, Nested, "a histogram is a list of values and of texts like H[1.2e-3]=4, or a text in base64")
 		return
 	}
 	bad := false

@@ -7,13 +7,16 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"cistern/services/tsdb"
 )
@@ -39,14 +42,33 @@ func (s *Server) administer(connection net.Conn) {
 	for {
 		s.limit(connection)
 		if !lines.Scan() {
+			if errors.Is(lines.Err(), bufio.ErrTooLong) {
+				fmt.Fprintf(connection, "ERROR: a command has at most %d bytes\n", maxLine)
+			}
 			return
 		}
 		out := bufio.NewWriter(connection)
-		more := s.command(strings.Fields(lines.Text()), out)
+		more := s.command(words(lines.Text()), out)
 		if out.Flush() != nil || !more {
 			return
 		}
 	}
+}
+
+// words are what stands between white space; what is quoted is not divided, as in a.b{dc="eu west"}.
+func words(text string) []string {
+	quoted, escaped := false, false
+	return strings.FieldsFunc(text, func(r rune) bool {
+		switch {
+		case escaped:
+			escaped = false
+		case quoted && r == '\\':
+			escaped = true
+		case r == '"':
+			quoted = !quoted
+		}
+		return !quoted && unicode.IsSpace(r)
+	})
 }
 
 // command carries out one command; false ends the conversation.
@@ -101,8 +123,12 @@ func (s *Server) writeStats(out io.Writer) {
 	}
 	// The first lines are statsd's own.
 	fmt.Fprintf(out, "uptime: %d\nmessages.last_msg_seen: %d\nmessages.bad_lines_seen: %d\n", int(time.Since(s.began).Seconds()), ago(stats.Last), stats.BadLines)
-	fmt.Fprintf(out, "packets_received: %d\nlines_received: %d\nkernel_drops: %d\nbuffer_bytes: %d\nnames: %d\nconnections: %d\n",
-		stats.Packets, stats.Lines, stats.Drops, stats.BufferBytes, stats.Names, stats.Connections)
+	drops := "unknown"
+	if stats.DropsKnown {
+		drops = strconv.FormatUint(stats.Drops, 10)
+	}
+	fmt.Fprintf(out, "packets_received: %d\nlines_received: %d\nkernel_drops: %s\nbuffer_bytes: %d\nnames: %d\nconnections: %d\n",
+		stats.Packets, stats.Lines, drops, stats.BufferBytes, stats.Names, stats.Connections)
 	fmt.Fprint(out, end)
 }
 
@@ -180,6 +206,9 @@ func (a *Aggregator) deleteMetrics(out io.Writer, word string, names []string) {
 	}
 	var gone []*metric
 	for _, name := range names {
+		if plain, err := strconv.Unquote(name); err == nil { // a name with white space in it
+			name = plain
+		}
 		var found []string
 		if prefix, many := strings.CutSuffix(name, "*"); many {
 			for known := range byName {

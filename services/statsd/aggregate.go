@@ -12,6 +12,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -56,7 +57,7 @@ type Aggregator struct {
 	// flushing serialises what walks over shards and metrics: the second's end, and the administrator.
 	flushing sync.Mutex
 	second   atomic.Uint64 // counts flushes; changed under flushing
-	unstored []tsdb.Sample // histograms of earlier seconds that the store did not take
+	unstored []tsdb.Sample // of earlier seconds, what is said once: the store did not take it
 
 	mu      sync.Mutex // guards the following, and metric.entries
 	shards  []*shard
@@ -198,6 +199,14 @@ func (s *shard) apply() {
 	}
 }
 
+// cut takes off what a datagram that was too long ends with: a line that may have lost its end.
+func (s *shard) cut(packet []byte) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuse(TooLong)
+	return packet[:bytes.LastIndexByte(packet, '\n')+1]
+}
+
 func (s *shard) refuse(reason tsdb.Reason) {
 	s.refused[reason]++
 	s.a.bad.Add(1)
@@ -252,6 +261,9 @@ func (s *shard) take(e *entry, value []byte, rate float64) tsdb.Reason {
 	}
 	switch e.kind {
 	case counter:
+		if v < 0 {
+			return Negative
+		}
 		sum := e.sum + v/rate
 		if math.IsInf(sum, 0) {
 			return BadNumber
@@ -270,7 +282,10 @@ func (s *shard) take(e *entry, value []byte, rate float64) tsdb.Reason {
 		}
 		n := uint64(1)
 		if rate != 1 {
-			n = uint64(math.Round(1 / rate))
+			// What rounding leaves counts at the next one: of 1.43 each, seven are ten.
+			exact := 1/rate + e.carry
+			whole := math.Round(exact)
+			n, e.carry = uint64(whole), exact-whole
 		}
 		e.spread.Add(bin, n)
 	}
@@ -314,8 +329,11 @@ func (m *metric) join(member []byte) tsdb.Reason {
 func (s *shard) add(l *line) (*entry, tsdb.Reason) {
 	if l.kind != set {
 		value, _, _ := bytes.Cut(l.values, []byte(":"))
-		if _, ok := parseNumber(value); !ok {
+		switch v, ok := parseNumber(value); {
+		case !ok:
 			return nil, BadNumber
+		case v < 0 && l.kind == counter:
+			return nil, Negative
 		}
 	}
 	labels, reason := labelsOf(l.name, l.tags)
@@ -352,42 +370,46 @@ func (s *shard) add(l *line) (*entry, tsdb.Reason) {
 	return e, ""
 }
 
-// Flush writes what came since the last time as samples of the second that begins at second.
+// Flush writes what came since the last time as samples of the second that begins at second, or of a part of it that
+// does.
 func (a *Aggregator) Flush(ctx context.Context, second time.Time) error {
 	a.flushing.Lock()
 	defer a.flushing.Unlock()
 	a.merge()
-	samples := a.gather(second.Unix() * 1000)
+	once, again := a.gather(second.UnixMilli())
 	if a.second.Add(1)%sweepEvery == 0 {
 		a.forget()
 	}
-	return a.write(ctx, samples)
+	return a.write(ctx, once, again)
 }
 
-// write stores samples. When that fails, what cannot be said again later (counters and gauges will be) is kept.
-func (a *Aggregator) write(ctx context.Context, samples []tsdb.Sample) error {
-	defer func() { a.waiting.Store(int64(len(a.unstored))) }()
-	samples = append(a.unstored, samples...)
-	a.unstored = nil
+// write stores samples. When that fails, those that are said once are kept; the others will be said again.
+func (a *Aggregator) write(ctx context.Context, once, again []tsdb.Sample) error {
+	if len(a.unstored) > 0 {
+		once = append(a.unstored, once...)
+	}
+	left, err := a.ingest(ctx, once)
+	kept := min(len(left), maxUnstored)
+	a.unstored = left[:kept:kept]
+	a.waiting.Store(int64(kept))
+	if err != nil {
+		a.store.Reject(Unstored, len(left)-kept)
+		return err
+	}
+	_, err = a.ingest(ctx, again)
+	return err
+}
+
+// ingest stores samples until that fails, and returns those that are left.
+func (a *Aggregator) ingest(ctx context.Context, samples []tsdb.Sample) (left []tsdb.Sample, err error) {
 	for len(samples) > 0 {
 		n := min(len(samples), ingestAtOnce)
 		if _, err := a.store.Ingest(ctx, "statsd", samples[:n], a.durability); err != nil {
-			lost := 0
-			for _, s := range samples {
-				switch {
-				case s.Kind != tsdb.Histogram:
-				case len(a.unstored) < maxUnstored:
-					a.unstored = append(a.unstored, s)
-				default:
-					lost++
-				}
-			}
-			a.store.Reject(Unstored, lost)
-			return err
+			return samples, err
 		}
 		samples = samples[n:]
 	}
-	return nil
+	return nil, nil
 }
 
 // merge empties the shards. The caller holds flushing.
@@ -440,10 +462,11 @@ func (m *metric) merge(e *entry, second uint64) (finite bool) {
 	return finite
 }
 
-// gather makes the second's samples. The caller holds flushing.
-func (a *Aggregator) gather(ms int64) []tsdb.Sample {
+// gather makes the second's samples: what is said once, timers and sets, and what is said every second, counters and
+// gauges. The caller holds flushing.
+func (a *Aggregator) gather(ms int64) (once, again []tsdb.Sample) {
 	list := a.all()
-	samples := make([]tsdb.Sample, 0, len(list))
+	again = make([]tsdb.Sample, 0, len(list))
 	for _, m := range list {
 		sample := tsdb.Sample{Key: m.key, Time: ms}
 		switch m.kind {
@@ -462,19 +485,22 @@ func (a *Aggregator) gather(ms int64) []tsdb.Sample {
 			n := len(m.members)
 			m.members = nil
 			m.mu.Unlock()
-			if n == 0 {
-				continue
+			if n > 0 {
+				sample.Kind, sample.Value = tsdb.Gauge, float64(n)
+				once = append(once, sample)
 			}
-			sample.Kind, sample.Value = tsdb.Gauge, float64(n)
+			continue
 		default:
 			if m.spread == nil {
 				continue
 			}
 			sample.Kind, sample.Histogram, m.spread = tsdb.Histogram, m.spread, nil
+			once = append(once, sample)
+			continue
 		}
-		samples = append(samples, sample)
+		again = append(again, sample)
 	}
-	return samples
+	return once, again
 }
 
 // all is the metrics; new ones are added behind it only.
@@ -548,22 +574,44 @@ func (a *Aggregator) remove(metrics []*metric, values bool) {
 
 // Run flushes at the beginning of every second until ctx ends, and once more then. report is called with errors.
 func (a *Aggregator) Run(ctx context.Context, report func(error)) {
+	began := time.Now()
+	flush := func(ctx context.Context, second time.Time) {
+		// The one that ran before may have written the beginning of this second: its totals stay, before ours.
+		if began.Truncate(time.Second).Equal(second) {
+			second = began
+		}
+		if err := a.Flush(ctx, second); err != nil {
+			report(fmt.Errorf("%w; timers and sets are kept, and tried again", err))
+		}
+	}
 	for {
 		now := time.Now()
 		next := now.Truncate(time.Second).Add(time.Second)
 		select {
 		case <-ctx.Done():
-			if err := a.Flush(context.WithoutCancel(ctx), time.Now().Truncate(time.Second)); err != nil {
-				report(err)
-			}
+			flush(context.WithoutCancel(ctx), time.Now().Truncate(time.Second))
+			a.giveUp(report)
 			return
 		case <-time.After(next.Sub(now)):
 		}
-		if err := a.Flush(ctx, next.Add(-time.Second)); err != nil {
-			report(err)
-		}
+		flush(ctx, next.Add(-time.Second))
 	}
 }
+
+// giveUp says what is lost when it ends and the store has not taken everything.
+func (a *Aggregator) giveUp(report func(error)) {
+	a.flushing.Lock()
+	defer a.flushing.Unlock()
+	if n := len(a.unstored); n > 0 {
+		a.store.Reject(Unstored, n)
+		report(fmt.Errorf("%w: a second each of %d timers and sets", ErrLost, n))
+		a.unstored = nil
+		a.waiting.Store(0)
+	}
+}
+
+// ErrLost is what Run reports when it ends and the store has not taken everything that was received.
+var ErrLost = errors.New("what the store has not taken is lost at the end")
 
 // Lines is how many good lines came.
 func (a *Aggregator) Lines() uint64 { return a.lines.Load() }

@@ -119,7 +119,7 @@ func Listen(store tsdb.Ingester, o Options) (_ *Server, err error) {
 		if s.admin, err = net.Listen("tcp", o.Admin); err != nil {
 			return nil, fmt.Errorf("listening for statsd's administrator on %s: %w", o.Admin, err)
 		}
-		s.serve(s.admin, s.administer)
+		s.serve(s.admin, maxWithAdmin, s.administer)
 	}
 	for _, one := range s.sockets {
 		one.prepare(o.Buffer)
@@ -134,7 +134,7 @@ func Listen(store tsdb.Ingester, o Options) (_ *Server, err error) {
 		}
 	}
 	if s.tcp != nil {
-		s.serve(s.tcp, s.stream)
+		s.serve(s.tcp, maxConnections, s.stream)
 	}
 	return s, nil
 }

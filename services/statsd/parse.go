@@ -20,6 +20,7 @@ const (
 	BadLine      tsdb.Reason = "statsd_malformed" // no name, no value, no type
 	BadType      tsdb.Reason = "statsd_unknown_type"
 	BadNumber    tsdb.Reason = "statsd_bad_value"
+	Negative     tsdb.Reason = "statsd_negative_count" // a counter does not go down
 	BadRate      tsdb.Reason = "statsd_bad_rate"
 	TooLong      tsdb.Reason = "statsd_line_too_long"
 	Event        tsdb.Reason = "statsd_event"         // DogStatsD's events are no metrics
@@ -198,6 +199,9 @@ func labelsOf(name, tags []byte) ([]tsdb.Label, tsdb.Reason) {
 			return nil, BadLine
 		}
 		labels = appendTag(labels, string(key), string(value))
+		if len(labels) > tsdb.MaxLabels {
+			return nil, tsdb.TooManyLabels
+		}
 	}
 	// "env:prod,canary" is env="prod", canary="true".
 	for len(tags) > 0 {

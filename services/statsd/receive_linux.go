@@ -183,10 +183,12 @@ func (s *socket) receive(reader *shard) {
 		packets = packets[:0]
 		for i := range int(r) {
 			m := &messages[i]
+			packet := memory[i*stride : i*stride+int(m.length)]
 			if m.header.Flags&unix.MSG_TRUNC != 0 {
 				s.truncated.Add(1)
+				packet = reader.cut(packet)
 			}
-			packets = append(packets, memory[i*stride:i*stride+int(m.length)])
+			packets = append(packets, packet)
 		}
 		s.packets.Add(uint64(r))
 		reader.packets(packets, clock.Now())

@@ -81,7 +81,7 @@ func (e *endpoint) patience() (stopping bool) {
 func (s *socket) receive(reader *shard) {
 	buffers := make([][]byte, batchPackets)
 	for i := range buffers {
-		buffers[i] = make([]byte, maxPacket)
+		buffers[i] = make([]byte, maxPacket+1) // by which a packet is known that was too long
 	}
 	packets := make([][]byte, 0, batchPackets)
 	var last time.Time // when to end
@@ -98,7 +98,12 @@ func (s *socket) receive(reader *shard) {
 				failed = err
 				break
 			}
-			if packets = append(packets, buffers[len(packets)][:n]); len(packets) == 1 {
+			packet := buffers[len(packets)][:n]
+			if n > maxPacket {
+				s.truncated.Add(1)
+				packet = reader.cut(packet)
+			}
+			if packets = append(packets, packet); len(packets) == 1 {
 				// From here on only what comes within a moment.
 				_ = s.connection.SetReadDeadline(time.Now().Add(time.Millisecond))
 			}

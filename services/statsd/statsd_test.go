@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -21,6 +23,8 @@ import (
 	"cistern/services/fastclock"
 	"cistern/services/journal"
 	"cistern/services/tsdb"
+
+	"github.com/prometheus/prometheus/model/labels"
 )
 
 // memory is a store that remembers.
@@ -587,5 +591,218 @@ func BenchmarkSecond(b *testing.B) {
 		if err := a.Flush(b.Context(), time.Unix(1, 0)); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// How many members a set had is said once: like a histogram, it waits for a store that fails.
+func TestSetsWaitForTheStore(t *testing.T) {
+	m := &memory{fail: errors.New("the disk is full")}
+	a, s := one(m)
+	s.text1("c:5|c\ng:7|g\nu:ann|s\nu:bob|s")
+	if err := a.Flush(t.Context(), time.Unix(10, 0)); !errors.Is(err, m.fail) {
+		t.Fatal(err)
+	}
+	m.fail = nil
+	s.text1("u:eve|s\nt:1|ms")
+	want := []string{"counter c 5", "gauge g 7", "gauge u 1", "gauge u 2", "histogram t 1.0e-3:1"}
+	if got := m.second(t, a); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A sample rate that does not divide 1 counts in the long run what was sent: of a timer, too.
+func TestSampleRates(t *testing.T) {
+	for _, rate := range []string{"0.7", "0.67", "0.9", "0.3", "0.15", "0.0007", "0.999", "1e-5", "0.1", "0.5", "1"} {
+		m := &memory{}
+		a, s := one(m)
+		const lines = 1000
+		for range lines {
+			s.text1("t:1|ms|@" + rate + "\nc:1|c|@" + rate)
+		}
+		got := m.second(t, a)
+		var counted, measured float64
+		if _, err := fmt.Sscanf(strings.Join(got, "\n"), "counter c %g\nhistogram t 1.0e-3:%g", &counted, &measured); err != nil {
+			t.Fatalf("%q: %v", got, err)
+		}
+		r, _ := strconv.ParseFloat(rate, 64)
+		if want := lines / r; math.Abs(measured-want) > 1 || math.Abs(counted-want) > 1e-6*want {
+			t.Errorf("@%s: %v measurements and %v counted, want %v", rate, measured, counted, want)
+		}
+	}
+}
+
+// The last line of a datagram that was too long is not taken for a whole one.
+func TestTruncatedPacket(t *testing.T) {
+	m := &memory{}
+	path := filepath.Join(t.TempDir(), "statsd.sock")
+	s, err := Listen(m, Options{Socket: path, Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	connection, err := net.Dial("unixgram", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	// The packet's end falls into the tag of the last line that is received.
+	packet := []byte("first:1|c\n")
+	for len(packet) < maxPacket-9 {
+		packet = append(packet, "x:1|c\n"[:min(6, maxPacket-9-len(packet))]...)
+	}
+	packet[len(packet)-1] = '\n'
+	packet = append(packet, "a:1|c|#e:production\nlast:1|c\n"...)
+	if _, err := connection.Write(packet); err != nil {
+		t.Skip(err) // the system has no datagrams as long as that
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(m.second(t, s.aggregator), "\n")
+	if !strings.Contains(got, "counter first 1") || strings.Contains(got, "counter a") || m.rejected[TooLong] != 1 {
+		t.Errorf("%s\nrefused %v", got, m.rejected)
+	}
+}
+
+// A counter does not go down: what is computed from it would take that for a new beginning, and count all of it again.
+func TestNegativeCounts(t *testing.T) {
+	m := &memory{}
+	a, s := one(m)
+	s.text1("c:1000000|c\nc:-1|c\nc:5:-2:3|c\nc:-0|c\nc:+1|c\nnew:-1|c")
+	if got := m.second(t, a); !slices.Equal(got, []string{"counter c 1.000009e+06"}) || m.rejected[Negative] != 3 {
+		t.Errorf("%q %v", got, m.rejected)
+	}
+}
+
+// Finding out that a line has too many tags costs no more than the line.
+func TestManyGraphiteTags(t *testing.T) {
+	name := "n"
+	for i := range maxLine / 6 {
+		name += fmt.Sprintf(";%x=", i)
+	}
+	if labels, reason := labelsOf([]byte(name), nil); reason != tsdb.TooManyLabels {
+		t.Errorf("%d labels, %q", len(labels), reason)
+	}
+}
+
+// Forgotten clients do not lock the administrator out, and a command that is too long is answered.
+func TestAdminAmongMany(t *testing.T) {
+	s, err := Listen(&memory{}, Options{Address: "127.0.0.1:0", Admin: "127.0.0.1:0", Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	s.mu.Lock()
+	for range maxConnections {
+		one, other := net.Pipe()
+		defer other.Close()
+		s.connections[one] = struct{}{}
+	}
+	s.mu.Unlock()
+	ask := func(address, text string) string {
+		connection, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer connection.Close()
+		_ = connection.SetDeadline(time.Now().Add(10 * time.Second))
+		_, _ = io.WriteString(connection, text)
+		answer, _ := io.ReadAll(connection)
+		return string(answer)
+	}
+	if got := ask(s.AdminAddr(), "health\nquit\n"); got != "health: up\n" {
+		t.Errorf("%q", got)
+	}
+	if got := ask(s.AdminAddr(), "delcounters "+strings.Repeat("x", maxLine)+"\n"); !strings.HasPrefix(got, "ERROR") {
+		t.Errorf("%q", got)
+	}
+	if ask(s.Addr(), ""); s.Stats().RefusedConnections != 1 {
+		t.Errorf("%+v", s.Stats())
+	}
+}
+
+// A restart within a second: what came before it and what came after are both there, in their order.
+func TestRestartWithinASecond(t *testing.T) {
+	store, err := tsdb.Open(t.TempDir(), tsdb.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	if now := time.Now(); now.Nanosecond() > 500e6 {
+		time.Sleep(now.Truncate(time.Second).Add(time.Second).Sub(now))
+	}
+	began := time.Now()
+	for i := range 2 {
+		a := NewAggregator(store, Options{Clock: clock})
+		a.shard().text1(fmt.Sprintf("c:%d|c\nu:%d|s\nt:%d|ms", 500-497*i, i, i))
+		ctx, stop := context.WithTimeout(t.Context(), 30*time.Millisecond)
+		a.Run(ctx, func(err error) { t.Error(err) })
+		stop()
+	}
+	if time.Now().Unix() != began.Unix() {
+		t.Skip("it took longer than a second")
+	}
+	for name, want := range map[string][]float64{"c": {500, 3}, "u": {1, 1}} {
+		found, release, err := store.Select(t.Context(), 0, math.MaxInt64, labels.MustNewMatcher(labels.MatchEqual, tsdb.NameLabel, name))
+		if err != nil || len(found) != 1 {
+			t.Fatal(len(found), err)
+		}
+		var got []float64
+		for it := found[0].Numbers(0, math.MaxInt64); it.Next(); {
+			at, v := it.At()
+			got = append(got, v)
+			if at > time.Now().UnixMilli() || at < began.Unix()*1000 {
+				t.Errorf("%s: at %d", name, at)
+			}
+		}
+		release()
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}
+
+// What waits for a store that fails to the end is lost, and told and counted as lost.
+func TestEndWithoutStore(t *testing.T) {
+	m := &memory{fail: errors.New("the disk is full")}
+	a, s := one(m)
+	s.text1("c:5|c\nt:1|ms\nu:ann|s")
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	var last error
+	a.Run(ctx, func(err error) { last = err })
+	if !errors.Is(last, ErrLost) || !strings.Contains(last.Error(), "2 timers and sets") || m.rejected[Unstored] != 2 {
+		t.Errorf("%v, refused %v", last, m.rejected)
+	}
+}
+
+// A series whose tags hold spaces and quotes can be named; and what the system does not tell is not told as none.
+func TestAdminNames(t *testing.T) {
+	m := &memory{}
+	s, err := Listen(m, Options{Admin: "127.0.0.1:0", Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	s.streams.text1("n:1|c|#dc:eu west\nn:1|c|#dc:a\"b \\c\nmit leer:1|c\nplain:1|c")
+	m.second(t, s.aggregator)
+	var listed map[string]float64
+	var out bytes.Buffer
+	s.aggregator.writeMetrics(&out, "counters")
+	if err := json.Unmarshal([]byte(strings.TrimSuffix(out.String(), end)), &listed); err != nil || len(listed) != 4 {
+		t.Fatal(out.String(), err)
+	}
+	for name := range listed {
+		out.Reset()
+		said := name
+		if name == "mit leer" {
+			said = strconv.Quote(name)
+		}
+		if s.command(words("delcounters "+said), &out); out.String() != "deleted: "+name+"\n"+end {
+			t.Errorf("%s: %q", name, &out)
+		}
+	}
+	out.Reset()
+	if s.command(words("stats"), &out); !strings.Contains(out.String(), "kernel_drops: unknown\n") {
+		t.Errorf("%q", &out)
 	}
 }

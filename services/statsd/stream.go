@@ -13,12 +13,14 @@ import (
 const (
 	// maxConnections and idleTimeout keep forgotten TCP clients from piling up.
 	maxConnections = 1024
-	idleTimeout    = 10 * time.Minute
-	streamBuffer   = 2 * (maxLine + 2)
+	// maxWithAdmin leaves the administrator room when they are all taken.
+	maxWithAdmin = maxConnections + 16
+	idleTimeout  = 10 * time.Minute
+	streamBuffer = 2 * (maxLine + 2)
 )
 
-// serve accepts connections until the listener is closed.
-func (s *Server) serve(listener net.Listener, handle func(net.Conn)) {
+// serve accepts connections until the listener is closed; no more when there are as many as that, of both kinds.
+func (s *Server) serve(listener net.Listener, most int, handle func(net.Conn)) {
 	s.done.Go(func() {
 		for {
 			connection, err := listener.Accept()
@@ -30,7 +32,7 @@ func (s *Server) serve(listener net.Listener, handle func(net.Conn)) {
 				continue
 			}
 			s.mu.Lock()
-			if s.connections == nil || len(s.connections) >= maxConnections {
+			if s.connections == nil || len(s.connections) >= most {
 				s.mu.Unlock()
 				s.refusedConnections.Add(1)
 				connection.Close()

@@ -283,6 +283,8 @@ func (s *Store) replay(through journal.Position) error {
 			if reader.Skipped > 0 || lost > 0 { // a crash's torn end is none of it: that was cut off before
 				s.counts.damaged.note(Damage{Block: InJournal, Detail: fmt.Sprintf(
 					"bytes that could not be read: %d; entries of which something is missing: %d", reader.Skipped, lost)})
+				s.options.Log.Error("the journal is damaged: what cannot be read of it is lost, unless a snapshot has it",
+					"damagedBytes", reader.Skipped, "damagedEntries", lost)
 			}
 			if isEOF(err) {
 				s.live.fresh = len(s.live.series)

@@ -10,6 +10,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"cistern/services/journal"
@@ -31,6 +32,17 @@ func journalFlags(s streams, name string, arguments []string, add func(*flag.Fla
 		return "", fmt.Errorf("%s needs --dir DIR and no other arguments; %w", name, errUsage)
 	}
 	return folder, nil
+}
+
+// unknownJournal is for a word behind "cistern journal" that is none of its commands.
+func unknownJournal() error {
+	var words []string
+	for _, c := range commands {
+		if word, ok := strings.CutPrefix(c.words, "journal "); ok {
+			words = append(words, word)
+		}
+	}
+	return fmt.Errorf("cistern journal needs one of %s; %w", strings.Join(words, ", "), errUsage)
 }
 
 func journalPipe(s streams, arguments []string) error {
@@ -56,7 +68,16 @@ func journalStat(s streams, arguments []string) error {
 	}
 	encoder := json.NewEncoder(s.out)
 	encoder.SetIndent("", "  ")
-	return encoder.Encode(j.Stat())
+	// Of one that another process may have open. What only that one knows, by counting since it did, is not among it.
+	stat := j.Stat()
+	return encoder.Encode(struct {
+		Begin       journal.Position            `json:"begin"`
+		End         journal.Position            `json:"end"`
+		Bytes       int64                       `json:"bytes"`
+		Segments    int                         `json:"segments"`
+		Subscribers map[string]journal.Position `json:"subscribers"`
+		Marks       map[string]journal.Position `json:"marks"`
+	}{stat.Begin, stat.End, stat.Bytes, stat.Segments, stat.Subscribers, stat.Marks})
 }
 
 func journalRead(s streams, arguments []string) error {
@@ -68,6 +89,9 @@ func journalRead(s streams, arguments []string) error {
 	})
 	if err != nil {
 		return err
+	}
+	if most < 0 {
+		return fmt.Errorf("--max must not be negative; %w", errUsage)
 	}
 	j, err := journal.View(vfs.OS, folder)
 	if err != nil {
@@ -97,7 +121,7 @@ func journalRead(s streams, arguments []string) error {
 		}
 	}
 	if reader.Skipped > 0 {
-		fmt.Fprintf(s.err, "%d damaged bytes were passed over\n", reader.Skipped)
+		return fmt.Errorf("%d damaged bytes were passed over: what they held is lost, the rest is printed", reader.Skipped)
 	}
 	return nil
 }
@@ -112,6 +136,12 @@ func journalTail(s streams, arguments []string) error {
 	})
 	if err != nil {
 		return err
+	}
+	switch {
+	case most < 0:
+		return fmt.Errorf("--max must not be negative; %w", errUsage)
+	case every <= 0:
+		return fmt.Errorf("--every must be longer than nothing, for example 200ms; %w", errUsage)
 	}
 	encoder := json.NewEncoder(s.out)
 	from := journal.Position(0)
@@ -135,6 +165,10 @@ func journalTail(s streams, arguments []string) error {
 			from = entry.Position
 			if err := encoder.Encode(journalLine(entry)); err != nil {
 				return err
+			}
+			if reader.Skipped > 0 { // before this entry: what is behind the last one may be half written yet
+				fmt.Fprintf(s.err, "%d damaged bytes were passed over\n", reader.Skipped)
+				reader.Skipped = 0
 			}
 			if n++; n == most {
 				return nil
@@ -179,11 +213,11 @@ func journalRepair(s streams, arguments []string) error {
 	if err = errors.Join(err, j.Close()); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "%d entries can be read; %d bytes of a torn tail were cut off\n", entries, stat.Cut)
+	_, err = fmt.Fprintf(s.out, "%d entries can be read; %d bytes of a torn tail were cut off\n", entries, stat.Cut)
 	if reader.Skipped > 0 {
 		return fmt.Errorf("%d damaged bytes hold no entry; what they held is lost, readers pass over them", reader.Skipped)
 	}
-	return nil
+	return err
 }
 
 func journalWrite(s streams, arguments []string) error {
@@ -205,22 +239,29 @@ func journalWrite(s streams, arguments []string) error {
 	case journal.Interval:
 		o.SyncEvery = time.Second
 	default:
-		return fmt.Errorf("--durability must be fsync, interval or buffered, not %q", durability)
+		return fmt.Errorf("--durability must be fsync, interval or buffered, not %q; %w", durability, errUsage)
+	}
+	if o.SegmentBytes < 0 {
+		return fmt.Errorf("--segment must not be negative; %w", errUsage)
 	}
 	j, err := journal.Open(folder, o)
 	if err != nil {
 		return err
 	}
 	lines := bufio.NewScanner(s.in)
-	lines.Buffer(nil, journal.MaxEntry)
+	lines.Buffer(nil, journal.MaxEntry+2) // with the line's end
+	number := 0
 	for err == nil && lines.Scan() {
-		_, err = j.AppendDurable(d, lines.Bytes())
+		number++
+		if _, err = j.AppendDurable(d, lines.Bytes()); err != nil {
+			err = fmt.Errorf("line %d: %w; the lines before it are written", number, err)
+		}
 	}
-	if err == nil {
-		err = lines.Err()
+	if err == nil && lines.Err() != nil {
+		err = fmt.Errorf("line %d: %w; the lines before it are written, and an entry has at most %d bytes", number+1, lines.Err(), journal.MaxEntry)
 	}
 	if err = errors.Join(err, j.Close()); err == nil { // Close makes it durable
-		fmt.Fprintln(s.out, j.End())
+		_, err = fmt.Fprintln(s.out, j.End())
 	}
 	return err
 }

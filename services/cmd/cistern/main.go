@@ -32,7 +32,7 @@ type streams struct {
 
 var commands = []command{
 	{"journal pipe", "--dir DIR", "serve one journal on standard input and output as JSON lines", journalPipe},
-	{"journal stat", "--dir DIR", "show a journal's figures", journalStat},
+	{"journal stat", "--dir DIR", "show how large a journal is, and how far its subscribers are", journalStat},
 	{"journal read", "--dir DIR [--subscriber NAME] [--max N]", "print entries as JSON lines; a checkpoint is not moved", journalRead},
 	{"journal tail", "--dir DIR [--max N]", "print entries as they come", journalTail},
 	{"journal write", "--dir DIR [--pre-commit N] [--lz4] [--shared]", "append every line of standard input as an entry", journalWrite},
@@ -71,6 +71,9 @@ func dispatch(s streams, arguments []string) error {
 				return c.run(s, arguments[n:])
 			}
 		}
+	}
+	if arguments[0] == "journal" { // the appliance has no such thing
+		return unknownJournal()
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

@@ -2,11 +2,18 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"cistern/services/journal"
 )
 
 func cistern(t *testing.T, input string, arguments ...string) (out string, err error) {
@@ -86,6 +93,10 @@ func TestJournalRepairAndTail(t *testing.T) {
 	if _, err := cistern(t, "", "journal", "repair", "--dir", folder); err == nil || !strings.Contains(err.Error(), "damaged bytes") {
 		t.Fatalf("%v", err)
 	}
+	// What can be read is printed, and that it is not all is no success.
+	if out, err := cistern(t, "", "journal", "read", "--dir", folder); err == nil || !strings.Contains(err.Error(), "damaged bytes") || !strings.Contains(out, `"data":"bGF0ZXI="`) {
+		t.Fatalf("%v %s", err, out)
+	}
 	if _, err := cistern(t, "", "journal", "repair", "--dir", filepath.Join(folder, "none")); err == nil {
 		t.Fatal("a journal was made to be repaired")
 	}
@@ -102,5 +113,77 @@ func TestUsage(t *testing.T) {
 		if _, err := cistern(t, "", arguments...); err == nil {
 			t.Errorf("%q was taken", arguments)
 		}
+	}
+}
+
+// What makes no sense is refused where it is written, and not done in another way.
+func TestWrongJournalArguments(t *testing.T) {
+	folder := t.TempDir()
+	if _, err := cistern(t, "one\n", "journal", "write", "--dir", folder); err != nil {
+		t.Fatal(err)
+	}
+	for want, arguments := range map[string][]string{
+		"--max must not be negative":     {"read", "--max", "-1"},
+		"--max must not":                 {"tail", "--max", "-1"},
+		"--every must be":                {"tail", "--every", "0", "--max", "1"},
+		"--segment must not be negative": {"write", "--segment", "-5"},
+		"--durability must be":           {"write", "--durability", "none"},
+	} {
+		_, err := cistern(t, "one\n", append([]string{"journal", arguments[0], "--dir", folder}, arguments[1:]...)...)
+		if !errors.Is(err, errUsage) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", arguments, err)
+		}
+	}
+	// Not a matter of the appliance's.
+	for _, arguments := range [][]string{{"journal"}, {"journal", "fly", "--dir", folder}} {
+		if _, err := cistern(t, "", arguments...); !errors.Is(err, errUsage) || !strings.Contains(err.Error(), "pipe, stat, read, tail, write, repair") {
+			t.Errorf("%q: %v", arguments, err)
+		}
+	}
+	for _, more := range []int{1, 100} {
+		_, err := cistern(t, "one\n"+strings.Repeat("x", journal.MaxEntry+more)+"\n", "journal", "write", "--dir", folder)
+		if err == nil || !strings.Contains(err.Error(), "line 2: ") || !strings.Contains(err.Error(), fmt.Sprint(journal.MaxEntry)) {
+			t.Error(err)
+		}
+	}
+	if out, err := cistern(t, "", "journal", "read", "--dir", folder); err != nil || strings.Count(out, "\n") != 3 {
+		t.Errorf("%v %s", err, out)
+	}
+}
+
+// full is a file system that is.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+// An answer that did not reach its file is no success.
+func TestAnswersThatAreNotWritten(t *testing.T) {
+	folder := t.TempDir()
+	for _, command := range []string{"write", "read", "stat", "repair"} {
+		err := dispatch(streams{strings.NewReader("one\n"), full{}, io.Discard}, []string{"journal", command, "--dir", folder})
+		if !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("%s: %v", command, err)
+		}
+	}
+}
+
+// What only the process knows that writes the journal is not told by one that looks on: it would be zero, and wrong.
+func TestStatTellsWhatItKnows(t *testing.T) {
+	folder := t.TempDir()
+	if _, err := cistern(t, "one\ntwo\n", "journal", "write", "--dir", folder, "--lz4"); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cistern(t, "", "journal", "stat", "--dir", folder)
+	var stat map[string]any
+	if err != nil || json.Unmarshal([]byte(out), &stat) != nil {
+		t.Fatal(err, out)
+	}
+	for _, name := range []string{"entries", "syncs", "synced", "cut", "damaged", "pending", "flushes", "compressed"} {
+		if value, told := stat[name]; told {
+			t.Errorf("%s is told to be %v", name, value)
+		}
+	}
+	if stat["segments"] != 1.0 || stat["begin"] != "0000000000000000" || stat["bytes"] == 0.0 {
+		t.Error(out)
 	}
 }

@@ -5,13 +5,18 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"cistern/services/archive"
@@ -21,7 +26,19 @@ import (
 )
 
 func init() {
-	commands["export"], commands["import"] = exportCommand, importCommand
+	commands["export"], commands["import"] = saying("export", exportCommand), saying("import", importCommand)
+}
+
+// everything is how long both keep what is there. The configuration that says otherwise is storaged's, which lets go by
+// it: an open store looks for what is too old once a minute, the first time after a second.
+const everything = 200 * 365 * 24 * time.Hour
+
+// interruptible ends when somebody interrupts the command, which then leaves no half file behind. Who does not want to
+// wait for that interrupts it once more.
+func interruptible() (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
 }
 
 // formatOf is the format that a file's name says, unless one was given.
@@ -43,11 +60,29 @@ func moment(text string, otherwise int64) (int64, error) {
 	if t, err := time.Parse(time.RFC3339, text); err == nil {
 		return t.UnixMilli(), nil
 	}
-	var seconds float64
-	if n, err := fmt.Sscanf(text, "%g", &seconds); err != nil || n != 1 || !(math.Abs(seconds) < 1e12) {
+	// ParseFloat also takes hexadecimal and underscores; only decimal numbers are meant here.
+	seconds, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(math.Abs(seconds) < 1e12) || strings.ContainsAny(text, "xX_") {
 		return 0, fmt.Errorf("%q is no time: write 2026-11-21T12:00:00Z, or seconds since 1970", text)
 	}
 	return int64(seconds * 1000), nil
+}
+
+// trouble writes what a store logs while a command has it open, and counts what it could not read or do.
+type trouble struct {
+	slog.Handler
+	errors atomic.Int64
+}
+
+func newTrouble(errs io.Writer) *trouble {
+	return &trouble{Handler: slog.NewTextHandler(errs, &slog.HandlerOptions{Level: slog.LevelWarn})}
+}
+
+func (t *trouble) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level >= slog.LevelError {
+		t.errors.Add(1)
+	}
+	return t.Handler.Handle(ctx, r)
 }
 
 func exportCommand(arguments []string, out, errs io.Writer) int {
@@ -68,7 +103,7 @@ func exportCommand(arguments []string, out, errs io.Writer) int {
 		return exitFailed
 	}
 	if file == "" {
-		return fail(fmt.Errorf("--file is missing"))
+		return fail(errors.New("--file is missing: the file to write, or - for standard output"))
 	}
 	minTime, err := moment(from, math.MinInt64/2)
 	if err != nil {
@@ -84,32 +119,38 @@ func exportCommand(arguments []string, out, errs io.Writer) int {
 			return fail(fmt.Errorf("--match: %w", err))
 		}
 	}
-	store, err := tsdb.Open(folder, tsdb.Options{})
+	if err := storeIn(folder); err != nil { // opening would make one
+		return fail(err)
+	}
+	ctx, stop := interruptible()
+	defer stop()
+	log := newTrouble(errs)
+	store, err := tsdb.Open(folder, tsdb.Options{Retention: everything, Log: slog.New(log)})
 	if err != nil {
 		return fail(err)
 	}
 	defer store.Close()
-	target := io.Writer(out)
-	if file != "-" {
-		// Under a temporary name: half a file would look like a whole one.
-		created, err := os.Create(file + ".part")
-		if err != nil {
-			return fail(err)
-		}
-		defer os.Remove(file + ".part")
-		defer created.Close()
-		target = created
+	target, finish, err := exportTarget(file, out)
+	if err != nil {
+		return fail(err)
 	}
+	finished := false
+	defer func() {
+		if !finished {
+			_ = finish(false)
+		}
+	}()
 	var warnings tsdb.Warnings
 	buffered := bufio.NewWriter(target)
-	sum, err := archive.Export(tsdb.WithWarnings(context.Background(), &warnings), store, buffered, formatOf(format, file), minTime, maxTime, matchers...)
+	sum, err := archive.Export(tsdb.WithWarnings(ctx, &warnings), store, buffered, formatOf(format, file), minTime, maxTime, matchers...)
 	if err == nil {
 		err = buffered.Flush()
 	}
-	if created, ok := target.(*os.File); ok && err == nil && file != "-" {
-		if err = created.Sync(); err == nil {
-			err = os.Rename(file+".part", file)
-		}
+	if err == nil {
+		finished, err = true, finish(true)
+	}
+	if errors.Is(err, context.Canceled) {
+		return fail(errors.New("it was interrupted, and no file was written"))
 	}
 	if err != nil {
 		return fail(err)
@@ -118,11 +159,50 @@ func exportCommand(arguments []string, out, errs io.Writer) int {
 	if sum.LeftOut > 0 {
 		fmt.Fprintf(errs, "%d native histograms and marks that a series ended were left out: OpenMetrics has no form for them, Parquet has.\n", sum.LeftOut)
 	}
-	if list := warnings.List(); len(list) > 0 {
-		fmt.Fprintln(errs, strings.Join(list, "\n"))
+	for _, d := range store.Status().Damaged {
+		if d.SetAside {
+			fmt.Fprintf(errs, "Nothing of the block %s is among them: %s. Restore it from a snapshot, or see storaged repair.\n", d.Block, d.Detail)
+			log.errors.Add(1)
+		}
+	}
+	if list := warnings.List(); len(list) > 0 || log.errors.Load() > 0 {
+		fmt.Fprint(errs, strings.Join(append(list, ""), "\n"))
 		return exitDamage
 	}
 	return exitOK
+}
+
+// exportTarget opens what is exported to: out for -, a pipe or a device as it is, a file under a temporary name, because
+// half a file would look like a whole one. finish gives it its own name, or removes it.
+func exportTarget(file string, out io.Writer) (target io.Writer, finish func(whole bool) error, err error) {
+	if file == "-" {
+		return out, func(bool) error { return nil }, nil
+	}
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+		opened, err := os.OpenFile(file, os.O_WRONLY, 0)
+		if err != nil {
+			return nil, nil, err
+		}
+		return opened, func(bool) error { return opened.Close() }, nil
+	}
+	part := file + ".part"
+	created, err := os.Create(part)
+	if err != nil {
+		return nil, nil, err
+	}
+	return created, func(whole bool) error {
+		var err error
+		if whole {
+			err = created.Sync()
+		}
+		err = errors.Join(err, created.Close())
+		if whole && err == nil {
+			if err = os.Rename(part, file); err == nil {
+				return nil
+			}
+		}
+		return errors.Join(err, os.Remove(part))
+	}, nil
 }
 
 func importCommand(arguments []string, out, errs io.Writer) int {
@@ -139,6 +219,9 @@ func importCommand(arguments []string, out, errs io.Writer) int {
 		fmt.Fprintf(errs, "storaged import: %v\n", advise(err))
 		return exitFailed
 	}
+	if file == "" {
+		return fail(errors.New("--file is missing: the file to read"))
+	}
 	in, err := os.Open(file)
 	if err != nil {
 		return fail(err)
@@ -148,12 +231,15 @@ func importCommand(arguments []string, out, errs io.Writer) int {
 	if err != nil {
 		return fail(err)
 	}
+	ctx, stop := interruptible()
+	defer stop()
+	log := newTrouble(errs)
 	// What is imported is old: nothing is too far behind.
-	store, err := tsdb.Open(folder, tsdb.Options{OutOfOrder: 100 * 365 * 24 * time.Hour})
+	store, err := tsdb.Open(folder, tsdb.Options{OutOfOrder: 100 * 365 * 24 * time.Hour, Retention: everything, Log: slog.New(log)})
 	if err != nil {
 		return fail(err)
 	}
-	sum, err := archive.Import(context.Background(), store, in, info.Size(), formatOf(format, file))
+	sum, err := archive.Import(ctx, store, in, info.Size(), formatOf(format, file))
 	if closeErr := store.Close(); err == nil {
 		err = closeErr
 	}
@@ -161,10 +247,13 @@ func importCommand(arguments []string, out, errs io.Writer) int {
 	if sum.Rejected > 0 {
 		fmt.Fprintf(errs, "%d were refused, the first one because %s.\n", sum.Rejected, sum.First)
 	}
+	if errors.Is(err, context.Canceled) {
+		return fail(errors.New("it was interrupted; what was taken until then stays in the store"))
+	}
 	if err != nil {
 		return fail(err)
 	}
-	if sum.Rejected > 0 {
+	if sum.Rejected > 0 || log.errors.Load() > 0 {
 		return exitDamage
 	}
 	return exitOK

@@ -8,7 +8,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 
 	"cistern/services/tsdb"
 	"cistern/services/vfs"
@@ -22,8 +24,48 @@ const (
 )
 
 var commands = map[string]func(arguments []string, out, errors io.Writer) int{
-	"verify": verify,
-	"repair": repair,
+	"verify": saying("verify", verify),
+	"repair": saying("repair", repair),
+}
+
+// answer is where something is said, and whether that failed.
+type answer struct {
+	io.Writer
+	err error
+}
+
+func (a *answer) Write(p []byte) (n int, err error) {
+	if n, err = a.Writer.Write(p); err != nil && a.err == nil {
+		a.err = fmt.Errorf("the answer could not be written: %w", err)
+	}
+	return n, err
+}
+
+// saying makes a command fail whose answer did not get where it was to go: to a full disk, for one.
+func saying(name string, command func(arguments []string, out, errors io.Writer) int) func(arguments []string, out, errors io.Writer) int {
+	return func(arguments []string, out, errs io.Writer) int {
+		said := &answer{Writer: out}
+		code := command(arguments, said, errs)
+		if said.err != nil && code != exitFailed {
+			fmt.Fprintf(errs, "storaged %s: %v\n", name, said.err)
+			return exitFailed
+		}
+		return code
+	}
+}
+
+// storeIn says whether a folder holds a store: nothing else may be taken for an empty one.
+func storeIn(folder string) error {
+	for _, part := range []string{"blocks", "journal"} {
+		info, err := os.Stat(filepath.Join(folder, part))
+		if err == nil && info.IsDir() {
+			return nil
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return advise(err)
+		}
+	}
+	return fmt.Errorf("there is no store in %s: name the folder that storaged was started with", folder)
 }
 
 // folderFlags reads --data, and the further flags that more adds. An empty folder: the answer was printed.
@@ -51,7 +93,7 @@ func folderFlags(name, explanation string, arguments []string, out, errs io.Writ
 		_, err = os.Stat(folder)
 	}
 	if err != nil {
-		fmt.Fprintf(errs, "storaged %s: %v\n", name, err)
+		fmt.Fprintf(errs, "storaged %s: %v\n", name, advise(err))
 		return "", exitFailed
 	}
 	return folder, exitOK
@@ -72,6 +114,10 @@ func verify(arguments []string, out, errs io.Writer) int {
 		arguments, out, errs, func(flags *flag.FlagSet) { flags.BoolVar(&asJSON, "json", false, "answer in JSON") })
 	if folder == "" {
 		return code
+	}
+	if err := storeIn(folder); err != nil {
+		fmt.Fprintf(errs, "storaged verify: %v\n", err)
+		return exitFailed
 	}
 	findings := []tsdb.Finding{}
 	sum, err := tsdb.Verify(vfs.OS, folder, func(f tsdb.Finding) {
@@ -95,13 +141,15 @@ func verify(arguments []string, out, errs io.Writer) int {
 	} else {
 		fmt.Fprintf(out, "Looked at %d blocks with %d series, %d samples and %d bytes, and at %d entries of the journal.\n",
 			sum.Blocks, sum.Series, sum.Samples, sum.Bytes, sum.JournalEntries)
-		switch {
-		case !damaged:
+		if !damaged {
 			fmt.Fprintln(out, "Everything is sound.")
-		case sum.JournalDamage > 0:
-			fmt.Fprintf(out, "%d blocks are damaged, and %d bytes of the journal.\n", sum.DamagedBlocks, sum.JournalDamage)
-		default:
+		}
+		if sum.DamagedBlocks > 0 {
 			fmt.Fprintf(out, "%d blocks are damaged. Restore them from a snapshot, or stop storaged and run storaged repair.\n", sum.DamagedBlocks)
+		}
+		if sum.JournalDamage > 0 {
+			fmt.Fprintf(out, "%d bytes of the journal are damaged. What was in them and in no block yet is lost, unless a snapshot has it; "+
+				"storaged passes over them when it starts.\n", sum.JournalDamage)
 		}
 	}
 	if damaged {
@@ -115,6 +163,10 @@ func repair(arguments []string, out, errs io.Writer) int {
 		"storaged must be stopped. It exits with 1 when something was damaged, with 2 when it could not work.", arguments, out, errs, nil)
 	if folder == "" {
 		return code
+	}
+	if err := storeIn(folder); err != nil {
+		fmt.Fprintf(errs, "storaged repair: %v\n", err)
+		return exitFailed
 	}
 	findings := 0
 	done, err := tsdb.Repair(vfs.OS, folder, func(f tsdb.Finding) {

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -172,6 +174,9 @@ func lineOf(text string, key toml.Key) int {
 	return 0
 }
 
+// mostMemory, a pebibyte in MiB, is what can be reckoned with in bytes; nobody has it.
+const mostMemory = 1 << 30
+
 // check says what cannot be.
 func (c *config) check() error {
 	positive := func(name string, n int64) error {
@@ -189,6 +194,9 @@ func (c *config) check() error {
 	if c.Limits.MemoryMiB < 64 {
 		return errors.New("limits.memory_mib must be at least 64")
 	}
+	if c.Limits.MemoryMiB > mostMemory {
+		return fmt.Errorf("limits.memory_mib must be at most %d", int64(mostMemory))
+	}
 	if c.Statsd.Enabled && c.Statsd.Address == "" && c.Statsd.Socket == "" {
 		return errors.New("statsd is enabled, but has neither an address nor a socket")
 	}
@@ -198,6 +206,14 @@ func (c *config) check() error {
 	if c.Collectd.Enabled && c.Collectd.Address == "" {
 		return errors.New("collectd is enabled, but has no address")
 	}
+	for _, name := range slices.Sorted(maps.Keys(c.Collectd.Users)) {
+		if c.Collectd.Users[name] == "" { // by which anybody could sign
+			return fmt.Errorf("the collectd user %s has no password", name)
+		}
+	}
+	if err := c.apart(); err != nil {
+		return err
+	}
 	return errors.Join(
 		positive("retention.raw", int64(c.Retention.Raw)), positive("retention.minute", int64(c.Retention.Minute)),
 		positive("retention.hour", int64(c.Retention.Hour)), positive("store.out_of_order", int64(c.Store.OutOfOrder)),
@@ -205,6 +221,40 @@ func (c *config) check() error {
 		positive("limits.series_per_second", int64(c.Limits.SeriesPerSecond)), positive("limits.series_burst", int64(c.Limits.SeriesBurst)),
 		positive("statsd.names", int64(c.Statsd.Names)), positive("statsd.buffer_mib", int64(c.Statsd.BufferMiB)),
 		notNegative("statsd.readers", int64(c.Statsd.Readers)))
+}
+
+// apart says which two of storaged's own would listen on one port.
+func (c *config) apart() error {
+	const tcp, udp = 1, 2
+	type place struct {
+		name, host, port string
+		networks         int
+	}
+	var places []place
+	add := func(enabled bool, name, address string, networks int) {
+		host, port, err := net.SplitHostPort(address)
+		if enabled && err == nil && port != "0" { // what is no address is told when it is listened on
+			places = append(places, place{name, host, port, networks})
+		}
+	}
+	add(true, "http.address", c.HTTP.Address, tcp)
+	add(c.Statsd.Enabled, "statsd.address", c.Statsd.Address, tcp|udp)
+	add(c.Statsd.Enabled, "statsd.admin", c.Statsd.Admin, tcp)
+	add(c.Graphite.Enabled, "graphite.address", c.Graphite.Address, tcp|udp)
+	add(c.Graphite.Enabled, "graphite.pickle_address", c.Graphite.PickleAddress, tcp)
+	add(c.Collectd.Enabled, "collectd.address", c.Collectd.Address, udp)
+	// "" and :: are all addresses, 0.0.0.0 those of IPv4.
+	within := func(host, all string) bool {
+		return all == "" || all == "::" || all == host || all == "0.0.0.0" && !strings.Contains(host, ":")
+	}
+	for i, a := range places {
+		for _, b := range places[i+1:] {
+			if a.port == b.port && a.networks&b.networks != 0 && (within(a.host, b.host) || within(b.host, a.host)) {
+				return fmt.Errorf("%s and %s have the same port, %s: give each one of its own", a.name, b.name, a.port)
+			}
+		}
+	}
+	return nil
 }
 
 // standardPort says whether an address has the port that the administrator's goes with.

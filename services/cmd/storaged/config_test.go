@@ -48,6 +48,8 @@ func TestFlagsAndFile(t *testing.T) {
 		c.HTTP.Address != "127.0.0.1:2" || c.Statsd.Admin != "" {
 		t.Errorf("%+v", c)
 	}
+	socket := t.TempDir() + "/socket.toml"
+	write(t, socket, "[statsd]\nsocket = '/x'\n")
 	for _, test := range []struct {
 		flags string
 		want  func(c *config) bool
@@ -59,7 +61,21 @@ func TestFlagsAndFile(t *testing.T) {
 		{"--statsd-addr= --http-addr=:1", func(c *config) bool { return !c.Statsd.Enabled && c.HTTP.Address == ":1" }},
 		{"--statsd= --statsd-socket=/x", func(c *config) bool { return c.Statsd.Enabled && c.Statsd.Address == "" && c.Statsd.Socket == "/x" }},
 		{"--statsd=:9 --statsd-admin=:10", func(c *config) bool { return c.Statsd.Address == ":9" && c.Statsd.Admin == ":10" }},
-		{"--graphite=:2003", func(c *config) bool { return c.Graphite.Enabled }},
+		{"--graphite=:2003", func(c *config) bool {
+			return c.Graphite.Enabled && c.Graphite.Address == ":2003" && c.Graphite.PickleAddress == ":2004"
+		}},
+		{"--graphite= --graphite-pickle=:4", func(c *config) bool {
+			return c.Graphite.Enabled && c.Graphite.Address == "" && c.Graphite.PickleAddress == ":4"
+		}},
+		{"--graphite-pickle=:4", func(c *config) bool {
+			return c.Graphite.Enabled && c.Graphite.Address == "" && c.Graphite.PickleAddress == ":4"
+		}},
+		{"--graphite-pickle=:4 --graphite=:3", func(c *config) bool {
+			return c.Graphite.Enabled && c.Graphite.Address == ":3" && c.Graphite.PickleAddress == ":4"
+		}},
+		{"--graphite-pickle=", func(c *config) bool { return !c.Graphite.Enabled }},
+		{"--statsd= --config=" + socket, func(c *config) bool { return c.Statsd.Enabled && c.Statsd.Address == "" && c.Statsd.Socket == "/x" }},
+		{"--statsd= --statsd-socket= --config=" + socket, func(c *config) bool { return !c.Statsd.Enabled }},
 		{"--host-statistics=false", func(c *config) bool { return !c.Statistics.Host }},
 		{"--host-statistics", func(c *config) bool { return c.Statistics.Host }},
 		{"--memory 256 --out-of-order 2d", func(c *config) bool {
@@ -86,6 +102,7 @@ func TestWrongFlags(t *testing.T) {
 		"--data=/d --retention=soon":    `"soon" is no duration`,
 		"--data=/d --memory=many":       `"many" is no number of MiB`,
 		"--data=/d --memory=1":          "limits.memory_mib must be at least 64",
+		"--data=/d --memory=2147483647": "limits.memory_mib must be at most",
 		"--data=/d --max-series=-1":     "limits.series must be above 0",
 		"--data=/d --config=/no/such":   "/no/such does not exist",
 		"--data=/d --retention=1000y":   "longer than 200 years",
@@ -119,6 +136,33 @@ func TestWrongFile(t *testing.T) {
 	}
 }
 
+// Two of storaged's own on one port: it is not another program that listens there.
+func TestInputsOnOnePort(t *testing.T) {
+	for text, want := range map[string]string{
+		"[graphite]\nenabled = true\naddress = ':8125'":                                          "statsd.address and graphite.address",
+		"[graphite]\nenabled = true\naddress = '127.0.0.1:2004'":                                 "graphite.address and graphite.pickle_address",
+		"[statsd]\nadmin = '0.0.0.0:8125'":                                                       "statsd.address and statsd.admin",
+		"[collectd]\nenabled = true\naddress = '[::1]:8125'":                                     "statsd.address and collectd.address",
+		"[http]\naddress = 'localhost:8126'\n[statsd]\nadmin = 'localhost:8126'":                 "http.address and statsd.admin",
+		"[http]\naddress = '127.0.0.1:8125'\n[statsd]\nenabled = false":                          "",
+		"[graphite]\naddress = ':8125'":                                                          "",
+		"[statsd]\naddress = '127.0.0.1:0'\nadmin = '127.0.0.1:0'":                               "",
+		"[statsd]\naddress = '127.0.0.1:9'\n[graphite]\nenabled = true\naddress = '127.0.0.2:9'": "",
+		"[statsd]\nadmin = ''\n[collectd]\nenabled = true\naddress = ':8126'":                    "",
+		"[statsd]\nadmin = ':8126'\n[collectd]\nenabled = true\naddress = ':8126'":               "", // TCP and UDP
+		"[statsd]\naddress = '[::1]:9'\nadmin = '0.0.0.0:9'":                                     "",
+		"[statsd]\naddress = '[::]:9'\nadmin = '0.0.0.0:9'":                                      "statsd.address and statsd.admin",
+	} {
+		c := defaults()
+		if _, err := c.read(text); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.check(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
 // An input that is on has to listen somewhere: on none, or on a port that nobody knows, it would be missed late.
 func TestInputsWithoutAddresses(t *testing.T) {
 	for text, want := range map[string]string{
@@ -126,6 +170,8 @@ func TestInputsWithoutAddresses(t *testing.T) {
 		"[graphite]\nenabled = true\naddress = ''\npickle_address = ''": "graphite is enabled",
 		"[collectd]\nenabled = true\naddress = ''":                      "collectd is enabled",
 		"[graphite]\nenabled = true\naddress = ''":                      "",
+		"[collectd.users]\nann = ''":                                    "the collectd user ann has no password",
+		"[limits]\nmemory_mib = 9223372036854775807":                    "at most 1073741824",
 	} {
 		c := defaults()
 		if _, err := c.read(text); err != nil {

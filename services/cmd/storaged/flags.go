@@ -87,18 +87,26 @@ var options = []option{
 	{name: "http", alias: "http-addr", argument: "ADDR", help: "serve HTTP here, without any authorisation; 127.0.0.1:9095 when there is no socket either",
 		apply: text(func(c *config) *string { return &c.HTTP.Address })},
 	{name: "http-socket", argument: "PATH", help: "serve HTTP on this Unix socket (mode 0660)", apply: text(func(c *config) *string { return &c.HTTP.Socket })},
-	{name: "statsd", alias: "statsd-addr", argument: "ADDR", help: "statsd over UDP and TCP, :8125; '' for none",
-		apply: address(func(c *config) (*string, *bool) { return &c.Statsd.Address, &c.Statsd.Enabled })},
-	{name: "statsd-socket", argument: "PATH", help: "statsd over this Unix datagram socket", apply: func(c *config, value string) error {
+	{name: "statsd", alias: "statsd-addr", argument: "ADDR", help: "statsd over UDP and TCP, :8125; '' for none", apply: func(c *config, value string) error {
+		c.Statsd.Address = value
+		c.Statsd.Enabled = value != "" || c.Statsd.Enabled && c.Statsd.Socket != "" // the file's socket stays
+		return nil
+	}},
+	{name: "statsd-socket", argument: "PATH", help: "statsd over this Unix datagram socket; '' for none", apply: func(c *config, value string) error {
 		c.Statsd.Socket = value
-		c.Statsd.Enabled = c.Statsd.Enabled || value != ""
+		c.Statsd.Enabled = value != "" || c.Statsd.Enabled && c.Statsd.Address != ""
 		return nil
 	}},
 	{name: "statsd-admin", argument: "ADDR", help: "statsd's text interface; 127.0.0.1:8126 when statsd has its usual port; '' for none",
 		apply: text(func(c *config) *string { return &c.Statsd.Admin })},
 	{name: "graphite", argument: "ADDR", help: "Graphite's plain text over TCP and UDP, for example :2003",
 		apply: address(func(c *config) (*string, *bool) { return &c.Graphite.Address, &c.Graphite.Enabled })},
-	{name: "graphite-pickle", argument: "ADDR", help: "Graphite's pickle over TCP; '' for none", apply: text(func(c *config) *string { return &c.Graphite.PickleAddress })},
+	{name: "graphite-pickle", argument: "ADDR", help: "Graphite's pickle over TCP; '' for none", apply: func(c *config, value string) error {
+		if c.Graphite.PickleAddress = value; value != "" && !c.Graphite.Enabled { // nobody asked for plain text
+			c.Graphite.Enabled, c.Graphite.Address = true, ""
+		}
+		return nil
+	}},
 	{name: "collectd", argument: "ADDR", help: "collectd's binary protocol over UDP, for example :25826",
 		apply: address(func(c *config) (*string, *bool) { return &c.Collectd.Address, &c.Collectd.Enabled })},
 	{name: "retention", argument: "TIME", help: "how long samples are kept, 400d; rollups: see retention in the file",
@@ -164,20 +172,27 @@ func parseFlags(arguments []string, out io.Writer) (*config, error) {
 	file := flags.String("config", "", "")
 	printConfig, printVersion := flags.Bool("print-config", false, ""), flags.Bool("version", false, "")
 	err := flags.Parse(arguments)
+	said := &answer{Writer: out}
+	answered := func() (*config, error) {
+		if said.err != nil {
+			return nil, said.err
+		}
+		return nil, errAnswered
+	}
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		help(out)
-		return nil, errAnswered
+		help(said)
+		return answered()
 	case err != nil:
 		return nil, fmt.Errorf("%w; see storaged --help", err)
 	case flags.NArg() > 0:
 		return nil, fmt.Errorf("%q is no flag; see storaged --help", flags.Arg(0))
 	case *printConfig:
-		fmt.Fprint(out, example)
-		return nil, errAnswered
+		fmt.Fprint(said, example)
+		return answered()
 	case *printVersion:
-		fmt.Fprintln(out, version)
-		return nil, errAnswered
+		fmt.Fprintln(said, version)
+		return answered()
 	}
 	c, inFile := defaults(), map[string]bool{}
 	c.Data = os.Getenv("CISTERN_DATA")

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 	"sync/atomic"
@@ -78,8 +79,8 @@ func listenStatsd(s *server, c *config) (func(context.Context), error) {
 	return func(ctx context.Context) {
 		var last time.Time
 		listening.Serve(ctx, func(err error) {
-			if time.Since(last) > time.Minute {
-				s.log.Error("statsd's second was not stored; timers are kept and tried again", "error", err)
+			if time.Since(last) > time.Minute || errors.Is(err, statsd.ErrLost) {
+				s.log.Error("statsd's second was not stored", "error", err)
 				last = time.Now()
 			}
 		})

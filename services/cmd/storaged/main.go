@@ -41,11 +41,7 @@ func main() {
 	if err == nil {
 		// Small when idle, within bounds when busy: with a small heap the collector is cheap, so it may run early.
 		debug.SetMemoryLimit(c.Limits.MemoryMiB << 20)
-		signals := []os.Signal{syscall.SIGTERM, syscall.SIGINT}
-		if !signal.Ignored(syscall.SIGHUP) { // nohup's is
-			signals = append(signals, syscall.SIGHUP)
-		}
-		ctx, stop := signal.NotifyContext(context.Background(), signals...)
+		ctx, stop := signal.NotifyContext(context.Background(), endings()...)
 		err = run(ctx, c, log)
 		stop()
 	}
@@ -53,6 +49,15 @@ func main() {
 		log.Error("storaged ends", "error", advise(err))
 		os.Exit(1)
 	}
+}
+
+// endings are the signals that end it in order.
+func endings() []os.Signal {
+	signals := []os.Signal{syscall.SIGTERM, syscall.SIGINT}
+	if !signal.Ignored(syscall.SIGHUP) { // nohup's is
+		signals = append(signals, syscall.SIGHUP)
+	}
+	return signals
 }
 
 // collect sets how much the heap may grow until garbage is collected, unless whoever starts the process has set it.

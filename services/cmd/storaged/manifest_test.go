@@ -47,7 +47,7 @@ func TestManifest(t *testing.T) {
 	c = started(map[string]string{"config/memory_mib": "300", "config/max_series": "5000", "config/statsd": "", "config/statsd_admin": "",
 		"config/graphite": "", "config/graphite_pickle": "127.0.0.1:2004", "config/collectd": ":25826"})
 	if c.Limits.MemoryMiB != 300 || c.Limits.Series != 5000 || c.Statsd.Enabled || c.Statsd.Admin != "" ||
-		c.Graphite.Enabled || c.Graphite.PickleAddress != "127.0.0.1:2004" || !c.Collectd.Enabled {
+		!c.Graphite.Enabled || c.Graphite.Address != "" || c.Graphite.PickleAddress != "127.0.0.1:2004" || !c.Collectd.Enabled {
 		t.Errorf("tuned: %+v %+v %+v %+v", c.Limits, c.Statsd, c.Graphite, c.Collectd)
 	}
 }

@@ -141,7 +141,7 @@ var figures = []figure{
 	ofStatsd("names", tsdb.Gauge, "Names with their tags that are known.", func(s *statsd.Stats) float64 { return float64(s.Names) }),
 	ofStatsd("connections", tsdb.Gauge, "TCP connections.", func(s *statsd.Stats) float64 { return float64(s.Connections) }),
 	ofStatsd("refused_connections_total", tsdb.Counter, "TCP connections refused because there were too many.", func(s *statsd.Stats) float64 { return float64(s.RefusedConnections) }),
-	ofStatsd("unstored_samples", tsdb.Gauge, "Histograms that the store did not take yet.", func(s *statsd.Stats) float64 { return float64(s.Unstored) }),
+	ofStatsd("unstored_samples", tsdb.Gauge, "Histograms and numbers of sets that the store did not take yet.", func(s *statsd.Stats) float64 { return float64(s.Unstored) }),
 
 	drops("graphite", func(r *reading) datagrams { return r.graphite }),
 	buffer("graphite", func(r *reading) datagrams { return r.graphite }),

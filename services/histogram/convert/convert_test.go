@@ -504,3 +504,23 @@ func FuzzFromBuckets(f *testing.F) {
 		}
 	})
 }
+
+// Values that were NaN are in no bucket, only in a native histogram's count: without them the result is approximate.
+func TestNotANumber(t *testing.T) {
+	native := &promhistogram.Histogram{
+		Schema: promhistogram.CustomBucketsSchema, CustomValues: []float64{1, 1.1}, Count: 3, Sum: math.NaN(),
+		PositiveSpans: []promhistogram.Span{{Offset: 1, Length: 1}}, PositiveBuckets: []int64{2},
+	}
+	h, approximate, err := FromPrometheus(native)
+	if err != nil || h.Count() != 2 || !approximate {
+		t.Errorf("%v %v %v", h, approximate, err)
+	}
+	h, approximate, err = FromPrometheusFloat(native.ToFloat(nil))
+	if err != nil || h.Count() != 2 || !approximate {
+		t.Errorf("%v %v %v", h, approximate, err)
+	}
+	native.Count, native.Sum = 2, 2.1
+	if h, approximate, err = FromPrometheus(native); err != nil || h.Count() != 2 || approximate {
+		t.Errorf("%v %v %v", h, approximate, err)
+	}
+}

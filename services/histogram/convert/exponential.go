@@ -28,7 +28,8 @@ func powersOfTwo(scale int32) grid {
 	}
 }
 
-// FromPrometheus makes a log-linear histogram of a native one with exponential or custom buckets.
+// FromPrometheus makes a log-linear histogram of a native one with exponential or custom buckets. Values that were NaN, which
+// only its count has, are left out, and the result is approximate then.
 func FromPrometheus(native *promhistogram.Histogram) (h *histogram.Histogram, approximate bool, err error) {
 	if err := native.Validate(); err != nil {
 		return nil, false, err
@@ -49,6 +50,7 @@ func FromPrometheus(native *promhistogram.Histogram) (h *histogram.Histogram, ap
 		}
 		f.add(Bucket{-native.ZeroThreshold, native.ZeroThreshold, native.ZeroCount}, share)
 	}
+	f.approximate = f.approximate || f.total < native.Count // the rest was NaN
 	return f.done()
 }
 
@@ -85,7 +87,7 @@ func FromPrometheusFloat(native *promhistogram.FloatHistogram) (h *histogram.His
 		apportion(uint64(math.Round(sum)), counts, func(i int, part uint64) { buckets[i].Count = part })
 	}
 	var f filler
-	f.approximate = !whole
+	f.approximate = !whole || math.IsNaN(native.Sum) && sum < native.Count // the rest was NaN
 	for _, b := range buckets {
 		f.add(b, share)
 	}
