@@ -241,3 +241,13 @@ func readNative(r *entryReader) *nativeHistogram {
 }
 
 func newestNative(newest, _ *nativeHistogram) *nativeHistogram { return newest }
+
+// sumOfGauges is a record of what two blocks have a part each of, as nativeRollup makes it.
+func sumOfGauges(newest, other *nativeHistogram) *nativeHistogram {
+	if newest.CounterResetHint == gaugeHint && other.CounterResetHint == gaugeHint {
+		if sum, _, _, err := newest.Copy().Add(other); err == nil {
+			return sum
+		}
+	}
+	return newest
+}

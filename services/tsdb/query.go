@@ -77,7 +77,9 @@ func (s *Series) Numbers(minTime, maxTime int64) *NumberIterator {
 
 // NumbersAs is Numbers and says what stands in for samples that were let go.
 func (s *Series) NumbersAs(minTime, maxTime int64, aggregate Aggregate) *NumberIterator {
-	return newIterator(s.numbers, minTime, maxTime, decodeNumbersAs(s.Kind, aggregate), newestNumber)
+	it := newIterator(s.numbersAs(aggregate), minTime, maxTime, decodeNumbersAs(s.Kind, aggregate), newestNumber)
+	it.combineRecords = combineRecords(aggregate)
+	return it
 }
 
 // AppendNumbers appends the numbers in [minTime, maxTime] to times and values: the quickest way to all of them.
@@ -148,7 +150,7 @@ func (m *NumberMemory) addValues(n int, rising bool) {
 func (s *Series) ReadNumbers(minTime, maxTime int64, aggregate Aggregate, most int, m *NumberMemory) error {
 	m.Times, m.Values, m.order = m.Times[:0], m.Values[:0], m.order[:0]
 	m.First, m.Interval, m.Rising = 0, 0, true
-	apart := true
+	apart := aggregate != Count
 	for i := range s.numbers {
 		if one := &s.numbers[i]; one.maxTime >= minTime && one.minTime <= maxTime {
 			m.order = append(m.order, i)
@@ -299,7 +301,9 @@ func (s *Series) Histograms(minTime, maxTime int64) *HistogramIterator {
 
 // Natives walks through the native histograms in [minTime, maxTime].
 func (s *Series) Natives(minTime, maxTime int64) *NativeIterator {
-	return newIterator(s.natives, minTime, maxTime, decodeNatives, newestNative)
+	it := newIterator(s.natives, minTime, maxTime, decodeNatives, newestNative)
+	it.combineRecords = sumOfGauges
+	return it
 }
 
 // view is what a query sees: heads and blocks at one moment. A sample is in exactly one of them.

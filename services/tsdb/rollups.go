@@ -3,21 +3,34 @@ package tsdb
 // Numbers whose samples were let go: their rollups stand in for them.
 
 import (
+	"cmp"
 	"errors"
 	"math"
-	"sort"
+	"slices"
 
 	"cistern/services/column"
+
+	"github.com/prometheus/prometheus/model/value"
 )
 
-// Aggregate says which of a rollup's columns stands for its samples.
+// Aggregate says what of a rollup's records stands for their samples.
 type Aggregate uint8
 
-// Default is the last value of a counter and the mean of a gauge.
 const (
+	// Default is the last value of a counter and the mean of a gauge.
 	Default Aggregate = iota
 	Minimum
 	Maximum
+	// Sum is what the samples of a record add up to.
+	Sum
+	// Count is how many they were, without those that were no numbers; a sample that is there itself is 1.
+	Count
+	// Last is the last value, of a gauge too.
+	Last
+	// Growth is for what adds up how much a counter has grown: Last, and a millisecond before it the greatest value when
+	// that is not the last one. The counter began again within the record then, and had grown to that before. It does not
+	// ask for the kind, because remote write 1.0 does not tell which series are counters.
+	Growth
 )
 
 // decodeNumbersAs decodes samples, and rollups as the column that is wanted. The time of a record is the beginning of what it
@@ -25,27 +38,163 @@ const (
 func decodeNumbersAs(kind Kind, aggregate Aggregate) func(frame, *batch[float64]) error {
 	return func(f frame, into *batch[float64]) error {
 		if f.encoding != encodingRollup {
-			return decodeNumbers(f, into)
+			err := decodeNumbers(f, into)
+			if err == nil && aggregate == Count {
+				count(into.values)
+			}
+			return err
 		}
 		r, err := decodeRollup(f)
 		if err != nil {
 			return err
 		}
-		into.times, into.values = into.times[:0], into.values[:0]
-		for i, t := range r.Times {
-			v := r.Last[i]
-			switch {
-			case aggregate == Minimum:
-				v = r.Min[i]
-			case aggregate == Maximum:
-				v = r.Max[i]
-			case kind != Counter && r.Count[i] > 0:
-				v = r.Sum[i] / float64(r.Count[i])
-			}
-			into.times, into.values = append(into.times, t), append(into.values, v)
-		}
+		standIn(r, kind, aggregate, into)
 		return nil
 	}
+}
+
+// count makes each value 1 that is no marker of a series' end.
+func count(values []float64) {
+	for i, v := range values {
+		if math.Float64bits(v) != value.StaleNaN {
+			values[i] = 1
+		}
+	}
+}
+
+// standIn is the numbers that stand for the records' samples.
+func standIn(r *column.Rollup, kind Kind, aggregate Aggregate, into *batch[float64]) {
+	into.times, into.values = into.times[:0], into.values[:0]
+	for i, t := range r.Times {
+		v := r.Last[i]
+		switch {
+		case aggregate == Minimum:
+			v = r.Min[i]
+		case aggregate == Maximum:
+			v = r.Max[i]
+		case r.Count[i] == 0: // nothing but NaN, or the marker of an end
+			if aggregate == Count && math.Float64bits(v) != value.StaleNaN {
+				v = 1
+			}
+		case aggregate == Sum:
+			v = r.Sum[i]
+		case aggregate == Count:
+			v = float64(r.Count[i])
+		case aggregate == Growth && r.Max[i] > v:
+			into.times, into.values = append(into.times, t-1), append(into.values, r.Max[i])
+		case aggregate == Default && kind != Counter:
+			v = r.Sum[i] / float64(r.Count[i])
+		}
+		into.times, into.values = append(into.times, t), append(into.values, v)
+	}
+}
+
+// numbersAs is where a series' numbers are, for what stands in for them. Of rollups of several blocks that overlap it makes
+// one place: a block that ends within a minute or an hour has a part of what its last record stands for, and what came late
+// has one too.
+func (s *Series) numbersAs(aggregate Aggregate) []source[float64] {
+	let := 0 // of how many places the samples were let go
+	for i := range s.numbers {
+		if s.numbers[i].rolledUp() {
+			let++
+		}
+	}
+	if let == 0 && aggregate != Count {
+		return s.numbers
+	}
+	list, rolled := make([]source[float64], 0, len(s.numbers)), make([]*source[float64], 0, let)
+	for i := range s.numbers {
+		one := &s.numbers[i]
+		if one.rolledUp() {
+			rolled = append(rolled, one)
+			continue
+		}
+		list = append(list, *one)
+		if load := one.load; aggregate == Count {
+			list[len(list)-1].load = func() ([]frame, batch[float64], error) {
+				frames, samples, err := load()
+				samples.values = slices.Clone(samples.values) // they may be shared
+				count(samples.values)
+				return frames, samples, err
+			}
+		}
+	}
+	slices.SortStableFunc(rolled, func(a, b *source[float64]) int { return cmp.Compare(a.minTime, b.minTime) })
+	for len(rolled) > 0 {
+		n, end := 1, rolled[0].maxTime
+		for n < len(rolled) && rolled[n].minTime <= end {
+			end = max(end, rolled[n].maxTime)
+			n++
+		}
+		one := *rolled[0]
+		if n > 1 {
+			one = joined(slices.Clone(rolled[:n]), s.Kind, aggregate)
+			one.maxTime = end
+		}
+		if aggregate == Growth {
+			one.minTime--
+		}
+		list, rolled = append(list, one), rolled[n:]
+	}
+	return list
+}
+
+// combineRecords is a record and what else stands at its time: what came late, and is in a block of its own.
+func combineRecords(aggregate Aggregate) func(newest, other float64) float64 {
+	var both func(a, b float64) float64
+	switch aggregate {
+	case Minimum:
+		both = func(a, b float64) float64 { return min(a, b) }
+	case Maximum:
+		both = func(a, b float64) float64 { return max(a, b) }
+	case Sum, Count:
+		both = func(a, b float64) float64 { return a + b }
+	default:
+		return newestNumber
+	}
+	return func(newest, other float64) float64 {
+		switch {
+		case newest != newest:
+			return other
+		case other != other:
+			return newest
+		}
+		return both(newest, other)
+	}
+}
+
+// rolledUp says whether rollups are all that is left of a place.
+func (s *source[V]) rolledUp() bool { return s.record != nil && s.record.lengths[trackRaw] == 0 }
+
+// RolledUp says whether rollups are all that is left of some of the numbers in [minTime, maxTime].
+func (s *Series) RolledUp(minTime, maxTime int64) bool {
+	return slices.ContainsFunc(s.numbers, func(one source[float64]) bool {
+		return one.maxTime >= minTime && one.minTime <= maxTime && one.rolledUp()
+	})
+}
+
+// joined is several places' rollups as one place.
+func joined(places []*source[float64], kind Kind, aggregate Aggregate) source[float64] {
+	return source[float64]{minTime: places[0].minTime, width: places[0].width, load: func() ([]frame, batch[float64], error) {
+		var parts []rolled
+		for _, one := range places {
+			track := trackMinute
+			for track < trackHour && one.record.lengths[track] == 0 {
+				track++
+			}
+			r, err := one.readRollups(track)
+			if err != nil {
+				if err = one.noted(err); one.damage == nil || !errors.Is(err, errDamaged) && !errors.Is(err, errFrame) {
+					return nil, batch[float64]{}, err
+				}
+				continue // it is left out, and was told
+			}
+			parts = append(parts, rolled{r, one.record.minTime, one.record.maxTime})
+		}
+		var b batch[float64]
+		standIn(byTime(parts), kind, aggregate, &b)
+		return nil, b, nil
+	}}
 }
 
 func decodeRollup(f frame) (*column.Rollup, error) {
@@ -62,6 +211,11 @@ func decodeRollup(f frame) (*column.Rollup, error) {
 	return r, nil
 }
 
+// one is a single record.
+func one(r *column.Rollup, i int) *column.Rollup {
+	return &column.Rollup{Times: r.Times[i : i+1], Min: r.Min[i : i+1], Max: r.Max[i : i+1], Sum: r.Sum[i : i+1], Last: r.Last[i : i+1], Count: r.Count[i : i+1]}
+}
+
 // appendRollup puts b's records behind a's.
 func appendRollup(a, b *column.Rollup) {
 	a.Times, a.Count = append(a.Times, b.Times...), append(a.Count, b.Count...)
@@ -69,19 +223,54 @@ func appendRollup(a, b *column.Rollup) {
 	a.Sum, a.Last = append(a.Sum, b.Sum...), append(a.Last, b.Last...)
 }
 
-// byTime puts records in order; those of the same time become one, the last of them giving Last.
-func byTime(r *column.Rollup) *column.Rollup {
-	order := make([]int, len(r.Times))
-	for i := range order {
-		order[i] = i
+// rolled is records, and from when to when their samples were.
+type rolled struct {
+	*column.Rollup
+	from, to int64
+}
+
+// byTime puts records in order; those of the same time become one. Last is that of the part that came later, and where both
+// parts' samples lie among each other the greater one: of a counter, for which alone it matters, that is the later one.
+func byTime(parts []rolled) *column.Rollup {
+	type place struct{ part, record int }
+	slices.SortStableFunc(parts, func(a, b rolled) int { return cmp.Compare(a.from, b.from) })
+	var order []place
+	for k := range parts {
+		for i := range parts[k].Times {
+			order = append(order, place{k, i})
+		}
 	}
-	sort.SliceStable(order, func(a, b int) bool { return r.Times[order[a]] < r.Times[order[b]] })
-	sorted := &column.Rollup{}
-	for _, i := range order {
-		appendRollup(sorted, &column.Rollup{Times: r.Times[i : i+1], Min: r.Min[i : i+1], Max: r.Max[i : i+1],
-			Sum: r.Sum[i : i+1], Last: r.Last[i : i+1], Count: r.Count[i : i+1]})
+	slices.SortStableFunc(order, func(a, b place) int {
+		return cmp.Compare(parts[a.part].Times[a.record], parts[b.part].Times[b.record])
+	})
+	r := &column.Rollup{}
+	part, to := 0, int64(0) // of the last record: whose it is, and until when its samples were
+	for _, at := range order {
+		p, i := parts[at.part], at.record
+		n := len(r.Times) - 1
+		switch {
+		case n < 0 || r.Times[n] != p.Times[i]:
+			appendRollup(r, one(p.Rollup, i))
+			part, to = at.part, p.to
+			continue
+		case p.Count[i] == 0:
+			if r.Count[n] == 0 {
+				r.Last[n] = p.Last[i]
+			}
+			continue
+		case r.Count[n] == 0:
+			r.Min[n], r.Max[n], r.Last[n] = p.Min[i], p.Max[i], p.Last[i]
+		default:
+			r.Min[n], r.Max[n] = min(r.Min[n], p.Min[i]), max(r.Max[n], p.Max[i])
+			if at.part == part || p.from > to || p.Last[i] > r.Last[n] {
+				r.Last[n] = p.Last[i]
+			}
+		}
+		r.Sum[n] += p.Sum[i]
+		r.Count[n] += p.Count[i]
+		part, to = at.part, max(to, p.to)
 	}
-	return coarser(sorted, 1)
+	return r
 }
 
 // readRollups is a track's records of one place, empty when it has none.
@@ -108,8 +297,7 @@ func (s *source[V]) readRollups(track int) (*column.Rollup, error) {
 				gone = gone || d.covers(t, trackWidth[track])
 			}
 			if !gone {
-				appendRollup(kept, &column.Rollup{Times: all.Times[i : i+1], Min: all.Min[i : i+1], Max: all.Max[i : i+1],
-					Sum: all.Sum[i : i+1], Last: all.Last[i : i+1], Count: all.Count[i : i+1]})
+				appendRollup(kept, one(all, i))
 			}
 		}
 		all = kept
@@ -127,36 +315,43 @@ func (s *source[V]) noted(err error) error {
 
 // mergeRollups is what a block stores of numbers that are rollups in one of its places at least.
 func (s *Series) mergeRollups(b *builder, minTime, maxTime int64) (*seriesData, error) {
-	var fine, coarse column.Rollup
+	var fine, coarse []rolled
 	for i := range s.numbers {
 		one := &s.numbers[i]
+		part := rolled{&column.Rollup{}, one.record.minTime, one.record.maxTime}
 		if one.record.lengths[trackRaw] > 0 {
 			it := newIterator(s.numbers[i:i+1], minTime, maxTime, decodeNumbers, newestNumber)
 			for times, values, ok := it.NextBatch(); ok; times, values, ok = it.NextBatch() {
-				appendRollup(&fine, rollup(times, values, trackWidth[trackMinute]))
+				appendRollup(part.Rollup, rollup(times, values, trackWidth[trackMinute]))
 			}
 			if err := it.Err(); err != nil {
 				return nil, err
 			}
+			fine = append(fine, part)
 			continue
 		}
-		minutes, err := one.readRollups(trackMinute)
-		if err != nil {
+		var err error
+		if part.Rollup, err = one.readRollups(trackMinute); err != nil {
 			return nil, one.noted(err)
 		}
-		appendRollup(&fine, minutes)
+		fine = append(fine, part)
 		if one.record.lengths[trackMinute] > 0 { // that all of them are deleted does not make the hours what is left
 			continue
 		}
-		hours, err := one.readRollups(trackHour)
-		if err != nil {
+		if part.Rollup, err = one.readRollups(trackHour); err != nil {
 			return nil, one.noted(err)
 		}
-		appendRollup(&coarse, hours)
+		coarse = append(coarse, part)
 	}
-	minutes := byTime(&fine)
-	appendRollup(&coarse, coarser(minutes, trackWidth[trackHour]))
-	hours := byTime(&coarse)
+	from, to := int64(math.MaxInt64), int64(math.MinInt64) // of what there are minutes of
+	for _, part := range fine {
+		if len(part.Times) > 0 {
+			from, to = min(from, part.from), max(to, part.to)
+		}
+	}
+	minutes := byTime(fine)
+	coarse = append(coarse, rolled{coarser(minutes, trackWidth[trackHour]), from, to})
+	hours := byTime(coarse)
 	if len(hours.Times) == 0 {
 		return nil, nil
 	}

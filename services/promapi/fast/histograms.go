@@ -203,3 +203,19 @@ func histogramsOnly(ctx context.Context, store tsdb.Querier, minTime, maxTime in
 	}
 	return true, nil
 }
+
+// rolledUp says whether all series that match hold numbers and nothing else, and rollups are all that is left of some.
+func rolledUp(ctx context.Context, store tsdb.Querier, minTime, maxTime int64, matchers []*labels.Matcher) (any bool, err error) {
+	list, release, err := store.Select(ctx, minTime, maxTime, matchers...)
+	defer release()
+	if err != nil {
+		return false, err
+	}
+	for _, s := range list {
+		if s.HasHistograms() || s.HasNatives() {
+			return false, nil
+		}
+		any = any || s.RolledUp(minTime, maxTime)
+	}
+	return any, nil
+}

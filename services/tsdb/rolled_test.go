@@ -1,0 +1,149 @@
+package tsdb
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"cistern/services/vfs"
+)
+
+// Two blocks have a part each of the same minute and hour, because one was written in the middle of it, or something came
+// late: what stands for it is of both, before they are merged and after.
+func TestRecordsOfTwoBlocks(t *testing.T) {
+	o, now := clockOptions(vfs.NewMemory())
+	day := 24 * time.Hour
+	o.Retention, o.RetentionMinute, o.RetentionHour, o.OutOfOrder = 10*day, 30*day, 60*day, 3*time.Hour
+	s := openStore(t, o)
+	defer s.Close()
+	now.set(floorHour(start))
+	begin := now.UnixMilli()
+	put := func(second int64, value float64) {
+		t.Helper()
+		at := begin + second*1000
+		_, natives := someNatives(rand.New(rand.NewPCG(1, 1)), 1)
+		one := natives[0].Copy()
+		one.CounterResetHint = gaugeHint
+		mustIngest(t, s, Sample{Key: key(t, "g"), Kind: Gauge, Time: at, Value: value}, Sample{Key: key(t, "c_total"), Kind: Counter, Time: at, Value: 1000 + float64(second)},
+			Sample{Key: key(t, "n"), Kind: NativeHistogram, Time: at, Native: one})
+	}
+	now.advance(2 * time.Hour)
+	for i := int64(0); i < 30; i++ {
+		put(i, 10)
+	}
+	put(3600, 5)
+	mustFlush(t, s)
+	put(40, 1)
+	put(50, 30)
+	mustFlush(t, s)
+	put(35, 10) // in between
+	put(45, 10)
+	mustFlush(t, s)
+	now.advance(11 * day)
+	for range 3 { // the samples of all three go, one after the other
+		s.flushing.Lock()
+		next := s.plan()
+		if next == nil || next.reason != "age of the samples" {
+			t.Fatalf("%+v", next)
+		}
+		if err := s.run(next); err != nil {
+			t.Fatal(err)
+		}
+		s.flushing.Unlock()
+	}
+	check := func(step string, blocks int) {
+		t.Helper()
+		if n := len(s.Status().Blocks); n != blocks {
+			t.Fatalf("%s: %d blocks", step, n)
+		}
+		for _, c := range []struct {
+			name      string
+			aggregate Aggregate
+			want      float64
+		}{{"g", Minimum, 1}, {"g", Maximum, 30}, {"g", Default, (30*10 + 1 + 30 + 20) / 34.0}, {"g", Sum, 351}, {"g", Count, 34},
+			{"c_total", Default, 1050}, {"c_total", Last, 1050}, {"c_total", Growth, 1050}} {
+			found, release, err := s.Select(t.Context(), 0, math.MaxInt64, equal(NameLabel, c.name))
+			if err != nil || len(found) != 1 {
+				t.Fatal(len(found), err)
+			}
+			it := found[0].NumbersAs(0, math.MaxInt64, c.aggregate)
+			if !it.Next() {
+				t.Fatal(it.Err())
+			}
+			if at, v := it.At(); at != begin || math.Abs(v-c.want) > 1e-9 {
+				t.Errorf("%s: %s as %d: %g, want %g", step, c.name, c.aggregate, v, c.want)
+			}
+			if it.Next(); it.Next() {
+				t.Errorf("%s: %s has more than two records", step, c.name)
+			}
+			release()
+		}
+		found, release, err := s.Select(t.Context(), 0, math.MaxInt64, equal(NameLabel, "n"))
+		if err != nil || len(found) != 1 {
+			t.Fatal(len(found), err)
+		}
+		defer release()
+		_, natives := someNatives(rand.New(rand.NewPCG(1, 1)), 1)
+		it := found[0].Natives(0, math.MaxInt64)
+		if !it.Next() {
+			t.Fatal(it.Err())
+		}
+		if _, h := it.At(); h.Count != 34*natives[0].Count {
+			t.Errorf("%s: a native histogram of %g, want %g", step, h.Count, 34*natives[0].Count)
+		}
+	}
+	check("three blocks", 3)
+	if err := s.tidy(); err != nil {
+		t.Fatal(err)
+	}
+	check("one block", 1)
+	now.advance(20 * day)
+	if err := s.tidy(); err != nil {
+		t.Fatal(err)
+	}
+	check("hours", 1)
+}
+
+// A counter that began again within a record has grown to its greatest value before, and from nothing to its last one.
+func TestGrowthWithinARecord(t *testing.T) {
+	o, now := clockOptions(vfs.NewMemory())
+	day := 24 * time.Hour
+	o.Retention, o.RetentionMinute, o.RetentionHour = 10*day, 30*day, 60*day
+	s := openStore(t, o)
+	defer s.Close()
+	now.set(floorHour(start))
+	begin := now.UnixMilli()
+	for i := range 180 { // a minute each; it begins again in the middle of the second minute of an hour
+		v := float64(i)
+		if i >= 90 {
+			v = float64(i - 90)
+		}
+		mustIngest(t, s, Sample{Key: key(t, "c_total"), Kind: Gauge, Time: now.UnixMilli(), Value: v})
+		now.advance(time.Minute)
+	}
+	mustFlush(t, s)
+	now.advance(31 * day)
+	if err := s.tidy(); err != nil {
+		t.Fatal(err)
+	}
+	found, release, err := s.Select(t.Context(), 0, math.MaxInt64, equal(NameLabel, "c_total"))
+	if err != nil || len(found) != 1 {
+		t.Fatal(len(found), err)
+	}
+	defer release()
+	var memory NumberMemory
+	if err := found[0].ReadNumbers(0, math.MaxInt64, Growth, 1000, &memory); err != nil {
+		t.Fatal(err)
+	}
+	hour := int64(3600_000)
+	wantTimes, want := []int64{0, hour - 1, hour, 2 * hour}, []float64{59, 89, 29, 89}
+	for i, at := range memory.AllTimes() {
+		if i >= len(want) || at != begin+wantTimes[i] || memory.Values[i] != want[i] {
+			t.Fatalf("%v %v, want %v %v", memory.Times, memory.Values, wantTimes, want)
+		}
+	}
+	if len(memory.Values) != len(want) {
+		t.Fatalf("%v, want %v", memory.Values, want)
+	}
+}
