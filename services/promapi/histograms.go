@@ -139,6 +139,10 @@ func (a *API) mergeWindows(ctx context.Context, m *merged, matchers []*tsdb.Matc
 		}
 	}
 	m.warnings = warnings.List()
+	last := m.start + int64(n)*m.step - 1
+	if apart := a.store.Granularity(m.start, last).Milliseconds(); apart > 0 && (m.start%apart != 0 || (last+1)%apart != 0 || n > 1 && m.step%apart != 0) {
+		m.warnings = append(m.warnings, fmt.Sprintf("of a part of this time only rollups of %s are left: each is in the window in which it begins", words(time.Duration(apart)*time.Millisecond)))
+	}
 	return ctx.Err()
 }
 

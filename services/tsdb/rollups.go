@@ -173,6 +173,26 @@ func (s *Series) RolledUp(minTime, maxTime int64) bool {
 	})
 }
 
+// Within is the series without those records of rollups that stand for more than width, in ms: what adds up in a range must
+// not find in a few minutes what was measured in an hour. It is the series itself when it has none.
+func (s *Series) Within(width int64) *Series {
+	numbers, histograms := notWider(s.numbers, width), notWider(s.histograms, width)
+	if len(numbers) == len(s.numbers) && len(histograms) == len(s.histograms) {
+		return s
+	}
+	some := *s
+	some.numbers, some.histograms = numbers, histograms
+	return &some
+}
+
+func notWider[V any](list []source[V], width int64) []source[V] {
+	wider := func(one source[V]) bool { return one.width > width }
+	if !slices.ContainsFunc(list, wider) {
+		return list
+	}
+	return slices.DeleteFunc(slices.Clone(list), wider)
+}
+
 // joined is several places' rollups as one place.
 func joined(places []*source[float64], kind Kind, aggregate Aggregate) source[float64] {
 	return source[float64]{minTime: places[0].minTime, width: places[0].width, load: func() ([]frame, batch[float64], error) {

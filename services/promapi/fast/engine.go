@@ -309,11 +309,13 @@ func (e *Engine) exactly(ctx context.Context, q Query, expr parser.Expr) (string
 				from, to := pinned(from, to, v.Timestamp, v.StartOrEnd)
 				offset := v.OriginalOffset.Milliseconds()
 				from, to = from-offset-m.Range.Milliseconds()+1, to-offset
-				ask := histogramsOnly
+				var only bool
+				var err error
 				if weighted {
-					ask = rolledUp
+					only, err = rolledUp(ctx, e.Store, from, to, v.LabelMatchers, part.Func.Name == "avg_over_time", m.Range.Milliseconds())
+				} else {
+					only, err = histogramsOnly(ctx, e.Store, from, to, v.LabelMatchers)
 				}
-				only, err := ask(ctx, e.Store, from, to, v.LabelMatchers)
 				if err != nil {
 					failure = err
 				}

@@ -251,7 +251,10 @@ func (r *run) noteCounter(n *node, s *tsdb.Series) {
 
 // compute fills the scratch's row from a series' numbers, and says whether there is anything in it.
 func (r *run) compute(n *node, s *tsdb.Series, from, to int64, memory *scratch) (found bool, err error) {
-	if (n.function == countOver || n.function == avgOver) && s.RolledUp(from, to) {
+	if n.function == sumOver || n.function == countOver {
+		s = s.Within(n.window)
+	}
+	if (n.function == countOver || n.function == avgOver && s.Within(n.window) == s) && s.RolledUp(from, to) {
 		found, err = r.weighted(n, s, from, to, memory)
 	} else {
 		found, err = r.samplesOf(n, s, from, to, promstore.AggregateFor(n.name), memory)

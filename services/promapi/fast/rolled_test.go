@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"cistern/services/histogram"
 	"cistern/services/journal"
 	"cistern/services/tsdb"
 	"cistern/services/vfs"
@@ -163,6 +164,66 @@ func TestRollupsSayWhatSamplesSaid(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// What adds up in a range that is shorter than a record is not what was measured in the whole of it.
+func TestRangesShorterThanARecord(t *testing.T) {
+	const day = 24 * time.Hour
+	clock := now.Truncate(day).Add(-40 * day)
+	first := clock
+	s, err := tsdb.Open("/s", tsdb.Options{FS: vfs.NewMemory(), Now: func() time.Time { return clock }, Retention: day, RetentionMinute: 2 * day, RetentionHour: 100 * day})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	keys := map[string][]byte{}
+	for _, name := range []string{"g", "h"} {
+		if keys[name], err = tsdb.AppendKey(nil, []tsdb.Label{{Name: tsdb.NameLabel, Value: name}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := &histogram.Histogram{}
+	if err := h.Insert(7, 10); err != nil {
+		t.Fatal(err)
+	}
+	for range 12 * 60 {
+		if rejected, err := s.Ingest(context.Background(), "test", []tsdb.Sample{{Key: keys["g"], Kind: tsdb.Gauge, Time: clock.UnixMilli(), Value: 2},
+			{Key: keys["h"], Kind: tsdb.Histogram, Time: clock.UnixMilli(), Histogram: h}}, journal.Buffered); err != nil || len(rejected) > 0 {
+			t.Fatal(rejected, err)
+		}
+		clock = clock.Add(time.Minute)
+	}
+	clock = clock.Add(10 * day)
+	if _, err := s.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Compact(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	p := parser.NewParser(parser.Options{})
+	rest := promql.NewEngine(promql.EngineOpts{MaxSamples: 10_000_000, Timeout: time.Minute, LookbackDelta: 5 * time.Minute, EnableAtModifier: true, Parser: p})
+	for _, off := range []bool{false, true} {
+		e := &Engine{Store: s, Parser: p, Samples: 10_000_000, Rest: rest, Off: off}
+		for text, want := range map[string]float64{
+			`histogram_count(rate(h[5m]))`: 0, `histogram_count(sum_over_time(h[5m]))`: 0, `sum_over_time(g[5m])`: 0, `count_over_time(g[5m])`: 0,
+			`histogram_count(sum(increase(h[5m])))`: 0, `avg_over_time(g[5m])`: 2,
+			`histogram_count(rate(h[2h]) * 7200)`: 1200, `histogram_count(sum(increase(h[1h])))`: 600, `histogram_count(sum_over_time(h[1h]))`: 600,
+			`sum_over_time(g[1h])`: 120, `count_over_time(g[2h])`: 120, `avg_over_time(g[1h])`: 2,
+		} {
+			answer, err := e.Exec(context.Background(), Query{Text: text, Start: first.Add(6 * time.Hour), End: first.Add(6 * time.Hour), Lookback: 5 * time.Minute})
+			if err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			got := 0.0
+			for _, one := range answer.Value.(promql.Vector) {
+				got += one.F
+			}
+			if math.Abs(got-want) > 1e-9 {
+				t.Errorf("%s: %v, want %v", text, got, want)
+			}
+			answer.Close()
 		}
 	}
 }

@@ -107,6 +107,9 @@ func (q *querier) Select(ctx context.Context, sortSeries bool, hints *storage.Se
 		if most > 0 && len(set.series) == most {
 			break
 		}
+		if hints != nil && hints.Range > 0 && (cumulative || aggregate == tsdb.Sum || aggregate == tsdb.Count) {
+			one = one.Within(hints.Range)
+		}
 		set.series = append(set.series, &series{ctx: ctx, labels: Labels(&builder, one.Labels), inner: one,
 			minTime: minTime, maxTime: maxTime, cumulative: cumulative, aggregate: aggregate})
 	}
