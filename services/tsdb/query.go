@@ -436,6 +436,11 @@ func (v view) collectBlock(b *block, minTime, maxTime int64, matchers []*Matcher
 		if record.maxTime < minTime || record.minTime > maxTime {
 			continue
 		}
+		if gone, err := record.deleted(v.deletions, b); err != nil {
+			return err
+		} else if gone {
+			continue
+		}
 		one, err := found.lookUp(record.key, record.kind)
 		if err != nil {
 			return err
@@ -459,10 +464,7 @@ func (s *Series) addBlock(deletions []deletion, b *block, record *blockSeries, d
 		}
 		deleted = deletedFrom(deletions, b, labels)
 	}
-	track := trackRaw // the finest there is
-	for track < trackHour && record.lengths[track] == 0 {
-		track++
-	}
+	track := record.finest()
 	switch {
 	case record.kind == Histogram:
 		s.histograms = append(s.histograms, blockSource[histogram.Histogram](b, record, track, deleted, damage))
@@ -472,6 +474,29 @@ func (s *Series) addBlock(deletions []deletion, b *block, record *blockSeries, d
 		s.numbers = append(s.numbers, blockSource[float64](b, record, track, deleted, damage))
 	}
 	return nil
+}
+
+// finest is the finest track there is.
+func (r *blockSeries) finest() int {
+	track := trackRaw
+	for track < trackHour && r.lengths[track] == 0 {
+		track++
+	}
+	return track
+}
+
+// deleted says whether all that a block has of a series is deleted.
+func (r *blockSeries) deleted(deletions []deletion, b *block) (bool, error) {
+	if len(deletions) == 0 {
+		return false, nil
+	}
+	labels, err := ParseKey(r.key)
+	if err != nil {
+		return false, errDamaged
+	}
+	width := max(1, trackWidth[r.finest()])
+	from, to := floorTo(r.minTime, width), floorTo(r.maxTime, width)+width-1
+	return slices.ContainsFunc(deletedFrom(deletions, b, labels), func(d interval) bool { return d.from <= from && d.to >= to }), nil
 }
 
 func (s *Store) deletionsNow() []deletion {
@@ -593,7 +618,10 @@ func (s *Store) eachLabelSource(ctx context.Context, minTime, maxTime int64, mat
 	}
 	for _, h := range v.heads {
 		h.mu.RLock()
-		err := ofHead(h)
+		var err error
+		if h.has && h.minTime <= maxTime { // not what ended before minTime, as Prometheus: it is to go on
+			err = ofHead(h)
+		}
 		h.mu.RUnlock()
 		if err != nil {
 			return err

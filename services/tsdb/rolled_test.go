@@ -147,3 +147,73 @@ func TestGrowthWithinARecord(t *testing.T) {
 		t.Fatalf("%v, want %v", memory.Values, want)
 	}
 }
+
+// A block of which everything was deleted is there to say that it was; nothing of it is rolled up.
+func TestGranularityOfNothing(t *testing.T) {
+	o, now := clockOptions(vfs.NewMemory())
+	s := openStore(t, o)
+	defer s.Close()
+	for range 10 {
+		mustIngest(t, s, Sample{Key: key(t, "g"), Kind: Gauge, Time: now.UnixMilli(), Value: 1})
+		now.advance(time.Second)
+	}
+	mustFlush(t, s)
+	if err := s.Delete(t.Context(), 0, math.MaxInt64, equal(NameLabel, "g")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.tidy(); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Granularity(0, math.MaxInt64); got != 0 {
+		t.Errorf("%v", got)
+	}
+	if values, err := s.LabelValues(t.Context(), NameLabel, 0, math.MaxInt64); err != nil || len(values) != 0 {
+		t.Errorf("%v, %v", values, err)
+	}
+}
+
+// Of a time in which there is nothing there are no labels, and a series that was deleted as a whole is not there any more,
+// also before its block was written again.
+func TestLabelsOfATime(t *testing.T) {
+	o, now := clockOptions(vfs.NewMemory())
+	s := openStore(t, o)
+	defer s.Close()
+	begin := now.UnixMilli()
+	mustIngest(t, s, Sample{Key: key(t, "g", "job", "a"), Kind: Gauge, Time: begin, Value: 1})
+	check := func(step string, from, to int64, want int) {
+		t.Helper()
+		for _, matchers := range [][]*Matcher{nil, {equal("job", "a")}} {
+			names, err := s.LabelNames(t.Context(), from, to, matchers...)
+			if err != nil || len(names) != 2*want {
+				t.Errorf("%s: %v, %v", step, names, err)
+			}
+			values, err := s.LabelValues(t.Context(), "job", from, to, matchers...)
+			if err != nil || len(values) != want {
+				t.Errorf("%s: %v, %v", step, values, err)
+			}
+		}
+		found, release, err := s.Select(t.Context(), from, to, equal("job", "a"))
+		if err != nil || len(found) != want {
+			t.Errorf("%s: %d series, %v", step, len(found), err)
+		}
+		release()
+	}
+	for _, step := range []string{"head", "block"} {
+		check(step, begin-10_000, begin-1, 0)
+		check(step, begin, begin, 1)
+		mustFlush(t, s)
+	}
+	check("block", begin+1, begin+10_000, 0)
+	if err := s.Delete(t.Context(), begin-10, begin+10, equal("job", "a")); err != nil {
+		t.Fatal(err)
+	}
+	found, release, err := s.Select(t.Context(), 0, math.MaxInt64, equal("job", "a"))
+	if err != nil || len(found) != 0 {
+		t.Errorf("%d series are left of a deleted one, %v", len(found), err)
+	}
+	release()
+	if err := s.tidy(); err != nil {
+		t.Fatal(err)
+	}
+	check("tidied", 0, math.MaxInt64, 0)
+}

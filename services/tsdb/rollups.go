@@ -198,11 +198,7 @@ func joined(places []*source[float64], kind Kind, aggregate Aggregate) source[fl
 	return source[float64]{minTime: places[0].minTime, width: places[0].width, load: func() ([]frame, batch[float64], error) {
 		var parts []rolled
 		for _, one := range places {
-			track := trackMinute
-			for track < trackHour && one.record.lengths[track] == 0 {
-				track++
-			}
-			r, err := one.readRollups(track)
+			r, err := one.readRollups(one.record.finest())
 			if err != nil {
 				if err = one.noted(err); one.damage == nil || !errors.Is(err, errDamaged) && !errors.Is(err, errFrame) {
 					return nil, batch[float64]{}, err
