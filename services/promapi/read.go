@@ -24,7 +24,7 @@ import (
 
 const (
 	maxReadRequest = 4 << 20    // unpacked
-	maxReadSamples = 12_500_000 // of an answer in one message
+	maxReadSamples = 12_500_000 // of an answer in one message: 200 MB
 	readFrame      = 512 << 10
 )
 
@@ -144,7 +144,8 @@ func (a *API) readSamples(ctx context.Context, w http.ResponseWriter, queries []
 				} else {
 					t, h := it.AtFloatHistogram(nil)
 					one.Histograms = append(one.Histograms, prompb.FromFloatHistogram(t, h))
-					total += 8 + len(h.PositiveBuckets) + len(h.NegativeBuckets)
+					// Of Cistern's histograms each takes all the bounds there may be along, eight bytes each: a sample is sixteen.
+					total += 8 + len(h.PositiveBuckets) + len(h.NegativeBuckets) + len(h.CustomValues)/2
 				}
 				if total > maxReadSamples {
 					return &apiError{"execution", http.StatusUnprocessableEntity,

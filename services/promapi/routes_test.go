@@ -275,7 +275,9 @@ func TestRollupsAreFound(t *testing.T) {
 		one.Time, one.Value = from.Add(time.Duration(i)*time.Minute).UnixMilli(), float64(i%60)
 		other := sample(t, 0, "h", []float64{1})
 		other.Time = one.Time
-		if _, err := s.Ingest(context.Background(), "test", []tsdb.Sample{one, other}, journal.Buffered); err != nil {
+		total := nativeSample(t, 0, native(promhistogram.UnknownCounterReset, float64(i), float64(i)))
+		total.Time = one.Time
+		if _, err := s.Ingest(context.Background(), "test", []tsdb.Sample{one, other, total}, journal.Buffered); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -308,6 +310,10 @@ func TestRollupsAreFound(t *testing.T) {
 		if !strings.Contains(got, `"people":60`) || strings.Contains(got, "only rollups of 1h are left: each is in the window in which it begins") != c.told {
 			t.Errorf("%+v: %s", c, got)
 		}
+	}
+	// A running total's growth in the first window is told by the rollup before it.
+	if got := f.body(t, "/api/v1/histogram/people", "query", "native", "limit", "0", "start", unix(120), "end", unix(240), "step", "3600"); strings.Count(got, `"people":120`) != 2 {
+		t.Error(got)
 	}
 }
 
