@@ -47,7 +47,7 @@ func moment(text string, otherwise int64) (int64, error) {
 	if n, err := fmt.Sscanf(text, "%g", &seconds); err != nil || n != 1 || !(math.Abs(seconds) < 1e12) {
 		return 0, fmt.Errorf("%q is no time: write 2026-11-21T12:00:00Z, or seconds since 1970", text)
 	}
-	return int64(seconds * 1000), nil
+	return int64(math.Round(seconds * 1000)), nil
 }
 
 func exportCommand(arguments []string, out, errs io.Writer) int {
