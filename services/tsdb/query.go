@@ -77,9 +77,7 @@ func (s *Series) Numbers(minTime, maxTime int64) *NumberIterator {
 
 // NumbersAs is Numbers and says what stands in for samples that were let go.
 func (s *Series) NumbersAs(minTime, maxTime int64, aggregate Aggregate) *NumberIterator {
-	it := newIterator(s.numbersAs(aggregate), minTime, maxTime, decodeNumbersAs(s.Kind, aggregate), newestNumber)
-	it.combineRecords = combineRecords(aggregate)
-	return it
+	return newIterator(s.numbersAs(aggregate), minTime, maxTime, decodeNumbersAs(s.Kind, aggregate), newestNumber)
 }
 
 // AppendNumbers appends the numbers in [minTime, maxTime] to times and values: the quickest way to all of them.

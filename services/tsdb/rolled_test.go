@@ -217,3 +217,52 @@ func TestLabelsOfATime(t *testing.T) {
 	}
 	check("tidied", 0, math.MaxInt64, 0)
 }
+
+// Two senders of one counter, of which one is a minute behind: as its blocks are rolled up one after the other no query sees
+// it begin again.
+func TestGrowthOfALateCounter(t *testing.T) {
+	o, now := clockOptions(vfs.NewMemory())
+	day := 24 * time.Hour
+	o.Retention, o.RetentionMinute, o.RetentionHour, o.OutOfOrder = day, 2*day, 100*day, 3*time.Hour
+	s := openStore(t, o)
+	defer s.Close()
+	now.set(start.Truncate(day))
+	const minutes = 30 * 60
+	for i := range int64(minutes) {
+		for _, late := range []int64{0, 61_000, 7_300_000} {
+			if at := i*60_000 - late; at >= 0 && (late < 100_000 || i%40 == 0) {
+				mustIngest(t, s, Sample{Key: key(t, "c_total"), Kind: Counter, Time: start.Truncate(day).UnixMilli() + at, Value: float64(at)})
+			}
+		}
+		if i%97 == 96 {
+			mustFlush(t, s)
+		}
+		now.advance(time.Minute)
+	}
+	mustFlush(t, s)
+	seen := map[time.Duration]bool{}
+	for range 100 {
+		if err := s.tidy(); err != nil {
+			t.Fatal(err)
+		}
+		found, release, err := s.Select(t.Context(), 0, math.MaxInt64, equal(NameLabel, "c_total"))
+		if err != nil || len(found) != 1 {
+			t.Fatal(len(found), err)
+		}
+		var memory NumberMemory
+		if err := found[0].ReadNumbers(0, math.MaxInt64, Growth, math.MaxInt32, &memory); err != nil {
+			t.Fatal(err)
+		}
+		for i := 1; i < len(memory.Values); i++ {
+			if memory.Values[i] < memory.Values[i-1] || memory.AllTimes()[i] <= memory.AllTimes()[i-1] {
+				t.Fatalf("%v: %v at %v after %v at %v", now.now(), memory.Values[i], time.UnixMilli(memory.Times[i]).UTC(), memory.Values[i-1], time.UnixMilli(memory.Times[i-1]).UTC())
+			}
+		}
+		seen[s.Granularity(0, math.MaxInt64)] = true
+		release()
+		now.advance(43 * time.Minute)
+	}
+	if !seen[time.Minute] || !seen[time.Hour] {
+		t.Errorf("%v", seen)
+	}
+}

@@ -89,78 +89,92 @@ func standIn(r *column.Rollup, kind Kind, aggregate Aggregate, into *batch[float
 	}
 }
 
-// numbersAs is where a series' numbers are, for what stands in for them. Of rollups of several blocks that overlap it makes
-// one place: a block that ends within a minute or an hour has a part of what its last record stands for, and what came late
-// has one too.
+// numbersAs is where a series' numbers are, for what stands in for them. Rollups that overlap become one place, and samples
+// that lie among them a part of it: a block that ends within a minute or an hour has a part of what its last record stands
+// for, and what came late has one too.
 func (s *Series) numbersAs(aggregate Aggregate) []source[float64] {
-	let := 0 // of how many places the samples were let go
+	var let []int // the places of which the samples were let go
 	for i := range s.numbers {
 		if s.numbers[i].rolledUp() {
-			let++
+			let = append(let, i)
 		}
 	}
-	if let == 0 && aggregate != Count {
+	if len(let) == 0 && aggregate != Count {
 		return s.numbers
 	}
-	list, rolled := make([]source[float64], 0, len(s.numbers)), make([]*source[float64], 0, let)
-	for i := range s.numbers {
-		one := &s.numbers[i]
-		if one.rolledUp() {
-			rolled = append(rolled, one)
-			continue
+	slices.SortStableFunc(let, func(a, b int) int { return cmp.Compare(s.numbers[a].minTime, s.numbers[b].minTime) })
+	type group struct {
+		from, to int64
+		places   []int
+	}
+	var groups []group
+	for _, i := range let {
+		from, to := s.numbers[i].minTime, s.numbers[i].maxTime
+		if n := len(groups) - 1; n >= 0 && from <= groups[n].to {
+			groups[n].to, groups[n].places = max(groups[n].to, to), append(groups[n].places, i)
+		} else {
+			groups = append(groups, group{from, to, []int{i}})
 		}
-		list = append(list, *one)
-		if load := one.load; aggregate == Count {
-			list[len(list)-1].load = func() ([]frame, batch[float64], error) {
-				frames, samples, err := load()
-				samples.values = slices.Clone(samples.values) // they may be shared
-				count(samples.values)
-				return frames, samples, err
+	}
+	for i := range s.numbers {
+		if one := &s.numbers[i]; !one.rolledUp() {
+			among := -1 // the group it lies among; others that it lies among as well become part of that
+			kept := groups[:0]
+			for _, g := range groups {
+				switch {
+				case one.maxTime < g.from || one.minTime > g.to || len(g.places) == 1 && !s.numbers[g.places[0]].rolledUp():
+					kept = append(kept, g)
+				case among < 0:
+					among = len(kept)
+					g.places = append(g.places, i)
+					kept = append(kept, g)
+				default:
+					kept[among].to, kept[among].places = g.to, append(kept[among].places, g.places...)
+				}
+			}
+			if groups = kept; among < 0 {
+				groups = append(groups, group{one.minTime, one.maxTime, []int{i}})
 			}
 		}
 	}
-	slices.SortStableFunc(rolled, func(a, b *source[float64]) int { return cmp.Compare(a.minTime, b.minTime) })
-	for len(rolled) > 0 {
-		n, end := 1, rolled[0].maxTime
-		for n < len(rolled) && rolled[n].minTime <= end {
-			end = max(end, rolled[n].maxTime)
-			n++
+	for _, g := range groups {
+		slices.Sort(g.places) // the newest last
+	}
+	slices.SortFunc(groups, func(a, b group) int { return a.places[len(a.places)-1] - b.places[len(b.places)-1] })
+	list := make([]source[float64], 0, len(groups))
+	for _, g := range groups {
+		if len(g.places) == 1 {
+			list = append(list, s.numbers[g.places[0]].as(aggregate))
+			continue
 		}
-		one := *rolled[0]
-		if n > 1 {
-			one = joined(slices.Clone(rolled[:n]), s.Kind, aggregate)
-			one.maxTime = end
+		var places []*source[float64]
+		for _, i := range g.places {
+			places = append(places, &s.numbers[i])
 		}
-		if aggregate == Growth {
-			one.minTime--
-		}
-		list, rolled = append(list, one), rolled[n:]
+		list = append(list, joined(places, s.Kind, aggregate))
 	}
 	return list
 }
 
-// combineRecords is a record and what else stands at its time: what came late, and is in a block of its own.
-func combineRecords(aggregate Aggregate) func(newest, other float64) float64 {
-	var both func(a, b float64) float64
-	switch aggregate {
-	case Minimum:
-		both = func(a, b float64) float64 { return min(a, b) }
-	case Maximum:
-		both = func(a, b float64) float64 { return max(a, b) }
-	case Sum, Count:
-		both = func(a, b float64) float64 { return a + b }
-	default:
-		return newestNumber
-	}
-	return func(newest, other float64) float64 {
-		switch {
-		case newest != newest:
-			return other
-		case other != other:
-			return newest
+// as is a place's numbers for what stands in for them.
+func (s *source[V]) as(aggregate Aggregate) source[V] {
+	one := *s
+	switch {
+	case s.rolledUp():
+		if aggregate == Growth {
+			one.minTime--
 		}
-		return both(newest, other)
+	case aggregate == Count:
+		one.load = func() ([]frame, batch[V], error) {
+			frames, samples, err := s.load()
+			samples.values = slices.Clone(samples.values) // they may be shared
+			if values, ok := any(samples.values).([]float64); ok {
+				count(values)
+			}
+			return frames, samples, err
+		}
 	}
+	return one
 }
 
 // rolledUp says whether rollups are all that is left of a place.
@@ -193,24 +207,43 @@ func notWider[V any](list []source[V], width int64) []source[V] {
 	return slices.DeleteFunc(slices.Clone(list), wider)
 }
 
-// joined is several places' rollups as one place.
+// joined is several places as one, oldest first.
 func joined(places []*source[float64], kind Kind, aggregate Aggregate) source[float64] {
-	return source[float64]{minTime: places[0].minTime, width: places[0].width, load: func() ([]frame, batch[float64], error) {
+	all := source[float64]{minTime: math.MaxInt64, maxTime: math.MinInt64}
+	for _, one := range places {
+		all.minTime, all.maxTime = min(all.minTime, one.minTime), max(all.maxTime, one.maxTime)
+	}
+	if aggregate == Growth {
+		all.minTime--
+	}
+	all.load = func() ([]frame, batch[float64], error) {
 		var parts []rolled
 		for _, one := range places {
-			r, err := one.readRollups(one.record.finest())
+			part := rolled{&column.Rollup{}, 1, one.minTime, one.maxTime}
+			var err error
+			if one.rolledUp() {
+				part.width, part.from = one.width, one.record.minTime
+				part.Rollup, err = one.readRollups(one.record.finest())
+			} else {
+				it := newIterator([]source[float64]{*one}, math.MinInt64, math.MaxInt64, decodeNumbers, newestNumber)
+				for times, values, ok := it.NextBatch(); ok; times, values, ok = it.NextBatch() {
+					appendRollup(part.Rollup, rollup(times, values, 1))
+				}
+				err = it.Err()
+			}
 			if err != nil {
 				if err = one.noted(err); one.damage == nil || !errors.Is(err, errDamaged) && !errors.Is(err, errFrame) {
 					return nil, batch[float64]{}, err
 				}
 				continue // it is left out, and was told
 			}
-			parts = append(parts, rolled{r, one.record.minTime, one.record.maxTime})
+			parts = append(parts, part)
 		}
 		var b batch[float64]
 		standIn(byTime(parts), kind, aggregate, &b)
 		return nil, b, nil
-	}}
+	}
+	return all
 }
 
 func decodeRollup(f frame) (*column.Rollup, error) {
@@ -239,17 +272,21 @@ func appendRollup(a, b *column.Rollup) {
 	a.Sum, a.Last = append(a.Sum, b.Sum...), append(a.Last, b.Last...)
 }
 
-// rolled is records, and from when to when their samples were.
+// rolled is records, how long each stands for, and from when to when their samples were. Samples themselves stand for a
+// millisecond.
 type rolled struct {
 	*column.Rollup
+	width    int64
 	from, to int64
 }
 
-// byTime puts records in order; those of the same time become one. Last is that of the part that came later, and where both
-// parts' samples lie among each other the greater one: of a counter, for which alone it matters, that is the later one.
+// byTime puts records in order. Those of the same time become one, and what lies in a longer one of another part, whose samples
+// it lies among, is added to that: a counter would seem to begin again where a later sample stands for the hour before it.
+//
+// Last is that of the part that came later, and where both parts' samples lie among each other the greater one: of a counter,
+// for which alone it matters, that is the later one. Of two samples of the same time the one in the later part is there.
 func byTime(parts []rolled) *column.Rollup {
 	type place struct{ part, record int }
-	slices.SortStableFunc(parts, func(a, b rolled) int { return cmp.Compare(a.from, b.from) })
 	var order []place
 	for k := range parts {
 		for i := range parts[k].Times {
@@ -257,17 +294,26 @@ func byTime(parts []rolled) *column.Rollup {
 		}
 	}
 	slices.SortStableFunc(order, func(a, b place) int {
-		return cmp.Compare(parts[a.part].Times[a.record], parts[b.part].Times[b.record])
+		p, q := &parts[a.part], &parts[b.part]
+		return cmp.Or(cmp.Compare(p.Times[a.record], q.Times[b.record]), cmp.Compare(q.width, p.width), cmp.Compare(p.from, q.from))
 	})
 	r := &column.Rollup{}
-	part, to := 0, int64(0) // of the last record: whose it is, and until when its samples were
+	// Of the last record: whose it is, how long it stands for, from when to when its samples were.
+	part, width, from, to := 0, int64(0), int64(0), int64(0)
 	for _, at := range order {
-		p, i := parts[at.part], at.record
+		p, i := &parts[at.part], at.record
 		n := len(r.Times) - 1
+		t := p.Times[i]
 		switch {
-		case n < 0 || r.Times[n] != p.Times[i]:
+		case n < 0 || r.Times[n] != t && !(at.part != part && p.width < width && t < r.Times[n]+width && t <= to):
 			appendRollup(r, one(p.Rollup, i))
-			part, to = at.part, p.to
+			part, width, from, to = at.part, p.width, p.from, p.to
+			continue
+		case width == 1 && p.width == 1:
+			if at.part > part {
+				r.Min[n], r.Max[n], r.Sum[n], r.Last[n], r.Count[n] = p.Min[i], p.Max[i], p.Sum[i], p.Last[i], p.Count[i]
+				part, from, to = at.part, p.from, p.to
+			}
 			continue
 		case p.Count[i] == 0:
 			if r.Count[n] == 0 {
@@ -278,13 +324,13 @@ func byTime(parts []rolled) *column.Rollup {
 			r.Min[n], r.Max[n], r.Last[n] = p.Min[i], p.Max[i], p.Last[i]
 		default:
 			r.Min[n], r.Max[n] = min(r.Min[n], p.Min[i]), max(r.Max[n], p.Max[i])
-			if at.part == part || p.from > to || p.Last[i] > r.Last[n] {
+			if at.part == part || p.from > to || p.to >= from && p.Last[i] > r.Last[n] {
 				r.Last[n] = p.Last[i]
 			}
 		}
 		r.Sum[n] += p.Sum[i]
 		r.Count[n] += p.Count[i]
-		part, to = at.part, max(to, p.to)
+		from, to = min(from, p.from), max(to, p.to)
 	}
 	return r
 }
@@ -334,7 +380,7 @@ func (s *Series) mergeRollups(b *builder, minTime, maxTime int64) (*seriesData, 
 	var fine, coarse []rolled
 	for i := range s.numbers {
 		one := &s.numbers[i]
-		part := rolled{&column.Rollup{}, one.record.minTime, one.record.maxTime}
+		part := rolled{&column.Rollup{}, trackWidth[trackMinute], one.record.minTime, one.record.maxTime}
 		if one.record.lengths[trackRaw] > 0 {
 			it := newIterator(s.numbers[i:i+1], minTime, maxTime, decodeNumbers, newestNumber)
 			for times, values, ok := it.NextBatch(); ok; times, values, ok = it.NextBatch() {
@@ -354,6 +400,7 @@ func (s *Series) mergeRollups(b *builder, minTime, maxTime int64) (*seriesData, 
 		if one.record.lengths[trackMinute] > 0 { // that all of them are deleted does not make the hours what is left
 			continue
 		}
+		part.width = trackWidth[trackHour]
 		if part.Rollup, err = one.readRollups(trackHour); err != nil {
 			return nil, one.noted(err)
 		}
@@ -366,7 +413,7 @@ func (s *Series) mergeRollups(b *builder, minTime, maxTime int64) (*seriesData, 
 		}
 	}
 	minutes := byTime(fine)
-	coarse = append(coarse, rolled{coarser(minutes, trackWidth[trackHour]), from, to})
+	coarse = append(coarse, rolled{coarser(minutes, trackWidth[trackHour]), trackWidth[trackHour], from, to})
 	hours := byTime(coarse)
 	if len(hours.Times) == 0 {
 		return nil, nil
