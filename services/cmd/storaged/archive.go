@@ -52,7 +52,7 @@ func moment(text string, otherwise int64) (int64, error) {
 
 func exportCommand(arguments []string, out, errs io.Writer) int {
 	var file, format, from, to, match string
-	folder, code := folderFlags("export", "write the samples of a store to a file. storaged must be stopped; of a running one, export a snapshot's copy.",
+	folder, code := folderFlags("export", "write the samples of a store to a file. storaged must be stopped; of a running one, export a snapshot's copy.\nWhere only rollups are left their values are written. Exemplars, help texts and units are not.",
 		arguments, out, errs, func(flags *flag.FlagSet) {
 			flags.StringVar(&file, "file", "", "`file` to write; - is standard output")
 			flags.StringVar(&format, "format", "", "openmetrics or parquet; by the file's name when it is not given")
@@ -84,7 +84,7 @@ func exportCommand(arguments []string, out, errs io.Writer) int {
 			return fail(fmt.Errorf("--match: %w", err))
 		}
 	}
-	store, err := tsdb.Open(folder, tsdb.Options{})
+	store, err := tsdb.Open(folder, tsdb.Options{Untidied: true})
 	if err != nil {
 		return fail(err)
 	}
@@ -118,6 +118,9 @@ func exportCommand(arguments []string, out, errs io.Writer) int {
 	if sum.LeftOut > 0 {
 		fmt.Fprintf(errs, "%d native histograms and marks that a series ended were left out: OpenMetrics has no form for them, Parquet has.\n", sum.LeftOut)
 	}
+	if apart := store.Granularity(minTime, maxTime); apart > 0 {
+		fmt.Fprintf(errs, "Of a part of the time only rollups are left, up to %v long: for each there is one sample, of a counter the last value, of other numbers the mean.\n", apart)
+	}
 	if list := warnings.List(); len(list) > 0 {
 		fmt.Fprintln(errs, strings.Join(list, "\n"))
 		return exitDamage
@@ -149,7 +152,7 @@ func importCommand(arguments []string, out, errs io.Writer) int {
 		return fail(err)
 	}
 	// What is imported is old: nothing is too far behind.
-	store, err := tsdb.Open(folder, tsdb.Options{OutOfOrder: 100 * 365 * 24 * time.Hour})
+	store, err := tsdb.Open(folder, tsdb.Options{OutOfOrder: 100 * 365 * 24 * time.Hour, Untidied: true})
 	if err != nil {
 		return fail(err)
 	}
