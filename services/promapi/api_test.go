@@ -326,3 +326,12 @@ func TestFormatsDeepExpressionsInTime(t *testing.T) {
 		t.Errorf("%d %.100s", w.Code, w.Body)
 	}
 }
+
+func TestHeadOfStatus(t *testing.T) {
+	f := newFixture(t)
+	f.put(t, sample(t, 0, "up", 1.0), sample(t, 5, "up", 1.0))
+	want := fmt.Sprintf(`"minTime":%d,"maxTime":%d`, began.UnixMilli(), began.UnixMilli()+5000)
+	if got := f.body(t, "/api/v1/status/tsdb"); !strings.Contains(got, want) || !strings.Contains(got, `"numSeries":1`) {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

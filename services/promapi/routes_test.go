@@ -299,6 +299,19 @@ func TestRollupsAreFound(t *testing.T) {
 			t.Errorf("%s: %s", query, got)
 		}
 	}
+	// A Prometheus that reads from here says which function it evaluates.
+	for function, want := range map[string]float64{"max_over_time": 59, "sum_over_time": 1770, "": 29.5} {
+		w := f.remoteRead(t, &prompb.ReadRequest{Queries: []*prompb.Query{{StartTimestampMs: from.UnixMilli(), EndTimestampMs: from.UnixMilli() + 3600_000,
+			Matchers: []*prompb.LabelMatcher{{Name: "__name__", Value: "g"}}, Hints: &prompb.ReadHints{Func: function, RangeMs: 3600_000}}}})
+		raw, err := snappy.Decode(nil, w.Body.Bytes())
+		var response prompb.ReadResponse
+		if err != nil || response.Unmarshal(raw) != nil || len(response.Results) != 1 || len(response.Results[0].Timeseries) != 1 {
+			t.Fatal(w.Code, err, response)
+		}
+		if list := response.Results[0].Timeseries[0].Samples; len(list) != 2 || list[0].Value != want {
+			t.Errorf("%s: %v", function, list)
+		}
+	}
 	// Histograms too: that a window holds a whole hour is said, and where all hours lie in one window each there is nothing to say.
 	unix := func(minutes int) string { return fmt.Sprint(from.Unix() + int64(minutes)*60) }
 	for _, c := range []struct {

@@ -56,11 +56,11 @@ func AggregateFor(function string) tsdb.Aggregate {
 	return tsdb.Default
 }
 
-// aggregateOf is AggregateFor by what the engine says of a selector. What a subquery looks at is a value of each moment, not
-// what adds up in a range.
-func aggregateOf(hints *storage.SelectHints) tsdb.Aggregate {
-	aggregate := AggregateFor(hints.Func)
-	if hints.Range == 0 && (aggregate == tsdb.Sum || aggregate == tsdb.Growth) {
+// AggregateOf is AggregateFor by what an engine says of a selector: the function, and its range in ms. What a subquery looks
+// at is a value of each moment, not what adds up in a range.
+func AggregateOf(function string, width int64) tsdb.Aggregate {
+	aggregate := AggregateFor(function)
+	if width == 0 && (aggregate == tsdb.Sum || aggregate == tsdb.Growth) {
 		return tsdb.Default
 	}
 	return aggregate
@@ -88,7 +88,7 @@ func (q *querier) Select(ctx context.Context, sortSeries bool, hints *storage.Se
 	most := 0
 	if hints != nil {
 		minTime, maxTime = max(minTime, hints.Start), min(maxTime, hints.End)
-		cumulative, aggregate = cumulativeFunctions[hints.Func], aggregateOf(hints)
+		cumulative, aggregate = cumulativeFunctions[hints.Func], AggregateOf(hints.Func, hints.Range)
 		most = hints.Limit
 	}
 	if slices.ContainsFunc(matchers, func(m *labels.Matcher) bool { return m.Name == countsName }) {
@@ -174,10 +174,10 @@ func (s *series) Iterator(old chunkenc.Iterator) chunkenc.Iterator {
 	return it
 }
 
-// NewIterator walks through a series' samples in [minTime, maxTime] as they are.
-func NewIterator(ctx context.Context, s *tsdb.Series, minTime, maxTime int64) *Iterator {
+// NewIterator walks through a series' samples in [minTime, maxTime] as they are, or what stands in for them.
+func NewIterator(ctx context.Context, s *tsdb.Series, minTime, maxTime int64, aggregate tsdb.Aggregate) *Iterator {
 	it := &Iterator{}
-	it.reset(ctx, s, minTime, maxTime, false, tsdb.Default)
+	it.reset(ctx, s, minTime, maxTime, false, aggregate)
 	return it
 }
 
