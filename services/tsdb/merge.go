@@ -40,7 +40,6 @@ type iterator[V any] struct {
 	minTime, maxTime int64
 	decode           func(frame, *batch[V]) error
 	combine          func(newest V, other V) V
-	combineRecords   func(newest V, other V) V // when one of them is a rollup's record, if that is something else
 	merged           batch[V]
 	now              batch[V] // what Next walks through
 	at               int
@@ -174,24 +173,20 @@ func (it *iterator[V]) NextBatch() ([]int64, []V, bool) {
 
 // take makes all samples at time t one, and steps over them.
 func (it *iterator[V]) take(t int64) (value V) {
-	rank, any, record := -1, false, false
+	rank, any := -1, false
 	for _, c := range it.active {
 		if c.at >= len(c.decoded.times) || c.decoded.times[c.at] != t {
 			continue
 		}
 		v := c.decoded.values[c.at]
 		c.at++
-		combine := it.combine
-		if record = record || c.source.width > 1; record && it.combineRecords != nil {
-			combine = it.combineRecords
-		}
 		switch {
 		case !any:
 			value, rank, any = v, c.rank, true
 		case c.rank >= rank:
-			value, rank = combine(v, value), c.rank
+			value, rank = it.combine(v, value), c.rank
 		default:
-			value = combine(value, v)
+			value = it.combine(value, v)
 		}
 	}
 	return value

@@ -299,9 +299,18 @@ func (s *Series) Histograms(minTime, maxTime int64) *HistogramIterator {
 
 // Natives walks through the native histograms in [minTime, maxTime].
 func (s *Series) Natives(minTime, maxTime int64) *NativeIterator {
-	it := newIterator(s.natives, minTime, maxTime, decodeNatives, newestNative)
-	it.combineRecords = sumOfGauges
-	return it
+	natives := s.natives
+	if groups := overlapping(natives); groups != nil {
+		natives = nil
+		for _, g := range groups {
+			if len(g) == 1 {
+				natives = append(natives, s.natives[g[0]])
+			} else {
+				natives = append(natives, joinedNatives(pick(s.natives, g)))
+			}
+		}
+	}
+	return newIterator(natives, minTime, maxTime, decodeNatives, newestNative)
 }
 
 // view is what a query sees: heads and blocks at one moment. A sample is in exactly one of them.

@@ -266,3 +266,48 @@ func TestGrowthOfALateCounter(t *testing.T) {
 		t.Errorf("%v", seen)
 	}
 }
+
+// The same of a running total of native histograms.
+func TestGrowthOfLateNatives(t *testing.T) {
+	o, now := clockOptions(vfs.NewMemory())
+	day := 24 * time.Hour
+	o.Retention, o.RetentionMinute, o.RetentionHour, o.OutOfOrder = day, 2*day, 100*day, 3*time.Hour
+	s := openStore(t, o)
+	defer s.Close()
+	now.set(start.Truncate(day))
+	for i := range int64(30 * 60) {
+		for _, late := range []int64{0, 61_000, 7_300_000} {
+			if at := i*60_000 - late; at >= 0 && (late < 100_000 || i%40 == 0) {
+				h := &nativeHistogram{Schema: 3, ZeroThreshold: 1e-128, ZeroCount: float64(at), Count: float64(at)}
+				mustIngest(t, s, Sample{Key: key(t, "n"), Kind: NativeHistogram, Time: start.Truncate(day).UnixMilli() + at, Native: h})
+			}
+		}
+		if i%97 == 96 {
+			mustFlush(t, s)
+		}
+		now.advance(time.Minute)
+	}
+	mustFlush(t, s)
+	for range 100 {
+		if err := s.tidy(); err != nil {
+			t.Fatal(err)
+		}
+		found, release, err := s.Select(t.Context(), 0, math.MaxInt64, equal(NameLabel, "n"))
+		if err != nil || len(found) != 1 {
+			t.Fatal(len(found), err)
+		}
+		before, last, n := -1.0, int64(0), 0
+		for it := found[0].Natives(0, math.MaxInt64); it.Next(); n++ {
+			at, h := it.At()
+			if h.Count < before || at <= last {
+				t.Fatalf("%v: %v at %v after %v", now.now(), h.Count, time.UnixMilli(at).UTC(), before)
+			}
+			before, last = h.Count, at
+		}
+		if n < 20 {
+			t.Fatalf("%d histograms", n)
+		}
+		release()
+		now.advance(43 * time.Minute)
+	}
+}

@@ -89,71 +89,93 @@ func standIn(r *column.Rollup, kind Kind, aggregate Aggregate, into *batch[float
 	}
 }
 
-// numbersAs is where a series' numbers are, for what stands in for them. Rollups that overlap become one place, and samples
-// that lie among them a part of it: a block that ends within a minute or an hour has a part of what its last record stands
-// for, and what came late has one too.
+// numbersAs is where a series' numbers are, for what stands in for them.
 func (s *Series) numbersAs(aggregate Aggregate) []source[float64] {
+	groups := overlapping(s.numbers)
+	if groups == nil && aggregate != Count {
+		return s.numbers
+	}
+	if groups == nil {
+		for i := range s.numbers {
+			groups = append(groups, []int{i})
+		}
+	}
+	list := make([]source[float64], 0, len(groups))
+	for _, g := range groups {
+		if len(g) == 1 {
+			list = append(list, s.numbers[g[0]].as(aggregate))
+		} else {
+			list = append(list, joined(pick(s.numbers, g), s.Kind, aggregate))
+		}
+	}
+	return list
+}
+
+func pick[V any](list []source[V], which []int) []*source[V] {
+	var places []*source[V]
+	for _, i := range which {
+		places = append(places, &list[i])
+	}
+	return places
+}
+
+// overlapping is which places must be read as one, oldest first: rollups that overlap, and samples that lie among them. A block
+// that ends within a minute or an hour has a part of what its last record stands for, and what came late has one too. It is
+// nil when there are no rollups.
+func overlapping[V any](list []source[V]) [][]int {
 	var let []int // the places of which the samples were let go
-	for i := range s.numbers {
-		if s.numbers[i].rolledUp() {
+	for i := range list {
+		if list[i].rolledUp() {
 			let = append(let, i)
 		}
 	}
-	if len(let) == 0 && aggregate != Count {
-		return s.numbers
+	if len(let) == 0 {
+		return nil
 	}
-	slices.SortStableFunc(let, func(a, b int) int { return cmp.Compare(s.numbers[a].minTime, s.numbers[b].minTime) })
+	slices.SortStableFunc(let, func(a, b int) int { return cmp.Compare(list[a].minTime, list[b].minTime) })
 	type group struct {
 		from, to int64
 		places   []int
 	}
 	var groups []group
 	for _, i := range let {
-		from, to := s.numbers[i].minTime, s.numbers[i].maxTime
+		from, to := list[i].minTime, list[i].maxTime
 		if n := len(groups) - 1; n >= 0 && from <= groups[n].to {
 			groups[n].to, groups[n].places = max(groups[n].to, to), append(groups[n].places, i)
 		} else {
 			groups = append(groups, group{from, to, []int{i}})
 		}
 	}
-	for i := range s.numbers {
-		if one := &s.numbers[i]; !one.rolledUp() {
-			among := -1 // the group it lies among; others that it lies among as well become part of that
-			kept := groups[:0]
-			for _, g := range groups {
-				switch {
-				case one.maxTime < g.from || one.minTime > g.to || len(g.places) == 1 && !s.numbers[g.places[0]].rolledUp():
-					kept = append(kept, g)
-				case among < 0:
-					among = len(kept)
-					g.places = append(g.places, i)
-					kept = append(kept, g)
-				default:
-					kept[among].to, kept[among].places = g.to, append(kept[among].places, g.places...)
-				}
-			}
-			if groups = kept; among < 0 {
-				groups = append(groups, group{one.minTime, one.maxTime, []int{i}})
-			}
-		}
-	}
-	for _, g := range groups {
-		slices.Sort(g.places) // the newest last
-	}
-	slices.SortFunc(groups, func(a, b group) int { return a.places[len(a.places)-1] - b.places[len(b.places)-1] })
-	list := make([]source[float64], 0, len(groups))
-	for _, g := range groups {
-		if len(g.places) == 1 {
-			list = append(list, s.numbers[g.places[0]].as(aggregate))
+	var alone [][]int
+	for i := range list {
+		one := &list[i]
+		if one.rolledUp() {
 			continue
 		}
-		var places []*source[float64]
-		for _, i := range g.places {
-			places = append(places, &s.numbers[i])
+		among := -1 // the group it lies among; others that it lies among as well become part of that
+		kept := groups[:0]
+		for _, g := range groups {
+			switch {
+			case one.maxTime < g.from || one.minTime > g.to:
+				kept = append(kept, g)
+			case among < 0:
+				among = len(kept)
+				g.places = append(g.places, i)
+				kept = append(kept, g)
+			default:
+				kept[among].to, kept[among].places = g.to, append(kept[among].places, g.places...)
+			}
 		}
-		list = append(list, joined(places, s.Kind, aggregate))
+		if groups = kept; among < 0 {
+			alone = append(alone, []int{i})
+		}
 	}
-	return list
+	for _, g := range groups {
+		slices.Sort(g.places)
+		alone = append(alone, g.places)
+	}
+	slices.SortFunc(alone, func(a, b []int) int { return a[len(a)-1] - b[len(b)-1] })
+	return alone
 }
 
 // as is a place's numbers for what stands in for them.
