@@ -369,10 +369,12 @@ func (a *API) exec(r *http.Request, q fast.Query) (fast.Answer, []string, error)
 	} else {
 		// Where rollups are all that is left, samples are as far apart as those.
 		from, to := promql.FindMinMaxTime(&parser.EvalStmt{Expr: expr, Start: q.Start, End: q.End, Interval: q.Step, LookbackDelta: lookback})
-		if apart := a.store.Granularity(from, to); apart >= lookback {
+		apart := a.store.Granularity(from, to)
+		if apart >= lookback {
 			q.Lookback = apart + lookback
-			infos = append(infos, fmt.Sprintf("of a part of this time only rollups of %s are left: ranges must be longer than that to find something in it",
-				strings.TrimSuffix(strings.TrimSuffix(apart.String(), "0s"), "0m")))
+		}
+		if shortest, any := shortestRange(expr); apart >= lookback || apart > 0 && any && shortest < 2*apart {
+			infos = append(infos, fmt.Sprintf("of a part of this time only rollups of %s are left: ranges must be longer than that to find something in it", words(apart)))
 		}
 	}
 	done, err := a.admit(ctx)
@@ -385,6 +387,22 @@ func (a *API) exec(r *http.Request, q fast.Query) (fast.Answer, []string, error)
 		err = context.Cause(ctx)
 	}
 	return found, infos, err
+}
+
+// shortestRange is that of an expression's ranges of samples.
+func shortestRange(expr parser.Expr) (shortest time.Duration, any bool) {
+	parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
+		if m, ok := node.(*parser.MatrixSelector); ok && (!any || m.Range < shortest) {
+			shortest, any = m.Range, true
+		}
+		return nil
+	})
+	return shortest, any
+}
+
+// words is 1m or 1h.
+func words(apart time.Duration) string {
+	return strings.TrimSuffix(strings.TrimSuffix(apart.String(), "0s"), "0m")
 }
 
 // sortedUnique puts a list in order and takes out what is there twice.

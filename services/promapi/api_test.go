@@ -271,6 +271,36 @@ func BenchmarkQuantileDay(b *testing.B) {
 }
 
 // Beyond 1678 and 2262 a time.Duration, and the engine's nanoseconds, come round again.
+// Steps and times that are no whole numbers of seconds are what they say, though 1.001 is a little less in binary.
+func TestFractionsOfSeconds(t *testing.T) {
+	f := newFixture(t)
+	for i := range 25 {
+		f.put(t, sample(t, i, "g", float64(i)), sample(t, i, "h", []float64{1}))
+	}
+	if got := f.body(t, "/api/v1/query_range", "query", "g", "start", at(0), "end", at(23), "step", "1.001"); strings.Count(got, "[1") != 23 || !strings.Contains(got, "["+at(22)+`.022,"22"]`) {
+		t.Error(got)
+	}
+	if got := f.body(t, "/api/v1/histogram/quantiles", "query", "h", "start", at(0), "end", at(23), "step", "1.001"); !strings.Contains(got, at(22)+".022") || strings.Count(got, "time") != 23 {
+		t.Error(got)
+	}
+	if got := f.body(t, "/api/v1/query", "query", "g", "time", at(25), "lookback_delta", "1.001"); !strings.Contains(got, `"24"`) {
+		t.Error(got)
+	}
+	var moments []tsdb.Sample
+	for i := range int64(300) {
+		one := sample(t, 30, "late", float64(i))
+		one.Time += i
+		moments = append(moments, one)
+	}
+	f.put(t, moments...)
+	for i, one := range moments {
+		code, got := f.batch(t, map[string]any{"queries": []query{{Query: "late"}}, "time": float64(one.Time) / 1000})
+		if code != 200 || len(got.Results[0].Values) != 1 || *got.Results[0].Values[0] != float64(i) {
+			t.Error(code, i, got)
+		}
+	}
+}
+
 func TestFarTimes(t *testing.T) {
 	f := newFixture(t)
 	f.latency(t)
@@ -294,5 +324,14 @@ func TestFormatsDeepExpressionsInTime(t *testing.T) {
 	w := f.get("/api/v1/format_query", "query", strings.Repeat("sum(", 1000)+"a"+strings.Repeat(")", 1000))
 	if want := `"data":"sum(sum(`; w.Code != http.StatusOK || !strings.Contains(w.Body.String(), want) {
 		t.Errorf("%d %.100s", w.Code, w.Body)
+	}
+}
+
+func TestHeadOfStatus(t *testing.T) {
+	f := newFixture(t)
+	f.put(t, sample(t, 0, "up", 1.0), sample(t, 5, "up", 1.0))
+	want := fmt.Sprintf(`"minTime":%d,"maxTime":%d`, began.UnixMilli(), began.UnixMilli()+5000)
+	if got := f.body(t, "/api/v1/status/tsdb"); !strings.Contains(got, want) || !strings.Contains(got, `"numSeries":1`) {
+		t.Errorf("%s, want %s", got, want)
 	}
 }

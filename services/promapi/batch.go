@@ -100,7 +100,7 @@ func (a *API) queryBatch() http.HandlerFunc {
 				problem.Write(w, http.StatusBadRequest, "invalid_request", "The time is in seconds since 1970, and between the years 1678 and 2262.", "")
 				return
 			}
-			at = time.UnixMilli(int64(*t * 1000))
+			at = time.UnixMilli(int64(math.Round(*t * 1000)))
 		}
 		done, err := a.admit(r.Context())
 		if err != nil {

@@ -118,7 +118,11 @@ func (a *API) mergeWindows(ctx context.Context, m *merged, matchers []*tsdb.Matc
 	var warnings tsdb.Warnings
 	ctx = tsdb.WithWarnings(ctx, &warnings)
 	n := max(1, int((m.end-m.start+m.step-1)/m.step))
-	found, release, err := a.store.Select(ctx, m.start-5*60_000, m.start+int64(n)*m.step-1, matchers...)
+	last := m.start + int64(n)*m.step - 1
+	apart := a.store.Granularity(m.start, last).Milliseconds()
+	// How far before the windows a running total's earlier value is sought: where rollups are left it is as far away as those.
+	back := lookback.Milliseconds() + apart
+	found, release, err := a.store.Select(ctx, m.start-back, last, matchers...)
 	defer release()
 	if err != nil {
 		return err
@@ -133,12 +137,15 @@ func (a *API) mergeWindows(ctx context.Context, m *merged, matchers []*tsdb.Matc
 	for _, s := range found {
 		if s.HasNatives() {
 			m.approximate = true
-			if _, err := promstore.NativeWindows(ctx, s, m.start, m.step, m.windows); err != nil {
+			if _, err := promstore.NativeWindows(ctx, s, m.start, m.step, back, m.windows); err != nil {
 				return err
 			}
 		}
 	}
 	m.warnings = warnings.List()
+	if apart > 0 && (m.start%apart != 0 || (last+1)%apart != 0 || n > 1 && m.step%apart != 0) {
+		m.warnings = append(m.warnings, fmt.Sprintf("of a part of this time only rollups of %s are left: each is in the window in which it begins", words(time.Duration(apart)*time.Millisecond)))
+	}
 	return ctx.Err()
 }
 

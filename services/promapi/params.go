@@ -123,7 +123,7 @@ func parseDuration(text string) (time.Duration, error) {
 		if !(seconds >= 0 && seconds < 1e9) {
 			return 0, fmt.Errorf("%q is no duration", shorten(text))
 		}
-		return time.Duration(seconds * float64(time.Second)), nil
+		return time.Duration(math.Round(seconds * float64(time.Second))), nil // 1.001 s are 1000999999.9999999 ns
 	}
 	if d, err := model.ParseDuration(text); err == nil {
 		return time.Duration(d), nil

@@ -24,7 +24,7 @@ import (
 
 const (
 	maxReadRequest = 4 << 20    // unpacked
-	maxReadSamples = 12_500_000 // of an answer in one message
+	maxReadSamples = 12_500_000 // of an answer in one message: 200 MB
 	readFrame      = 512 << 10
 )
 
@@ -87,8 +87,9 @@ func readRequest(body io.Reader) (*prompb.ReadRequest, error) {
 }
 
 type readQuery struct {
-	from, to int64
-	matchers []*labels.Matcher
+	from, to  int64
+	matchers  []*labels.Matcher
+	aggregate tsdb.Aggregate // what stands in for samples that were let go
 }
 
 func newReadQuery(q *prompb.Query) (readQuery, error) {
@@ -96,6 +97,9 @@ func newReadQuery(q *prompb.Query) (readQuery, error) {
 		return readQuery{}, errors.New("it is empty")
 	}
 	one := readQuery{from: q.StartTimestampMs, to: q.EndTimestampMs}
+	if h := q.Hints; h != nil {
+		one.aggregate = promstore.AggregateOf(h.Func, h.RangeMs)
+	}
 	if one.to < one.from {
 		return one, errors.New("end_timestamp_ms lies before start_timestamp_ms")
 	}
@@ -144,7 +148,8 @@ func (a *API) readSamples(ctx context.Context, w http.ResponseWriter, queries []
 				} else {
 					t, h := it.AtFloatHistogram(nil)
 					one.Histograms = append(one.Histograms, prompb.FromFloatHistogram(t, h))
-					total += 8 + len(h.PositiveBuckets) + len(h.NegativeBuckets)
+					// Of Cistern's histograms each takes all the bounds there may be along, eight bytes each: a sample is sixteen.
+					total += 8 + len(h.PositiveBuckets) + len(h.NegativeBuckets) + len(h.CustomValues)/2
 				}
 				if total > maxReadSamples {
 					return &apiError{"execution", http.StatusUnprocessableEntity,
@@ -183,7 +188,7 @@ func (a *API) eachSeries(ctx context.Context, q readQuery, use func(*tsdb.Series
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
-		if err := use(s, promstore.NewIterator(ctx, s, q.from, q.to)); err != nil {
+		if err := use(s, promstore.NewIterator(ctx, s, q.from, q.to, q.aggregate)); err != nil {
 			return err
 		}
 	}

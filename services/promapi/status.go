@@ -129,12 +129,12 @@ func (a *API) statusTSDB(r *http.Request) (answer, error) {
 	type headStats struct {
 		Series     int   `json:"numSeries"`
 		LabelPairs int   `json:"numLabelPairs"`
-		Chunks     int64 `json:"chunkCount"`
+		Chunks     int64 `json:"chunkCount"` // a series is in one piece, about
 		MinTime    int64 `json:"minTime"`
 		MaxTime    int64 `json:"maxTime"`
 	}
 	return answer{data: map[string]any{
-		"headStats":                   headStats{status.Series, pairCount, int64(len(status.Blocks)), status.HeadMinTime, now},
+		"headStats":                   headStats{status.Series, pairCount, int64(status.Series), status.HeadMinTime, status.HeadMaxTime},
 		"seriesCountByMetricName":     greatest(byName, most),
 		"labelValueCountByLabelName":  greatest(valueCounts, most),
 		"memoryInBytesByLabelName":    greatest(bytes, most),

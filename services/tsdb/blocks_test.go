@@ -529,6 +529,30 @@ func TestDescriptions(t *testing.T) {
 	_ = s.Close()
 }
 
+// Series that ended leave room for the exemplars of those that begin.
+func TestExemplarsOfNewSeries(t *testing.T) {
+	s := openStore(t, testOptions(vfs.NewMemory()))
+	defer s.Close()
+	var batch []Exemplar
+	for i := range int64(maxExemplars + 50) {
+		batch = append(batch, Exemplar{Key: key(t, "c_total", "pod", fmt.Sprint(i/50)), Labels: []Label{{"trace_id", "x"}}, Value: 1, Time: start.UnixMilli() + i})
+	}
+	s.Exemplify(batch)
+	if sets := s.Exemplars(0, math.MaxInt64, equal("pod", fmt.Sprint(maxExemplars/50))); len(sets) != 1 || len(sets[0].Exemplars) != 50 {
+		t.Errorf("%d series", len(sets))
+	}
+	if sets := s.Exemplars(0, math.MaxInt64, equal("pod", "0")); len(sets) != 0 {
+		t.Errorf("%d of the oldest series", len(sets))
+	}
+	count := 0
+	for _, one := range s.Exemplars(0, math.MaxInt64, equal(NameLabel, "c_total")) {
+		count += len(one.Exemplars)
+	}
+	if count > maxExemplars || count < maxExemplars*8/10 || count != s.described.count {
+		t.Errorf("%d exemplars, %d counted", count, s.described.count)
+	}
+}
+
 // A block whose samples are damaged is not merged: merging would make the loss final. Tidying ends, the damage is counted
 // once, and what can be read is served.
 func TestDamageStopsAMerge(t *testing.T) {

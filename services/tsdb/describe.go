@@ -7,6 +7,7 @@ package tsdb
 // replaced as a whole.
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -146,12 +147,31 @@ func (d *descriptions) keepExemplar(e exemplarRecord) bool {
 		list, i = slices.Delete(list, 0, 1), i-1
 		d.count--
 	} else if d.count >= maxExemplars {
-		return false
+		d.makeRoom()
+		list = d.exemplars[string(e.Key)]
+		i = sort.Search(len(list), func(i int) bool { return list[i].Time >= e.Time })
 	}
 	d.exemplars[string(e.Key)] = slices.Insert(list, i, one)
 	d.count++
 	d.changed = true
 	return true
+}
+
+// makeRoom lets a tenth of the exemplars go: those of the series that have had none for the longest time. Otherwise series that
+// ended would leave no room for those that begin.
+func (d *descriptions) makeRoom() {
+	newest := func(key string) int64 {
+		list := d.exemplars[key]
+		return list[len(list)-1].Time
+	}
+	keys := slices.SortedFunc(maps.Keys(d.exemplars), func(a, b string) int { return cmp.Compare(newest(a), newest(b)) })
+	for _, key := range keys {
+		if d.count <= maxExemplars*9/10 {
+			break
+		}
+		d.count -= len(d.exemplars[key])
+		delete(d.exemplars, key)
+	}
 }
 
 // note journals a description; that it fails is seen by the samples that come with it.

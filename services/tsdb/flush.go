@@ -286,7 +286,7 @@ func (s *Store) maintain() {
 				retry = now.Add(10 * time.Second)
 			}
 		}
-		if now.Sub(lastTidy) > time.Minute {
+		if now.Sub(lastTidy) > time.Minute && !s.options.Untidied {
 			lastTidy = now
 			if err := s.tidy(); err != nil {
 				s.options.Log.Error("the blocks could not be tidied", "error", err)

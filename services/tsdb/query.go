@@ -77,7 +77,7 @@ func (s *Series) Numbers(minTime, maxTime int64) *NumberIterator {
 
 // NumbersAs is Numbers and says what stands in for samples that were let go.
 func (s *Series) NumbersAs(minTime, maxTime int64, aggregate Aggregate) *NumberIterator {
-	return newIterator(s.numbers, minTime, maxTime, decodeNumbersAs(s.Kind, aggregate), newestNumber)
+	return newIterator(s.numbersAs(aggregate), minTime, maxTime, decodeNumbersAs(s.Kind, aggregate), newestNumber)
 }
 
 // AppendNumbers appends the numbers in [minTime, maxTime] to times and values: the quickest way to all of them.
@@ -148,7 +148,7 @@ func (m *NumberMemory) addValues(n int, rising bool) {
 func (s *Series) ReadNumbers(minTime, maxTime int64, aggregate Aggregate, most int, m *NumberMemory) error {
 	m.Times, m.Values, m.order = m.Times[:0], m.Values[:0], m.order[:0]
 	m.First, m.Interval, m.Rising = 0, 0, true
-	apart := true
+	apart := aggregate != Count
 	for i := range s.numbers {
 		if one := &s.numbers[i]; one.maxTime >= minTime && one.minTime <= maxTime {
 			m.order = append(m.order, i)
@@ -299,7 +299,18 @@ func (s *Series) Histograms(minTime, maxTime int64) *HistogramIterator {
 
 // Natives walks through the native histograms in [minTime, maxTime].
 func (s *Series) Natives(minTime, maxTime int64) *NativeIterator {
-	return newIterator(s.natives, minTime, maxTime, decodeNatives, newestNative)
+	natives := s.natives
+	if groups := overlapping(natives); groups != nil {
+		natives = nil
+		for _, g := range groups {
+			if len(g) == 1 {
+				natives = append(natives, s.natives[g[0]])
+			} else {
+				natives = append(natives, joinedNatives(pick(s.natives, g)))
+			}
+		}
+	}
+	return newIterator(natives, minTime, maxTime, decodeNatives, newestNative)
 }
 
 // view is what a query sees: heads and blocks at one moment. A sample is in exactly one of them.
@@ -432,6 +443,11 @@ func (v view) collectBlock(b *block, minTime, maxTime int64, matchers []*Matcher
 		if record.maxTime < minTime || record.minTime > maxTime {
 			continue
 		}
+		if gone, err := record.deleted(v.deletions, b); err != nil {
+			return err
+		} else if gone {
+			continue
+		}
 		one, err := found.lookUp(record.key, record.kind)
 		if err != nil {
 			return err
@@ -455,10 +471,7 @@ func (s *Series) addBlock(deletions []deletion, b *block, record *blockSeries, d
 		}
 		deleted = deletedFrom(deletions, b, labels)
 	}
-	track := trackRaw // the finest there is
-	for track < trackHour && record.lengths[track] == 0 {
-		track++
-	}
+	track := record.finest()
 	switch {
 	case record.kind == Histogram:
 		s.histograms = append(s.histograms, blockSource[histogram.Histogram](b, record, track, deleted, damage))
@@ -468,6 +481,29 @@ func (s *Series) addBlock(deletions []deletion, b *block, record *blockSeries, d
 		s.numbers = append(s.numbers, blockSource[float64](b, record, track, deleted, damage))
 	}
 	return nil
+}
+
+// finest is the finest track there is.
+func (r *blockSeries) finest() int {
+	track := trackRaw
+	for track < trackHour && r.lengths[track] == 0 {
+		track++
+	}
+	return track
+}
+
+// deleted says whether all that a block has of a series is deleted.
+func (r *blockSeries) deleted(deletions []deletion, b *block) (bool, error) {
+	if len(deletions) == 0 {
+		return false, nil
+	}
+	labels, err := ParseKey(r.key)
+	if err != nil {
+		return false, errDamaged
+	}
+	width := max(1, trackWidth[r.finest()])
+	from, to := floorTo(r.minTime, width), floorTo(r.maxTime, width)+width-1
+	return slices.ContainsFunc(deletedFrom(deletions, b, labels), func(d interval) bool { return d.from <= from && d.to >= to }), nil
 }
 
 func (s *Store) deletionsNow() []deletion {
@@ -589,7 +625,10 @@ func (s *Store) eachLabelSource(ctx context.Context, minTime, maxTime int64, mat
 	}
 	for _, h := range v.heads {
 		h.mu.RLock()
-		err := ofHead(h)
+		var err error
+		if h.has && h.minTime <= maxTime { // not what ended before minTime, as Prometheus: it is to go on
+			err = ofHead(h)
+		}
 		h.mu.RUnlock()
 		if err != nil {
 			return err

@@ -11,7 +11,7 @@ func (s *Store) Granularity(minTime, maxTime int64) time.Duration {
 	defer s.mu.RUnlock()
 	coarsest := int64(0)
 	for _, b := range s.list {
-		if b.Samples > 0 || b.MaxTime < minTime || b.MinTime > maxTime {
+		if b.Samples > 0 || b.Series == 0 || b.MaxTime < minTime || b.MinTime > maxTime {
 			continue
 		}
 		width := trackWidth[trackHour]

@@ -90,3 +90,32 @@ func TestRetentionIsSet(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// Who only exports a store lets nothing go of it, whatever is usual: its owner may keep it for longer.
+func TestUntidiedLetsNothingGo(t *testing.T) {
+	memory := vfs.NewMemory()
+	o, now := clockOptions(memory)
+	day := 24 * time.Hour
+	o.Retention, o.RetentionMinute, o.RetentionHour = 40_000*day, 40_000*day, 40_000*day
+	s := openStore(t, o)
+	mustIngest(t, s, Sample{Key: key(t, "g"), Kind: Gauge, Time: now.UnixMilli(), Value: 1})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	now.advance(12 * 365 * day)
+	for _, untidied := range []bool{true, false} {
+		o.Retention, o.RetentionMinute, o.RetentionHour, o.Untidied = 0, 0, 0, untidied
+		s = openStore(t, o)
+		for range 40 {
+			if time.Sleep(100 * time.Millisecond); len(read(t, s, 0, math.MaxInt64).numbers) == 0 {
+				break
+			}
+		}
+		if got := len(read(t, s, 0, math.MaxInt64).numbers); (got == 1) != untidied {
+			t.Errorf("untidied: %v, %d series", untidied, got)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -32,8 +32,40 @@ func rollupsLoseNothing(t *testing.T, seed uint64) {
 	hours := map[int64]bool{}
 	counts := map[int64]*histogram.Histogram{} // by day
 	natives := map[int64]bool{}
+	once := map[int64]float64{} // one sample for each time
 	check := func() {
 		t.Helper()
+		singles, releaseSingles, err := s.Select(t.Context(), math.MinInt64/4, math.MaxInt64, equal(NameLabel, "once"))
+		if err != nil || len(singles) != min(1, len(once)) {
+			t.Fatal(len(singles), err)
+		}
+		for _, one := range singles {
+			want := map[Aggregate]float64{Sum: 0, Count: float64(len(once)), Minimum: math.Inf(1), Maximum: math.Inf(-1)}
+			for _, v := range once {
+				want[Sum], want[Minimum], want[Maximum] = want[Sum]+v, min(want[Minimum], v), max(want[Maximum], v)
+			}
+			for aggregate, want := range want {
+				got := 0.0
+				first := true
+				for it := one.NumbersAs(math.MinInt64/4, math.MaxInt64, aggregate); it.Next(); first = false {
+					_, v := it.At()
+					switch {
+					case first:
+						got = v
+					case aggregate == Minimum:
+						got = min(got, v)
+					case aggregate == Maximum:
+						got = max(got, v)
+					default:
+						got += v
+					}
+				}
+				if got != want {
+					t.Fatalf("seed %d: %d is %g, want %g", seed, aggregate, got, want)
+				}
+			}
+		}
+		releaseSingles()
 		got := read(t, s, math.MinInt64/4, math.MaxInt64)
 		found := map[int64]bool{}
 		for at := range got.numbers[string(key(t, "g"))] {
@@ -114,6 +146,10 @@ func rollupsLoseNothing(t *testing.T, seed uint64) {
 				h := oneHistogram(float64(r.IntN(5)))
 				batch = append(batch, Sample{Key: key(t, "g"), Kind: Gauge, Time: at, Value: float64(r.IntN(9))},
 					Sample{Key: key(t, "h"), Kind: Histogram, Time: at, Histogram: h})
+				if _, there := once[at]; !there {
+					once[at] = float64(at / 1000 % 1009)
+					batch = append(batch, Sample{Key: key(t, "once"), Kind: Gauge, Time: at, Value: once[at]})
+				}
 				if r.IntN(4) == 0 {
 					_, one := someNatives(r, 1)
 					batch = append(batch, Sample{Key: key(t, "n"), Kind: NativeHistogram, Time: at, Native: one[0]})

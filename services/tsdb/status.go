@@ -133,6 +133,7 @@ type Status struct {
 	HeadSamples      int64
 	HeadBytes        int64
 	HeadMinTime      int64 // ms; 0 when the head is empty
+	HeadMaxTime      int64
 	Blocks           []BlockInfo
 	Damaged          []Damage  // in the order they were found in
 	Refusing         *Refusing // nil: nothing was refused lately that was not the sender's fault
@@ -168,6 +169,9 @@ func (s *Store) Status() Status {
 		status.HeadBytes += h.bytes()
 		if h.has && (status.HeadMinTime == 0 || h.minTime < status.HeadMinTime) {
 			status.HeadMinTime = h.minTime
+		}
+		if h.has && (status.HeadMaxTime == 0 || h.maxTime > status.HeadMaxTime) {
+			status.HeadMaxTime = h.maxTime
 		}
 		if h == s.live {
 			status.Series = len(s.recent) + h.fresh

@@ -34,6 +34,9 @@ type Options struct {
 	SeriesPerSecond int              // 50,000 new ones on average
 	SeriesBurst     int              // 10 million new ones at once
 	SegmentBytes    int64            // the journal's
+	// Untidied is for who opens a store that is another one's, as to export it, and does not know for how long that one keeps
+	// what: nothing is merged or let go by the clock, and nothing is too old to be taken unless SetRetention said so.
+	Untidied bool
 }
 
 func (o *Options) defaults() {
@@ -60,6 +63,9 @@ func (o *Options) defaults() {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Untidied {
+		set(&o.Retention, longestRetention)
 	}
 	set(&o.Retention, 400*24*time.Hour)
 	set(&o.RetentionMinute, o.Retention)

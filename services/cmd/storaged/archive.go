@@ -29,10 +29,6 @@ func init() {
 	commands["export"], commands["import"] = saying("export", exportCommand), saying("import", importCommand)
 }
 
-// everything is how long both keep what is there. The configuration that says otherwise is storaged's, which lets go by
-// it: an open store looks for what is too old once a minute, the first time after a second.
-const everything = 200 * 365 * 24 * time.Hour
-
 // interruptible ends when somebody interrupts the command, which then leaves no half file behind. Who does not want to
 // wait for that interrupts it once more.
 func interruptible() (context.Context, context.CancelFunc) {
@@ -65,7 +61,7 @@ func moment(text string, otherwise int64) (int64, error) {
 	if err != nil || !(math.Abs(seconds) < 1e12) || strings.ContainsAny(text, "xX_") {
 		return 0, fmt.Errorf("%q is no time: write 2026-11-21T12:00:00Z, or seconds since 1970", text)
 	}
-	return int64(seconds * 1000), nil
+	return int64(math.Round(seconds * 1000)), nil
 }
 
 // trouble writes what a store logs while a command has it open, and counts what it could not read or do.
@@ -87,7 +83,7 @@ func (t *trouble) Handle(ctx context.Context, r slog.Record) error {
 
 func exportCommand(arguments []string, out, errs io.Writer) int {
 	var file, format, from, to, match string
-	folder, code := folderFlags("export", "write the samples of a store to a file. storaged must be stopped; of a running one, export a snapshot's copy.",
+	folder, code := folderFlags("export", "write the samples of a store to a file. storaged must be stopped; of a running one, export a snapshot's copy.\nWhere only rollups are left their values are written. Exemplars, help texts and units are not.",
 		arguments, out, errs, func(flags *flag.FlagSet) {
 			flags.StringVar(&file, "file", "", "`file` to write; - is standard output")
 			flags.StringVar(&format, "format", "", "openmetrics or parquet; by the file's name when it is not given")
@@ -125,7 +121,7 @@ func exportCommand(arguments []string, out, errs io.Writer) int {
 	ctx, stop := interruptible()
 	defer stop()
 	log := newTrouble(errs)
-	store, err := tsdb.Open(folder, tsdb.Options{Retention: everything, Log: slog.New(log)})
+	store, err := tsdb.Open(folder, tsdb.Options{Untidied: true, Log: slog.New(log)})
 	if err != nil {
 		return fail(err)
 	}
@@ -158,6 +154,9 @@ func exportCommand(arguments []string, out, errs io.Writer) int {
 	fmt.Fprintf(errs, "Wrote %d samples of %d series.\n", sum.Samples, sum.Series)
 	if sum.LeftOut > 0 {
 		fmt.Fprintf(errs, "%d native histograms and marks that a series ended were left out: OpenMetrics has no form for them, Parquet has.\n", sum.LeftOut)
+	}
+	if apart := store.Granularity(minTime, maxTime); apart > 0 {
+		fmt.Fprintf(errs, "Of a part of the time only rollups are left, up to %v long: for each there is one sample, of a counter the last value, of other numbers the mean.\n", apart)
 	}
 	for _, d := range store.Status().Damaged {
 		if d.SetAside {
@@ -235,7 +234,7 @@ func importCommand(arguments []string, out, errs io.Writer) int {
 	defer stop()
 	log := newTrouble(errs)
 	// What is imported is old: nothing is too far behind.
-	store, err := tsdb.Open(folder, tsdb.Options{OutOfOrder: 100 * 365 * 24 * time.Hour, Retention: everything, Log: slog.New(log)})
+	store, err := tsdb.Open(folder, tsdb.Options{OutOfOrder: 100 * 365 * 24 * time.Hour, Untidied: true, Log: slog.New(log)})
 	if err != nil {
 		return fail(err)
 	}

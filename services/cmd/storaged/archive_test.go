@@ -301,3 +301,40 @@ func TestVerifyDamagedJournal(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, out.String())
 	}
 }
+
+// To export a store changes nothing in it, though its owner may keep samples for longer than is usual, and where only rollups
+// are left it says so.
+func TestExportOfWhatIsOld(t *testing.T) {
+	folder := t.TempDir()
+	text := filepath.Join(folder, "in.txt")
+	at := time.Now().Add(-500 * 24 * time.Hour).Truncate(time.Hour).Unix()
+	if err := os.WriteFile(text, fmt.Appendf(nil, "# TYPE depth gauge\ndepth 1 %d\ndepth 3 %d\n# EOF\n", at+10, at+20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	data := filepath.Join(folder, "data")
+	if err := os.Mkdir(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	run := func(name string, arguments ...string) string {
+		t.Helper()
+		var out bytes.Buffer
+		if code := commands[name](append(arguments, "--data", data), &out, &out); code != exitOK {
+			t.Fatalf("%s %q: exit code %d: %s", name, arguments, code, out.String())
+		}
+		return out.String()
+	}
+	run("import", "--file", text)
+	if out := run("export", "--file", "-"); !strings.Contains(out, "Wrote 2 samples") || strings.Contains(out, "rollups") {
+		t.Error(out)
+	}
+	store, err := tsdb.Open(data, tsdb.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(store.Compact(t.Context()), store.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if out := run("export", "--file", "-"); !strings.Contains(out, fmt.Sprintf("depth 2 %d\n", at)) || !strings.Contains(out, "only rollups are left, up to 1h0m0s") {
+		t.Error(out)
+	}
+}

@@ -262,7 +262,8 @@ func replace(e parser.Expr, with func(parser.Expr) parser.Expr) parser.Expr {
 }
 
 // exactly is the expression's text, with rate and increase of Cistern's histograms written as what they mean: the sum
-// of what was measured in the range. It is about selectors that match nothing else.
+// of what was measured in the range. It is about selectors that match nothing else. Where only rollups are left of numbers,
+// how many there were and their mean are written as the sums that they are.
 func (e *Engine) exactly(ctx context.Context, q Query, expr parser.Expr) (string, error) {
 	changed, failure := false, error(nil)
 	start, end := q.Start.UnixMilli(), q.End.UnixMilli()
@@ -293,7 +294,8 @@ func (e *Engine) exactly(ctx context.Context, q Query, expr parser.Expr) (string
 				c.Expr = change(part.Expr, from-offset-part.Range.Milliseconds(), to-offset)
 				return &c
 			case *parser.Call:
-				if part.Func.Name != "rate" && part.Func.Name != "increase" || len(part.Args) != 1 || failure != nil {
+				weighted := part.Func.Name == "count_over_time" || part.Func.Name == "avg_over_time"
+				if !weighted && part.Func.Name != "rate" && part.Func.Name != "increase" || len(part.Args) != 1 || failure != nil {
 					return nil
 				}
 				m, ok := part.Args[0].(*parser.MatrixSelector)
@@ -307,7 +309,13 @@ func (e *Engine) exactly(ctx context.Context, q Query, expr parser.Expr) (string
 				from, to := pinned(from, to, v.Timestamp, v.StartOrEnd)
 				offset := v.OriginalOffset.Milliseconds()
 				from, to = from-offset-m.Range.Milliseconds()+1, to-offset
-				only, err := histogramsOnly(ctx, e.Store, from, to, v.LabelMatchers)
+				var only bool
+				var err error
+				if weighted {
+					only, err = rolledUp(ctx, e.Store, from, to, v.LabelMatchers, part.Func.Name == "avg_over_time", m.Range.Milliseconds())
+				} else {
+					only, err = histogramsOnly(ctx, e.Store, from, to, v.LabelMatchers)
+				}
 				if err != nil {
 					failure = err
 				}
@@ -317,6 +325,16 @@ func (e *Engine) exactly(ctx context.Context, q Query, expr parser.Expr) (string
 				changed = true
 				c := *part
 				c.Func = parser.Functions["sum_over_time"]
+				if weighted {
+					counts, selector, inRange := c, *v, *m
+					selector.LabelMatchers = promstore.Counts(v.LabelMatchers)
+					inRange.VectorSelector = &selector
+					counts.Args = parser.Expressions{&inRange}
+					if part.Func.Name == "count_over_time" {
+						return &counts
+					}
+					return &parser.ParenExpr{Expr: &parser.BinaryExpr{Op: parser.DIV, LHS: &c, RHS: &counts, VectorMatching: &parser.VectorMatching{}}}
+				}
 				if part.Func.Name == "increase" {
 					return &c
 				}

@@ -250,9 +250,32 @@ func (r *run) noteCounter(n *node, s *tsdb.Series) {
 }
 
 // compute fills the scratch's row from a series' numbers, and says whether there is anything in it.
-func (r *run) compute(n *node, s *tsdb.Series, from, to int64, memory *scratch) (bool, error) {
+func (r *run) compute(n *node, s *tsdb.Series, from, to int64, memory *scratch) (found bool, err error) {
+	if n.function == sumOver || n.function == countOver {
+		s = s.Within(n.window)
+	}
+	if (n.function == countOver || n.function == avgOver && s.Within(n.window) == s) && s.RolledUp(from, to) {
+		found, err = r.weighted(n, s, from, to, memory)
+	} else {
+		found, err = r.samplesOf(n, s, from, to, promstore.AggregateFor(n.name), memory)
+	}
+	if err != nil || !found {
+		return false, err
+	}
+	r.noteCounter(n, s)
+	for _, o := range n.then {
+		o.apply(memory.row)
+	}
+	if len(n.then) > 0 { // a comparison may have left nothing
+		found = !(&row{values: memory.row}).empty()
+	}
+	return found, nil
+}
+
+// samplesOf is compute without what follows.
+func (r *run) samplesOf(n *node, s *tsdb.Series, from, to int64, aggregate tsdb.Aggregate, memory *scratch) (bool, error) {
 	// The engine holds no more than a window of it.
-	if err := s.ReadNumbers(from, to, promstore.AggregateFor(n.name), int(r.samples/8), &memory.numbers); err != nil {
+	if err := s.ReadNumbers(from, to, aggregate, int(r.samples/8), &memory.numbers); err != nil {
 		return false, err
 	}
 	memory.values = memory.numbers.Values
@@ -269,16 +292,27 @@ func (r *run) compute(n *node, s *tsdb.Series, from, to int64, memory *scratch) 
 		memory.times = memory.numbers.AllTimes()
 		found = n.evaluate(r.at, r.lookback, memory)
 	}
-	if found {
-		r.noteCounter(n, s)
-		for _, o := range n.then {
-			o.apply(memory.row)
-		}
-		if len(n.then) > 0 { // a comparison may have left nothing
-			found = !(&row{values: memory.row}).empty()
+	return found, nil
+}
+
+// weighted is how many samples there were, or their mean, where records stand for many each.
+func (r *run) weighted(n *node, s *tsdb.Series, from, to int64, memory *scratch) (bool, error) {
+	sums := *n
+	sums.function = sumOver
+	found, err := r.samplesOf(&sums, s, from, to, tsdb.Count, memory)
+	if err != nil || !found || n.function == countOver {
+		return found, err
+	}
+	counts := slices.Clone(memory.row)
+	if found, err = r.samplesOf(&sums, s, from, to, tsdb.Sum, memory); err != nil || !found {
+		return false, err
+	}
+	for i, sum := range memory.row {
+		if !isAbsent(sum) {
+			memory.row[i] = sum / counts[i]
 		}
 	}
-	return found, nil
+	return true, nil
 }
 
 // kinds says what the series hold; one that holds several, or native histograms, is for the engine.

@@ -6,6 +6,7 @@ package fast
 
 import (
 	"context"
+	"slices"
 
 	"cistern/services/histogram"
 	"cistern/services/promapi/promstore"
@@ -24,6 +25,12 @@ func (r *run) windows(n *node, list []*tsdb.Series) ([]*promhistogram.FloatHisto
 	case rate, increase, sumOver:
 	default:
 		return nil, errUnfit
+	}
+	for i, one := range list {
+		if some := one.Within(n.window); some != one {
+			list = slices.Clone(list)
+			list[i] = some
+		}
 	}
 	slice, stride, width := n.window, int64(0), int64(1)
 	if r.at.n > 1 {
@@ -202,4 +209,21 @@ func histogramsOnly(ctx context.Context, store tsdb.Querier, minTime, maxTime in
 		}
 	}
 	return true, nil
+}
+
+// rolledUp says whether all series that match hold numbers and nothing else, rollups are all that is left of some, and, if
+// whole, none of their records stands for more than width, in ms.
+func rolledUp(ctx context.Context, store tsdb.Querier, minTime, maxTime int64, matchers []*labels.Matcher, whole bool, width int64) (any bool, err error) {
+	list, release, err := store.Select(ctx, minTime, maxTime, matchers...)
+	defer release()
+	if err != nil {
+		return false, err
+	}
+	for _, s := range list {
+		if s.HasHistograms() || s.HasNatives() || whole && s.Within(width) != s {
+			return false, nil
+		}
+		any = any || s.RolledUp(minTime, maxTime)
+	}
+	return any, nil
 }

@@ -101,14 +101,12 @@ func spread(into *histogram.Histogram, from, to, count float64, even bool) {
 	}
 }
 
-// lookBackForCounters is how far before a window a running total's earlier value is sought.
-const lookBackForCounters = 5 * 60_000
-
 // NativeWindows adds what a series of native histograms measured in [from+i*width, from+(i+1)*width) to into[i], in
-// Cistern's bins: gauge histograms as they are, running totals by their growth.
-func NativeWindows(ctx context.Context, s *tsdb.Series, from, width int64, into []*histogram.Dense) (read int, err error) {
+// Cistern's bins: gauge histograms as they are, running totals by their growth. A running total's value before the first
+// window is sought for as long as back says, in ms.
+func NativeWindows(ctx context.Context, s *tsdb.Series, from, width, back int64, into []*histogram.Dense) (read int, err error) {
 	to := from + width*int64(len(into))
-	it := s.Natives(from-lookBackForCounters, to-1)
+	it := s.Natives(from-back, to-1)
 	var last *promhistogram.FloatHistogram
 	for it.Next() {
 		if read++; read%256 == 0 && ctx.Err() != nil {

@@ -46,8 +46,32 @@ func AggregateFor(function string) tsdb.Aggregate {
 		return tsdb.Minimum
 	case "max_over_time":
 		return tsdb.Maximum
+	case "sum_over_time":
+		return tsdb.Sum
+	case "rate", "increase", "resets":
+		return tsdb.Growth
+	case "irate", "last_over_time":
+		return tsdb.Last
 	}
 	return tsdb.Default
+}
+
+// AggregateOf is AggregateFor by what an engine says of a selector: the function, and its range in ms. What a subquery looks
+// at is a value of each moment, not what adds up in a range.
+func AggregateOf(function string, width int64) tsdb.Aggregate {
+	aggregate := AggregateFor(function)
+	if width == 0 && (aggregate == tsdb.Sum || aggregate == tsdb.Growth) {
+		return tsdb.Default
+	}
+	return aggregate
+}
+
+// countsName is that of a matcher that asks for how many samples there were, each of them being 1, instead of them.
+const countsName = "\x01cistern counts"
+
+// Counts makes a selector ask for how many samples there were. It must be given to sum_over_time.
+func Counts(matchers []*labels.Matcher) []*labels.Matcher {
+	return append(slices.Clip(matchers), labels.MustNewMatcher(labels.MatchEqual, countsName, ""))
 }
 
 // Labels are a series' labels as Prometheus has them. The builder is reused.
@@ -64,8 +88,12 @@ func (q *querier) Select(ctx context.Context, sortSeries bool, hints *storage.Se
 	most := 0
 	if hints != nil {
 		minTime, maxTime = max(minTime, hints.Start), min(maxTime, hints.End)
-		cumulative, aggregate = cumulativeFunctions[hints.Func], AggregateFor(hints.Func)
+		cumulative, aggregate = cumulativeFunctions[hints.Func], AggregateOf(hints.Func, hints.Range)
 		most = hints.Limit
+	}
+	if slices.ContainsFunc(matchers, func(m *labels.Matcher) bool { return m.Name == countsName }) {
+		aggregate = tsdb.Count
+		matchers = slices.DeleteFunc(slices.Clone(matchers), func(m *labels.Matcher) bool { return m.Name == countsName })
 	}
 	found, release, err := q.store.Select(ctx, minTime, maxTime, matchers...)
 	q.releases = append(q.releases, release)
@@ -78,6 +106,9 @@ func (q *querier) Select(ctx context.Context, sortSeries bool, hints *storage.Se
 	for _, one := range found {
 		if most > 0 && len(set.series) == most {
 			break
+		}
+		if hints != nil && hints.Range > 0 && (cumulative || aggregate == tsdb.Sum || aggregate == tsdb.Count) {
+			one = one.Within(hints.Range)
 		}
 		set.series = append(set.series, &series{ctx: ctx, labels: Labels(&builder, one.Labels), inner: one,
 			minTime: minTime, maxTime: maxTime, cumulative: cumulative, aggregate: aggregate})
@@ -143,10 +174,10 @@ func (s *series) Iterator(old chunkenc.Iterator) chunkenc.Iterator {
 	return it
 }
 
-// NewIterator walks through a series' samples in [minTime, maxTime] as they are.
-func NewIterator(ctx context.Context, s *tsdb.Series, minTime, maxTime int64) *Iterator {
+// NewIterator walks through a series' samples in [minTime, maxTime] as they are, or what stands in for them.
+func NewIterator(ctx context.Context, s *tsdb.Series, minTime, maxTime int64, aggregate tsdb.Aggregate) *Iterator {
 	it := &Iterator{}
-	it.reset(ctx, s, minTime, maxTime, false, tsdb.Default)
+	it.reset(ctx, s, minTime, maxTime, false, aggregate)
 	return it
 }
 
