@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -112,5 +113,82 @@ func TestFaultsAtAnyOperation(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A file system over its quota refuses even to make a file shorter, as ZFS does: what a failed write left stays until there
+// is room, and nothing is written behind it. Nor does it keep a journal from being opened and read.
+func TestFailedWriteThatCannotBeTakenBack(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		memory := vfs.NewMemory()
+		full := false
+		quota := func(op, _ string, _ int) error {
+			if full && (op == "write" || op == "truncate" || op == "create") {
+				return errors.New("disk quota exceeded")
+			}
+			return nil
+		}
+		o := Options{FS: vfs.Watch(memory, quota), SegmentBytes: 1000, Shared: shared}
+		open := func() *Journal {
+			t.Helper()
+			j, err := Open("/journal", o)
+			if err != nil {
+				t.Fatalf("shared %v: %v", shared, err)
+			}
+			return j
+		}
+		j := open()
+		var want []string
+		add := func(text string) {
+			t.Helper()
+			if _, err := j.AppendDurable(Fsync, []byte(text)); err != nil {
+				t.Fatalf("shared %v: %v", shared, err)
+			}
+			want = append(want, text)
+		}
+		check := func() {
+			t.Helper()
+			if got := everything(t, j, 0); !slices.Equal(got, want) {
+				t.Errorf("shared %v: %q, want %q", shared, got, want)
+			}
+		}
+		add("first")
+		full = true
+		for range 3 {
+			if _, err := j.Append(bytes.Repeat([]byte("x"), 500)); err == nil {
+				t.Fatal("taken on a full disk")
+			}
+			check()
+		}
+		full = false
+		add("second")
+		full = true
+		// The same, with a new segment in between, and a process that is killed.
+		if _, err := j.Append(bytes.Repeat([]byte("y"), 300)); err == nil {
+			t.Fatal("taken on a full disk")
+		}
+		full = false
+		add(strings.Repeat("z", 900))
+		full = true
+		if _, err := j.Append([]byte("fourth")); err == nil {
+			t.Fatal("taken on a full disk")
+		}
+		o.FS = vfs.Watch(memory.Kill(), quota)
+		j = open()
+		check()
+		if _, err := j.Append([]byte("fifth")); err == nil {
+			t.Fatal("taken on a full disk")
+		}
+		full = false
+		add("sixth")
+		check()
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+		j = open()
+		check()
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

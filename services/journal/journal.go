@@ -80,6 +80,7 @@ type Journal struct {
 	synced      Position
 	syncing     bool  // somebody is in file.Sync, or rolls: file must not be closed
 	failed      error // an fsync failed: what the kernel dropped is not known, so nothing is accepted any more
+	torn        bool  // behind the last segment's end lies what a failed write left: see mend. Guarded by appending
 	subscribers map[string]Position
 	marks       map[string]Position
 	stats       counters
@@ -239,10 +240,8 @@ func (j *Journal) repairTail() error {
 		}
 		if reader.offset < last.size {
 			j.stats.cut += uint64(last.size - reader.offset)
-			if err := file.Truncate(reader.offset); err != nil {
-				file.Close()
-				return fmt.Errorf("cutting the torn tail of segment %s: %w", last.base, err)
-			}
+			// Where that is not possible now, what is there can be read, and it is tried again before anything is written.
+			j.torn = file.Truncate(reader.offset) != nil
 			last.size = reader.offset
 		}
 		// What is there now may only be in the kernel yet, after a kill: it counts as durable from here on.
@@ -387,19 +386,36 @@ func (j *Journal) rollIfFull(more int64) error {
 
 // writeOut adds bytes to the last segment. The caller holds appending: only it changes file and the last segment's size.
 func (j *Journal) writeOut(bytes []byte) error {
+	if err := j.mend(); err != nil {
+		return err
+	}
 	if _, err := j.file.Write(bytes); err != nil {
 		j.mu.Lock()
 		defer j.mu.Unlock()
 		size := j.segments[len(j.segments)-1].size
 		// A full disk leaves a part: take it back, so that writing can go on when there is room.
-		if cut := j.file.Truncate(size); cut != nil {
-			j.failed = fmt.Errorf("the journal cannot take back a partial write: %w", cut)
-		}
+		j.torn = j.file.Truncate(size) != nil
 		return fmt.Errorf("writing to the journal: %w", err)
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.segments[len(j.segments)-1].size += int64(len(bytes))
+	return nil
+}
+
+// mend cuts off what a failed write left behind the last segment's end, where that was not possible at once: ZFS refuses even
+// to make a file shorter when its dataset is over its quota. The caller holds appending.
+func (j *Journal) mend() error {
+	if !j.torn {
+		return nil
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	last := j.segments[len(j.segments)-1]
+	if err := j.file.Truncate(last.size); err != nil {
+		return fmt.Errorf("the journal cannot take back a partial write: %w", err)
+	}
+	j.torn = false
 	return nil
 }
 
@@ -419,6 +435,9 @@ func (j *Journal) AppendDurable(d Durability, entries ...[]byte) (Position, erro
 
 // roll makes the last segment durable and begins the next. appending is held.
 func (j *Journal) roll(end Position) error {
+	if err := j.mend(); err != nil {
+		return err
+	}
 	j.mu.Lock()
 	for j.syncing {
 		j.changed.Wait()

@@ -100,10 +100,10 @@ func (j *Journal) catchUp() error {
 	}
 	if reader.offset < last.size {
 		j.stats.cut += uint64(last.size - reader.offset)
+		last.size = reader.offset // also when it cannot be cut now: the next turn is to see it again
 		if err := file.Truncate(reader.offset); err != nil {
 			return fmt.Errorf("cutting the torn tail of segment %s: %w", last.base, err)
 		}
-		last.size = reader.offset
 	}
 	return nil
 }

@@ -95,3 +95,60 @@ func TestOnlyOwnReasonsAreRefusing(t *testing.T) {
 		t.Errorf("%s: %+v", reason, r)
 	}
 }
+
+// A dataset over its quota, on which ZFS refuses to make a file shorter too: the store can be opened and read, and takes
+// samples again when there is room.
+func TestOpenOverQuota(t *testing.T) {
+	full := false
+	quota := func(op, _ string, _ int) error {
+		if full && (op == "write" || op == "truncate" || op == "create") {
+			return errors.New("disk quota exceeded")
+		}
+		return nil
+	}
+	memory := vfs.NewMemory()
+	m := newModel()
+	send := func(s *Store, second int64) error {
+		one := []Sample{{Key: key(t, "a"), Kind: Gauge, Time: start.UnixMilli() + second*1000, Value: float64(second)}}
+		_, err := s.Ingest(t.Context(), "test", one, journal.Fsync)
+		if err == nil {
+			m.add(one)
+		}
+		return err
+	}
+	check := func(s *Store) {
+		t.Helper()
+		if d := read(t, s, 0, math.MaxInt64).difference(m); d != "" {
+			t.Error(d)
+		}
+	}
+	first := openStore(t, testOptions(vfs.Watch(memory, quota)))
+	for second := range int64(5) {
+		full = second == 4
+		if err := send(first, second); (err != nil) != full {
+			t.Fatal(err)
+		}
+		if second == 1 {
+			mustFlush(t, first)
+		}
+	}
+	check(first)
+	killed := openStore(t, testOptions(vfs.Watch(memory.Kill(), quota)))
+	check(killed)
+	if err := send(killed, 5); err == nil {
+		t.Fatal("acknowledged on a full disk")
+	}
+	full = false
+	for _, s := range []*Store{first, killed} {
+		check(s)
+	}
+	if err := send(killed, 6); err != nil {
+		t.Fatal(err)
+	}
+	check(killed)
+	for _, s := range []*Store{first, killed} {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
