@@ -3,6 +3,7 @@
 import {
   datagramsDropped,
   deliveryFailing,
+  journalDamaged,
   serviceFailed,
   serviceRestarting,
   statisticStopped,
@@ -19,7 +20,7 @@ import type { Topic } from './events/schema.ts';
 import type { Faults } from './faults/faults.ts';
 import type { Machine } from './machine/machine.ts';
 import { DropWatch } from './peers/drops.ts';
-import type { Damage, Storaged } from './peers/storaged.ts';
+import { type Damage, JOURNAL, type Storaged } from './peers/storaged.ts';
 import type { Tracerd } from './peers/tracerd.ts';
 import type { PoolConditions } from './pools/conditions.ts';
 import { RestartWatch } from './services/restarts.ts';
@@ -148,11 +149,18 @@ export class Watch {
       tracerd.datasets(TRACERD_MS).catch(() => null),
     ]);
     if (store !== null) {
+      const damaged = store.damaged ?? [];
       conditions.report(
         storeDamaged,
-        (store.damaged ?? []).map((damage) => ({
-          args: { block: damage.block, setAside: damage.setAside, span: spanOf(damage), detail: damage.detail },
-        })),
+        damaged
+          .filter(({ block }) => block !== JOURNAL)
+          .map((damage) => ({
+            args: { block: damage.block, setAside: damage.setAside, span: spanOf(damage), detail: damage.detail },
+          })),
+      );
+      conditions.report(
+        journalDamaged,
+        damaged.filter(({ block }) => block === JOURNAL).map(({ detail }) => ({ args: { detail } })),
       );
       const { refusing, statsd, graphite, collectd } = store;
       const inputs = { statsd, graphite, collectd };

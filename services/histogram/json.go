@@ -68,33 +68,33 @@ func (b *jsonBins) add(bin Bin, n uint64) {
 	b.scattered.Add(bin, n)
 }
 
-// UnmarshalJSON adds what an object holds. It is given valid JSON.
+// UnmarshalJSON adds what an object holds.
 func (b *jsonBins) UnmarshalJSON(text []byte) error {
-	text = bytes.TrimSpace(text)
-	if text[0] != '{' {
+	tokens := json.NewDecoder(bytes.NewReader(text))
+	tokens.UseNumber()
+	if first, err := tokens.Token(); err != nil || first != json.Delim('{') {
 		return fmt.Errorf(`the bins are an object, {"0.0012": 4}`)
 	}
-	for text = bytes.TrimLeft(text[1:], jsonSpace); text[0] != '}'; {
-		end := 1 + stringEnd(text[1:])
-		key := string(text[1:end])
-		if strings.Contains(key, `\`) {
-			if err := json.Unmarshal(text[:end+1], &key); err != nil {
-				return err
-			}
+	for tokens.More() {
+		name, err := tokens.Token()
+		if err != nil {
+			return err
 		}
-		text = bytes.TrimLeft(bytes.TrimLeft(text[end+1:], jsonSpace)[1:], jsonSpace) // over the colon
-		number := text[:bytes.IndexAny(text, ",}")]
-		text = bytes.TrimLeft(text[len(number):], jsonSpace)
-		number = bytes.TrimRight(number, jsonSpace)
-		if n := len(number); n > 2 && number[0] == '"' && number[n-1] == '"' { // as some write large numbers
-			number = number[1 : n-1]
+		number, err := tokens.Token()
+		if err != nil {
+			return err
 		}
+		key := name.(string) // of an object
 		value, err := strconv.ParseFloat(key, 64)
 		if err != nil || strings.ContainsAny(key, "xXpP_") {
 			return fmt.Errorf("the bin %q is not a number", key)
 		}
-		count, err := strconv.ParseUint(string(number), 10, 64)
-		if err != nil || count > maxCount {
+		digits, ok := number.(string) // as some write large numbers
+		if plain, is := number.(json.Number); is {
+			digits, ok = plain.String(), true
+		}
+		count, err := strconv.ParseUint(digits, 10, 64)
+		if !ok || err != nil || count > maxCount {
 			return fmt.Errorf("the count of the bin %s must be a whole number from 0 to %d", key, uint64(maxCount))
 		}
 		bin, ok := BinOf(value)
@@ -102,23 +102,6 @@ func (b *jsonBins) UnmarshalJSON(text []byte) error {
 			return fmt.Errorf("the bin %s: %w", key, ErrNoBin)
 		}
 		b.add(bin, count)
-		if text[0] == ',' {
-			text = bytes.TrimLeft(text[1:], jsonSpace)
-		}
 	}
 	return nil
-}
-
-const jsonSpace = " \t\r\n"
-
-// stringEnd is where the quote is that ends a text.
-func stringEnd(text []byte) int {
-	for i := 0; ; i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '"':
-			return i
-		}
-	}
 }

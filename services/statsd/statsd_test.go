@@ -722,6 +722,16 @@ func TestAdminAmongMany(t *testing.T) {
 
 // A restart within a second: what came before it and what came after are both there, in their order.
 func TestRestartWithinASecond(t *testing.T) {
+	for range 30 {
+		if restartedWithinASecond(t) {
+			return
+		}
+	}
+	t.Fatal("it took longer than a second each time")
+}
+
+// restartedWithinASecond is false when that took so long that it says nothing.
+func restartedWithinASecond(t *testing.T) bool {
 	store, err := tsdb.Open(t.TempDir(), tsdb.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -739,7 +749,7 @@ func TestRestartWithinASecond(t *testing.T) {
 		stop()
 	}
 	if time.Now().Unix() != began.Unix() {
-		t.Skip("it took longer than a second")
+		return false
 	}
 	for name, want := range map[string][]float64{"c": {500, 3}, "u": {1, 1}} {
 		found, release, err := store.Select(t.Context(), 0, math.MaxInt64, labels.MustNewMatcher(labels.MatchEqual, tsdb.NameLabel, name))
@@ -759,6 +769,7 @@ func TestRestartWithinASecond(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
+	return true
 }
 
 // What waits for a store that fails to the end is lost, and told and counted as lost.

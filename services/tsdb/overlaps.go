@@ -180,3 +180,55 @@ func byTime(parts []rolled) *column.Rollup {
 	}
 	return r
 }
+
+// joinedNatives is several places, rollups among them, as one, oldest first. What lies in a record of another place is added to
+// that, or, of running totals, is in it already.
+func joinedNatives(places []*source[*nativeHistogram]) source[*nativeHistogram] {
+	all := source[*nativeHistogram]{minTime: math.MaxInt64, maxTime: math.MinInt64}
+	for _, one := range places {
+		all.minTime, all.maxTime = min(all.minTime, one.minTime), max(all.maxTime, one.maxTime)
+	}
+	all.load = func() ([]frame, batch[*nativeHistogram], error) {
+		type record struct {
+			place int
+			time  int64
+			h     *nativeHistogram
+		}
+		var list []record
+		for k, one := range places {
+			it := newIterator([]source[*nativeHistogram]{*one}, math.MinInt64, math.MaxInt64, decodeNatives, newestNative)
+			for it.Next() {
+				t, h := it.At()
+				list = append(list, record{k, t, h})
+			}
+			if err := it.Err(); err != nil {
+				return nil, batch[*nativeHistogram]{}, err
+			}
+		}
+		width := func(r record) int64 { return max(1, places[r.place].width) }
+		slices.SortStableFunc(list, func(a, b record) int {
+			return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(width(b), width(a)))
+		})
+		var b batch[*nativeHistogram]
+		var last record
+		for _, one := range list {
+			n := len(b.times) - 1
+			among := n >= 0 && one.place != last.place && width(one) < width(last) && one.time < last.time+width(last) && one.time <= places[last.place].maxTime
+			if n < 0 || one.time != last.time && !among {
+				b.times, b.values, last = append(b.times, one.time), append(b.values, one.h), one
+				continue
+			}
+			switch was := b.values[n]; {
+			case width(last) > 1 && one.h.CounterResetHint == gaugeHint && was.CounterResetHint == gaugeHint:
+				if sum, _, _, err := was.Copy().Add(one.h); err == nil {
+					b.values[n] = sum
+				}
+			case width(last) > 1 && !(one.h.Count > was.Count): // a running total that had grown further
+			default:
+				b.values[n] = one.h
+			}
+		}
+		return nil, b, nil
+	}
+	return all
+}

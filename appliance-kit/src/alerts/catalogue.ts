@@ -386,38 +386,44 @@ export interface StoreDamageArgs {
   readonly detail: string;
 }
 
-/** What storaged calls its journal among its blocks. */
-const JOURNAL = 'journal';
-
 export const storeDamaged = declare<StoreDamageArgs>({
   class: 'store.damaged',
   severity: () => 'critical',
-  title: ({ block }) =>
-    block === JOURNAL ? 'Measurements were lost from the journal' : `Stored measurements are damaged (block ${block})`,
+  title: ({ block }) => `Stored measurements are damaged (block ${block})`,
   text: ({ block, setAside, span, detail }) =>
-    block === JOURNAL
-      ? `Measurements that the telemetry store had taken were not there any more when it was started: ${detail}.`
-      : `The block ${block}${span === null ? '' : ` with measurements from ${span}`} ${setAside ? 'cannot be read' : 'cannot be read as a whole'}: ${detail}.`,
-  impact: ({ block, setAside }) =>
-    block === JOURNAL
-      ? 'Charts and queries lack some of the last measurements before that start.'
-      : setAside
-        ? 'Charts and queries lack the measurements of this block; all others are there.'
-        : 'Charts and queries lack some measurements of this block; answers that are touched by it carry a warning.',
-  response: ({ block, setAside }) =>
-    block === JOURNAL
-      ? 'All that could be read of the journal was taken over, and is served.'
-      : setAside
-        ? 'The block was set aside and is kept; everything else is served.'
-        : 'What can be read of the block is served, and it is kept as it is.',
+    `The block ${block}${span === null ? '' : ` with measurements from ${span}`} ${setAside ? 'cannot be read' : 'cannot be read as a whole'}: ${detail}.`,
+  impact: ({ setAside }) =>
+    setAside
+      ? 'Charts and queries lack the measurements of this block; all others are there.'
+      : 'Charts and queries lack some measurements of this block; answers that are touched by it carry a warning.',
+  response: ({ setAside }) =>
+    setAside
+      ? 'The block was set aside and is kept; everything else is served.'
+      : 'What can be read of the block is served, and it is kept as it is.',
   action: ({ block }) =>
-    block === JOURNAL
-      ? 'Scrub the pool of the telemetry, and look at its disks and at the memory of the machine. This ends with the next start of storaged.'
-      : `Restore blocks/${block}.block from a snapshot of the telemetry dataset and scrub its pool. If there is none, stop storaged and run “storaged repair --data /srv/telemetry”, which saves what can be read.`,
+    `Restore blocks/${block}.block from a snapshot of the telemetry dataset and scrub its pool. If there is none, stop storaged and run “storaged repair --data /srv/telemetry”, which saves what can be read.`,
   page: () => '/storage',
   labels: ({ block }) => ({ block }),
   dedupKey: ({ block }) => `store.damaged/${block}`,
   dedupExample: 'store.damaged/00000000000000a7',
+  dependsOn: () => [],
+  visibleAfterSeconds: 0,
+});
+
+export const journalDamaged = declare<Pick<StoreDamageArgs, 'detail'>>({
+  class: 'journal.damaged',
+  severity: () => 'critical',
+  title: () => 'Measurements were lost from the journal',
+  text: ({ detail }) =>
+    `Measurements that the telemetry store had taken were not there any more when it was started: ${detail}.`,
+  impact: () => 'Charts and queries lack some of the last measurements before that start.',
+  response: () => 'All that could be read of the journal was taken over, and is served.',
+  action: () =>
+    'Scrub the pool of the telemetry, and look at its disks and at the memory of the machine. This ends with the next start of storaged.',
+  page: () => '/storage',
+  labels: () => ({ service: 'storaged' }),
+  dedupKey: () => 'journal.damaged/storaged',
+  dedupExample: 'journal.damaged/storaged',
   dependsOn: () => [],
   visibleAfterSeconds: 0,
 });
@@ -1147,6 +1153,7 @@ export const catalogue = [
   deliveryFailing,
   deliveryRefused,
   storeDamaged,
+  journalDamaged,
   storeRefusing,
   datagramsDropped,
   statisticStopped,

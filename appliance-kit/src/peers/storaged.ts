@@ -69,8 +69,11 @@ export interface RangeSeries {
 }
 
 /** A block of which not everything can be read. */
+/** What storaged calls its journal among its blocks. */
+export const JOURNAL = 'journal';
+
 export interface Damage {
-  /** Or `journal`. */
+  /** Or the journal. */
   readonly block: string;
   /** Nothing of it is served. */
   readonly setAside: boolean;
