@@ -41,32 +41,14 @@ func (h *Histogram) UnmarshalJSON(text []byte) error {
 	if form.Bins == nil {
 		return fmt.Errorf(`a histogram is {"bins": {"0.0012": 4}}`)
 	}
+	gathered := form.Bins.Histogram()
 	h.Reset()
-	if form.Bins.scattered != nil {
-		form.Bins.scattered.Into(h)
-		return nil
-	}
-	h.Bins, h.Counts = append(h.Bins, form.Bins.ascending.Bins...), append(h.Counts, form.Bins.ascending.Counts...)
+	h.Bins, h.Counts = append(h.Bins, gathered.Bins...), append(h.Counts, gathered.Counts...)
 	return nil
 }
 
 // jsonBins is an object of bins as it is read: as a map, what is there twice would be there once.
-type jsonBins struct {
-	ascending Histogram
-	scattered *Dense // when bins are out of order: inserting each into a list would cost their square
-}
-
-func (b *jsonBins) add(bin Bin, n uint64) {
-	if b.scattered == nil {
-		if last := len(b.ascending.Bins) - 1; last < 0 || b.ascending.Bins[last] <= bin {
-			b.ascending.Add(bin, n)
-			return
-		}
-		b.scattered = &Dense{}
-		b.scattered.Merge(&b.ascending)
-	}
-	b.scattered.Add(bin, n)
-}
+type jsonBins struct{ Gathered }
 
 // UnmarshalJSON adds what an object holds.
 func (b *jsonBins) UnmarshalJSON(text []byte) error {
@@ -101,7 +83,7 @@ func (b *jsonBins) UnmarshalJSON(text []byte) error {
 		if !ok {
 			return fmt.Errorf("the bin %s: %w", key, ErrNoBin)
 		}
-		b.add(bin, count)
+		b.Add(bin, count)
 	}
 	return nil
 }

@@ -44,8 +44,7 @@ func parseBase64(s string) (*histogram.Histogram, error) {
 	}
 	n := int(raw[0])<<8 | int(raw[1])
 	raw = raw[2:]
-	h, last := &histogram.Histogram{}, -histogram.MaxBin
-	var scattered *histogram.Dense // when bins are out of order: inserting each into a list would cost their square
+	var bins histogram.Gathered
 	for range n {
 		if len(raw) < 4 || raw[2] > 7 || len(raw) < 4+int(raw[2]) {
 			return nil, errBinary
@@ -62,22 +61,11 @@ func parseBase64(s string) (*histogram.Histogram, error) {
 		if count > maxCount {
 			return nil, errBinary
 		}
-		if scattered == nil && bin < last {
-			scattered = &histogram.Dense{}
-			scattered.Merge(h)
-		}
-		if last = bin; scattered != nil {
-			scattered.Add(bin, count)
-		} else {
-			h.Add(bin, count)
-		}
+		bins.Add(bin, count)
 		raw = raw[3+size:]
 	}
 	if len(raw) > 0 {
 		return nil, errBinary
 	}
-	if scattered != nil {
-		return scattered.Histogram(), nil
-	}
-	return h, nil
+	return bins.Histogram(), nil
 }

@@ -88,12 +88,13 @@ class Bell {
   }
 }
 
+type Tried = 'delivered' | 'over' | 'refused' | 'failed';
+
 interface Worker {
   readonly bell: Bell;
   stopped: boolean;
   /** Attempts in a row that failed since there was news: as many as that, and not all ever, say how long to wait. */
   failures: number;
-  delivered: number;
   readonly done: Promise<void>;
 }
 
@@ -144,7 +145,6 @@ export class Outbox {
       bell,
       stopped: false,
       failures: 0,
-      delivered: 0,
       done: Promise.resolve().then(() => this.#work(id, worker)),
     };
     this.#workers.set(id, worker);
@@ -371,11 +371,11 @@ export class Outbox {
     let takesOthers = false;
     for (let refusals = 0; ; ) {
       const tried = await this.#try(id, worker, data, takesOthers);
-      if (tried === 'done') return;
+      if (tried === 'delivered' || tried === 'over') return;
       refusals = tried === 'refused' ? refusals + 1 : 0;
       if (refusals >= REFUSED_OFTEN && !takesOthers && (await this.#takesNext(id, worker))) {
         takesOthers = true;
-        if ((await this.#try(id, worker, data, takesOthers)) === 'done') return;
+        continue; // once more, at once
       }
       worker.failures += 1;
       await worker.bell.wait(this.#retryAfterMs(worker.failures));
@@ -388,35 +388,34 @@ export class Outbox {
     const [, ...behind] = await this.#parts.journal.read(id, READ_AT_ONCE);
     let tries = 0;
     for (const { data } of behind) {
-      const before = worker.delivered;
       const tried = await this.#try(id, worker, data);
-      if (worker.delivered > before) return true;
+      if (tried === 'delivered') return true;
       if (tried === 'failed' || worker.stopped || (tried === 'refused' && ++tries === TRIED_BEHIND)) return false;
     }
     return false;
   }
 
   /**
-   * One attempt. `done`: it needs no more.
+   * One attempt. `over`: it needs no more, because it was delivered before, is given up, or is not for this destination.
    * @param takesOthers what was behind this message was taken: refused once more, it is given up
    */
-  async #try(id: string, worker: Worker, data: Buffer, takesOthers = false): Promise<'done' | 'refused' | 'failed'> {
+  async #try(id: string, worker: Worker, data: Buffer, takesOthers = false): Promise<Tried> {
     const { db, clock, destinations, changes, log } = this.#parts;
     let message: Message;
     try {
       message = JSON.parse(data.toString('utf8')) as Message;
     } catch {
       log.error('an unreadable message in the alert journal was skipped', { destination: id });
-      return 'done';
+      return 'over';
     }
     const { eventId } = message;
     // A message of many alerts has a delivery for each of them, and all share one fate.
     const sql =
       'SELECT state, attempts FROM deliveries WHERE message_id = ? AND destination_id = ? ORDER BY rowid LIMIT 1';
     const delivery = db.get(sql, eventId, id);
-    if (delivery?.state !== 'waiting') return 'done';
+    if (delivery?.state !== 'waiting') return 'over';
     const destination = destinations.stored(id);
-    if (destination === undefined || worker.stopped) return 'done';
+    if (destination === undefined || worker.stopped) return 'over';
     const attempts = (delivery.attempts as number) + 1;
     /** @param says whether it tells how the destination is */
     const note = (state: 'waiting' | 'delivered' | 'failed', error: string | null, says = true) => {
@@ -434,9 +433,8 @@ export class Outbox {
       await this.#parts.send(destination, message);
       note('delivered', null);
       worker.failures = 0;
-      worker.delivered++;
       log.info('an alert was delivered', { destination: destination.name, event: eventId, attempts });
-      return 'done';
+      return 'delivered';
     } catch (error) {
       const words = asProblem(error).code === 'internal' ? String((error as Error).message) : asProblem(error).detail;
       const refused = error instanceof Refused;
@@ -451,7 +449,7 @@ export class Outbox {
         ...{ destination: destination.name, event: eventId, attempts, error: words },
         ...(givenUp && { givenUp }),
       });
-      if (givenUp) return 'done';
+      if (givenUp) return 'over';
       return refused ? 'refused' : 'failed';
     }
   }
