@@ -423,7 +423,7 @@ verb_bench() {
       verb_image
       node tests/bench/image.ts "${image_options[@]}"
       ;;
-    store) (cd services && go test -run '^$' -bench . -benchtime 1s ./histogram ./journal ./statsd ./ingest ./tsdb ./promapi) ;;
+    store) (cd services && go test -run '^$' -bench . -benchtime 1s ./histogram ./journal ./ingest/... ./store/...) ;;
     storage) node tests/bench/storage.ts ;;
     alerts)
       need snmptrap:snmp

@@ -1,7 +1,7 @@
 // Writes appliance-kit/openapi.json from the route table. `--check` says whether the file is up to date instead.
 import { readFileSync, writeFileSync } from 'node:fs';
 import process from 'node:process';
-import { openapi } from '../src/openapi.ts';
+import { openapi } from '../src/http/openapi.ts';
 
 const file = new URL('../openapi.json', import.meta.url);
 const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };

@@ -6,16 +6,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { Compile } from 'typebox/compile';
+import type { BurstOptions } from '../src/alerting/outbox/grouping.ts';
 import { type Appliance, createAppliance } from '../src/appliance.ts';
 import type { Clock } from '../src/clock.ts';
 import type { Config } from '../src/config.ts';
+import { Problem } from '../src/http/problems/schema.ts';
+import { type Route, routes } from '../src/http/routes.ts';
+import type { TSchema } from '../src/http/schema/schema.ts';
 import { silentLog } from '../src/log.ts';
-import type { BurstOptions } from '../src/outbox/grouping.ts';
 import { Simulation } from '../src/platform/sim/simulation.ts';
-import { Vdev } from '../src/pools/schema.ts';
-import { Problem } from '../src/problems/schema.ts';
-import { type Route, routes } from '../src/routes.ts';
-import type { TSchema } from '../src/schema/schema.ts';
+import { Vdev } from '../src/storage/pools/schema.ts';
 
 export class TestClock implements Clock {
   #now: number;

@@ -17,9 +17,9 @@ import (
 	"strings"
 	"time"
 
-	"cistern/services/command"
-	"cistern/services/problem"
-	"cistern/services/zfsname"
+	"cistern/services/daemon/problem"
+	"cistern/services/platform/command"
+	"cistern/services/platform/zfsname"
 )
 
 const (

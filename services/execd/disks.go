@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"cistern/services/command"
-	"cistern/services/problem"
+	"cistern/services/daemon/problem"
+	"cistern/services/platform/command"
 )
 
 type diskWipeArgument struct {

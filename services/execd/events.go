@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"cistern/services/command"
-	"cistern/services/problem"
+	"cistern/services/daemon/problem"
+	"cistern/services/platform/command"
 )
 
 const (

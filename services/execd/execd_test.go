@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"cistern/services/problem"
-	"cistern/services/unixlisten"
+	"cistern/services/daemon/problem"
+	"cistern/services/daemon/unixsocket"
 )
 
 // host is an operating system whose disks are what the test says. zpool and zfs are programs of the test's (see
@@ -128,14 +128,14 @@ func start(t *testing.T, zpool, zfs string, uids ...int) *bench {
 		uids = []int{os.Getuid()}
 	}
 	socket := filepath.Join(b.state, "socket")
-	listener, err := unixlisten.Listen(socket)
+	listener, err := unixsocket.Listen(socket)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ending := make(chan struct{})
 	b.end = sync.OnceFunc(func() { close(ending) })
 	server := httptest.NewUnstartedServer((&Server{State: b.state, Host: b.host, UIDs: uids, Ending: ending, beatEvery: 50 * time.Millisecond}).Handler())
-	server.Listener, server.Config.ConnContext = listener, unixlisten.ConnContext
+	server.Listener, server.Config.ConnContext = listener, unixsocket.ConnContext
 	server.Start()
 	t.Cleanup(server.Close)
 	b.client = &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return net.Dial("unix", socket) }}}

@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"time"
 
-	"cistern/services/command"
-	"cistern/services/problem"
+	"cistern/services/daemon/problem"
+	"cistern/services/platform/command"
 )
 
 // Linux is the Debian appliance: systemd, /sys, OpenZFS.

@@ -19,8 +19,8 @@ import (
 	"strings"
 	"time"
 
-	"cistern/services/command"
-	"cistern/services/problem"
+	"cistern/services/daemon/problem"
+	"cistern/services/platform/command"
 )
 
 // Illumos is the host on OmniOS. Root is put before the paths of files and devices; the tests run it in a folder.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"cistern/services/problem"
+	"cistern/services/daemon/problem"
 )
 
 // fakeTopology prints as fmtopo does: two disks in bays of a shelf, one in a chassis whose bay has a light for faults only, and one

@@ -17,8 +17,8 @@ import (
 	"strings"
 	"time"
 
-	"cistern/services/command"
-	"cistern/services/problem"
+	"cistern/services/daemon/problem"
+	"cistern/services/platform/command"
 )
 
 // AttachSystemDisk implements Host. Until ZFS has taken the disk a failure erases the label that ZFS gave it, and nothing

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"cistern/services/problem"
+	"cistern/services/daemon/problem"
 )
 
 // systemZpool is a zpool that gives the disk a label before it takes it, and whose commands fail on demand: what is in the

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"cistern/services/problem"
+	"cistern/services/daemon/problem"
 )
 
 // onIllumos is a host in a folder, with programs that print what OmniOS' print and note how they were called.

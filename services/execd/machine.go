@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"cistern/services/problem"
+	"cistern/services/daemon/problem"
 )
 
 // services are the parts that may be started and stopped from the web page, by the names of the management API.

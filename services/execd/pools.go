@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"cistern/services/command"
-	"cistern/services/problem"
+	"cistern/services/daemon/problem"
+	"cistern/services/platform/command"
 )
 
 // minDisk is the smallest disk that a pool is made on: ZFS itself takes 64 MiB, but a mirror of less than 1 GiB is

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strings"
 
-	"cistern/services/zfsname"
+	"cistern/services/platform/zfsname"
 )
 
 // replicator is the user that replicd runs as. It is not root: ZFS lets it do what is allowed to it on a dataset and

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"cistern/services/problem"
-	"cistern/services/zfsname"
+	"cistern/services/daemon/problem"
+	"cistern/services/platform/zfsname"
 )
 
 type snapshotRollbackArgument struct {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"cistern/services/command"
+	"cistern/services/platform/command"
 )
 
 type scanArgument struct {

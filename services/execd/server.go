@@ -15,8 +15,8 @@ import (
 	"sync"
 	"time"
 
-	"cistern/services/problem"
-	"cistern/services/unixlisten"
+	"cistern/services/daemon/problem"
+	"cistern/services/daemon/unixsocket"
 )
 
 // Server is execd's HTTP handler. Verbs about one pool that exists wait for each other, and so do all others, so that two
@@ -202,7 +202,7 @@ func typed[A any](run func(*Server, *http.Request, A) (any, error)) verb {
 }
 
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	uid, err := unixlisten.RequestPeerUID(r)
+	uid, err := unixsocket.RequestPeerUID(r)
 	if err != nil || !slices.Contains(s.UIDs, uid) {
 		problem.Write(w, http.StatusForbidden, "forbidden", "This socket is for the management plane only.", "")
 		return
@@ -239,7 +239,7 @@ func (s *Server) Handler() http.Handler {
 // audit appends one JSON line to execd/audit.log and makes it durable: what was asked is known even when carrying it
 // out takes the machine down. A secret in an argument is of the type secret, which is written as asterisks.
 func (s *Server) audit(r *http.Request, argument any, outcome string, failure error) {
-	uid, _ := unixlisten.RequestPeerUID(r)
+	uid, _ := unixsocket.RequestPeerUID(r)
 	entry := struct {
 		Time     time.Time `json:"time"`
 		Verb     string    `json:"verb"`

@@ -15,9 +15,9 @@ import (
 	"strings"
 	"syscall"
 
-	"cistern/services/command"
-	"cistern/services/compressestimate"
-	"cistern/services/problem"
+	"cistern/services/daemon/problem"
+	"cistern/services/execd/compressestimate"
+	"cistern/services/platform/command"
 )
 
 const (

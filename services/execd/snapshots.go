@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"cistern/services/problem"
-	"cistern/services/zfsname"
+	"cistern/services/daemon/problem"
+	"cistern/services/platform/zfsname"
 )
 
 const (

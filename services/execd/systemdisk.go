@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"cistern/services/command"
-	"cistern/services/problem"
+	"cistern/services/daemon/problem"
+	"cistern/services/platform/command"
 )
 
 type systemAttachArgument struct {

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"cistern/services/command"
-	"cistern/services/problem"
+	"cistern/services/daemon/problem"
+	"cistern/services/platform/command"
 )
 
 // The names of the partitions, in the order they lie in on the disk: what image/debian/disk.sh and system-pool make.

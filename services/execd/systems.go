@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"cistern/services/problem"
+	"cistern/services/daemon/problem"
 )
 
 // When a System starts.

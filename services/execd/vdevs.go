@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"cistern/services/problem"
+	"cistern/services/daemon/problem"
 )
 
 type vdevAddArgument struct {

@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"strings"
 
-	"cistern/services/command"
-	"cistern/services/problem"
-	"cistern/services/zfsname"
+	"cistern/services/daemon/problem"
+	"cistern/services/platform/command"
+	"cistern/services/platform/zfsname"
 )
 
 // secret is a text that no log shows.

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"cistern/services/column"
 	"cistern/services/histogram"
+	"cistern/services/store/tsdb/encoding"
 
 	"github.com/openhistogram/circonusllhist"
 )
@@ -62,12 +62,12 @@ func weekColumns() (runs [][]byte) {
 		for i := range times {
 			times[i] = int64(from+i) * 60_000
 		}
-		runs = append(runs, column.AppendHistograms(nil, times, hists[from:from+1440]))
+		runs = append(runs, encoding.AppendHistograms(nil, times, hists[from:from+1440]))
 	}
 	return runs
 }
 
-func mergeWeek(tb testing.TB, run *column.HistogramRun, runs [][]byte, window []int) []*histogram.Dense {
+func mergeWeek(tb testing.TB, run *encoding.HistogramRun, runs [][]byte, window []int) []*histogram.Dense {
 	into := make([]*histogram.Dense, weekWindows)
 	for i, src := range runs {
 		if err := run.Open(src); err != nil {
@@ -103,7 +103,7 @@ func mergeWeekReference(tb testing.TB, all [][]byte, window []int) []*circonusll
 }
 
 func TestMergeWeekAsTheReference(t *testing.T) {
-	ours := mergeWeek(t, &column.HistogramRun{}, weekColumns(), weekWindow())
+	ours := mergeWeek(t, &encoding.HistogramRun{}, weekColumns(), weekWindow())
 	theirs := mergeWeekReference(t, weekSerialised(t), weekWindow())
 	bins := 0
 	for _, h := range week() {
@@ -124,7 +124,7 @@ func TestMergeWeekAsTheReference(t *testing.T) {
 
 func BenchmarkMergeWeek(b *testing.B) {
 	runs, window := weekColumns(), weekWindow()
-	run := &column.HistogramRun{}
+	run := &encoding.HistogramRun{}
 	for b.Loop() {
 		mergeWeek(b, run, runs, window)
 	}

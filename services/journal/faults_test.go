@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"cistern/services/vfs"
+	"cistern/services/platform/vfs"
 )
 
 // Any operation on the disk may fail, fsyncs too, and the power be cut at any: what AppendDurable acknowledged with Fsync is

@@ -56,7 +56,7 @@ import (
 	"strconv"
 	"strings"
 
-	"cistern/services/vfs"
+	"cistern/services/platform/vfs"
 
 	"github.com/pierrec/lz4/v4"
 )

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"cistern/services/vfs"
+	"cistern/services/platform/vfs"
 )
 
 // A segment whose header is damaged holds its entries still, whichever it is: they are read, the journal opens and goes on.

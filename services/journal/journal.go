@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"cistern/services/vfs"
+	"cistern/services/platform/vfs"
 )
 
 // Options choose how a journal behaves; the zero value is good.

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"cistern/services/vfs"
+	"cistern/services/platform/vfs"
 )
 
 func open(t *testing.T, fsys vfs.FS, segment int64) *Journal {

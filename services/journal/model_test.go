@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"cistern/services/vfs"
+	"cistern/services/platform/vfs"
 )
 
 // modes is every way a journal can be.

@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"cistern/services/vfs"
+	"cistern/services/platform/vfs"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"cistern/services/vfs"
+	"cistern/services/platform/vfs"
 )
 
 // After a power cut the pages of the pre-commit buffer may be of different times. Records of an earlier round are in the

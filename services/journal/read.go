@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"sort"
 
-	"cistern/services/vfs"
+	"cistern/services/platform/vfs"
 )
 
 // Entry is one entry; Position is the place behind it.

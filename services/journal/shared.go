@@ -10,7 +10,7 @@ import (
 	"sort"
 	"time"
 
-	"cistern/services/vfs"
+	"cistern/services/platform/vfs"
 )
 
 // maxTurn is how long a writer waits for the others; none holds the lock longer than a write and an fsync take.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"cistern/services/vfs"
+	"cistern/services/platform/vfs"
 )
 
 // A reader of a shared journal looks at the disk, which must not make its process's writer believe that it had seen to

@@ -9,7 +9,7 @@ import (
 	"regexp"
 	"strings"
 
-	"cistern/services/vfs"
+	"cistern/services/platform/vfs"
 )
 
 var subscriberName = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$`)

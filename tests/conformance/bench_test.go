@@ -13,10 +13,10 @@ import (
 
 	"cistern/services/histogram"
 	"cistern/services/journal"
-	"cistern/services/promapi"
-	"cistern/services/promapi/fast"
-	"cistern/services/tsdb"
-	"cistern/services/vfs"
+	"cistern/services/platform/vfs"
+	"cistern/services/store/api"
+	"cistern/services/store/query/fast"
+	"cistern/services/store/tsdb"
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
@@ -81,7 +81,7 @@ func benchWeek(b *testing.B, every int64) {
 	mux := weekMuxes[every]
 	if mux == nil {
 		mux = http.NewServeMux()
-		promapi.New(week(b, every), "test").Register(mux)
+		api.New(week(b, every), "test").Register(mux)
 		weekMuxes[every] = mux
 	}
 	start, end := benchEnd.Add(-7*24*time.Hour).Unix(), benchEnd.Unix()
@@ -148,7 +148,7 @@ func BenchmarkRates(b *testing.B) {
 	}
 	start := benchEnd.Add(-24 * time.Hour)
 	p := parser.NewParser(parser.Options{})
-	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 50_000_000, Timeout: promapi.Timeout, LookbackDelta: 5 * time.Minute, Parser: p})
+	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 50_000_000, Timeout: api.Timeout, LookbackDelta: 5 * time.Minute, Parser: p})
 	ours := &fast.Engine{Store: s, Rest: engine, Parser: p, Samples: 10_000_000}
 	for _, query := range []string{`sum by (job) (rate(x_total[5m]))`, `topk(5, rate(x_total[5m]))`, `sum by (job) (x_total)`, `max_over_time(x_total[1h])`} {
 		b.Run("cistern/"+query, func(b *testing.B) {

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"cistern/services/journal"
-	"cistern/services/promapi"
-	"cistern/services/tsdb"
-	"cistern/services/vfs"
+	"cistern/services/platform/vfs"
+	"cistern/services/store/api"
+	"cistern/services/store/tsdb"
 
 	promhistogram "github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
@@ -62,7 +62,7 @@ func newPair(t testing.TB, lines []line, random *rand.Rand) *pair {
 	t.Cleanup(func() { _ = s.Close() })
 	p := &pair{cistern: s, mux: http.NewServeMux(), prom: teststorage.New(t), parser: parser.NewParser(parser.Options{})}
 	t.Cleanup(func() { _ = p.prom.Close() })
-	promapi.New(s, "test").Register(p.mux)
+	api.New(s, "test").Register(p.mux)
 	p.engine = promql.NewEngine(promql.EngineOpts{MaxSamples: 10_000_000, Timeout: time.Minute, LookbackDelta: 5 * time.Minute, Parser: p.parser,
 		EnableAtModifier: true, EnableNegativeOffset: true, NoStepSubqueryIntervalFn: func(int64) int64 { return 1000 }})
 

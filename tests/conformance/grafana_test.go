@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"cistern/services/tsdb"
+	"cistern/services/store/tsdb"
 )
 
 func TestGrafana(t *testing.T) {

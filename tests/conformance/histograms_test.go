@@ -17,10 +17,10 @@ import (
 
 	"cistern/services/histogram"
 	"cistern/services/journal"
-	"cistern/services/promapi"
-	"cistern/services/promapi/fast"
-	"cistern/services/tsdb"
-	"cistern/services/vfs"
+	"cistern/services/platform/vfs"
+	"cistern/services/store/api"
+	"cistern/services/store/query/fast"
+	"cistern/services/store/tsdb"
 
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
@@ -136,7 +136,7 @@ func TestCisternHistograms(t *testing.T) {
 
 	// The routes, against merging one by one.
 	mux := http.NewServeMux()
-	promapi.New(s, "test").Register(mux)
+	api.New(s, "test").Register(mux)
 	for range 40 {
 		step := 1 + random.Int64N(2000)
 		start := begin.Unix() + random.Int64N(7200)

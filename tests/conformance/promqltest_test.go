@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"cistern/services/journal"
-	"cistern/services/promapi/fast"
-	"cistern/services/promapi/promstore"
-	"cistern/services/tsdb"
-	"cistern/services/vfs"
+	"cistern/services/platform/vfs"
+	"cistern/services/store/query/adapter"
+	"cistern/services/store/query/fast"
+	"cistern/services/store/tsdb"
 
 	promhistogram "github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
@@ -41,7 +41,7 @@ func newLoaded(t testing.TB) storage.Storage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &loaded{Queryable: promstore.Queryable(s), store: s}
+	return &loaded{Queryable: adapter.Queryable(s), store: s}
 }
 
 func (l *loaded) StartTime() (int64, error) { return 0, nil }

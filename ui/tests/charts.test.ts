@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fetchSpan, TimeAxis } from '../src/analytics/axis.ts';
-import { readSheet, writeSheet } from '../src/analytics/sheet.ts';
+import { readSheet, writeSheet } from '../src/analytics/worksheets/sheet.ts';
 import type { Bins, SeriesFrame } from '../src/api/columns.ts';
 import { beyondLimit, cellsOf, extentOf, mergeBins, onEdge, quantileOf } from '../src/charts/bins.ts';
 import { csv } from '../src/charts/download.ts';

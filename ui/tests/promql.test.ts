@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { complaintIn, pointing, wordAt } from '../src/analytics/promql.ts';
+import { complaintIn, pointing, wordAt } from '../src/analytics/explore/promql.ts';
 
 test('what the parser says becomes words at a column', () => {
   const complaint = complaintIn('query: invalid parameter: 1:14: parse error: unclosed left parenthesis');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { seriesExpression } from '../src/analytics/expressions.ts';
+import { seriesExpression } from '../src/analytics/explore/expressions.ts';
 import {
   type Dataset,
   drill,
@@ -10,7 +10,7 @@ import {
   shown,
   withoutFilter,
   writeName,
-} from '../src/analytics/statistic.ts';
+} from '../src/analytics/statistics/statistic.ts';
 
 test('names are read and written the same, whatever is in a value', () => {
   for (const text of ['io.ops', 'io.ops[disk]', 'io.ops[disk=sda][latency]', 'http.requests[client=10.0.0.7][uri]']) {

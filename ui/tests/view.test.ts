@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { expression, selector, seriesName } from '../src/analytics/expression.ts';
+import { expression, selector, seriesName } from '../src/analytics/explore/expression.ts';
 import { pan, readView, stepFor, writeView, zoom } from '../src/analytics/view.ts';
 
 const read = (text: string) => readView(new URLSearchParams(text));

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { draftOfDestination, inputOfDestination, newDestination, recipients } from '../src/alerts/destination.ts';
-import { ruleSentence, unitOfExpression } from '../src/alerts/words.ts';
+import { ruleSentence, unitOfExpression } from '../src/alerting/alerts/words.ts';
+import {
+  draftOfDestination,
+  inputOfDestination,
+  newDestination,
+  recipients,
+} from '../src/alerting/destinations/destination.ts';
 import { asProblem, Failure, fieldMessage, problemIn } from '../src/api/problem.ts';
 import { navigation, places, safePath } from '../src/frame/places.ts';
 

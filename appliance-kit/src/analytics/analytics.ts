@@ -1,12 +1,12 @@
 // Statistics of the machine itself. tracerd measures them; here is who may ask it for what, and the record of it.
-import type { Audit } from '../audit/audit.ts';
+import type { Audit } from '../access/audit/audit.ts';
 import type { Clock } from '../clock.ts';
-import type { Changes } from '../events/changes.ts';
-import { atLeast, type Caller } from '../gate/caller.ts';
-import type { Handlers } from '../handlers.ts';
+import { atLeast, type Caller } from '../http/gate/caller.ts';
+import type { Handlers } from '../http/handlers.ts';
+import type { Changes } from '../http/live-updates/changes.ts';
+import { fail } from '../http/problems/problem.ts';
 import type { Storaged } from '../peers/storaged.ts';
 import type { Tracerd } from '../peers/tracerd.ts';
-import { fail } from '../problems/problem.ts';
 import type { MarksSource } from './marks.ts';
 import type { MeasuredDataset, Statistic } from './schema.ts';
 

@@ -1,9 +1,9 @@
 // What happened while a chart was drawn: alerts, snapshots, scrubs, and what somebody changed.
 import { iso } from '../clock.ts';
-import type { Tree } from '../datasets/tree.ts';
-import { fail } from '../problems/problem.ts';
-import { oneLine, plural } from '../schema/words.ts';
+import { fail } from '../http/problems/problem.ts';
+import { oneLine, plural } from '../http/schema/words.ts';
 import type { Database, Row } from '../state/database.ts';
+import type { Tree } from '../storage/datasets/tree.ts';
 import type { Mark, Marks } from './schema.ts';
 
 /** More marks than this nobody reads on one axis; of what is left out, the least severe goes first. */

@@ -1,5 +1,5 @@
 // What tracerd measures, as docs/INTERFACES.md has it ("tracerd: statistics"), and the marks on a chart's time axis.
-import { Bytes, Count, closed, component, nullable, type Static, Time, Type } from '../schema/schema.ts';
+import { Bytes, Count, closed, component, nullable, type Static, Time, Type } from '../http/schema/schema.ts';
 
 /** `io.ops[disk=sda][latency]`; tracerd reads it and says what is wrong with it, at which column. */
 export const StatisticName = Type.String({

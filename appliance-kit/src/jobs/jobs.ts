@@ -1,12 +1,12 @@
 // Long work: started, watched, cancelled, and remembered. A job cannot outlive the process that runs it, so one that
 // was running when akd ended is marked as interrupted at the next start, and says so.
 
-import type { Audit } from '../audit/audit.ts';
+import type { Audit } from '../access/audit/audit.ts';
 import { type Clock, iso } from '../clock.ts';
-import type { Changes } from '../events/changes.ts';
-import type { Handlers } from '../handlers.ts';
+import type { Handlers } from '../http/handlers.ts';
+import type { Changes } from '../http/live-updates/changes.ts';
+import { asProblem, fail, problem } from '../http/problems/problem.ts';
 import type { Log } from '../log.ts';
-import { asProblem, fail, problem } from '../problems/problem.ts';
 import type { Database, Row } from '../state/database.ts';
 import { newId } from '../state/id.ts';
 import type { Job } from './schema.ts';

@@ -1,9 +1,9 @@
 // The privileged verbs, as INTERFACES.md lists them. What may be done at all is execd's decision.
 import type { Readable } from 'node:stream';
-import type { VdevPlan } from '../disks/schema.ts';
-import { onBehalfOf } from '../gate/caller.ts';
+import { onBehalfOf } from '../http/gate/caller.ts';
 import type { DatasetPlan, KeyChange, RollbackPlan, SnapshotPlan } from '../platform/datasets.ts';
 import type { PoolPlan, ServiceAction, SnmpAccess } from '../platform/platform.ts';
+import type { VdevPlan } from '../storage/disks/schema.ts';
 import type { Peer } from './peer.ts';
 
 interface Verbs {

@@ -1,6 +1,6 @@
 // What akd asks of tracerd. Its problems are passed on as they are: it knows the statistics and lists those there are.
 import type { Stacks, Statistic, StatisticDataset } from '../analytics/schema.ts';
-import { ProblemError, problem } from '../problems/problem.ts';
+import { ProblemError, problem } from '../http/problems/problem.ts';
 import type { Peer, PeerRequest } from './peer.ts';
 
 const DEADLINE_MS = 10_000;

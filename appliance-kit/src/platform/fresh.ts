@@ -1,7 +1,7 @@
 // A reading of the machine that nobody has to wait for: the last known answer with its age, renewed behind it. A
 // disk that hangs makes the answer older, not the page slower.
 import type { Clock } from '../clock.ts';
-import { asProblem } from '../problems/problem.ts';
+import { asProblem } from '../http/problems/problem.ts';
 
 export interface Reading<T> {
   readonly value: T;

@@ -3,9 +3,9 @@
 //
 // Every call ends by itself within its own deadline; a call that fails throws a ProblemError that names the device
 // and says what can be done. Reading never needs privilege; what changes the machine goes through execd.
-import type { VdevPlan } from '../disks/schema.ts';
-import type { PoolProperties, PoolState, Scan, Vdev } from '../pools/schema.ts';
-import type { Service } from '../services/schema.ts';
+import type { VdevPlan } from '../storage/disks/schema.ts';
+import type { PoolProperties, PoolState, Scan, Vdev } from '../storage/pools/schema.ts';
+import type { Service } from '../system/services/schema.ts';
 import type { DatasetPlatform } from './datasets.ts';
 import type { MachinePlatform } from './machine.ts';
 import type { PoolActions, VdevKind } from './poolActions.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as json from '../../tests/fixtures/zpool.ts';
 import * as text from '../../tests/fixtures/zpool-illumos.ts';
-import { leaves } from '../pools/sentence.ts';
+import { leaves } from '../storage/pools/sentence.ts';
 import { parsePools as parseText } from './illumos/pools.ts';
 import { parsePools as parseJson } from './linux/pools.ts';
 import type { PlatformPool } from './platform.ts';

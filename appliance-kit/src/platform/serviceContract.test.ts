@@ -1,8 +1,8 @@
 // The same services in the same states, as systemd and SMF tell of them and as the simulation plays them, are the same.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { serviceFacts } from '../services/catalogue.ts';
-import type { Service } from '../services/schema.ts';
+import { serviceFacts } from '../system/services/catalogue.ts';
+import type { Service } from '../system/services/schema.ts';
 import { fmriOf, parseNeeds, parseServices as parseSmf, parseUse, Restarts } from './illumos/services.ts';
 import { parseServices as parseSystemd, unitOf } from './linux/services.ts';
 import { Simulation } from './sim/simulation.ts';

@@ -1,7 +1,8 @@
 // The installed systems of a real machine: slots A and B of the Debian image, boot environments of OmniOS. Their names are
 // the operating system's. Which one starts next time only root may read, so execd does both.
+
+import { fail } from '../http/problems/problem.ts';
 import type { Execd } from '../peers/execd.ts';
-import { fail } from '../problems/problem.ts';
 
 /**
  * `next`: it starts next time, and then again; `once`: next time only; `later`: always, but for the next time, which is

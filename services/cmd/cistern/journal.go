@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"cistern/services/journal"
-	"cistern/services/vfs"
+	"cistern/services/platform/vfs"
 )
 
 // journalFlags reads --dir and what else a command adds.

@@ -12,7 +12,7 @@ import (
 	"os"
 	"os/signal"
 
-	"cistern/services/manage"
+	"cistern/services/cli"
 )
 
 // version is set when Cistern is built.
@@ -49,7 +49,7 @@ func main() {
 	err := dispatch(streams{os.Stdin, os.Stdout, os.Stderr}, os.Args[1:])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "cistern:", err)
-		if errors.Is(err, errUsage) || errors.Is(err, manage.ErrUsage) {
+		if errors.Is(err, errUsage) || errors.Is(err, cli.ErrUsage) {
 			os.Exit(2)
 		}
 		os.Exit(1)
@@ -78,8 +78,8 @@ func dispatch(s streams, arguments []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	home, _ := os.UserHomeDir() // without one nobody can stay signed in; a token does
-	options := manage.Options{URL: os.Getenv("CISTERN_URL"), Token: os.Getenv("CISTERN_TOKEN"), Fingerprint: os.Getenv("CISTERN_FINGERPRINT"), Home: home}
-	return manage.Run(ctx, manage.Streams{In: s.in, Out: s.out, Err: s.err}, options, arguments)
+	options := cli.Options{URL: os.Getenv("CISTERN_URL"), Token: os.Getenv("CISTERN_TOKEN"), Fingerprint: os.Getenv("CISTERN_FINGERPRINT"), Home: home}
+	return cli.Run(ctx, cli.Streams{In: s.in, Out: s.out, Err: s.err}, options, arguments)
 }
 
 func help(out io.Writer) {

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"time"
 
-	"cistern/services/snmpagent"
+	"cistern/services/snmp"
 )
 
 func snmpAgent(s streams, arguments []string) error {
 	if len(arguments) != 1 {
 		return fmt.Errorf("snmp-agent needs the file that akd writes; %w", errUsage)
 	}
-	a := &snmpagent.Agent{File: arguments[0], Now: time.Now, Log: s.err}
+	a := &snmp.Agent{File: arguments[0], Now: time.Now, Log: s.err}
 	return a.Serve(s.in, s.out)
 }

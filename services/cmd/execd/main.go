@@ -15,10 +15,10 @@ import (
 	"syscall"
 	"time"
 
-	"cistern/services/diagnose"
+	"cistern/services/daemon/diagnostics"
+	"cistern/services/daemon/sdnotify"
+	"cistern/services/daemon/unixsocket"
 	"cistern/services/execd"
-	"cistern/services/sdnotify"
-	"cistern/services/unixlisten"
 )
 
 var version = "development"
@@ -52,14 +52,14 @@ func run(socket, state, client string) error {
 	if err != nil {
 		return err
 	}
-	listener, err := unixlisten.Listen(socket)
+	listener, err := unixsocket.Listen(socket)
 	if err != nil {
 		return err
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	s := &execd.Server{State: state, Host: host, UIDs: []int{0, uid}, Ending: ctx.Done()}
-	server := &http.Server{Handler: s.Handler(), ConnContext: unixlisten.ConnContext, ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Handler: s.Handler(), ConnContext: unixsocket.ConnContext, ReadHeaderTimeout: 10 * time.Second}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -69,7 +69,7 @@ func run(socket, state, client string) error {
 		defer cancel()
 		_ = server.Shutdown(deadline)
 	}()
-	diagnose.Serve(filepath.Dir(socket))
+	diagnostics.Serve(filepath.Dir(socket))
 	fmt.Fprintf(os.Stderr, "execd %s listens on %s\n", version, socket)
 	_ = sdnotify.Ready()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

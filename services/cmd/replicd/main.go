@@ -17,10 +17,10 @@ import (
 	"syscall"
 	"time"
 
-	"cistern/services/diagnose"
-	"cistern/services/replicate"
-	"cistern/services/sdnotify"
-	"cistern/services/unixlisten"
+	"cistern/services/daemon/diagnostics"
+	"cistern/services/daemon/sdnotify"
+	"cistern/services/daemon/unixsocket"
+	"cistern/services/replication"
 )
 
 var version = "development"
@@ -44,15 +44,15 @@ func run(socket, state string) error {
 			uids = append(uids, uid)
 		}
 	}
-	server, err := replicate.NewServer(ctx, state, version, uids, slog.New(slog.NewTextHandler(os.Stderr, nil)))
+	server, err := replication.NewServer(ctx, state, version, uids, slog.New(slog.NewTextHandler(os.Stderr, nil)))
 	if err != nil {
 		return err
 	}
-	listener, err := unixlisten.Listen(socket)
+	listener, err := unixsocket.Listen(socket)
 	if err != nil {
 		return err
 	}
-	web := &http.Server{Handler: server.Handler(), ConnContext: unixlisten.ConnContext, ReadHeaderTimeout: 10 * time.Second}
+	web := &http.Server{Handler: server.Handler(), ConnContext: unixsocket.ConnContext, ReadHeaderTimeout: 10 * time.Second}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -61,7 +61,7 @@ func run(socket, state string) error {
 		defer cancel()
 		_ = web.Shutdown(deadline)
 	}()
-	diagnose.Serve(filepath.Dir(socket))
+	diagnostics.Serve(filepath.Dir(socket))
 	fmt.Fprintf(os.Stderr, "replicd %s listens on %s\n", version, socket)
 	_ = sdnotify.Ready()
 	if err := web.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

@@ -7,7 +7,7 @@ import (
 	"os"
 	"syscall"
 
-	"cistern/services/vfs"
+	"cistern/services/platform/vfs"
 )
 
 // advise adds to an error that people meet at a start what they can do about it.

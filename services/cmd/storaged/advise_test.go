@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"cistern/services/vfs"
+	"cistern/services/platform/vfs"
 )
 
 func TestWhatHelpsIsSaid(t *testing.T) {

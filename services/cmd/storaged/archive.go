@@ -19,8 +19,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"cistern/services/archive"
-	"cistern/services/tsdb"
+	"cistern/services/store/export"
+	"cistern/services/store/tsdb"
 
 	"github.com/prometheus/prometheus/promql/parser"
 )
@@ -40,10 +40,10 @@ func interruptible() (context.Context, context.CancelFunc) {
 // formatOf is the format that a file's name says, unless one was given.
 func formatOf(given, file string) string {
 	if given == "" && filepath.Ext(file) == ".parquet" {
-		return archive.Parquet
+		return export.Parquet
 	}
 	if given == "" {
-		return archive.OpenMetrics
+		return export.OpenMetrics
 	}
 	return given
 }
@@ -138,7 +138,7 @@ func exportCommand(arguments []string, out, errs io.Writer) int {
 	}()
 	var warnings tsdb.Warnings
 	buffered := bufio.NewWriter(target)
-	sum, err := archive.Export(tsdb.WithWarnings(ctx, &warnings), store, buffered, formatOf(format, file), minTime, maxTime, matchers...)
+	sum, err := export.Export(tsdb.WithWarnings(ctx, &warnings), store, buffered, formatOf(format, file), minTime, maxTime, matchers...)
 	if err == nil {
 		err = buffered.Flush()
 	}
@@ -238,7 +238,7 @@ func importCommand(arguments []string, out, errs io.Writer) int {
 	if err != nil {
 		return fail(err)
 	}
-	sum, err := archive.Import(ctx, store, in, info.Size(), formatOf(format, file))
+	sum, err := export.Import(ctx, store, in, info.Size(), formatOf(format, file))
 	if closeErr := store.Close(); err == nil {
 		err = closeErr
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"cistern/services/journal"
-	"cistern/services/tsdb"
+	"cistern/services/store/tsdb"
 
 	"golang.org/x/sys/unix"
 )

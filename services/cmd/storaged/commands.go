@@ -12,8 +12,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"cistern/services/tsdb"
-	"cistern/services/vfs"
+	"cistern/services/platform/vfs"
+	"cistern/services/store/tsdb"
 )
 
 // Exit codes of the commands.

@@ -28,7 +28,7 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/prompb"
 
-	"cistern/services/tsdb"
+	"cistern/services/store/tsdb"
 )
 
 // build makes the binary once for all tests.

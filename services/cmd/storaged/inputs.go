@@ -10,13 +10,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"cistern/services/collectd"
-	"cistern/services/graphite"
-	"cistern/services/httptrap"
+	"cistern/services/ingest/collectd"
+	"cistern/services/ingest/graphite"
+	"cistern/services/ingest/httptrap"
+	"cistern/services/ingest/otlp"
+	"cistern/services/ingest/statsd"
 	"cistern/services/journal"
-	"cistern/services/otlp"
-	"cistern/services/statsd"
-	"cistern/services/tsdb"
+	"cistern/services/store/tsdb"
 )
 
 // input is one way in. Those that listen are opened by listen; those over HTTP add their routes.

@@ -15,9 +15,9 @@ import (
 	"syscall"
 	"time"
 
-	"cistern/services/diagnose"
-	"cistern/services/sdnotify"
-	"cistern/services/tsdb"
+	"cistern/services/daemon/diagnostics"
+	"cistern/services/daemon/sdnotify"
+	"cistern/services/store/tsdb"
 )
 
 // version is set when Cistern is built.
@@ -105,7 +105,7 @@ func run(ctx context.Context, c *config, log *slog.Logger) error {
 	}
 	log.Info("ready", append([]any{"version", version, "data", c.Data, "http", s.httpNames}, s.described()...)...)
 	if c.HTTP.Socket != "" {
-		diagnose.Serve(filepath.Dir(c.HTTP.Socket))
+		diagnostics.Serve(filepath.Dir(c.HTTP.Socket))
 	}
 	if err := sdnotify.Ready(); err != nil {
 		log.Warn("readiness could not be told", "error", err)

@@ -9,8 +9,8 @@ import (
 	"net/http"
 	"time"
 
-	"cistern/services/problem"
-	"cistern/services/tsdb"
+	"cistern/services/daemon/problem"
+	"cistern/services/store/tsdb"
 )
 
 type retentionSeconds struct {

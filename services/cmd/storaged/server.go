@@ -15,16 +15,16 @@ import (
 	"sync/atomic"
 	"time"
 
-	"cistern/services/collectd"
-	"cistern/services/fastclock"
-	"cistern/services/graphite"
-	"cistern/services/ingest"
+	"cistern/services/daemon/problem"
+	"cistern/services/daemon/unixsocket"
+	"cistern/services/ingest/collectd"
+	"cistern/services/ingest/graphite"
+	"cistern/services/ingest/remotewrite"
+	"cistern/services/ingest/statsd"
 	"cistern/services/journal"
-	"cistern/services/problem"
-	"cistern/services/promapi"
-	"cistern/services/statsd"
-	"cistern/services/tsdb"
-	"cistern/services/unixlisten"
+	"cistern/services/platform/fastclock"
+	"cistern/services/store/api"
+	"cistern/services/store/tsdb"
 )
 
 // writeTimeout is how long a request may take from its header to the last byte of its answer: as long as it may be read and
@@ -37,7 +37,7 @@ type server struct {
 	store     *tsdb.Store
 	clock     *fastclock.Clock
 	figures   *statistics
-	queries   *promapi.API
+	queries   *api.API
 	http      *http.Server
 	httpNames []string
 	statsd    *statsd.Server // these are nil when they are off
@@ -73,12 +73,12 @@ func start(c *config, log *slog.Logger) (_ *server, err error) {
 	if err := s.startInputs(ctx, c); err != nil {
 		return nil, err
 	}
-	s.queries = promapi.New(s.store, version)
+	s.queries = api.New(s.store, version)
 	stopping := make(chan struct{})
 	s.queries.Stopping = stopping
 	s.figures = newStatistics(s, c.Statistics.Host)
 	s.http = &http.Server{
-		Handler: s.routes(), ConnContext: unixlisten.ConnContext,
+		Handler: s.routes(), ConnContext: unixsocket.ConnContext,
 		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 2 * time.Minute, IdleTimeout: 5 * time.Minute,
 		// Whoever does not read keeps what he asked for in memory. Streams set a time for each write themselves.
 		WriteTimeout:   writeTimeout,
@@ -86,7 +86,7 @@ func start(c *config, log *slog.Logger) (_ *server, err error) {
 	}
 	s.http.RegisterOnShutdown(func() { close(stopping) }) // Shutdown waits for streams, which end of themselves never
 	if c.HTTP.Socket != "" {
-		listener, err := unixlisten.Listen(c.HTTP.Socket)
+		listener, err := unixsocket.Listen(c.HTTP.Socket)
 		if err != nil {
 			return nil, err
 		}
@@ -138,7 +138,7 @@ func (s *server) stop() error {
 func (s *server) routes() http.Handler {
 	mux := http.NewServeMux()
 	s.queries.Register(mux)
-	samples := ingest.New(s.store)
+	samples := remotewrite.New(s.store)
 	samples.Write, samples.Import = journal.Durability(s.config.RemoteWrite.Durability), journal.Durability(s.config.Import.Durability)
 	samples.Register(mux)
 	s.inputRoutes(s.config, mux)

@@ -14,11 +14,11 @@ import (
 	"strings"
 	"time"
 
-	"cistern/services/fastclock"
-	"cistern/services/hoststats"
+	"cistern/services/ingest/statsd"
 	"cistern/services/journal"
-	"cistern/services/statsd"
-	"cistern/services/tsdb"
+	"cistern/services/platform/fastclock"
+	"cistern/services/platform/hoststats"
+	"cistern/services/store/tsdb"
 )
 
 // reading is everything at one moment.

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"cistern/services/fastclock"
+	"cistern/services/platform/fastclock"
 )
 
 func (s *server) status(w http.ResponseWriter, _ *http.Request) {

@@ -19,10 +19,10 @@ import (
 	"syscall"
 	"time"
 
-	"cistern/services/diagnose"
-	"cistern/services/sdnotify"
-	"cistern/services/supportd"
-	"cistern/services/unixlisten"
+	"cistern/services/daemon/diagnostics"
+	"cistern/services/daemon/sdnotify"
+	"cistern/services/daemon/unixsocket"
+	"cistern/services/support"
 )
 
 var version = "development"
@@ -30,7 +30,7 @@ var version = "development"
 type config struct {
 	socket, dir, logs string
 	group, webGroup   string
-	paths             supportd.Paths
+	paths             support.Paths
 }
 
 func main() {
@@ -56,16 +56,16 @@ func run(c config) error {
 	beside := filepath.Dir(c.socket)
 	memory := filepath.Join(beside, "bundles")
 	c.paths.Temporary = beside
-	steps := supportd.LinuxSteps(c.paths)
+	steps := support.LinuxSteps(c.paths)
 	if runtime.GOOS == "illumos" {
-		steps = supportd.IllumosSteps(c.paths)
+		steps = support.IllumosSteps(c.paths)
 	}
-	accessLog := &supportd.AccessLog{Most: 8 << 20}
+	accessLog := &support.AccessLog{Most: 8 << 20}
 	steps = append(steps, accessLog.Step())
 	// 2 GiB and ten bundles: a bundle of a busy machine is some ten megabytes; the cap keeps a stuck script that makes
 	// one a minute from filling the system pool.
-	maker := &supportd.Maker{Dir: c.dir, MemoryDir: memory, Steps: steps, Parallel: 3, Keep: 10, KeepSize: 2 << 30, Version: version}
-	listener, err := unixlisten.Listen(c.socket)
+	maker := &support.Maker{Dir: c.dir, MemoryDir: memory, Steps: steps, Parallel: 3, Keep: 10, KeepSize: 2 << 30, Version: version}
+	listener, err := unixsocket.Listen(c.socket)
 	if err != nil {
 		return err
 	}
@@ -74,28 +74,28 @@ func run(c config) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	server := &supportd.Server{Maker: maker, Crashes: supportd.OpenCrashes(filepath.Join(c.dir, "crashes.json"), version), Access: accessLog}
+	server := &support.Server{Maker: maker, Crashes: support.OpenCrashes(filepath.Join(c.dir, "crashes.json"), version), Access: accessLog}
 	if c.logs != "" {
-		server.Logs = supportd.LogFiles{Dir: c.logs}
+		server.Logs = support.LogFiles{Dir: c.logs}
 	} else if runtime.GOOS == "illumos" {
-		server.Logs = supportd.LogFiles{Dir: "/var/svc/log"}
+		server.Logs = support.LogFiles{Dir: "/var/svc/log"}
 		go server.Crashes.WatchCores(ctx, "/var/cores", "/usr/bin/pstack")
 		go server.Crashes.WatchDumps(ctx, "/var/adm/messages", "/var/crash/vmdump.*", "/var/crash/*/vmdump.*")
 	} else if program, err := exec.LookPath("journalctl"); err == nil {
-		journal := supportd.Journal{Program: program}
+		journal := support.Journal{Program: program}
 		server.Logs = journal
 		go server.Crashes.Watch(ctx, journal)
 		go server.Crashes.NoticeKernel("/var/lib/systemd/pstore/*/*.txt", "/var/lib/systemd/pstore/*.txt", "/sys/fs/pstore/dmesg-*")
 	}
 	access := filepath.Join(beside, "access.sock")
 	_ = os.Remove(access)
-	if socket, err := supportd.ListenAccess(access); err != nil {
+	if socket, err := support.ListenAccess(access); err != nil {
 		fmt.Fprintln(os.Stderr, "supportd: the web server's log is not taken in:", err)
 	} else {
 		go server.Access.Listen(ctx, socket)
 	}
-	web := &supportd.Web{Server: server, Administrators: filepath.Join(c.paths.State, "akd/administrators.json"), LockFile: filepath.Join(c.dir, "guesses.json")}
-	webListener, err := unixlisten.Listen(filepath.Join(beside, "web.sock"))
+	web := &support.Web{Server: server, Administrators: filepath.Join(c.paths.State, "akd/administrators.json"), LockFile: filepath.Join(c.dir, "guesses.json")}
+	webListener, err := unixsocket.Listen(filepath.Join(beside, "web.sock"))
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func uids() []int {
 
 // share lets a group use a socket.
 func share(path, group string) error {
-	if err := os.Chmod(path, unixlisten.Mode); err != nil || group == "" {
+	if err := os.Chmod(path, unixsocket.Mode); err != nil || group == "" {
 		return err
 	}
 	found, err := user.LookupGroup(group)
@@ -139,16 +139,16 @@ type serving struct {
 	listener net.Listener
 }
 
-func serve(ctx context.Context, c config, maker *supportd.Maker, all []serving) error {
+func serve(ctx context.Context, c config, maker *support.Maker, all []serving) error {
 	failed := make(chan error, len(all))
 	var servers []*http.Server
 	for _, one := range all {
 		// Streams end with the process, not after a bundle that is being followed.
-		s := &http.Server{Handler: one.handler, ConnContext: unixlisten.ConnContext, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+		s := &http.Server{Handler: one.handler, ConnContext: unixsocket.ConnContext, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
 		servers = append(servers, s)
 		go func() { failed <- s.Serve(one.listener) }()
 	}
-	diagnose.Serve(filepath.Dir(c.socket))
+	diagnostics.Serve(filepath.Dir(c.socket))
 	fmt.Fprintf(os.Stderr, "supportd %s listens on %s, keeps bundles in %s\n", version, c.socket, c.dir)
 	_ = sdnotify.Ready()
 	var err error

@@ -16,10 +16,10 @@ import (
 	"syscall"
 	"time"
 
-	"cistern/services/diagnose"
-	"cistern/services/sdnotify"
-	"cistern/services/tracer"
-	"cistern/services/unixlisten"
+	"cistern/services/daemon/diagnostics"
+	"cistern/services/daemon/sdnotify"
+	"cistern/services/daemon/unixsocket"
+	"cistern/services/trace/tracer"
 )
 
 var version = "development"
@@ -60,14 +60,14 @@ func serve(config tracer.Config) error {
 	defer stop()
 	// The listener first: it makes the folder, and refuses when another tracerd answers.
 	socket := filepath.Join(config.Run, "http.sock")
-	listener, err := unixlisten.Listen(socket)
+	listener, err := unixsocket.Listen(socket)
 	if err != nil {
 		return err
 	}
 	if err := t.Listen(ctx, filepath.Join(config.Run, "access.sock")); err != nil {
 		return err
 	}
-	server := &http.Server{Handler: t.Handler(uids), ConnContext: unixlisten.ConnContext, ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Handler: t.Handler(uids), ConnContext: unixsocket.ConnContext, ReadHeaderTimeout: 10 * time.Second}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -76,7 +76,7 @@ func serve(config tracer.Config) error {
 		defer cancel()
 		_ = server.Shutdown(deadline)
 	}()
-	diagnose.Serve(config.Run)
+	diagnostics.Serve(config.Run)
 	config.Log("%s listens on %s", version, socket)
 	_ = sdnotify.Ready()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

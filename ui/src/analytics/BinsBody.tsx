@@ -16,7 +16,7 @@ import { Distribution } from './Distribution.tsx';
 import { useBinsFrame, useSeriesFrame } from './frames.ts';
 import { PlotNote } from './PlotNote.tsx';
 import { type Exporter, SHIFTS } from './SeriesBody.tsx';
-import { type Chart, changed } from './sheet.ts';
+import { type Chart, changed } from './worksheets/sheet.ts';
 
 const HEIGHT = 280;
 const NEVER = () => '';

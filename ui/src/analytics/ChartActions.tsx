@@ -7,11 +7,11 @@ import { useNavigate } from 'react-router';
 import { answerOf, client } from '../api/client.ts';
 import { useMayNot } from '../frame/session.ts';
 import { ProblemAlert } from '../words/ProblemAlert.tsx';
-import { AddToWorksheet } from './AddToWorksheet.tsx';
 import type { PanelProps } from './ChartPanel.tsx';
 import type { Exporter } from './SeriesBody.tsx';
-import { type Chart, changed, statisticLink } from './sheet.ts';
-import type { Dataset } from './statistic.ts';
+import type { Dataset } from './statistics/statistic.ts';
+import { AddToWorksheet } from './worksheets/AddToWorksheet.tsx';
+import { type Chart, changed, statisticLink } from './worksheets/sheet.ts';
 
 export function Actions(props: {
   chart: Chart;

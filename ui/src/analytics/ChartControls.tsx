@@ -2,8 +2,8 @@
 import { FormSelect, FormSelectOption } from '@patternfly/react-core';
 import type { ReactNode } from 'react';
 import type { PanelProps } from './ChartPanel.tsx';
-import { type Chart, changed } from './sheet.ts';
-import type { Dataset } from './statistic.ts';
+import type { Dataset } from './statistics/statistic.ts';
+import { type Chart, changed } from './worksheets/sheet.ts';
 
 /** Its options say what it is for; its name is for those who cannot see it. */
 export function Choice<V extends string>(props: {

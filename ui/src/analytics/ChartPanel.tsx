@@ -11,12 +11,11 @@ import { asItWas, unitOfName } from './asItWas.ts';
 import { BinsBody } from './BinsBody.tsx';
 import { Actions } from './ChartActions.tsx';
 import { Choice, Controls } from './ChartControls.tsx';
-import { seriesName } from './expression.ts';
-import { measuredExpression, seriesExpression, totalSelector } from './expressions.ts';
+import { seriesName } from './explore/expression.ts';
+import { measuredExpression, seriesExpression, totalSelector } from './explore/expressions.ts';
 import { Flame } from './Flame.tsx';
 import { useDataset } from './frames.ts';
 import { type Drill, type Exporter, SeriesBody } from './SeriesBody.tsx';
-import { type Chart, changed } from './sheet.ts';
 import {
   type Dataset,
   drill,
@@ -29,7 +28,8 @@ import {
   splitTitle,
   withoutFilter,
   writeName,
-} from './statistic.ts';
+} from './statistics/statistic.ts';
+import { type Chart, changed } from './worksheets/sheet.ts';
 
 export interface PanelProps {
   readonly chart: Chart;

@@ -12,9 +12,9 @@ import { ProblemAlert } from '../words/ProblemAlert.tsx';
 import { AxisContext, type Settled, TimeAxis, useSettled } from './axis.ts';
 import { ChartPanel } from './ChartPanel.tsx';
 import { statisticsQuery } from './frames.ts';
-import { type Chart, readSheet, type Sheet, writeSheet } from './sheet.ts';
 import { type PageMark, useMarks } from './useMarks.ts';
 import { ranges } from './view.ts';
+import { type Chart, readSheet, type Sheet, writeSheet } from './worksheets/sheet.ts';
 
 /** So often at most is the address written while something is dragged. */
 const WRITE_MS = 300;

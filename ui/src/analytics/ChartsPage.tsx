@@ -6,8 +6,8 @@ import { PageHead } from '../words/Sentence.tsx';
 import { AnalyticsTabs } from './AnalyticsTabs.tsx';
 import { Charts, NoCharts, TimeControls, TimeWords, useCharts } from './Charts.tsx';
 import { statisticsQuery } from './frames.ts';
-import { statisticLink } from './sheet.ts';
-import { parseName } from './statistic.ts';
+import { parseName } from './statistics/statistic.ts';
+import { statisticLink } from './worksheets/sheet.ts';
 
 const NOTHING: [] = [];
 const TIME = { range: 300, end: null };

@@ -10,7 +10,7 @@ import { percent, plural } from '../words/format.ts';
 import { ProblemAlert } from '../words/ProblemAlert.tsx';
 import { useAxis, useSettled } from './axis.ts';
 import type { Exporter } from './SeriesBody.tsx';
-import { shown } from './statistic.ts';
+import { shown } from './statistics/statistic.ts';
 
 export interface FlameNode {
   readonly name: string;

@@ -8,7 +8,7 @@ import { naturalScale } from '../charts/shading.ts';
 import { unitOf } from '../words/format.ts';
 import { ProblemAlert } from '../words/ProblemAlert.tsx';
 import { Distribution } from './Distribution.tsx';
-import { inWords, selector } from './expression.ts';
+import { inWords, selector } from './explore/expression.ts';
 import { useHeatmap, useOver } from './useWindow.ts';
 import { stepFor, type View } from './view.ts';
 

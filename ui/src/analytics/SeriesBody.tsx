@@ -13,8 +13,8 @@ import { ProblemAlert } from '../words/ProblemAlert.tsx';
 import { useAxis, useCursor, useSettled } from './axis.ts';
 import { useSeriesFrame } from './frames.ts';
 import { PlotNote } from './PlotNote.tsx';
-import { type Chart, changed } from './sheet.ts';
 import { type Row, sumFigure, ValueTable } from './ValueTable.tsx';
+import { type Chart, changed } from './worksheets/sheet.ts';
 
 export interface Exporter {
   png(): void;

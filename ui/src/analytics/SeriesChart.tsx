@@ -7,7 +7,7 @@ import { seriesColour } from '../charts/palette.ts';
 import { useDark } from '../frame/theme.ts';
 import { quantity, unitOf } from '../words/format.ts';
 import { ProblemAlert } from '../words/ProblemAlert.tsx';
-import { expression, inWords, seriesName } from './expression.ts';
+import { expression, inWords, seriesName } from './explore/expression.ts';
 import { aligned, timesOf, useSeries } from './useWindow.ts';
 import { stepFor, type View } from './view.ts';
 

@@ -5,7 +5,7 @@ import { type BinsFrame, fetchBins, fetchSeries, joinBins, joinSeries, type Seri
 import { Failure } from '../api/problem.ts';
 import type { Window } from '../api/telemetry.ts';
 import { fetchSpan, type Settled, stepFor } from './axis.ts';
-import type { Dataset } from './statistic.ts';
+import type { Dataset } from './statistics/statistic.ts';
 
 /** Samples may be a few seconds late; these are asked for again. */
 const OVERLAP = 5;

@@ -1,7 +1,8 @@
 // Reads disks from `diskinfo -Hpc` (a line each, tab separated: type, disk, vendor, product, serial, bytes, FLRS, location).
 // Written after diskinfo(8) and its source; not run on illumos yet.
-import { leaves } from '../../pools/sentence.ts';
-import { fail } from '../../problems/problem.ts';
+
+import { fail } from '../../http/problems/problem.ts';
+import { leaves } from '../../storage/pools/sentence.ts';
 import type { PlatformDisk, PlatformPool } from '../platform.ts';
 
 /** The pool that OmniOS itself is installed on. */

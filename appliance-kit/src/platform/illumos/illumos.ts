@@ -5,7 +5,7 @@ import os from 'node:os';
 import { join } from 'node:path';
 import { Execd } from '../../peers/execd.ts';
 import { Peer } from '../../peers/peer.ts';
-import type { Service } from '../../services/schema.ts';
+import type { Service } from '../../system/services/schema.ts';
 import { type Command, run } from '../linux/command.ts';
 import type {
   Platform,

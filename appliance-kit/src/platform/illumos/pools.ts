@@ -3,8 +3,8 @@
 //
 // Written after zpool(8) and its source's formats, old ones included; not run on illumos yet.
 import { iso } from '../../clock.ts';
-import type { PoolState, Vdev } from '../../pools/schema.ts';
-import { fail } from '../../problems/problem.ts';
+import { fail } from '../../http/problems/problem.ts';
+import type { PoolState, Vdev } from '../../storage/pools/schema.ts';
 import type { Command } from '../linux/command.ts';
 import { number, parseProperties, STATES, time, UPGRADABLE } from '../linux/pools.ts';
 import type { PlatformPool } from '../platform.ts';

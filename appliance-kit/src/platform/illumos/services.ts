@@ -2,8 +2,8 @@
 // cut off, unlike svcs(1); what they need from `svcprop -f`, memory and processor time of their contracts from ps(1).
 // Written after svcprop(1), smf(7) and ps(1); not run on illumos yet.
 import { iso } from '../../clock.ts';
-import { serviceFacts } from '../../services/catalogue.ts';
-import type { Service } from '../../services/schema.ts';
+import { serviceFacts } from '../../system/services/catalogue.ts';
+import type { Service } from '../../system/services/schema.ts';
 
 /** Every instance of ours, so that one that is not there is no error of the command. */
 export const PATTERNS = ['svc:/application/cistern/*', 'svc:/network/cistern/*'];

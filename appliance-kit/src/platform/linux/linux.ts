@@ -6,8 +6,8 @@ import { basename, join } from 'node:path';
 import type { Clock } from '../../clock.ts';
 import { Execd } from '../../peers/execd.ts';
 import { Peer } from '../../peers/peer.ts';
-import { serviceFacts } from '../../services/catalogue.ts';
-import type { Service } from '../../services/schema.ts';
+import { serviceFacts } from '../../system/services/catalogue.ts';
+import type { Service } from '../../system/services/schema.ts';
 import { OPENZFS_FACTS } from '../datasets.ts';
 import type {
   Platform,

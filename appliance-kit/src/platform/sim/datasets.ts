@@ -2,8 +2,8 @@
 // and clones keep snapshots, quotas count: as in ZFS, in the ways the pages and their tests can see.
 import { Readable } from 'node:stream';
 import type { Clock } from '../../clock.ts';
-import { fail } from '../../problems/problem.ts';
-import { size } from '../../schema/words.ts';
+import { fail } from '../../http/problems/problem.ts';
+import { size } from '../../http/schema/words.ts';
 import type {
   CompressionEstimate,
   DatasetPlan,

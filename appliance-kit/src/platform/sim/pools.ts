@@ -1,9 +1,9 @@
 // The pools and disks of the simulated machine: what is read of them, and what is done to them, as ZFS would.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Clock, iso } from '../../clock.ts';
-import type { PoolState, Vdev } from '../../pools/schema.ts';
-import { fail } from '../../problems/problem.ts';
-import { size } from '../../schema/words.ts';
+import { fail } from '../../http/problems/problem.ts';
+import { size } from '../../http/schema/words.ts';
+import type { PoolState, Vdev } from '../../storage/pools/schema.ts';
 import type { PlatformDisk, PlatformPool, PoolPlan } from '../platform.ts';
 import type { HistoryLine, Importable, PoolActions, SmartReport, VdevKind } from '../poolActions.ts';
 

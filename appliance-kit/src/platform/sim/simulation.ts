@@ -6,9 +6,9 @@ import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../clock.ts';
 import { iso } from '../../clock.ts';
-import { fail } from '../../problems/problem.ts';
-import { serviceFacts } from '../../services/catalogue.ts';
-import type { Service } from '../../services/schema.ts';
+import { fail } from '../../http/problems/problem.ts';
+import { serviceFacts } from '../../system/services/catalogue.ts';
+import type { Service } from '../../system/services/schema.ts';
 import type { PlatformLink, Sensor, TimeSource } from '../machine.ts';
 import type {
   Platform,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { mustBeProperties } from '../../datasets/properties.ts';
 import type { Execd } from '../../peers/execd.ts';
+import { mustBeProperties } from '../../storage/datasets/properties.ts';
 import { OPENZFS_FACTS } from '../datasets.ts';
 import { illumosDatasets } from '../illumos/datasets.ts';
 import { ZfsDatasets } from './datasets.ts';

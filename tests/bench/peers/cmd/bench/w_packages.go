@@ -176,8 +176,8 @@ func microWorkload(ctx context.Context, b *bench, sections map[string]*section) 
 func clockWorkload(ctx context.Context, b *bench, sections map[string]*section) error {
 	s := sections["clock"]
 	s.systems = []string{cistern, timeNow}
-	s.about = "Reading the clock; Cistern's figures are the benchmarks of services/fastclock."
-	names, ns, err := b.goBench(ctx, "fastclock")
+	s.about = "Reading the clock; Cistern's figures are the benchmarks of services/platform/fastclock."
+	names, ns, err := b.goBench(ctx, "platform/fastclock")
 	if err != nil {
 		s.fail(cistern, err)
 	}

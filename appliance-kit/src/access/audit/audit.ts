@@ -1,0 +1,65 @@
+// The record of every change: who, from where, what, from which value to which. Secrets are masked before they
+// are written, so that nobody has to be trusted with the log.
+import type { Clock } from '../../clock.ts';
+import { iso } from '../../clock.ts';
+import type { Caller } from '../../http/gate/caller.ts';
+import type { Handlers } from '../../http/handlers.ts';
+import type { Database } from '../../state/database.ts';
+import type { AuditEntry } from './schema.ts';
+
+const SECRET =
+  /^(password|passphrase|authPassword|privPassword|community|token|code|secret|clientSecret|refreshToken|url)$/i;
+
+/** A copy in which every field that is named as a secret says only that there is one. */
+export function masked(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(masked);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [
+      key,
+      SECRET.test(key) ? (inner === '' || inner === undefined ? '' : '********') : masked(inner),
+    ]),
+  );
+}
+
+export class Audit {
+  readonly #db: Database;
+  readonly #clock: Clock;
+
+  constructor(db: Database, clock: Clock) {
+    this.#db = db;
+    this.#clock = clock;
+  }
+
+  /** Call it inside the transaction that makes the change: either both happened or neither did. */
+  record(caller: Caller, action: string, target: string, before: unknown = null, after: unknown = null): void {
+    const json = (value: unknown) => (value === null ? null : JSON.stringify(masked(value)));
+    this.#db.run(
+      'INSERT INTO audit (time, user, address, action, target, before_json, after_json) VALUES (?, ?, ?, ?, ?, ?, ?)',
+      this.#clock.now(),
+      caller.name || '-',
+      caller.address,
+      action,
+      target,
+      json(before),
+      json(after),
+    );
+  }
+
+  latest(limit: number): AuditEntry[] {
+    return this.#db.all('SELECT * FROM audit ORDER BY id DESC LIMIT ?', limit).map((row) => ({
+      id: row.id as number,
+      time: iso(row.time as number),
+      user: row.user as string,
+      address: row.address as string,
+      action: row.action as string,
+      target: row.target as string,
+      before: JSON.parse((row.before_json as string | null) ?? 'null'),
+      after: JSON.parse((row.after_json as string | null) ?? 'null'),
+    }));
+  }
+}
+
+export function auditRoutes(audit: Audit): Handlers<'listAudit'> {
+  return { listAudit: ({ query }) => ({ items: audit.latest(query.limit ?? 100) }) };
+}

@@ -1,0 +1,26 @@
+// What the set-up wizard sends and is told.
+import { closed, component, Line, type Static, Type } from '../../http/schema/schema.ts';
+
+export const SetupStep = Type.Enum(['code', 'administrator', 'identity', 'pool', 'destinations', 'done']);
+export type SetupStep = Static<typeof SetupStep>;
+
+export const Setup = component('Setup', {
+  completed: Type.Boolean(),
+  step: SetupStep,
+  hostName: Type.String(),
+  timeZone: Type.String(),
+  applianceName: Type.String(),
+});
+export type Setup = Static<typeof Setup>;
+
+export const SetupCode = component('SetupCode', { code: Type.String({ maxLength: 64 }) });
+export const NewAdministrator = component('NewAdministrator', {
+  name: Type.String({ maxLength: 32 }),
+  password: Type.String({ maxLength: 1024 }),
+});
+export const Identity = component('Identity', {
+  hostName: Type.String({ maxLength: 253 }),
+  timeZone: Line({ maxLength: 64 }),
+});
+export type Identity = Static<typeof Identity>;
+export const NextStep = closed({ step: Type.Enum(['pool', 'destinations', 'done']) }, { $id: 'SetupNextStep' });

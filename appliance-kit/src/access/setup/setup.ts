@@ -1,0 +1,208 @@
+// The first-use wizard's memory: which step comes next, and what was decided so far. It can be left at any step and
+// taken up again, from another browser too, by signing in.
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { iso } from '../../clock.ts';
+import type { Handlers } from '../../http/handlers.ts';
+import type { Changes } from '../../http/live-updates/changes.ts';
+import { fail } from '../../http/problems/problem.ts';
+import type { Log } from '../../log.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { Database } from '../../state/database.ts';
+import type { Settings } from '../../state/settings.ts';
+import type { Audit } from '../audit/audit.ts';
+import { type CookiePolicy, dropCookie, SESSION_COOKIE, SETUP_COOKIE, setCookie } from '../session/cookies.ts';
+import type { Lockout } from '../session/lockout.ts';
+import { hashPassword } from '../session/passwords.ts';
+import type { Sessions } from '../session/sessions.ts';
+import { checkNewUser, type Users } from '../users/users.ts';
+import type { Setup as SetupDocument, SetupStep } from './schema.ts';
+import { isTimeZone } from './timezones.ts';
+
+const order: readonly SetupStep[] = ['code', 'administrator', 'identity', 'pool', 'destinations', 'done'];
+const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i;
+
+export function isHostName(name: string): boolean {
+  return name.length > 0 && name.length <= 253 && name.split('.').every((label) => LABEL.test(label));
+}
+
+/** Compared as the console shows it or without its hyphens, in any case: people read it off a screen. */
+function codeHash(code: string): Buffer {
+  return createHash('sha256')
+    .update(code.toUpperCase().replace(/[^A-Z0-9]/g, ''))
+    .digest();
+}
+
+export interface SetupParts {
+  readonly db: Database;
+  readonly settings: Settings;
+  readonly users: Users;
+  readonly sessions: Sessions;
+  readonly lockout: Lockout;
+  readonly audit: Audit;
+  readonly changes: Changes;
+  readonly platform: Platform;
+  readonly cookies: CookiePolicy;
+  readonly codeFile: string;
+  readonly log: Log;
+}
+
+export class Setup {
+  readonly #parts: SetupParts;
+
+  constructor(parts: SetupParts) {
+    this.#parts = parts;
+  }
+
+  completed(): boolean {
+    return this.#parts.settings.get<boolean>('setup.completed') === true;
+  }
+
+  document(): SetupDocument {
+    const { settings, platform } = this.#parts;
+    const { hostName, timeZone } = platform.identity();
+    const named = settings.get<boolean>('setup.named') === true;
+    return {
+      completed: this.completed(),
+      step: settings.get<SetupStep>('setup.step') ?? 'code',
+      hostName,
+      timeZone,
+      applianceName: named ? hostName : 'Cistern',
+    };
+  }
+
+  /** The wizard only ever goes forward by itself; a page may be revisited without losing the place. */
+  reach(step: SetupStep): void {
+    const { settings, changes } = this.#parts;
+    if (order.indexOf(step) <= order.indexOf(this.document().step)) return;
+    settings.set('setup.step', step);
+    changes.publish('setup');
+  }
+
+  async codeIsRight(given: string): Promise<boolean> {
+    const { codeFile, log } = this.#parts;
+    let text: string;
+    try {
+      text = (await readFile(codeFile, 'utf8')).trim();
+    } catch (error) {
+      log.error('the set-up code cannot be read', { file: codeFile, error: (error as Error).message });
+      throw fail(
+        'service_unavailable',
+        'The appliance has no set-up code that could be compared with.',
+        'Look at the console. It shows the code when the first boot has finished.',
+      );
+    }
+    const right = timingSafeEqual(codeHash(text), codeHash(given));
+    return right && text.length > 0;
+  }
+}
+
+type SetupRoutes =
+  | 'getSetup'
+  | 'enterSetupCode'
+  | 'createAdministrator'
+  | 'setIdentity'
+  | 'setSetupStep'
+  | 'finishSetup';
+
+export function setupRoutes(parts: SetupParts, setup: Setup): Handlers<SetupRoutes> {
+  const { db, settings, users, sessions, lockout, audit, changes, platform, cookies } = parts;
+  const mustBeOpen = () => {
+    if (setup.completed()) throw fail('setup_done', 'This appliance is set up already.', 'Sign in.');
+  };
+  const mustHaveNoUser = () => {
+    if (users.any()) {
+      throw fail('setup_done', 'The administrator was created already.', 'Sign in to go on with set-up.');
+    }
+  };
+
+  return {
+    getSetup: () => setup.document(),
+
+    enterSetupCode: async ({ body, caller, reply }) => {
+      mustBeOpen();
+      mustHaveNoUser();
+      lockout.attempt('setup-code', '', caller.address);
+      if (!(await setup.codeIsRight(body.code))) {
+        audit.record(caller, 'setup.refused', 'code');
+        throw fail(
+          'wrong_setup_code',
+          'This is not the code.',
+          'The console of the appliance shows it. Check each character.',
+        );
+      }
+      db.transaction(() => {
+        lockout.succeeded('setup-code', '', caller.address);
+        setup.reach('administrator');
+        setCookie(reply, cookies, SETUP_COOKIE, sessions.create(null).secret);
+        audit.record({ ...caller, name: 'setup' }, 'setup.code', 'code');
+      });
+      return setup.document();
+    },
+
+    createAdministrator: async ({ body, caller, reply }) => {
+      mustBeOpen();
+      mustHaveNoUser();
+      checkNewUser(body.name, body.password);
+      const hash = await hashPassword(body.password);
+      return db.transaction(() => {
+        // Again: hashing took a while, and somebody else may have been quicker.
+        mustHaveNoUser();
+        users.create(body.name, 'administrator', hash);
+        users.signedIn(body.name);
+        sessions.endSetup();
+        setup.reach('identity');
+        audit.record(caller, 'user.create', body.name, null, { name: body.name, role: 'administrator' });
+        const { secret, expiresAt } = sessions.create(body.name);
+        dropCookie(reply, cookies, SETUP_COOKIE);
+        setCookie(reply, cookies, SESSION_COOKIE, secret);
+        return { user: { name: body.name, role: 'administrator' as const }, expiresAt: iso(expiresAt) };
+      });
+    },
+
+    setIdentity: async ({ body, caller }) => {
+      const errors: { path: string; message: string }[] = [];
+      if (!isHostName(body.hostName)) {
+        const message = 'must be a host name: letters, digits and hyphens, parts separated by dots';
+        errors.push({ path: '/hostName', message });
+      }
+      if (!isTimeZone(body.timeZone))
+        errors.push({ path: '/timeZone', message: 'is not a time zone that is known here' });
+      if (errors.length > 0) {
+        const words = errors.map(({ path, message }) => `${path.slice(1)} ${message}`).join('; ');
+        throw fail('invalid_request', `The identity was refused: ${words}.`, undefined, errors);
+      }
+      const before = platform.identity();
+      await platform.setIdentity(body.hostName.toLowerCase(), body.timeZone);
+      db.transaction(() => {
+        settings.set('setup.named', true);
+        setup.reach('pool');
+        audit.record(caller, 'system.identity', body.hostName, before, body);
+      });
+      changes.publish('setup');
+      return setup.document();
+    },
+
+    setSetupStep: ({ body, caller }) => {
+      mustBeOpen();
+      db.transaction(() => {
+        setup.reach(body.step);
+        audit.record(caller, 'setup.step', body.step);
+      });
+      return setup.document();
+    },
+
+    finishSetup: async ({ caller }) => {
+      if (setup.completed()) return setup.document();
+      await platform.finishSetup();
+      db.transaction(() => {
+        settings.set('setup.completed', true);
+        settings.set('setup.step', 'done');
+        sessions.endSetup();
+        audit.record(caller, 'setup.finish', 'setup');
+      });
+      changes.publish('setup');
+      return setup.document();
+    },
+  };
+}

@@ -1,0 +1,14 @@
+// The time zones there are, by their IANA names, as Node's own data has them.
+import type { Handlers } from '../../http/handlers.ts';
+
+// The list the engine gives leaves UTC out, which is what most servers are set to.
+/** With both names of the one zone that every machine begins in: Node lists only one of them. */
+const zones = () => [...new Set(['UTC', 'Etc/UTC', ...Intl.supportedValuesOf('timeZone')])];
+
+export function isTimeZone(name: string): boolean {
+  return zones().includes(name);
+}
+
+export function timeZoneRoutes(): Handlers<'listTimeZones'> {
+  return { listTimeZones: () => ({ items: zones() }) };
+}

@@ -1,0 +1,13 @@
+// A file with the administrators' password hashes, for supportd's page: it has to know who may sign in when akd and its
+// database are gone. Readable by akd and root alone; it is in no support bundle.
+import { renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Database } from '../../state/database.ts';
+
+export function keepAdministrators(db: Database, state: string): void {
+  const rows = db.all("SELECT name, password_hash FROM users WHERE role = 'administrator' ORDER BY name");
+  const list = rows.map((row) => ({ name: row.name, passwordHash: row.password_hash }));
+  const file = join(state, 'administrators.json');
+  writeFileSync(`${file}.new`, `${JSON.stringify(list)}\n`, { mode: 0o600 });
+  renameSync(`${file}.new`, file);
+}

@@ -1,0 +1,11 @@
+// The people who may sign in.
+import { component, nullable, type Static, Time, Type } from '../../http/schema/schema.ts';
+import { Role } from '../session/schema.ts';
+
+export const User = component('User', {
+  name: Type.String(),
+  role: Role,
+  createdAt: Time,
+  lastSignInAt: nullable(Time),
+});
+export type User = Static<typeof User>;

@@ -1,0 +1,580 @@
+// Raising, repeating and clearing alerts. An alert, the message about it and who is to get it are written in one
+// transaction: none of them can exist without the others.
+//
+//   raise ─▶ a silence holds it back? ─▶ `held`, decided again when the silence ends
+//            else ─▶ whom the rule, its class or nobody in particular names ─▶ outbox + deliveries
+//   not acknowledged when its time is up ─▶ also those it escalates to
+import { type Clock, iso } from '../../clock.ts';
+import type { Changes } from '../../http/live-updates/changes.ts';
+import { fail } from '../../http/problems/problem.ts';
+import { oneLine } from '../../http/schema/words.ts';
+import type { Database, Row } from '../../state/database.ts';
+import { newId } from '../../state/id.ts';
+import type { AlertClass } from '../catalogue/catalogue.ts';
+import type { Silences, Subject } from '../silences/silences.ts';
+import type { Routing } from './routing.ts';
+import type { Alert, AlertHistory, AlertQuery, Delivery, DeliveryEvent, Escalation, HistoryKind } from './schema.ts';
+
+/** The part of an alert that is the same for whoever is told. */
+export type Told = Omit<Alert, 'deliveries' | 'history' | 'acknowledged' | 'silence' | 'routedBy' | 'escalatesAt'>;
+
+/** What the journal holds, and a destination is told. It says all there is to say, whatever changes meanwhile. */
+export interface Message {
+  readonly version: 1;
+  readonly eventId: string;
+  readonly event: DeliveryEvent;
+  readonly at: string;
+  readonly hostName: string;
+  readonly alert: Told;
+  /** What raise, reminders and all-clear have in common: the alert's id, or that of the message that told of many. */
+  readonly thread?: string;
+  /** How many others of the same thread are still active. */
+  readonly others?: number;
+  /** There: it tells of many, and `alert` is what can be said of all of them. */
+  readonly group?: MessageGroup;
+}
+
+export interface MessageGroup {
+  readonly kind: 'burst' | 'digest';
+  readonly count: number;
+  /** The first of them. */
+  readonly items: readonly {
+    readonly id: string;
+    readonly event: DeliveryEvent;
+    readonly at: string;
+    readonly severity: Alert['severity'];
+    readonly title: string;
+    readonly text: string;
+  }[];
+}
+
+export interface Recipient {
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface Raise<Args> {
+  readonly kind: AlertClass<Args>;
+  readonly args: Args;
+  readonly ruleId?: string;
+  readonly ruleName?: string;
+  readonly value?: number;
+  readonly limit?: number;
+  /** Ids of the destinations that are told; none: whoever its class goes to. */
+  readonly only?: readonly string[];
+  /** A destination that is not told: it is what the alert is about. */
+  readonly except?: string;
+  /** Instead of what was decided about its class. */
+  readonly escalation?: Escalation | null;
+}
+
+export interface AlertParts {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly changes: Changes;
+  readonly hostName: () => string;
+  readonly routing: Routing;
+  /** Asked for late: silences count active alerts themselves. */
+  readonly silences: () => Silences;
+  /** The destinations that are switched on. */
+  readonly recipients: () => Recipient[];
+  /** Called after a message was written, to have it taken to the journal. */
+  readonly written: () => void;
+}
+
+const MAX_TEXT = 4000;
+/** Cleared alerts older than this are forgotten. */
+const KEPT_MS = 400 * 24 * 60 * 60 * 1000;
+const TIDY_MS = 60 * 60 * 1000;
+/** What an export holds at most: the log of a year of a busy appliance. */
+const MOST_EXPORTED = 100_000;
+
+/** JSON knows no infinity; a limit that is beyond every number still is. */
+function finite(value: number | undefined): number | null {
+  if (value === undefined || Number.isNaN(value)) return null;
+  return Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, value));
+}
+
+function toldFrom(row: Row): Told {
+  return {
+    id: row.id as string,
+    class: row.class as string,
+    title: row.title as string,
+    text: row.text as string,
+    severity: row.severity as Alert['severity'],
+    state: row.state as Alert['state'],
+    raisedAt: iso(row.raised_at as number),
+    clearedAt: row.cleared_at === null ? null : iso(row.cleared_at as number),
+    value: row.value as number | null,
+    limit: row.limit as number | null,
+    labels: JSON.parse(row.labels_json as string),
+    ruleId: row.rule_id as string | null,
+    ruleName: row.rule_name as string | null,
+    noData: row.no_data === 1,
+    impact: row.impact as string,
+    response: row.response as string,
+    action: row.action as string,
+    page: row.page as string,
+  };
+}
+
+function subjectOf(row: Row): Subject {
+  return {
+    class: row.class as string,
+    severity: row.severity as Alert['severity'],
+    key: row.dedup_key as string,
+    title: row.title as string,
+    labels: JSON.parse(row.labels_json as string),
+  };
+}
+
+export class Alerts {
+  readonly #parts: AlertParts;
+  #tidiedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: AlertParts) {
+    this.#parts = parts;
+  }
+
+  /** The id of the alert, or null when nobody is to be told: it is active already, or another alert explains it. */
+  raise<Args>(request: Raise<Args>): string | null {
+    const { db, clock, changes, routing } = this.#parts;
+    const { kind, args } = request;
+    const key = kind.dedupKey(args);
+    const now = clock.now();
+    const id = newId('al', now);
+    const raised = db.transaction(() => {
+      const active = this.activeByKey(key);
+      if (active !== undefined) {
+        this.#reword(active, kind.text(args).slice(0, MAX_TEXT));
+        return false;
+      }
+      if (kind.happening && db.get('SELECT 1 FROM alerts WHERE dedup_key = ?', key) !== undefined) return false;
+      if (kind.dependsOn(args).some((cause) => this.activeByKey(cause) !== undefined)) return false;
+      const escalation = request.escalation ?? routing.escalation(kind.class);
+      const escalates = escalation !== null && kind.happening !== true;
+      db.run(
+        `INSERT INTO alerts (id, class, dedup_key, title, text, severity, state, raised_at, cleared_at, value, "limit",
+           labels_json, rule_id, rule_name, impact, response, action, page, only_json, except_id, escalate_at,
+           escalate_to_json)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        id,
+        kind.class,
+        key,
+        oneLine(kind.title(args), 300),
+        kind.text(args).slice(0, MAX_TEXT),
+        kind.severity(args),
+        kind.happening ? 'cleared' : 'active',
+        now,
+        kind.happening ? now : null,
+        finite(request.value),
+        finite(request.limit),
+        JSON.stringify(kind.labels(args)),
+        request.ruleId ?? null,
+        request.ruleName ?? null,
+        kind.impact(args),
+        kind.response(args),
+        kind.action(args),
+        kind.page(args),
+        JSON.stringify(request.only ?? []),
+        request.except ?? null,
+        escalates ? now + escalation.afterSeconds * 1000 : null,
+        JSON.stringify(escalates ? escalation.destinations : []),
+      );
+      this.#tellOrHold(db.get('SELECT * FROM alerts WHERE id = ?', id) as Row, 'raise');
+      return true;
+    });
+    if (!raised) return null;
+    changes.publish('alerts', id);
+    this.#parts.written();
+    return id;
+  }
+
+  /** What a condition says of itself while it lasts is kept true; nobody is told again for that. */
+  #reword(id: string, text: string): void {
+    if (this.#parts.db.run('UPDATE alerts SET text = ? WHERE id = ? AND text <> ?', text, id, text) > 0)
+      this.#parts.changes.publish('alerts', id);
+  }
+
+  /** Does nothing when it is not active. `text` says why, when it is not because all is well again. */
+  clear(id: string, options: { value?: number; text?: string } = {}): void {
+    const { db, clock, changes } = this.#parts;
+    const cleared = db.transaction(() => {
+      const changed = db.run(
+        `UPDATE alerts SET state = 'cleared', cleared_at = ?, no_data = 0, value = coalesce(?, value),
+           text = coalesce(?, text), escalate_at = NULL WHERE id = ? AND state = 'active'`,
+        clock.now(),
+        finite(options.value),
+        options.text ?? null,
+        id,
+      );
+      if (changed > 0) this.#tellOrHold(this.#row(id), 'clear');
+      return changed > 0;
+    });
+    if (!cleared) return;
+    changes.publish('alerts', id);
+    this.#parts.written();
+  }
+
+  /** Tells again, of an alert that is still active; not when somebody has acknowledged it. */
+  repost(id: string, value: number, text: string): void {
+    const { db, changes } = this.#parts;
+    db.transaction(() => {
+      const sql = "UPDATE alerts SET value = ?, text = ? WHERE id = ? AND state = 'active'";
+      if (db.run(sql, finite(value), text.slice(0, MAX_TEXT), id) === 0) return;
+      const row = this.#row(id);
+      if (row.acknowledged_at === null) this.#tellOrHold(row, 'repost');
+    });
+    changes.publish('alerts', id);
+    this.#parts.written();
+  }
+
+  setNoData(id: string, noData: boolean): void {
+    const sql = 'UPDATE alerts SET no_data = ? WHERE id = ? AND no_data != ?';
+    if (this.#parts.db.run(sql, noData ? 1 : 0, id, noData ? 1 : 0) > 0) this.#parts.changes.publish('alerts', id);
+  }
+
+  activeByKey(key: string): string | undefined {
+    const row = this.#parts.db.get("SELECT id FROM alerts WHERE dedup_key = ? AND state = 'active'", key);
+    return row?.id as string | undefined;
+  }
+
+  activeOfClass(name: string): { id: string; key: string }[] {
+    return this.#parts.db
+      .all("SELECT id, dedup_key FROM alerts WHERE class = ? AND state = 'active'", name)
+      .map((row) => ({ id: row.id as string, key: row.dedup_key as string }));
+  }
+
+  activeSubjects(): Subject[] {
+    return this.#parts.db.all("SELECT * FROM alerts WHERE state = 'active'").map(subjectOf);
+  }
+
+  /** Somebody is on it: it is not repeated and not escalated. */
+  acknowledge(id: string, by: string, note: string): Alert {
+    const { db, clock, changes } = this.#parts;
+    const row = this.#row(id);
+    if (row.state !== 'active') {
+      throw fail('conflict', `The alert “${row.title}” has cleared: there is nothing to acknowledge.`);
+    }
+    db.transaction(() => {
+      db.run(
+        'UPDATE alerts SET acknowledged_at = ?, acknowledged_by = ?, note = ?, escalate_at = NULL WHERE id = ?',
+        clock.now(),
+        by,
+        note,
+        id,
+      );
+      this.#note(id, 'acknowledged', by, note === '' ? 'Acknowledged.' : `Acknowledged: ${note}`);
+    });
+    changes.publish('alerts', id);
+    return this.get(id);
+  }
+
+  /** It is repeated again from now on; who it would have escalated to is not told later than others would have been. */
+  takeBack(id: string, by: string): Alert {
+    const { db, changes } = this.#parts;
+    if (this.#row(id).acknowledged_at === null) throw fail('conflict', 'The alert is not acknowledged.');
+    db.transaction(() => {
+      db.run('UPDATE alerts SET acknowledged_at = NULL, acknowledged_by = NULL, note = NULL WHERE id = ?', id);
+      this.#note(id, 'taken_back', by, 'The acknowledgement was taken back.');
+    });
+    changes.publish('alerts', id);
+    return this.get(id);
+  }
+
+  /** What is due by the clock: escalations, what silences held back and do no longer, forgetting. */
+  tick(): void {
+    const { db, clock } = this.#parts;
+    const now = clock.now();
+    let any = false;
+    // The first time, whatever ended while akd was not running.
+    const first = this.#tidiedAt === Number.NEGATIVE_INFINITY;
+    if (this.#parts.silences().tick() || first) this.release();
+    for (const row of db.all('SELECT * FROM alerts WHERE escalate_at <= ?', now)) {
+      // Held back: it waits for the end of the silence.
+      if (this.#parts.silences().holding(subjectOf(row)) !== null) continue;
+      any = true;
+      db.transaction(() => this.#escalate(row, now));
+      this.#parts.changes.publish('alerts', row.id as string);
+    }
+    if (any) this.#parts.written();
+    if (now - this.#tidiedAt < TIDY_MS) return;
+    this.#tidiedAt = now;
+    db.transaction(() => {
+      db.run('DELETE FROM deliveries WHERE at < ?', now - KEPT_MS);
+      db.run('DELETE FROM alert_history WHERE at < ?', now - KEPT_MS);
+      db.run("DELETE FROM alerts WHERE state = 'cleared' AND cleared_at < ?", now - KEPT_MS);
+    });
+  }
+
+  #escalate(row: Row, now: number): void {
+    const { db } = this.#parts;
+    const id = row.id as string;
+    const wanted = JSON.parse(row.escalate_to_json as string) as string[];
+    const to = this.#parts.recipients().filter((one) => wanted.includes(one.id) && one.id !== row.except_id);
+    db.run('UPDATE alerts SET escalate_at = NULL WHERE id = ?', id);
+    const whom = to.length === 0 ? 'nobody: the destinations are gone or off' : to.map(({ name }) => name).join(', ');
+    this.#note(id, 'escalated', null, `Not acknowledged in time: told ${whom}.`);
+    this.#tell(row, 'escalate', now, to);
+  }
+
+  /** Decides anew about everything that a silence has held back. */
+  release(): void {
+    const { db, clock } = this.#parts;
+    const now = clock.now();
+    let any = false;
+    for (const { alert_id: id } of db.all('SELECT DISTINCT alert_id FROM held WHERE released_at IS NULL')) {
+      const row = db.get('SELECT * FROM alerts WHERE id = ?', id as string);
+      if (row !== undefined && this.#parts.silences().holding(subjectOf(row)) !== null) continue;
+      db.transaction(() => {
+        db.run('UPDATE held SET released_at = ? WHERE alert_id = ? AND released_at IS NULL', now, id as string);
+        if (row === undefined) return;
+        const told = db.get('SELECT 1 FROM deliveries WHERE alert_id = ?', id as string) !== undefined;
+        const active = row.state === 'active';
+        if (active && !told) {
+          this.#note(id as string, 'released', null, 'The silence has ended and it is still active: it is sent now.');
+          this.#send(row, 'raise');
+        } else if (!active && told && this.#isHeld(id as string, 'clear')) {
+          this.#note(id as string, 'released', null, 'The silence has ended: the all-clear is sent now.');
+          this.#send(row, 'clear');
+        }
+      });
+      any = true;
+      this.#parts.changes.publish('alerts', id as string);
+    }
+    if (any) this.#parts.written();
+  }
+
+  #isHeld(id: string, event: DeliveryEvent): boolean {
+    return this.#parts.db.get('SELECT 1 FROM held WHERE alert_id = ? AND event = ?', id, event) !== undefined;
+  }
+
+  #toldBefore(alertId: string): Recipient[] {
+    const told = this.#parts.db.all(
+      "SELECT DISTINCT destination_id FROM deliveries WHERE alert_id = ? AND event IN ('raise', 'escalate')",
+      alertId,
+    );
+    const ids = new Set(told.map((row) => row.destination_id));
+    return this.#parts.recipients().filter((one) => ids.has(one.id));
+  }
+
+  #tellOrHold(row: Row, event: 'raise' | 'clear' | 'repost'): void {
+    const { db, clock } = this.#parts;
+    const id = row.id as string;
+    const silence = this.#parts.silences().holding(subjectOf(row));
+    if (silence === null) {
+      this.#send(row, event);
+      return;
+    }
+    db.run('INSERT INTO held VALUES (?, ?, ?, ?, NULL)', id, event, silence.id, clock.now());
+    const what = { raise: 'It', clear: 'The all-clear', repost: 'The reminder' }[event];
+    this.#note(
+      id,
+      'held',
+      null,
+      `${what} was held back by the silence “${silence.name}”, until ${iso(silence.until)}.`,
+    );
+  }
+
+  /** To whom it goes now. The first time that is decided by rule and class, later it is who was told then. */
+  #send(row: Row, event: 'raise' | 'clear' | 'repost'): void {
+    const { db, clock, routing } = this.#parts;
+    const id = row.id as string;
+    if (event !== 'raise') {
+      this.#tell(row, event, clock.now(), this.#toldBefore(id));
+      return;
+    }
+    const { recipients, muted, by } = routing.audience({
+      class: row.class as string,
+      ruleName: row.rule_name as string | null,
+      only: JSON.parse(row.only_json as string) as string[],
+      except: row.except_id as string | null,
+    });
+    db.run('UPDATE alerts SET routed_by = ? WHERE id = ?', by, id);
+    if (muted) {
+      db.run('UPDATE alerts SET escalate_at = NULL WHERE id = ?', id);
+      this.#note(id, 'muted', null, `${by}: it was sent to nobody.`);
+    }
+    this.#tell(row, event, clock.now(), recipients);
+  }
+
+  #tell(row: Row, event: DeliveryEvent, now: number, to: readonly Recipient[]): void {
+    if (to.length === 0) return;
+    const { db } = this.#parts;
+    const eventId = newId('ev', now);
+    const message: Message = {
+      version: 1,
+      eventId,
+      event,
+      at: iso(now),
+      hostName: this.#parts.hostName(),
+      alert: toldFrom(row),
+      ...(event !== 'raise' && this.#thread(row.id as string)),
+    };
+    db.run('INSERT INTO outbox VALUES (?, ?, ?)', eventId, JSON.stringify(message), now);
+    for (const { id, name } of to) {
+      db.run(
+        `INSERT INTO deliveries (event_id, destination_id, destination_name, alert_id, event, state, at, message_id)
+         VALUES (?, ?, ?, ?, ?, 'waiting', ?, ?)`,
+        eventId,
+        id,
+        name,
+        row.id as string,
+        event,
+        now,
+        eventId,
+      );
+    }
+  }
+
+  /** The message that told of it together with others, if one did. */
+  #thread(id: string): { thread: string; others: number } | null {
+    const { db } = this.#parts;
+    const row = db.get(
+      "SELECT message_id FROM deliveries WHERE alert_id = ? AND event = 'raise' AND message_id != event_id LIMIT 1",
+      id,
+    );
+    if (row === undefined) return null;
+    const others = db.get(
+      `SELECT count(DISTINCT alerts.id) AS n FROM deliveries JOIN alerts ON alerts.id = deliveries.alert_id
+       WHERE message_id = ? AND alerts.state = 'active' AND alerts.id != ?`,
+      ...[row.message_id as string, id],
+    );
+    return { thread: row.message_id as string, others: others?.n as number };
+  }
+
+  /** What else happened to it, for its page. */
+  noteAction(id: string, text: string): void {
+    this.#note(id, 'action', null, text);
+    this.#parts.changes.publish('alerts', id);
+  }
+
+  #note(id: string, kind: HistoryKind, by: string | null, text: string): void {
+    const sql = 'INSERT INTO alert_history VALUES (?, ?, ?, ?, ?)';
+    this.#parts.db.run(sql, id, this.#parts.clock.now(), kind, by, text);
+  }
+
+  #describe(row: Row): Alert {
+    const { db } = this.#parts;
+    const id = row.id as string;
+    const active = row.state === 'active';
+    const silence = active ? this.#parts.silences().holding(subjectOf(row)) : null;
+    const history = db.all('SELECT * FROM alert_history WHERE alert_id = ? ORDER BY rowid', id);
+    const deliveries = db.all(
+      `SELECT deliveries.*, destinations.last_error AS held_up FROM deliveries
+       LEFT JOIN destinations ON destinations.id = destination_id AND failing_since IS NOT NULL
+         AND deliveries.state = 'waiting' AND attempts = 0
+       WHERE alert_id = ? ORDER BY deliveries.rowid`,
+      id,
+    );
+    return {
+      ...toldFrom(row),
+      acknowledged:
+        row.acknowledged_at === null
+          ? null
+          : {
+              at: iso(row.acknowledged_at as number),
+              by: row.acknowledged_by as string,
+              note: row.note as string,
+            },
+      silence: silence && { id: silence.id, name: silence.name, until: iso(silence.until) },
+      routedBy: row.routed_by as string | null,
+      escalatesAt: row.escalate_at === null ? null : iso(row.escalate_at as number),
+      history: history.map((one) => ({
+        at: iso(one.at as number),
+        kind: one.kind as AlertHistory['kind'],
+        by: one.by as string | null,
+        text: one.text as string,
+      })),
+      deliveries: deliveries.map((one) => ({
+        destinationId: one.destination_id as string,
+        destinationName: one.destination_name as string,
+        event: one.event as DeliveryEvent,
+        state: one.state as Delivery['state'],
+        attempts: one.attempts as number,
+        // What waits behind another was not tried, and there is a reason all the same.
+        lastError:
+          (one.last_error as string | null) ??
+          (one.held_up === null ? null : `It waits behind an earlier one: ${one.held_up}`),
+        at: iso(one.at as number),
+        grouped: one.message_id !== one.event_id,
+      })),
+    };
+  }
+
+  #row(id: string): Row {
+    const row = this.#parts.db.get('SELECT * FROM alerts WHERE id = ?', id);
+    if (row === undefined) throw fail('not_found', `There is no alert ${id}.`);
+    return row;
+  }
+
+  get(id: string): Alert {
+    return this.#describe(this.#row(id));
+  }
+
+  #where(query: Omit<AlertQuery, 'limit'>): { sql: string; values: (string | number)[] } {
+    const { db } = this.#parts;
+    const conditions = ['1'];
+    const values: (string | number)[] = [];
+    const and = (condition: string, ...given: (string | number)[]) => {
+      conditions.push(condition);
+      values.push(...given);
+    };
+    if (query.before !== undefined) {
+      const row = db.get('SELECT number FROM alerts WHERE id = ?', query.before);
+      if (row === undefined) throw fail('not_found', `There is no alert ${query.before}.`);
+      and('number < ?', row.number as number);
+    }
+    if ((query.state ?? 'active') === 'active') and("state = 'active'");
+    if (query.severity?.length) and(`severity IN (${query.severity.map(() => '?').join(', ')})`, ...query.severity);
+    // LIKE's own signs, given by a person, mean themselves.
+    const like = (text: string) => text.replace(/[\\%_]/g, '\\$&');
+    if (query.class?.endsWith('*')) and(`class LIKE ? ESCAPE '\\'`, `${like(query.class.slice(0, -1))}%`);
+    else if (query.class) and('class = ?', query.class);
+    if (query.text) {
+      const text = `%${like(query.text)}%`;
+      and(
+        `(title LIKE ? ESCAPE '\\' OR text LIKE ? ESCAPE '\\' OR labels_json LIKE ? ESCAPE '\\')`,
+        ...[text, text, text],
+      );
+    }
+    if (query.from !== undefined) and('raised_at >= ?', query.from * 1000);
+    if (query.to !== undefined) and('raised_at < ?', query.to * 1000);
+    return { sql: conditions.join(' AND '), values };
+  }
+
+  list(query: AlertQuery): Alert[] {
+    const { sql, values } = this.#where(query);
+    return this.#parts.db
+      .all(`SELECT * FROM alerts WHERE ${sql} ORDER BY number DESC LIMIT ?`, ...values, query.limit ?? 100)
+      .map((row) => this.#describe(row));
+  }
+
+  /** The same, a page at a time, so that a long log never lies in memory as a whole. */
+  *pages(query: Omit<AlertQuery, 'limit' | 'before'>): Generator<Alert[]> {
+    let before: string | undefined;
+    for (let total = 0; total < MOST_EXPORTED; ) {
+      const page = this.list({ ...query, limit: 500, ...(before !== undefined && { before }) });
+      if (page.length === 0) return;
+      yield page;
+      total += page.length;
+      before = page.at(-1)?.id;
+    }
+  }
+
+  counts(): Record<Alert['severity'], number> {
+    const counts = { critical: 0, warning: 0, info: 0 };
+    const sql = "SELECT severity, count(*) AS n FROM alerts WHERE state = 'active' GROUP BY severity";
+    for (const row of this.#parts.db.all(sql)) counts[row.severity as Alert['severity']] = row.n as number;
+    return counts;
+  }
+
+  /** The worst and oldest of the active ones, for the status page. */
+  worst(): Alert | undefined {
+    const row = this.#parts.db.get(
+      `SELECT * FROM alerts WHERE state = 'active'
+       ORDER BY CASE severity WHEN 'critical' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, number LIMIT 1`,
+    );
+    return row && this.#describe(row);
+  }
+}

@@ -1,0 +1,144 @@
+// Who is told of which class of alerts. What a rule says of itself comes first, then what was decided about the class,
+// then everybody; a class that is muted is kept in the log and sent to nobody, whatever a rule says.
+import type { Audit } from '../../access/audit/audit.ts';
+import { iso } from '../../clock.ts';
+import type { Caller } from '../../http/gate/caller.ts';
+import type { Changes } from '../../http/live-updates/changes.ts';
+import { fail } from '../../http/problems/problem.ts';
+import type { Database } from '../../state/database.ts';
+import { catalogue } from '../catalogue/catalogue.ts';
+import { example } from '../catalogue/example.ts';
+import type { Recipient } from './alerts.ts';
+import type { AlertKind, ClassRoute, Escalation } from './schema.ts';
+
+export interface Wish {
+  readonly class: string;
+  readonly ruleName: string | null;
+  /** Ids of destinations that whoever raises it means; none: whoever the class goes to. */
+  readonly only: readonly string[];
+  readonly except: string | null;
+}
+
+export interface Audience {
+  readonly recipients: readonly Recipient[];
+  readonly muted: boolean;
+  /** In words. */
+  readonly by: string;
+}
+
+export interface RoutingParts {
+  readonly db: Database;
+  readonly audit: Audit;
+  readonly changes: Changes;
+  /** The destinations that are switched on. */
+  readonly recipients: () => readonly Recipient[];
+  /** Whether there is such a destination, on or off. */
+  readonly known: (destinationId: string) => boolean;
+}
+
+/** What holds for a class that nobody has decided about. */
+const UNDECIDED = new Map<string, ClassRoute>(
+  catalogue.map((kind) => [kind.class, { muted: kind.muted ?? false, destinations: [], escalation: null }]),
+);
+
+export class Routing {
+  readonly #parts: RoutingParts;
+  readonly #routes = new Map<string, ClassRoute>();
+
+  constructor(parts: RoutingParts) {
+    this.#parts = parts;
+    for (const row of parts.db.all('SELECT class, route_json FROM class_routes')) {
+      this.#routes.set(row.class as string, JSON.parse(row.route_json as string) as ClassRoute);
+    }
+  }
+
+  #route(name: string): ClassRoute {
+    return this.#routes.get(name) ?? UNDECIDED.get(name) ?? { muted: false, destinations: [], escalation: null };
+  }
+
+  audience(wish: Wish): Audience {
+    const all = this.#parts.recipients().filter(({ id }) => id !== wish.except);
+    const route = this.#route(wish.class);
+    if (route.muted) return { recipients: [], muted: true, by: `The class ${wish.class} is muted` };
+    // Destinations that were removed since are no reason to tell nobody.
+    const known = (ids: readonly string[]) => ids.filter((id) => this.#parts.known(id));
+    const meant = known(wish.only);
+    if (meant.length > 0) {
+      const recipients = all.filter(({ id }) => meant.includes(id));
+      return { recipients, muted: false, by: `The rule “${wish.ruleName ?? wish.class}”` };
+    }
+    const routed = known(route.destinations);
+    if (routed.length > 0) {
+      const recipients = all.filter(({ id }) => routed.includes(id));
+      return { recipients, muted: false, by: `The routing of the class ${wish.class}` };
+    }
+    return { recipients: all, muted: false, by: 'Every destination: the class has no routing of its own' };
+  }
+
+  escalation(name: string): Escalation | null {
+    return this.#routes.get(name)?.escalation ?? null;
+  }
+
+  /** Throws when there is no such destination, naming its field. */
+  mustKnow(destinations: readonly string[], path: string): void {
+    destinations.forEach((id, at) => {
+      if (this.#parts.known(id)) return;
+      throw fail('invalid_request', `There is no destination ${id}.`, 'Choose from the destinations there are.', [
+        { path: `${path}/${at}`, message: 'is no destination' },
+      ]);
+    });
+  }
+
+  list(): AlertKind[] {
+    const { db } = this.#parts;
+    const counts = new Map(
+      db
+        .all(`SELECT class, sum(state = 'active') AS active, max(raised_at) AS last FROM alerts GROUP BY class`)
+        .map((row) => [row.class as string, row]),
+    );
+    return catalogue
+      .map((declared) => {
+        // Their arguments differ; the example has all of them.
+        const kind = declared as (typeof catalogue)[0];
+        const given = example as unknown as Parameters<typeof kind.title>[0];
+        const count = counts.get(kind.class);
+        const explainedBy = new Set(kind.dependsOn(given).map((key) => key.split('/', 1)[0] as string));
+        return {
+          class: kind.class,
+          severities: [...(kind.severities ?? [kind.severity(given)])],
+          title: kind.title(given),
+          text: kind.text(given),
+          impact: kind.impact(given),
+          response: kind.response(given),
+          action: kind.action(given),
+          visibleAfterSeconds: kind.visibleAfterSeconds,
+          happening: kind.happening ?? false,
+          explainedBy: [...explainedBy],
+          active: (count?.active as number | undefined) ?? 0,
+          lastRaisedAt: count === undefined ? null : iso(count.last as number),
+          ...this.#route(kind.class),
+        };
+      })
+      .sort((a, b) => (a.class < b.class ? -1 : 1));
+  }
+
+  set(name: string, route: ClassRoute, caller: Caller): AlertKind {
+    const { db, audit, changes } = this.#parts;
+    const before = this.list().find((kind) => kind.class === name);
+    if (before === undefined) throw fail('not_found', `There is no class of alerts called ${name}.`);
+    this.mustKnow(route.destinations, '/destinations');
+    this.mustKnow(route.escalation?.destinations ?? [], '/escalation/destinations');
+    db.transaction(() => {
+      db.run(
+        `INSERT INTO class_routes VALUES (?, ?) ON CONFLICT (class) DO UPDATE SET route_json = excluded.route_json`,
+        name,
+        JSON.stringify(route),
+      );
+      const { muted, destinations, escalation } = before;
+      audit.record(caller, 'alert-class.route', name, { muted, destinations, escalation }, route);
+    });
+    this.#routes.set(name, route);
+    changes.publish('alert-classes', name);
+    return this.list().find((kind) => kind.class === name) as AlertKind;
+  }
+}

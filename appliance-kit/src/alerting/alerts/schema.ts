@@ -1,0 +1,169 @@
+// An alert: something that is, or was, wrong; with what it means, what to do, who was told, and who is on it.
+import { Count, closed, component, Labels, Line, nullable, type Static, Time, Type } from '../../http/schema/schema.ts';
+import { Severity } from '../thresholds/schema.ts';
+
+export const DeliveryEvent = Type.Enum(['raise', 'clear', 'repost', 'escalate']);
+export type DeliveryEvent = Static<typeof DeliveryEvent>;
+export const Delivery = component('Delivery', {
+  destinationId: Type.String(),
+  destinationName: Type.String(),
+  event: DeliveryEvent,
+  state: Type.Enum(['waiting', 'delivered', 'failed']),
+  attempts: Count,
+  lastError: nullable(
+    Type.String({ description: 'why it was not taken; of one that was not tried yet, why the one before it was not' }),
+  ),
+  at: Time,
+  grouped: Type.Boolean({ description: 'one message told of this and others' }),
+});
+export type Delivery = Static<typeof Delivery>;
+
+export const HistoryKind = Type.Enum([
+  'acknowledged',
+  'taken_back',
+  'held',
+  'released',
+  'muted',
+  'escalated',
+  'action',
+]);
+export type HistoryKind = Static<typeof HistoryKind>;
+export const AlertHistory = component('AlertHistory', {
+  at: Time,
+  kind: HistoryKind,
+  by: nullable(Type.String({ description: 'a user or a token; null: the appliance' })),
+  text: Type.String(),
+});
+export type AlertHistory = Static<typeof AlertHistory>;
+
+export const Alert = component('Alert', {
+  id: Type.String(),
+  class: Type.String({ description: 'stable, as threshold.exceeded' }),
+  title: Type.String(),
+  text: Type.String(),
+  severity: Severity,
+  state: Type.Enum(['active', 'cleared']),
+  raisedAt: Time,
+  clearedAt: nullable(Time),
+  value: nullable(Type.Number()),
+  limit: nullable(Type.Number()),
+  labels: Labels,
+  ruleId: nullable(Type.String()),
+  ruleName: nullable(Type.String()),
+  noData: Type.Boolean({ description: 'still active, but its series has stopped arriving' }),
+  impact: Type.String(),
+  response: Type.String(),
+  action: Type.String(),
+  page: Type.String({ description: 'the page of the UI to go to' }),
+  acknowledged: nullable(
+    component('Acknowledgement', { at: Time, by: Type.String(), note: Type.String() }, 'Somebody is on it'),
+  ),
+  silence: nullable(
+    component('AlertSilence', { id: Type.String(), name: Type.String(), until: Time }, 'What holds it back now'),
+  ),
+  routedBy: nullable(Type.String({ description: 'what decided who is told, in words' })),
+  escalatesAt: nullable(Type.String({ description: 'ISO 8601: others are told then, unless it is acknowledged' })),
+  history: Type.Array(AlertHistory),
+  deliveries: Type.Array(Delivery),
+});
+export type Alert = Static<typeof Alert>;
+
+const filter = {
+  state: Type.Optional(Type.Enum(['active', 'all'])),
+  severity: Type.Optional(Type.Array(Severity, { maxItems: 3 })),
+  class: Type.Optional(Type.String({ maxLength: 100, description: 'a class, or the beginning of some: pool.*' })),
+  text: Type.Optional(Type.String({ maxLength: 200, description: 'is in the title, the text or a label' })),
+  from: Type.Optional(Type.Number({ minimum: 0, description: 'seconds: raised then or later' })),
+  to: Type.Optional(Type.Number({ minimum: 0, description: 'seconds: raised before then' })),
+};
+export const AlertQuery = closed({
+  ...filter,
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
+  before: Type.Optional(Type.String({ maxLength: 64, description: 'the id of the last alert of the page before' })),
+});
+export type AlertQuery = Static<typeof AlertQuery>;
+export const AlertExportQuery = closed({ ...filter, format: Type.Enum(['csv', 'json']) });
+export type AlertExportQuery = Static<typeof AlertExportQuery>;
+
+export const AcknowledgeInput = closed({ note: Line({ minLength: 0, maxLength: 1000 }) });
+
+const silence = {
+  name: Line({ maxLength: 200, description: 'what it is for' }),
+  start: Type.Integer({ minimum: 0, maximum: 99_999_999_999, description: 'seconds since the epoch' }),
+  end: Type.Integer({
+    minimum: 0,
+    maximum: 99_999_999_999,
+    description: 'seconds since the epoch; there is always one',
+  }),
+  classes: Type.Array(Line({ maxLength: 100 }), {
+    maxItems: 100,
+    description: 'classes, or the beginning of some: pool.*; none: all',
+  }),
+  severities: Type.Array(Severity, { maxItems: 3, description: 'none: all' }),
+  text: Line({
+    minLength: 0,
+    maxLength: 200,
+    description: 'is in the key, the title or a label of the alert; empty: any',
+  }),
+};
+export const SilenceInput = component('SilenceInput', silence);
+export type SilenceInput = Static<typeof SilenceInput>;
+export const Silence = component('Silence', {
+  id: Type.String(),
+  ...silence,
+  state: Type.Enum(['waiting', 'acting', 'ended']),
+  by: Type.String(),
+  createdAt: Time,
+  active: Type.Integer({ minimum: 0, description: 'active alerts that it holds back now' }),
+  held: Type.Integer({ minimum: 0, description: 'messages that it has held back so far' }),
+});
+export type Silence = Static<typeof Silence>;
+
+export const Escalation = component(
+  'Escalation',
+  {
+    afterSeconds: Type.Integer({ minimum: 10, maximum: 30 * 86_400 }),
+    destinations: Type.Array(Type.String({ maxLength: 64 }), { minItems: 1, maxItems: 100 }),
+  },
+  'Who is told as well when nobody has acknowledged it by then',
+);
+export type Escalation = Static<typeof Escalation>;
+
+const route = {
+  muted: Type.Boolean({ description: 'kept in the log, sent to nobody' }),
+  destinations: Type.Array(Type.String({ maxLength: 64 }), { maxItems: 100, description: 'ids; empty = all' }),
+  escalation: nullable(Escalation),
+};
+export const ClassRoute = component('ClassRoute', route);
+export type ClassRoute = Static<typeof ClassRoute>;
+export const AlertKind = component(
+  'AlertKind',
+  {
+    class: Type.String(),
+    severities: Type.Array(Severity),
+    title: Type.String({ description: 'of an alert as it could be' }),
+    text: Type.String(),
+    impact: Type.String(),
+    response: Type.String(),
+    action: Type.String(),
+    visibleAfterSeconds: Count,
+    happening: Type.Boolean({ description: 'happens, and does not last: it is never active' }),
+    explainedBy: Type.Array(Type.String(), { description: 'classes whose alerts explain this one' }),
+    active: Count,
+    lastRaisedAt: nullable(Time),
+    ...route,
+  },
+  'A kind of alert that the appliance can raise, with where it goes',
+);
+export type AlertKind = Static<typeof AlertKind>;
+
+export const DigestSettings = component(
+  'DigestSettings',
+  {
+    enabled: Type.Boolean(),
+    at: Type.String({ pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$', description: "HH:MM in the appliance's time zone" }),
+    severities: Type.Array(Severity, { minItems: 1, maxItems: 3 }),
+  },
+  'What is not urgent is told once a day, in one message to each destination',
+);
+export type DigestSettings = Static<typeof DigestSettings>;

@@ -1,0 +1,41 @@
+// One way to send, whatever the kind. Each kind's code is loaded when it is first needed: most appliances use one.
+
+import { fail } from '../../http/problems/problem.ts';
+import type { Message } from '../alerts/alerts.ts';
+import type { StoredDestination } from './destinations.ts';
+import type { ChartData } from './email/chart.ts';
+import type { ExchangeLine } from './schema.ts';
+import type { SnmpSender } from './snmp/send.ts';
+
+export type OnLine = (direction: ExchangeLine['direction'], text: string) => void;
+
+export class Senders {
+  readonly #snmp: SnmpSender;
+  readonly #lastHour: (message: Message) => Promise<ChartData | null>;
+
+  /** @param lastHour of what an alert is about, when that is a series; null otherwise, and when it cannot be had */
+  constructor(snmp: SnmpSender, lastHour: (message: Message) => Promise<ChartData | null> = async () => null) {
+    this.#snmp = snmp;
+    this.#lastHour = lastHour;
+  }
+
+  /** Returns when the other side has taken it (email, inform, webhook) or it has left (trap, syslog). Throws a problem otherwise. */
+  async send(destination: StoredDestination, message: Message, onLine: OnLine = () => {}): Promise<void> {
+    if (destination.email !== undefined) {
+      const [{ sendEmail }, { draw }] = await Promise.all([import('./email/send.ts'), import('./email/chart.ts')]);
+      // A mail without its picture says all there is to say.
+      const data = await this.#lastHour(message).catch(() => null);
+      return sendEmail(destination.email, message, onLine, data && draw(data));
+    }
+    if (destination.webhook !== undefined) {
+      const { sendWebhook } = await import('./webhook/send.ts');
+      return sendWebhook(destination.webhook, message, onLine);
+    }
+    if (destination.syslog !== undefined) {
+      const { sendSyslog } = await import('./syslog/send.ts');
+      return sendSyslog(destination.syslog, message, onLine);
+    }
+    if (destination.snmp !== undefined) return this.#snmp.send(destination.snmp, message, onLine);
+    throw fail('internal', `The destination ${destination.name} has no settings.`);
+  }
+}

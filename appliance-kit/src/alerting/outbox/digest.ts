@@ -1,0 +1,77 @@
+// The daily digest: which alerts can wait, and when they are told.
+
+import type { Audit } from '../../access/audit/audit.ts';
+import type { Clock } from '../../clock.ts';
+import type { Handlers } from '../../http/handlers.ts';
+import type { Changes } from '../../http/live-updates/changes.ts';
+import type { Settings } from '../../state/settings.ts';
+import type { Entry } from '../../storage/schedules/timetable.ts';
+import type { DigestSettings } from '../alerts/schema.ts';
+import type { Outbox } from './outbox.ts';
+
+const KEY = 'alerts.digest';
+
+interface Kept extends DigestSettings {
+  /** When it was last sent, or switched on. */
+  readonly since: number;
+}
+
+export class Digest {
+  readonly #settings: Settings;
+  readonly #clock: Clock;
+  #kept: Kept;
+
+  constructor(settings: Settings, clock: Clock) {
+    this.#settings = settings;
+    this.#clock = clock;
+    this.#kept = settings.get<Kept>(KEY) ?? { enabled: false, at: '08:00', severities: ['info'], since: 0 };
+  }
+
+  get(): DigestSettings {
+    const { since: _, ...settings } = this.#kept;
+    return settings;
+  }
+
+  set(settings: DigestSettings): void {
+    this.#keep({ ...settings, since: this.#clock.now() });
+  }
+
+  #keep(kept: Kept): void {
+    this.#settings.set(KEY, kept);
+    this.#kept = kept;
+  }
+
+  canWait(severity: DigestSettings['severities'][number]): boolean {
+    return this.#kept.enabled && this.#kept.severities.includes(severity);
+  }
+
+  entries(outbox: Outbox): Entry[] {
+    const { enabled, at, since } = this.#kept;
+    if (!enabled) return [];
+    const run = async (due: number) => {
+      outbox.sendDigest();
+      this.#keep({ ...this.#kept, since: due });
+    };
+    return [{ id: 'alerts/digest', schedule: { every: 'day', at }, since, run }];
+  }
+}
+
+export function digestRoutes(parts: {
+  digest: Digest;
+  outbox: Outbox;
+  audit: Audit;
+  changes: Changes;
+}): Handlers<'getDigest' | 'setDigest'> {
+  const { digest, outbox, audit, changes } = parts;
+  return {
+    getDigest: () => digest.get(),
+    setDigest: ({ body, caller }) => {
+      audit.record(caller, 'alerts.digest', 'digest', digest.get(), body);
+      digest.set(body);
+      // What was gathered and may not wait any more is told now.
+      if (!body.enabled) outbox.sendDigest();
+      changes.publish('destinations');
+      return digest.get();
+    },
+  };
+}

@@ -1,0 +1,141 @@
+// Serves the route table: each request passes the gate, is checked against the table's schemas, handed to its
+// domain's handler, and every error on the way becomes a problem document.
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Log } from '../log.ts';
+import { type Caller, onBehalfOf } from './gate/caller.ts';
+import { admit, type GateParts } from './gate/gate.ts';
+import type { Handler, Handlers } from './handlers.ts';
+import { asProblem, fail, ProblemError, problem } from './problems/problem.ts';
+import type { Problem } from './problems/schema.ts';
+import { type Route, type RouteId, routes } from './routes.ts';
+import { fromText, mustFit } from './schema/validate.ts';
+
+/** Far more than any form here sends. */
+export const LARGEST_BODY = 1024 * 1024;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: Caller | null;
+  }
+}
+
+/** Fastify's own refusals, in our codes. */
+function asKnownProblem(error: unknown): Problem | undefined {
+  const { code, statusCode } = error as { code?: string; statusCode?: number };
+  switch (code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return problem('body_too_large', `The body is larger than ${LARGEST_BODY} bytes.`);
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return problem(
+        'unsupported_media_type',
+        'The body is not declared as JSON.',
+        'Send Content-Type: application/json.',
+      );
+    case 'FST_ERR_CTP_INVALID_JSON_BODY':
+    case 'FST_ERR_CTP_EMPTY_JSON_BODY':
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return problem('malformed_json', `The body cannot be read as JSON: ${(error as Error).message}`);
+  }
+  if (error instanceof SyntaxError)
+    return problem('malformed_json', `The body cannot be read as JSON: ${error.message}`);
+  if (statusCode !== undefined && statusCode < 500) return problem('invalid_request', (error as Error).message);
+  return undefined;
+}
+
+export function sendProblem(reply: FastifyReply, content: Problem): void {
+  // Serialised here: a problem must be answerable whatever else is wrong.
+  reply.code(content.status).type('application/problem+json').send(JSON.stringify(content));
+}
+
+export function createApp(parts: { gate: GateParts; handlers: Handlers; log: Log }): FastifyInstance {
+  const { gate, handlers, log } = parts;
+  const app = Fastify({
+    logger: false,
+    bodyLimit: LARGEST_BODY,
+    // nginx keeps its connections to us open; a slow client is its business. This is for a peer that hangs.
+    connectionTimeout: 0,
+    keepAliveTimeout: 75_000,
+    requestTimeout: 60_000,
+    // Closing ends idle keep-alive connections and lets the busy ones finish.
+    forceCloseConnections: 'idle',
+    routerOptions: { maxParamLength: 256 },
+    // Refusals from before there is a route: an address that cannot be decoded, for instance.
+    frameworkErrors: (error, _request, reply) => sendProblem(reply, problem('invalid_request', error.message)),
+  });
+
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) => {
+    if (text === '') return done(null, undefined);
+    try {
+      done(null, JSON.parse(text as string));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+
+  app.decorateRequest('caller', null);
+
+  app.setErrorHandler((error, request, reply) => {
+    const known = error instanceof ProblemError ? error.problem : asKnownProblem(error);
+    if (known === undefined) {
+      log.error('a request failed', {
+        method: request.method,
+        path: request.routeOptions.url ?? '-',
+        error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      });
+    }
+    sendProblem(reply, known ?? asProblem(error));
+  });
+
+  app.setNotFoundHandler((request, reply) => {
+    sendProblem(reply, problem('not_found', `There is nothing at ${request.method} ${request.url.slice(0, 200)}.`));
+  });
+
+  for (const [id, route] of Object.entries(routes) as [RouteId, Route][]) {
+    // The table's types tie each handler to its route; inside this loop they are all alike.
+    const handler = handlers[id] as unknown as Handler<RouteId>;
+    app.route({
+      method: route.method,
+      url: route.path,
+      // HEAD would be answered by running the handler, and nothing here asks for it.
+      exposeHeadRoute: false,
+      onRequest: async (request) => {
+        request.caller = admit(gate, route, request);
+      },
+      handler: (request, reply) => serve(id, route, handler, request, reply),
+    });
+  }
+  return app;
+}
+
+async function serve(
+  _id: RouteId,
+  route: Route,
+  handler: Handler<RouteId>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  if (route.body === undefined && request.body != null && JSON.stringify(request.body) !== '{}') {
+    throw fail('unknown_field', 'This request takes no body.');
+  }
+  if (route.query === undefined && Object.keys(request.query as object).length > 0) {
+    throw fail(
+      'unknown_field',
+      `This request takes no query, but has ${Object.keys(request.query as object).join(', ')}.`,
+    );
+  }
+  const call = {
+    params: route.params && mustFit(route.params, request.params, 'path'),
+    query: route.query && fromText(route.query, request.query, 'query'),
+    body: route.body && mustFit(route.body, request.body, 'body'),
+    caller: request.caller as Caller,
+    request,
+    reply,
+  };
+  const result = await onBehalfOf.run(call.caller.name, () => handler(call as never));
+  if (route.answer.stream !== undefined) return reply;
+  reply.code(route.answer.status).header('cache-control', 'no-store');
+  if (route.answer.schema === null) return reply.send();
+  // Plain JSON: the handler's type is the schema's, and the tests hold every answer against it.
+  return reply.type('application/json').send(JSON.stringify(result));
+}

@@ -1,0 +1,109 @@
+// The one gate: every request passes here first, and only a route's line in the table lets it through.
+import type { FastifyRequest } from 'fastify';
+import { readCookie, SESSION_COOKIE, SETUP_COOKIE } from '../../access/session/cookies.ts';
+import type { Sessions } from '../../access/session/sessions.ts';
+import type { Tokens } from '../../access/tokens/tokens.ts';
+import { fail } from '../problems/problem.ts';
+import type { Access, Route } from '../routes.ts';
+import { atLeast, type Caller } from './caller.ts';
+
+export interface GateParts {
+  readonly sessions: Sessions;
+  readonly tokens: Tokens;
+  /** Whether the routes under /internal/sim are there. */
+  readonly simulated: boolean;
+}
+
+const WRITES = new Set(['POST', 'PUT', 'DELETE', 'PATCH']);
+
+/**
+ * The client's address. Our only peer on the socket is nginx, which *appends* the address it saw; whatever stands
+ * before it was sent by the client and proves nothing.
+ */
+export function addressOf(request: FastifyRequest): string {
+  const header = request.headers['x-forwarded-for'];
+  const text = Array.isArray(header) ? header.at(-1) : header;
+  return text?.split(',').at(-1)?.trim().slice(0, 64) || 'local';
+}
+
+/** A token as `Bearer TOKEN`, or as the password of basic authentication (for Prometheus' and Grafana's forms). */
+function tokenIn(request: FastifyRequest): string | undefined {
+  const [scheme, value] = (request.headers.authorization ?? '').split(' ', 2);
+  if (value === undefined) return undefined;
+  if (/^bearer$/i.test(scheme as string)) return value;
+  if (/^basic$/i.test(scheme as string)) {
+    const text = Buffer.from(value, 'base64').toString('utf8');
+    return text.slice(text.indexOf(':') + 1);
+  }
+  return undefined;
+}
+
+/** Who is asking. An identity that was given but is not known is nobody; it never falls back to another. */
+export function identify(parts: GateParts, request: FastifyRequest): Caller {
+  const address = addressOf(request);
+  const nobody: Caller = { name: '', role: null, by: 'nobody', address };
+  if (request.headers.authorization !== undefined) {
+    const secret = tokenIn(request);
+    const token = secret === undefined ? undefined : parts.tokens.find(secret);
+    return token === undefined ? nobody : { name: `token:${token.name}`, role: token.role, by: 'token', address };
+  }
+  const cookie = readCookie(request, SESSION_COOKIE);
+  const session = cookie === undefined ? undefined : parts.sessions.find(cookie);
+  if (session !== undefined) {
+    return { name: session.user, role: session.role, by: 'cookie', address, expiresAt: session.expiresAt };
+  }
+  const setup = readCookie(request, SETUP_COOKIE);
+  if (setup !== undefined && parts.sessions.isSetup(setup)) return { name: 'setup', role: null, by: 'setup', address };
+  return nobody;
+}
+
+/**
+ * Whether a browser says that the request was made by our own pages. `Sec-Fetch-Site` cannot be set by a page;
+ * `Origin` neither. A client that sends no cookie needs neither.
+ */
+export function fromOwnPages(request: FastifyRequest): boolean {
+  if (request.headers['sec-fetch-site'] === 'same-origin') return true;
+  const { origin, host } = request.headers;
+  if (origin === undefined || host === undefined) return false;
+  try {
+    return new URL(origin).host === host.toLowerCase();
+  } catch {
+    return false;
+  }
+}
+
+/** A sign-in has no cookie yet, but another site must not be able to sign a browser in as somebody else. */
+function fromAnotherSite(request: FastifyRequest): boolean {
+  const saysWhere = request.headers.origin !== undefined || request.headers['sec-fetch-site'] !== undefined;
+  return saysWhere && !fromOwnPages(request);
+}
+
+function decide(access: Access, caller: Caller, simulated: boolean): void {
+  switch (access) {
+    case 'anyone':
+    case 'nginx':
+      return;
+    case 'simulation':
+      if (!simulated) throw fail('not_found', 'There is no such address.');
+      return;
+    case 'setup':
+      if (caller.by === 'setup') return;
+      throw fail('unauthenticated', 'The set-up code has not been given, or too long ago.', 'Enter the set-up code.');
+    default:
+      if (atLeast(caller.role, access)) return;
+      if (caller.role === null) throw fail('unauthenticated', 'Nobody is signed in.', 'Sign in.');
+      throw fail('forbidden', `${caller.name} is ${caller.role}; this needs ${access}.`, `Ask an administrator.`);
+  }
+}
+
+/** The caller, if the route's line lets it through; else the refusal is thrown. */
+export function admit(parts: GateParts, route: Route, request: FastifyRequest): Caller {
+  const caller = identify(parts, request);
+  const write = WRITES.has(route.method);
+  const byBrowser = caller.by === 'cookie' || caller.by === 'setup';
+  if (write && (byBrowser ? !fromOwnPages(request) : caller.by === 'nobody' && fromAnotherSite(request))) {
+    throw fail('out_of_origin', 'A change was asked for from a page that is not this appliance’s own.');
+  }
+  decide(route.access, caller, parts.simulated);
+  return caller;
+}

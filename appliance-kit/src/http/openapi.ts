@@ -1,0 +1,114 @@
+// Writes the route table down as OpenAPI 3.1. TypeBox schemas are JSON Schema already, so this only gives the
+// named ones a place under components and puts a $ref where they were used.
+import { CompressionEstimate } from '../storage/datasets/schema.ts';
+import { Vdev } from '../storage/pools/schema.ts';
+import { Change } from './live-updates/schema.ts';
+import { Problem } from './problems/schema.ts';
+import { type Route, routes } from './routes.ts';
+import type { TSchema } from './schema/schema.ts';
+
+type Json = Record<string, unknown>;
+
+/** What can go wrong at any route of the kind, so that a client knows which statuses to expect. */
+function problemStatuses(route: Route): [string, string][] {
+  const statuses: [string, string][] = [];
+  if (route.body || route.query) statuses.push(['400', 'The request cannot be understood']);
+  if (route.access !== 'anyone') {
+    statuses.push(['401', 'Not signed in'], ['403', 'Not allowed']);
+  }
+  if (route.params) statuses.push(['404', 'There is no such thing']);
+  statuses.push(['default', 'Any other problem']);
+  return statuses;
+}
+
+export function openapi(version: string): Json {
+  const components = new Map<string, unknown>();
+
+  const lift = (node: unknown): unknown => {
+    if (Array.isArray(node)) return node.map(lift);
+    if (typeof node !== 'object' || node === null) return node;
+    const { $id, ...rest } = node as { $id?: string };
+    const plain = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, lift(value)]));
+    if ($id === undefined) return plain;
+    const before = components.get($id);
+    if (before !== undefined && JSON.stringify(before) !== JSON.stringify(plain)) {
+      throw new Error(`two schemas share the name ${$id}`);
+    }
+    components.set($id, plain);
+    return { $ref: `#/components/schemas/${$id}` };
+  };
+
+  lift(Vdev);
+  lift(Change);
+  // The result of a job, which has no schema of its own.
+  lift(CompressionEstimate);
+  const problem = {
+    content: { 'application/problem+json': { schema: lift(Problem) } },
+  };
+
+  const parameters = (schema: TSchema | undefined, place: 'path' | 'query') => {
+    if (schema === undefined) return [];
+    const { properties, required = [] } = schema as unknown as {
+      properties: Record<string, TSchema>;
+      required?: string[];
+    };
+    return Object.entries(properties).map(([name, property]) => ({
+      name,
+      in: place,
+      required: place === 'path' || required.includes(name),
+      schema: lift(property),
+    }));
+  };
+
+  const success = (route: Route) => {
+    const { schema, stream } = route.answer;
+    if (stream !== undefined) return { description: 'As asked', content: { [stream]: { schema: { type: 'string' } } } };
+    if (schema === null) return { description: 'Done' };
+    return { description: 'As asked', content: { 'application/json': { schema: lift(schema) } } };
+  };
+
+  const paths: Record<string, Json> = {};
+  for (const [operationId, route] of Object.entries(routes) as [string, Route][]) {
+    if (!route.path.startsWith('/api/')) continue;
+    const path = route.path.replace(/:(\w+)/g, '{$1}');
+    paths[path] ??= {};
+    paths[path][route.method.toLowerCase()] = {
+      operationId,
+      summary: route.summary,
+      description: route.access === 'anyone' ? 'No identity is needed.' : `Needs: ${route.access}.`,
+      tags: [path.split('/')[2]],
+      parameters: [...parameters(route.params, 'path'), ...parameters(route.query, 'query')],
+      ...(route.body && {
+        requestBody: { required: true, content: { 'application/json': { schema: lift(route.body) } } },
+      }),
+      security:
+        route.access === 'anyone' ? [] : route.access === 'setup' ? [{ setup: [] }] : [{ session: [] }, { token: [] }],
+      responses: {
+        [route.answer.status]: success(route),
+        ...Object.fromEntries(
+          problemStatuses(route).map(([status, description]) => [status, { description, ...problem }]),
+        ),
+      },
+    };
+  }
+
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Cistern',
+      version,
+      description: 'The management API of the Cistern appliance. Errors are RFC 9457 problem documents.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    paths,
+    components: {
+      schemas: Object.fromEntries([...components].sort(([a], [b]) => (a < b ? -1 : 1))),
+      securitySchemes: {
+        session: { type: 'apiKey', in: 'cookie', name: 'cistern_session' },
+        setup: { type: 'apiKey', in: 'cookie', name: 'cistern_setup' },
+        token: { type: 'http', scheme: 'bearer' },
+      },
+    },
+  };
+}

@@ -1,0 +1,26 @@
+// Which systems are installed, and which one starts next time. Choosing one restarts nothing.
+import type { Audit } from '../../access/audit/audit.ts';
+import { iso } from '../../clock.ts';
+import type { Handlers } from '../../http/handlers.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { PlatformSystem } from '../../platform/systems.ts';
+import type { InstalledSystem } from './schema.ts';
+
+function describe({ createdMs, obstacle, ...rest }: PlatformSystem): InstalledSystem {
+  return {
+    ...rest,
+    createdAt: createdMs === null ? null : iso(createdMs),
+    obstacle: obstacle === '' ? null : obstacle,
+  };
+}
+
+export function systemRoutes(platform: Platform, audit: Audit): Handlers<'listSystems' | 'activateSystem'> {
+  return {
+    listSystems: async () => ({ items: (await platform.systems.list()).map(describe) }),
+    activateSystem: async ({ params, caller }) => {
+      const items = (await platform.systems.activate(params.name)).map(describe);
+      audit.record(caller, 'system.activate', params.name);
+      return { items };
+    },
+  };
+}

@@ -1,0 +1,51 @@
+// What the operating system has diagnosed of the machine's parts by itself (illumos' fault manager), as alerts. What other
+// alerts tell better is left out: pools and their disks (ZFS says more), and the appliance's own services.
+
+import type { Conditions } from '../../alerting/alerts/conditions.ts';
+import { hardwareFaulty } from '../../alerting/catalogue/catalogue.ts';
+import type { Clock } from '../../clock.ts';
+import { Fresh } from '../../platform/fresh.ts';
+import type { Platform, PlatformFault } from '../../platform/platform.ts';
+
+/** A diagnosis itself takes minutes, and asking starts a program. */
+const MAX_AGE_MS = 5 * 60_000;
+const PATIENCE_MS = 1_500;
+
+const toldElsewhere = ({ classes, affects }: PlatformFault) =>
+  (classes.length > 0 && classes.every((one) => /^(fault|defect|upset)\.fs\.zfs\./.test(one))) ||
+  (affects.length > 0 && affects.every((one) => /^svc:\/+(application|network|system)\/cistern\//.test(one)));
+
+export class Faults {
+  readonly #conditions: Conditions;
+  readonly #fresh: Fresh<PlatformFault[]> | null;
+
+  constructor(platform: Platform, clock: Clock, conditions: Conditions) {
+    this.#conditions = conditions;
+    const read = platform.faults?.bind(platform);
+    this.#fresh =
+      read === undefined
+        ? null
+        : new Fresh(read, clock, { maxAgeMs: MAX_AGE_MS, patienceMs: PATIENCE_MS, nothing: [] });
+  }
+
+  /** What cannot be read changes nothing: what was known stands. */
+  async look(): Promise<void> {
+    const reading = await this.#fresh?.get();
+    if (reading === undefined || reading.error !== null) return;
+    this.#conditions.report(
+      hardwareFaulty,
+      reading.value
+        .filter((fault) => !toldElsewhere(fault))
+        .map(({ id, code, severity, classes, affects, parts, description, action }) => ({
+          args: {
+            faultId: id,
+            code,
+            faultSeverity: severity,
+            parts: [...(parts.length > 0 ? parts : affects)],
+            diagnosis: description || `A fault of the class ${classes.join(', ') || 'unknown'} was diagnosed.`,
+            advice: action,
+          },
+        })),
+    );
+  }
+}

@@ -1,0 +1,4 @@
+// The machine as a whole.
+import { closed, Type } from '../../http/schema/schema.ts';
+
+export const Power = closed({ action: Type.Enum(['reboot', 'off']) }, { $id: 'Power' });

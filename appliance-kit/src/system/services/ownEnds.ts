@@ -1,0 +1,41 @@
+// How often akd itself has ended without being told to, since the system was started: what is kept in memory is gone with
+// it, so nobody else would know that it ends again and again.
+import type { Settings } from '../../state/settings.ts';
+import { WITHIN_MS } from './restarts.ts';
+
+const KEY = 'services.ownEnds';
+
+interface Kept {
+  readonly bootId: string;
+  /** It was started, and not stopped in order since. */
+  readonly running: boolean;
+  /** When it was found to have ended, ms since the system was started: of the last five minutes. */
+  readonly ends: readonly number[];
+}
+
+export class OwnEnds {
+  readonly #settings: Settings;
+
+  constructor(settings: Settings) {
+    this.#settings = settings;
+  }
+
+  /**
+   * Called once at each start.
+   * @param upMs since the system was started: a clock that goes on over the ends of akd
+   * @returns how many ms ago each of its ends within the last five minutes was
+   */
+  began(bootId: string, upMs: number): number[] {
+    const kept = this.#settings.get<Kept>(KEY);
+    const before = kept?.bootId === bootId ? kept : { running: false, ends: [] };
+    const ends = [...before.ends, ...(before.running ? [upMs] : [])].filter((at) => at > upMs - WITHIN_MS);
+    this.#settings.set(KEY, { bootId, running: true, ends } satisfies Kept);
+    return ends.map((at) => upMs - at);
+  }
+
+  /** It was told to end, and does. */
+  stopped(): void {
+    const kept = this.#settings.get<Kept>(KEY);
+    if (kept !== undefined) this.#settings.set(KEY, { ...kept, running: false } satisfies Kept);
+  }
+}

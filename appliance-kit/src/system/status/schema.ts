@@ -1,0 +1,45 @@
+// The answer to "how is it?": one sentence, how bad, what next, and the parts it was made of.
+
+import { Bytes, Count, closed, component, nullable, Ratio, type Static, Time, Type } from '../../http/schema/schema.ts';
+import { PoolState } from '../../storage/pools/schema.ts';
+
+export const Condition = Type.Enum(['ok', 'info', 'warning', 'critical']);
+export type Condition = Static<typeof Condition>;
+export const StatusPart = component('StatusPart', {
+  name: Type.String(),
+  title: Type.String(),
+  state: Condition,
+  sentence: Type.String(),
+  page: Type.String(),
+});
+export type StatusPart = Static<typeof StatusPart>;
+export const Status = component('Status', {
+  sentence: Type.String(),
+  severity: Condition,
+  next: nullable(closed({ text: Type.String(), page: Type.String() })),
+  parts: Type.Array(StatusPart),
+  pools: Type.Array(
+    component('PoolBrief', {
+      name: Type.String(),
+      state: PoolState,
+      system: Type.Boolean(),
+      telemetry: Type.Boolean(),
+      bytes: Bytes,
+      allocated: Bytes,
+      capacity: Ratio,
+      sentence: Type.String(),
+    }),
+  ),
+  alerts: closed({ critical: Count, warning: Count, info: Count }),
+  ingest: closed({
+    samplesPerSecond: Type.Number(),
+    rejectedPerSecond: Type.Number(),
+    series: Count,
+    available: Type.Boolean(),
+  }),
+  hostName: Type.String(),
+  version: Type.String(),
+  uptimeSeconds: Type.Number(),
+  time: Time,
+});
+export type Status = Static<typeof Status>;

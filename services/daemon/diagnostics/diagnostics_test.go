@@ -1,0 +1,30 @@
+package diagnostics
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestAnswersWithItsOwnGoroutines(t *testing.T) {
+	dir := t.TempDir()
+	Serve(dir)
+	client := &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		return net.Dial("unix", filepath.Join(dir, Socket))
+	}}}
+	for path, want := range map[string]string{"/goroutines": "TestAnswersWithItsOwnGoroutines", "/memory": `"heapBytes":`} {
+		response, err := client.Get("http://unix" + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, _ := io.ReadAll(response.Body)
+		response.Body.Close()
+		if !strings.Contains(string(content), want) {
+			t.Errorf("%s lacks %s:\n%s", path, want, content)
+		}
+	}
+}

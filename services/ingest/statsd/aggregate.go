@@ -1,0 +1,617 @@
+package statsd
+
+// What came since the last second, by name; and once a second, samples of it.
+//
+// Each reader has a shard with its own name table, sums and histograms, so that readers share nothing while packets
+// come. Once a second the shards are emptied into the metrics that they name, a few entries at a time. Gauges and sets
+// are the exception: the order of a gauge's changes matters, so they are changed in place, under a lock of their own.
+//
+// Locks: flushing before a shard's mu before Aggregator.mu; a metric's mu is the last.
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"cistern/services/histogram"
+	"cistern/services/journal"
+	"cistern/services/platform/fastclock"
+	"cistern/services/store/tsdb"
+)
+
+// Limits.
+const (
+	maxLine = 8 << 10
+	// defaultNames is how many names with tags are kept; each costs some hundred bytes.
+	defaultNames = 1_000_000
+	// maxSetMembers bounds one set within one second.
+	maxSetMembers = 1_000_000
+	// forgetAfter is how many seconds without a packet a name is kept. A counter goes on from where it was, and a gauge
+	// is repeated, as long: statsd's clients say only what changes.
+	forgetAfter = 3600
+	sweepEvery  = 60
+	// mergeAtOnce is how many entries are merged while a reader waits: some tenths of a millisecond.
+	mergeAtOnce = 256
+	// ingestAtOnce keeps other inputs from waiting for a large second.
+	ingestAtOnce = 10_000
+	// maxUnstored is how many samples wait for a store that fails.
+	maxUnstored = 1_000_000
+)
+
+// Durability is what holds for what came by statsd unless Options say otherwise: nobody waits for an answer.
+const Durability = journal.Interval
+
+// Aggregator gathers lines and writes them to a store. Safe for many goroutines.
+type Aggregator struct {
+	store      tsdb.Ingester
+	durability journal.Durability
+	maxNames   int
+	clock      *fastclock.Clock
+
+	// flushing serialises what walks over shards and metrics: the second's end, and the administrator.
+	flushing sync.Mutex
+	second   atomic.Uint64 // counts flushes; changed under flushing
+	unstored []tsdb.Sample // of earlier seconds, what is said once: the store did not take it
+
+	mu      sync.Mutex // guards the following, and metric.entries
+	shards  []*shard
+	metrics map[string]*metric // by type and series key: several spellings may be one series
+	list    []*metric          // the same; only flushing's holder removes from it
+
+	waiting    atomic.Int64 // len(unstored)
+	lines, bad atomic.Uint64
+	received   atomic.Int64 // when the last batch came, by the clock
+}
+
+// metric is what becomes a series.
+type metric struct {
+	key     []byte
+	kind    metricType
+	entries int // in the shards' tables
+
+	// Guarded by flushing.
+	last   uint64  // the second of the last line
+	total  float64 // of a counter, since it began
+	spread *histogram.Histogram
+	count  uint64 // of a timer's measurements, since it began
+	gone   bool
+
+	mu      sync.Mutex // guards the following
+	level   float64    // of a gauge
+	order   int64      // when the gauge was last set
+	known   bool       // the gauge has a value
+	members map[string]struct{}
+}
+
+// shard is a reader's part.
+type shard struct {
+	a *Aggregator
+
+	mu      sync.Mutex
+	table   table
+	dirty   []*entry
+	refused map[tsdb.Reason]int
+	order   int64 // the time of the batch
+	lines   uint64
+	batch   [linesAtOnce]line
+	parsed  int
+}
+
+// linesAtOnce is how many lines are looked up side by side.
+const linesAtOnce = 64
+
+// NewAggregator makes one that writes to a store.
+func NewAggregator(store tsdb.Ingester, o Options) *Aggregator {
+	a := &Aggregator{store: store, durability: o.Durability, maxNames: o.Names, clock: o.Clock, metrics: map[string]*metric{}}
+	if a.durability == "" {
+		a.durability = Durability
+	}
+	if a.maxNames == 0 {
+		a.maxNames = defaultNames
+	}
+	if a.clock == nil {
+		a.clock = fastclock.New()
+	}
+	return a
+}
+
+// shard makes a shard for a reader.
+func (a *Aggregator) shard() *shard {
+	s := &shard{a: a, refused: map[tsdb.Reason]int{}}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.shards = append(a.shards, s)
+	return s
+}
+
+// packets takes what was received at one time: lines separated by newlines. A bad line is counted, the rest is kept.
+// received, by the clock, orders what comes by several readers.
+func (s *shard) packets(packets [][]byte, received int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.order = received
+	for _, packet := range packets {
+		s.packet(packet)
+	}
+	s.apply()
+	s.a.received.Store(received)
+	if s.lines > 0 {
+		s.a.lines.Add(s.lines)
+		s.lines = 0
+	}
+}
+
+// packet parses a packet's lines; they wait for apply.
+func (s *shard) packet(packet []byte) {
+	for len(packet) > 0 {
+		var text []byte
+		if newline := bytes.IndexByte(packet, '\n'); newline >= 0 {
+			text, packet = packet[:newline], packet[newline+1:]
+		} else {
+			text, packet = packet, nil
+		}
+		if n := len(text); n > 0 && text[n-1] == '\r' {
+			text = text[:n-1]
+		}
+		if len(text) == 0 {
+			continue
+		}
+		if len(text) > maxLine {
+			s.refuse(TooLong)
+			continue
+		}
+		if s.parsed == linesAtOnce {
+			s.apply()
+		}
+		l := &s.batch[s.parsed]
+		if reason := parseLine(text, l); reason != "" {
+			s.refuse(reason)
+			continue
+		}
+		l.hash = hashOf(l)
+		s.parsed++
+	}
+}
+
+// apply counts the parsed lines. The steps are loops of their own, so that the cache misses of many lines run at the
+// same time.
+func (s *shard) apply() {
+	batch := s.batch[:s.parsed]
+	s.parsed = 0
+	for i := range batch {
+		batch[i].entry = s.table.candidate(batch[i].hash)
+	}
+	for i := range batch {
+		if l := &batch[i]; l.entry != nil && !l.entry.is(l) {
+			l.entry = nil
+		}
+	}
+	for i := range batch {
+		if reason := s.count(&batch[i]); reason != "" {
+			s.refuse(reason)
+		}
+	}
+}
+
+// cut takes off what a datagram that was too long ends with: a line that may have lost its end.
+func (s *shard) cut(packet []byte) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuse(TooLong)
+	return packet[:bytes.LastIndexByte(packet, '\n')+1]
+}
+
+func (s *shard) refuse(reason tsdb.Reason) {
+	s.refused[reason]++
+	s.a.bad.Add(1)
+}
+
+func (s *shard) count(l *line) tsdb.Reason {
+	e := l.entry
+	if e == nil { // or another one with the same hash, or a line before it was the first
+		if e = s.table.find(l); e == nil {
+			var reason tsdb.Reason
+			if e, reason = s.add(l); reason != "" {
+				return reason
+			}
+		}
+	}
+	values, good := l.values, false
+	for {
+		value := values
+		colon := -1
+		if l.kind != set {
+			if colon = bytes.IndexByte(values, ':'); colon >= 0 {
+				value, values = values[:colon], values[colon+1:]
+			}
+		}
+		if reason := s.take(e, value, l.rate); reason != "" {
+			s.refuse(reason)
+		} else {
+			good = true
+		}
+		if colon < 0 {
+			break
+		}
+	}
+	if good {
+		if !e.dirty {
+			e.dirty = true
+			s.dirty = append(s.dirty, e)
+		}
+		s.lines++
+	}
+	return ""
+}
+
+// take counts one value.
+func (s *shard) take(e *entry, value []byte, rate float64) tsdb.Reason {
+	if e.kind == set {
+		return e.metric.join(value)
+	}
+	v, ok := parseNumber(value)
+	if !ok {
+		return BadNumber
+	}
+	switch e.kind {
+	case counter:
+		if v < 0 {
+			return Negative
+		}
+		sum := e.sum + v/rate
+		if math.IsInf(sum, 0) {
+			return BadNumber
+		}
+		e.sum = sum
+	case gauge:
+		return e.metric.set(v, value[0] == '+' || value[0] == '-', s.order)
+	default:
+		bin, ok := histogram.BinOf(v)
+		if !ok {
+			return BadNumber
+		}
+		if e.kind == timer {
+			// The bin is shifted, not the number divided: 1.2/1000 is not quite the 0.0012 where its bin begins.
+			bin = bin.Shift(-3)
+		}
+		n := uint64(1)
+		if rate != 1 {
+			// What rounding leaves counts at the next one: of 1.43 each, seven are ten.
+			exact := 1/rate + e.carry
+			whole := math.Round(exact)
+			n, e.carry = uint64(whole), exact-whole
+		}
+		e.spread.Add(bin, n)
+	}
+	return ""
+}
+
+// set sets or changes a gauge. A sign makes it a change: that is statsd's way, and why a gauge is set to 0 before it is
+// set to something negative.
+func (m *metric) set(v float64, change bool, order int64) tsdb.Reason {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case order < m.order: // another reader had something newer
+	case !change:
+		m.level, m.order = v, order
+	case math.IsInf(m.level+v, 0):
+		return BadNumber
+	default:
+		m.level += v
+	}
+	m.known = true
+	return ""
+}
+
+func (m *metric) join(member []byte) tsdb.Reason {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.members == nil {
+		m.members = map[string]struct{}{}
+	}
+	if _, known := m.members[string(member)]; !known {
+		if len(m.members) >= maxSetMembers {
+			return Members
+		}
+		m.members[string(member)] = struct{}{}
+	}
+	return ""
+}
+
+// add makes an entry for a line not seen before. A name is not kept for the sake of a line that says nothing.
+func (s *shard) add(l *line) (*entry, tsdb.Reason) {
+	if l.kind != set {
+		value, _, _ := bytes.Cut(l.values, []byte(":"))
+		switch v, ok := parseNumber(value); {
+		case !ok:
+			return nil, BadNumber
+		case v < 0 && l.kind == counter:
+			return nil, Negative
+		}
+	}
+	labels, reason := labelsOf(l.name, l.tags)
+	if reason != "" {
+		return nil, reason
+	}
+	key, err := tsdb.AppendKey([]byte{byte(l.kind)}, labels)
+	if err != nil {
+		var bad *tsdb.KeyError
+		if errors.As(err, &bad) {
+			return nil, bad.Reason
+		}
+		return nil, BadLine
+	}
+	a := s.a
+	a.mu.Lock()
+	m := a.metrics[string(key)]
+	if m == nil && len(a.list) < a.maxNames {
+		m = &metric{key: key[1:], kind: l.kind, last: a.second.Load()}
+		a.metrics[string(key)] = m
+		a.list = append(a.list, m)
+	}
+	// Some spellings of one series are normal; many are someone's mistake.
+	full := m == nil || s.table.used >= 2*a.maxNames
+	if !full {
+		m.entries++
+	}
+	a.mu.Unlock()
+	if full {
+		return nil, Names
+	}
+	e := &entry{hash: l.hash, text: owned(l), name: len(l.name), kind: l.kind, metric: m}
+	s.table.insert(e)
+	return e, ""
+}
+
+// Flush writes what came since the last time as samples of the second that begins at second, or of a part of it that
+// does.
+func (a *Aggregator) Flush(ctx context.Context, second time.Time) error {
+	a.flushing.Lock()
+	defer a.flushing.Unlock()
+	a.merge()
+	once, again := a.gather(second.UnixMilli())
+	if a.second.Add(1)%sweepEvery == 0 {
+		a.forget()
+	}
+	return a.write(ctx, once, again)
+}
+
+// write stores samples. When that fails, those that are said once are kept; the others will be said again.
+func (a *Aggregator) write(ctx context.Context, once, again []tsdb.Sample) error {
+	if len(a.unstored) > 0 {
+		once = append(a.unstored, once...)
+	}
+	left, err := a.ingest(ctx, once)
+	kept := min(len(left), maxUnstored)
+	a.unstored = left[:kept:kept]
+	a.waiting.Store(int64(kept))
+	if err != nil {
+		a.store.Reject(Unstored, len(left)-kept)
+		return err
+	}
+	_, err = a.ingest(ctx, again)
+	return err
+}
+
+// ingest stores samples until that fails, and returns those that are left.
+func (a *Aggregator) ingest(ctx context.Context, samples []tsdb.Sample) (left []tsdb.Sample, err error) {
+	for len(samples) > 0 {
+		n := min(len(samples), ingestAtOnce)
+		if _, err := a.store.Ingest(ctx, "statsd", samples[:n], a.durability); err != nil {
+			return samples, err
+		}
+		samples = samples[n:]
+	}
+	return nil, nil
+}
+
+// merge empties the shards. The caller holds flushing.
+func (a *Aggregator) merge() {
+	a.mu.Lock()
+	shards := a.shards
+	a.mu.Unlock()
+	for _, s := range shards {
+		s.mu.Lock()
+		dirty, refused := s.dirty, s.refused
+		s.dirty, s.refused = make([]*entry, 0, len(dirty)), map[tsdb.Reason]int{}
+		s.mu.Unlock()
+		for reason, n := range refused {
+			a.store.Reject(reason, n)
+		}
+		for len(dirty) > 0 {
+			n := min(len(dirty), mergeAtOnce)
+			s.mu.Lock()
+			for _, e := range dirty[:n] {
+				e.dirty = false
+				if !e.metric.merge(e, a.second.Load()) {
+					a.store.Reject(BadNumber, 1)
+				}
+			}
+			s.mu.Unlock()
+			dirty = dirty[n:]
+		}
+	}
+}
+
+// merge takes what a reader counted; false when a counter would become infinite by it.
+func (m *metric) merge(e *entry, second uint64) (finite bool) {
+	m.last, finite = second, true
+	switch {
+	case e.kind == counter:
+		if sum := m.total + e.sum; math.IsInf(sum, 0) {
+			finite = false
+		} else {
+			m.total = sum
+		}
+	case e.spread.Count() > 0:
+		m.count += e.spread.Count()
+		if h := e.spread.Take(); m.spread == nil {
+			m.spread = h
+		} else {
+			m.spread.Merge(h)
+		}
+	}
+	e.sum = 0
+	return finite
+}
+
+// gather makes the second's samples: what is said once, timers and sets, and what is said every second, counters and
+// gauges. The caller holds flushing.
+func (a *Aggregator) gather(ms int64) (once, again []tsdb.Sample) {
+	list := a.all()
+	again = make([]tsdb.Sample, 0, len(list))
+	for _, m := range list {
+		sample := tsdb.Sample{Key: m.key, Time: ms}
+		switch m.kind {
+		case counter: // also unchanged: a line in a chart that stays level is a fact
+			sample.Kind, sample.Value = tsdb.Counter, m.total
+		case gauge:
+			m.mu.Lock()
+			known := m.known
+			sample.Kind, sample.Value = tsdb.Gauge, m.level
+			m.mu.Unlock()
+			if !known {
+				continue
+			}
+		case set:
+			m.mu.Lock()
+			n := len(m.members)
+			m.members = nil
+			m.mu.Unlock()
+			if n > 0 {
+				sample.Kind, sample.Value = tsdb.Gauge, float64(n)
+				once = append(once, sample)
+			}
+			continue
+		default:
+			if m.spread == nil {
+				continue
+			}
+			sample.Kind, sample.Histogram, m.spread = tsdb.Histogram, m.spread, nil
+			once = append(once, sample)
+			continue
+		}
+		again = append(again, sample)
+	}
+	return once, again
+}
+
+// all is the metrics; new ones are added behind it only.
+func (a *Aggregator) all() []*metric {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.list
+}
+
+// forget removes what nobody has named for long. The caller holds flushing.
+func (a *Aggregator) forget() {
+	var old []*metric
+	for _, m := range a.all() {
+		if a.second.Load()-m.last > forgetAfter {
+			old = append(old, m)
+		}
+	}
+	a.remove(old, false)
+}
+
+// remove takes metrics out of the shards and then away. The caller holds flushing. One that a packet named meanwhile
+// stays, unless its values are to be dropped too; then it begins anew.
+func (a *Aggregator) remove(metrics []*metric, values bool) {
+	if len(metrics) == 0 {
+		return
+	}
+	for _, m := range metrics {
+		m.gone = true
+	}
+	a.mu.Lock()
+	shards := a.shards
+	a.mu.Unlock()
+	for _, s := range shards {
+		s.mu.Lock()
+		removed := map[*metric]int{}
+		s.table.remove(func(e *entry) bool {
+			if !e.metric.gone || e.dirty && !values {
+				return false
+			}
+			removed[e.metric]++
+			return true
+		})
+		if values {
+			s.dirty = slices.DeleteFunc(s.dirty, func(e *entry) bool { return e.metric.gone })
+		}
+		a.mu.Lock()
+		for m, n := range removed {
+			m.entries -= n
+		}
+		a.mu.Unlock()
+		s.mu.Unlock()
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	kept := make([]*metric, 0, len(a.list))
+	for _, m := range a.list {
+		if m.gone && m.entries == 0 {
+			delete(a.metrics, string(append([]byte{byte(m.kind)}, m.key...)))
+			continue
+		}
+		if m.gone {
+			m.gone = false
+			if values {
+				m.total, m.count, m.spread = 0, 0, nil
+			}
+		}
+		kept = append(kept, m)
+	}
+	a.list = kept
+}
+
+// Run flushes at the beginning of every second until ctx ends, and once more then. report is called with errors.
+func (a *Aggregator) Run(ctx context.Context, report func(error)) {
+	began := time.Now()
+	flush := func(ctx context.Context, second time.Time) {
+		// The one that ran before may have written the beginning of this second: its totals stay, before ours.
+		if began.Truncate(time.Second).Equal(second) {
+			second = began
+		}
+		if err := a.Flush(ctx, second); err != nil {
+			report(fmt.Errorf("%w; timers and sets are kept, and tried again", err))
+		}
+	}
+	for {
+		now := time.Now()
+		next := now.Truncate(time.Second).Add(time.Second)
+		select {
+		case <-ctx.Done():
+			flush(context.WithoutCancel(ctx), time.Now().Truncate(time.Second))
+			a.giveUp(report)
+			return
+		case <-time.After(next.Sub(now)):
+		}
+		flush(ctx, next.Add(-time.Second))
+	}
+}
+
+// giveUp says what is lost when it ends and the store has not taken everything.
+func (a *Aggregator) giveUp(report func(error)) {
+	a.flushing.Lock()
+	defer a.flushing.Unlock()
+	if n := len(a.unstored); n > 0 {
+		a.store.Reject(Unstored, n)
+		report(fmt.Errorf("%w: a second each of %d timers and sets", ErrLost, n))
+		a.unstored = nil
+		a.waiting.Store(0)
+	}
+}
+
+// ErrLost is what Run reports when it ends and the store has not taken everything that was received.
+var ErrLost = errors.New("what the store has not taken is lost at the end")
+
+// Lines is how many good lines came.
+func (a *Aggregator) Lines() uint64 { return a.lines.Load() }

@@ -1,9 +1,0 @@
-//go:build !illumos
-
-package manage
-
-// What is emptied at boot, and what tells why the management service is down.
-const (
-	runFolder = "/run"
-	aboutAkd  = "systemctl status cistern-akd"
-)

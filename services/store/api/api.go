@@ -1,0 +1,412 @@
+// Package api is storaged's HTTP interface for reading: the Prometheus query API, evaluated by package fast and
+// Prometheus' own engine over Cistern's store, and beside it what PromQL says clumsily about histograms.
+package api
+
+// The routes, and how requests become answers. Errors of Prometheus' routes have Prometheus' envelope, because its
+// clients expect it; those of Cistern's own routes are problem documents. docs/INTERFACES.md lists all routes.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"cistern/services/daemon/problem"
+	"cistern/services/store/query/fast"
+	"cistern/services/store/tsdb"
+
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/util/stats"
+)
+
+// Limits of one query, and of all.
+const (
+	Timeout   = 2 * time.Minute
+	lookback  = 5 * time.Minute // how far an instant looks back for a series' latest sample
+	maxPoints = 11_000          // per series of an answer: what Prometheus allows too
+	// maxSamples is how many samples one query may hold at a time; 16 bytes each, and a histogram counts as its size.
+	maxSamples = 10_000_000
+	maxForm    = 1 << 20
+	atOnce     = 20  // queries that run
+	waiting    = 200 // and that wait for a place
+)
+
+// Store is what the API asks.
+type Store interface {
+	tsdb.Querier
+	Metrics(match string, limit int) ([]tsdb.Metric, error)
+	Sizes(ctx context.Context, label string) ([]tsdb.Size, error)
+	Metadata() map[string]tsdb.Metadata
+	Exemplars(minTime, maxTime int64, matchers ...*tsdb.Matcher) []tsdb.ExemplarSet
+	Delete(ctx context.Context, minTime, maxTime int64, matchers ...*tsdb.Matcher) error
+	Status() tsdb.Status
+	Granularity(minTime, maxTime int64) time.Duration
+	Watch(limits []tsdb.Limit) *tsdb.Watching
+}
+
+// API answers queries. Make one with New.
+type API struct {
+	store    Store
+	engine   *fast.Engine
+	parser   parser.Parser
+	version  string
+	now      func() time.Time
+	inFlight chan struct{} // as many places as queries may run at once
+	queued   atomic.Int64
+	live     atomic.Int64 // clients of live
+	watching atomic.Int64 // clients of Watch
+
+	// Stopping is closed when streams are to end; nil for never.
+	Stopping <-chan struct{}
+
+	// Latencies is how long queries have taken; whoever stores that takes it.
+	Latencies Latencies
+}
+
+// New makes the API of a store.
+func New(store Store, version string) *API {
+	p := helpfulParser{parser.NewParser(parser.Options{})}
+	return &API{
+		store: store, parser: p, version: version, now: time.Now,
+		inFlight: make(chan struct{}, atOnce),
+		engine: &fast.Engine{Store: store, Parser: p, Samples: maxSamples, Rest: promql.NewEngine(promql.EngineOpts{
+			MaxSamples: maxSamples, Timeout: Timeout, LookbackDelta: lookback,
+			EnableAtModifier: true, EnableNegativeOffset: true, EnablePerStepStats: true, Parser: p,
+			NoStepSubqueryIntervalFn: func(int64) int64 { return 1000 },
+		})},
+	}
+}
+
+// Register adds the routes to a mux.
+func (a *API) Register(mux *http.ServeMux) {
+	for _, route := range []struct {
+		pattern string
+		post    bool
+		handler func(*http.Request) (answer, error)
+	}{
+		{"/api/v1/query", true, a.query},
+		{"/api/v1/query_range", true, a.queryRange},
+		{"/api/v1/query_exemplars", true, a.exemplars},
+		{"/api/v1/labels", true, a.labelNames},
+		{"/api/v1/label/{name}/values", false, a.labelValues},
+		{"/api/v1/series", true, a.series},
+		{"/api/v1/metadata", false, a.metadata},
+		{"/api/v1/status/buildinfo", false, a.buildInfo},
+		{"/api/v1/status/runtimeinfo", false, a.runtimeInfo},
+		{"/api/v1/status/tsdb", false, a.statusTSDB},
+		{"/api/v1/format_query", true, a.formatQuery},
+	} {
+		handler := envelope(route.handler)
+		if kind := strings.TrimPrefix(route.pattern, "/api/v1/"); kind == "query" || kind == "query_range" || kind == "series" {
+			handler = a.Latencies.timed(kind, handler)
+		}
+		mux.HandleFunc("GET "+route.pattern, handler)
+		if route.post {
+			mux.HandleFunc("POST "+route.pattern, handler)
+		}
+	}
+	// Only as a POST, because a GET of anything below /api/v1 needs no more than to be a viewer. Below /admin it needs
+	// to be an administrator; the first name is that of Prometheus' clients.
+	for _, path := range []string{"/api/v1/admin/tsdb/delete_series", "/admin/tsdb/delete_series"} {
+		mux.HandleFunc("POST "+path, envelope(a.deleteSeries))
+		mux.HandleFunc("PUT "+path, envelope(a.deleteSeries))
+	}
+	mux.HandleFunc("POST /api/v1/query_batch", a.Latencies.timed("query_batch", a.queryBatch()))
+	mux.HandleFunc("POST /api/v1/read", a.Latencies.timed("read", a.remoteRead))
+	for name, handler := range map[string]http.HandlerFunc{
+		"quantiles": a.quantiles, "quantile": a.quantiles, "inverse": a.inverse, "people": a.people, "over": a.people,
+		"heatmap": a.heatmap, "distribution": a.distribution, "modes": a.modes,
+	} {
+		timed := a.Latencies.timed("histogram", form(handler))
+		mux.HandleFunc("GET /api/v1/histogram/"+name, timed)
+		mux.HandleFunc("POST /api/v1/histogram/"+name, timed)
+	}
+	columns := a.Latencies.timed("columns", form(a.columns))
+	mux.HandleFunc("GET /api/v1/columns", columns)
+	mux.HandleFunc("POST /api/v1/columns", columns)
+	mux.HandleFunc("GET /api/v1/live", form(a.liveStream))
+	mux.HandleFunc("GET /api/v1/metrics", form(a.listMetrics))
+	mux.HandleFunc("GET /api/v1/sizes", form(a.listSizes))
+	for path, where := range map[string]string{
+		"rules": "Alert rules are thresholds here: see /api/thresholds.", "alerts": "Alerts are at /api/alerts.",
+		"targets": "Cistern scrapes nothing: metrics are sent to it, see /api/v1/write.", "alertmanagers": "Cistern sends its alerts itself: see /api/destinations.",
+		"parse_query": "Use /api/v1/format_query to check an expression.",
+	} {
+		mux.HandleFunc("/api/v1/"+path, func(w http.ResponseWriter, r *http.Request) {
+			problem.Write(w, http.StatusNotFound, "not_found", fmt.Sprintf("There is no %.200s in Cistern.", r.URL.Path), where)
+		})
+	}
+}
+
+// answer is what a handler of Prometheus' routes gives: a query's value, or anything that becomes JSON.
+type answer struct {
+	value    parser.Value
+	data     any
+	stats    any
+	warnings []string
+	infos    []string
+	nothing  bool // 204
+	close    func()
+}
+
+// apiError is an error with Prometheus' type.
+type apiError struct {
+	kind   string
+	status int
+	err    error
+}
+
+func (e *apiError) Error() string { return e.err.Error() }
+func (e *apiError) Unwrap() error { return e.err }
+
+func badData(format string, args ...any) error {
+	return &apiError{"bad_data", http.StatusBadRequest, fmt.Errorf(format, args...)}
+}
+
+var errBusy = errors.New("too many queries are waiting; ask again in a moment, or ask for less at a time")
+
+// classify gives any error Prometheus' type and status.
+func classify(err error) *apiError {
+	var known *apiError
+	var canceled promql.ErrQueryCanceled
+	var timeout promql.ErrQueryTimeout
+	var tooMany promql.ErrTooManySamples
+	var inStorage promql.ErrStorage
+	var badQuery fast.BadQuery
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.As(err, &badQuery):
+		return &apiError{"bad_data", http.StatusBadRequest, fmt.Errorf("query: %w", err)}
+	case errors.As(err, &tooLarge):
+		return &apiError{"bad_data", http.StatusRequestEntityTooLarge, err}
+	case errors.Is(err, errBusy):
+		return &apiError{"unavailable", http.StatusServiceUnavailable, err}
+	case errors.As(err, &canceled), errors.Is(err, context.Canceled):
+		return &apiError{"canceled", 499, err}
+	case errors.As(err, &timeout), errors.Is(err, context.DeadlineExceeded):
+		return &apiError{"timeout", http.StatusServiceUnavailable, fmt.Errorf("%w; ask for a shorter time, a larger step or fewer series", err)}
+	case errors.Is(err, tsdb.ErrClosed):
+		return &apiError{"unavailable", http.StatusServiceUnavailable, err}
+	case errors.As(err, &inStorage):
+		return &apiError{"internal", http.StatusInternalServerError, err}
+	case errors.As(err, &tooMany):
+		return &apiError{"execution", http.StatusUnprocessableEntity,
+			fmt.Errorf("%w: %d samples at a time are the limit; ask for a shorter time, a larger step or fewer series", err, maxSamples)}
+	}
+	return &apiError{"execution", http.StatusUnprocessableEntity, err}
+}
+
+func envelope(handler func(*http.Request) (answer, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		if err := r.ParseForm(); err != nil {
+			var tooLarge *http.MaxBytesError
+			if errors.As(err, &tooLarge) {
+				writeError(w, &apiError{"bad_data", http.StatusRequestEntityTooLarge, fmt.Errorf("the form of the request is larger than %d bytes", maxForm)})
+				return
+			}
+			writeError(w, badData("the form of the request cannot be read: %w", err))
+			return
+		}
+		result, err := handler(r)
+		if err != nil {
+			writeError(w, err)
+			return
+		}
+		if result.close != nil {
+			defer result.close()
+		}
+		if result.nothing {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		writeAnswer(w, &result)
+	}
+}
+
+// form reads the request's form for Cistern's own routes.
+func form(handler http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		if err := r.ParseForm(); err != nil {
+			var tooLarge *http.MaxBytesError
+			if errors.As(err, &tooLarge) {
+				problem.Write(w, http.StatusRequestEntityTooLarge, "body_too_large", fmt.Sprintf("The request's form is larger than %d bytes.", maxForm), "")
+				return
+			}
+			problem.Write(w, http.StatusBadRequest, "invalid_request", "The request's form cannot be read: "+err.Error()+".", "")
+			return
+		}
+		handler(w, r)
+	}
+}
+
+// admit waits for a place among the running queries; the function it returns gives the place back.
+func (a *API) admit(ctx context.Context) (func(), error) {
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	if a.queued.Add(1) > waiting {
+		a.queued.Add(-1)
+		return nil, errBusy
+	}
+	defer a.queued.Add(-1)
+	select {
+	case a.inFlight <- struct{}{}:
+		return func() { <-a.inFlight }, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("waiting for other queries to end: %w", context.Cause(ctx))
+	}
+}
+
+// deadline is the request's context with the query's timeout; it ends when the client leaves.
+func deadline(r *http.Request) (context.Context, context.CancelFunc, error) {
+	timeout := Timeout
+	if text := r.FormValue("timeout"); text != "" {
+		asked, err := parseDuration(text)
+		if err != nil {
+			return nil, nil, badData("timeout: %w", err)
+		}
+		timeout = min(timeout, asked)
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), timeout)
+	return ctx, cancel, nil
+}
+
+func (a *API) query(r *http.Request) (answer, error) {
+	at, err := parseTime(r.FormValue("time"), a.now())
+	if err != nil {
+		return answer{}, badData("time: %w", err)
+	}
+	return a.run(r, fast.Query{Start: at, End: at})
+}
+
+func (a *API) queryRange(r *http.Request) (answer, error) {
+	start, end, step, err := parseRange(r, 0)
+	if err != nil {
+		return answer{}, err
+	}
+	return a.run(r, fast.Query{Start: start, End: end, Step: step})
+}
+
+// run answers a query whose times are read already.
+func (a *API) run(r *http.Request, q fast.Query) (answer, error) {
+	most, err := parseLimit(r)
+	if err != nil {
+		return answer{}, err
+	}
+	began := time.Now()
+	found, infos, err := a.exec(r, q)
+	if err != nil {
+		return answer{}, err
+	}
+	result := answer{value: found.Value, warnings: found.Warnings, close: found.Close}
+	warnings, more := found.Notes.AsStrings(r.FormValue("query"), 10, 10)
+	result.warnings, result.infos = append(result.warnings, warnings...), append(infos, more...)
+	if most > 0 {
+		cut := false
+		switch v := result.value.(type) {
+		case promql.Matrix:
+			if cut = len(v) > most; cut {
+				result.value = v[:most]
+			}
+		case promql.Vector:
+			if cut = len(v) > most; cut {
+				result.value = v[:most]
+			}
+		}
+		if cut {
+			result.warnings = append(result.warnings, cutShort)
+		}
+	}
+	if text := r.FormValue("stats"); text != "" {
+		if found.Stats != nil {
+			result.stats = stats.NewQueryStats(found.Stats)
+		} else {
+			type figures map[string]any
+			result.stats = figures{"timings": figures{"evalTotalTime": time.Since(began).Seconds(), "execTotalTime": time.Since(began).Seconds()},
+				"samples": figures{"totalQueryableSamples": found.Read, "peakSamples": found.Read}, "evaluatedBy": found.By}
+		}
+	}
+	return result, nil
+}
+
+// cutShort is Prometheus' warning for an answer that was limited.
+const cutShort = "results truncated due to limit"
+
+// exec evaluates the request's expression.
+func (a *API) exec(r *http.Request, q fast.Query) (fast.Answer, []string, error) {
+	ctx, cancel, err := deadline(r)
+	if err != nil {
+		return fast.Answer{}, nil, err
+	}
+	defer cancel()
+	q.Text = r.FormValue("query")
+	if strings.TrimSpace(q.Text) == "" {
+		return fast.Answer{}, nil, badData("query: is missing; give a PromQL expression")
+	}
+	expr, err := a.parser.ParseExpr(q.Text)
+	if err != nil {
+		return fast.Answer{}, nil, badData("query: %w", err)
+	}
+	if err := countable(q); err != nil {
+		return fast.Answer{}, nil, err
+	}
+	q.Lookback = lookback
+	q.PerStepStatistic = r.FormValue("stats") == "all"
+	var infos []string
+	if text := r.FormValue("lookback_delta"); text != "" {
+		if q.Lookback, err = parseDuration(text); err != nil || q.Lookback < time.Millisecond {
+			return fast.Answer{}, nil, badData("lookback_delta: %q is no duration: seconds or 5m are, and more than 0", text)
+		}
+	} else {
+		// Where rollups are all that is left, samples are as far apart as those.
+		from, to := promql.FindMinMaxTime(&parser.EvalStmt{Expr: expr, Start: q.Start, End: q.End, Interval: q.Step, LookbackDelta: lookback})
+		apart := a.store.Granularity(from, to)
+		if apart >= lookback {
+			q.Lookback = apart + lookback
+		}
+		if shortest, any := shortestRange(expr); apart >= lookback || apart > 0 && any && shortest < 2*apart {
+			infos = append(infos, fmt.Sprintf("of a part of this time only rollups of %s are left: ranges must be longer than that to find something in it", words(apart)))
+		}
+	}
+	done, err := a.admit(ctx)
+	if err != nil {
+		return fast.Answer{}, nil, err
+	}
+	defer done()
+	found, err := a.engine.Exec(ctx, q)
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return found, infos, err
+}
+
+// shortestRange is that of an expression's ranges of samples.
+func shortestRange(expr parser.Expr) (shortest time.Duration, any bool) {
+	parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
+		if m, ok := node.(*parser.MatrixSelector); ok && (!any || m.Range < shortest) {
+			shortest, any = m.Range, true
+		}
+		return nil
+	})
+	return shortest, any
+}
+
+// words is 1m or 1h.
+func words(apart time.Duration) string {
+	return strings.TrimSuffix(strings.TrimSuffix(apart.String(), "0s"), "0m")
+}
+
+// sortedUnique puts a list in order and takes out what is there twice.
+func sortedUnique(list []string) []string {
+	slices.Sort(list)
+	return slices.Compact(list)
+}

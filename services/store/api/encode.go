@@ -1,0 +1,250 @@
+package api
+
+// Answers as JSON. Points are written by hand, and sent on as they are written: a chart asks for a hundred thousand.
+
+import (
+	"encoding/json"
+	"io"
+	"math"
+	"net/http"
+	"strconv"
+	"unicode/utf8"
+
+	promhistogram "github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+)
+
+// out collects an answer and sends it in pieces. Once the client does not read any more, writing does nothing.
+type out struct {
+	w      io.Writer
+	b      []byte
+	least  int // of a piece; 0: piece
+	failed bool
+}
+
+const piece = 64 << 10
+
+// spill sends what was collected when that is enough.
+func (o *out) spill() {
+	if len(o.b) >= max(o.least, piece) {
+		o.flush()
+	}
+}
+
+func (o *out) flush() {
+	if !o.failed && len(o.b) > 0 {
+		_, err := o.w.Write(o.b)
+		o.failed = err != nil
+	}
+	o.b = o.b[:0]
+}
+
+func writeAnswer(w http.ResponseWriter, a *answer) {
+	o := &out{w: w, b: make([]byte, 0, 4096)}
+	o.b = append(o.b, `{"status":"success","data":`...)
+	if a.value == nil {
+		text, err := json.Marshal(a.data)
+		if err != nil {
+			writeError(w, err)
+			return
+		}
+		o.b = append(o.b, text...)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if a.value != nil {
+		o.value(a.value)
+		if a.stats != nil {
+			if text, err := json.Marshal(a.stats); err == nil {
+				o.b = append(append(o.b, `,"stats":`...), text...)
+			}
+		}
+		o.b = append(o.b, '}')
+	}
+	for i, list := range [][]string{a.warnings, a.infos} {
+		if len(list) > 0 {
+			text, _ := json.Marshal(list)
+			o.b = append(append(o.b, []string{`,"warnings":`, `,"infos":`}[i]...), text...)
+		}
+	}
+	o.b = append(o.b, '}')
+	o.flush()
+}
+
+func writeError(w http.ResponseWriter, err error) {
+	known := classify(err)
+	body, _ := json.Marshal(map[string]string{"status": "error", "errorType": known.kind, "error": known.Error()})
+	w.Header().Set("Content-Type", "application/json")
+	if known.status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "5")
+	}
+	w.WriteHeader(known.status)
+	_, _ = w.Write(body)
+}
+
+// value writes the object of a query's result, but for its closing brace.
+func (o *out) value(value parser.Value) {
+	o.b = append(append(o.b, `{"resultType":"`...), value.Type()...)
+	o.b = append(o.b, `","result":`...)
+	switch v := value.(type) {
+	case promql.Matrix:
+		o.b = append(o.b, '[')
+		for i, s := range v {
+			if i > 0 {
+				o.b = append(o.b, ',')
+			}
+			o.b = appendMetric(append(o.b, '{'), s.Metric)
+			if len(s.Floats) > 0 {
+				o.b = append(o.b, `,"values":[`...)
+				for k, p := range s.Floats {
+					if k > 0 {
+						o.b = append(o.b, ',')
+					}
+					o.b = appendPoint(o.b, p.T, p.F)
+					o.spill()
+				}
+				o.b = append(o.b, ']')
+			}
+			if len(s.Histograms) > 0 {
+				o.b = append(o.b, `,"histograms":[`...)
+				for k, p := range s.Histograms {
+					if k > 0 {
+						o.b = append(o.b, ',')
+					}
+					o.b = appendHistogramPoint(o.b, p.T, p.H)
+					o.spill()
+				}
+				o.b = append(o.b, ']')
+			}
+			o.b = append(o.b, '}')
+		}
+		o.b = append(o.b, ']')
+	case promql.Vector:
+		o.b = append(o.b, '[')
+		for i, s := range v {
+			if i > 0 {
+				o.b = append(o.b, ',')
+			}
+			o.b = appendMetric(append(o.b, '{'), s.Metric)
+			if s.H != nil {
+				o.b = appendHistogramPoint(append(o.b, `,"histogram":`...), s.T, s.H)
+			} else {
+				o.b = appendPoint(append(o.b, `,"value":`...), s.T, s.F)
+			}
+			o.b = append(o.b, '}')
+			o.spill()
+		}
+		o.b = append(o.b, ']')
+	case promql.Scalar:
+		o.b = appendPoint(o.b, v.T, v.V)
+	case promql.String:
+		o.b = appendTime(append(o.b, '['), v.T)
+		o.b = appendString(append(o.b, ','), v.V)
+		o.b = append(o.b, ']')
+	}
+}
+
+// appendString writes a JSON string. Nearly all need no escapes.
+func appendString(b []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' || c >= utf8.RuneSelf {
+			text, _ := json.Marshal(s)
+			return append(b, text...)
+		}
+	}
+	return append(append(append(b, '"'), s...), '"')
+}
+
+func appendMetric(b []byte, metric labels.Labels) []byte {
+	b = append(b, `"metric":{`...)
+	first := true
+	metric.Range(func(l labels.Label) {
+		if !first {
+			b = append(b, ',')
+		}
+		first = false
+		b = appendString(b, l.Name)
+		b = append(b, ':')
+		b = appendString(b, l.Value)
+	})
+	return append(b, '}')
+}
+
+// appendTime writes milliseconds as seconds.
+func appendTime(b []byte, ms int64) []byte {
+	if ms < 0 {
+		b, ms = append(b, '-'), -ms
+	}
+	b = strconv.AppendInt(b, ms/1000, 10)
+	if rest := ms % 1000; rest != 0 {
+		b = append(b, '.', byte('0'+rest/100), byte('0'+rest/10%10), byte('0'+rest%10))
+	}
+	return b
+}
+
+// appendNumber writes a number as Prometheus does, without quotes; JSON has no NaN, so it is used within them.
+func appendNumber(b []byte, v float64) []byte {
+	if whole := int64(v); float64(whole) == v && whole > -1e15 && whole < 1e15 && (whole != 0 || !math.Signbit(v)) {
+		return strconv.AppendInt(b, whole, 10)
+	}
+	form := byte('f')
+	if a := math.Abs(v); a != 0 && (a < 1e-6 || a >= 1e21) {
+		form = 'e'
+	}
+	return strconv.AppendFloat(b, v, form, -1, 64)
+}
+
+// appendFloat writes a number for Cistern's own routes: null for what JSON does not have.
+func appendFloat(b []byte, v float64) []byte {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return append(b, "null"...)
+	}
+	return appendNumber(b, v)
+}
+
+func appendPoint(b []byte, t int64, v float64) []byte {
+	b = appendTime(append(b, '['), t)
+	b = appendNumber(append(b, `,"`...), v)
+	return append(b, `"]`...)
+}
+
+func appendHistogramPoint(b []byte, t int64, h *promhistogram.FloatHistogram) []byte {
+	b = appendTime(append(b, '['), t)
+	b = appendNumber(append(b, `,{"count":"`...), h.Count)
+	b = appendNumber(append(b, `","sum":"`...), h.Sum)
+	b = append(b, '"')
+	first := true
+	for it := h.AllBucketIterator(); it.Next(); {
+		bucket := it.At()
+		if bucket.Count == 0 {
+			continue
+		}
+		// How the bounds are: 0 upper included, 1 lower included, 2 none, 3 both.
+		bounds := byte('2')
+		switch {
+		case bucket.LowerInclusive && bucket.UpperInclusive:
+			bounds = '3'
+		case bucket.LowerInclusive:
+			bounds = '1'
+		case bucket.UpperInclusive:
+			bounds = '0'
+		}
+		if first {
+			b = append(b, `,"buckets":[`...)
+		} else {
+			b = append(b, ',')
+		}
+		first = false
+		b = append(b, '[', bounds)
+		for _, v := range []float64{bucket.Lower, bucket.Upper, bucket.Count} {
+			b = appendNumber(append(b, `,"`...), v)
+			b = append(b, '"')
+		}
+		b = append(b, ']')
+	}
+	if !first {
+		b = append(b, ']')
+	}
+	return append(b, `}]`...)
+}

@@ -1,0 +1,279 @@
+package api
+
+// Prometheus' routes about what there is: labels, series, metadata, exemplars; and deleting it.
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	"cistern/services/store/query/adapter"
+	"cistern/services/store/tsdb"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+)
+
+// notes makes queries of the request tell what is damaged.
+func notes(r *http.Request) (*http.Request, *tsdb.Warnings) {
+	warnings := &tsdb.Warnings{}
+	return r.WithContext(tsdb.WithWarnings(r.Context(), warnings)), warnings
+}
+
+// collect makes a list over several selectors.
+func (a *API) collect(r *http.Request, ask func(r *http.Request, minTime, maxTime int64, matchers []*labels.Matcher) ([]string, error)) (answer, error) {
+	minTime, maxTime, err := a.span(r)
+	if err != nil {
+		return answer{}, err
+	}
+	most, err := parseLimit(r)
+	if err != nil {
+		return answer{}, err
+	}
+	sets, err := a.matcherSets(r, false)
+	if err != nil {
+		return answer{}, err
+	}
+	if sets == nil {
+		sets = [][]*labels.Matcher{nil}
+	}
+	ctx, cancel, err := deadline(r)
+	if err != nil {
+		return answer{}, err
+	}
+	defer cancel()
+	r, warnings := notes(r.WithContext(ctx))
+	done, err := a.admit(ctx)
+	if err != nil {
+		return answer{}, err
+	}
+	defer done()
+	all := []string{}
+	for _, matchers := range sets {
+		list, err := ask(r, minTime, maxTime, matchers)
+		if err != nil {
+			return answer{}, err
+		}
+		all = append(all, list...)
+	}
+	all = sortedUnique(all)
+	result := answer{warnings: warnings.List()}
+	if most > 0 && len(all) > most {
+		all, result.warnings = all[:most], append(result.warnings, cutShort)
+	}
+	result.data = all
+	return result, nil
+}
+
+func (a *API) labelNames(r *http.Request) (answer, error) {
+	return a.collect(r, func(r *http.Request, minTime, maxTime int64, matchers []*labels.Matcher) ([]string, error) {
+		return a.store.LabelNames(r.Context(), minTime, maxTime, matchers...)
+	})
+}
+
+func (a *API) labelValues(r *http.Request) (answer, error) {
+	name := r.PathValue("name")
+	if strings.HasPrefix(name, "U__") {
+		name = model.UnescapeName(name, model.ValueEncodingEscaping)
+	}
+	if !model.UTF8Validation.IsValidLabelName(name) {
+		return answer{}, badData("name: %q is no label's name", shorten(name))
+	}
+	return a.collect(r, func(r *http.Request, minTime, maxTime int64, matchers []*labels.Matcher) ([]string, error) {
+		return a.store.LabelValues(r.Context(), name, minTime, maxTime, matchers...)
+	})
+}
+
+// labelSet is labels that become a JSON object; they are in order already.
+type labelSet []tsdb.Label
+
+func (s labelSet) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for i, l := range s {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendString(b, l.Name)
+		b = appendString(append(b, ':'), l.Value)
+	}
+	return append(b, '}'), nil
+}
+
+func (a *API) series(r *http.Request) (answer, error) {
+	minTime, maxTime, err := a.span(r)
+	if err != nil {
+		return answer{}, err
+	}
+	most, err := parseLimit(r)
+	if err != nil {
+		return answer{}, err
+	}
+	sets, err := a.matcherSets(r, true)
+	if err != nil {
+		return answer{}, err
+	}
+	ctx, cancel, err := deadline(r)
+	if err != nil {
+		return answer{}, err
+	}
+	defer cancel()
+	r, warnings := notes(r.WithContext(ctx))
+	done, err := a.admit(ctx)
+	if err != nil {
+		return answer{}, err
+	}
+	defer done()
+	found := map[string]labelSet{}
+	for _, matchers := range sets {
+		list, release, err := a.store.Select(r.Context(), minTime, maxTime, matchers...)
+		if err != nil {
+			release()
+			return answer{}, err
+		}
+		for _, one := range list {
+			found[one.Key] = one.Labels
+		}
+		release()
+	}
+	all := make([]labelSet, 0, len(found))
+	for _, set := range found {
+		all = append(all, set)
+	}
+	slices.SortFunc(all, func(x, y labelSet) int { return adapter.CompareLabels(x, y) })
+	result := answer{warnings: warnings.List()}
+	if most > 0 && len(all) > most {
+		all, result.warnings = all[:most], append(result.warnings, cutShort)
+	}
+	result.data = all
+	return result, nil
+}
+
+func (a *API) metadata(r *http.Request) (answer, error) {
+	most, err := parseLimit(r)
+	if err != nil {
+		return answer{}, err
+	}
+	type entry struct {
+		Type string `json:"type"`
+		Help string `json:"help"`
+		Unit string `json:"unit"`
+	}
+	all := map[string][]entry{}
+	for name, m := range a.store.Metadata() {
+		kind := m.Type
+		if kind == "" {
+			kind = "unknown"
+		}
+		all[name] = []entry{{kind, m.Help, m.Unit}}
+	}
+	// What nobody described is told by its kind.
+	list, err := a.store.Metrics("", 0)
+	if err != nil {
+		return answer{}, err
+	}
+	for _, one := range list {
+		if _, described := all[one.Name]; described {
+			continue
+		}
+		kind := one.Kind.String()
+		if one.Kind == tsdb.NativeHistogram {
+			kind = "histogram"
+		}
+		all[one.Name] = []entry{{Type: kind}}
+	}
+	if only := r.FormValue("metric"); only != "" {
+		entries, ok := all[only]
+		all = map[string][]entry{}
+		if ok {
+			all[only] = entries
+		}
+	}
+	if most > 0 && len(all) > most {
+		names := make([]string, 0, len(all))
+		for name := range all {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		for _, name := range names[most:] {
+			delete(all, name)
+		}
+	}
+	return answer{data: all}, nil
+}
+
+// maxPretty is how deep an expression may be nested to be spread over lines, which takes the cube of that; the rest is
+// formatted on one line.
+const maxPretty = 250
+
+func (a *API) formatQuery(r *http.Request) (answer, error) {
+	if r.FormValue("query") == "" {
+		return answer{}, badData("query: is missing; give a PromQL expression")
+	}
+	expression, err := a.parser.ParseExpr(r.FormValue("query"))
+	if err != nil {
+		return answer{}, badData("query: %w", err)
+	}
+	if nesting(r.FormValue("query"), maxPretty) > maxPretty {
+		return answer{data: expression.String()}, nil
+	}
+	return answer{data: parser.Prettify(expression)}, nil
+}
+
+func (a *API) exemplars(r *http.Request) (answer, error) {
+	if r.FormValue("query") == "" {
+		return answer{}, badData("query: is missing; give a PromQL expression")
+	}
+	start, end, err := a.span(r)
+	if err != nil {
+		return answer{}, err
+	}
+	expression, err := a.parser.ParseExpr(r.FormValue("query"))
+	if err != nil {
+		return answer{}, badData("query: %w", err)
+	}
+	type exemplar struct {
+		Labels    labelSet        `json:"labels"`
+		Value     string          `json:"value"`
+		Timestamp json.RawMessage `json:"timestamp"`
+	}
+	type set struct {
+		Series    labelSet   `json:"seriesLabels"`
+		Exemplars []exemplar `json:"exemplars"`
+	}
+	answered := []set{}
+	seen := map[string]bool{}
+	for _, matchers := range parser.ExtractSelectors(expression) {
+		for _, found := range a.store.Exemplars(start, end, matchers...) {
+			one := set{Series: found.Labels}
+			name, _ := one.Series.MarshalJSON()
+			if seen[string(name)] {
+				continue
+			}
+			seen[string(name)] = true
+			for _, e := range found.Exemplars {
+				one.Exemplars = append(one.Exemplars, exemplar{e.Labels, string(appendNumber(nil, e.Value)), appendTime(nil, e.Time)})
+			}
+			answered = append(answered, one)
+		}
+	}
+	return answer{data: answered}, nil
+}
+
+func (a *API) deleteSeries(r *http.Request) (answer, error) {
+	minTime, maxTime, err := a.span(r)
+	if err != nil {
+		return answer{}, err
+	}
+	sets, err := a.matcherSets(r, true)
+	if err != nil {
+		return answer{}, err
+	}
+	for _, matchers := range sets {
+		if err := a.store.Delete(r.Context(), minTime, maxTime, matchers...); err != nil {
+			return answer{}, err
+		}
+	}
+	return answer{nothing: true}, nil
+}

@@ -1,0 +1,98 @@
+package adapter
+
+// From Cistern's histograms to those that the PromQL engine knows: native histograms with custom bounds, where every
+// bin keeps its own bucket. Nothing is re-binned.
+
+import (
+	"sync"
+
+	"cistern/services/histogram"
+
+	promhistogram "github.com/prometheus/prometheus/model/histogram"
+)
+
+// All histograms have the same bounds, because the engine reduces two with different bounds to those that both have,
+// which would lose what they do not share. The usual ones go from 0 over 1e-9 to 1e12 (a nanosecond to 31,000 years; a
+// byte to a terabyte); a histogram with anything outside uses all bounds there are. Buckets are stored sparsely, so
+// unused bounds cost nothing but the comparison of two shared slices.
+var (
+	usualFirst, _ = histogram.BinOf(1e-9)
+	usualLast, _  = histogram.BinOf(9.9e11)
+	usualBounds   = sync.OnceValue(func() []float64 { return bounds(usualFirst, usualLast, false) })
+	allBounds     = sync.OnceValue(func() []float64 { return bounds(1, histogram.MaxBin, true) })
+)
+
+// bounds is the upper bounds of: the negative bins (if wanted), zero, what lies between zero and first, first … last.
+// Negative bins keep their own order; the bucket before first stays empty when first is the smallest bin of all.
+func bounds(first, last histogram.Bin, negative bool) []float64 {
+	var list []float64
+	if negative {
+		for bin := -last; bin <= -first; bin++ {
+			_, to := bin.Bounds()
+			list = append(list, to)
+		}
+	}
+	list = append(list, 0)
+	for bin := first; bin <= last; bin++ {
+		from, to := bin.Bounds()
+		if bin == first {
+			list = append(list, from)
+		}
+		list = append(list, to)
+	}
+	return list
+}
+
+// usual says whether all bins are among the usual ones.
+func usual(h *histogram.Histogram) bool {
+	n := len(h.Bins)
+	if n == 0 {
+		return true
+	}
+	first := h.Bins[0]
+	if first == 0 {
+		if n == 1 {
+			return true
+		}
+		first = h.Bins[1]
+	}
+	return first >= usualFirst && h.Bins[n-1] <= usualLast
+}
+
+// Fill makes to the native form of h. Its memory is reused; the bounds are shared and must not be changed.
+func Fill(to *promhistogram.FloatHistogram, h *histogram.Histogram, hint promhistogram.CounterResetHint) {
+	list := usualBounds()
+	offset := int(usualFirst) - 2 // bin usualFirst has slot 2, behind zero and the gap
+	zero := 0
+	if !usual(h) {
+		list = allBounds()
+		zero = int(histogram.MaxBin)
+		offset = -int(histogram.MaxBin) - 1
+	}
+	to.CounterResetHint, to.Schema, to.CustomValues = hint, promhistogram.CustomBucketsSchema, list
+	to.ZeroThreshold, to.ZeroCount, to.NegativeSpans, to.NegativeBuckets = 0, 0, nil, nil
+	to.PositiveSpans, to.PositiveBuckets = to.PositiveSpans[:0], to.PositiveBuckets[:0]
+	to.Count, to.Sum = 0, 0
+	next := 0 // the slot behind the last one
+	for i, bin := range h.Bins {
+		var at int
+		switch {
+		case bin > 0:
+			at = int(bin) - offset
+		case bin == 0:
+			at = zero
+		default:
+			at = int(bin) + int(histogram.MaxBin)
+		}
+		n := float64(h.Counts[i])
+		if last := len(to.PositiveSpans) - 1; last >= 0 && at == next {
+			to.PositiveSpans[last].Length++
+		} else {
+			to.PositiveSpans = append(to.PositiveSpans, promhistogram.Span{Offset: int32(at - next), Length: 1})
+		}
+		to.PositiveBuckets = append(to.PositiveBuckets, n)
+		to.Count += n
+		to.Sum += bin.Middle() * n
+		next = at + 1
+	}
+}

@@ -1,0 +1,675 @@
+package fast
+
+// Running nodes: series are shared among the processors, aggregations are made as rows come.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"cistern/services/store/query/adapter"
+	"cistern/services/store/tsdb"
+
+	promhistogram "github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/schema"
+	"github.com/prometheus/prometheus/util/annotations"
+	"github.com/prometheus/prometheus/util/kahansum"
+)
+
+// errUnfit says that the engine must evaluate the expression: it holds what is not done here.
+var errUnfit = errors.New("not for the fast path")
+
+// row is one series of a result.
+type row struct {
+	labels labels.Labels
+	values []float64 // absent where there is none; nil when it has histograms
+	hists  []*promhistogram.FloatHistogram
+}
+
+func (r *row) empty() bool {
+	for _, v := range r.values {
+		if !isAbsent(v) {
+			return false
+		}
+	}
+	for _, h := range r.hists {
+		if h != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// run is one evaluation.
+type run struct {
+	ctx      context.Context
+	store    tsdb.Querier
+	at       steps
+	lookback int64
+	samples  int64 // how many may be held
+	held     atomic.Int64
+	read     atomic.Int64
+
+	mu    sync.Mutex
+	notes annotations.Annotations
+}
+
+// hold counts samples that are kept in memory.
+func (r *run) hold(n int) error {
+	if r.held.Add(int64(n)) > r.samples {
+		return promql.ErrTooManySamples("query execution")
+	}
+	return nil
+}
+
+// parallel calls f for 0 … n-1 from several goroutines and returns the first error.
+func (r *run) parallel(n int, f func(i int, s *scratch) error) error {
+	workers := min(runtime.GOMAXPROCS(0), n)
+	var next atomic.Int64
+	var failed atomic.Pointer[error]
+	work := func() {
+		s := &scratch{}
+		for failed.Load() == nil {
+			i := int(next.Add(1)) - 1
+			if i >= n {
+				return
+			}
+			err := r.ctx.Err()
+			if err == nil {
+				err = guarded(func() error { return f(i, s) })
+			} else {
+				err = context.Cause(r.ctx)
+			}
+			if err != nil {
+				failed.CompareAndSwap(nil, &err)
+			}
+		}
+	}
+	var others sync.WaitGroup
+	for range workers - 1 {
+		others.Go(work)
+	}
+	work()
+	others.Wait()
+	if err := failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// guarded keeps a panic in one goroutine from ending the process.
+func guarded(f func() error) (err error) {
+	defer func() {
+		if broken := recover(); broken != nil {
+			err = fmt.Errorf("an unexpected error: %v", broken)
+		}
+	}()
+	return f()
+}
+
+// evaluate is the node's rows, in the order in which the engine has them; none is empty.
+func (r *run) evaluate(n *node) ([]row, error) {
+	var rows []row
+	var err error
+	switch {
+	case n.inner == nil:
+		rows, err = r.leaf(n)
+	case n.inner.inner == nil:
+		rows, err = r.aggregateLeaf(n)
+	default:
+		if rows, err = r.evaluate(n.inner); err == nil {
+			rows, err = r.aggregateRows(n, rows)
+		}
+	}
+	if err != nil || len(n.then) == 0 {
+		return rows, err
+	}
+	kept := rows[:0]
+	for _, one := range rows {
+		if err := n.finish(&one); err != nil {
+			return nil, err
+		}
+		if !one.empty() {
+			kept = append(kept, one)
+		}
+	}
+	return kept, unique(kept)
+}
+
+// finish does the operations that follow.
+func (n *node) finish(one *row) error {
+	for _, o := range n.then {
+		if one.hists != nil {
+			return errUnfit
+		}
+		o.apply(one.values)
+		if o.dropsName() {
+			one.labels = one.labels.DropReserved(schema.IsMetadataLabel)
+		}
+	}
+	return nil
+}
+
+// unique refuses two rows of the same labels: the engine finds the words for that.
+func unique(rows []row) error {
+	if len(rows) < 2 {
+		return nil
+	}
+	seen := make(map[uint64]struct{}, len(rows))
+	for i := range rows {
+		hash := rows[i].labels.Hash()
+		if _, twice := seen[hash]; twice {
+			return errUnfit
+		}
+		seen[hash] = struct{}{}
+	}
+	return nil
+}
+
+// selected is a leaf's series with the labels that its results have.
+type selected struct {
+	series  []*tsdb.Series
+	labels  []labels.Labels
+	release func()
+	from    int64
+	to      int64
+}
+
+func (n *node) keepsName() bool { return n.function == latest || n.function == lastOver }
+
+func (r *run) choose(n *node) (*selected, error) {
+	width := n.window
+	if n.function == latest {
+		width = r.lookback
+	}
+	s := &selected{from: r.at.start - n.offset - width + 1, to: r.at.end() - n.offset}
+	var err error
+	s.series, s.release, err = r.store.Select(r.ctx, s.from, s.to, n.matchers...)
+	if err != nil {
+		s.release()
+		return nil, err
+	}
+	adapter.Sort(s.series)
+	builder := labels.NewScratchBuilder(16)
+	pinned := slices.ContainsFunc(n.matchers, func(m *labels.Matcher) bool {
+		return m.Type == labels.MatchEqual && m.Name == tsdb.NameLabel && m.Value != ""
+	})
+	sure := pinned // that no two are the same without their names
+	s.labels = make([]labels.Labels, len(s.series))
+	for i, one := range s.series {
+		set := adapter.Labels(&builder, one.Labels)
+		if !n.keepsName() {
+			for _, l := range one.Labels {
+				sure = sure && (l.Name == tsdb.NameLabel || !schema.IsMetadataLabel(l.Name))
+			}
+			set = set.DropReserved(schema.IsMetadataLabel)
+		}
+		s.labels[i] = set
+	}
+	if !sure && !n.keepsName() {
+		rows := make([]row, len(s.labels))
+		for i := range rows {
+			rows[i].labels = s.labels[i]
+		}
+		if err := unique(rows); err != nil {
+			s.release()
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// countersBy are the endings of a counter's name; for others rate and increase tell that it may be none.
+var countersBy = []string{"_total", "_sum", "_count", "_bucket"}
+
+func (r *run) noteCounter(n *node, s *tsdb.Series) {
+	if n.function != rate && n.function != increase {
+		return
+	}
+	name := ""
+	for _, l := range s.Labels {
+		if l.Name == tsdb.NameLabel {
+			name = l.Value
+		}
+	}
+	if name == "" || slices.ContainsFunc(countersBy, func(end string) bool { return strings.HasSuffix(name, end) }) {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.notes.Add(annotations.NewPossibleNonCounterInfo(name, n.position))
+}
+
+// compute fills the scratch's row from a series' numbers, and says whether there is anything in it.
+func (r *run) compute(n *node, s *tsdb.Series, from, to int64, memory *scratch) (found bool, err error) {
+	if n.function == sumOver || n.function == countOver {
+		s = s.Within(n.window)
+	}
+	if (n.function == countOver || n.function == avgOver && s.Within(n.window) == s) && s.RolledUp(from, to) {
+		found, err = r.weighted(n, s, from, to, memory)
+	} else {
+		found, err = r.samplesOf(n, s, from, to, adapter.AggregateFor(n.name), memory)
+	}
+	if err != nil || !found {
+		return false, err
+	}
+	r.noteCounter(n, s)
+	for _, o := range n.then {
+		o.apply(memory.row)
+	}
+	if len(n.then) > 0 { // a comparison may have left nothing
+		found = !(&row{values: memory.row}).empty()
+	}
+	return found, nil
+}
+
+// samplesOf is compute without what follows.
+func (r *run) samplesOf(n *node, s *tsdb.Series, from, to int64, aggregate tsdb.Aggregate, memory *scratch) (bool, error) {
+	// The engine holds no more than a window of it.
+	if err := s.ReadNumbers(from, to, aggregate, int(r.samples/8), &memory.numbers); err != nil {
+		return false, err
+	}
+	memory.values = memory.numbers.Values
+	if int64(len(memory.values)) > r.samples/8 {
+		return false, errUnfit
+	}
+	r.read.Add(int64(len(memory.values)))
+	if cap(memory.row) < r.at.n {
+		memory.row = make([]float64, r.at.n)
+	}
+	memory.row = memory.row[:r.at.n]
+	found, done := n.evaluateRegular(r.at, memory)
+	if !done {
+		memory.times = memory.numbers.AllTimes()
+		found = n.evaluate(r.at, r.lookback, memory)
+	}
+	return found, nil
+}
+
+// weighted is how many samples there were, or their mean, where records stand for many each.
+func (r *run) weighted(n *node, s *tsdb.Series, from, to int64, memory *scratch) (bool, error) {
+	sums := *n
+	sums.function = sumOver
+	found, err := r.samplesOf(&sums, s, from, to, tsdb.Count, memory)
+	if err != nil || !found || n.function == countOver {
+		return found, err
+	}
+	counts := slices.Clone(memory.row)
+	if found, err = r.samplesOf(&sums, s, from, to, tsdb.Sum, memory); err != nil || !found {
+		return false, err
+	}
+	for i, sum := range memory.row {
+		if !isAbsent(sum) {
+			memory.row[i] = sum / counts[i]
+		}
+	}
+	return true, nil
+}
+
+// kinds says what the series hold; one that holds several, or native histograms, is for the engine.
+func kinds(list []*tsdb.Series) (numbers, histograms bool, err error) {
+	for _, s := range list {
+		if s.HasNatives() || s.HasNumbers() && s.HasHistograms() {
+			return false, false, errUnfit
+		}
+		numbers, histograms = numbers || s.HasNumbers(), histograms || s.HasHistograms()
+	}
+	return numbers, histograms, nil
+}
+
+// leaf is the rows of a leaf that is not aggregated; n.then is left to the caller.
+func (r *run) leaf(n *node) ([]row, error) {
+	s, err := r.choose(n)
+	if err != nil {
+		return nil, err
+	}
+	defer s.release()
+	_, histograms, err := kinds(s.series)
+	if err != nil {
+		return nil, err
+	}
+	if histograms && len(n.then) > 0 {
+		return nil, errUnfit
+	}
+	bare := *n
+	bare.then = nil
+	rows := make([]row, len(s.series))
+	err = r.parallel(len(s.series), func(i int, memory *scratch) error {
+		one := s.series[i]
+		if one.HasHistograms() {
+			hists, err := r.windows(n, s.series[i:i+1])
+			if err != nil || hists == nil {
+				return err
+			}
+			rows[i] = row{labels: s.labels[i], hists: hists}
+			return nil
+		}
+		found, err := r.compute(&bare, one, s.from, s.to, memory)
+		if err != nil || !found {
+			return err
+		}
+		if err := r.hold(r.at.n); err != nil {
+			return err
+		}
+		rows[i] = row{labels: s.labels[i], values: slices.Clone(memory.row)}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(rows, func(one row) bool { return one.empty() }), nil
+}
+
+// groups finds which group each series belongs to.
+func (n *node) groups(sets []labels.Labels) (of []int, members [][]int) {
+	of = make([]int, len(sets))
+	if !n.without && len(n.grouping) == 0 {
+		all := make([]int, len(sets))
+		for i := range all {
+			all[i] = i
+		}
+		if len(all) == 0 {
+			return of, nil
+		}
+		return of, [][]int{all}
+	}
+	known := map[uint64]int{}
+	var buffer []byte
+	for i, set := range sets {
+		var hash uint64
+		if n.without {
+			hash, buffer = set.HashWithoutLabels(buffer, n.grouping...)
+		} else {
+			hash, buffer = set.HashForLabels(buffer, n.grouping...)
+		}
+		g, ok := known[hash]
+		if !ok {
+			g = len(members)
+			known[hash] = g
+			members = append(members, nil)
+		}
+		of[i] = g
+		members[g] = append(members[g], i)
+	}
+	return of, members
+}
+
+func (n *node) groupLabels(set labels.Labels) labels.Labels {
+	b := labels.NewBuilder(set)
+	switch {
+	case n.without:
+		return b.Del(n.grouping...).Del(tsdb.NameLabel).Labels()
+	case len(n.grouping) > 0:
+		return b.Keep(n.grouping...).Labels()
+	}
+	return labels.EmptyLabels()
+}
+
+// total is an aggregation while it is made.
+type total struct {
+	op     parser.ItemType
+	values []float64 // absent where nothing came
+	lost   []float64 // what the sums lost by rounding
+	count  []float64
+	first  int // the first member that had anything; -1 none
+}
+
+func newTotal(op parser.ItemType, n int) *total {
+	t := &total{op: op, values: make([]float64, n), first: -1}
+	for i := range t.values {
+		t.values[i] = absent
+	}
+	if op == parser.SUM || op == parser.AVG {
+		t.lost = make([]float64, n)
+	}
+	if op == parser.AVG {
+		t.count = make([]float64, n)
+	}
+	return t
+}
+
+func (t *total) add(row []float64) {
+	values := t.values[:len(row)]
+	switch t.op {
+	case parser.SUM:
+		lost := t.lost[:len(row)]
+		for i, v := range row {
+			if isAbsent(v) {
+				continue
+			}
+			if isAbsent(values[i]) {
+				values[i] = v
+				continue
+			}
+			sum := values[i]
+			more := sum + v
+			if more-more != 0 { // no number, or too large
+				values[i], lost[i] = kahansum.Inc(v, sum, lost[i])
+				continue
+			}
+			// What rounding lost, exactly, as kahansum has it, without asking which is the greater (D. Knuth, The Art of
+			// Computer Programming 2, 4.2.2).
+			part := more - sum
+			lost[i] += (sum - (more - part)) + (v - part)
+			values[i] = more
+		}
+	case parser.AVG:
+		for i, v := range row {
+			if isAbsent(v) {
+				continue
+			}
+			if t.count[i]++; t.count[i] == 1 {
+				values[i] = v
+				continue
+			}
+			values[i], t.lost[i] = kahansum.Inc(v, values[i], t.lost[i])
+		}
+	case parser.MIN:
+		for i, v := range row {
+			if !isAbsent(v) && (isAbsent(values[i]) || v < values[i] || values[i] != values[i]) {
+				values[i] = v
+			}
+		}
+	case parser.MAX:
+		for i, v := range row {
+			if !isAbsent(v) && (isAbsent(values[i]) || v > values[i] || values[i] != values[i]) {
+				values[i] = v
+			}
+		}
+	case parser.COUNT:
+		for i, v := range row {
+			switch {
+			case isAbsent(v):
+			case isAbsent(values[i]):
+				values[i] = 1
+			default:
+				values[i]++
+			}
+		}
+	default: // group
+		for i, v := range row {
+			if !isAbsent(v) {
+				values[i] = 1
+			}
+		}
+	}
+}
+
+// merge adds another part of the same group.
+func (t *total) merge(o *total) {
+	if t.first < 0 || o.first >= 0 && o.first < t.first {
+		t.first = o.first
+	}
+	for i, v := range o.values {
+		if isAbsent(v) {
+			continue
+		}
+		if isAbsent(t.values[i]) {
+			t.values[i] = v
+			if t.lost != nil {
+				t.lost[i] = o.lost[i]
+			}
+			if t.count != nil {
+				t.count[i] = o.count[i]
+			}
+			continue
+		}
+		switch t.op {
+		case parser.SUM, parser.AVG:
+			t.values[i], t.lost[i] = kahansum.Inc(v, t.values[i], t.lost[i])
+			t.lost[i] += o.lost[i]
+			if t.count != nil {
+				t.count[i] += o.count[i]
+			}
+		case parser.COUNT:
+			t.values[i] += v
+		default:
+			one := o.values[i : i+1]
+			(&total{op: t.op, values: t.values[i : i+1]}).add(one)
+		}
+	}
+}
+
+// result is the finished row; false when the engine must do it, because a sum was too large.
+func (t *total) result() ([]float64, bool) {
+	for i, v := range t.values {
+		if isAbsent(v) {
+			continue
+		}
+		switch t.op {
+		case parser.SUM:
+			t.values[i] = v + t.lost[i]
+		case parser.AVG:
+			if math.IsInf(v, 0) && t.count[i] > 1 {
+				return nil, false
+			}
+			t.values[i] = v/t.count[i] + t.lost[i]/t.count[i]
+		}
+	}
+	return t.values, true
+}
+
+// part is some members of a group, aggregated by one goroutine.
+type part struct {
+	group   int
+	members []int
+	total   *total
+}
+
+// aggregateLeaf aggregates a leaf's rows as they come: large groups in parts, small ones whole.
+func (r *run) aggregateLeaf(n *node) ([]row, error) {
+	leaf := n.inner
+	if leaf.keepsName() && slices.ContainsFunc(leaf.then, operation.dropsName) {
+		return nil, errUnfit // without their names two may be the same
+	}
+	s, err := r.choose(leaf)
+	if err != nil {
+		return nil, err
+	}
+	defer s.release()
+	numbers, histograms, err := kinds(s.series)
+	if err != nil {
+		return nil, err
+	}
+	if histograms {
+		if numbers || n.op != parser.SUM || len(leaf.then) > 0 || len(n.then) > 0 {
+			return nil, errUnfit
+		}
+		return r.sumHistograms(n, s)
+	}
+	_, members := n.groups(s.labels)
+	pieces := 1
+	if workers := runtime.GOMAXPROCS(0); len(members) > 0 && len(members) < 2*workers {
+		pieces = (2*workers + len(members) - 1) / len(members)
+	}
+	var parts []part
+	for g, list := range members {
+		size := max(8, (len(list)+pieces-1)/pieces)
+		for chunk := range slices.Chunk(list, size) {
+			parts = append(parts, part{group: g, members: chunk})
+		}
+	}
+	err = r.parallel(len(parts), func(i int, memory *scratch) error {
+		p := &parts[i]
+		if err := r.hold(r.at.n); err != nil {
+			return err
+		}
+		p.total = newTotal(n.op, r.at.n)
+		for _, k := range p.members {
+			if err := r.ctx.Err(); err != nil {
+				return context.Cause(r.ctx)
+			}
+			found, err := r.compute(leaf, s.series[k], s.from, s.to, memory)
+			if err != nil {
+				return err
+			}
+			if found {
+				if p.total.first < 0 {
+					p.total.first = k
+				}
+				p.total.add(memory.row)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	totals := make([]*total, len(members))
+	for _, p := range parts {
+		if totals[p.group] == nil {
+			totals[p.group] = p.total
+		} else {
+			totals[p.group].merge(p.total)
+		}
+	}
+	return n.rows(totals, func(k int) labels.Labels { return s.labels[k] })
+}
+
+// rows are those of finished totals, by their first members.
+func (n *node) rows(totals []*total, set func(int) labels.Labels) ([]row, error) {
+	totals = slices.DeleteFunc(totals, func(t *total) bool { return t.first < 0 })
+	slices.SortFunc(totals, func(a, b *total) int { return a.first - b.first })
+	rows := make([]row, 0, len(totals))
+	for _, t := range totals {
+		values, ok := t.result()
+		if !ok {
+			return nil, errUnfit
+		}
+		if one := (row{labels: n.groupLabels(set(t.first)), values: values}); !one.empty() {
+			rows = append(rows, one)
+		}
+	}
+	return rows, nil
+}
+
+// aggregateRows aggregates what was evaluated before.
+func (r *run) aggregateRows(n *node, rows []row) ([]row, error) {
+	sets := make([]labels.Labels, len(rows))
+	for i := range rows {
+		if rows[i].hists != nil {
+			return nil, errUnfit
+		}
+		sets[i] = rows[i].labels
+	}
+	_, members := n.groups(sets)
+	var totals []*total
+	for _, list := range members {
+		t := newTotal(n.op, r.at.n)
+		t.first = list[0]
+		for _, k := range list {
+			t.add(rows[k].values)
+		}
+		totals = append(totals, t)
+	}
+	return n.rows(totals, func(k int) labels.Labels { return sets[k] })
+}

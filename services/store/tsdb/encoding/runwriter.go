@@ -1,0 +1,639 @@
+package encoding
+
+// Writing runs of histograms: what is added goes straight into a table of columns, eight bits a cell while no count needs
+// more, so that a run of five minutes fits the second cache and eight counts are looked at at once (narrow.go). The head's
+// rows are added as they came, encoded, and never become histograms.
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"slices"
+	"sync"
+
+	"cistern/services/histogram"
+)
+
+// HistogramWriter makes runs. The zero value is ready; it keeps its memory from one run to the next. It is not safe for
+// use by several goroutines.
+type HistogramWriter struct {
+	// Columns come in blocks, of the 64 bins of a chunk each.
+	block  []uint16          // by chunk + chunksBelow: the number of its block plus one, 0 without one
+	blocks []histogram.Chunk // of which bins there are records in it
+	n      int               // records so far
+	// How many cells a column has: the records of a run, and up to seven more, which stay zero.
+	stride int
+	width  uint8    // the bits of a cell, 8, 16 or 64; the columns are in
+	narrow []byte   // this,
+	cells  []uint16 // this
+	wide   []uint64 // or this, stride cells each
+	row    []uint16 // columns of the bins of the record being added
+	chunks []placed // of the record being added
+	order  []uint16 // columns that hold something, in the order of their bins
+	sorted bool     // order is of all that was added
+	group  [maxGroup]uint64
+	about  [maxGroup]uint64
+	places [maxGroup]uint16 // of the numbers of a group that are not zero
+	values [maxGroup]uint64 // these
+	near   [maxGroup]byte   // narrow counts about their mean
+	body   []byte
+	ends   []int
+	times  scratch
+	sum    histogram.Histogram
+}
+
+// chunksBelow is how many chunks lie below that of bin 0.
+const chunksBelow = (int(histogram.MaxBin) + histogram.ChunkBins - 1) / histogram.ChunkBins
+
+// keptCells is the most cells whose memory is kept from run to run: one huge run must not be paid for, for ever.
+const keptCells = 1 << 21
+
+// Begin begins a run of so many records, at most MaxRun.
+func (w *HistogramWriter) Begin(records int) {
+	if w.block == nil {
+		w.block = make([]uint16, chunksBelow+int(histogram.MaxBin)/histogram.ChunkBins+1)
+	}
+	for _, b := range w.blocks {
+		w.block[b.Number+chunksBelow] = 0
+	}
+	if cap(w.narrow) > keptCells {
+		w.narrow = nil
+	}
+	if cap(w.cells) > keptCells {
+		w.cells = nil
+	}
+	w.stride, w.width, w.n = (records+7)&^7, 8, 0
+	if usual := 12 * histogram.ChunkBins * w.stride; cap(w.narrow) < usual && usual <= keptCells {
+		w.narrow = make([]byte, 0, usual)
+	}
+	w.blocks, w.narrow, w.cells, w.wide, w.sorted = w.blocks[:0], w.narrow[:0], w.cells[:0], nil, false
+}
+
+// blockOf is the number of a chunk's block, which it makes when there is none.
+func (w *HistogramWriter) blockOf(chunk int) int {
+	at := &w.block[chunk+chunksBelow]
+	if *at == 0 {
+		w.blocks = append(w.blocks, histogram.Chunk{Number: chunk})
+		*at = uint16(len(w.blocks))
+		switch n := histogram.ChunkBins * w.stride; w.width {
+		case 8:
+			w.narrow = grown(w.narrow, n)
+		case 16:
+			w.cells = grown(w.cells, n)
+		default:
+			w.wide = grown(w.wide, n)
+		}
+	}
+	return int(*at) - 1
+}
+
+// column is the number of a bin's column, and notes that there is something in it.
+func (w *HistogramWriter) column(bin histogram.Bin) int {
+	block := w.blockOf(int(bin) >> 6)
+	w.blocks[block].Mask |= 1 << (bin & 63)
+	return block*histogram.ChunkBins + int(bin&63)
+}
+
+// binOf is the bin of a column.
+func (w *HistogramWriter) binOf(column uint16) histogram.Bin {
+	return histogram.Bin(w.blocks[column/histogram.ChunkBins].Number*histogram.ChunkBins + int(column%histogram.ChunkBins))
+}
+
+// grown is the cells and n more, all zero.
+func grown[C byte | uint16 | uint64](cells []C, n int) []C {
+	was := len(cells)
+	cells = slices.Grow(cells, n)[:was+n]
+	clear(cells[was:])
+	return cells
+}
+
+// widen gives every cell so many bits, if it has fewer.
+func (w *HistogramWriter) widen(width uint8) {
+	switch {
+	case w.width >= width:
+		return
+	case width == 16:
+		w.cells = slices.Grow(w.cells[:0], len(w.narrow))[:len(w.narrow)]
+		copyWider(w.cells, w.narrow)
+	case w.width == 8:
+		w.wide = make([]uint64, len(w.narrow), len(w.narrow)+w.stride)
+		copyWider(w.wide, w.narrow)
+	default:
+		w.wide = make([]uint64, len(w.cells), len(w.cells)+w.stride)
+		copyWider(w.wide, w.cells)
+	}
+	w.width = width
+}
+
+func copyWider[To uint16 | uint64, From byte | uint16](to []To, from []From) {
+	for i, c := range from {
+		to[i] = To(c)
+	}
+}
+
+// Add adds a record.
+func (w *HistogramWriter) Add(h *histogram.Histogram) {
+	for i := 0; i < len(h.Bins); {
+		chunk := int(h.Bins[i]) >> 6
+		block := w.blockOf(chunk)
+		first, mask := block*histogram.ChunkBins, uint64(0)
+		for ; i < len(h.Bins) && int(h.Bins[i])>>6 == chunk; i++ {
+			in := int(h.Bins[i] & 63)
+			mask |= 1 << in
+			switch count := h.Counts[i]; {
+			case count < 1<<8 && w.width == 8:
+				w.narrow[(first+in)*w.stride+w.n] = byte(count)
+			case count < 1<<16 && w.width == 16:
+				w.cells[(first+in)*w.stride+w.n] = uint16(count)
+			default:
+				w.set(first+in, count)
+			}
+		}
+		w.blocks[block].Mask |= mask
+	}
+	w.n++
+	w.sorted = false
+}
+
+// set puts a count of the present record into a column.
+func (w *HistogramWriter) set(column int, count uint64) {
+	if count >= 1<<16 {
+		w.widen(64)
+	} else if count >= 1<<8 {
+		w.widen(16)
+	}
+	switch at := column*w.stride + w.n; w.width {
+	case 8:
+		w.narrow[at] = byte(count)
+	case 16:
+		w.cells[at] = uint16(count)
+	default:
+		w.wide[at] = count
+	}
+}
+
+// placed is a chunk of a record, by the first column of its block.
+type placed struct {
+	column int
+	mask   uint64
+}
+
+// AddEncoded adds the record that stands at the front of buffer as package histogram encodes it, and returns what
+// follows it. On an error the run is of no use.
+func (w *HistogramWriter) AddEncoded(buffer []byte) (rest []byte, err error) {
+	head, buffer, err := histogram.ReadHead(buffer)
+	if err != nil {
+		return nil, err
+	}
+	w.sorted = false
+	if !head.Chunks {
+		return w.addListed(buffer, head.Bins)
+	}
+	w.chunks = w.chunks[:0]
+	var chunk histogram.Chunk
+	for left := head.Bins; left > 0; {
+		if chunk, buffer, err = histogram.ReadChunk(buffer, chunk); err != nil {
+			return nil, err
+		}
+		if left -= bits.OnesCount64(chunk.Mask); left < 0 {
+			return nil, histogram.ErrEncoding
+		}
+		block := w.blockOf(chunk.Number)
+		w.blocks[block].Mask |= chunk.Mask
+		w.chunks = append(w.chunks, placed{block * histogram.ChunkBins, chunk.Mask})
+	}
+	if w.width == 8 && len(buffer) >= head.Bins && allPlain(buffer[:head.Bins]) {
+		counts, stride := buffer[:head.Bins], w.stride
+		for _, chunk := range w.chunks {
+			cells := w.narrow[chunk.column*stride+w.n:]
+			for mask := chunk.mask; mask != 0 && len(counts) > 0; mask &= mask - 1 {
+				cells[bits.TrailingZeros64(mask)*stride] = counts[0]
+				counts = counts[1:]
+			}
+		}
+		w.n++
+		return buffer[head.Bins:], nil
+	}
+	for _, chunk := range w.chunks {
+		for mask := chunk.mask; mask != 0; mask &= mask - 1 {
+			if buffer, err = w.setEncoded(chunk.column+bits.TrailingZeros64(mask), buffer); err != nil {
+				return nil, err
+			}
+		}
+	}
+	w.n++
+	return buffer, nil
+}
+
+// addListed is AddEncoded for n bins that are given one by one.
+func (w *HistogramWriter) addListed(buffer []byte, n int) (rest []byte, err error) {
+	w.row = w.row[:0]
+	bin := int64(0)
+	for i := range n {
+		var size int
+		if i == 0 {
+			bin, size = binary.Varint(buffer)
+		} else {
+			var step uint64
+			step, size = binary.Uvarint(buffer)
+			if step == 0 || step > 2*uint64(histogram.MaxBin) {
+				return nil, histogram.ErrEncoding
+			}
+			bin += int64(step)
+		}
+		if size <= 0 || bin < -int64(histogram.MaxBin) || bin > int64(histogram.MaxBin) {
+			return nil, histogram.ErrEncoding
+		}
+		w.row, buffer = append(w.row, uint16(w.column(histogram.Bin(bin)))), buffer[size:]
+	}
+	for _, column := range w.row {
+		if buffer, err = w.setEncoded(int(column), buffer); err != nil {
+			return nil, err
+		}
+	}
+	w.n++
+	return buffer, nil
+}
+
+// setEncoded is set for the count at the front of buffer, and returns what follows it.
+func (w *HistogramWriter) setEncoded(column int, buffer []byte) (rest []byte, err error) {
+	count, size := binary.Uvarint(buffer)
+	if size <= 0 || count == 0 {
+		return nil, histogram.ErrEncoding
+	}
+	w.set(column, count)
+	return buffer[size:], nil
+}
+
+// allPlain says whether each byte is a number from 1 to 127.
+func allPlain(buffer []byte) bool {
+	not := uint64(0)
+	for ; len(buffer) >= 8; buffer = buffer[8:] {
+		word := binary.LittleEndian.Uint64(buffer)
+		// What a borrow does to the byte above is seen in this one, too: it was zero.
+		not |= word | (word - ones)
+	}
+	for _, b := range buffer {
+		not |= uint64(b) | (uint64(b) - 1)
+	}
+	return not&tops == 0
+}
+
+// filled is the columns that hold something, in the order of their bins.
+func (w *HistogramWriter) filled() []uint16 {
+	if w.sorted {
+		return w.order
+	}
+	w.order, w.sorted = w.order[:0], true
+	for _, block := range w.block {
+		if block == 0 {
+			continue
+		}
+		for mask := w.blocks[block-1].Mask; mask != 0; mask &= mask - 1 {
+			w.order = append(w.order, (block-1)*histogram.ChunkBins+uint16(bits.TrailingZeros64(mask)))
+		}
+	}
+	return w.order
+}
+
+// Sum is the sum of the records from (in it) to to (not in it), valid until the next call.
+func (w *HistogramWriter) Sum(from, to int) *histogram.Histogram {
+	w.sum.Reset()
+	for _, k := range w.filled() {
+		sum := uint64(0)
+		start := int(k) * w.stride
+		switch w.width {
+		case 8:
+			sum = sumNarrow(w.narrow[start+from : start+to])
+		case 16:
+			var a, b uint64
+			column := w.cells[start+from : start+to]
+			for len(column) >= 4 {
+				a, b = a+uint64(column[0])+uint64(column[1]), b+uint64(column[2])+uint64(column[3])
+				column = column[4:]
+			}
+			for _, c := range column {
+				a += uint64(c)
+			}
+			sum = a + b
+		default:
+			for _, c := range w.wide[start+from : start+to] {
+				if sum += c; sum < c {
+					sum = 1<<64 - 1
+					break
+				}
+			}
+		}
+		if sum > 0 {
+			w.sum.Bins, w.sum.Counts = append(w.sum.Bins, w.binOf(k)), append(w.sum.Counts, sum)
+		}
+	}
+	return &w.sum
+}
+
+// Append appends the run of what was added to dst. times, in ms, ascend strictly and are as many as the records.
+func (w *HistogramWriter) Append(dst []byte, times []int64) []byte {
+	n := len(times)
+	dst = binary.AppendUvarint(dst, uint64(n))
+	if n == 0 {
+		return dst
+	}
+	w.times.room(n)
+	form := len(dst)
+	dst = append(dst, 0)
+	dst, timesForm := appendTimes(dst, times, &w.times)
+	dst[form] = histogramLayout | timesForm
+	order := w.filled()
+	bins := make([]histogram.Bin, len(order))
+	for i, k := range order {
+		bins[i] = w.binOf(k)
+	}
+	dst = appendBins(dst, bins)
+	if len(order) == 0 {
+		return dst
+	}
+	indexed := n > indexedRecords
+	body := dst
+	if indexed {
+		body = w.body[:0]
+	}
+	w.ends = w.ends[:0]
+	for _, k := range order {
+		for from := 0; from < n; from += maxGroup {
+			at, size := int(k)*w.stride+from, min(maxGroup, n-from)
+			group := w.group[:size]
+			switch w.width {
+			case 8:
+				body = w.appendNarrow(body, w.narrow[at:at+(size+7)&^7], size)
+			case 16:
+				s := tallyOf(w.cells[at:at+size], group)
+				body = w.appendGroup(body, group, &s)
+			default:
+				copy(group, w.wide[at:])
+				s := tallyWide(group)
+				body = w.appendGroup(body, group, &s)
+			}
+		}
+		w.ends = append(w.ends, len(body))
+	}
+	if !indexed {
+		return body
+	}
+	w.body = body
+	last := 0
+	for _, end := range w.ends {
+		dst = binary.AppendUvarint(dst, uint64(end-last))
+		last = end
+	}
+	return append(dst, body...)
+}
+
+// tally is a summary that says more.
+type tally struct {
+	sum, squares uint64 // only when no number has more than 16 bits
+	most         uint64
+	used         uint64 // numbers that are not zero
+}
+
+// tallyOf fills group with a column's numbers.
+func tallyOf(column []uint16, group []uint64) tally {
+	var sum, squares, most, used uint64
+	group = group[:len(column)]
+	for len(column) >= 4 {
+		c, g := (*[4]uint16)(column), (*[4]uint64)(group)
+		v0, v1, v2, v3 := uint64(c[0]), uint64(c[1]), uint64(c[2]), uint64(c[3])
+		g[0], g[1], g[2], g[3] = v0, v1, v2, v3
+		sum += (v0 + v1) + (v2 + v3)
+		squares += (v0*v0 + v1*v1) + (v2*v2 + v3*v3)
+		most = max(most, max(max(v0, v1), max(v2, v3))) // not one after the other
+		used += (-v0>>63 + -v1>>63) + (-v2>>63 + -v3>>63)
+		column, group = column[4:], group[4:]
+	}
+	for i, c := range column {
+		v := uint64(c)
+		group[i] = v
+		sum += v
+		squares += v * v
+		most = max(most, v)
+		used += -v >> 63
+	}
+	return tally{sum, squares, most, used}
+}
+
+func tallyWide(group []uint64) (s tally) {
+	for _, v := range group {
+		s.sum += v
+		s.most = max(s.most, v)
+		s.used += -v>>63 | v>>63
+	}
+	if s.most < 1<<16 {
+		for _, v := range group {
+			s.squares += v * v
+		}
+	}
+	return s
+}
+
+// appendGroup writes a group of counts. Most are distributed as chance makes them, which their sum and the sum of their
+// squares tell: for these the code is chosen without trying others. What is not goes to appendCounts, which weighs.
+func (w *HistogramWriter) appendGroup(dst []byte, group []uint64, s *tally) []byte {
+	n := uint64(len(group))
+	switch {
+	case s.most == 0:
+		return append(dst, modeFixed<<6)
+	case s.most >= 1<<16 || n < 2:
+	case 4*s.used < n:
+		if s.most < 1<<10 {
+			// Without a branch that nobody can foresee.
+			k := uint(0)
+			for i, v := range group {
+				w.places[k%maxGroup], w.values[k%maxGroup] = uint16(i), v
+				k += uint(-v >> 63)
+			}
+			if sparse, ok := w.appendSparse(dst, len(group), s); ok {
+				return sparse
+			}
+			return appendFixed(dst, group, s.most)
+		}
+	case s.sum < aboutFrom*n:
+		if usual(n, s.sum, s.squares) {
+			if code, c, _ := suggest(float64(s.sum)/float64(n), counted); code > 0 && (s.most < c.numbers || n >= 64) {
+				return c.append(append(dst, byte(modeCode<<6|code)), group, s.most, 0)
+			}
+		}
+	case 2*s.used > n:
+		mean := (s.sum + n/2) / n
+		about := w.about[:n]
+		sum, most := uint64(0), uint64(0)
+		for i, c := range group {
+			v := zigzag(int64(c) - int64(mean))
+			about[i] = v
+			sum += v
+			most = max(most, v)
+		}
+		if sum >= s.sum {
+			break
+		}
+		if n >= 64 && !normal(n, sum, s.sum, s.squares) {
+			break
+		}
+		if code, c, k := suggest(float64(sum)/float64(n), zigzags); code > 0 && (most>>k < c.numbers || n >= 64) {
+			dst = binary.AppendUvarint(append(dst, byte(modeCode<<6|code)), mean)
+			return c.append(dst, about, most, k)
+		}
+	}
+	return appendCounts(dst, group, w.about[:])
+}
+
+// usual says whether the variance of n numbers is about their mean, as Poisson's law has it. Few numbers say little
+// about that; with them it must only not be much greater.
+func usual(n, sum, squares uint64) bool {
+	variance, mean := n*squares-sum*sum, n*sum // times n·n both
+	if n < 64 {
+		return variance < 3*mean
+	}
+	return 5*variance > 3*mean && 5*variance < 9*mean
+}
+
+// normal says whether n numbers are about normal, by the sum of their zigzag deviations from their mean, their own, and the
+// sum of their squares.
+func normal(n, zigzags, sum, squares uint64) bool {
+	// The square of normal numbers' mean deviation is 0.64 of the mean square. The former is half of a zigzag number
+	// and a quarter; the sums are of n deviations, and n times that of their squares.
+	deviations := (float64(zigzags) + float64(n)/2) / 2
+	share := deviations * deviations / float64(n*squares-sum*sum)
+	return share > 0.52 && share < 0.78
+}
+
+// appendFixed writes a group in mode fixed.
+func appendFixed(dst []byte, group []uint64, most uint64) []byte {
+	head := byte(modeFixed<<6 | bits.Len64(most))
+	return appendBody(append(dst, head), group, plan{head: head})
+}
+
+// appendSparse writes a group of n numbers most of which are zero, in mode sparse; the others are in places and values. It
+// writes nothing, and says so, when all the numbers as they are, are shorter.
+func (w *HistogramWriter) appendSparse(dst []byte, n int, s *tally) ([]byte, bool) {
+	used := s.used
+	zeros := uint64(n) - used
+	gap, value := uint(0), uint(0)
+	for gap < 7 && zeros>>(gap+1) >= used {
+		gap++
+	}
+	less := s.sum - used
+	for value < 7 && less>>sparseValues[value+1] >= used {
+		value++
+	}
+	start, width := len(dst), uint(bits.Len64(s.most))
+	dst = append(dst, byte(modeSparse<<6|gap|value<<3))
+	dst = binary.AppendUvarint(dst, used)
+	out := bitWriter{bytes: dst}
+	next, low := uint64(0), sparseValues[value]
+	gapMask, lowMask := uint64(1)<<gap-1, uint64(1)<<low-1
+	values := w.values[:used]
+	for i, at := range w.places[:used] {
+		zeros, v := uint64(at)-next, values[i]-1
+		next = uint64(at) + 1
+		q, p := zeros>>gap, v>>low
+		if q >= escape || p >= escape || q+p > 24 {
+			writeRice(&out, zeros, gap)
+			writeRice(&out, v, low)
+			continue
+		}
+		first := uint(q) + 1 + gap
+		both := (1<<q | (zeros&gapMask)<<(q+1)) | (1<<p|(v&lowMask)<<(p+1))<<first
+		out.write(both, first+uint(p)+1+low)
+	}
+	dst = out.finish()
+	if bytes := (int(width)*n + 7) / 8; len(dst)-start > bytes+1 {
+		return dst[:start], false
+	}
+	return dst, true
+}
+
+// append writes values, of which most is the greatest. Now and then one of hundreds needs the escape; whether another code
+// would be shorter for that is not worth weighing.
+func (c *code) append(dst []byte, values []uint64, most uint64, k uint) []byte {
+	if most>>k < c.numbers {
+		return c.appendFast(dst, values, k)
+	}
+	return c.appendSlow(dst, values, k)
+}
+
+// appendSlow is append for values some of which may need the escape.
+func (c *code) appendSlow(dst []byte, values []uint64, k uint) []byte {
+	out := bitWriter{bytes: dst}
+	c.write(&out, values, k)
+	return out.finish()
+}
+
+// appendFast writes values none of which needs the escape: first the k low bits of each, then the words.
+func (c *code) appendFast(dst []byte, values []uint64, k uint) []byte {
+	at := len(dst)
+	// Words of codeBits at most, and eight bytes that the last step may touch.
+	dst = slices.Grow(dst, (len(values)*int(codeBits+k)+7)/8+16)
+	buffer := dst[:cap(dst)]
+	word, used := uint64(0), uint(0)
+	if k > 0 {
+		mask := uint64(1)<<k - 1
+		i := 0
+		for ; i+4 <= len(values); i += 4 { // at most 40 bits, and 7 that are left
+			v := (*[4]uint64)(values[i:])
+			four := v[0]&mask | (v[1]&mask)<<(k&63) | (v[2]&mask)<<(2*k&63) | (v[3]&mask)<<(3*k&63)
+			word |= four << (used & 63)
+			used += 4 * k
+			binary.LittleEndian.PutUint64(buffer[at:], word)
+			at += int(used / 8)
+			word >>= used &^ 7 & 63
+			used &= 7
+		}
+		for ; i < len(values); i++ {
+			word |= (values[i] & mask) << (used & 63)
+			used += k
+			binary.LittleEndian.PutUint64(buffer[at:], word)
+			at += int(used / 8)
+			word >>= used &^ 7 & 63
+			used &= 7
+		}
+	}
+	words := &c.fast
+	i := 0
+	for ; i+4 <= len(values); i += 4 {
+		v := (*[4]uint64)(values[i:])
+		for _, one := range v {
+			w := words[one>>(k&63)&31]
+			word |= uint64(w&0xfff) << (used & 63)
+			used += uint(w >> 12)
+		}
+		binary.LittleEndian.PutUint64(buffer[at:], word)
+		at += int(used / 8)
+		word >>= used &^ 7 & 63
+		used &= 7
+	}
+	for ; i < len(values); i++ {
+		w := words[values[i]>>(k&63)&31]
+		word |= uint64(w&0xfff) << (used & 63)
+		used += uint(w >> 12)
+		binary.LittleEndian.PutUint64(buffer[at:], word)
+		at += int(used / 8)
+		word >>= used &^ 7 & 63
+		used &= 7
+	}
+	if used > 0 {
+		buffer[at] = byte(word)
+		at++
+	}
+	return buffer[:at]
+}
+
+var histogramWriters = sync.Pool{New: func() any { return &HistogramWriter{} }}
+
+// AppendHistograms appends a run to dst. times, in ms, ascend strictly and are as many as hists; at most MaxRun.
+func AppendHistograms(dst []byte, times []int64, hists []histogram.Histogram) []byte {
+	w := histogramWriters.Get().(*HistogramWriter)
+	defer histogramWriters.Put(w)
+	w.Begin(len(times))
+	for i := range hists {
+		w.Add(&hists[i])
+	}
+	return w.Append(dst, times)
+}

@@ -1,0 +1,679 @@
+package tsdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cistern/services/histogram"
+	"cistern/services/journal"
+	"cistern/services/platform/vfs"
+
+	"github.com/prometheus/prometheus/model/labels"
+)
+
+var start = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// testOptions have a clock that stands still, so that nothing happens by time.
+func testOptions(fsys vfs.FS) Options {
+	return Options{FS: fsys, Now: func() time.Time { return start }, SegmentBytes: 4 << 10}
+}
+
+func openStore(t testing.TB, o Options) *Store {
+	t.Helper()
+	s, err := Open("/store", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func key(t testing.TB, name string, pairs ...string) []byte {
+	t.Helper()
+	set := []Label{{NameLabel, name}}
+	for i := 0; i < len(pairs); i += 2 {
+		set = append(set, Label{pairs[i], pairs[i+1]})
+	}
+	k, err := AppendKey(nil, set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// model is what the store should answer: by series and time.
+type model struct {
+	numbers    map[string]map[int64]float64
+	histograms map[string]map[int64]*histogram.Histogram
+	natives    map[string]map[int64]*nativeHistogram
+}
+
+func newModel() *model {
+	return &model{map[string]map[int64]float64{}, map[string]map[int64]*histogram.Histogram{}, map[string]map[int64]*nativeHistogram{}}
+}
+
+func (m *model) add(batch []Sample) {
+	for _, one := range batch {
+		k := string(one.Key)
+		if one.Kind == NativeHistogram {
+			if m.natives[k] == nil {
+				m.natives[k] = map[int64]*nativeHistogram{}
+			}
+			m.natives[k][one.Time] = one.Native
+			continue
+		}
+		if one.Kind == Histogram {
+			if m.histograms[k] == nil {
+				m.histograms[k] = map[int64]*histogram.Histogram{}
+			}
+			t := one.Time / 1000 * 1000
+			if m.histograms[k][t] == nil {
+				m.histograms[k][t] = &histogram.Histogram{}
+			}
+			m.histograms[k][t].Merge(one.Histogram)
+			continue
+		}
+		if m.numbers[k] == nil {
+			m.numbers[k] = map[int64]float64{}
+		}
+		m.numbers[k][one.Time] = one.Value
+	}
+}
+
+// read is everything a store holds.
+func read(t testing.TB, s *Store, minTime, maxTime int64, matchers ...*Matcher) *model {
+	t.Helper()
+	found, release, err := s.Select(t.Context(), minTime, maxTime, matchers...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	m := newModel()
+	for _, one := range found {
+		last := int64(math.MinInt64)
+		numbers := one.Numbers(minTime, maxTime)
+		for numbers.Next() {
+			at, v := numbers.At()
+			if at <= last || at < minTime || at > maxTime {
+				t.Fatalf("%v: time %d after %d, asked for [%d, %d]", one.Labels, at, last, minTime, maxTime)
+			}
+			last = at
+			m.add([]Sample{{Key: []byte(one.Key), Time: at, Value: v}})
+		}
+		last = math.MinInt64
+		histograms := one.Histograms(minTime, maxTime)
+		for histograms.Next() {
+			at, h := histograms.At()
+			if at <= last || at < minTime || at > maxTime {
+				t.Fatalf("%v: time %d after %d", one.Labels, at, last)
+			}
+			last = at
+			m.add([]Sample{{Key: []byte(one.Key), Kind: Histogram, Time: at, Histogram: &h}})
+		}
+		last = math.MinInt64
+		natives := one.Natives(minTime, maxTime)
+		for natives.Next() {
+			at, h := natives.At()
+			if at <= last || at < minTime || at > maxTime {
+				t.Fatalf("%v: time %d after %d", one.Labels, at, last)
+			}
+			last = at
+			m.add([]Sample{{Key: []byte(one.Key), Kind: NativeHistogram, Time: at, Native: h}})
+		}
+		if err := errors.Join(numbers.Err(), histograms.Err(), natives.Err()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return m
+}
+
+// within is the part of a model in a range of time.
+func (m *model) within(minTime, maxTime int64) *model {
+	part := newModel()
+	for k, points := range m.numbers {
+		for at, v := range points {
+			if at >= minTime && at <= maxTime {
+				part.add([]Sample{{Key: []byte(k), Time: at, Value: v}})
+			}
+		}
+	}
+	for k, points := range m.histograms {
+		for at, h := range points {
+			if at >= minTime && at <= maxTime {
+				part.add([]Sample{{Key: []byte(k), Kind: Histogram, Time: at, Histogram: h}})
+			}
+		}
+	}
+	for k, points := range m.natives {
+		for at, h := range points {
+			if at >= minTime && at <= maxTime {
+				part.add([]Sample{{Key: []byte(k), Kind: NativeHistogram, Time: at, Native: h}})
+			}
+		}
+	}
+	return part
+}
+
+func (m *model) difference(other *model) string {
+	same := func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
+	for _, k := range slices.Concat(slices.Collect(maps.Keys(m.numbers)), slices.Collect(maps.Keys(other.numbers))) {
+		if !maps.EqualFunc(m.numbers[k], other.numbers[k], same) {
+			return fmt.Sprintf("%q: %v\nagainst %v", k, m.numbers[k], other.numbers[k])
+		}
+	}
+	for _, k := range slices.Concat(slices.Collect(maps.Keys(m.histograms)), slices.Collect(maps.Keys(other.histograms))) {
+		if !maps.EqualFunc(m.histograms[k], other.histograms[k], (*histogram.Histogram).Equal) {
+			return fmt.Sprintf("%q: %v\nagainst %v", k, m.histograms[k], other.histograms[k])
+		}
+	}
+	alike := func(a, b *nativeHistogram) bool { return a.Copy().Compact(0).Equals(b.Copy().Compact(0)) }
+	for _, k := range slices.Concat(slices.Collect(maps.Keys(m.natives)), slices.Collect(maps.Keys(other.natives))) {
+		if !maps.EqualFunc(m.natives[k], other.natives[k], alike) {
+			return fmt.Sprintf("%q: %v\nagainst %v", k, m.natives[k], other.natives[k])
+		}
+	}
+	return ""
+}
+
+func randomBatch(t testing.TB, r *rand.Rand, now int64) []Sample {
+	var batch []Sample
+	for range 1 + r.IntN(40) {
+		at := now - int64(r.IntN(3))*1000
+		switch r.IntN(6) {
+		case 0: // late
+			at = now - int64(r.IntN(1800_000))
+		case 1: // not on the second
+			at = now - int64(r.IntN(2000))
+		}
+		one := Sample{Kind: Gauge, Time: at, Value: math.Round(r.NormFloat64()*100) / 10}
+		switch r.IntN(12) {
+		case 0:
+			one.Value = math.Float64frombits(0x7ff0000000000002) // Prometheus' marker of a series' end
+		case 1:
+			one.Value = math.Inf(-1)
+		case 2:
+			one.Value = r.NormFloat64() * 1e300
+		}
+		if one.Key = key(t, fmt.Sprintf("m%d", r.IntN(3)), "host", fmt.Sprint(r.IntN(4))); r.IntN(3) == 0 {
+			one.Key, one.Kind, one.Histogram = key(t, "latency", "host", fmt.Sprint(r.IntN(3))), Histogram, &histogram.Histogram{}
+			for range 1 + r.IntN(20) {
+				_ = one.Histogram.Insert(math.Exp(r.NormFloat64())-0.3, uint64(1+r.IntN(3)))
+			}
+		} else if r.IntN(8) == 0 {
+			_, natives := someNatives(r, 1)
+			one.Key, one.Kind, one.Native = key(t, "native", "host", fmt.Sprint(r.IntN(2))), NativeHistogram, natives[0]
+		}
+		batch = append(batch, one)
+	}
+	return batch
+}
+
+// Random batches, flushes, kills and clean restarts, against a model in plain maps.
+func TestAgainstModel(t *testing.T) {
+	for seed := range uint64(4) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		memory := vfs.NewMemory()
+		now := newClock(start)
+		options := func() Options {
+			o := testOptions(memory)
+			o.Now = now.now
+			return o
+		}
+		s, m := openStore(t, options()), newModel()
+		for step := range 400 {
+			switch action := r.IntN(40); {
+			case action == 0:
+				if _, err := s.Flush(); err != nil {
+					t.Fatal(err)
+				}
+			case action == 1:
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+				s = openStore(t, options())
+			case action == 2:
+				memory = memory.Kill()
+				old := s
+				s = openStore(t, options())
+				_ = old.Close()
+			case action == 3:
+				if err := s.tidy(); err != nil {
+					t.Fatal(err)
+				}
+			case action == 4:
+				now.advance(time.Duration(r.IntN(9)) * time.Hour)
+			case action < 7:
+				from := now.UnixMilli() - int64(r.IntN(2000_000))
+				to := from + int64(r.IntN(1000_000))
+				if d := read(t, s, from, to).difference(m.within(from, to)); d != "" {
+					t.Fatalf("seed %d, step %d, [%d, %d]: %s", seed, step, from, to, d)
+				}
+			default:
+				now.advance(time.Duration(r.IntN(2500)) * time.Millisecond)
+				batch := randomBatch(t, r, now.UnixMilli())
+				rejected, err := s.Ingest(t.Context(), "test", batch, journal.Buffered)
+				if err != nil || len(rejected) > 0 {
+					t.Fatalf("%v %v", rejected, err)
+				}
+				m.add(batch)
+			}
+		}
+		if d := read(t, s, 0, math.MaxInt64).difference(m); d != "" {
+			t.Fatalf("seed %d: %s", seed, d)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+var errCut = errors.New("the power is gone")
+
+// The power is cut at every operation on the disk: what was acknowledged is there, and nothing is there twice — which
+// the counts of histograms would show.
+func TestPowerCutAtEveryOperation(t *testing.T) {
+	random := rand.New(rand.NewPCG(21, 22))
+	for cut := 0; ; cut++ {
+		memory := vfs.NewMemory()
+		operations := 0
+		o := testOptions(vfs.Watch(memory, func(string, string, int) error {
+			if operations++; operations > cut {
+				return errCut
+			}
+			return nil
+		}))
+		o.SegmentBytes = 300
+		acknowledged, attempted := newModel(), newModel()
+		work := func() error {
+			s, err := Open("/store", o)
+			if err != nil {
+				return err
+			}
+			defer func() { close(s.stop); s.done.Wait() }()
+			for i := range 12 {
+				h := &histogram.Histogram{}
+				_ = h.Insert(1, 1)
+				batch := []Sample{
+					{Key: key(t, "n", "i", fmt.Sprint(i%2)), Kind: Counter, Time: start.UnixMilli() + int64(i)*1000, Value: float64(i)},
+					{Key: key(t, "h"), Kind: Histogram, Time: start.UnixMilli() + int64(i/2)*1000, Histogram: h},
+				}
+				attempted.add(batch)
+				if _, err := s.Ingest(context.Background(), "test", batch, journal.Fsync); err != nil {
+					return err
+				}
+				acknowledged.add(batch)
+				if i%4 == 3 {
+					if _, err := s.Flush(); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		}
+		err := work()
+		for _, after := range []*vfs.Memory{memory.Kill(), memory.PowerCut(nil),
+			memory.PowerCut(func(_ string, n int) int { return random.IntN(n + 1) })} {
+			s, openErr := Open("/store", testOptions(after))
+			if openErr != nil {
+				t.Fatalf("cut at %d: %v", cut, openErr)
+			}
+			got := read(t, s, 0, math.MaxInt64)
+			if d := got.difference(acknowledged); d != "" {
+				// What was under way may be there too; nothing beyond it.
+				if got.difference(attempted) != "" {
+					t.Fatalf("cut at %d: %s", cut, d)
+				}
+			}
+			if err := s.Close(); err != nil {
+				t.Fatalf("cut at %d: %v", cut, err)
+			}
+		}
+		if err == nil {
+			if cut < 60 {
+				t.Fatalf("only %d operations", cut)
+			}
+			return
+		}
+		if !errors.Is(err, errCut) {
+			t.Fatalf("cut at %d: %v", cut, err)
+		}
+	}
+}
+
+// The order of the steps by which a block comes into being and the journal's part goes.
+func TestDurableStepsOfAFlush(t *testing.T) {
+	var log vfs.Log
+	s := openStore(t, testOptions(vfs.Watch(vfs.NewMemory(), log.Before)))
+	batch := []Sample{{Key: key(t, "a"), Kind: Gauge, Time: start.UnixMilli(), Value: 1}}
+	log.Take()
+	if _, err := s.Ingest(t.Context(), "test", batch, journal.Fsync); err != nil {
+		t.Fatal(err)
+	}
+	segment := "0000000000000000.journal"
+	want := []string{"write " + segment + " 45", "sync " + segment}
+	if got := log.Take(); !slices.Equal(got, want) {
+		t.Errorf("ingesting: %q, want %q", got, want)
+	}
+	if _, err := s.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	block := "0000000000000001.block"
+	want = []string{"create " + block + ".tmp", "write " + block + ".tmp", "sync " + block + ".tmp",
+		"rename " + block + ".tmp " + block, "syncdir blocks",
+		"create head.subscriber.tmp", "write head.subscriber.tmp 20", "sync head.subscriber.tmp",
+		"rename head.subscriber.tmp head.subscriber", "syncdir journal"}
+	got := log.Take()
+	for i, line := range got { // how large the block is, is the codec's
+		if rest, ok := strings.CutPrefix(line, "write "+block+".tmp "); ok && rest != "0" {
+			got[i] = "write " + block + ".tmp"
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("flushing: %q, want %q", got, want)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	o := testOptions(vfs.NewMemory())
+	o.Retention, o.RetentionHour, o.SeriesBurst, o.SeriesPerSecond = 24*time.Hour, 24*time.Hour, 6, 1
+	s := openStore(t, o)
+	defer s.Close()
+	now := start.UnixMilli()
+	one := &histogram.Histogram{}
+	_ = one.Insert(1, 1)
+	hour := time.Hour.Milliseconds()
+	batch := []Sample{
+		{Key: key(t, "a"), Kind: Gauge, Time: now, Value: 1},
+		{Key: key(t, "a"), Kind: Gauge, Time: now - 25*hour, Value: 1},
+		{Key: key(t, "a"), Kind: Gauge, Time: now + hour, Value: 1},
+		{Key: key(t, "a"), Kind: Histogram, Time: now, Histogram: one},
+		{Key: key(t, "h"), Kind: Histogram, Time: now, Histogram: one},
+		{Key: key(t, "h"), Kind: Gauge, Time: now},
+		{Key: key(t, "e"), Kind: Histogram, Time: now, Histogram: &histogram.Histogram{}},
+		{Key: key(t, "back"), Kind: Gauge, Time: now - 5*hour}, // far back, but nothing is ahead of it
+	}
+	rejected, err := s.Ingest(t.Context(), "test", batch, journal.Fsync)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[int]Reason{1: TooOld, 2: TooNew, 3: TypeConflict, 5: TypeConflict, 6: EmptySample}
+	got := map[int]Reason{}
+	for _, r := range rejected {
+		got[r.Index] = r.Reason
+	}
+	if !maps.Equal(got, want) {
+		t.Fatalf("%v, want %v", got, want)
+	}
+	rejected, err = s.Ingest(t.Context(), "test", []Sample{{Key: key(t, "a"), Kind: Gauge, Time: now - 2*hour}}, journal.Fsync)
+	if err != nil || len(rejected) != 1 || rejected[0].Reason != OutOfOrder {
+		t.Fatalf("%v %v", rejected, err)
+	}
+	batch = nil
+	for i := range 10 {
+		batch = append(batch, Sample{Key: key(t, fmt.Sprintf("new%d", i)), Kind: Gauge, Time: now})
+	}
+	rejected, err = s.Ingest(t.Context(), "test", batch, journal.Fsync)
+	if err != nil || len(rejected) != 7 || rejected[0].Reason != SeriesRate {
+		t.Fatalf("%v %v", rejected, err)
+	}
+	status := s.Status()
+	if status.Rejected[SeriesRate] != 7 || status.Accepted["test"] != 6 || status.Series != 6 {
+		t.Fatalf("%+v", status)
+	}
+	// Series that were there before the flush are no new ones.
+	if _, err := s.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	rejected, err = s.Ingest(t.Context(), "test", []Sample{{Key: key(t, "a"), Kind: Gauge, Time: now}}, journal.Fsync)
+	if err != nil || len(rejected) != 0 {
+		t.Fatalf("%v %v", rejected, err)
+	}
+}
+
+func TestMatchers(t *testing.T) {
+	s := openStore(t, testOptions(vfs.NewMemory()))
+	defer s.Close()
+	ingest := func(keys ...[]byte) {
+		for _, k := range keys {
+			if _, err := s.Ingest(t.Context(), "test", []Sample{{Key: k, Kind: Gauge, Time: start.UnixMilli()}}, journal.Buffered); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	ingest(key(t, "a", "host", "one", "dc", "east"), key(t, "a", "host", "two"))
+	if _, err := s.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	ingest(key(t, "a", "host", "three", "dc", "west"), key(t, "a", "host", "two"), key(t, "b", "host", "one"))
+	for _, c := range []struct {
+		matchers []*Matcher
+		want     string
+	}{
+		{nil, "a/one a/three a/two b/one"},
+		{[]*Matcher{equal("host", "one")}, "a/one b/one"},
+		{[]*Matcher{equal(NameLabel, "a"), labels.MustNewMatcher(labels.MatchNotEqual, "host", "two")}, "a/one a/three"},
+		{[]*Matcher{labels.MustNewMatcher(labels.MatchRegexp, "host", "t.*")}, "a/three a/two"},
+		{[]*Matcher{labels.MustNewMatcher(labels.MatchRegexp, "host", "one|two")}, "a/one a/two b/one"},
+		{[]*Matcher{labels.MustNewMatcher(labels.MatchNotRegexp, "host", "t.*")}, "a/one b/one"},
+		{[]*Matcher{equal(NameLabel, "a"), equal("dc", "")}, "a/two"},
+		{[]*Matcher{equal(NameLabel, "a"), labels.MustNewMatcher(labels.MatchRegexp, "dc", ".*")}, "a/one a/three a/two"},
+		{[]*Matcher{labels.MustNewMatcher(labels.MatchRegexp, "dc", ".+")}, "a/one a/three"},
+		{[]*Matcher{labels.MustNewMatcher(labels.MatchNotEqual, "dc", "")}, "a/one a/three"},
+		{[]*Matcher{equal("host", "none")}, ""},
+	} {
+		found, release, err := s.Select(t.Context(), 0, math.MaxInt64, c.matchers...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		release()
+		var got []string
+		for _, one := range found {
+			m := map[string]string{}
+			for _, l := range one.Labels {
+				m[l.Name] = l.Value
+			}
+			got = append(got, m[NameLabel]+"/"+m["host"])
+		}
+		slices.Sort(got)
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%v: %v, want %s", c.matchers, got, c.want)
+		}
+	}
+	names, err := s.LabelNames(t.Context(), 0, math.MaxInt64)
+	if err != nil || !slices.Equal(names, []string{"__name__", "dc", "host"}) {
+		t.Errorf("%v %v", names, err)
+	}
+	values, err := s.LabelValues(t.Context(), "host", 0, math.MaxInt64, equal("dc", "west"))
+	if err != nil || !slices.Equal(values, []string{"three"}) {
+		t.Errorf("%v %v", values, err)
+	}
+}
+
+func equal(name, value string) *Matcher { return labels.MustNewMatcher(labels.MatchEqual, name, value) }
+
+// A block that is damaged is set aside, and the rest is served; one whose inside is damaged says so when it is asked.
+func TestDamagedBlocks(t *testing.T) {
+	memory := vfs.NewMemory()
+	s := openStore(t, testOptions(memory))
+	for i := range 3 {
+		batch := []Sample{{Key: key(t, "a"), Kind: Gauge, Time: start.UnixMilli() + int64(i), Value: float64(i)}}
+		if _, err := s.Ingest(t.Context(), "test", batch, journal.Fsync); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	damage := func(name string, at int) {
+		path := "/store/blocks/" + name
+		content, err := vfs.ReadFile(memory, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		content[at] ^= 0x10
+		if err := vfs.Replace(memory, "/store/blocks", path, content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	damage("0000000000000002.block", 3)
+	s = openStore(t, testOptions(memory))
+	got := read(t, s, 0, math.MaxInt64)
+	if points := got.numbers[string(key(t, "a"))]; len(points) != 2 {
+		t.Fatalf("%v", points)
+	}
+	if d := s.Status().Damaged; len(d) != 1 || d[0].Block != "0000000000000002" || !d[0].SetAside {
+		t.Fatalf("%+v is not the block that was damaged", d)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	damage("0000000000000001.block", blockHeader+12)
+	s = openStore(t, testOptions(memory))
+	defer s.Close()
+	// The rest is served, and the answer says that something is missing; so does the status, once.
+	for range 2 {
+		var warnings Warnings
+		found, release, err := s.Select(WithWarnings(t.Context(), &warnings), 0, math.MaxInt64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		it := found[0].Numbers(0, math.MaxInt64)
+		n := 0
+		for it.Next() {
+			n++
+		}
+		release()
+		if list := warnings.List(); n != 1 || it.Err() != nil || len(list) != 1 || !strings.Contains(list[0], "0000000000000001") {
+			t.Fatalf("%d samples, %v, %q", n, it.Err(), list)
+		}
+		// The one that was set aside at the start before is still missing.
+		if d := s.Status().Damaged; len(d) != 2 || d[0].Block != "0000000000000002" || d[1].Block != "0000000000000001" || d[1].SetAside || d[1].MaxTime == 0 {
+			t.Fatalf("%+v is damaged", d)
+		}
+	}
+}
+
+func TestRetention(t *testing.T) {
+	memory := vfs.NewMemory()
+	o, now := clockOptions(memory)
+	o.Retention, o.RetentionHour = time.Hour, time.Hour
+	s := openStore(t, o)
+	defer s.Close()
+	for range 3 {
+		batch := []Sample{{Key: key(t, "a"), Kind: Gauge, Time: now.UnixMilli(), Value: 1}}
+		if _, err := s.Ingest(t.Context(), "test", batch, journal.Fsync); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		now.advance(25 * time.Minute)
+	}
+	found, release, err := s.Select(t.Context(), 0, math.MaxInt64) // a query that goes on holds its blocks
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.tidy(); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(s.Status().Blocks); n != 2 {
+		t.Fatalf("%d blocks are left", n)
+	}
+	files := func() int { entries, _ := memory.List("/store/blocks"); return len(entries) }
+	if files() != 2 {
+		t.Fatal("the dropped block was not removed")
+	}
+	it, n := found[0].Numbers(0, math.MaxInt64), 0
+	for it.Next() {
+		n++
+	}
+	if n < 3 || it.Err() != nil {
+		t.Fatal("a query lost the block that was dropped under it", n, it.Err())
+	}
+	release()
+}
+
+// ReadNumbers reads what the iterator walks through, of any stretch of time, from blocks and the head, with late samples
+// and deletions.
+func TestReadNumbers(t *testing.T) {
+	r := rand.New(rand.NewPCG(31, 32))
+	now := time.Now().Truncate(time.Hour)
+	s, err := Open("/s", Options{FS: vfs.NewMemory(), Now: func() time.Time { return now }, OutOfOrder: 24 * time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	keys := [][]byte{key(t, "tidy"), key(t, "late"), key(t, "holes")}
+	at, end := now.Add(-10*time.Hour).UnixMilli(), now.UnixMilli()
+	rising, regular := false, false
+	compare := func() {
+		var memory NumberMemory
+		for range 200 {
+			from := at + r.Int64N(end-at) - 60_000
+			to := from + r.Int64N(end-at)
+			found, release, err := s.Select(t.Context(), from, to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, one := range found {
+				times, values, err := one.AppendNumbers(from, to, nil, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := one.ReadNumbers(from, to, Default, 1<<30, &memory); err != nil {
+					t.Fatal(err)
+				}
+				if memory.Rising && !slices.IsSorted(memory.Values) {
+					t.Fatalf("%v from %d to %d is said to rise", one.Labels, from, to)
+				}
+				rising, regular = rising || memory.Rising && len(times) > 100, regular || len(memory.Times) == 0 && len(times) > 100
+				if !slices.Equal(times, memory.AllTimes()) || !slices.Equal(values, memory.Values) {
+					t.Fatalf("%v from %d to %d: %d samples, want %d", one.Labels, from, to, len(memory.Times), len(times))
+				}
+			}
+			release()
+		}
+	}
+	for part := range 5 {
+		for i := range 700 {
+			time := at + int64(part*700+i)*10_000
+			batch := []Sample{{Key: keys[0], Kind: Gauge, Time: time, Value: r.Float64()}}
+			if i%3 == 0 {
+				batch = append(batch, Sample{Key: keys[1], Kind: Gauge, Time: time - r.Int64N(2)*r.Int64N(3_600_000), Value: r.Float64()})
+			}
+			if i > 300 && i < 600 {
+				batch = append(batch, Sample{Key: keys[2], Kind: Counter, Time: time, Value: float64(i)})
+			}
+			if rejected, err := s.Ingest(t.Context(), "test", batch, journal.Buffered); err != nil || len(rejected) > 0 {
+				t.Fatal(rejected, err)
+			}
+		}
+		compare()
+		if part < 4 {
+			if _, err := s.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			compare()
+		}
+	}
+	if err := s.Delete(t.Context(), at+5_000_000, at+9_000_000, equal(NameLabel, "tidy")); err != nil {
+		t.Fatal(err)
+	}
+	compare()
+	if !rising || !regular {
+		t.Error("nothing was found to rise, or to be regular:", rising, regular)
+	}
+}

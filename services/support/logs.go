@@ -1,0 +1,421 @@
+package support
+
+// The logs of the services, read and followed where the operating system keeps them: in systemd's journal, or in one file
+// for each service (SMF, and development). Never more in memory than what is answered.
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"cistern/services/daemon/problem"
+	"cistern/services/platform/command"
+)
+
+// LogLine is one line of a log.
+type LogLine struct {
+	Time    time.Time `json:"time"`
+	Service string    `json:"service"`
+	Level   string    `json:"level"` // error warning info debug
+	Text    string    `json:"text"`
+	cursor  string
+}
+
+// LogQuery says which lines are wanted.
+type LogQuery struct {
+	Service string // storaged, akd, nginx …; empty: all of the machine
+	Level   string // this and worse; empty: all
+	Text    string // contained, whatever its case
+	Older   string // what Read gave with the lines that these are to be before; empty: the newest
+	Limit   int
+}
+
+// LogSource is where logs are.
+type LogSource interface {
+	// Read gives the newest lines, newest first. older is not empty when there may be more before them: also when the
+	// search ended by its deadline.
+	Read(ctx context.Context, q LogQuery) (lines []LogLine, older string, err error)
+	// Follow passes on the lines that come from now on until ctx ends.
+	Follow(ctx context.Context, q LogQuery, line func(LogLine) error) error
+}
+
+// levels, worst first; the index is what a query compares.
+var levels = []string{"error", "warning", "info", "debug"}
+
+const (
+	mostLogLines = 1000
+	longestLog   = 16 << 10 // of one line that is shown
+	searchTime   = 8 * time.Second
+)
+
+func (q *LogQuery) wants(l *LogLine) bool {
+	if q.Level != "" && slices.Index(levels, l.Level) > slices.Index(levels, q.Level) {
+		return false
+	}
+	return q.Text == "" || strings.Contains(strings.ToLower(l.Text), strings.ToLower(q.Text))
+}
+
+// shown is a line's text as it may be shown: one that holds a secret must not tell it on a page either.
+func shown(text string) string {
+	if len(text) > longestLog {
+		text = text[:longestLog] + " …"
+	}
+	return strings.ToValidUTF8(redactText(text), "\uFFFD")
+}
+
+// Journal reads systemd's.
+type Journal struct{ Program string }
+
+// unitOf is how Debian calls a service.
+func unitOf(service string) string {
+	if service == "nginx" || service == "snmpd" {
+		return service + ".service"
+	}
+	return "cistern-" + service + ".service"
+}
+
+func serviceOf(unit string) string {
+	return strings.TrimPrefix(strings.TrimSuffix(unit, ".service"), "cistern-")
+}
+
+func (j Journal) argv(q LogQuery, more ...string) []string {
+	argv := append([]string{j.Program, "--no-pager", "-a", "-o", "json", "--output-fields=MESSAGE,PRIORITY,_SYSTEMD_UNIT,UNIT,SYSLOG_IDENTIFIER"}, more...)
+	if q.Service != "" {
+		argv = append(argv, "-u", unitOf(q.Service))
+	}
+	if q.Level != "" {
+		argv = append(argv, "-p", map[string]string{"error": "3", "warning": "4", "info": "6", "debug": "7"}[q.Level])
+	}
+	return argv
+}
+
+// entry reads one line of journalctl's JSON.
+func entry(line []byte) (LogLine, bool) {
+	var e struct {
+		Message  json.RawMessage `json:"MESSAGE"`
+		Priority string          `json:"PRIORITY"`
+		Unit     string          `json:"_SYSTEMD_UNIT"`
+		About    string          `json:"UNIT"` // what systemd says about a unit
+		Name     string          `json:"SYSLOG_IDENTIFIER"`
+		Time     string          `json:"__REALTIME_TIMESTAMP"`
+		Cursor   string          `json:"__CURSOR"`
+	}
+	if json.Unmarshal(line, &e) != nil || e.Cursor == "" {
+		return LogLine{}, false
+	}
+	var text string
+	if json.Unmarshal(e.Message, &text) != nil {
+		var raw []int // what is not UTF-8
+		if json.Unmarshal(e.Message, &raw) == nil {
+			content := make([]byte, len(raw))
+			for i, b := range raw {
+				content[i] = byte(b)
+			}
+			text = string(content)
+		}
+	}
+	micros, _ := strconv.ParseInt(e.Time, 10, 64)
+	l := LogLine{Time: time.UnixMicro(micros).UTC(), Text: shown(text), cursor: e.Cursor, Level: "info"}
+	if priority, err := strconv.Atoi(e.Priority); err == nil {
+		switch {
+		case priority <= 3:
+			l.Level = "error"
+		case priority == 4:
+			l.Level = "warning"
+		case priority == 7:
+			l.Level = "debug"
+		}
+	}
+	l.Service = e.Name
+	for _, unit := range []string{e.About, e.Unit} {
+		if strings.HasSuffix(unit, ".service") && (strings.HasPrefix(unit, "cistern-") || unit == "nginx.service" || unit == "snmpd.service") {
+			l.Service = serviceOf(unit)
+			break
+		}
+	}
+	return l, true
+}
+
+// lineWriter hands on whole lines; what is longer than a megabyte is dropped up to its end.
+type lineWriter struct {
+	buffer []byte
+	drop   bool
+	line   func([]byte) error
+}
+
+func (w *lineWriter) Write(p []byte) (int, error) {
+	n := len(p)
+	for len(p) > 0 {
+		end := bytes.IndexByte(p, '\n')
+		if end < 0 {
+			if w.drop = w.drop || len(w.buffer)+len(p) > 1<<20; w.drop {
+				w.buffer = w.buffer[:0]
+			} else {
+				w.buffer = append(w.buffer, p...)
+			}
+			return n, nil
+		}
+		if !w.drop {
+			w.buffer = append(w.buffer, p[:end]...)
+			if err := w.line(w.buffer); err != nil {
+				return 0, err
+			}
+		}
+		w.buffer, w.drop, p = w.buffer[:0], false, p[end+1:]
+	}
+	return n, nil
+}
+
+var errEnough = errors.New("enough")
+
+// Read implements LogSource.
+func (j Journal) Read(ctx context.Context, q LogQuery) ([]LogLine, string, error) {
+	ctx, cancel := context.WithTimeout(ctx, searchTime)
+	defer cancel()
+	more := []string{"-r"}
+	if q.Older != "" {
+		more = append(more, "--after-cursor="+q.Older)
+	}
+	lines := []LogLine{}
+	last := ""
+	err := command.Follow(ctx, &lineWriter{line: func(content []byte) error {
+		l, ok := entry(content)
+		if !ok {
+			return nil
+		}
+		last = l.cursor
+		if q.wants(&l) {
+			lines = append(lines, l)
+		}
+		if len(lines) >= q.Limit {
+			cancel()
+			return errEnough
+		}
+		return nil
+	}}, j.argv(q, more...)...)
+	if ctx.Err() != nil { // enough, or out of time: there may be more
+		return lines, last, nil
+	}
+	return lines, "", err
+}
+
+// Follow implements LogSource.
+func (j Journal) Follow(ctx context.Context, q LogQuery, line func(LogLine) error) error {
+	return command.Follow(ctx, &lineWriter{line: func(content []byte) error {
+		if l, ok := entry(content); ok && q.wants(&l) {
+			return line(l)
+		}
+		return nil
+	}}, j.argv(q, "-f", "-n", "0")...)
+}
+
+// LogFiles are files NAME.log in a folder, each line of which may begin with a time (RFC 3339).
+type LogFiles struct{ Dir string }
+
+// fileWindow is how much of the end of each file is looked at.
+const fileWindow = 2 << 20
+
+func (f LogFiles) paths(service string) []string {
+	found, _ := filepath.Glob(filepath.Join(f.Dir, "*.log"))
+	return slices.DeleteFunc(found, func(path string) bool { return service != "" && logOf(path) != service })
+}
+
+// logOf is the service whose log a file is: NAME.log, and as SMF names it application-cistern-NAME:default.log.
+func logOf(path string) string {
+	name, _, _ := strings.Cut(strings.TrimSuffix(filepath.Base(path), ".log"), ":")
+	_, own, smf := strings.Cut(name, "-cistern-")
+	if smf {
+		return own
+	}
+	return name
+}
+
+func fileLine(service, text string) LogLine {
+	l := LogLine{Service: service, Level: "info"}
+	if first, rest, ok := strings.Cut(text, " "); ok {
+		if at, err := time.Parse(time.RFC3339, first); err == nil {
+			l.Time, text = at.UTC(), rest
+		}
+	}
+	lower := strings.ToLower(text)
+	switch {
+	case strings.Contains(lower, "error") || strings.Contains(lower, "panic"):
+		l.Level = "error"
+	case strings.Contains(lower, "warn"):
+		l.Level = "warning"
+	}
+	l.Text = shown(text)
+	return l
+}
+
+// Read implements LogSource.
+func (f LogFiles) Read(ctx context.Context, q LogQuery) ([]LogLine, string, error) {
+	paths := f.paths(q.Service) // none: a service that has said nothing yet
+	before, _ := time.Parse(time.RFC3339Nano, q.Older)
+	var lines []LogLine
+	for _, path := range paths {
+		if ctx.Err() != nil {
+			break
+		}
+		var content bytes.Buffer
+		if err := tail(&content, path, fileWindow); err != nil {
+			return nil, "", err
+		}
+		service := logOf(path)
+		for text := range strings.Lines(content.String()) {
+			if l := fileLine(service, strings.TrimRight(text, "\n")); q.wants(&l) && (q.Older == "" || l.Time.Before(before)) {
+				lines = append(lines, l)
+			}
+		}
+		// Of each file no more than can be answered.
+		slices.SortStableFunc(lines, func(a, b LogLine) int { return a.Time.Compare(b.Time) })
+		lines = slices.Clone(lines[max(0, len(lines)-q.Limit-1):])
+	}
+	older := ""
+	if len(lines) > q.Limit {
+		lines = lines[1:]
+		older = lines[0].Time.Format(time.RFC3339Nano)
+	}
+	slices.Reverse(lines)
+	return lines, older, nil
+}
+
+// Follow implements LogSource.
+func (f LogFiles) Follow(ctx context.Context, q LogQuery, line func(LogLine) error) error {
+	at := map[string]int64{}
+	first := true
+	for {
+		for _, path := range f.paths(q.Service) {
+			info, err := os.Stat(path)
+			if err != nil {
+				continue
+			}
+			from, known := at[path]
+			if first && !known || info.Size() < from {
+				from = info.Size()
+			}
+			n, err := readNew(path, from, func(text string) error {
+				if l := fileLine(logOf(path), text); q.wants(&l) {
+					return line(l)
+				}
+				return nil
+			})
+			at[path] = from + n
+			if err != nil {
+				return err
+			}
+		}
+		first = false
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(300 * time.Millisecond):
+		}
+	}
+}
+
+// readNew hands on the whole lines of path from an offset, and says how many bytes they were.
+func readNew(path string, from int64, line func(string) error) (int64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, nil
+	}
+	defer f.Close()
+	if _, err := f.Seek(from, io.SeekStart); err != nil {
+		return 0, nil
+	}
+	reader := bufio.NewReader(io.LimitReader(f, fileWindow))
+	var n int64
+	for {
+		text, err := reader.ReadString('\n')
+		if err != nil { // a line that is still being written is read later
+			return n, nil
+		}
+		n += int64(len(text))
+		if err := line(strings.TrimRight(text, "\n")); err != nil {
+			return n, err
+		}
+	}
+}
+
+func logQuery(w http.ResponseWriter, r *http.Request) (LogQuery, bool) {
+	v := r.URL.Query()
+	q := LogQuery{Service: v.Get("service"), Level: v.Get("level"), Text: v.Get("text"), Older: v.Get("older"), Limit: 200}
+	if n, err := strconv.Atoi(v.Get("limit")); err == nil {
+		q.Limit = max(1, min(n, mostLogLines))
+	}
+	if q.Level != "" && !slices.Contains(levels, q.Level) {
+		problem.Write(w, http.StatusBadRequest, "invalid_request", "There is no level '"+q.Level+"'.", "It is one of "+strings.Join(levels, ", ")+".")
+		return q, false
+	}
+	if strings.ContainsFunc(q.Service, func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' }) || strings.HasPrefix(q.Older, "-") {
+		problem.Write(w, http.StatusBadRequest, "invalid_request", "There is no service '"+q.Service+"'.", "The page Services lists them.")
+		return q, false
+	}
+	return q, true
+}
+
+func (s *Server) noLogs(w http.ResponseWriter) bool {
+	if s.Logs == nil {
+		problem.Write(w, http.StatusServiceUnavailable, "service_unavailable", "The logs of this machine cannot be read: it has no journal.", "A support bundle holds what there is.")
+	}
+	return s.Logs == nil
+}
+
+func (s *Server) readLogs(w http.ResponseWriter, r *http.Request) {
+	q, ok := logQuery(w, r)
+	if !ok || s.noLogs(w) {
+		return
+	}
+	lines, older, err := s.Logs.Read(r.Context(), q)
+	if err != nil {
+		problem.Write(w, http.StatusServiceUnavailable, "service_unavailable", "The log could not be read: "+err.Error()+".", "Try again; make a support bundle if it lasts.")
+		return
+	}
+	answer(w, http.StatusOK, map[string]any{"lines": append([]LogLine{}, lines...), "older": older})
+}
+
+func (s *Server) followLogs(w http.ResponseWriter, r *http.Request) {
+	q, ok := logQuery(w, r)
+	if !ok || s.noLogs(w) {
+		return
+	}
+	stream(w, r, func(ctx context.Context, send func(any) error) error {
+		return s.Logs.Follow(ctx, q, func(l LogLine) error { return send(l) })
+	})
+}
+
+// stream answers with server-sent events, one for each value, until the client goes.
+func stream(w http.ResponseWriter, r *http.Request, run func(ctx context.Context, send func(any) error) error) {
+	out := http.NewResponseController(w)
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no")
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	_, _ = io.WriteString(w, ": begun\n\n")
+	_ = out.Flush()
+	_ = run(ctx, func(v any) error {
+		content, err := json.Marshal(v)
+		if err == nil {
+			_, err = fmt.Fprintf(w, "data: %s\n\n", content)
+		}
+		if err == nil {
+			err = out.Flush()
+		}
+		if err != nil {
+			cancel()
+		}
+		return err
+	})
+}

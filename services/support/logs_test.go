@@ -1,0 +1,149 @@
+package support
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestLogFilesAreReadFilteredAndFollowed(t *testing.T) {
+	dir := t.TempDir()
+	var text strings.Builder
+	for i := range 500 {
+		fmt.Fprintf(&text, "2026-01-01T00:%02d:%02dZ line %d of akd\n", i/60, i%60, i)
+	}
+	write(t, filepath.Join(dir, "akd.log"), text.String())
+	write(t, filepath.Join(dir, "nginx.log"), "2026-01-01T00:00:30Z ERROR upstream failed, password="+canary+"\nno time here\n")
+	f := LogFiles{Dir: dir}
+	lines, older, err := f.Read(context.Background(), LogQuery{Service: "akd", Limit: 100})
+	if err != nil || len(lines) != 100 || lines[0].Text != "line 499 of akd" || older == "" {
+		t.Fatalf("%v %d %q", err, len(lines), older)
+	}
+	more, _, err := f.Read(context.Background(), LogQuery{Service: "akd", Limit: 100, Older: older})
+	if err != nil || more[0].Text != "line 399 of akd" {
+		t.Fatalf("%v %+v", err, more[0])
+	}
+	bad, _, err := f.Read(context.Background(), LogQuery{Level: "error", Limit: 10})
+	if err != nil || len(bad) != 1 || bad[0].Service != "nginx" || strings.Contains(bad[0].Text, canary) {
+		t.Fatalf("%v %+v", err, bad)
+	}
+	write(t, filepath.Join(dir, "application-cistern-storaged:default.log"), "[ Jan  1 00:00:00 Enabled. ]\n")
+	if smf, _, _ := f.Read(context.Background(), LogQuery{Service: "storaged", Limit: 10}); len(smf) != 1 || smf[0].Service != "storaged" {
+		t.Errorf("%+v", smf)
+	}
+	if found, _, _ := f.Read(context.Background(), LogQuery{Text: "LINE 42 OF", Limit: 10}); len(found) != 1 {
+		t.Errorf("%+v", found)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	got := make(chan LogLine, 10)
+	go func() {
+		_ = f.Follow(ctx, LogQuery{Service: "akd"}, func(l LogLine) error { got <- l; return nil })
+	}()
+	time.Sleep(500 * time.Millisecond)
+	out, err := os.OpenFile(filepath.Join(dir, "akd.log"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintln(out, "2026-01-02T00:00:00Z the new one")
+	out.Close()
+	select {
+	case l := <-got:
+		if l.Text != "the new one" {
+			t.Errorf("%+v", l)
+		}
+	case <-ctx.Done():
+		t.Error("nothing came")
+	}
+}
+
+func TestJournalEntries(t *testing.T) {
+	l, ok := entry([]byte(`{"__CURSOR":"c","__REALTIME_TIMESTAMP":"1767225600000000","PRIORITY":"3","_SYSTEMD_UNIT":"cistern-akd.service","MESSAGE":[104,105,255]}`))
+	if !ok || l.Service != "akd" || l.Level != "error" || !strings.HasPrefix(l.Text, "hi") {
+		t.Errorf("%+v", l)
+	}
+	l, ok = entry([]byte(`{"__CURSOR":"c","PRIORITY":"6","_SYSTEMD_UNIT":"init.scope","UNIT":"nginx.service","MESSAGE":"Started, token: ` + canary + `"}`))
+	if !ok || l.Service != "nginx" || l.Level != "info" || strings.Contains(l.Text, canary) {
+		t.Errorf("%+v", l)
+	}
+	for _, bad := range []string{"", "{", "null", `{"MESSAGE":null}`} {
+		if _, ok := entry([]byte(bad)); ok {
+			t.Errorf("%q is an entry", bad)
+		}
+	}
+	long := &lineWriter{line: func(p []byte) error {
+		if string(p) != "after" {
+			t.Errorf("%d bytes", len(p))
+		}
+		return nil
+	}}
+	for range 3000 {
+		_, _ = long.Write(make([]byte, 1000))
+	}
+	_, _ = long.Write([]byte("\nafter\n"))
+	if cap(long.buffer) > 4<<20 {
+		t.Errorf("%d bytes were held", cap(long.buffer))
+	}
+}
+
+func TestRequestsAreKeptInBoundedMemoryAndFiltered(t *testing.T) {
+	dir := t.TempDir()
+	socket, err := ListenAccess(filepath.Join(dir, "access.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &AccessLog{Most: 64 << 10}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go a.Listen(ctx, socket)
+	client, err := net.Dial("unixgram", filepath.Join(dir, "access.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := func(uri, status, seconds, agent, cache string) {
+		fmt.Fprintf(client, `<190>Nov 21 12:00:00 nginx: {"at":"1767225600.123","c":"10.0.0.1","u":"%s","m":"GET","s":"%s","t":"%s","b":"10","up":"0.1","ca":"%s","h":"box","a":"%s","f":"","ct":"text/html"}`, uri, status, seconds, cache, agent)
+	}
+	for i := range 5000 {
+		send(fmt.Sprintf("/api/%d?token=%s", i, canary), "200", "0.001", "curl/8", "HIT")
+	}
+	fmt.Fprint(client, "garbage", "{}")
+	send("/api/slow", "504", "2.5", "Mozilla", "MISS")
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		if all, _, _ := a.since(0); len(all) > 0 && all[len(all)-1].URI == "/api/slow" {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the last one did not come")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if a.bytes > a.Most || a.seen != 5001 || len(a.kept) < 50 {
+		t.Errorf("%d bytes, %d seen, %d kept", a.bytes, a.seen, len(a.kept))
+	}
+	s := &Server{Access: a}
+	for query, want := range map[string]string{
+		"status=5xx": "/api/slow", "slower=1": "/api/slow", "uri=/api/s*": "/api/slow", "uri=slow": "/api/slow", "header=user-agent:+*zilla": "/api/slow", "misses=true": "/api/slow",
+		"status=404": "", "header=host:+other": "",
+	} {
+		w := httptest.NewRecorder()
+		s.readRequests(w, httptest.NewRequest("GET", "/requests?limit=5&"+query, nil))
+		body := w.Body.String()
+		if strings.Contains(body, canary) || (want == "") != !strings.Contains(body, `"uri"`) || want != "" && (!strings.Contains(body, want) || strings.Count(body, `"uri"`) != 1) {
+			t.Errorf("%s: %s", query, body)
+		}
+	}
+	for _, bad := range []string{"status=abc", "slower=x", "header=x-secret:+a", "uri=[", "header=nothing"} {
+		w := httptest.NewRecorder()
+		s.readRequests(w, httptest.NewRequest("GET", "/requests?"+bad, nil))
+		if w.Code != 400 {
+			t.Errorf("%s: %d", bad, w.Code)
+		}
+	}
+}

@@ -1,0 +1,60 @@
+// Name and password, and nothing else.
+import { Card, CardBody, CardTitle } from '@patternfly/react-core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import { useNavigate, useSearchParams } from 'react-router';
+import { answerOf, client } from '../../api/client.ts';
+import { nowKnown } from '../../api/known.ts';
+import { sessionQuery, setupQuery } from '../../api/queries.ts';
+import { TextField } from '../../forms/Field.tsx';
+import { FormShell } from '../../forms/FormShell.tsx';
+import { safePath } from '../../frame/places.ts';
+
+export default function SignInPage() {
+  const [user, setUser] = useState('');
+  const [password, setPassword] = useState('');
+  const [query] = useSearchParams();
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const { data: setup } = useQuery(setupQuery);
+  useEffect(() => {
+    document.title = 'Sign in · Cistern';
+  }, []);
+  const signIn = useMutation({
+    mutationFn: () => answerOf(client.POST('/api/session', { body: { user: user.trim(), password } })),
+    onSuccess: async (session) => {
+      await nowKnown(queries, sessionQuery.queryKey, session);
+      void navigate(safePath(query.get('to')), { replace: true });
+    },
+    onError: () => setPassword(''),
+  });
+  const mayNot = user.trim() === '' ? 'Enter your name.' : password === '' ? 'Enter your password.' : null;
+  return (
+    <main className="cistern-alone">
+      <Card className="cistern-door">
+        <CardTitle component="h1">
+          <img src="/icon.svg" alt="" width="32" height="32" /> {setup?.hostName ?? 'Cistern'}
+        </CardTitle>
+        <CardBody>
+          <FormShell
+            submit="Sign in"
+            onSubmit={() => signIn.mutate()}
+            busy={signIn.isPending}
+            error={signIn.error}
+            mayNot={mayNot}
+          >
+            <TextField label="Name" value={user} onChange={setUser} autoComplete="username" autoFocus required />
+            <TextField
+              label="Password"
+              type="password"
+              value={password}
+              onChange={setPassword}
+              autoComplete="current-password"
+              required
+            />
+          </FormShell>
+        </CardBody>
+      </Card>
+    </main>
+  );
+}

@@ -1,0 +1,392 @@
+// The wizard: one decision per screen. Where it stands is known by the appliance, so it can be left and resumed, also
+// from another browser.
+import { Button, Card, CardBody, CardTitle, ProgressStep, ProgressStepper } from '@patternfly/react-core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import { DestinationForm } from '../../alerting/destinations/DestinationForm.tsx';
+import { answerOf, client, type Schemas } from '../../api/client.ts';
+import { nowKnown } from '../../api/known.ts';
+import { asProblem, fieldMessage } from '../../api/problem.ts';
+import {
+  destinationsQuery,
+  disksQuery,
+  jobsQuery,
+  poolsQuery,
+  sessionQuery,
+  setupQuery,
+  timeZonesQuery,
+} from '../../api/queries.ts';
+import { Field, TextField } from '../../forms/Field.tsx';
+import { FormShell } from '../../forms/FormShell.tsx';
+import { Connection } from '../../frame/Connection.tsx';
+import { PoolForm } from '../../storage/pools/PoolForm.tsx';
+import { LiveCharts } from '../../system/status/LiveCharts.tsx';
+import { ProblemAlert } from '../../words/ProblemAlert.tsx';
+
+type Setup = Schemas['Setup'];
+type Step = Setup['step'];
+
+const steps: readonly [Step, string][] = [
+  ['code', 'Set-up code'],
+  ['administrator', 'Administrator'],
+  ['identity', 'Name and time zone'],
+  ['pool', 'Storage'],
+  ['destinations', 'Alerts'],
+  ['done', 'Done'],
+];
+
+function useSetup() {
+  const queries = useQueryClient();
+  return {
+    set: (setup: Setup) => nowKnown(queries, setupQuery.queryKey, setup),
+    reread: () => queries.invalidateQueries({ queryKey: ['setup'] }),
+  };
+}
+
+function useStep() {
+  const { set } = useSetup();
+  return useMutation({
+    mutationFn: (step: 'pool' | 'destinations' | 'done') =>
+      answerOf(client.POST('/api/setup/step', { body: { step } })),
+    onSuccess: set,
+  });
+}
+
+function CodeStep({ onGiven }: { onGiven: () => void }) {
+  const [code, setCode] = useState('');
+  const { set } = useSetup();
+  const give = useMutation({
+    mutationFn: () => answerOf(client.POST('/api/setup/code', { body: { code: code.trim() } })),
+    onSuccess: async (setup) => {
+      await set(setup);
+      onGiven();
+    },
+  });
+  return (
+    <FormShell
+      submit="Continue"
+      onSubmit={() => give.mutate()}
+      busy={give.isPending}
+      error={give.error}
+      mayNot={code.trim() === '' ? 'Enter the set-up code.' : null}
+    >
+      <p>
+        The appliance shows a set-up code on its console: the screen, or the serial port. It proves that you are the one
+        who installed it, and it is good for this once.
+      </p>
+      <TextField
+        label="Set-up code"
+        value={code}
+        onChange={(text) => setCode(text.toUpperCase())}
+        placeholder="XXXX-XXXX-XXXX"
+        autoComplete="off"
+        autoFocus
+        required
+      />
+    </FormShell>
+  );
+}
+
+function AdministratorStep({ onRefused }: { onRefused: () => void }) {
+  const [name, setName] = useState('admin');
+  const [password, setPassword] = useState('');
+  const [again, setAgain] = useState('');
+  const [tried, setTried] = useState(false);
+  const queries = useQueryClient();
+  const { reread } = useSetup();
+  const create = useMutation({
+    mutationFn: () => answerOf(client.POST('/api/setup/administrator', { body: { name: name.trim(), password } })),
+    onSuccess: async (session) => {
+      await nowKnown(queries, sessionQuery.queryKey, session);
+      await reread();
+    },
+    onError: (error) => {
+      if (asProblem(error).code === 'unauthenticated') onRefused();
+    },
+  });
+  const problem = create.error ? asProblem(create.error) : null;
+  const differ = tried && password !== again ? 'This is not the same as above.' : undefined;
+  return (
+    <FormShell
+      submit="Create the administrator"
+      busy={create.isPending}
+      error={create.error}
+      fields={['/name', '/password']}
+      mayNot={name.trim() === '' ? 'Enter a name.' : password === '' ? 'Choose a password.' : null}
+      onSubmit={() => {
+        setTried(true);
+        if (password === again) create.mutate();
+      }}
+    >
+      <p>The administrator may do everything. There is no default password: choose one that is only used here.</p>
+      <TextField
+        label="Name"
+        value={name}
+        onChange={setName}
+        error={fieldMessage(problem, '/name')}
+        autoComplete="username"
+        required
+      />
+      <TextField
+        label="Password"
+        type="password"
+        value={password}
+        onChange={setPassword}
+        error={fieldMessage(problem, '/password')}
+        help="At least 10 characters. A few words in a row are easy to remember and hard to guess."
+        autoComplete="new-password"
+        autoFocus
+        required
+      />
+      <TextField
+        label="Password again"
+        type="password"
+        value={again}
+        onChange={setAgain}
+        error={differ}
+        live
+        autoComplete="new-password"
+        required
+      />
+    </FormShell>
+  );
+}
+
+function IdentityStep({ setup }: { setup: Setup }) {
+  const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const [hostName, setHostName] = useState(setup.hostName);
+  const [timeZone, setTimeZone] = useState('');
+  const { data: zones = [] } = useQuery(timeZonesQuery);
+  const { set } = useSetup();
+  // This browser's zone is the likely one; the appliance's own where it does not know that.
+  const zone = timeZone || [own, setup.timeZone].find((name) => zones.length === 0 || zones.includes(name)) || 'UTC';
+  const save = useMutation({
+    mutationFn: () =>
+      answerOf(client.POST('/api/setup/identity', { body: { hostName: hostName.trim(), timeZone: zone } })),
+    onSuccess: set,
+  });
+  const problem = save.error ? asProblem(save.error) : null;
+  return (
+    <FormShell
+      submit="Continue"
+      onSubmit={() => save.mutate()}
+      busy={save.isPending}
+      error={save.error}
+      fields={['/hostName', '/timeZone']}
+      mayNot={hostName.trim() === '' ? 'Give it a name.' : null}
+    >
+      <TextField
+        label="Host name"
+        value={hostName}
+        onChange={setHostName}
+        help="It is in every alert, so that you know which appliance it is about."
+        error={fieldMessage(problem, '/hostName')}
+        autoComplete="off"
+        autoFocus
+        required
+      />
+      <Field
+        label="Time zone"
+        help={zone === own ? "As this browser's." : 'The one in which the appliance writes its logs and messages.'}
+        error={fieldMessage(problem, '/timeZone')}
+      >
+        {(id, described) => (
+          <select
+            id={id}
+            aria-describedby={described}
+            className="cistern-select"
+            value={zone}
+            onChange={(event) => setTimeZone(event.target.value)}
+          >
+            {[...new Set([zone, ...zones])].map((name) => (
+              <option key={name} value={name}>
+                {name.replaceAll('_', ' ')}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+    </FormShell>
+  );
+}
+
+function PoolStep() {
+  const { data: disks } = useQuery(disksQuery);
+  const { data: pools } = useQuery(poolsQuery);
+  const { reread } = useSetup();
+  const next = useStep();
+  const queries = useQueryClient();
+  const onSystem = useMutation({
+    mutationFn: () => answerOf(client.POST('/api/pools/system/telemetry')),
+    onSuccess: async (job) => {
+      // Short work, but a job all the same: go on when it is done.
+      for (let ended = false; !ended; ) {
+        const { state, error } = await answerOf(client.GET('/api/jobs/{id}', { params: { path: { id: job.id } } }));
+        if (state === 'failed') throw Object.assign(new Error(error?.detail ?? 'It failed.'), { problem: error });
+        ended = state !== 'running';
+        if (!ended) await new Promise((resolve) => setTimeout(resolve, 300));
+      }
+      await queries.invalidateQueries({ queryKey: jobsQuery.queryKey });
+      await reread();
+      next.mutate('destinations');
+    },
+  });
+  // While this page makes the pool and goes on it stays: the list of pools may know it before its job has ended.
+  const [making, setMaking] = useState(false);
+  const placed = making && !next.isError ? undefined : pools?.items.find((pool) => pool.telemetry);
+  const free = disks?.items.some((disk) => disk.state === 'available') ?? true;
+  if (placed) {
+    return (
+      <div className="cistern-form">
+        <p>
+          The measurements are kept on the pool <strong>{placed.name}</strong>. {placed.sentence}
+        </p>
+        <ProblemAlert error={next.error} />
+        <div>
+          <Button isLoading={next.isPending} onClick={() => next.mutate('destinations')}>
+            Continue
+          </Button>
+        </div>
+      </div>
+    );
+  }
+  return (
+    <>
+      <p>
+        A pool joins disks, so that data survives the loss of one. The measurements are kept on it.
+        {!free &&
+          ' This machine has no disk to spare: the measurements can be kept on the disk the appliance itself is on, where nothing protects them from its loss.'}
+      </p>
+      <ProblemAlert error={onSystem.error ?? next.error} />
+      <PoolForm
+        submit="Create the pool"
+        forTelemetry
+        onStart={() => setMaking(true)}
+        onDone={() => next.mutate('destinations')}
+        more={
+          <Button variant="link" isLoading={onSystem.isPending} onClick={() => onSystem.mutate()}>
+            Keep them on the system disk instead
+          </Button>
+        }
+      />
+    </>
+  );
+}
+
+function DestinationsStep() {
+  const { data: destinations = [] } = useQuery(destinationsQuery);
+  const [adding, setAdding] = useState(false);
+  const next = useStep();
+  if (destinations.length > 0 && !adding) {
+    return (
+      <div className="cistern-form">
+        <p>Alerts are sent to:</p>
+        <ul className="cistern-list">
+          {destinations.map((one) => (
+            <li key={one.id}>{one.name}</li>
+          ))}
+        </ul>
+        <ProblemAlert error={next.error} />
+        <div className="cistern-actions">
+          <Button isLoading={next.isPending} onClick={() => next.mutate('done')}>
+            Continue
+          </Button>
+          <Button variant="link" onClick={() => setAdding(true)}>
+            Add another
+          </Button>
+        </div>
+      </div>
+    );
+  }
+  return (
+    <>
+      <p>
+        When a disk fails or a limit is passed, who should know? Send a test first: it shows the whole exchange with the
+        server.
+      </p>
+      <ProblemAlert error={next.error} />
+      <DestinationForm
+        submit="Add the destination"
+        onSaved={() => setAdding(false)}
+        more={
+          <Button variant="link" isLoading={next.isPending} onClick={() => next.mutate('done')}>
+            Skip: alerts only show in this interface
+          </Button>
+        }
+      />
+    </>
+  );
+}
+
+function DoneStep({ setup }: { setup: Setup }) {
+  const { set } = useSetup();
+  const finish = useMutation({ mutationFn: () => answerOf(client.POST('/api/setup/finish')), onSuccess: set });
+  return (
+    <div className="cistern-form">
+      <p className="cistern-sentence">{setup.hostName} is set up, and already measures itself once a second:</p>
+      <LiveCharts range={60} only={2} />
+      <p>
+        Point your statsd clients at port 8125 of <code>{location.hostname}</code>. Finishing makes the set-up code
+        worthless.
+      </p>
+      <ProblemAlert error={finish.error} />
+      <div>
+        <Button isLoading={finish.isPending} onClick={() => finish.mutate()}>
+          Finish
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+export default function SetupPage() {
+  const { data: setup } = useQuery(setupQuery);
+  /** The code was given by another browser, or too long ago: this one must give it (again). */
+  const [refused, setRefused] = useState(false);
+  useEffect(() => {
+    document.title = 'Set up · Cistern';
+  }, []);
+  if (setup === undefined) return null;
+  const step: Step = refused && setup.step === 'administrator' ? 'code' : setup.step;
+  const at = steps.findIndex(([name]) => name === step);
+  return (
+    <>
+      <Connection storeExpected={step === 'done'} />
+      <main className="cistern-alone">
+        <Card className="cistern-wizard">
+          <CardTitle>
+            <h1>
+              <img src="/icon.svg" alt="" width="28" height="28" /> Set up {setup.hostName}
+            </h1>
+            <ProgressStepper aria-label="Set-up steps" className="cistern-wide">
+              {steps.map(([name, title], index) => (
+                <ProgressStep
+                  key={name}
+                  id={`setup-${name}`}
+                  titleId={`setup-title-${name}`}
+                  variant={index < at ? 'success' : index === at ? 'info' : 'pending'}
+                  isCurrent={index === at}
+                  aria-label={`${title}: ${index < at ? 'done' : index === at ? 'now' : 'later'}`}
+                >
+                  {title}
+                </ProgressStep>
+              ))}
+            </ProgressStepper>
+          </CardTitle>
+          <CardBody>
+            <h2 className="cistern-steptitle">{steps[at]?.[1]}</h2>
+            <p className="cistern-narrow cistern-quiet">
+              Step {at + 1} of {steps.length}
+            </p>
+            {step === 'code' && <CodeStep onGiven={() => setRefused(false)} />}
+            {step === 'administrator' && <AdministratorStep onRefused={() => setRefused(true)} />}
+            {step === 'identity' && <IdentityStep setup={setup} />}
+            {step === 'pool' && <PoolStep />}
+            {step === 'destinations' && <DestinationsStep />}
+            {step === 'done' && <DoneStep setup={setup} />}
+          </CardBody>
+        </Card>
+      </main>
+    </>
+  );
+}

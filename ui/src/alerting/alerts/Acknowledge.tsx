@@ -1,0 +1,108 @@
+// "I am on it", with a note for the others; and the way to a silence that would hold such an alert back.
+import { Button, Modal, ModalBody, ModalHeader } from '@patternfly/react-core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useNavigate } from 'react-router';
+import { answerOf, client } from '../../api/client.ts';
+import { asProblem, fieldMessage } from '../../api/problem.ts';
+import { Explained } from '../../forms/Explained.tsx';
+import { TextField } from '../../forms/Field.tsx';
+import { FormShell } from '../../forms/FormShell.tsx';
+import { useMayNot } from '../../frame/session.ts';
+import { type Alert, labelWords } from './words.ts';
+
+function NoteForm({ alert, onClose }: { alert: Alert; onClose: () => void }) {
+  const [note, setNote] = useState('');
+  const queries = useQueryClient();
+  const save = useMutation({
+    mutationFn: () =>
+      answerOf(
+        client.POST('/api/alerts/{id}/acknowledge', {
+          params: { path: { id: alert.id } },
+          body: { note: note.trim() },
+        }),
+      ),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['alerts'] });
+      onClose();
+    },
+  });
+  return (
+    <Modal isOpen variant="small" onClose={onClose} aria-labelledby="acknowledge-title">
+      <ModalHeader title={`Acknowledge “${alert.title}”`} labelId="acknowledge-title" />
+      <ModalBody>
+        <FormShell
+          submit="I am on it"
+          busy={save.isPending}
+          error={save.error}
+          fields={['/note']}
+          onSubmit={() => save.mutate()}
+          more={
+            <Button variant="link" onClick={onClose}>
+              Cancel
+            </Button>
+          }
+        >
+          <p>Nobody is reminded of it and it is not escalated any more. It stays active until all is well.</p>
+          <TextField
+            label="Note"
+            value={note}
+            onChange={setNote}
+            help="What you know, or what you do about it. Everybody sees it."
+            error={fieldMessage(save.error ? asProblem(save.error) : null, '/note')}
+            autoComplete="off"
+            autoFocus
+          />
+        </FormShell>
+      </ModalBody>
+    </Modal>
+  );
+}
+
+export function Acknowledge({ alert }: { alert: Alert }) {
+  const mayNot = useMayNot('operator');
+  const queries = useQueryClient();
+  const [asking, setAsking] = useState(false);
+  const takeBack = useMutation({
+    mutationFn: () => answerOf(client.DELETE('/api/alerts/{id}/acknowledge', { params: { path: { id: alert.id } } })),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['alerts'] }),
+  });
+  return (
+    <>
+      <Explained why={mayNot}>
+        <Button
+          variant="link"
+          isInline
+          isLoading={takeBack.isPending}
+          isAriaDisabled={mayNot !== null || takeBack.isPending}
+          aria-label={`${alert.acknowledged ? 'Take the acknowledgement back' : 'Acknowledge'}: ${alert.title}`}
+          onClick={() => (alert.acknowledged ? takeBack.mutate() : setAsking(true))}
+        >
+          {alert.acknowledged ? 'Take the acknowledgement back' : 'Acknowledge'}
+        </Button>
+      </Explained>
+      {asking && <NoteForm alert={alert} onClose={() => setAsking(false)} />}
+    </>
+  );
+}
+
+export function SilenceLink({ alert }: { alert: Alert }) {
+  const mayNot = useMayNot('operator');
+  const navigate = useNavigate();
+  if (alert.silence) return null;
+  const label = labelWords(alert.labels).split(', ', 1)[0] ?? '';
+  const query = new URLSearchParams({ class: alert.class, text: label, name: alert.title.slice(0, 100) });
+  return (
+    <Explained why={mayNot}>
+      <Button
+        variant="link"
+        isInline
+        isAriaDisabled={mayNot !== null}
+        aria-label={`Silence: ${alert.title}`}
+        onClick={() => void navigate(`/alerts/silences/new?${query}`)}
+      >
+        Silence
+      </Button>
+    </Explained>
+  );
+}

@@ -1,0 +1,92 @@
+// What is wrong now, what was, by which rules, what is held back, what there can be, and who is told.
+import { EmptyState, EmptyStateBody, Nav, NavItem, NavList, PageSection } from '@patternfly/react-core';
+import CheckCircleIcon from '@patternfly/react-icons/dist/esm/icons/check-circle-icon';
+import { useQuery } from '@tanstack/react-query';
+import { Link, Navigate, useParams } from 'react-router';
+import { activeAlertsQuery } from '../../api/queries.ts';
+import NoSuchPage from '../../frame/NoSuchPage.tsx';
+import { PageLoading } from '../../frame/PageLoading.tsx';
+import { plural } from '../../words/format.ts';
+import { ProblemAlert } from '../../words/ProblemAlert.tsx';
+import { PageHead } from '../../words/Sentence.tsx';
+import { Catalogue } from '../catalogue/Catalogue.tsx';
+import { Destinations } from '../destinations/Destinations.tsx';
+import { Silences } from '../silences/Silences.tsx';
+import { Thresholds } from '../thresholds/Thresholds.tsx';
+import { AlertList } from './AlertList.tsx';
+import { AlertLog } from './AlertLog.tsx';
+import { AlertPage } from './AlertPage.tsx';
+import type { Alert } from './words.ts';
+
+const tabs = [
+  ['active', 'Active'],
+  ['log', 'Log'],
+  ['thresholds', 'Threshold rules'],
+  ['silences', 'Silences'],
+  ['catalogue', 'Catalogue'],
+  ['destinations', 'Destinations'],
+] as const;
+
+function Active() {
+  const { data, error, refetch } = useQuery(activeAlertsQuery);
+  if (data === undefined) return error ? <ProblemAlert error={error} retry={() => void refetch()} /> : <PageLoading />;
+  if (data.length === 0) {
+    return (
+      <EmptyState status="success" icon={CheckCircleIcon} headingLevel="h2" titleText="Nothing is wrong">
+        <EmptyStateBody>
+          Pools, services and every threshold rule are watched. <Link to="/alerts/thresholds/new">Add a rule</Link> for
+          what matters to you.
+        </EmptyStateBody>
+      </EmptyState>
+    );
+  }
+  return <AlertList alerts={data} label="Active alerts" />;
+}
+
+function sentenceOf(alerts: readonly Alert[] | undefined) {
+  if (alerts === undefined) return {};
+  if (alerts.length === 0) return { state: 'ok' as const, sentence: 'No alert is active.' };
+  const worst =
+    alerts.find(({ severity }) => severity === 'critical') ??
+    alerts.find(({ severity }) => severity === 'warning') ??
+    (alerts[0] as Alert);
+  const more = alerts.length > 1 ? ` And ${plural(alerts.length - 1, 'more alert')}.` : '';
+  return { state: worst.severity, sentence: worst.text + more };
+}
+
+export default function AlertsPage() {
+  const { tab = 'active' } = useParams();
+  const active = useQuery(activeAlertsQuery);
+  // What mails and messages link to.
+  if (/^(?:al|test)-/.test(tab)) return <AlertPage id={tab} />;
+  // A message about many alerts: they are in the log.
+  if (tab.startsWith('gr-')) return <Navigate to="/alerts/log" replace />;
+  if (!tabs.some(([name]) => name === tab)) return <NoSuchPage />;
+  return (
+    <>
+      <PageHead title="Alerts" {...sentenceOf(active.data)} />
+      <PageSection type="subnav" className="cistern-tabs">
+        <Nav variant="horizontal-subnav" aria-label="Alerts">
+          <NavList>
+            {tabs.map(([name, title]) => (
+              <NavItem key={name} isActive={name === tab} preventDefault={false}>
+                <Link to={name === 'active' ? '/alerts' : `/alerts/${name}`}>
+                  {title}
+                  {name === 'active' && active.data && active.data.length > 0 && ` (${active.data.length})`}
+                </Link>
+              </NavItem>
+            ))}
+          </NavList>
+        </Nav>
+      </PageSection>
+      <PageSection>
+        {tab === 'active' && <Active />}
+        {tab === 'log' && <AlertLog />}
+        {tab === 'thresholds' && <Thresholds />}
+        {tab === 'silences' && <Silences />}
+        {tab === 'catalogue' && <Catalogue />}
+        {tab === 'destinations' && <Destinations />}
+      </PageSection>
+    </>
+  );
+}

@@ -1,0 +1,214 @@
+// Every kind of alert that this appliance can raise: what it would say, what to do, and where it goes.
+import {
+  Button,
+  EmptyState,
+  ExpandableSection,
+  Label,
+  Modal,
+  ModalBody,
+  ModalHeader,
+  SearchInput,
+  Switch,
+} from '@patternfly/react-core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useSearchParams } from 'react-router';
+import { answerOf, client, type Schemas } from '../../api/client.ts';
+import { alertClassesQuery, destinationsQuery } from '../../api/queries.ts';
+import { Explained } from '../../forms/Explained.tsx';
+import { FormShell } from '../../forms/FormShell.tsx';
+import { PageLoading } from '../../frame/PageLoading.tsx';
+import { useMayNot } from '../../frame/session.ts';
+import { Ago } from '../../words/Ago.tsx';
+import { duration, plural } from '../../words/format.ts';
+import { ProblemAlert } from '../../words/ProblemAlert.tsx';
+import { ConditionIcon } from '../../words/Sentence.tsx';
+import { EscalationFields, Tell } from '../destinations/Tell.tsx';
+
+type Kind = Schemas['AlertKind'];
+
+function RouteForm({ kind, onClose }: { kind: Kind; onClose: () => void }) {
+  const [route, setRoute] = useState<Schemas['ClassRoute']>({
+    muted: kind.muted,
+    destinations: kind.destinations,
+    escalation: kind.escalation,
+  });
+  const queries = useQueryClient();
+  const save = useMutation({
+    mutationFn: () =>
+      answerOf(client.PUT('/api/alert-classes/{name}', { params: { path: { name: kind.class } }, body: route })),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['alert-classes'] });
+      onClose();
+    },
+  });
+  return (
+    <Modal isOpen variant="small" onClose={onClose} aria-labelledby="route-title">
+      <ModalHeader title={`Where ${kind.class} goes`} labelId="route-title" />
+      <ModalBody>
+        <FormShell
+          submit="Save"
+          busy={save.isPending}
+          error={save.error}
+          onSubmit={() => save.mutate()}
+          more={
+            <Button variant="link" onClick={onClose}>
+              Cancel
+            </Button>
+          }
+        >
+          <Switch
+            label="Muted: kept in the log, sent to nobody"
+            isChecked={route.muted}
+            onChange={(_event, muted) => setRoute({ ...route, muted })}
+          />
+          {!route.muted && (
+            <>
+              <Tell
+                everybody="Every destination, also those added later"
+                chosen={route.destinations}
+                onChange={(destinations) => setRoute({ ...route, destinations })}
+              />
+              {!kind.happening && (
+                <EscalationFields
+                  none="nobody else is told"
+                  value={route.escalation}
+                  onChange={(escalation) => setRoute({ ...route, escalation })}
+                />
+              )}
+              {kind.class.startsWith('threshold.') && (
+                <p className="cistern-quiet">A rule that names destinations of its own goes to those.</p>
+              )}
+            </>
+          )}
+        </FormShell>
+      </ModalBody>
+    </Modal>
+  );
+}
+
+function Item({ kind, onRoute }: { kind: Kind; onRoute: () => void }) {
+  const [open, setOpen] = useState(false);
+  const mayNot = useMayNot('operator');
+  const { data: destinations = [] } = useQuery(destinationsQuery);
+  const named = (ids: readonly string[]) =>
+    ids.map((id) => destinations.find((one) => one.id === id)?.name ?? 'a destination that is gone').join(', ');
+  const worst = kind.severities[0] ?? 'info';
+  return (
+    <li className="cistern-alert">
+      <div className="cistern-spread">
+        <div>
+          <ConditionIcon state={worst} /> <strong>{kind.class}</strong>{' '}
+          {kind.active > 0 && (
+            <Label isCompact color="orange">
+              {kind.active} active
+            </Label>
+          )}{' '}
+          {kind.muted && (
+            <Label isCompact color="grey">
+              muted
+            </Label>
+          )}
+        </div>
+        <Explained why={mayNot}>
+          <Button
+            variant="link"
+            isInline
+            isAriaDisabled={mayNot !== null}
+            aria-label={`Where it goes: ${kind.class}`}
+            onClick={onRoute}
+          >
+            Where it goes
+          </Button>
+        </Explained>
+      </div>
+      <p>For instance: {kind.title}</p>
+      <p className="cistern-quiet">
+        {kind.muted
+          ? 'Kept in the log, sent to nobody'
+          : `Goes to ${kind.destinations.length === 0 ? 'every destination' : named(kind.destinations)}`}
+        {kind.escalation &&
+          `; not acknowledged for ${duration(kind.escalation.afterSeconds)}, to ${named(kind.escalation.destinations)}`}
+        .{' '}
+        {kind.lastRaisedAt && (
+          <>
+            Last raised <Ago time={kind.lastRaisedAt} />.
+          </>
+        )}
+      </p>
+      <ExpandableSection
+        toggleText={open ? 'Less' : 'What it means and what to do'}
+        isExpanded={open}
+        onToggle={(_event, now) => setOpen(now)}
+      >
+        {open && (
+          <div className="cistern-alertdetails">
+            <dl>
+              {[
+                ['It would say', kind.text],
+                ['What it means', kind.impact],
+                ['What is done', kind.response],
+                ['What to do', kind.action],
+                ['Severity', kind.severities.join(' or ')],
+                [
+                  'Raised',
+                  kind.happening
+                    ? 'when it happens; it does not last'
+                    : kind.visibleAfterSeconds > 0
+                      ? `when it has lasted for ${duration(kind.visibleAfterSeconds)}`
+                      : 'at once',
+                ],
+                ['Not raised while it is explained by', kind.explainedBy.join(', ')],
+              ]
+                .filter(([, text]) => text)
+                .map(([term, text]) => (
+                  <div key={term}>
+                    <dt>{term}</dt>
+                    <dd>{text}</dd>
+                  </div>
+                ))}
+            </dl>
+          </div>
+        )}
+      </ExpandableSection>
+    </li>
+  );
+}
+
+export function Catalogue() {
+  const { data, error, refetch } = useQuery(alertClassesQuery);
+  const [query, setQuery] = useSearchParams();
+  const [routing, setRouting] = useState<Kind | null>(null);
+  const search = query.get('search') ?? '';
+  if (data === undefined) return error ? <ProblemAlert error={error} retry={() => void refetch()} /> : <PageLoading />;
+  const wanted = search.toLowerCase();
+  const found = data.filter((kind) =>
+    [kind.class, kind.title, kind.text, kind.impact, kind.action].join('\n').toLowerCase().includes(wanted),
+  );
+  return (
+    <div className="cistern-stack">
+      <div>
+        <div className="cistern-find">
+          <SearchInput
+            aria-label="Search the catalogue"
+            placeholder="disk, full, failed …"
+            value={search}
+            onChange={(_event, value) => setQuery(value === '' ? {} : { search: value }, { replace: true })}
+            onClear={() => setQuery({}, { replace: true })}
+          />
+        </div>
+        <p>{plural(found.length, 'kind')} of alerts.</p>
+      </div>
+      {found.length === 0 ? (
+        <EmptyState headingLevel="h2" titleText="No kind of alert fits" />
+      ) : (
+        <ul className="cistern-alerts" aria-label="Kinds of alerts">
+          {found.map((kind) => (
+            <Item key={kind.class} kind={kind} onRoute={() => setRouting(kind)} />
+          ))}
+        </ul>
+      )}
+      {routing && <RouteForm kind={routing} onClose={() => setRouting(null)} />}
+    </div>
+  );
+}

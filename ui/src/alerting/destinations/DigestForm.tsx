@@ -1,0 +1,83 @@
+// What is not urgent, told once a day: whether, when, and which.
+import { Button, Checkbox, Switch, TextInput } from '@patternfly/react-core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { answerOf, client, type Schemas } from '../../api/client.ts';
+import { digestQuery } from '../../api/queries.ts';
+import { Explained } from '../../forms/Explained.tsx';
+import { useMayNot } from '../../frame/session.ts';
+import { ProblemAlert } from '../../words/ProblemAlert.tsx';
+
+type Settings = Schemas['DigestSettings'];
+
+const severities = [
+  ['info', 'what is for information'],
+  ['warning', 'warnings'],
+] as const;
+
+export function DigestForm() {
+  const { data } = useQuery(digestQuery);
+  const [changed, setChanged] = useState<Settings | null>(null);
+  const mayNot = useMayNot('operator');
+  const queries = useQueryClient();
+  const save = useMutation({
+    mutationFn: (body: Settings) => answerOf(client.PUT('/api/alert-digest', { body })),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['destinations'] });
+      setChanged(null);
+    },
+  });
+  if (data === undefined) return null;
+  const settings = changed ?? data;
+  const set = (change: Partial<Settings>) => setChanged({ ...settings, ...change });
+  return (
+    <section className="cistern-form" aria-label="Daily digest">
+      <h2>Daily digest</h2>
+      <p>What can wait is gathered, and told in one message a day to each destination.</p>
+      <Explained why={mayNot}>
+        <Switch
+          label="Gather what can wait"
+          isChecked={settings.enabled}
+          isDisabled={mayNot !== null}
+          onChange={(_event, enabled) => set({ enabled })}
+        />
+      </Explained>
+      {settings.enabled && (
+        <>
+          <div className="cistern-fromto">
+            <span>Every day at</span>
+            <TextInput
+              type="time"
+              aria-label="Time of the digest"
+              value={settings.at}
+              onChange={(_event, at) => set({ at })}
+            />
+          </div>
+          {severities.map(([severity, words]) => (
+            <Checkbox
+              key={severity}
+              id={`digest-${severity}`}
+              label={words}
+              isChecked={settings.severities.includes(severity)}
+              onChange={(_event, on) =>
+                set({
+                  severities: on
+                    ? [...settings.severities, severity]
+                    : settings.severities.filter((one) => one !== severity),
+                })
+              }
+            />
+          ))}
+        </>
+      )}
+      {save.error && <ProblemAlert error={save.error} />}
+      {changed && (
+        <div>
+          <Button variant="secondary" isLoading={save.isPending} onClick={() => save.mutate(changed)}>
+            Save the digest
+          </Button>
+        </div>
+      )}
+    </section>
+  );
+}

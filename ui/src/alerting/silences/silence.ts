@@ -1,0 +1,68 @@
+// A silence's form as it is typed, and the API's input made of it.
+import type { Schemas } from '../../api/client.ts';
+
+export type Silence = Schemas['Silence'];
+export type SilenceInput = Schemas['SilenceInput'];
+
+export interface SilenceDraft {
+  name: string;
+  /** As `datetime-local` fields have them, in the reader's time zone. */
+  start: string;
+  end: string;
+  classes: string[];
+  severities: SilenceInput['severities'];
+  text: string;
+}
+
+/** Seconds as a `datetime-local` field wants them. */
+export function local(seconds: number): string {
+  const date = new Date(seconds * 1000);
+  const two = (value: number) => String(value).padStart(2, '0');
+  return (
+    `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}` +
+    `T${two(date.getHours())}:${two(date.getMinutes())}`
+  );
+}
+
+export function draftOfSilence(one: Silence | undefined, query: URLSearchParams, now: number): SilenceDraft {
+  if (one !== undefined) {
+    const { name, start, end, classes, severities, text } = one;
+    return { name, start: local(start), end: local(end), classes, severities, text };
+  }
+  const kind = query.get('class');
+  return {
+    name: query.get('name') ?? '',
+    start: '',
+    end: local(now + 2 * 3600),
+    classes: kind === null ? [] : [kind],
+    severities: [],
+    text: query.get('text') ?? '',
+  };
+}
+
+/** Or what is missing. An empty start is now. */
+export function inputOfSilence(draft: SilenceDraft, now: number): SilenceInput | string {
+  const seconds = (text: string) => Math.floor(new Date(text).getTime() / 1000);
+  if (draft.name.trim() === '') return 'Say what it is for.';
+  if (draft.end === '' || Number.isNaN(seconds(draft.end))) return 'Say when it ends.';
+  const start = draft.start === '' ? Math.floor(now) : seconds(draft.start);
+  return {
+    name: draft.name.trim(),
+    start,
+    end: seconds(draft.end),
+    classes: draft.classes,
+    severities: draft.severities,
+    text: draft.text.trim(),
+  };
+}
+
+const written = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+export const moment = (seconds: number) => written.format(seconds * 1000);
+
+/** "Alerts of pool.degraded that are critical, with “tank”". */
+export function silenceWords({ classes, severities, text }: Pick<SilenceInput, 'classes' | 'severities' | 'text'>) {
+  const of = classes.length === 0 ? 'All alerts' : `Alerts of ${classes.join(', ')}`;
+  const severity =
+    severities.length === 0 ? '' : ` that are ${severities.join(' or ').replace('info', 'for information')}`;
+  return `${of}${severity}${text === '' ? '' : `, with “${text}”`}`;
+}

@@ -1,0 +1,168 @@
+// The past hour of what is watched with the limit in it, what the rule would say now, and when it would have fired.
+import { FormSelect, FormSelectOption } from '@patternfly/react-core';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useDeferredValue, useState } from 'react';
+import { aligned, timesOf, useSeries } from '../../analytics/useWindow.ts';
+import { answerOf, client, type Schemas } from '../../api/client.ts';
+import { LineChart } from '../../charts/LineChart.tsx';
+import { duration, parseQuantity, plural, quantity } from '../../words/format.ts';
+import { ProblemAlert } from '../../words/ProblemAlert.tsx';
+import { ConditionIcon } from '../../words/Sentence.tsx';
+import { labelWords, unitOfExpression } from '../alerts/words.ts';
+import { type Draft, watchedOf } from './rule.ts';
+
+type Preview = Schemas['ThresholdPreview'];
+
+const ranges: readonly [number, string][] = [
+  [3600, 'the past hour'],
+  [6 * 3600, 'the past 6 hours'],
+  [86_400, 'the past day'],
+  [7 * 86_400, 'the past week'],
+];
+const written = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+
+/** PromQL's complaint, with a mark at the place it is about. */
+export function ExpressionFault(props: { expression: string; error: string; at: Preview['errorAt'] }) {
+  const { expression, error, at } = props;
+  const line = at === null ? undefined : expression.split('\n')[at.line - 1];
+  return (
+    <div className="cistern-bad">
+      <p>
+        {error.replace(/^\d+:\d+: /, '')}
+        {at && `, at column ${at.column}${expression.includes('\n') ? ` of line ${at.line}` : ''}`}
+      </p>
+      {at && line !== undefined && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it
+        <pre className="cistern-exchange" role="log" tabIndex={0} aria-label="Where it is wrong">
+          {line}
+          {'\n'}
+          {' '.repeat(Math.max(0, at.column - 1))}^
+        </pre>
+      )}
+    </div>
+  );
+}
+
+function Past({ past, unit, perSecond }: { past: NonNullable<Preview['past']> } & ReturnType<typeof unitOfExpression>) {
+  if (past.series === 0) return <p>Nothing was measured in that time.</p>;
+  const total = past.firings.length + past.leftOut;
+  return (
+    <>
+      <p>
+        {total === 0
+          ? 'It would never have fired.'
+          : `It would have fired ${plural(total, 'time')}, and sent ${plural(
+              past.firings.reduce((sum, one) => sum + one.messages, 0),
+              'message',
+            )}${past.leftOut > 0 ? ' or more' : ''} to each destination.`}{' '}
+        <span className="cistern-quiet">Looked at every {duration(past.stepSeconds)}.</span>
+      </p>
+      <ol className="cistern-timeline" aria-label="When it would have fired">
+        {past.firings.slice(0, 20).map((one) => (
+          <li key={`${one.kind}${one.raisedAt}${labelWords(one.labels)}`}>
+            {written.format(Date.parse(one.raisedAt))}
+            {one.clearedAt
+              ? `, for ${duration((Date.parse(one.clearedAt) - Date.parse(one.raisedAt)) / 1000)}`
+              : ', and still'}
+            {one.kind === 'no_data' ? ': no data' : one.worst !== null && `: ${quantity(one.worst, unit, perSecond)}`}
+            {labelWords(one.labels) && <span className="cistern-quiet"> {labelWords(one.labels)}</span>}
+          </li>
+        ))}
+      </ol>
+      {total > 20 && <p className="cistern-quiet">And {plural(total - 20, 'earlier one')}.</p>}
+    </>
+  );
+}
+
+export function RulePreview({ draft }: { draft: Draft }) {
+  const [range, setRange] = useState(86_400);
+  const watched = useDeferredValue(JSON.stringify(watchedOf(draft)));
+  const what = JSON.parse(watched) as ReturnType<typeof watchedOf>;
+  const limit = parseQuantity(draft.raise);
+  const { direction, raiseForSeconds, clearForSeconds, repostSeconds, noDataSeconds, hours } = draft;
+  const limits = { direction, raise: limit ?? 0, clear: parseQuantity(draft.clear) ?? limit ?? 0 };
+  const ask = (body: Schemas['ThresholdPreviewInput'], signal: AbortSignal) =>
+    answerOf(client.POST('/api/thresholds/preview', { body, signal }));
+  const now = useQuery({
+    queryKey: ['telemetry', 'preview', watched, limits],
+    queryFn: ({ signal }) => ask({ ...(what ?? { expression: '-' }), ...limits }, signal),
+    enabled: what !== null,
+    refetchInterval: 5_000,
+    retry: false,
+  });
+  const rule = { ...limits, raiseForSeconds, clearForSeconds, repostSeconds, noDataSeconds, hours };
+  const past = useQuery({
+    queryKey: ['telemetry', 'past', watched, rule, range],
+    queryFn: ({ signal }) => ask({ ...(what ?? { expression: '-' }), ...rule, rangeSeconds: range }, signal),
+    enabled: what !== null && limit !== undefined && now.data?.error === null,
+    staleTime: 30_000,
+    placeholderData: keepPreviousData,
+    retry: false,
+  });
+  const expression = what === null ? '' : (now.data?.expression ?? '');
+  const valid = expression !== '' && now.data?.error === null;
+  const { data, error } = useSeries(expression, { range: 3600, end: null, step: 10 }, valid);
+  if (what === null) return <p className="cistern-quiet">The past hour of what is watched is drawn here.</p>;
+  if (now.error && now.data === undefined) return <ProblemAlert error={now.error} />;
+  if (now.data?.error) {
+    return <ExpressionFault expression={now.data.expression} error={now.data.error} at={now.data.errorAt} />;
+  }
+  const { unit, perSecond } = unitOfExpression(expression);
+  const lines = (data?.series ?? []).slice(0, 20).map((series, index) => ({
+    label: labelWords(series.metric) || `series ${index + 1}`,
+    values: data ? aligned(data.window, series.values) : [],
+  }));
+  const warnings = limit === undefined ? [] : (now.data?.warnings ?? []);
+  const count = now.data?.series.length ?? 0;
+  return (
+    <>
+      {draft.what !== 'expression' && expression !== '' && (
+        <p>
+          In PromQL: <code className="cistern-wrap">{expression}</code>
+        </p>
+      )}
+      {error && data === undefined && <ProblemAlert error={error} />}
+      {data && (
+        <LineChart
+          label={`The past hour of ${what.expression}`}
+          times={timesOf(data.window)}
+          lines={lines}
+          unit={unit}
+          perSecond={perSecond}
+          start={data.window.start}
+          end={data.window.end}
+          limit={limit}
+        />
+      )}
+      <div aria-live="polite">
+        {warnings.map((words) => (
+          <p key={words}>
+            <ConditionIcon state="warning" /> {words}
+          </p>
+        ))}
+        {limit !== undefined && warnings.length === 0 && count > 0 && (
+          <p>Right now {count === 1 ? 'it is' : `all ${count} series are`} within the limit.</p>
+        )}
+      </div>
+      {limit !== undefined && (
+        <>
+          <div className="cistern-fromto">
+            <span>Over</span>
+            <FormSelect
+              aria-label="Try it over"
+              value={range}
+              onChange={(_event, value) => setRange(Number(value))}
+              className="cistern-inline"
+            >
+              {ranges.map(([seconds, words]) => (
+                <FormSelectOption key={seconds} value={seconds} label={words} />
+              ))}
+            </FormSelect>
+          </div>
+          {past.error && <ProblemAlert error={past.error} stale={past.data !== undefined} />}
+          {past.data?.past && <Past past={past.data.past} unit={unit} perSecond={perSecond} />}
+        </>
+      )}
+    </>
+  );
+}

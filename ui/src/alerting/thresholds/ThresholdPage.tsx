@@ -1,0 +1,302 @@
+// One rule, written as a sentence with fields in it; beside it the past hour with the limit drawn in.
+import {
+  Breadcrumb,
+  BreadcrumbItem,
+  Button,
+  FormSelect,
+  FormSelectOption,
+  PageSection,
+  Switch,
+  TextInput,
+} from '@patternfly/react-core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useId, useState } from 'react';
+import { Link, useNavigate, useParams, useSearchParams } from 'react-router';
+import { answerOf, client } from '../../api/client.ts';
+import { asProblem, fieldMessage, type Problem } from '../../api/problem.ts';
+import { thresholdsQuery } from '../../api/queries.ts';
+import { TextField } from '../../forms/Field.tsx';
+import { FormShell } from '../../forms/FormShell.tsx';
+import NoSuchPage from '../../frame/NoSuchPage.tsx';
+import { PageLoading } from '../../frame/PageLoading.tsx';
+import { useMayNot } from '../../frame/session.ts';
+import { duration, parseQuantity, quantity } from '../../words/format.ts';
+import { ProblemAlert } from '../../words/ProblemAlert.tsx';
+import { PageHead } from '../../words/Sentence.tsx';
+import {
+  labelWords,
+  ruleSentence,
+  standing,
+  type Threshold,
+  type ThresholdInput,
+  unitOfExpression,
+} from '../alerts/words.ts';
+import { EscalationFields, Tell } from '../destinations/Tell.tsx';
+import { ActionFields, HoursFields, NoDataField } from './RuleMore.tsx';
+import { RulePreview } from './RulePreview.tsx';
+import { RuleWhat } from './RuleWhat.tsx';
+import { type Draft, draftOf, inputOf } from './rule.ts';
+
+const times: [number, string][] = [0, 5, 10, 30, 60, 120, 300, 600, 900, 1800, 3600].map((total) => [
+  total,
+  total === 0 ? 'a moment' : duration(total),
+]);
+const reposts: [number, string][] = [
+  [0, 'never again'],
+  ...[300, 900, 1800, 3600, 14_400, 86_400].map((total): [number, string] => [total, `every ${duration(total)}`]),
+];
+
+/** What a limit looks like, by the unit of what is watched. */
+const examples = { seconds: '1.5 s', bytes: '2 GiB', ratio: '80 %', plain: '100' } as const;
+
+function Choice(props: {
+  label: string;
+  value: string | number;
+  options: [string | number, string][];
+  onChange: (value: string) => void;
+}) {
+  const known = props.options.some(([value]) => value === props.value);
+  return (
+    <FormSelect
+      aria-label={props.label}
+      value={props.value}
+      onChange={(_event, value) => props.onChange(value)}
+      className="cistern-inline"
+    >
+      {!known && <FormSelectOption value={props.value} label={duration(Number(props.value))} />}
+      {props.options.map(([value, text]) => (
+        <FormSelectOption key={value} value={value} label={text} />
+      ))}
+    </FormSelect>
+  );
+}
+
+function Blank(props: {
+  label: string;
+  value: string;
+  placeholder: string;
+  error: string | undefined;
+  onChange: (value: string) => void;
+}) {
+  const id = useId();
+  return (
+    <span className="cistern-blank">
+      <TextInput
+        aria-label={props.label}
+        className="cistern-inline"
+        value={props.value}
+        placeholder={props.placeholder}
+        validated={props.error ? 'error' : 'default'}
+        aria-describedby={props.error ? id : undefined}
+        onChange={(_event, value) => props.onChange(value)}
+      />
+      {props.error && (
+        <small id={id} className="cistern-bad">
+          {props.error}
+        </small>
+      )}
+    </span>
+  );
+}
+
+function Editor({ rule }: { rule: Threshold | undefined }) {
+  const [query] = useSearchParams();
+  const [draft, setDraft] = useState(() => draftOf(rule, query));
+  const [tried, setTried] = useState(false);
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const mayNot = useMayNot('operator');
+  const set = (change: Partial<Draft>) => setDraft((now) => ({ ...now, ...change }));
+  const input = inputOf(draft);
+  const save = useMutation({
+    mutationFn: (body: ThresholdInput) =>
+      rule === undefined
+        ? answerOf(client.POST('/api/thresholds', { body }))
+        : answerOf(client.PUT('/api/thresholds/{id}', { params: { path: { id: rule.id } }, body })),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['thresholds'] });
+      void navigate('/alerts/thresholds');
+    },
+  });
+  const forget = useMutation({
+    mutationFn: (labels: Record<string, string>) =>
+      answerOf(
+        client.POST('/api/thresholds/{id}/forget', { params: { path: { id: rule?.id ?? '' } }, body: { labels } }),
+      ),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['thresholds'] }),
+  });
+  const problem: Problem | null = save.error ? asProblem(save.error) : null;
+  const local = tried && typeof input === 'string' ? input : null;
+  const number = (text: string) =>
+    tried && parseQuantity(text) === undefined ? 'A number, as 1.5, 250 ms or 80 %' : undefined;
+  return (
+    <div className="cistern-beside">
+      <FormShell
+        submit={rule === undefined ? 'Create the rule' : 'Save the rule'}
+        mayNot={mayNot}
+        busy={save.isPending}
+        error={save.error ?? (local && !/number|Say what to watch\./.test(local) ? new Error(local) : null)}
+        fields={['/name', '/expression', '/raise', '/clear', '/form/metric', '/form/to', '/form/slowerThan']}
+        onSubmit={() => {
+          setTried(true);
+          if (typeof input !== 'string') save.mutate(input);
+        }}
+        more={
+          <Button variant="link" onClick={() => void navigate('/alerts/thresholds')}>
+            Cancel
+          </Button>
+        }
+      >
+        <RuleWhat draft={draft} set={set} problem={problem} tried={tried} />
+        <div className="cistern-rule">
+          stays{' '}
+          <Choice
+            label="Above or below"
+            value={draft.direction}
+            options={[
+              ['above', 'above'],
+              ['below', 'below'],
+            ]}
+            onChange={(direction) => set({ direction: direction as Draft['direction'] })}
+          />{' '}
+          <Blank
+            label="Limit"
+            value={draft.raise}
+            placeholder={examples[unitOfExpression(draft.expression).unit]}
+            error={fieldMessage(problem, '/raise') ?? number(draft.raise)}
+            onChange={(raise) => set({ raise })}
+          />{' '}
+          for{' '}
+          <Choice
+            label="For how long"
+            value={draft.raiseForSeconds}
+            options={times}
+            onChange={(value) => set({ raiseForSeconds: Number(value) })}
+          />
+          , raise{' '}
+          <Choice
+            label="Severity"
+            value={draft.severity}
+            options={[
+              ['critical', 'a critical alert'],
+              ['warning', 'a warning'],
+              ['info', 'a notice'],
+            ]}
+            onChange={(severity) => set({ severity: severity as Draft['severity'] })}
+          />
+          .
+        </div>
+        <div className="cistern-rule">
+          Clear it when it stays {draft.direction === 'above' ? 'below' : 'above'}{' '}
+          <Blank
+            label="Limit for the all-clear"
+            value={draft.clear}
+            placeholder={draft.raise || 'the same'}
+            error={fieldMessage(problem, '/clear') ?? (draft.clear.trim() === '' ? undefined : number(draft.clear))}
+            onChange={(clear) => set({ clear })}
+          />{' '}
+          for{' '}
+          <Choice
+            label="Clear for how long"
+            value={draft.clearForSeconds}
+            options={times}
+            onChange={(value) => set({ clearForSeconds: Number(value) })}
+          />
+          . While it lasts, remind{' '}
+          <Choice
+            label="Remind"
+            value={draft.repostSeconds}
+            options={reposts}
+            onChange={(value) => set({ repostSeconds: Number(value) })}
+          />
+          .
+        </div>
+        <Tell
+          everybody="Whoever its class goes to; every destination, unless the catalogue says otherwise"
+          chosen={draft.destinations}
+          onChange={(destinations) => set({ destinations })}
+        />
+        <EscalationFields
+          none="as its class says"
+          value={draft.escalation}
+          onChange={(escalation) => set({ escalation })}
+        />
+        <NoDataField draft={draft} set={set} problem={problem} />
+        <HoursFields draft={draft} set={set} problem={problem} />
+        <ActionFields draft={draft} set={set} problem={problem} />
+        <TextField
+          label="Name of the rule"
+          value={draft.name}
+          onChange={(name) => set({ name })}
+          placeholder={typeof input === 'string' ? '' : input.name}
+          help="It is named in every message. Left empty, the rule is named after what it watches."
+          error={fieldMessage(problem, '/name')}
+          autoComplete="off"
+        />
+        <Switch label="The rule is on" isChecked={draft.enabled} onChange={(_event, enabled) => set({ enabled })} />
+      </FormShell>
+      <aside aria-label="Preview">
+        {typeof input !== 'string' && <p className="cistern-sentence">{ruleSentence(input)}</p>}
+        <RulePreview draft={draft} />
+        {rule && rule.state.series.length > 0 && (
+          <ul className="cistern-serieslist" aria-label="Series now">
+            {rule.state.series.slice(0, 20).map((series) => {
+              const { unit, perSecond } = unitOfExpression(rule.expression);
+              return (
+                <li key={labelWords(series.labels)}>
+                  {labelWords(series.labels) || rule.name}:{' '}
+                  {series.value === null || series.state === 'no_data'
+                    ? 'no data'
+                    : quantity(series.value, unit, perSecond)}{' '}
+                  {series.state === 'no_data' && mayNot === null && (
+                    <Button
+                      variant="link"
+                      isInline
+                      aria-label={`Forget ${labelWords(series.labels) || rule.name}`}
+                      onClick={() => forget.mutate(series.labels)}
+                    >
+                      Forget
+                    </Button>
+                  )}
+                </li>
+              );
+            })}
+          </ul>
+        )}
+      </aside>
+    </div>
+  );
+}
+
+export default function ThresholdPage() {
+  const { id } = useParams();
+  const { data, error } = useQuery(thresholdsQuery);
+  const rule = data?.find((one) => one.id === id);
+  if (id !== 'new' && data === undefined) {
+    return error ? (
+      <PageSection>
+        <ProblemAlert error={error} />
+      </PageSection>
+    ) : (
+      <PageLoading />
+    );
+  }
+  if (id !== 'new' && rule === undefined) return <NoSuchPage />;
+  return (
+    <>
+      <PageHead
+        title={rule?.name ?? 'New threshold rule'}
+        sentence={rule ? standing(rule).words : 'A rule is a sentence: fill in its blanks.'}
+      />
+      <PageSection>
+        <Breadcrumb className="cistern-crumbs">
+          <BreadcrumbItem>
+            <Link to="/alerts/thresholds">Threshold rules</Link>
+          </BreadcrumbItem>
+          <BreadcrumbItem isActive>{rule?.name ?? 'New'}</BreadcrumbItem>
+        </Breadcrumb>
+        <Editor key={id} rule={rule} />
+      </PageSection>
+    </>
+  );
+}

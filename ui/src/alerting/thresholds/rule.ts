@@ -1,0 +1,134 @@
+// A rule's form as it is typed, and the API's input made of it. Numbers stay as typed until the rule is saved.
+import type { Schemas } from '../../api/client.ts';
+import { parseQuantity } from '../../words/format.ts';
+import type { Threshold, ThresholdInput } from '../alerts/words.ts';
+
+export type RuleForm = Schemas['RuleForm'];
+export type RuleAction = Schemas['RuleAction'];
+export type What = 'expression' | RuleForm['kind'];
+
+export interface Draft {
+  name: string;
+  what: What;
+  expression: string;
+  metric: string;
+  to: string;
+  slowerThan: string;
+  overSeconds: number;
+  by: string;
+  direction: ThresholdInput['direction'];
+  raise: string;
+  clear: string;
+  raiseForSeconds: number;
+  clearForSeconds: number;
+  repostSeconds: number;
+  noDataSeconds: number;
+  hours: Schemas['Hours'] | null;
+  severity: ThresholdInput['severity'];
+  enabled: boolean;
+  destinations: string[];
+  escalation: Schemas['Escalation'] | null;
+  actions: RuleAction[];
+}
+
+const usual: Draft = {
+  name: '',
+  what: 'expression',
+  expression: '',
+  metric: '',
+  to: '',
+  slowerThan: '1.5 s',
+  overSeconds: 60,
+  by: '',
+  direction: 'above',
+  raise: '',
+  clear: '',
+  raiseForSeconds: 60,
+  clearForSeconds: 60,
+  repostSeconds: 3600,
+  noDataSeconds: 0,
+  hours: null,
+  severity: 'warning',
+  enabled: true,
+  destinations: [],
+  escalation: null,
+  actions: [],
+};
+
+export function draftOf(rule: Threshold | undefined, query: URLSearchParams): Draft {
+  if (rule !== undefined) {
+    const { form, expression, direction, raiseForSeconds, clearForSeconds, repostSeconds, severity } = rule;
+    return {
+      ...usual,
+      ...{ expression, direction, raiseForSeconds, clearForSeconds, repostSeconds, severity },
+      name: rule.name,
+      enabled: rule.enabled,
+      destinations: rule.destinations,
+      raise: String(rule.raise),
+      clear: String(rule.clear),
+      noDataSeconds: rule.noDataSeconds ?? 0,
+      hours: rule.hours ?? null,
+      escalation: rule.escalation ?? null,
+      actions: rule.actions ?? [],
+      ...(form && {
+        ...{ what: form.kind, metric: form.metric, to: form.to ?? '', overSeconds: form.overSeconds },
+        slowerThan: form.slowerThan === undefined ? '' : String(form.slowerThan),
+        by: form.by.join(', '),
+      }),
+    };
+  }
+  const from = query.get('expression') ?? '';
+  const type = query.get('type');
+  if (from !== '' && type === 'histogram') {
+    return { ...usual, metric: from, expression: `histogram_quantile(0.99, ${from})` };
+  }
+  return { ...usual, metric: from, expression: from !== '' && type === 'counter' ? `rate(${from}[1m])` : from };
+}
+
+/** The form, when one was chosen; a text says what is missing. */
+export function formOf(draft: Draft): RuleForm | null | string {
+  if (draft.what === 'expression') return null;
+  const metric = draft.metric.trim();
+  if (metric === '') return 'Say what to watch.';
+  const by = draft.by.split(/[\s,]+/).filter((label) => label !== '');
+  const form: RuleForm = { kind: draft.what, metric, overSeconds: draft.overSeconds, by };
+  if (draft.what === 'ratio') {
+    if (draft.to.trim() === '') return 'Say what to watch: the metric it is divided by is missing.';
+    return { ...form, to: draft.to.trim() };
+  }
+  if (draft.what === 'people') {
+    const slowerThan = parseQuantity(draft.slowerThan);
+    if (slowerThan === undefined) return 'Give what is too slow as a number, for instance 1.5 s or 250 ms.';
+    return { ...form, slowerThan };
+  }
+  return form;
+}
+
+/** What is watched, as the preview asks for it; null: nothing yet. */
+export function watchedOf(draft: Draft): { expression: string; form: RuleForm | null } | null {
+  const form = formOf(draft);
+  if (typeof form === 'string') return null;
+  if (form !== null) return { expression: form.metric, form };
+  const expression = draft.expression.trim();
+  return expression === '' ? null : { expression, form: null };
+}
+
+export function inputOf(draft: Draft): ThresholdInput | string {
+  const form = formOf(draft);
+  if (typeof form === 'string') return form;
+  const expression = form === null ? draft.expression.trim() : form.metric;
+  const raise = parseQuantity(draft.raise);
+  const clear = draft.clear.trim() === '' ? raise : parseQuantity(draft.clear);
+  if (expression === '') return 'Say what to watch.';
+  if (raise === undefined) return 'Give the limit as a number, for instance 1.5, 250 ms or 80 %.';
+  if (clear === undefined) return 'Give the limit for the all-clear as a number.';
+  const incomplete = draft.actions.find(({ kind, target }) => kind !== 'bundle' && target.trim() === '');
+  if (incomplete !== undefined) return 'Say what each action is done to.';
+  const { direction, raiseForSeconds, clearForSeconds, repostSeconds, noDataSeconds, severity, enabled } = draft;
+  return {
+    name: draft.name.trim() || `${expression.slice(0, 80)} ${direction} ${draft.raise.trim()}`,
+    ...{ expression, form, direction, raise, clear, raiseForSeconds, clearForSeconds, repostSeconds, noDataSeconds },
+    ...{ severity, enabled, hours: draft.hours, destinations: draft.destinations, escalation: draft.escalation },
+    actions: draft.actions.map((action) => ({ ...action, target: action.target.trim() })),
+  };
+}

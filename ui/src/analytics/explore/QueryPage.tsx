@@ -1,0 +1,229 @@
+// PromQL: an expression with its names completed and its errors where they are, as a graph, a heatmap or a table.
+import { Button, FormGroup, PageSection, TextArea, ToggleGroup, ToggleGroupItem } from '@patternfly/react-core';
+import { Table, Tbody, Td, Th, Thead, Tr } from '@patternfly/react-table';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useDeferredValue, useRef, useState } from 'react';
+import { Link } from 'react-router';
+import { asProblem } from '../../api/problem.ts';
+import { checkQuery, listMetrics, queryInstant } from '../../api/telemetry.ts';
+import { compact, plural, unitOf } from '../../words/format.ts';
+import { ProblemAlert } from '../../words/ProblemAlert.tsx';
+import { PageHead } from '../../words/Sentence.tsx';
+import { AnalyticsTabs } from '../AnalyticsTabs.tsx';
+import { useSettled } from '../axis.ts';
+import { Charts, TimeControls, TimeWords, useCharts } from '../Charts.tsx';
+import { type Chart, writeSheet } from '../worksheets/sheet.ts';
+import { complaintIn, functionsLike, pointing, wordAt } from './promql.ts';
+
+const NOTHING: [] = [];
+const TIME = { range: 300, end: null };
+
+export function queryLink(chart: Chart): string {
+  return `/analytics/query?${writeSheet({ time: null, charts: [chart] })}`;
+}
+
+/** What the numbers of an expression are, as far as its names tell. */
+function unitIn(expression: string): string {
+  const perSecond = /\b(i?rate|deriv)\s*\(/.test(expression) ? '/s' : '';
+  const [first = ''] = /[a-zA-Z_:][a-zA-Z0-9_:]*_(?:seconds|bytes|ratio)(?:_total)?\b/.exec(expression) ?? [];
+  const unit = unitOf(first);
+  return (unit === 'plain' ? 'count' : unit) + perSecond;
+}
+
+function ValuesNow({ query, end }: { query: string; end: number | null }) {
+  const { data, error } = useQuery({
+    queryKey: ['telemetry', 'instant', query, end ?? 'live'],
+    queryFn: ({ signal }) => queryInstant(query, end ?? Math.floor(Date.now() / 1000) - 1, signal),
+    refetchInterval: end === null ? 2_000 : false,
+    placeholderData: keepPreviousData,
+    retry: false,
+  });
+  const names = [...new Set((data ?? []).flatMap(({ metric }) => Object.keys(metric)))].sort((a, b) =>
+    a === '__name__' ? -1 : b === '__name__' ? 1 : a < b ? -1 : 1,
+  );
+  return (
+    <>
+      <ProblemAlert error={error} />
+      {data && (
+        <>
+          <p className="cistern-quiet">{plural(data.length, 'series', 'series')}</p>
+          <Table aria-label="Values" variant="compact" gridBreakPoint="grid-md">
+            <Thead>
+              <Tr>
+                {names.map((name) => (
+                  <Th key={name}>{name === '__name__' ? 'Metric' : name}</Th>
+                ))}
+                <Th>Value</Th>
+              </Tr>
+            </Thead>
+            <Tbody>
+              {data.slice(0, 500).map(({ metric, value, histogram }) => (
+                <Tr key={JSON.stringify(metric)}>
+                  {names.map((name) => (
+                    <Td key={name} dataLabel={name === '__name__' ? 'Metric' : name} className="cistern-name">
+                      {metric[name] ?? ''}
+                    </Td>
+                  ))}
+                  <Td dataLabel="Value">
+                    {value !== undefined
+                      ? value[1]
+                      : histogram !== undefined
+                        ? `histogram of ${compact(Number(histogram[1].count))}`
+                        : ''}
+                  </Td>
+                </Tr>
+              ))}
+            </Tbody>
+          </Table>
+          {data.length > 500 && <p className="cistern-quiet">The first 500.</p>}
+        </>
+      )}
+    </>
+  );
+}
+
+type Shape = 'graph' | 'heatmap' | 'table';
+
+export default function QueryPage() {
+  const state = useCharts(NOTHING, TIME);
+  const { axis, setCharts } = state;
+  const settled = useSettled(axis);
+  const [chart] = state.charts;
+  const [text, setText] = useState(chart?.query ?? '');
+  const [shape, setShape] = useState<Shape>(chart?.display === 'heatmap' ? 'heatmap' : 'graph');
+  const [caret, setCaret] = useState(0);
+  const field = useRef<HTMLTextAreaElement>(null);
+  const written = useDeferredValue(text.trim());
+  const check = useQuery({
+    queryKey: ['telemetry', 'check', written],
+    queryFn: ({ signal }) => checkQuery(written, signal),
+    enabled: written !== '',
+    retry: false,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const { word, from } = wordAt(text, caret);
+  const found = useQuery({
+    queryKey: ['metrics', 'completion', word],
+    queryFn: ({ signal }) => listMetrics(word, signal),
+    enabled: word.length >= 2,
+    placeholderData: keepPreviousData,
+    staleTime: 10_000,
+  });
+  const completions =
+    word.length < 2
+      ? []
+      : [...functionsLike(word), ...(found.data ?? []).map(({ name }) => name)]
+          .filter((name) => name !== word && name.toLowerCase().includes(word.toLowerCase()))
+          .slice(0, 8);
+  const problem = check.error === null || written === '' || written !== text.trim() ? null : asProblem(check.error);
+  const complaint = problem === null ? undefined : complaintIn(problem.detail);
+
+  const show = (next: Shape) => {
+    setShape(next);
+    const query = text.trim();
+    if (query === '' || problem !== null) return;
+    const { limit, highlight, compare } = chart ?? {};
+    const kept =
+      chart?.query === query
+        ? { ...(limit !== undefined && { limit }), ...(highlight && { highlight }), ...(compare && { compare }) }
+        : {};
+    setCharts(
+      [{ id: 'c1', query, unit: unitIn(query), ...(next === 'heatmap' && { display: 'heatmap' as const }), ...kept }],
+      true,
+    );
+  };
+  const complete = (name: string) => {
+    const plain = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/.test(name) ? name : `{${JSON.stringify(name)}}`;
+    setText(text.slice(0, from) + plain + text.slice(caret));
+    field.current?.focus();
+  };
+  return (
+    <>
+      <PageHead title="Analytics" sentence={<TimeWords axis={axis} />} actions={<TimeControls axis={axis} />} />
+      <AnalyticsTabs active="explore" />
+      <PageSection>
+        <form
+          className="cistern-editor"
+          onSubmit={(event) => {
+            event.preventDefault();
+            show(shape);
+          }}
+        >
+          <FormGroup label="PromQL" fieldId="promql">
+            <TextArea
+              id="promql"
+              ref={field}
+              value={text}
+              rows={Math.min(8, Math.max(2, text.split('\n').length))}
+              spellCheck={false}
+              autoCapitalize="off"
+              validated={problem !== null ? 'error' : 'default'}
+              aria-describedby="promql-says"
+              placeholder="sum by (input) (rate(cistern_storaged_samples_total[5s]))"
+              onChange={(event, value) => {
+                setText(value);
+                setCaret(event.target.selectionStart);
+              }}
+              onSelect={(event) => setCaret(event.currentTarget.selectionStart)}
+              onKeyDown={(event) => {
+                if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
+                  event.preventDefault();
+                  show(shape);
+                } else if (event.key === 'Tab' && !event.shiftKey && completions[0] !== undefined) {
+                  event.preventDefault();
+                  complete(completions[0]);
+                }
+              }}
+            />
+          </FormGroup>
+          <div id="promql-says" aria-live="polite">
+            {problem !== null &&
+              (complaint !== undefined ? (
+                <>
+                  <pre className="cistern-parseerror">{pointing(text.trim(), complaint)}</pre>
+                  <p className="cistern-bad">
+                    {text.includes('\n') ? `Line ${complaint.line}, column` : 'Column'} {complaint.column}:{' '}
+                    {complaint.words}
+                  </p>
+                </>
+              ) : (
+                <p className="cistern-bad">{problem.detail}</p>
+              ))}
+          </div>
+          <div className="cistern-completions">
+            {completions.map((name) => (
+              <Button key={name} size="sm" variant="tertiary" onClick={() => complete(name)}>
+                {name}
+              </Button>
+            ))}
+          </div>
+          <div className="cistern-sheetactions">
+            <Button type="submit" isAriaDisabled={text.trim() === '' || problem !== null}>
+              Run
+            </Button>
+            <ToggleGroup aria-label="Show as">
+              {(['graph', 'heatmap', 'table'] as const).map((one) => (
+                <ToggleGroupItem
+                  key={one}
+                  text={{ graph: 'Graph', heatmap: 'Heatmap', table: 'Table' }[one]}
+                  isSelected={shape === one}
+                  onChange={() => show(one)}
+                />
+              ))}
+            </ToggleGroup>
+            <span className="cistern-quiet">Ctrl and Enter runs it, Tab takes the first suggestion.</span>
+            <Link to="/analytics/explore">Find a metric</Link>
+          </div>
+        </form>
+      </PageSection>
+      <PageSection>
+        {chart?.query !== undefined &&
+          (shape === 'table' ? (
+            <ValuesNow query={chart.query} end={settled.end} />
+          ) : (
+            <Charts state={state} several={false} empty={null} />
+          ))}
+      </PageSection>
+    </>
+  );
+}

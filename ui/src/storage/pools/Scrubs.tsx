@@ -1,0 +1,134 @@
+// When a pool is scrubbed by itself, and what its scrubs and resilvers found so far.
+import { Button, Card, CardBody, CardTitle, Checkbox, Modal, ModalBody, ModalHeader } from '@patternfly/react-core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { answerOf, client, type Schemas } from '../../api/client.ts';
+import { Explained } from '../../forms/Explained.tsx';
+import { FormShell } from '../../forms/FormShell.tsx';
+import { ScheduleFields, useSchedule } from '../../forms/ScheduleFields.tsx';
+import { useMayNot } from '../../frame/session.ts';
+import { Ago } from '../../words/Ago.tsx';
+import { bytes, duration } from '../../words/format.ts';
+import { ProblemAlert } from '../../words/ProblemAlert.tsx';
+import { scansQuery, scrubScheduleQuery } from './queries.ts';
+
+type ScrubSchedule = Schemas['ScrubSchedule'];
+
+const SHOWN = 10;
+
+function ScheduleForm(props: { pool: string; was: ScrubSchedule; onClose: () => void }) {
+  const { pool, was, onClose } = props;
+  const queries = useQueryClient();
+  const schedule = useSchedule(was.schedule);
+  const [enabled, setEnabled] = useState(was.enabled);
+  const save = useMutation({
+    mutationFn: () =>
+      answerOf(
+        client.PUT('/api/pools/{name}/scrub-schedule', {
+          params: { path: { name: pool } },
+          body: { enabled, schedule: schedule.value },
+        }),
+      ),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: scrubScheduleQuery(pool).queryKey });
+      onClose();
+    },
+  });
+  return (
+    <Modal isOpen variant="small" onClose={onClose} aria-labelledby="scrub-schedule-title">
+      <ModalHeader title={`When “${pool}” is scrubbed`} labelId="scrub-schedule-title" />
+      <ModalBody>
+        <FormShell
+          submit="Save"
+          busy={save.isPending}
+          error={save.error}
+          mayNot={schedule.why}
+          onSubmit={() => save.mutate()}
+          more={
+            <Button variant="link" onClick={onClose}>
+              Cancel
+            </Button>
+          }
+        >
+          <ScheduleFields
+            schedule={schedule}
+            offered={['day', 'week', 'month']}
+            help="Once a month is enough for most pools. It slows other work down a little."
+          />
+          <Checkbox
+            id="scrub-enabled"
+            label="It is switched on"
+            isChecked={enabled}
+            onChange={(_event, checked) => setEnabled(checked)}
+          />
+        </FormShell>
+      </ModalBody>
+    </Modal>
+  );
+}
+
+export function Scrubs({ pool }: { pool: string }) {
+  const mayNot = useMayNot('operator');
+  const schedule = useQuery(scrubScheduleQuery(pool));
+  const scans = useQuery(scansQuery(pool));
+  const [editing, setEditing] = useState(false);
+  const [all, setAll] = useState(false);
+  const past = scans.data ?? [];
+  return (
+    <Card component="section" aria-label="Scrubs">
+      <CardTitle component="h2">Scrubs</CardTitle>
+      <CardBody>
+        <p className="cistern-quiet">
+          A scrub reads everything on the pool, checks it, and repairs what is damaged from another copy.
+        </p>
+        <ProblemAlert error={schedule.error ?? scans.error} />
+        {schedule.data && (
+          <div className="cistern-actions">
+            <span>
+              {schedule.data.enabled ? (
+                <>
+                  {`Scrubbed ${schedule.data.words}. `}
+                  {schedule.data.nextRun && (
+                    <>
+                      Next <Ago time={schedule.data.nextRun} />.
+                    </>
+                  )}
+                </>
+              ) : (
+                'It is not scrubbed by itself.'
+              )}
+            </span>
+            <Explained why={mayNot}>
+              <Button variant="link" isInline isAriaDisabled={mayNot !== null} onClick={() => setEditing(true)}>
+                Change when
+              </Button>
+            </Explained>
+          </div>
+        )}
+        {scans.data && past.length === 0 && <p>It has not been scrubbed yet.</p>}
+        {past.length > 0 && (
+          <ul className="cistern-list cistern-past" aria-label="Past scrubs and resilvers">
+            {past.slice(0, all ? undefined : SHOWN).map((scan) => (
+              <li key={scan.startedAt + scan.kind}>
+                {scan.kind === 'scrub' ? 'Scrub' : 'Resilver'} <Ago time={scan.finishedAt ?? scan.startedAt} />
+                {': '}
+                <span className={scan.errors > 0 ? 'cistern-bad' : undefined}>{scan.sentence}</span>{' '}
+                <span className="cistern-quiet">
+                  {bytes(scan.bytes)}
+                  {scan.finishedAt &&
+                    ` in ${duration((Date.parse(scan.finishedAt) - Date.parse(scan.startedAt)) / 1000)}`}
+                </span>
+              </li>
+            ))}
+          </ul>
+        )}
+        {past.length > SHOWN && !all && (
+          <Button variant="link" isInline onClick={() => setAll(true)}>
+            Show all {past.length}
+          </Button>
+        )}
+      </CardBody>
+      {editing && schedule.data && <ScheduleForm pool={pool} was={schedule.data} onClose={() => setEditing(false)} />}
+    </Card>
+  );
+}

@@ -1,0 +1,342 @@
+// A replication in three questions: what, where, when. Where a machine has to be trusted its key is shown and confirmed,
+// and what would happen there is said before anything is sent.
+import {
+  Alert,
+  Breadcrumb,
+  BreadcrumbItem,
+  Button,
+  Checkbox,
+  FormSelect,
+  FormSelectOption,
+  PageSection,
+  Radio,
+} from '@patternfly/react-core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Link, useNavigate, useParams, useSearchParams } from 'react-router';
+import { answerOf, client } from '../../api/client.ts';
+import { asProblem, fieldMessage } from '../../api/problem.ts';
+import { Explained } from '../../forms/Explained.tsx';
+import { Field, TextField } from '../../forms/Field.tsx';
+import { FormShell } from '../../forms/FormShell.tsx';
+import { ScheduleFields, useSchedule } from '../../forms/ScheduleFields.tsx';
+import { PageLoading } from '../../frame/PageLoading.tsx';
+import { useMayNot } from '../../frame/session.ts';
+import { bytes } from '../../words/format.ts';
+import { ProblemAlert } from '../../words/ProblemAlert.tsx';
+import { PageHead } from '../../words/Sentence.tsx';
+import { datasetsQuery } from '../datasets/queries.ts';
+import { sizeIn } from '../datasets/words.ts';
+import { type Replication, type ReplicationInput, replicationsQuery, sendersQuery, type Target } from './queries.ts';
+
+type Where = 'here' | 'cistern' | 'other';
+const wheres: readonly [Where, string, string][] = [
+  ['cistern', 'Another Cistern', 'It lets this appliance in by its key, below a dataset that it chooses.'],
+  ['other', 'Another machine with ZFS', 'By SSH, as a user that may receive there.'],
+  ['here', 'This appliance', 'Another pool survives what the first one does not; a fire it does not survive.'],
+];
+const CISTERN_PORT = 8022;
+
+function Form({ was }: { was?: Replication }) {
+  const mayNot = useMayNot('administrator');
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const [params] = useSearchParams();
+  const datasets = useQuery(datasetsQuery({ limit: 1000, sort: 'name' }));
+  const identity = useQuery(sendersQuery).data?.identity;
+  const places = datasets.data?.items.filter(({ system }) => !system).map(({ name }) => name) ?? [];
+  const [chosen, setDataset] = useState(was?.dataset ?? params.get('dataset'));
+  const dataset = chosen ?? places.find((name) => name.includes('/')) ?? places[0] ?? '';
+  const [recursive, setRecursive] = useState(was?.recursive ?? true);
+  const [where, setWhere] = useState<Where>(
+    was === undefined
+      ? 'cistern'
+      : was.target.kind === 'here'
+        ? 'here'
+        : was.target.user === 'cistern'
+          ? 'cistern'
+          : 'other',
+  );
+  const [host, setHost] = useState(was?.target.host ?? '');
+  const [typedPort, setPort] = useState(was?.target.port === undefined ? null : String(was.target.port));
+  const port = typedPort ?? String(where === 'cistern' ? CISTERN_PORT : 22);
+  const [user, setUser] = useState(was?.target.user ?? '');
+  const [target, setTarget] = useState(was?.target.dataset ?? '');
+  // A key belongs to the machine that showed it.
+  const [key, setKey] = useState<{ at: string; hostKey: string; fingerprint: string; confirmed: boolean } | null>(
+    was?.target.hostKey === undefined
+      ? null
+      : { at: `${was.target.host} ${was.target.port}`, hostKey: was.target.hostKey, fingerprint: '', confirmed: true },
+  );
+  const at = `${host.trim()} ${port}`;
+  const known = key !== null && key.at === at ? key : null;
+  const schedule = useSchedule(was?.schedule ?? { every: 'hour', at: '00:00' });
+  const [intermediate, setIntermediate] = useState(was?.intermediate ?? true);
+  const [limit, setLimit] = useState(was && was.bytesPerSecond > 0 ? bytes(was.bytesPerSecond) : '');
+  const [late, setLate] = useState(was ? String(was.lateAfterMinutes) : '180');
+  const [enabled, setEnabled] = useState(was?.enabled ?? true);
+
+  const place: Target =
+    where === 'here'
+      ? { kind: 'here', dataset: target.trim() }
+      : {
+          ...{
+            kind: 'ssh',
+            host: host.trim(),
+            port: Number(port),
+            user: where === 'cistern' ? 'cistern' : user.trim(),
+          },
+          ...(known && { hostKey: known.hostKey }),
+          dataset: target.trim(),
+        };
+  const bytesPerSecond = limit.trim() === '' ? 0 : sizeIn(limit);
+  const body: ReplicationInput = {
+    ...{ dataset, recursive, target: place, schedule: schedule.value, enabled, intermediate },
+    bytesPerSecond: bytesPerSecond ?? 0,
+    lateAfterMinutes: Number(late) || 0,
+  };
+
+  const ask = useMutation({
+    mutationFn: () =>
+      answerOf(client.POST('/api/replications/host-key', { body: { host: host.trim(), port: Number(port) } })),
+    onSuccess: (found) => setKey({ at, ...found, confirmed: false }),
+  });
+  const look = useMutation({
+    mutationFn: () => answerOf(client.POST('/api/replications/look', { body: { dataset, target: place } })),
+  });
+  const save = useMutation({
+    mutationFn: () =>
+      was
+        ? answerOf(client.PUT('/api/replications/{id}', { params: { path: { id: was.id } }, body }))
+        : answerOf(client.POST('/api/replications', { body })),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['datasets'] });
+      void navigate('/storage/replication');
+    },
+  });
+  const problem = save.error ? asProblem(save.error) : look.error ? asProblem(look.error) : null;
+  const portWrong = !(Number.isInteger(Number(port)) && Number(port) >= 1 && Number(port) <= 65_535);
+  const whyAsk = host.trim() === '' ? 'Say which machine.' : portWrong ? 'A port is a number from 1 to 65535.' : null;
+  const whyLook =
+    where !== 'here' && whyAsk !== null
+      ? whyAsk
+      : where === 'other' && user.trim() === ''
+        ? 'Say which user it is.'
+        : where !== 'here' && !known?.confirmed
+          ? 'Ask the machine for its key, and confirm it.'
+          : target.trim() === ''
+            ? 'Say which dataset it becomes there.'
+            : null;
+  const why =
+    mayNot ??
+    (dataset === '' ? 'Choose a dataset.' : null) ??
+    whyLook ??
+    schedule.why ??
+    (bytesPerSecond === undefined ? 'Write the limit as a size, such as 10 MiB.' : null) ??
+    (!/^\d+$/.test(late.trim()) ? 'Minutes are a whole number; 0 is never.' : null);
+  return (
+    <FormShell
+      submit={was ? 'Save' : 'Begin to replicate'}
+      busy={save.isPending}
+      error={save.error}
+      fields={['/dataset', '/target/dataset', '/target/host']}
+      mayNot={why}
+      onSubmit={() => save.mutate()}
+      more={
+        <Button variant="link" onClick={() => void navigate('/storage/replication')}>
+          Cancel
+        </Button>
+      }
+    >
+      <Field label="Dataset" error={fieldMessage(problem, '/dataset')}>
+        {(id) => (
+          <FormSelect id={id} value={dataset} onChange={(_event, value) => setDataset(value)}>
+            {places.map((name) => (
+              <FormSelectOption key={name} value={name} label={name} />
+            ))}
+          </FormSelect>
+        )}
+      </Field>
+      <Checkbox
+        id="replication-recursive"
+        label="With all datasets below it"
+        isChecked={recursive}
+        onChange={(_event, checked) => setRecursive(checked)}
+      />
+      <fieldset className="cistern-choices">
+        <legend>Where to</legend>
+        {wheres.map(([id, label, description]) => (
+          <Radio
+            key={id}
+            id={`where-${id}`}
+            name="where"
+            className="cistern-choice"
+            label={label}
+            description={description}
+            isChecked={where === id}
+            onChange={() => setWhere(id)}
+          />
+        ))}
+      </fieldset>
+      {where !== 'here' && (
+        <>
+          <TextField
+            label="Machine"
+            value={host}
+            onChange={setHost}
+            help="Its name or address."
+            error={fieldMessage(problem, '/target/host')}
+            autoComplete="off"
+            required
+          />
+          <TextField label="Port" value={port} onChange={setPort} inputMode="numeric" />
+          {where === 'other' && (
+            <TextField
+              label="User"
+              value={user}
+              onChange={setUser}
+              help="It needs: zfs allow USER create,mount,receive,readonly PARENT"
+              autoComplete="off"
+              required
+            />
+          )}
+          {identity && (
+            <p className="cistern-quiet">
+              It has to know this appliance’s key first: <code className="cistern-wrap">{identity.publicKey}</code>
+            </p>
+          )}
+          {known === null ? (
+            <div>
+              <Explained why={whyAsk}>
+                <Button
+                  variant="secondary"
+                  isLoading={ask.isPending}
+                  isAriaDisabled={whyAsk !== null || ask.isPending}
+                  onClick={() => ask.mutate()}
+                >
+                  Ask for its key
+                </Button>
+              </Explained>
+            </div>
+          ) : known.fingerprint === '' ? (
+            <p className="cistern-quiet">
+              Its key was confirmed before. Nothing is sent to a machine that has another.
+            </p>
+          ) : (
+            <Alert
+              isInline
+              component="h2"
+              variant={known.confirmed ? 'success' : 'warning'}
+              title={`${host.trim()} shows this key`}
+            >
+              <p>
+                <code className="cistern-wrap">{known.fingerprint}</code>
+              </p>
+              <Checkbox
+                id="replication-key"
+                label="That is what the machine itself says"
+                description="A Cistern shows it under Replication; elsewhere: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub"
+                isChecked={known.confirmed}
+                onChange={(_event, confirmed) => setKey({ ...known, confirmed })}
+              />
+            </Alert>
+          )}
+          <ProblemAlert error={ask.error} />
+        </>
+      )}
+      <TextField
+        label="Dataset there"
+        value={target}
+        onChange={setTarget}
+        help="Its whole name. It is made by the first run, and must not exist yet unless it came from here."
+        error={fieldMessage(problem, '/target/dataset')}
+        autoComplete="off"
+        required
+      />
+      <div>
+        <Explained why={whyLook}>
+          <Button
+            variant="secondary"
+            isLoading={look.isPending}
+            isAriaDisabled={whyLook !== null || look.isPending}
+            onClick={() => look.mutate()}
+          >
+            What would happen?
+          </Button>
+        </Explained>
+      </div>
+      {look.data && (
+        <Alert
+          isInline
+          component="h2"
+          variant={look.data.possible ? 'success' : 'danger'}
+          title={look.data.possible ? 'It can be replicated there' : 'It cannot be replicated there'}
+        >
+          <p>{look.data.sentence}</p>
+        </Alert>
+      )}
+      <ProblemAlert error={look.error} />
+      <ScheduleFields schedule={schedule} />
+      <Checkbox
+        id="replication-intermediate"
+        label="Also the snapshots between two runs"
+        description="The other side has the same history. Without them it has one snapshot for each run."
+        isChecked={intermediate}
+        onChange={(_event, checked) => setIntermediate(checked)}
+      />
+      <TextField
+        label="At most, each second"
+        value={limit}
+        onChange={setLimit}
+        placeholder="10 MiB"
+        help="Empty: as fast as it goes."
+      />
+      <TextField
+        label="Alert when it is behind by so many minutes"
+        value={late}
+        onChange={setLate}
+        inputMode="numeric"
+        help="How old what is there may be. 0: never."
+      />
+      <Checkbox
+        id="replication-enabled"
+        label="It is switched on"
+        isChecked={enabled}
+        onChange={(_event, checked) => setEnabled(checked)}
+      />
+    </FormShell>
+  );
+}
+
+export default function ReplicationFormPage() {
+  const { id } = useParams();
+  const { data, error } = useQuery({ ...replicationsQuery, enabled: id !== undefined });
+  const was = data?.find((one) => one.id === id);
+  return (
+    <>
+      <PageHead
+        title={id === undefined ? 'New replication' : 'Change a replication'}
+        sentence="First everything is sent, then what changes. Nothing at the other side is ever overwritten or destroyed."
+      />
+      <PageSection>
+        <Breadcrumb className="cistern-crumbs">
+          <BreadcrumbItem>
+            <Link to="/storage/replication">Replication</Link>
+          </BreadcrumbItem>
+          <BreadcrumbItem isActive>{id === undefined ? 'New' : (was?.dataset ?? '')}</BreadcrumbItem>
+        </Breadcrumb>
+        {id === undefined ? (
+          <Form />
+        ) : was ? (
+          <Form key={was.id} was={was} />
+        ) : data ? (
+          <p>There is no such replication any more.</p>
+        ) : error ? (
+          <ProblemAlert error={error} />
+        ) : (
+          <PageLoading />
+        )}
+      </PageSection>
+    </>
+  );
+}

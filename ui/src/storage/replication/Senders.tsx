@@ -1,0 +1,204 @@
+// The other direction: this appliance's own key, for the machines it replicates to, and the machines that replicate to here.
+import {
+  Alert,
+  Button,
+  Card,
+  CardBody,
+  CardTitle,
+  ClipboardCopy,
+  FormSelect,
+  FormSelectOption,
+  Modal,
+  ModalBody,
+  ModalHeader,
+} from '@patternfly/react-core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { answerOf, client, type Schemas } from '../../api/client.ts';
+import { asProblem, fieldMessage } from '../../api/problem.ts';
+import { Confirm } from '../../forms/Confirm.tsx';
+import { Explained } from '../../forms/Explained.tsx';
+import { Field, TextField } from '../../forms/Field.tsx';
+import { FormShell } from '../../forms/FormShell.tsx';
+import { useMayNot } from '../../frame/session.ts';
+import { Ago } from '../../words/Ago.tsx';
+import { ProblemAlert } from '../../words/ProblemAlert.tsx';
+import { datasetsQuery } from '../datasets/queries.ts';
+import { sendersQuery } from './queries.ts';
+
+type Sender = Schemas['Sender'];
+
+function NewSender({ onClose }: { onClose: () => void }) {
+  const queries = useQueryClient();
+  const datasets = useQuery(datasetsQuery({ limit: 1000, sort: 'name' })).data?.items;
+  const places = datasets?.filter(({ system, telemetry }) => !system && !telemetry).map(({ name }) => name) ?? [];
+  const [name, setName] = useState('');
+  const [publicKey, setPublicKey] = useState('');
+  const [chosen, setUnder] = useState<string | null>(null);
+  const under = chosen ?? places[0] ?? '';
+  const add = useMutation({
+    mutationFn: () =>
+      answerOf(
+        client.POST('/api/replication-senders', { body: { name: name.trim(), publicKey: publicKey.trim(), under } }),
+      ),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: sendersQuery.queryKey });
+      onClose();
+    },
+  });
+  const problem = add.error ? asProblem(add.error) : null;
+  const why =
+    name.trim() === ''
+      ? 'Give it a name.'
+      : publicKey.trim() === ''
+        ? 'Paste its public key.'
+        : under === ''
+          ? 'Make a dataset for it first.'
+          : null;
+  return (
+    <Modal isOpen variant="medium" onClose={onClose} aria-labelledby="sender-title">
+      <ModalHeader title="Let a machine in" labelId="sender-title" />
+      <ModalBody>
+        <FormShell
+          submit="Let it in"
+          busy={add.isPending}
+          error={add.error}
+          fields={['/publicKey', '/under', '/name']}
+          mayNot={why}
+          onSubmit={() => add.mutate()}
+          more={
+            <Button variant="link" onClick={onClose}>
+              Cancel
+            </Button>
+          }
+        >
+          <TextField label="Name" value={name} onChange={setName} help="Of the machine, for you." autoFocus required />
+          <TextField
+            label="Its public key"
+            value={publicKey}
+            onChange={setPublicKey}
+            help="One line. Another Cistern shows it on this page; elsewhere it is the .pub file of an SSH key."
+            error={fieldMessage(problem, '/publicKey')}
+            required
+          />
+          <Field
+            label="It replicates to datasets below"
+            help="It can add there, and look at what it has sent. It can destroy nothing, and reach nothing else."
+            error={fieldMessage(problem, '/under')}
+          >
+            {(id, described) => (
+              <FormSelect
+                id={id}
+                value={under}
+                aria-describedby={described}
+                onChange={(_event, value) => setUnder(value)}
+              >
+                {places.map((one) => (
+                  <FormSelectOption key={one} value={one} label={one} />
+                ))}
+              </FormSelect>
+            )}
+          </Field>
+        </FormShell>
+      </ModalBody>
+    </Modal>
+  );
+}
+
+export function Senders() {
+  const { data, error, refetch } = useQuery(sendersQuery);
+  const mayNot = useMayNot('administrator');
+  const queries = useQueryClient();
+  const [adding, setAdding] = useState(false);
+  const [removing, setRemoving] = useState<Sender | null>(null);
+  return (
+    <div className="cistern-beside">
+      <Card>
+        <CardTitle component="h2">This appliance’s key</CardTitle>
+        <CardBody>
+          {data === undefined ? (
+            <ProblemAlert error={error} retry={() => void refetch()} />
+          ) : (
+            <div className="cistern-stack">
+              <p>
+                A machine that this one replicates to has to know it: on a Cistern below “Machines that replicate to
+                here”, elsewhere in the user’s authorized_keys.
+              </p>
+              <ClipboardCopy isReadOnly textAriaLabel="Public key" hoverTip="Copy" clickTip="Copied">
+                {data.identity.publicKey}
+              </ClipboardCopy>
+            </div>
+          )}
+        </CardBody>
+      </Card>
+      <Card>
+        <CardTitle component="h2">Machines that replicate to here</CardTitle>
+        <CardBody>
+          <div className="cistern-stack">
+            {data?.accepting.failure && (
+              <Alert isInline variant="danger" component="h3" title="Nothing can be received">
+                <p>{data.accepting.failure}</p>
+              </Alert>
+            )}
+            {data?.items.length === 0 && <p className="cistern-quiet">None. Nothing listens for them.</p>}
+            {data !== undefined && data.items.length > 0 && (
+              <>
+                <p>
+                  They reach this appliance at port {data.accepting.port}, and see the key{' '}
+                  <code>{data.accepting.hostFingerprint}</code>: compare it when it is asked for there.
+                </p>
+                <ul className="cistern-alerts" aria-label="Senders">
+                  {data.items.map((sender) => (
+                    <li key={sender.id} className="cistern-alert">
+                      <div className="cistern-spread">
+                        <span>
+                          <strong>{sender.name}</strong> to datasets below {sender.under}
+                        </span>
+                        <Explained why={mayNot}>
+                          <Button
+                            variant="link"
+                            isDanger
+                            isInline
+                            isAriaDisabled={mayNot !== null}
+                            aria-label={`Let ${sender.name} in no more`}
+                            onClick={() => setRemoving(sender)}
+                          >
+                            Remove
+                          </Button>
+                        </Explained>
+                      </div>
+                      <p className="cistern-quiet">
+                        Let in <Ago time={sender.createdAt} />.
+                      </p>
+                    </li>
+                  ))}
+                </ul>
+              </>
+            )}
+            <div>
+              <Explained why={mayNot}>
+                <Button variant="secondary" isAriaDisabled={mayNot !== null} onClick={() => setAdding(true)}>
+                  Let a machine in
+                </Button>
+              </Explained>
+            </div>
+          </div>
+        </CardBody>
+      </Card>
+      {adding && <NewSender onClose={() => setAdding(false)} />}
+      {removing && (
+        <Confirm
+          title={`Let “${removing.name}” in no more?`}
+          action="Remove it"
+          onClose={() => setRemoving(null)}
+          onConfirm={async () => {
+            await answerOf(client.DELETE('/api/replication-senders/{id}', { params: { path: { id: removing.id } } }));
+            await queries.invalidateQueries({ queryKey: sendersQuery.queryKey });
+          }}
+        >
+          <p>What it has sent stays. A replication of it that runs just now is cut off.</p>
+        </Confirm>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,37 @@
+import { PageSection } from '@patternfly/react-core';
+import { useQuery } from '@tanstack/react-query';
+import { plural } from '../../words/format.ts';
+import { PageHead } from '../../words/Sentence.tsx';
+import { type SnapshotSchedule, schedulesQuery } from '../datasets/queries.ts';
+import { StorageTabs } from '../datasets/StorageTabs.tsx';
+import { Schedules } from './Schedules.tsx';
+
+function sentenceOf(schedules: readonly SnapshotSchedule[]) {
+  const failing = schedules.filter(({ enabled, lastRun }) => enabled && lastRun?.error);
+  if (failing[0] !== undefined) {
+    const more = failing.length > 1 ? ` And ${plural(failing.length - 1, 'more')}.` : '';
+    return {
+      state: 'warning' as const,
+      sentence: `The snapshots of “${failing[0].dataset}” fail. ${failing[0].lastRun?.error}${more}`,
+    };
+  }
+  const on = schedules.filter(({ enabled }) => enabled).length;
+  if (on === 0) return { state: 'info' as const, sentence: 'No snapshot is taken by itself.' };
+  return {
+    state: 'ok' as const,
+    sentence: `${plural(on, 'schedule takes', 'schedules take')} snapshots; all are well.`,
+  };
+}
+
+export default function SchedulesPage() {
+  const { data } = useQuery(schedulesQuery());
+  return (
+    <>
+      <PageHead title="Snapshot schedules" {...(data && sentenceOf(data))} />
+      <StorageTabs active="schedules" />
+      <PageSection>
+        <Schedules />
+      </PageSection>
+    </>
+  );
+}

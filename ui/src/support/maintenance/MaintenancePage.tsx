@@ -1,0 +1,97 @@
+// Support bundles, crashes, API tokens, who may poll by SNMP, how the machine itself is, and what it is.
+import {
+  DescriptionList,
+  DescriptionListDescription,
+  DescriptionListGroup,
+  DescriptionListTerm,
+  PageSection,
+  Title,
+} from '@patternfly/react-core';
+import { useQuery } from '@tanstack/react-query';
+import { useEffect } from 'react';
+import { useLocation } from 'react-router';
+import { Tokens } from '../../access/tokens/Tokens.tsx';
+import { setupQuery, statusQuery } from '../../api/queries.ts';
+import { Systems } from '../../system/boot-environments/Systems.tsx';
+import { Machine } from '../../system/machine/Machine.tsx';
+import { SnmpAgent } from '../../system/snmp-agent/SnmpAgent.tsx';
+import { duration } from '../../words/format.ts';
+import { PageHead } from '../../words/Sentence.tsx';
+import { Bundles } from '../bundles/Bundles.tsx';
+import { Crashes } from '../crashes/Crashes.tsx';
+
+export default function MaintenancePage() {
+  // An alert of a crash leads to /maintenance/crashes, one of a cable to /maintenance/machine.
+  const { pathname } = useLocation();
+  useEffect(() => {
+    const part = /\/(crashes|snmp|machine|system)$/.exec(pathname)?.[1];
+    if (part) document.getElementById(part)?.scrollIntoView();
+  }, [pathname]);
+  const { data: status } = useQuery(statusQuery);
+  const { data: setup } = useQuery(setupQuery);
+  const facts: [string, string][] = status
+    ? [
+        ['Host name', status.hostName],
+        ['Version', status.version],
+        ['Running for', duration(status.uptimeSeconds)],
+        ['Time zone', setup?.timeZone ?? 'unknown'],
+        ['Its clock says', new Date(status.time).toLocaleString(undefined, { timeZoneName: 'short' })],
+      ]
+    : [];
+  return (
+    <>
+      <PageHead
+        title="Maintenance"
+        sentence={status && `Cistern ${status.version}, running for ${duration(status.uptimeSeconds)}.`}
+      />
+      <PageSection>
+        <div className="cistern-stack">
+          <section aria-labelledby="support">
+            <Title headingLevel="h2" id="support">
+              Support bundles
+            </Title>
+            <Bundles />
+          </section>
+          <section aria-labelledby="crashes">
+            <Title headingLevel="h2" id="crashes">
+              Crashes
+            </Title>
+            <Crashes />
+          </section>
+          <section aria-labelledby="tokens">
+            <Title headingLevel="h2" id="tokens">
+              API tokens
+            </Title>
+            <Tokens />
+          </section>
+          <section aria-labelledby="snmp">
+            <Title headingLevel="h2" id="snmp">
+              SNMP agent
+            </Title>
+            <SnmpAgent />
+          </section>
+          <section aria-labelledby="machine">
+            <Title headingLevel="h2" id="machine">
+              Clock, network and temperatures
+            </Title>
+            <Machine />
+          </section>
+          <section aria-labelledby="system">
+            <Title headingLevel="h2" id="system">
+              System
+            </Title>
+            <DescriptionList isHorizontal isCompact>
+              {facts.map(([term, value]) => (
+                <DescriptionListGroup key={term}>
+                  <DescriptionListTerm>{term}</DescriptionListTerm>
+                  <DescriptionListDescription>{value}</DescriptionListDescription>
+                </DescriptionListGroup>
+              ))}
+            </DescriptionList>
+            <Systems />
+          </section>
+        </div>
+      </PageSection>
+    </>
+  );
+}
