@@ -4,6 +4,7 @@ import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
+import { manual } from './manual.ts';
 
 /**
  * PatternFly's base style sheet carries themes we do not offer (felt, glass, high contrast by class): half of it. A rule
@@ -47,7 +48,7 @@ function gzipped(): Plugin {
 }
 
 export default defineConfig({
-  plugins: [onlyOurThemes(), react(), gzipped()],
+  plugins: [onlyOurThemes(), react(), manual(), gzipped()],
   build: {
     target: 'es2022',
     // A font or an icon as a data: URL would need a looser content security policy.
