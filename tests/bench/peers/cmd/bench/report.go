@@ -278,7 +278,7 @@ const preface = `# Cistern and its peers, side by side
 
 Written by ` + "`./build.sh bench storaged`" + `; do not edit. Each section is one run of one workload, in which every system got the same
 requests, encoded beforehand, in turn. Figures are medians (with the spread where there were several runs). "Better by" is
-always how many times better Cistern is, so that 2 means half the cost or twice the speed; the goals are those of issue 3.
+always how many times better Cistern is, so that 2 means half the cost or twice the speed; each goal is written beside its figure.
 CPU is the server's user and system time from /proc; memory is VmHWM. A quick section (a tenth of the work,
 where the goals are no more than a hint) never replaces a full one.
 
