@@ -247,6 +247,7 @@ test_lint() {
   check 'Go: gofmt' sh -c 'out=$(gofmt -l services tests) && [ -z "$out" ] || { echo "$out"; exit 1; }'
   check 'Go: vet' sh -c 'cd services && go vet ./...'
   check 'Go: staticcheck' sh -c 'cd services && go tool staticcheck ./...'
+  check 'Go: imports are those of docs/ARCHITECTURE.md' sh -c 'cd services && go test -count=1 ./imports'
   check 'Go: vet of the tests' sh -c 'cd tests/conformance && go vet ./... && cd ../bench/peers && go vet ./...'
   check 'Go: vet for illumos' sh -c 'cd services && GOOS=illumos GOARCH=amd64 go vet ./...'
   check 'Go: go.mod is tidy' sh -c 'cd services && go mod tidy -diff && cd ../tests/conformance && go mod tidy -diff'

@@ -17,8 +17,10 @@ import (
 
 	"cistern/services/daemon/problem"
 	"cistern/services/daemon/unixsocket"
+	"cistern/services/ingest/admission"
 	"cistern/services/ingest/collectd"
 	"cistern/services/ingest/graphite"
+	"cistern/services/ingest/importer"
 	"cistern/services/ingest/remotewrite"
 	"cistern/services/ingest/statsd"
 	"cistern/services/journal"
@@ -138,9 +140,13 @@ func (s *server) stop() error {
 func (s *server) routes() http.Handler {
 	mux := http.NewServeMux()
 	s.queries.Register(mux)
-	samples := remotewrite.New(s.store)
-	samples.Write, samples.Import = journal.Durability(s.config.RemoteWrite.Durability), journal.Durability(s.config.Import.Durability)
-	samples.Register(mux)
+	gate := admission.New(s.store)
+	written := remotewrite.New(s.store, gate)
+	written.Durability = journal.Durability(s.config.RemoteWrite.Durability)
+	written.Register(mux)
+	imported := importer.New(s.store, gate)
+	imported.Durability = journal.Durability(s.config.Import.Durability)
+	imported.Register(mux)
 	s.inputRoutes(s.config, mux)
 	mux.HandleFunc("GET /api/v1/status/storage", s.status)
 	mux.HandleFunc("GET /metrics", s.figures.expose)

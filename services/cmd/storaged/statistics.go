@@ -161,10 +161,11 @@ type statistics struct {
 	server *server
 	host   bool
 	reader *hoststats.Collector
+	keys   seriesKeys
 }
 
 func newStatistics(s *server, host bool) *statistics {
-	return &statistics{server: s, host: host, reader: hoststats.New()}
+	return &statistics{server: s, host: host, reader: hoststats.New(), keys: seriesKeys{}}
 }
 
 func (st *statistics) run(ctx context.Context) {
@@ -177,11 +178,11 @@ func (st *statistics) run(ctx context.Context) {
 			return
 		case <-time.After(next.Sub(now)):
 		}
-		readings := st.own()
+		samples := st.own(next.UnixMilli())
 		if st.host {
-			readings = append(readings, st.reader.Read()...)
+			samples = st.keys.host(samples, st.reader.Read(), next.UnixMilli())
 		}
-		samples := append(st.reader.Convert(readings, next.UnixMilli()), st.queryTimes(now)...)
+		samples = append(samples, st.queryTimes(now)...)
 		_, err := st.server.store.Ingest(ctx, "internal", samples, journal.Interval)
 		if err != nil && !failing {
 			st.server.log.Error("the appliance's own figures are not stored", "error", err)
@@ -221,12 +222,13 @@ func (st *statistics) read() *reading {
 	return r
 }
 
-func (st *statistics) own() []hoststats.Reading {
+// own is storaged's figures as samples of time ms.
+func (st *statistics) own(ms int64) []tsdb.Sample {
 	r := st.read()
-	var all []hoststats.Reading
+	var all []tsdb.Sample
 	for _, f := range figures {
 		f.read(r, func(value float64, labels ...tsdb.Label) {
-			all = append(all, hoststats.Reading{Name: figurePrefix + f.name, Labels: labels, Kind: f.kind, Value: value})
+			all = st.keys.sample(all, figurePrefix+f.name, labels, f.kind, ms, value)
 		})
 	}
 	return all

@@ -4,53 +4,26 @@ package httptrap
 // the one before, which is what was measured in between.
 
 import (
-	"context"
-	"errors"
 	"time"
 
 	"cistern/services/histogram"
+	"cistern/services/ingest/seriesstate"
 	"cistern/services/store/tsdb"
 )
 
-// Limits of what is remembered: a histogram of some hundred bins for each series.
-const (
-	maxRemembered = 20_000
-	forgetAfter   = time.Hour
-	sweepEvery    = time.Minute
-)
+// maxRemembered bounds what is remembered: a histogram of some hundred bins for each series.
+const maxRemembered = 20_000
 
 type remembered struct {
 	latest *histogram.Histogram
 	time   int64 // ms
-	seen   time.Time
-}
-
-// cumulative is the latest of each series. Whoever holds the place in busy may use it.
-type cumulative struct {
-	busy  chan struct{}
-	byKey map[string]remembered
-	swept time.Time
-}
-
-func newCumulative() *cumulative {
-	return &cumulative{busy: make(chan struct{}, 1), byKey: map[string]remembered{}}
-}
-
-// enter waits for them; release gives them back.
-func (c *cumulative) enter(ctx context.Context) (release func(), err error) {
-	select {
-	case c.busy <- struct{}{}:
-		return func() { <-c.busy }, nil
-	case <-ctx.Done():
-		return nil, errors.New("the client left")
-	}
 }
 
 // apply makes a request's cumulative histograms differences. The first one of a series is only remembered: nobody knows
 // when it began. One that holds less than the one before it began anew, and is stored whole. commit remembers them,
 // which is for when the differences are stored: those that were refused are in the next ones.
-func (c *cumulative) apply(t *translation, now time.Time) (commit func(refused []tsdb.Rejection)) {
-	c.sweep(now)
+func apply(latest *seriesstate.Table[remembered], t *translation, now time.Time) (commit func(refused []tsdb.Rejection)) {
+	latest.Sweep(now)
 	next := map[string]remembered{}
 	added := 0
 	left := map[int]bool{}
@@ -65,10 +38,10 @@ func (c *cumulative) apply(t *translation, now time.Time) (commit func(refused [
 		key := string(sample.Key)
 		before, known := next[key]
 		if !known {
-			before, known = c.byKey[key]
+			before, known = latest.Get(sample.Key)
 		}
 		switch {
-		case !known && len(c.byKey)+added >= maxRemembered:
+		case !known && latest.Full(added):
 			left[i] = true
 			t.reject(t.paths[i], tsdb.SeriesLimit, "there are %d cumulative histograms already, which is the limit", maxRemembered)
 			continue
@@ -77,9 +50,9 @@ func (c *cumulative) apply(t *translation, now time.Time) (commit func(refused [
 			t.reject(t.paths[i], tsdb.OutOfOrder, "a later one was here before")
 			continue
 		}
-		latest := sample.Histogram
-		if known && within(before.latest, latest) {
-			sample.Histogram = latest.Clone()
+		whole := sample.Histogram
+		if known && within(before.latest, whole) {
+			sample.Histogram = whole.Clone()
 			sample.Histogram.Subtract(before.latest)
 		}
 		if !known {
@@ -88,7 +61,7 @@ func (c *cumulative) apply(t *translation, now time.Time) (commit func(refused [
 		if !known || len(sample.Histogram.Bins) == 0 {
 			left[i] = true
 		}
-		next[key] = remembered{latest, sample.Time, now}
+		next[key] = remembered{whole, sample.Time}
 		list = append(list, seen{key, next[key], i})
 	}
 	kept, one := 0, 0
@@ -116,7 +89,7 @@ func (c *cumulative) apply(t *translation, now time.Time) (commit func(refused [
 		}
 		for _, s := range list {
 			if !not[s.sample] {
-				c.byKey[s.key] = s.one
+				latest.Set(s.key, s.one, now)
 			}
 		}
 	}
@@ -134,17 +107,4 @@ func within(part, whole *histogram.Histogram) bool {
 		}
 	}
 	return true
-}
-
-// sweep forgets what has ended.
-func (c *cumulative) sweep(now time.Time) {
-	if now.Sub(c.swept) < sweepEvery {
-		return
-	}
-	c.swept = now
-	for key, one := range c.byKey {
-		if now.Sub(one.seen) > forgetAfter {
-			delete(c.byKey, key)
-		}
-	}
 }

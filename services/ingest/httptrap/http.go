@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"cistern/services/daemon/problem"
+	"cistern/services/ingest/admission"
+	"cistern/services/ingest/seriesstate"
 	"cistern/services/journal"
 	"cistern/services/store/tsdb"
 )
@@ -36,20 +38,20 @@ const (
 // Durability is what is promised when a request was answered, unless the handler is told otherwise.
 const Durability = journal.Fsync
 
-// Handler takes JSON over HTTP. It remembers cumulative histograms: see cumulative.
+// Handler takes JSON over HTTP. It remembers cumulative histograms: see cumulative.go.
 type Handler struct {
 	// Durability is what is promised when a request was answered.
 	Durability journal.Durability
 
-	store      tsdb.Ingester
-	decoding   chan struct{}
-	cumulative *cumulative
-	now        func() time.Time
+	store    tsdb.Ingester
+	decoding admission.Slots
+	latest   *seriesstate.Table[remembered] // cumulative histograms
+	now      func() time.Time
 }
 
 // New makes the handler of a store.
 func New(store tsdb.Ingester) *Handler {
-	return &Handler{Durability: Durability, store: store, decoding: make(chan struct{}, maxDecoding), cumulative: newCumulative(), now: time.Now}
+	return &Handler{Durability: Durability, store: store, decoding: admission.NewSlots(maxDecoding), latest: seriesstate.New[remembered](maxRemembered), now: time.Now}
 }
 
 // Register adds the routes to a mux.
@@ -74,13 +76,11 @@ func (h *Handler) trap(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	// A slow client takes no place among those that are decoded: its body is there already.
-	select {
-	case h.decoding <- struct{}{}:
-	case <-r.Context().Done():
-		unavailable(w, errors.New("the client left"))
+	if err := h.decoding.Enter(r.Context()); err != nil {
+		admission.Unavailable(w, "values", err)
 		return
 	}
-	defer func() { <-h.decoding }()
+	defer h.decoding.Leave()
 	root, err := decode(body.Bytes(), r.Header.Get("Content-Encoding"))
 	if err != nil {
 		h.refuse(w, err)
@@ -95,17 +95,17 @@ func (h *Handler) trap(w http.ResponseWriter, r *http.Request) {
 	commit := func([]tsdb.Rejection) {}
 	if len(t.growing) > 0 {
 		// One request after the other: a difference must be to what was stored before it.
-		release, err := h.cumulative.enter(r.Context())
+		release, err := h.latest.Enter(r.Context())
 		if err != nil {
-			unavailable(w, err)
+			admission.Unavailable(w, "values", err)
 			return
 		}
 		defer release()
-		commit = h.cumulative.apply(t, h.now())
+		commit = apply(h.latest, t, h.now())
 	}
 	refused, err := h.store.Ingest(r.Context(), "trap", t.samples, h.Durability)
 	if err != nil {
-		unavailable(w, err)
+		admission.Unavailable(w, "values", err)
 		return
 	}
 	commit(refused)
@@ -129,13 +129,6 @@ func (h *Handler) trap(w http.ResponseWriter, r *http.Request) {
 	answer.Rejected = answer.Rejected[:min(len(answer.Rejected), maxListed)]
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(answer)
-}
-
-// unavailable answers that nothing was stored.
-func unavailable(w http.ResponseWriter, err error) {
-	w.Header().Set("Retry-After", "5")
-	problem.Write(w, http.StatusServiceUnavailable, "service_unavailable",
-		"The values cannot be stored now: "+err.Error()+".", "Send them again later. If it goes on, look whether the pool is full or suspended.")
 }
 
 // refuse answers a body that cannot be read. Nothing of it was stored.

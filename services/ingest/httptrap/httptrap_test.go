@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"cistern/services/histogram"
+	"cistern/services/ingest/seriesstate"
 	"cistern/services/journal"
 	"cistern/services/store/tsdb"
 
@@ -235,16 +236,16 @@ func TestCumulative(t *testing.T) {
 			t.Errorf("%s: %d %q, want %q", c.bins, w.Code, m.samples, c.want)
 		}
 	}
-	if m.rejected[tsdb.OutOfOrder] != 1 || len(h.cumulative.byKey) != 1 {
+	if m.rejected[tsdb.OutOfOrder] != 1 || h.latest.Len() != 1 {
 		t.Errorf("refused %v", m.rejected)
 	}
-	h.now = func() time.Time { return time.Unix(777, 0).Add(2 * forgetAfter) }
+	h.now = func() time.Time { return time.Unix(777, 0).Add(2 * seriesstate.ForgetAfter) }
 	send(t, mux, "POST", "/api/v1/trap", "", []byte(`{"b":{"_type":"H","_value":[1]}}`))
-	if len(h.cumulative.byKey) != 1 {
+	if h.latest.Len() != 1 {
 		t.Error("what has ended is still remembered")
 	}
 	for i := range maxRemembered {
-		h.cumulative.byKey[fmt.Sprint(i)] = remembered{seen: h.now()}
+		h.latest.Set(fmt.Sprint(i), remembered{}, h.now())
 	}
 	if _, a := send(t, mux, "POST", "/api/v1/trap", "", []byte(`{"c":{"_type":"H","_value":[1]}}`)); a.RejectedCount != 1 || m.rejected[tsdb.SeriesLimit] != 1 {
 		t.Errorf("%+v", a)

@@ -18,6 +18,8 @@ import (
 	"strings"
 	"time"
 
+	"cistern/services/ingest/admission"
+	"cistern/services/ingest/seriesstate"
 	"cistern/services/journal"
 	"cistern/services/store/tsdb"
 
@@ -58,17 +60,17 @@ const (
 	unavailable       = 14
 )
 
-// Handler takes metrics over HTTP. It keeps the running totals of delta sums: see totals.
+// Handler takes metrics over HTTP. It keeps the running totals of delta sums: see totals.go.
 type Handler struct {
 	store    tsdb.Ingester
-	decoding chan struct{}
-	totals   *totals
+	decoding admission.Slots
+	totals   *seriesstate.Table[running] // of delta sums
 	now      func() time.Time
 }
 
 // New makes the handler of a store.
 func New(store tsdb.Ingester) *Handler {
-	return &Handler{store: store, decoding: make(chan struct{}, maxDecoding), totals: newTotals(), now: time.Now}
+	return &Handler{store: store, decoding: admission.NewSlots(maxDecoding), totals: seriesstate.New[running](maxTotals), now: time.Now}
 }
 
 // Register adds the route to a mux.
@@ -119,12 +121,10 @@ func (h *Handler) take(w http.ResponseWriter, r *http.Request, content string) (
 		return nil, unreadable(err)
 	}
 	// A slow client takes no place among those that are decoded: its body is there already.
-	select {
-	case h.decoding <- struct{}{}:
-	case <-r.Context().Done():
-		return nil, errors.New("the client left")
+	if err := h.decoding.Enter(r.Context()); err != nil {
+		return nil, err
 	}
-	defer func() { <-h.decoding }()
+	defer h.decoding.Leave()
 	data, err := decode(body.Bytes(), content, r.Header.Get("Content-Encoding"))
 	if err != nil {
 		return nil, err
@@ -225,12 +225,12 @@ func (h *Handler) keep(ctx context.Context, data *metrics.MetricsData) ([]reject
 	commit := func() {}
 	if len(t.deltas) > 0 {
 		// One request after the other: a total must not be stored before the one it goes on from.
-		release, err := h.totals.enter(ctx)
+		release, err := h.totals.Enter(ctx)
 		if err != nil {
 			return nil, err
 		}
 		defer release()
-		commit = h.totals.apply(t, h.now())
+		commit = apply(h.totals, t, h.now())
 	}
 	refused, err := h.store.Ingest(ctx, "otlp", t.samples, Durability)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"cistern/services/ingest/seriesstate"
 	"cistern/services/journal"
 	"cistern/services/store/tsdb"
 
@@ -324,14 +325,14 @@ func TestDeltas(t *testing.T) {
 	if !slices.Equal(m.samples, want) || m.rejected[OldDelta] != 2 {
 		t.Errorf("%q, refused %v", m.samples, m.rejected)
 	}
-	now = now.Add(forgetAfter + 2*sweepEvery)
+	now = now.Add(seriesstate.ForgetAfter + 2*seriesstate.SweepEvery)
 	m.samples = nil
 	send(4, 230)
-	if !slices.Equal(m.samples, []string{"counter d,job=shop 4 230000"}) || len(h.totals.byKey) != 1 {
+	if !slices.Equal(m.samples, []string{"counter d,job=shop 4 230000"}) || h.totals.Len() != 1 {
 		t.Errorf("%q", m.samples)
 	}
 	for i := range maxTotals {
-		h.totals.byKey[fmt.Sprint(i)] = running{seen: now}
+		h.totals.Set(fmt.Sprint(i), running{}, now)
 	}
 	if post(mux, typeJSON, "", []byte(around(`{"name":"one.more","sum":{"aggregationTemporality":1,"dataPoints":[{"asInt":1}]}}`))); m.rejected[tsdb.SeriesLimit] != 1 {
 		t.Errorf("refused %v", m.rejected)

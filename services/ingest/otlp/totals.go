@@ -4,52 +4,25 @@ package otlp
 // of the daemon, or an hour without a point, they begin at zero again, which both functions take for a counter's restart.
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"time"
 
+	"cistern/services/ingest/seriesstate"
 	"cistern/services/store/tsdb"
 )
 
-// Limits of the totals; each costs its key and some hundred bytes.
-const (
-	maxTotals   = 200_000
-	forgetAfter = time.Hour
-	sweepEvery  = time.Minute
-)
+// maxTotals bounds them; each costs its key and some hundred bytes.
+const maxTotals = 200_000
 
 type running struct {
 	value float64
 	last  uint64 // the latest point's time in ns
-	seen  time.Time
-}
-
-// totals is the running totals by series. Whoever holds the place in busy may use it.
-type totals struct {
-	busy  chan struct{}
-	byKey map[string]running
-	swept time.Time
-}
-
-func newTotals() *totals {
-	return &totals{busy: make(chan struct{}, 1), byKey: map[string]running{}}
-}
-
-// enter waits for the totals; release gives them back.
-func (r *totals) enter(ctx context.Context) (release func(), err error) {
-	select {
-	case r.busy <- struct{}{}:
-		return func() { <-r.busy }, nil
-	case <-ctx.Done():
-		return nil, errors.New("the client left")
-	}
 }
 
 // apply makes the differences of a request totals, and rejects those that came before: a request may come twice. The
 // totals go on from them when commit is called, which is when they are stored.
-func (r *totals) apply(t *translation, now time.Time) (commit func()) {
-	r.sweep(now)
+func apply(totals *seriesstate.Table[running], t *translation, now time.Time) (commit func()) {
+	totals.Sweep(now)
 	next := map[string]running{}
 	added := 0
 	refused := map[int]bool{}
@@ -65,8 +38,8 @@ func (r *totals) apply(t *translation, now time.Time) (commit func()) {
 		}
 		one, known := next[string(sample.Key)]
 		if !known {
-			if one, known = r.byKey[string(sample.Key)]; !known {
-				if len(r.byKey)+added >= maxTotals {
+			if one, known = totals.Get(sample.Key); !known {
+				if totals.Full(added) {
 					reject(tsdb.SeriesLimit, fmt.Sprintf("there are %d delta sums already, which is the limit", maxTotals))
 					continue
 				}
@@ -78,27 +51,14 @@ func (r *totals) apply(t *translation, now time.Time) (commit func()) {
 			continue
 		}
 		one.value += sample.Value
-		one.last, one.seen = at, now
+		one.last = at
 		next[string(sample.Key)] = one
 		sample.Value = one.value
 	}
 	t.drop(refused)
 	return func() {
 		for key, one := range next {
-			r.byKey[key] = one
-		}
-	}
-}
-
-// sweep forgets totals that have ended.
-func (r *totals) sweep(now time.Time) {
-	if now.Sub(r.swept) < sweepEvery {
-		return
-	}
-	r.swept = now
-	for key, one := range r.byKey {
-		if now.Sub(one.seen) > forgetAfter {
-			delete(r.byKey, key)
+			totals.Set(key, one, now)
 		}
 	}
 }

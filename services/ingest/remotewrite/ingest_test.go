@@ -2,18 +2,16 @@ package remotewrite
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"math"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"cistern/services/ingest/admission"
 	"cistern/services/journal"
 	"cistern/services/platform/vfs"
 	"cistern/services/store/tsdb"
@@ -30,7 +28,7 @@ func testStore(t testing.TB) (*tsdb.Store, http.Handler) {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	mux := http.NewServeMux()
-	New(s).Register(mux)
+	New(s, admission.New(s)).Register(mux)
 	return s, mux
 }
 
@@ -146,63 +144,6 @@ func TestRemoteWriteRefuses(t *testing.T) {
 	}
 }
 
-func TestImport(t *testing.T) {
-	s, h := testStore(t)
-	var packed bytes.Buffer
-	writer := gzip.NewWriter(&packed)
-	now := float64(time.Now().Unix())
-	fmt.Fprintf(writer, `{"samples":[
-		{"name":"a","labels":{"x":"y"},"time":%f,"value":1.5},
-		{"name":"lat","time":%f,"histogram":{"bins":{"0.0012":4,"3":1}}},
-		{"name":"","value":1},
-		{"name":"both","value":1,"histogram":{"bins":{"1":1}}},
-		{"name":"neither"},
-		{"name":"h","histogram":{"bins":{"x":1}}},
-		{"name":"h","histogram":{"bins":{"1":-1}}},
-		{"name":"old","time":1,"value":1},
-		{"name":"n_total","value":3}
-	]}`, now, now)
-	writer.Close()
-	w := post(h, "/api/v1/import", packed.Bytes(), "Content-Encoding", "gzip")
-	var answer struct {
-		Accepted   int
-		Rejected   []tsdb.Rejection
-		Durability journal.Durability
-	}
-	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != http.StatusOK {
-		t.Fatalf("%d %s %v", w.Code, w.Body, err)
-	}
-	reasons := map[int]tsdb.Reason{}
-	for _, one := range answer.Rejected {
-		reasons[one.Index] = one.Reason
-	}
-	if answer.Accepted != 3 || answer.Durability != journal.Fsync || len(reasons) != 6 || reasons[2] != tsdb.BadName ||
-		reasons[3] != tsdb.BadValue || reasons[7] != tsdb.TooOld {
-		t.Fatalf("%s", w.Body)
-	}
-	if got := numbers(t, s); got["[{__name__ a} {x y}]"] != "gauge 1.5" || got["[{__name__ n_total}]"] != "counter 3" {
-		t.Fatalf("%v", got)
-	}
-	for body, code := range map[string]string{
-		`{"samples":[{"name":"a","valeu":1}]}`: "unknown_field", `{"samples":[{"name":7}]}`: "invalid_request",
-		`{}`: "invalid_request", `{"samples":[`: "malformed_json", ``: "malformed_json",
-		`{"samples":[` + strings.Repeat(`{"name":"a","value":1},`, maxImport/20) + `]}`: "body_too_large",
-	} {
-		w := post(h, "/api/v1/import", []byte(body))
-		if !strings.Contains(w.Body.String(), `"code":"`+code+`"`) || w.Code < 400 {
-			t.Errorf("%.40q: %d %s", body, w.Code, w.Body)
-		}
-	}
-	// A bomb: gzip that unpacks to more than is allowed.
-	var bomb bytes.Buffer
-	writer = gzip.NewWriter(&bomb)
-	_, _ = writer.Write(bytes.Repeat([]byte{' '}, maxImport+10))
-	writer.Close()
-	if w := post(h, "/api/v1/import", bomb.Bytes(), "Content-Encoding", "gzip"); w.Code != http.StatusRequestEntityTooLarge {
-		t.Errorf("bomb: %d %s", w.Code, w.Body)
-	}
-}
-
 func FuzzRemoteWrite(f *testing.F) {
 	message, _ := (&prompb.WriteRequest{Timeseries: []prompb.TimeSeries{{Labels: labelsOf("__name__", "a", "b", "c"),
 		Samples: []prompb.Sample{{Value: 1, Timestamp: 2}}}}}).Marshal()
@@ -290,58 +231,6 @@ func TestOverload(t *testing.T) {
 	}
 }
 
-// Whoever sends slowly, or nothing at all, takes no place from the others.
-func TestSlowClients(t *testing.T) {
-	s, _ := testStore(t)
-	handler, mux := New(s), http.NewServeMux()
-	handler.Register(mux)
-	server := httptest.NewServer(mux)
-	defer server.Close()
-	var slow []net.Conn
-	defer func() {
-		for _, c := range slow {
-			c.Close()
-		}
-	}()
-	for i := range 40 {
-		c, err := net.Dial("tcp", server.Listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		slow = append(slow, c)
-		fmt.Fprintf(c, "POST /api/v1/%s HTTP/1.1\r\nHost: a\r\nContent-Length: 30000000\r\n\r\nab", []string{"write", "import"}[i%2])
-	}
-	time.Sleep(100 * time.Millisecond)
-	client := http.Client{Timeout: 10 * time.Second}
-	body := encode(t, prompb.TimeSeries{Labels: labelsOf("__name__", "up"), Samples: []prompb.Sample{{Value: 1, Timestamp: time.Now().UnixMilli()}}})
-	write := func() {
-		t.Helper()
-		response, err := client.Post(server.URL+"/api/v1/write", "application/x-protobuf", bytes.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		response.Body.Close()
-		if response.StatusCode != http.StatusNoContent {
-			t.Error(response.StatusCode)
-		}
-	}
-	write()
-	// Those who have sent a megabyte wait for each other, and for nobody else; the memory for what they send is bounded.
-	for _, c := range slow {
-		go c.Write(make([]byte, 4<<20)) // ends when the connection is closed
-	}
-	for len(handler.large) < cap(handler.large) {
-		time.Sleep(time.Millisecond)
-	}
-	write()
-	for _, c := range slow {
-		c.Close()
-	}
-	for len(handler.large) > 0 {
-		time.Sleep(time.Millisecond)
-	}
-}
-
 // A reply names the first offender of each reason, by its series.
 func TestRefusalsNameTheSeries(t *testing.T) {
 	s, h := testStore(t)
@@ -377,10 +266,6 @@ func TestUnreadableBodiesAreCounted(t *testing.T) {
 		{"write", "x", "Content-Type", "application/x-protobuf;proto=other", 415},
 		{"write", "\x80\x80\x80\x80\x08a", "Content-Encoding", "snappy", 413},
 		{"write", "\x05ab", "Content-Encoding", "snappy", 400},
-		{"import", "{", "Content-Type", "application/json", 400},
-		{"import", "{}", "Content-Type", "application/json", 400},
-		{"import", "{}", "Content-Encoding", "br", 415},
-		{"import", "{}", "Content-Encoding", "gzip", 400},
 	} {
 		if w := post(h, "/api/v1/"+c.path, []byte(c.body), c.header, c.value); w.Code != c.want {
 			t.Errorf("%s %q %s: %d %s", c.path, c.body, c.value, w.Code, w.Body)
@@ -426,7 +311,7 @@ func TestBombs(t *testing.T) {
 		symbols += field(4, fmt.Sprintf("l%d", i))
 		refs += string([]byte{byte(3 + i), 2})
 	}
-	many := func(text string) string { return strings.Repeat(text, maxParts+1) }
+	many := func(text string) string { return strings.Repeat(text, admission.MaxParts+1) }
 	for what, c := range map[string]struct{ message, content string }{
 		"samples":    {field(1, name+many(field(2, ""))), ""},
 		"histograms": {field(1, name+many(field(4, ""))), ""},
@@ -437,14 +322,6 @@ func TestBombs(t *testing.T) {
 		"refused":    {field(4, "") + field(5, field(1, "\x01")+many(field(2, ""))), contentType2},
 	} {
 		if w := post(h, "/api/v1/write", snappy.Encode(nil, []byte(c.message)), "Content-Type", c.content); w.Code != http.StatusRequestEntityTooLarge {
-			t.Errorf("%s: %d %.300s", what, w.Code, w.Body)
-		}
-	}
-	for what, body := range map[string]string{
-		"application/json": `{"samples":[` + many("{},") + "{}]}",
-		samplesType:        samplesMagic + string(binary.AppendUvarint(nil, maxParts+1)) + many("\x01\x00"),
-	} {
-		if w := post(h, "/api/v1/import", []byte(body), "Content-Type", what); w.Code != http.StatusRequestEntityTooLarge {
 			t.Errorf("%s: %d %.300s", what, w.Code, w.Body)
 		}
 	}

@@ -1,4 +1,4 @@
-// Package remotewrite is how samples come in over HTTP: Prometheus remote write and JSON.
+// Package remotewrite takes samples by Prometheus remote write, 1.0 and 2.0, at POST /api/v1/write.
 package remotewrite
 
 // Prometheus remote write 1.0: a snappy-compressed protobuf message, walked field by field into samples without making
@@ -15,18 +15,15 @@ package remotewrite
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math"
 	"unsafe"
 
+	"cistern/services/ingest/admission"
 	"cistern/services/store/tsdb"
 )
 
 // ErrProtobuf is what bytes that are no such message are refused with.
 var ErrProtobuf = errors.New("the body is no remote-write message")
-
-// errTooMany is what a message is refused with that would take too much memory.
-var errTooMany = fmt.Errorf("more than %d samples, or labels of more than %d bytes", maxParts, maxMessage)
 
 // field is one field of a protobuf message.
 type field struct {
@@ -91,7 +88,7 @@ type decoder struct {
 	scattered []byte           // keys of series whose labels do not lie together
 	symbols   [][]byte         // of a message of remote write 2.0
 	refs      []uint32         // of the series at hand
-	parts     int              // of maxParts, besides samples
+	parts     int              // of admission.MaxParts, besides samples
 	keys      int              // bytes of keys made of symbols
 	exampleOf []byte           // the series of the last exemplar, as it was sent,
 	example   []byte           // and its key
@@ -99,8 +96,8 @@ type decoder struct {
 
 // spend counts parts; an error says that there are too many.
 func (d *decoder) spend(parts int) error {
-	if d.parts += parts; d.parts+len(d.samples) > maxParts {
-		return errTooMany
+	if d.parts += parts; d.parts+len(d.samples) > admission.MaxParts {
+		return admission.ErrTooMany
 	}
 	return nil
 }
@@ -158,8 +155,8 @@ func (d *decoder) timeSeries(message []byte) error {
 	key, rest := message[:end:end], message[end:]
 	samples, exemplars, rejected := len(d.samples), len(d.exemplars), len(d.rejected)
 	for len(rest) > 0 {
-		if len(d.samples) > maxParts {
-			return errTooMany
+		if len(d.samples) > admission.MaxParts {
+			return admission.ErrTooMany
 		}
 		// The usual sample: a tag, a length below 128, value and time in this order.
 		if len(rest) >= 12 && rest[0] == tagSample && rest[1] < 0x80 && rest[2] == 1<<3|fixed64 && int(rest[1]) <= len(rest)-2 && rest[1] >= 9 {

@@ -23,6 +23,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"cistern/services/ingest/admission"
 	"cistern/services/store/tsdb"
 )
 
@@ -44,18 +45,18 @@ func messageOf(contentType string) string {
 }
 
 // remoteWrite2 is the route of remote write when the message, which is unpacked, is that of 2.0.
-func (h *Handler) remoteWrite2(w http.ResponseWriter, r *http.Request, d *decoder, place *place) {
+func (h *Handler) remoteWrite2(w http.ResponseWriter, r *http.Request, d *decoder, slot *admission.Slot) {
 	if err := d.remoteWrite2(d.message); err != nil {
 		written(w, 0, 0, 0)
-		h.malformed(w, err)
+		h.gate.Malformed(w, err)
 		return
 	}
-	place.leaveWith(d.holds())
+	slot.LeaveWith(d.holds())
 	h.store.Describe(d.metadata)
-	rejected, err := h.store.Ingest(r.Context(), "remote_write", d.samples, h.Write)
+	rejected, err := h.store.Ingest(r.Context(), "remote_write", d.samples, h.Durability)
 	if err != nil {
 		written(w, 0, 0, 0)
-		unavailable(w, err)
+		admission.Unavailable(w, "samples", err)
 		return
 	}
 	h.store.Exemplify(d.exemplars)
@@ -100,8 +101,8 @@ func (d *decoder) remoteWrite2(message []byte) error {
 		}
 		rest = after
 		if f.number == 4 && f.kind == delimited {
-			if d.symbols = append(d.symbols, f.bytes); len(d.symbols) > maxParts {
-				return errTooMany
+			if d.symbols = append(d.symbols, f.bytes); len(d.symbols) > admission.MaxParts {
+				return admission.ErrTooMany
 			}
 		}
 	}
@@ -145,8 +146,8 @@ func (d *decoder) timeSeries2(message []byte) error {
 		}
 	}
 	key, err := d.key2(d.refs)
-	if d.keys += len(key); d.keys > maxMessage { // each byte of a symbol may be in every series
-		return errTooMany
+	if d.keys += len(key); d.keys > admission.MaxUnpacked { // each byte of a symbol may be in every series
+		return admission.ErrTooMany
 	}
 	if err != nil {
 		return d.reject(err.Reason, err.Detail, max(n, 1))

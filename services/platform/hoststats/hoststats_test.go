@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"cistern/services/store/tsdb"
 )
 
 func write(t *testing.T, root string, files map[string]string) {
@@ -28,19 +26,18 @@ func write(t *testing.T, root string, files map[string]string) {
 
 func lines(c *Collector) []string {
 	var all []string
-	for _, s := range c.Samples(1000) {
-		labels, _ := tsdb.ParseKey(string(s.Key))
-		text := s.Kind.String()
-		for _, l := range labels {
+	for _, r := range c.Read() {
+		text := r.Kind.String() + " " + r.Name
+		for _, l := range r.Labels {
 			text += " " + l.Value
 		}
-		all = append(all, fmt.Sprintf("%s %g", text, s.Value))
+		all = append(all, fmt.Sprintf("%s %g", text, r.Value))
 	}
 	slices.Sort(all)
 	return all
 }
 
-func TestSamples(t *testing.T) {
+func TestReadings(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, map[string]string{
 		"stat":    "cpu  100 0 100 800 0 0 0 0 0 0\ncpu0 100 0 100 800 0 0 0 0 0 0\n",
@@ -82,9 +79,9 @@ func TestSamples(t *testing.T) {
 func TestStrange(t *testing.T) {
 	c := New()
 	c.root = t.TempDir()
-	if got := c.Samples(1); len(got) != 0 {
+	if got := c.Read(); len(got) != 0 {
 		t.Errorf("%v", got)
 	}
 	write(t, c.root, map[string]string{"stat": "cpu x\n", "meminfo": "\n:\n", "net/dev": "a:b\n", "diskstats": "1 2\n", "loadavg": "", "uptime": ""})
-	c.Samples(1)
+	c.Read()
 }

@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"cistern/services/platform/kstat"
-	"cistern/services/store/tsdb"
 )
 
 // fscale is what the kernel multiplies load averages with (sys/param.h).
@@ -16,7 +15,7 @@ const fscale = 256
 // ofKstats makes readings of a snapshot; what is not in it is left out.
 func (c *Collector) ofKstats(s *kstat.Snapshot) []Reading {
 	var all []Reading
-	label := func(name, value string) tsdb.Label { return tsdb.Label{Name: name, Value: value} }
+	label := func(name, value string) Label { return Label{Name: name, Value: value} }
 	// Of all processors: time in interrupts is in that of the kernel.
 	added, sum := map[string]float64{}, 0.0
 	for _, one := range s.Stats {
@@ -64,14 +63,14 @@ func (c *Collector) ofKstats(s *kstat.Snapshot) []Reading {
 			for direction, names := range map[string][4]string{
 				"receive": {"rbytes64", "ipackets64", "ierrors", "norcvbuf"}, "transmit": {"obytes64", "opackets64", "oerrors", "noxmtbuf"},
 			} {
-				labels := []tsdb.Label{label("device", one.Name), label("direction", direction)}
+				labels := []Label{label("device", one.Name), label("direction", direction)}
 				for i, what := range []string{"bytes", "packets", "errors", "drops"} {
 					all = append(all, counter("cistern_host_network_"+what+"_total", one.Values[names[i]], labels...))
 				}
 			}
 		case one.Class == "disk":
 			for kind, names := range map[string][2]string{"read": {"reads", "nread"}, "write": {"writes", "nwritten"}} {
-				labels := []tsdb.Label{label("disk", one.Name), label("type", kind)}
+				labels := []Label{label("disk", one.Name), label("type", kind)}
 				all = append(all,
 					counter("cistern_host_disk_operations_total", one.Values[names[0]], labels...),
 					counter("cistern_host_disk_bytes_total", one.Values[names[1]], labels...))

@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-
-	"cistern/services/store/tsdb"
 )
 
 // Read reads everything; what cannot be read is left out.
@@ -57,7 +55,7 @@ func (c *Collector) processors(text string) []Reading {
 	}
 	var all []Reading
 	for _, mode := range modes {
-		all = append(all, gauge("cistern_host_cpu_ratio", ticks[mode]/total, tsdb.Label{Name: "mode", Value: mode}))
+		all = append(all, gauge("cistern_host_cpu_ratio", ticks[mode]/total, Label{Name: "mode", Value: mode}))
 	}
 	return all
 }
@@ -77,7 +75,7 @@ func memory(text string) []Reading {
 	}
 	var all []Reading
 	for kind, value := range kinds {
-		all = append(all, gauge("cistern_host_memory_bytes", value, tsdb.Label{Name: "kind", Value: kind}))
+		all = append(all, gauge("cistern_host_memory_bytes", value, Label{Name: "kind", Value: kind}))
 	}
 	return all
 }
@@ -91,7 +89,7 @@ func network(text string) []Reading {
 			continue
 		}
 		for direction, at := range map[string]int{"receive": 0, "transmit": 8} {
-			labels := []tsdb.Label{{Name: "device", Value: device}, {Name: "direction", Value: direction}}
+			labels := []Label{{Name: "device", Value: device}, {Name: "direction", Value: direction}}
 			all = append(all,
 				counter("cistern_host_network_bytes_total", number(fields[at]), labels...),
 				counter("cistern_host_network_packets_total", number(fields[at+1]), labels...),
@@ -109,9 +107,9 @@ func disks(text string) []Reading {
 		if len(fields) < 14 || !wholeDisk(fields[2]) {
 			continue
 		}
-		disk := tsdb.Label{Name: "disk", Value: fields[2]}
+		disk := Label{Name: "disk", Value: fields[2]}
 		for kind, at := range map[string]int{"read": 3, "write": 7} {
-			labels := []tsdb.Label{disk, {Name: "type", Value: kind}}
+			labels := []Label{disk, {Name: "type", Value: kind}}
 			all = append(all,
 				counter("cistern_host_disk_operations_total", number(fields[at]), labels...),
 				counter("cistern_host_disk_bytes_total", number(fields[at+2])*512, labels...), // sectors of 512 bytes, whatever the disk's
@@ -141,7 +139,7 @@ func load(text string) []Reading {
 	var all []Reading
 	for i, minutes := range []string{"1", "5", "15"} {
 		if i < len(fields) {
-			all = append(all, gauge("cistern_host_load", number(fields[i]), tsdb.Label{Name: "minutes", Value: minutes}))
+			all = append(all, gauge("cistern_host_load", number(fields[i]), Label{Name: "minutes", Value: minutes}))
 		}
 	}
 	return all

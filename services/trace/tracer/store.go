@@ -1,7 +1,7 @@
 package tracer
 
 // The way to storaged: a second's values become samples, samples wait here until they are stored. The body is the
-// binary form of services/ingest/remotewrite/binary.go.
+// binary form of services/ingest/importer/binary.go.
 
 import (
 	"bytes"

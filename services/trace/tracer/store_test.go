@@ -12,7 +12,8 @@ import (
 	"time"
 
 	"cistern/services/histogram"
-	"cistern/services/ingest/remotewrite"
+	"cistern/services/ingest/admission"
+	"cistern/services/ingest/importer"
 	"cistern/services/journal"
 	"cistern/services/store/tsdb"
 )
@@ -40,7 +41,7 @@ func TestEncode(t *testing.T) {
 	body := encode([]sample{{key: key, time: 5000, value: 1.5}, {key: seriesKey(label{"__name__", "h"}), time: 4000, bins: h}, {key: key, time: 6000, value: staleNaN}})
 	store := &captured{}
 	mux := http.NewServeMux()
-	remotewrite.New(store).Register(mux)
+	importer.New(store, admission.New(store)).Register(mux)
 	r := httptest.NewRequest("POST", "/api/v1/import", strings.NewReader(string(body)))
 	r.Header.Set("Content-Type", "application/vnd.cistern.samples")
 	w := httptest.NewRecorder()

@@ -21,7 +21,8 @@ import (
 
 	"cistern/services/daemon/problem"
 	"cistern/services/daemon/unixsocket"
-	"cistern/services/ingest/remotewrite"
+	"cistern/services/ingest/admission"
+	"cistern/services/ingest/importer"
 	"cistern/services/store/tsdb"
 )
 
@@ -41,7 +42,7 @@ func startStore(t *testing.T) *standInStore {
 		t.Fatal(err)
 	}
 	mux := http.NewServeMux()
-	remotewrite.New(&s.store).Register(mux)
+	importer.New(&s.store, admission.New(&s.store)).Register(mux)
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		defer s.mu.Unlock()

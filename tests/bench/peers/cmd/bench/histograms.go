@@ -235,7 +235,7 @@ func (s *histogramSeries) flushVM(message []byte) []byte {
 }
 
 // cisternHeaders, cisternPath and cisternBatch are the one place that knows how histograms get to storaged: its binary
-// import, see services/ingest/remotewrite/binary.go.
+// import, see services/ingest/importer/binary.go.
 var cisternHeaders = map[string]string{"Content-Type": "application/vnd.cistern.samples"}
 
 const cisternPath = "/api/v1/import"

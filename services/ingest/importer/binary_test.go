@@ -1,7 +1,6 @@
-package remotewrite
+package importer
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
@@ -13,9 +12,6 @@ import (
 	"cistern/services/histogram"
 	"cistern/services/journal"
 	"cistern/services/store/tsdb"
-
-	promhistogram "github.com/prometheus/prometheus/model/histogram"
-	"github.com/prometheus/prometheus/prompb"
 )
 
 func binaryBody(t testing.TB, now int64) []byte {
@@ -72,72 +68,6 @@ func TestBinaryImport(t *testing.T) {
 func FuzzBinary(f *testing.F) {
 	f.Add(binaryBody(f, 1_790_000_000_000))
 	f.Fuzz(func(t *testing.T, body []byte) { _, _ = decodeBinary(body) })
-}
-
-// Native histograms, exemplars and metadata of remote write 1.0 arrive as they were sent.
-func TestNativeHistograms(t *testing.T) {
-	s, h := testStore(t)
-	now := time.Now().UnixMilli()
-	whole := &promhistogram.Histogram{Schema: 2, ZeroThreshold: 1e-128, Count: 6, Sum: 12.5,
-		PositiveSpans: []promhistogram.Span{{Offset: 1, Length: 2}}, PositiveBuckets: []int64{2, 2}}
-	custom := &promhistogram.FloatHistogram{Schema: promhistogram.CustomBucketsSchema, CustomValues: []float64{1, 2.5}, Count: 3, Sum: 4,
-		PositiveSpans: []promhistogram.Span{{Offset: 0, Length: 2}}, PositiveBuckets: []float64{1, 2}, CounterResetHint: promhistogram.GaugeType}
-	body := encode(t, prompb.TimeSeries{Labels: labelsOf("__name__", "latency", "job", "x"),
-		Histograms: []prompb.Histogram{prompb.FromIntHistogram(now, whole), prompb.FromFloatHistogram(now+1000, custom)},
-		Exemplars:  []prompb.Exemplar{{Labels: labelsOf("trace_id", "abc"), Value: 3, Timestamp: now}}})
-	if w := post(h, "/api/v1/write", body); w.Code != http.StatusNoContent {
-		t.Fatalf("%d %s", w.Code, w.Body)
-	}
-	found, release, err := s.Select(t.Context(), 0, math.MaxInt64)
-	if err != nil || len(found) != 1 {
-		t.Fatal(len(found), err)
-	}
-	defer release()
-	it := found[0].Natives(0, math.MaxInt64)
-	for _, want := range []*promhistogram.FloatHistogram{whole.ToFloat(nil), custom} {
-		if !it.Next() {
-			t.Fatal(it.Err())
-		}
-		if _, got := it.At(); !got.Equals(want) || got.CounterResetHint != want.CounterResetHint {
-			t.Errorf("%v, want %v", got, want)
-		}
-	}
-	if sets := s.Exemplars(0, math.MaxInt64); len(sets) != 1 || sets[0].Exemplars[0].Labels[0].Value != "abc" {
-		t.Errorf("%+v", sets)
-	}
-	if m := s.Metadata()["x"]; m.Help != "h" {
-		t.Errorf("%+v", m)
-	}
-}
-
-// Labels out of order, and labels behind samples, are the same series.
-func TestUnusualSeries(t *testing.T) {
-	s, h := testStore(t)
-	now := time.Now().UnixMilli()
-	one, err := (&prompb.TimeSeries{Samples: []prompb.Sample{{Value: 1, Timestamp: now}}}).Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
-	labels, err := (&prompb.TimeSeries{Labels: labelsOf("job", "j", "__name__", "up")}).Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
-	series := bytes.Join([][]byte{one, labels}, nil)
-	var d decoder
-	message := append(binary.AppendUvarint([]byte{0x0a}, uint64(len(series))), series...)
-	if err := d.remoteWrite(message); err != nil || len(d.samples) != 1 {
-		t.Fatalf("%v %v", err, d.samples)
-	}
-	if rejected, err := s.Ingest(t.Context(), "x", d.samples, Durability); err != nil || len(rejected) > 0 {
-		t.Fatal(rejected, err)
-	}
-	if w := post(h, "/api/v1/write", encode(t, prompb.TimeSeries{Labels: labelsOf("__name__", "up", "job", "j"),
-		Samples: []prompb.Sample{{Value: 2, Timestamp: now + 1}}})); w.Code != http.StatusNoContent {
-		t.Fatalf("%d %s", w.Code, w.Body)
-	}
-	if got := numbers(t, s); len(got) != 1 || got["[{__name__ up} {job j}]"] != "gauge 1 2" {
-		t.Fatalf("%v", got)
-	}
 }
 
 // BenchmarkHistogramImport is one series of one histogram a second, sixty to a request, until it is in a block.

@@ -1,4 +1,4 @@
-package remotewrite
+package importer
 
 // Samples in Cistern's own form, which agents and benchmarks send: POST /api/v1/import with the content type
 // application/vnd.cistern.samples. u and v are uvarint and varint:
@@ -28,13 +28,14 @@ import (
 	"unsafe"
 
 	"cistern/services/histogram"
+	"cistern/services/ingest/admission"
 	"cistern/services/store/tsdb"
 )
 
 const (
 	samplesType  = "application/vnd.cistern.samples"
 	samplesMagic = "CISTSMP2"
-	maxBinary    = 4 * maxParts // samples of a request: they cost no more than their place in a list
+	maxBinary    = 4 * admission.MaxParts // samples of a request: they cost no more than their place in a list
 )
 
 var errSamples = errors.New("the body is not in the form of " + samplesType)
@@ -89,8 +90,8 @@ func decodeBinary(body []byte) (samples []tsdb.Sample, err error) {
 	if n > uint64(len(r.rest)) {
 		return nil, errSamples
 	}
-	if n > maxParts {
-		return nil, errTooMany
+	if n > admission.MaxParts {
+		return nil, admission.ErrTooMany
 	}
 	list := make([]series, n)
 	for i := range list {
@@ -106,7 +107,7 @@ func decodeBinary(body []byte) (samples []tsdb.Sample, err error) {
 		return nil, errSamples
 	}
 	if n > maxBinary {
-		return nil, errTooMany
+		return nil, admission.ErrTooMany
 	}
 	samples = make([]tsdb.Sample, n)
 	ref, at := int64(0), int64(0)
@@ -138,18 +139,18 @@ func decodeBinary(body []byte) (samples []tsdb.Sample, err error) {
 	return samples, nil
 }
 
-// importBinary answers as importJSON does.
-func (h *Handler) importBinary(w http.ResponseWriter, r *http.Request, body []byte, place *place) {
+// takeBinary answers as takeJSON does.
+func (h *Handler) takeBinary(w http.ResponseWriter, r *http.Request, body []byte, slot *admission.Slot) {
 	samples, err := decodeBinary(body)
 	if err != nil {
-		h.malformed(w, err)
+		h.gate.Malformed(w, err)
 		return
 	}
-	place.leaveWith(len(body) + len(samples)*int(unsafe.Sizeof(tsdb.Sample{})))
-	rejected, err := h.store.Ingest(r.Context(), "import", samples, h.Import)
+	slot.LeaveWith(len(body) + len(samples)*int(unsafe.Sizeof(tsdb.Sample{})))
+	rejected, err := h.store.Ingest(r.Context(), "import", samples, h.Durability)
 	if err != nil {
-		unavailable(w, err)
+		admission.Unavailable(w, "samples", err)
 		return
 	}
-	h.answerImport(w, len(samples), rejected)
+	h.answer(w, len(samples), rejected)
 }
