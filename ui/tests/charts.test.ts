@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fetchSpan, TimeAxis } from '../src/analytics/axis.ts';
 import { readSheet, writeSheet } from '../src/analytics/worksheets/sheet.ts';
 import type { Bins, SeriesFrame } from '../src/api/columns.ts';
+import { fetchSpan, TimeAxis } from '../src/charts/axis.ts';
 import { beyondLimit, cellsOf, extentOf, mergeBins, onEdge, quantileOf } from '../src/charts/bins.ts';
 import { csv } from '../src/charts/download.ts';
 import { gapsOf } from '../src/charts/gaps.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { expression, selector, seriesName } from '../src/analytics/explore/expression.ts';
-import { pan, readView, stepFor, writeView, zoom } from '../src/analytics/view.ts';
+import { pan, readView, stepFor, writeView, zoom } from '../src/analytics/explore/view.ts';
 
 const read = (text: string) => readView(new URLSearchParams(text));
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { safePath } from '../src/access/session/safePath.ts';
 import { ruleSentence, unitOfExpression } from '../src/alerting/alerts/words.ts';
 import {
   draftOfDestination,
@@ -8,7 +9,7 @@ import {
   recipients,
 } from '../src/alerting/destinations/destination.ts';
 import { asProblem, Failure, fieldMessage, problemIn } from '../src/api/problem.ts';
-import { navigation, places, safePath } from '../src/frame/places.ts';
+import { navigation, places } from '../src/frame/places.ts';
 
 const rule = {
   name: 'Egress',

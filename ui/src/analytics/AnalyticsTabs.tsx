@@ -1,5 +1,5 @@
 // The parts of Analytics.
-import { PartTabs } from '../frame/PartTabs.tsx';
+import { PartTabs } from '../shells/PartTabs.tsx';
 
 const tabs = [
   ['worksheets', 'Worksheets', '/analytics'],

@@ -2,15 +2,15 @@
 import { EmptyState, EmptyStateBody } from '@patternfly/react-core';
 import { useMemo, useState } from 'react';
 import type { Metric } from '../api/telemetry.ts';
+import { Distribution } from '../charts/Distribution.tsx';
 import { merge, overSentence, overTotal } from '../charts/distribution.ts';
 import { HeatmapChart } from '../charts/HeatmapChart.tsx';
 import { naturalScale } from '../charts/shading.ts';
 import { unitOf } from '../words/format.ts';
 import { ProblemAlert } from '../words/ProblemAlert.tsx';
-import { Distribution } from './Distribution.tsx';
 import { inWords, selector } from './explore/expression.ts';
+import { stepFor, type View } from './explore/view.ts';
 import { useHeatmap, useOver } from './useWindow.ts';
-import { stepFor, type View } from './view.ts';
 
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 

@@ -4,12 +4,12 @@ import { useMemo, useState } from 'react';
 import type { Metric } from '../api/telemetry.ts';
 import { LineChart } from '../charts/LineChart.tsx';
 import { seriesColour } from '../charts/palette.ts';
-import { useDark } from '../frame/theme.ts';
+import { useDark } from '../theme/theme.ts';
 import { quantity, unitOf } from '../words/format.ts';
 import { ProblemAlert } from '../words/ProblemAlert.tsx';
 import { expression, inWords, seriesName } from './explore/expression.ts';
+import { stepFor, type View } from './explore/view.ts';
 import { aligned, timesOf, useSeries } from './useWindow.ts';
-import { stepFor, type View } from './view.ts';
 
 /** More lines than this nobody tells apart; the list says how many there are. */
 const MOST_LINES = 20;

@@ -1,7 +1,7 @@
 // A histogram over time: time across, value up, shade = rank of how many. Drawn on a canvas, cell by cell.
 import { type PointerEvent, useEffect, useMemo, useRef } from 'react';
 import type { Heatmap } from '../api/telemetry.ts';
-import { useDark } from '../frame/theme.ts';
+import { useDark } from '../theme/theme.ts';
 import { quantity, type Unit } from '../words/format.ts';
 import { chartColours, rampColour } from './palette.ts';
 import { type Grid, gridOf, place, rankShades, type Scale, valueAt } from './shading.ts';

@@ -3,7 +3,7 @@
 import 'uplot/dist/uPlot.min.css';
 import { useEffect, useRef } from 'react';
 import UPlot from 'uplot';
-import { useDark } from '../frame/theme.ts';
+import { useDark } from '../theme/theme.ts';
 import { quantity, type Unit } from '../words/format.ts';
 import { chartColours, seriesColour } from './palette.ts';
 import { useWidth } from './useWidth.ts';

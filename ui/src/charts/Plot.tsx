@@ -1,8 +1,8 @@
 // The part that all charts over time share: two canvases (what is drawn, and what moves over it), the time axis, marks,
 // the limit line, and what pointer, wheel, touch and keys do. What is drawn is handed in as `paint`.
 import { type KeyboardEvent, type PointerEvent, type ReactNode, useEffect, useLayoutEffect, useRef } from 'react';
-import { useAxis } from '../analytics/axis.ts';
-import { useDark } from '../frame/theme.ts';
+import { useDark } from '../theme/theme.ts';
+import { useAxis } from './axis.ts';
 import { type ChartColours, chartColours } from './palette.ts';
 import { timeTicks } from './units.ts';
 import { useWidth } from './useWidth.ts';

@@ -2,20 +2,20 @@
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useRef } from 'react';
 import { Navigate, Route, Routes, useLocation } from 'react-router';
+import { safePath } from '../access/session/safePath.ts';
 import { sessionQuery, setupQuery } from '../api/queries.ts';
+import { SessionContext } from '../api/session.ts';
+import { PageLoading } from '../shells/PageLoading.tsx';
 import { Frame } from './Frame.tsx';
 import { NotAnswering } from './NotAnswering.tsx';
-import { PageLoading } from './PageLoading.tsx';
-import { safePath } from './places.ts';
-import { SessionContext } from './session.ts';
 
 const SignInPage = lazy(() => import('../access/session/SignInPage.tsx'));
 const SetupPage = lazy(() => import('../access/setup/SetupPage.tsx'));
 const StatusPage = lazy(() => import('../system/status/StatusPage.tsx'));
 const WorksheetPage = lazy(() => import('../analytics/worksheets/WorksheetPage.tsx'));
-const ChartsPage = lazy(() => import('../analytics/ChartsPage.tsx'));
+const ChartsPage = lazy(() => import('../analytics/panels/ChartsPage.tsx'));
 const StatisticsPage = lazy(() => import('../analytics/statistics/StatisticsPage.tsx'));
-const RecordedPage = lazy(() => import('../analytics/statistics/DatasetsPage.tsx'));
+const RecordedDatasetsPage = lazy(() => import('../analytics/statistics/RecordedDatasetsPage.tsx'));
 const QueryPage = lazy(() => import('../analytics/explore/QueryPage.tsx'));
 const ExplorePage = lazy(() => import('../analytics/explore/ExplorePage.tsx'));
 const AlertsPage = lazy(() => import('../alerting/alerts/AlertsPage.tsx'));
@@ -40,8 +40,8 @@ const ServicesPage = lazy(() => import('../system/services/ServicesPage.tsx'));
 const ServicePage = lazy(() => import('../system/services/ServicePage.tsx'));
 const LogsPage = lazy(() => import('../system/logs/LogsPage.tsx'));
 const RequestsPage = lazy(() => import('../system/logs/RequestsPage.tsx'));
-const MaintenancePage = lazy(() => import('../support/maintenance/MaintenancePage.tsx'));
-const NoSuchPage = lazy(() => import('./NoSuchPage.tsx'));
+const MaintenancePage = lazy(() => import('./MaintenancePage.tsx'));
+const NoSuchPage = lazy(() => import('../shells/NoSuchPage.tsx'));
 
 export function App() {
   const location = useLocation();
@@ -93,7 +93,7 @@ export function App() {
             <Route path="/analytics/worksheets/:id" element={<WorksheetPage />} />
             <Route path="/analytics/charts" element={<ChartsPage />} />
             <Route path="/analytics/statistics" element={<StatisticsPage />} />
-            <Route path="/analytics/datasets" element={<RecordedPage />} />
+            <Route path="/analytics/datasets" element={<RecordedDatasetsPage />} />
             <Route path="/analytics/query" element={<QueryPage />} />
             <Route path="/analytics/explore" element={<ExplorePage />} />
             <Route path="/alerts/thresholds/:id" element={<ThresholdPage />} />

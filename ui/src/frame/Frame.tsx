@@ -37,14 +37,14 @@ import { answerOf, client } from '../api/client.ts';
 import { listen } from '../api/events.ts';
 import { nowKnown } from '../api/known.ts';
 import { sessionQuery, setupQuery, statusQuery } from '../api/queries.ts';
+import { SessionContext } from '../api/session.ts';
+import { Connection } from '../shells/Connection.tsx';
+import { chooseTheme, type ThemeChoice, useThemeChoice } from '../theme/theme.ts';
 import { plural } from '../words/format.ts';
-import { Connection } from './Connection.tsx';
 import { Jobs } from './Jobs.tsx';
 import { navigation, places } from './places.ts';
 import { Search } from './Search.tsx';
-import { SessionContext } from './session.ts';
 import { useShortcuts } from './shortcuts.ts';
-import { chooseTheme, type ThemeChoice, useThemeChoice } from './theme.ts';
 
 const themes: [ThemeChoice, string][] = [
   ['system', 'Theme: as the system'],

@@ -8,7 +8,7 @@ import { nowKnown } from '../../api/known.ts';
 import { sessionQuery, setupQuery } from '../../api/queries.ts';
 import { TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
-import { safePath } from '../../frame/places.ts';
+import { safePath } from './safePath.ts';
 
 export default function SignInPage() {
   const [user, setUser] = useState('');

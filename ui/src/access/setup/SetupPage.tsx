@@ -18,7 +18,7 @@ import {
 } from '../../api/queries.ts';
 import { Field, TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
-import { Connection } from '../../frame/Connection.tsx';
+import { Connection } from '../../shells/Connection.tsx';
 import { PoolForm } from '../../storage/pools/PoolForm.tsx';
 import { LiveCharts } from '../../system/status/LiveCharts.tsx';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';

@@ -3,7 +3,7 @@ import { ExpandableSection, Label } from '@patternfly/react-core';
 import { useState } from 'react';
 import { Link } from 'react-router';
 import { Ago } from '../../words/Ago.tsx';
-import { ConditionIcon } from '../../words/Sentence.tsx';
+import { ConditionIcon } from '../../words/ConditionIcon.tsx';
 import { Acknowledge, SilenceLink } from './Acknowledge.tsx';
 import { AlertDetails } from './AlertDetails.tsx';
 import { type Alert, conditionOf } from './words.ts';

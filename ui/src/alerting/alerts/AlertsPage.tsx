@@ -4,11 +4,11 @@ import CheckCircleIcon from '@patternfly/react-icons/dist/esm/icons/check-circle
 import { useQuery } from '@tanstack/react-query';
 import { Link, Navigate, useParams } from 'react-router';
 import { activeAlertsQuery } from '../../api/queries.ts';
-import NoSuchPage from '../../frame/NoSuchPage.tsx';
-import { PageLoading } from '../../frame/PageLoading.tsx';
+import NoSuchPage from '../../shells/NoSuchPage.tsx';
+import { PageHead } from '../../shells/PageHead.tsx';
+import { PageLoading } from '../../shells/PageLoading.tsx';
 import { plural } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
-import { PageHead } from '../../words/Sentence.tsx';
 import { Catalogue } from '../catalogue/Catalogue.tsx';
 import { Destinations } from '../destinations/Destinations.tsx';
 import { Silences } from '../silences/Silences.tsx';

@@ -1,7 +1,7 @@
 // Alerts and rules in words.
 import type { Schemas } from '../../api/client.ts';
+import type { Condition } from '../../words/ConditionIcon.tsx';
 import { duration, quantity, type Unit, unitOf } from '../../words/format.ts';
-import type { Condition } from '../../words/Sentence.tsx';
 
 export type Threshold = Schemas['Threshold'];
 export type ThresholdInput = Schemas['ThresholdInput'];

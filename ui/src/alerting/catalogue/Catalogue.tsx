@@ -15,14 +15,14 @@ import { useState } from 'react';
 import { useSearchParams } from 'react-router';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
 import { alertClassesQuery, destinationsQuery } from '../../api/queries.ts';
+import { useMayNot } from '../../api/session.ts';
 import { Explained } from '../../forms/Explained.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
-import { PageLoading } from '../../frame/PageLoading.tsx';
-import { useMayNot } from '../../frame/session.ts';
+import { PageLoading } from '../../shells/PageLoading.tsx';
 import { Ago } from '../../words/Ago.tsx';
+import { ConditionIcon } from '../../words/ConditionIcon.tsx';
 import { duration, plural } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
-import { ConditionIcon } from '../../words/Sentence.tsx';
 import { EscalationFields, Tell } from '../destinations/Tell.tsx';
 
 type Kind = Schemas['AlertKind'];

@@ -7,8 +7,8 @@ import { asProblem, Failure, fieldMessage } from '../../api/problem.ts';
 import { Explained } from '../../forms/Explained.tsx';
 import { Field, TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
+import { ConditionIcon } from '../../words/ConditionIcon.tsx';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
-import { ConditionIcon } from '../../words/Sentence.tsx';
 import {
   type Destination,
   type DestinationDraft,

@@ -2,11 +2,11 @@ import { Breadcrumb, BreadcrumbItem, Button, PageSection } from '@patternfly/rea
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from 'react-router';
 import { destinationsQuery } from '../../api/queries.ts';
-import NoSuchPage from '../../frame/NoSuchPage.tsx';
-import { PageLoading } from '../../frame/PageLoading.tsx';
-import { useMayNot } from '../../frame/session.ts';
+import { useMayNot } from '../../api/session.ts';
+import NoSuchPage from '../../shells/NoSuchPage.tsx';
+import { PageHead } from '../../shells/PageHead.tsx';
+import { PageLoading } from '../../shells/PageLoading.tsx';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
-import { PageHead } from '../../words/Sentence.tsx';
 import { DestinationForm } from './DestinationForm.tsx';
 
 export default function DestinationPage() {

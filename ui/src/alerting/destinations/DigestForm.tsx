@@ -4,8 +4,8 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
 import { digestQuery } from '../../api/queries.ts';
+import { useMayNot } from '../../api/session.ts';
 import { Explained } from '../../forms/Explained.tsx';
-import { useMayNot } from '../../frame/session.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 
 type Settings = Schemas['DigestSettings'];

@@ -5,9 +5,9 @@ import { useDeferredValue, useState } from 'react';
 import { aligned, timesOf, useSeries } from '../../analytics/useWindow.ts';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
 import { LineChart } from '../../charts/LineChart.tsx';
+import { ConditionIcon } from '../../words/ConditionIcon.tsx';
 import { duration, parseQuantity, plural, quantity } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
-import { ConditionIcon } from '../../words/Sentence.tsx';
 import { labelWords, unitOfExpression } from '../alerts/words.ts';
 import { type Draft, watchedOf } from './rule.ts';
 

@@ -15,14 +15,14 @@ import { Link, useNavigate, useParams, useSearchParams } from 'react-router';
 import { answerOf, client } from '../../api/client.ts';
 import { asProblem, fieldMessage, type Problem } from '../../api/problem.ts';
 import { thresholdsQuery } from '../../api/queries.ts';
+import { useMayNot } from '../../api/session.ts';
 import { TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
-import NoSuchPage from '../../frame/NoSuchPage.tsx';
-import { PageLoading } from '../../frame/PageLoading.tsx';
-import { useMayNot } from '../../frame/session.ts';
+import NoSuchPage from '../../shells/NoSuchPage.tsx';
+import { PageHead } from '../../shells/PageHead.tsx';
+import { PageLoading } from '../../shells/PageLoading.tsx';
 import { duration, parseQuantity, quantity } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
-import { PageHead } from '../../words/Sentence.tsx';
 import {
   labelWords,
   ruleSentence,

@@ -4,13 +4,13 @@ import { useState } from 'react';
 import { Link } from 'react-router';
 import { answerOf, client } from '../../api/client.ts';
 import { thresholdsQuery } from '../../api/queries.ts';
+import { useMayNot } from '../../api/session.ts';
 import { ConfirmByName } from '../../forms/ConfirmByName.tsx';
 import { AddButton, EmptyList, RemoveButton } from '../../forms/ListActions.tsx';
-import { PageLoading } from '../../frame/PageLoading.tsx';
-import { useMayNot } from '../../frame/session.ts';
+import { PageLoading } from '../../shells/PageLoading.tsx';
 import { Ago } from '../../words/Ago.tsx';
+import { ConditionIcon } from '../../words/ConditionIcon.tsx';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
-import { ConditionIcon } from '../../words/Sentence.tsx';
 import { ruleSentence, standing, type Threshold } from '../alerts/words.ts';
 
 export function Thresholds() {

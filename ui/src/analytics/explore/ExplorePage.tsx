@@ -16,19 +16,19 @@ import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useState } from 'react';
 import { Link, useSearchParams } from 'react-router';
 import { listMetrics, type Metric } from '../../api/telemetry.ts';
+import { PageHead } from '../../shells/PageHead.tsx';
 import { duration, parseQuantity, plural, quantity, unitOf } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
-import { PageHead } from '../../words/Sentence.tsx';
 import { AnalyticsTabs } from '../AnalyticsTabs.tsx';
 import { HistogramChart } from '../HistogramChart.tsx';
 import { SeriesChart } from '../SeriesChart.tsx';
 import { useLabels } from '../useWindow.ts';
-import { pan, ranges, readView, type View, writeView, zoom } from '../view.ts';
 import { AddToWorksheet } from '../worksheets/AddToWorksheet.tsx';
 import type { Chart } from '../worksheets/sheet.ts';
 import { expression, inWords, selector } from './expression.ts';
 import { kindWords, MetricList } from './MetricList.tsx';
 import { queryLink } from './QueryPage.tsx';
+import { pan, ranges, readView, type View, writeView, zoom } from './view.ts';
 
 const now = () => Math.floor(Date.now() / 1000);
 

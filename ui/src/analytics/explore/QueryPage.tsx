@@ -6,12 +6,12 @@ import { useDeferredValue, useRef, useState } from 'react';
 import { Link } from 'react-router';
 import { asProblem } from '../../api/problem.ts';
 import { checkQuery, listMetrics, queryInstant } from '../../api/telemetry.ts';
+import { useSettled } from '../../charts/axis.ts';
+import { PageHead } from '../../shells/PageHead.tsx';
 import { compact, plural, unitOf } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
-import { PageHead } from '../../words/Sentence.tsx';
 import { AnalyticsTabs } from '../AnalyticsTabs.tsx';
-import { useSettled } from '../axis.ts';
-import { Charts, TimeControls, TimeWords, useCharts } from '../Charts.tsx';
+import { Charts, TimeControls, TimeWords, useCharts } from '../panels/Charts.tsx';
 import { type Chart, writeSheet } from '../worksheets/sheet.ts';
 import { complaintIn, functionsLike, pointing, wordAt } from './promql.ts';
 

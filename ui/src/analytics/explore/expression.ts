@@ -1,6 +1,6 @@
 // From what was clicked to PromQL: the user never types it here.
 import type { Metric } from '../../api/telemetry.ts';
-import type { View } from '../view.ts';
+import type { View } from './view.ts';
 
 function quoted(text: string): string {
   return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}"`;

@@ -6,10 +6,10 @@ import { useState } from 'react';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
 import { nowKnown } from '../../api/known.ts';
 import { asProblem } from '../../api/problem.ts';
+import { useMayNot } from '../../api/session.ts';
 import { Confirm } from '../../forms/Confirm.tsx';
 import { Explained } from '../../forms/Explained.tsx';
 import { TextField } from '../../forms/Field.tsx';
-import { useMayNot } from '../../frame/session.ts';
 import { bytes } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 

@@ -12,7 +12,7 @@ import {
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
-import { statisticsQuery } from '../frames.ts';
+import { statisticsQuery } from './queries.ts';
 import { type Statistic, splitTitle } from './statistic.ts';
 
 const COSTS = {

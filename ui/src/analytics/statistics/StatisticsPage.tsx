@@ -1,7 +1,7 @@
 // What can be measured of this machine.
 import { PageSection } from '@patternfly/react-core';
 import { useNavigate } from 'react-router';
-import { PageHead } from '../../words/Sentence.tsx';
+import { PageHead } from '../../shells/PageHead.tsx';
 import { AnalyticsTabs } from '../AnalyticsTabs.tsx';
 import { statisticLink } from '../worksheets/sheet.ts';
 import { StatisticList } from './StatisticList.tsx';

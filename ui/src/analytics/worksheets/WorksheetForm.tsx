@@ -12,8 +12,8 @@ import {
 } from '@patternfly/react-core';
 import { type ReactNode, use, useState } from 'react';
 import type { Schemas } from '../../api/client.ts';
+import { SessionContext } from '../../api/session.ts';
 import { TextField } from '../../forms/Field.tsx';
-import { SessionContext } from '../../frame/session.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import type { Worksheet } from './sheet.ts';
 

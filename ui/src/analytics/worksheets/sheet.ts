@@ -1,7 +1,7 @@
 // A page of charts, as its address has it: the time, and, when they are not simply those of the saved worksheet, the
 // charts. A drill-down is therefore a link, and "back" undoes it.
 import type { Schemas } from '../../api/client.ts';
-import type { Settled } from '../axis.ts';
+import type { Settled } from '../../charts/axis.ts';
 
 export type Chart = Schemas['Chart'];
 export type Worksheet = Schemas['Worksheet'];

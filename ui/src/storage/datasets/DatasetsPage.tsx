@@ -4,14 +4,14 @@ import { Table, Tbody, Td, Th, Thead, type ThProps, Tr } from '@patternfly/react
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { Link, useSearchParams } from 'react-router';
+import { useMayNot } from '../../api/session.ts';
 import { AddButton } from '../../forms/ListActions.tsx';
-import { PageLoading } from '../../frame/PageLoading.tsx';
-import { useMayNot } from '../../frame/session.ts';
+import { PageHead } from '../../shells/PageHead.tsx';
+import { PageLoading } from '../../shells/PageLoading.tsx';
 import { bytes, digits, duration, exactBytes, percent, plural } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
-import { PageHead } from '../../words/Sentence.tsx';
+import { StorageTabs } from '../StorageTabs.tsx';
 import { type Dataset, type DatasetFilter, datasetPath, datasetsQuery } from './queries.ts';
-import { StorageTabs } from './StorageTabs.tsx';
 
 const PAGE = 50;
 type Sort = NonNullable<DatasetFilter['sort']>;

@@ -13,10 +13,10 @@ import { useState } from 'react';
 import { Link, useNavigate, useSearchParams } from 'react-router';
 import { answerOf, client } from '../../api/client.ts';
 import { asProblem, fieldMessage } from '../../api/problem.ts';
+import { useMayNot } from '../../api/session.ts';
 import { Field, TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
-import { useMayNot } from '../../frame/session.ts';
-import { PageHead } from '../../words/Sentence.tsx';
+import { PageHead } from '../../shells/PageHead.tsx';
 import { compressionsQuery, datasetPath, datasetsQuery } from './queries.ts';
 import { sizeIn } from './words.ts';
 

@@ -4,8 +4,8 @@ import EllipsisVIcon from '@patternfly/react-icons/dist/esm/icons/ellipsis-v-ico
 import { useState } from 'react';
 import { useNavigate } from 'react-router';
 import { answerOf, client } from '../../api/client.ts';
+import { useMayNot } from '../../api/session.ts';
 import { Confirm } from '../../forms/Confirm.tsx';
-import { useMayNot } from '../../frame/session.ts';
 import { diskName } from '../disks/DiskTile.tsx';
 import { AttachDisk } from './AttachDisk.tsx';
 import { type Disk, deviceOf, diskPath, type Pool, replacePath, type Vdev } from './queries.ts';

@@ -1,7 +1,7 @@
 import { Breadcrumb, BreadcrumbItem, Button, PageSection } from '@patternfly/react-core';
 import { Link, useNavigate } from 'react-router';
-import { useMayNot } from '../../frame/session.ts';
-import { PageHead } from '../../words/Sentence.tsx';
+import { useMayNot } from '../../api/session.ts';
+import { PageHead } from '../../shells/PageHead.tsx';
 import { PoolForm } from './PoolForm.tsx';
 
 export default function NewPoolPage() {

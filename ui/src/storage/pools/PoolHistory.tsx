@@ -2,7 +2,7 @@
 import { Label } from '@patternfly/react-core';
 import { Table, Tbody, Td, Th, Thead, Tr } from '@patternfly/react-table';
 import { useQuery } from '@tanstack/react-query';
-import { PageLoading } from '../../frame/PageLoading.tsx';
+import { PageLoading } from '../../shells/PageLoading.tsx';
 import { Ago } from '../../words/Ago.tsx';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { poolHistoryQuery } from './queries.ts';

@@ -2,10 +2,10 @@
 import { Card, CardBody, CardTitle, Switch } from '@patternfly/react-core';
 import { useState } from 'react';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
+import { useMayNot } from '../../api/session.ts';
 import { Explained } from '../../forms/Explained.tsx';
 import { TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
-import { useMayNot } from '../../frame/session.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import type { Pool } from './queries.ts';
 import { usePoolAction } from './usePoolAction.ts';

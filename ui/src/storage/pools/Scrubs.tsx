@@ -3,10 +3,10 @@ import { Button, Card, CardBody, CardTitle, Checkbox, Modal, ModalBody, ModalHea
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
+import { useMayNot } from '../../api/session.ts';
 import { Explained } from '../../forms/Explained.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
 import { ScheduleFields, useSchedule } from '../../forms/ScheduleFields.tsx';
-import { useMayNot } from '../../frame/session.ts';
 import { Ago } from '../../words/Ago.tsx';
 import { bytes, duration } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';

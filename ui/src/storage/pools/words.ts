@@ -1,6 +1,6 @@
 // What the states of pools and disks mean for their reader.
 import type { Schemas } from '../../api/client.ts';
-import type { Condition } from '../../words/Sentence.tsx';
+import type { Condition } from '../../words/ConditionIcon.tsx';
 import type { Disk, Pool } from './queries.ts';
 
 export function poolCondition(pool: Pick<Pool, 'state'>): Condition {

@@ -1,9 +1,9 @@
 import { PageSection } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
+import { PageHead } from '../../shells/PageHead.tsx';
 import { plural } from '../../words/format.ts';
-import { PageHead } from '../../words/Sentence.tsx';
 import { type SnapshotSchedule, schedulesQuery } from '../datasets/queries.ts';
-import { StorageTabs } from '../datasets/StorageTabs.tsx';
+import { StorageTabs } from '../StorageTabs.tsx';
 import { Schedules } from './Schedules.tsx';
 
 function sentenceOf(schedules: readonly SnapshotSchedule[]) {

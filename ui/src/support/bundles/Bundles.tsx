@@ -14,14 +14,14 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
 import { bundlesQuery } from '../../api/queries.ts';
+import { useMayNot } from '../../api/session.ts';
 import { ConfirmByName } from '../../forms/ConfirmByName.tsx';
 import { Explained } from '../../forms/Explained.tsx';
-import { PageLoading } from '../../frame/PageLoading.tsx';
-import { useMayNot } from '../../frame/session.ts';
+import { PageLoading } from '../../shells/PageLoading.tsx';
 import { Ago } from '../../words/Ago.tsx';
+import { ConditionIcon } from '../../words/ConditionIcon.tsx';
 import { bytes, exactBytes, plural, seconds } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
-import { ConditionIcon } from '../../words/Sentence.tsx';
 import { BundleOptions, type NewBundle } from './NewBundle.tsx';
 
 type Bundle = Schemas['Bundle'];

@@ -3,12 +3,12 @@ import { Button, Card, CardBody, CardTitle, ExpandableSection } from '@patternfl
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
 import { crashesQuery } from '../../api/queries.ts';
+import { useMayNot } from '../../api/session.ts';
 import { Explained } from '../../forms/Explained.tsx';
-import { useMayNot } from '../../frame/session.ts';
 import { Ago } from '../../words/Ago.tsx';
+import { ConditionIcon } from '../../words/ConditionIcon.tsx';
 import { plural } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
-import { ConditionIcon } from '../../words/Sentence.tsx';
 
 type Crash = Schemas['Crash'];
 

@@ -4,14 +4,14 @@ import { Table, Tbody, Td, Th, Thead, Tr } from '@patternfly/react-table';
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
+import { useMayNot } from '../../api/session.ts';
 import { Confirm } from '../../forms/Confirm.tsx';
 import { Explained } from '../../forms/Explained.tsx';
-import { PageLoading } from '../../frame/PageLoading.tsx';
-import { useMayNot } from '../../frame/session.ts';
+import { PageLoading } from '../../shells/PageLoading.tsx';
 import { Ago } from '../../words/Ago.tsx';
+import { ConditionIcon } from '../../words/ConditionIcon.tsx';
 import { bytes, exactBytes } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
-import { ConditionIcon } from '../../words/Sentence.tsx';
 
 type System = Schemas['InstalledSystem'];
 

@@ -3,7 +3,7 @@ import { Button, Checkbox, EmptyState, EmptyStateBody } from '@patternfly/react-
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
-import { PageLoading } from '../../frame/PageLoading.tsx';
+import { PageLoading } from '../../shells/PageLoading.tsx';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { queryOf, useStream } from './useStream.ts';
 

@@ -4,8 +4,8 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useSearchParams } from 'react-router';
 import { servicesQuery } from '../../api/queries.ts';
-import { useMayNot } from '../../frame/session.ts';
-import { PageHead } from '../../words/Sentence.tsx';
+import { useMayNot } from '../../api/session.ts';
+import { PageHead } from '../../shells/PageHead.tsx';
 import { ServicesTabs } from '../services/ServicesTabs.tsx';
 import { type Level, type LogFilter, LogView } from './LogView.tsx';
 

@@ -4,12 +4,12 @@ import { Table, Tbody, Td, Th, Thead, Tr } from '@patternfly/react-table';
 import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
+import { useMayNot } from '../../api/session.ts';
 import { Explained } from '../../forms/Explained.tsx';
-import { PageLoading } from '../../frame/PageLoading.tsx';
-import { useMayNot } from '../../frame/session.ts';
+import { PageLoading } from '../../shells/PageLoading.tsx';
 import { Ago } from '../../words/Ago.tsx';
+import { type Condition, ConditionIcon } from '../../words/ConditionIcon.tsx';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
-import { type Condition, ConditionIcon } from '../../words/Sentence.tsx';
 
 type MachineLink = Schemas['MachineLink'];
 type Temperature = Schemas['MachineTemperature'];

@@ -6,13 +6,14 @@ import { useState } from 'react';
 import { Link } from 'react-router';
 import { answerOf, client } from '../../api/client.ts';
 import { servicesQuery } from '../../api/queries.ts';
+import { useMayNot } from '../../api/session.ts';
 import { Explained } from '../../forms/Explained.tsx';
-import { PageLoading } from '../../frame/PageLoading.tsx';
-import { useMayNot } from '../../frame/session.ts';
+import { PageHead } from '../../shells/PageHead.tsx';
+import { PageLoading } from '../../shells/PageLoading.tsx';
 import { Ago } from '../../words/Ago.tsx';
+import { type Condition, ConditionIcon } from '../../words/ConditionIcon.tsx';
 import { bytes, exactBytes, plural } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
-import { type Condition, ConditionIcon, PageHead } from '../../words/Sentence.tsx';
 import { ServicesTabs } from './ServicesTabs.tsx';
 import { lost, type Service, serviceState } from './words.ts';
 

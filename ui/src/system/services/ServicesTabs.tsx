@@ -1,5 +1,5 @@
 // The parts of Services.
-import { PartTabs } from '../../frame/PartTabs.tsx';
+import { PartTabs } from '../../shells/PartTabs.tsx';
 
 const tabs = [
   ['services', 'Services', '/services'],

@@ -1,6 +1,6 @@
 // How a service's state is said, and what its absence means.
 import type { Schemas } from '../../api/client.ts';
-import type { Condition } from '../../words/Sentence.tsx';
+import type { Condition } from '../../words/ConditionIcon.tsx';
 
 export type Service = Schemas['Service'];
 

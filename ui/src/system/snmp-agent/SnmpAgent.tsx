@@ -6,11 +6,11 @@ import { Link } from 'react-router';
 import mib from '../../../../appliance-kit/mib/CISTERN-MIB.txt?url';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
 import { asProblem, fieldMessage } from '../../api/problem.ts';
+import { useMayNot } from '../../api/session.ts';
 import { Explained } from '../../forms/Explained.tsx';
 import { Field, TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
-import { PageLoading } from '../../frame/PageLoading.tsx';
-import { useMayNot } from '../../frame/session.ts';
+import { PageLoading } from '../../shells/PageLoading.tsx';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 
 type Settings = Schemas['SnmpAgent'];

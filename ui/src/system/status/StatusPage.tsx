@@ -5,11 +5,12 @@ import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import type { Schemas } from '../../api/client.ts';
 import { activeAlertsQuery, servicesQuery, statusQuery } from '../../api/queries.ts';
-import { PageLoading } from '../../frame/PageLoading.tsx';
+import { PageHead } from '../../shells/PageHead.tsx';
+import { PageLoading } from '../../shells/PageLoading.tsx';
 import { poolCondition } from '../../storage/pools/words.ts';
+import { type Condition, ConditionIcon } from '../../words/ConditionIcon.tsx';
 import { bytes, compact, exactBytes, percent, plural } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
-import { type Condition, ConditionIcon, PageHead } from '../../words/Sentence.tsx';
 import { serviceState } from '../services/words.ts';
 import { LiveCharts } from './LiveCharts.tsx';
 

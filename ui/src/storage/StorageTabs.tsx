@@ -1,5 +1,5 @@
 // From the pools to what is on them.
-import { PartTabs } from '../../frame/PartTabs.tsx';
+import { PartTabs } from '../shells/PartTabs.tsx';
 
 const tabs = [
   ['pools', 'Pools and disks', '/storage'],

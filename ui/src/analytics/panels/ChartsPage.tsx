@@ -2,12 +2,12 @@
 import { Button, PageSection } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
-import { PageHead } from '../words/Sentence.tsx';
-import { AnalyticsTabs } from './AnalyticsTabs.tsx';
+import { PageHead } from '../../shells/PageHead.tsx';
+import { AnalyticsTabs } from '../AnalyticsTabs.tsx';
+import { statisticsQuery } from '../statistics/queries.ts';
+import { parseName } from '../statistics/statistic.ts';
+import { statisticLink } from '../worksheets/sheet.ts';
 import { Charts, NoCharts, TimeControls, TimeWords, useCharts } from './Charts.tsx';
-import { statisticsQuery } from './frames.ts';
-import { parseName } from './statistics/statistic.ts';
-import { statisticLink } from './worksheets/sheet.ts';
 
 const NOTHING: [] = [];
 const TIME = { range: 300, end: null };

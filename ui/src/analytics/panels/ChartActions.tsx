@@ -4,14 +4,14 @@ import EllipsisVIcon from '@patternfly/react-icons/dist/esm/icons/ellipsis-v-ico
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type RefObject, useState } from 'react';
 import { useNavigate } from 'react-router';
-import { answerOf, client } from '../api/client.ts';
-import { useMayNot } from '../frame/session.ts';
-import { ProblemAlert } from '../words/ProblemAlert.tsx';
+import { answerOf, client } from '../../api/client.ts';
+import { useMayNot } from '../../api/session.ts';
+import { ProblemAlert } from '../../words/ProblemAlert.tsx';
+import type { Dataset } from '../statistics/statistic.ts';
+import { AddToWorksheet } from '../worksheets/AddToWorksheet.tsx';
+import { type Chart, changed, statisticLink } from '../worksheets/sheet.ts';
 import type { PanelProps } from './ChartPanel.tsx';
 import type { Exporter } from './SeriesBody.tsx';
-import type { Dataset } from './statistics/statistic.ts';
-import { AddToWorksheet } from './worksheets/AddToWorksheet.tsx';
-import { type Chart, changed, statisticLink } from './worksheets/sheet.ts';
 
 export function Actions(props: {
   chart: Chart;

@@ -1,9 +1,9 @@
 // What happened in the time that is shown: alerts, snapshots, scrubs, changes, and what somebody noted on the worksheet.
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { answerOf, client, type Schemas } from '../api/client.ts';
-import type { PlotMark } from '../charts/Plot.tsx';
-import type { Settled } from './axis.ts';
+import { answerOf, client, type Schemas } from '../../api/client.ts';
+import type { Settled } from '../../charts/axis.ts';
+import type { PlotMark } from '../../charts/Plot.tsx';
 
 export type Mark = Schemas['Mark'];
 export interface PageMark extends PlotMark {

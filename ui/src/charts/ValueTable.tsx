@@ -1,11 +1,11 @@
 // The values of a breakdown beside their chart: how much each was over the time that is seen. Sorted by what one likes;
 // while the pointer is in it, rows keep their places.
 import { useRef, useState } from 'react';
-import type { NamedLine, Stats } from '../charts/lines.ts';
-import { seriesColour } from '../charts/palette.ts';
-import type { Figure } from '../charts/units.ts';
-import { useDark } from '../frame/theme.ts';
+import { useDark } from '../theme/theme.ts';
 import { compact } from '../words/format.ts';
+import type { NamedLine, Stats } from './lines.ts';
+import { seriesColour } from './palette.ts';
+import type { Figure } from './units.ts';
 
 export interface Row {
   readonly line: NamedLine;

@@ -5,12 +5,12 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'react-router';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
+import { useMayNot } from '../../api/session.ts';
 import { ConfirmByName } from '../../forms/ConfirmByName.tsx';
-import { useMayNot } from '../../frame/session.ts';
+import { PageHead } from '../../shells/PageHead.tsx';
 import { Ago } from '../../words/Ago.tsx';
 import { bytes, compact, percent, plural } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
-import { PageHead } from '../../words/Sentence.tsx';
 import { AnalyticsTabs } from '../AnalyticsTabs.tsx';
 import { RetentionForm } from '../retention/RetentionForm.tsx';
 import { statisticLink } from '../worksheets/sheet.ts';
@@ -33,7 +33,7 @@ function sentenceOf(datasets: readonly Schemas['MeasuredDataset'][]): string {
   }`;
 }
 
-export default function DatasetsPage() {
+export default function RecordedDatasetsPage() {
   const queries = useQueryClient();
   const mayNot = useMayNot('operator');
   const [destroying, setDestroying] = useState<string | null>(null);

@@ -1,6 +1,6 @@
 // Who is signed in, and whether that is enough for an action; if not, why, in words for the disabled control.
 import { createContext, use } from 'react';
-import type { Schemas } from '../api/client.ts';
+import type { Schemas } from './client.ts';
 
 export type User = Schemas['SessionUser'];
 export const SessionContext = createContext<User>({ name: '', role: 'viewer' });

@@ -1,11 +1,8 @@
 // What a chart draws, as it is asked for: whole windows when they stand still, only the last seconds when they are live.
 import { keepPreviousData, type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
-import { answerOf, client } from '../api/client.ts';
 import { type BinsFrame, fetchBins, fetchSeries, joinBins, joinSeries, type SeriesFrame } from '../api/columns.ts';
-import { Failure } from '../api/problem.ts';
 import type { Window } from '../api/telemetry.ts';
 import { fetchSpan, type Settled, stepFor } from './axis.ts';
-import type { Dataset } from './statistics/statistic.ts';
 
 /** Samples may be a few seconds late; these are asked for again. */
 const OVERLAP = 5;
@@ -138,35 +135,3 @@ export function useBinsFrame(
   };
   return useFrame(source, settled, shift, enabled);
 }
-
-/** Has it measured as long as somebody looks: tracerd goes on for 30 s after it was asked last. */
-export function useDataset(name: string | undefined) {
-  return useQuery({
-    queryKey: ['analytics', 'watch', name],
-    queryFn: async ({ signal }): Promise<Dataset> => {
-      const wanted = { name: name as string };
-      try {
-        return await answerOf(client.POST('/api/analytics/dataset/watch', { body: wanted, signal }));
-      } catch (error) {
-        if (!(error instanceof Failure) || error.problem.code !== 'forbidden') throw error;
-        // Who may not have it measured may still see what others have measured.
-        return await answerOf(client.GET('/api/analytics/dataset', { params: { query: wanted }, signal })).catch(() => {
-          throw error;
-        });
-      }
-    },
-    enabled: name !== undefined,
-    refetchInterval: (query) => (query.state.data?.state === 'starting' || query.state.error ? 2_000 : 10_000),
-    refetchIntervalInBackground: false,
-    retry: false,
-  });
-}
-
-export const statisticsQuery = {
-  queryKey: ['analytics', 'statistics'],
-  queryFn: async ({ signal }: { signal: AbortSignal }) =>
-    (await answerOf(client.GET('/api/statistics', { signal }))).items,
-  staleTime: 30_000,
-  retry: false,
-  refetchInterval: (query: { state: { error: unknown } }) => (query.state.error ? 3_000 : 30_000),
-} as const;

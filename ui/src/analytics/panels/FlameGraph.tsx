@@ -2,15 +2,15 @@
 import { Button } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
 import { type RefObject, useEffect, useMemo, useState } from 'react';
-import { answerOf, client } from '../api/client.ts';
-import { csv, download, fileName, picture } from '../charts/download.ts';
-import { seriesColour } from '../charts/palette.ts';
-import { useDark } from '../frame/theme.ts';
-import { percent, plural } from '../words/format.ts';
-import { ProblemAlert } from '../words/ProblemAlert.tsx';
-import { useAxis, useSettled } from './axis.ts';
+import { answerOf, client } from '../../api/client.ts';
+import { useAxis, useSettled } from '../../charts/axis.ts';
+import { csv, download, fileName, picture } from '../../charts/download.ts';
+import { seriesColour } from '../../charts/palette.ts';
+import { useDark } from '../../theme/theme.ts';
+import { percent, plural } from '../../words/format.ts';
+import { ProblemAlert } from '../../words/ProblemAlert.tsx';
+import { shown } from '../statistics/statistic.ts';
 import type { Exporter } from './SeriesBody.tsx';
-import { shown } from './statistics/statistic.ts';
 
 export interface FlameNode {
   readonly name: string;

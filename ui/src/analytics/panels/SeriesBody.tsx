@@ -1,20 +1,20 @@
 // A chart of series, its values beside it.
 import { Button, Dropdown, DropdownItem, DropdownList, MenuToggle } from '@patternfly/react-core';
 import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from 'react';
-import { csv, download, fileName, picture } from '../charts/download.ts';
-import { Colours, linesOf, type Named, type NamedLine, statsOf, within } from '../charts/lines.ts';
-import { type Pen, Plot, type PlotMark } from '../charts/Plot.tsx';
-import { type LinesPicture, paintLines } from '../charts/paintLines.ts';
-import { chartColours, seriesColour } from '../charts/palette.ts';
-import { figureOf } from '../charts/units.ts';
-import { useDark } from '../frame/theme.ts';
-import { duration } from '../words/format.ts';
-import { ProblemAlert } from '../words/ProblemAlert.tsx';
-import { useAxis, useCursor, useSettled } from './axis.ts';
-import { useSeriesFrame } from './frames.ts';
-import { PlotNote } from './PlotNote.tsx';
-import { type Row, sumFigure, ValueTable } from './ValueTable.tsx';
-import { type Chart, changed } from './worksheets/sheet.ts';
+import { useAxis, useCursor, useSettled } from '../../charts/axis.ts';
+import { csv, download, fileName, picture } from '../../charts/download.ts';
+import { useSeriesFrame } from '../../charts/frames.ts';
+import { Colours, linesOf, type Named, type NamedLine, statsOf, within } from '../../charts/lines.ts';
+import { type Pen, Plot, type PlotMark } from '../../charts/Plot.tsx';
+import { PlotNote } from '../../charts/PlotNote.tsx';
+import { type LinesPicture, paintLines } from '../../charts/paintLines.ts';
+import { chartColours, seriesColour } from '../../charts/palette.ts';
+import { figureOf } from '../../charts/units.ts';
+import { type Row, sumFigure, ValueTable } from '../../charts/ValueTable.tsx';
+import { useDark } from '../../theme/theme.ts';
+import { duration } from '../../words/format.ts';
+import { ProblemAlert } from '../../words/ProblemAlert.tsx';
+import { type Chart, changed } from '../worksheets/sheet.ts';
 
 export interface Exporter {
   png(): void;

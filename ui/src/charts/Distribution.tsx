@@ -1,8 +1,9 @@
 // The distribution of one column of a heatmap, or of all of it: bars by value, and its quantiles.
-import type { Bins } from '../charts/distribution.ts';
-import { countWords, quantile, shownQuantiles, total } from '../charts/distribution.ts';
-import { gridOf, type Scale, valueAt } from '../charts/shading.ts';
+
 import { quantity, type Unit } from '../words/format.ts';
+import type { Bins } from './distribution.ts';
+import { countWords, quantile, shownQuantiles, total } from './distribution.ts';
+import { gridOf, type Scale, valueAt } from './shading.ts';
 
 const ROWS = 24;
 

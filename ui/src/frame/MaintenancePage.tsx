@@ -10,15 +10,15 @@ import {
 import { useQuery } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { useLocation } from 'react-router';
-import { Tokens } from '../../access/tokens/Tokens.tsx';
-import { setupQuery, statusQuery } from '../../api/queries.ts';
-import { Systems } from '../../system/boot-environments/Systems.tsx';
-import { Machine } from '../../system/machine/Machine.tsx';
-import { SnmpAgent } from '../../system/snmp-agent/SnmpAgent.tsx';
-import { duration } from '../../words/format.ts';
-import { PageHead } from '../../words/Sentence.tsx';
-import { Bundles } from '../bundles/Bundles.tsx';
-import { Crashes } from '../crashes/Crashes.tsx';
+import { Tokens } from '../access/tokens/Tokens.tsx';
+import { setupQuery, statusQuery } from '../api/queries.ts';
+import { PageHead } from '../shells/PageHead.tsx';
+import { Bundles } from '../support/bundles/Bundles.tsx';
+import { Crashes } from '../support/crashes/Crashes.tsx';
+import { Systems } from '../system/boot-environments/Systems.tsx';
+import { Machine } from '../system/machine/Machine.tsx';
+import { SnmpAgent } from '../system/snmp-agent/SnmpAgent.tsx';
+import { duration } from '../words/format.ts';
 
 export default function MaintenancePage() {
   // An alert of a crash leads to /maintenance/crashes, one of a cable to /maintenance/machine.

@@ -1,5 +1,5 @@
 // What can be drawn while tracerd does not say: the catalogue, and a dataset nobody measures now.
-import type { Dataset, Name, Statistic } from './statistics/statistic.ts';
+import type { Dataset, Name, Statistic } from './statistic.ts';
 
 /** As the catalogue would say; without it the name has to. */
 export function unitOfName(statistic: string): string {

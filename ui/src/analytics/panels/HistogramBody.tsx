@@ -1,22 +1,22 @@
 // A histogram over time: heatmap, the distribution under the cursor, quantiles, and how many are beyond the limit.
 import { type RefObject, useCallback, useEffect, useMemo, useRef } from 'react';
-import type { Bins, BinsFrame } from '../api/columns.ts';
-import { beyondLimit, columnsWithin, extentOf, mergeBins, onEdge, quantileOf, triples } from '../charts/bins.ts';
-import { overSentence } from '../charts/distribution.ts';
-import { csv, download, fileName, picture } from '../charts/download.ts';
-import { gapsOf } from '../charts/gaps.ts';
-import { type Pen, Plot, type PlotMark } from '../charts/Plot.tsx';
-import { heatmapImage, paintHeatmap } from '../charts/paintHeatmap.ts';
-import { figureOf } from '../charts/units.ts';
-import { useDark } from '../frame/theme.ts';
-import { percent, type Unit } from '../words/format.ts';
-import { ProblemAlert } from '../words/ProblemAlert.tsx';
-import { useAxis, useCursor, useSettled } from './axis.ts';
-import { Distribution } from './Distribution.tsx';
-import { useBinsFrame, useSeriesFrame } from './frames.ts';
-import { PlotNote } from './PlotNote.tsx';
+import type { Bins, BinsFrame } from '../../api/columns.ts';
+import { useAxis, useCursor, useSettled } from '../../charts/axis.ts';
+import { beyondLimit, columnsWithin, extentOf, mergeBins, onEdge, quantileOf, triples } from '../../charts/bins.ts';
+import { Distribution } from '../../charts/Distribution.tsx';
+import { overSentence } from '../../charts/distribution.ts';
+import { csv, download, fileName, picture } from '../../charts/download.ts';
+import { useBinsFrame, useSeriesFrame } from '../../charts/frames.ts';
+import { gapsOf } from '../../charts/gaps.ts';
+import { type Pen, Plot, type PlotMark } from '../../charts/Plot.tsx';
+import { PlotNote } from '../../charts/PlotNote.tsx';
+import { heatmapImage, paintHeatmap } from '../../charts/paintHeatmap.ts';
+import { figureOf } from '../../charts/units.ts';
+import { useDark } from '../../theme/theme.ts';
+import { percent, type Unit } from '../../words/format.ts';
+import { ProblemAlert } from '../../words/ProblemAlert.tsx';
+import { type Chart, changed } from '../worksheets/sheet.ts';
 import { type Exporter, SHIFTS } from './SeriesBody.tsx';
-import { type Chart, changed } from './worksheets/sheet.ts';
 
 const HEIGHT = 280;
 const NEVER = () => '';

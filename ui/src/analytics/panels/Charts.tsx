@@ -6,15 +6,15 @@ import PlayIcon from '@patternfly/react-icons/dist/esm/icons/play-icon';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { Link, useSearchParams } from 'react-router';
-import type { Schemas } from '../api/client.ts';
-import { duration, plural } from '../words/format.ts';
-import { ProblemAlert } from '../words/ProblemAlert.tsx';
-import { AxisContext, type Settled, TimeAxis, useSettled } from './axis.ts';
+import type { Schemas } from '../../api/client.ts';
+import { AxisContext, type Settled, TimeAxis, useSettled } from '../../charts/axis.ts';
+import { duration, plural } from '../../words/format.ts';
+import { ProblemAlert } from '../../words/ProblemAlert.tsx';
+import { ranges } from '../explore/view.ts';
+import { statisticsQuery } from '../statistics/queries.ts';
+import { type Chart, readSheet, type Sheet, writeSheet } from '../worksheets/sheet.ts';
 import { ChartPanel } from './ChartPanel.tsx';
-import { statisticsQuery } from './frames.ts';
 import { type PageMark, useMarks } from './useMarks.ts';
-import { ranges } from './view.ts';
-import { type Chart, readSheet, type Sheet, writeSheet } from './worksheets/sheet.ts';
 
 /** So often at most is the address written while something is dragged. */
 const WRITE_MS = 300;

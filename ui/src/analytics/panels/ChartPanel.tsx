@@ -3,19 +3,13 @@
 import { Breadcrumb, BreadcrumbItem, Button, Label, Spinner } from '@patternfly/react-core';
 import SlidersHIcon from '@patternfly/react-icons/dist/esm/icons/sliders-h-icon';
 import { type ReactNode, useCallback, useId, useMemo, useRef, useState } from 'react';
-import { asProblem } from '../api/problem.ts';
-import type { Named } from '../charts/lines.ts';
-import type { PlotMark } from '../charts/Plot.tsx';
-import { ProblemAlert } from '../words/ProblemAlert.tsx';
-import { asItWas, unitOfName } from './asItWas.ts';
-import { BinsBody } from './BinsBody.tsx';
-import { Actions } from './ChartActions.tsx';
-import { Choice, Controls } from './ChartControls.tsx';
-import { seriesName } from './explore/expression.ts';
-import { measuredExpression, seriesExpression, totalSelector } from './explore/expressions.ts';
-import { Flame } from './Flame.tsx';
-import { useDataset } from './frames.ts';
-import { type Drill, type Exporter, SeriesBody } from './SeriesBody.tsx';
+import { asProblem } from '../../api/problem.ts';
+import type { Named } from '../../charts/lines.ts';
+import type { PlotMark } from '../../charts/Plot.tsx';
+import { ProblemAlert } from '../../words/ProblemAlert.tsx';
+import { seriesName } from '../explore/expression.ts';
+import { measuredExpression, seriesExpression, totalSelector } from '../explore/expressions.ts';
+import { useDataset } from '../statistics/queries.ts';
 import {
   type Dataset,
   drill,
@@ -28,8 +22,14 @@ import {
   splitTitle,
   withoutFilter,
   writeName,
-} from './statistics/statistic.ts';
-import { type Chart, changed } from './worksheets/sheet.ts';
+} from '../statistics/statistic.ts';
+import { asItWas, unitOfName } from '../statistics/unmeasured.ts';
+import { type Chart, changed } from '../worksheets/sheet.ts';
+import { Actions } from './ChartActions.tsx';
+import { Choice, Controls } from './ChartControls.tsx';
+import { Flame } from './FlameGraph.tsx';
+import { BinsBody } from './HistogramBody.tsx';
+import { type Drill, type Exporter, SeriesBody } from './SeriesBody.tsx';
 
 export interface PanelProps {
   readonly chart: Chart;

@@ -1,0 +1,37 @@
+// What can be measured, and one dataset while somebody looks at it.
+import { useQuery } from '@tanstack/react-query';
+import { answerOf, client } from '../../api/client.ts';
+import { Failure } from '../../api/problem.ts';
+import type { Dataset } from './statistic.ts';
+
+/** Has it measured as long as somebody looks: tracerd goes on for 30 s after it was asked last. */
+export function useDataset(name: string | undefined) {
+  return useQuery({
+    queryKey: ['analytics', 'watch', name],
+    queryFn: async ({ signal }): Promise<Dataset> => {
+      const wanted = { name: name as string };
+      try {
+        return await answerOf(client.POST('/api/analytics/dataset/watch', { body: wanted, signal }));
+      } catch (error) {
+        if (!(error instanceof Failure) || error.problem.code !== 'forbidden') throw error;
+        // Who may not have it measured may still see what others have measured.
+        return await answerOf(client.GET('/api/analytics/dataset', { params: { query: wanted }, signal })).catch(() => {
+          throw error;
+        });
+      }
+    },
+    enabled: name !== undefined,
+    refetchInterval: (query) => (query.state.data?.state === 'starting' || query.state.error ? 2_000 : 10_000),
+    refetchIntervalInBackground: false,
+    retry: false,
+  });
+}
+
+export const statisticsQuery = {
+  queryKey: ['analytics', 'statistics'],
+  queryFn: async ({ signal }: { signal: AbortSignal }) =>
+    (await answerOf(client.GET('/api/statistics', { signal }))).items,
+  staleTime: 30_000,
+  retry: false,
+  refetchInterval: (query: { state: { error: unknown } }) => (query.state.error ? 3_000 : 30_000),
+} as const;
