@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { anchor, documents, page } from '../manual.ts';
+import { manualOf, places } from '../src/frame/places.ts';
 
 const folder = path.join(import.meta.dirname, '../../docs');
 const pages = new Map(
@@ -40,4 +41,13 @@ test('what stands in a document is text: no markup of its own', () => {
 
 test('anchors are those that GitHub gives', () => {
   assert.equal(anchor('Samples in binary form (CISTSMP2)'), 'samples-in-binary-form-cistsmp2');
+});
+
+test('the help of every page leads to a page of the manual', () => {
+  for (const { path: place } of places) {
+    assert.ok(pages.has(manualOf(place).replace(/^\/docs\//, '')), `${place}: there is no ${manualOf(place)}`);
+  }
+  assert.equal(manualOf('/alerts/thresholds/new'), '/docs/manual/alerting.html');
+  assert.equal(manualOf('/maintenance/snmp'), '/docs/manual/system.html');
+  assert.equal(manualOf('/no/such/page'), '/docs/manual/README.html');
 });

@@ -28,6 +28,7 @@ import {
 } from '@patternfly/react-core';
 import BarsIcon from '@patternfly/react-icons/dist/esm/icons/bars-icon';
 import BellIcon from '@patternfly/react-icons/dist/esm/icons/bell-icon';
+import QuestionIcon from '@patternfly/react-icons/dist/esm/icons/question-circle-icon';
 import SearchIcon from '@patternfly/react-icons/dist/esm/icons/search-icon';
 import UserIcon from '@patternfly/react-icons/dist/esm/icons/user-icon';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
@@ -38,11 +39,12 @@ import { listen } from '../api/events.ts';
 import { nowKnown } from '../api/known.ts';
 import { sessionQuery, setupQuery, statusQuery } from '../api/queries.ts';
 import { SessionContext } from '../api/session.ts';
+import './help.css';
 import { Connection } from '../shells/Connection.tsx';
 import { chooseTheme, type ThemeChoice, useThemeChoice } from '../theme/theme.ts';
 import { plural } from '../words/format.ts';
 import { Jobs } from './Jobs.tsx';
-import { navigation, places } from './places.ts';
+import { manualOf, navigation, places } from './places.ts';
 import { Search } from './Search.tsx';
 import { useShortcuts } from './shortcuts.ts';
 
@@ -178,6 +180,18 @@ export function Frame({ children }: { children: ReactNode }) {
               </ToolbarItem>
               <ToolbarItem>
                 <AlertBell />
+              </ToolbarItem>
+              <ToolbarItem>
+                <a
+                  className="cistern-help"
+                  href={manualOf(pathname)}
+                  target="_blank"
+                  rel="noopener"
+                  aria-label="Manual: what this page is"
+                  title="Manual"
+                >
+                  <QuestionIcon />
+                </a>
               </ToolbarItem>
               <ToolbarItem>
                 <UserMenu />

@@ -47,3 +47,24 @@ export const places: readonly Place[] = [
   { title: 'Installed systems', path: '/maintenance/system', key: '', about: 'Which one starts next time' },
   { title: 'New threshold rule', path: '/alerts/thresholds/new', key: '', about: 'When … stays above …' },
 ];
+
+/** Which part of the manual explains the pages below a path. */
+const manual: Readonly<Record<string, string>> = {
+  '/status': 'system',
+  '/analytics': 'analytics',
+  '/alerts': 'alerting',
+  '/alerts/catalogue': 'alerts',
+  '/storage': 'storage',
+  '/services': 'system',
+  '/maintenance': 'support',
+  '/maintenance/machine': 'system',
+  '/maintenance/snmp': 'system',
+  '/maintenance/system': 'system',
+};
+
+/** The page of the manual (ui/manual.ts) that explains the page at a path: that of the longest path that fits. */
+export function manualOf(pathname: string): string {
+  const fitting = Object.keys(manual).filter((path) => pathname === path || pathname.startsWith(`${path}/`));
+  const longest = fitting.sort((a, b) => b.length - a.length)[0];
+  return `/docs/manual/${longest === undefined ? 'README' : manual[longest]}.html`;
+}
