@@ -63,10 +63,11 @@ export async function build(pagesTo?: string): Promise<void> {
 }
 
 if (process.argv[1] === import.meta.filename) {
+  // build.ts [--pages | FOLDER]: programs; and the pages; and a copy of the pages in FOLDER
   const pagesTo = process.argv[2];
   try {
     await Promise.all([buildGo(), pagesTo === undefined ? undefined : buildPages()]);
-    if (pagesTo !== undefined) cpSync(pages, pagesTo, { recursive: true });
+    if (pagesTo !== undefined && pagesTo !== '--pages') cpSync(pages, pagesTo, { recursive: true });
   } catch (error) {
     console.error((error as Error).message);
     process.exitCode = 1;

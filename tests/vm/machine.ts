@@ -3,12 +3,14 @@
 // ssh is off in the image. A test switches it on the way a hypervisor's owner can, by systemd credentials in the
 // machine's firmware tables, with a key made for this run; nothing of it is in the image.
 //
-// One boot serves many tests: `save` keeps a snapshot inside the machine's own disks, and `Machine.restore` starts a
-// fresh process from a copy of them (about three seconds under emulation instead of a boot).
+// One boot serves many tests: `save` writes the memory beside the disks and ends the machine, and `Machine.restore`
+// starts another process from that memory on overlays of those disks, so that the saved machine never changes.
 import { type ChildProcess, execFile, execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { closeSync, copyFileSync, existsSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs';
 import net from 'node:net';
-import { join } from 'node:path';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import { freePort, freePorts } from '../ports.ts';
@@ -52,6 +54,9 @@ export interface DiskOptions {
   serial: string;
   bytes: string; // as qemu-img takes it: 2G
 }
+
+/** The memory of a saved machine, beside its disks. */
+const MEMORY = 'memory';
 
 export const fourDisks: DiskOptions[] = [0, 1, 2, 3].map((n) => ({ serial: `DATA${n}`, bytes: '2G' }));
 /** The name that the appliance knows a disk by. */
@@ -98,16 +103,27 @@ export class Machine {
     return machine;
   }
 
-  /** A machine as `saved` was when `saved.save(name)` was called, in its own process and on copies of the disks. */
-  static async restore(saved: Machine, name: string, dir: string): Promise<Machine> {
+  /** Another machine in `dir`, as the one was that `save` has left in `saved`: the same memory, on overlays of its disks. */
+  static async restore(saved: string, disks: DiskOptions[], dir: string): Promise<Machine> {
+    if (!existsSync(join(saved, MEMORY))) throw new Error(`there is no saved machine in ${saved}`);
     mkdirSync(dir, { recursive: true });
-    const machine = new Machine(dir, [...saved.disks]);
-    for (const file of ['system.qcow2', 'vars.qcow2', 'key', 'key.pub', ...saved.disks.map((d) => `${d.serial}.qcow2`)])
-      copyFileSync(join(saved.dir, file), join(dir, file));
-    await machine.start(name);
-    await machine.waitForSsh(60);
-    // The guest woke up in the past.
-    await machine.ssh('date', '-s', `@${Math.floor(Date.now() / 1000)}`);
+    const machine = new Machine(dir, [...disks]);
+    for (const name of ['system', 'vars', ...disks.map(({ serial }) => serial)]) {
+      const base = join(relative(dir, saved), `${name}.qcow2`); // qcow2 finds its base from where it lies itself
+      qemuImg('create', '-q', '-f', 'qcow2', '-b', base, '-F', 'qcow2', join(dir, `${name}.qcow2`));
+    }
+    for (const file of ['key', 'key.pub']) copyFileSync(join(saved, file), join(dir, file));
+    try {
+      await machine.start({ memory: join(saved, MEMORY) });
+      await machine.waitForSsh(120);
+      // The guest wakes up in the past, and its copies would all draw the same random numbers.
+      await machine.sh(
+        `date -s @${(Date.now() / 1000).toFixed(3)} >/dev/null; echo ${randomBytes(64).toString('hex')} >/dev/urandom`,
+      );
+    } catch (error) {
+      await machine.kill();
+      throw new Error(`the machine saved in ${saved} cannot be restored`, { cause: error });
+    }
     return machine;
   }
 
@@ -120,8 +136,11 @@ export class Machine {
     return this.process !== undefined;
   }
 
-  /** Switches on. `bootFrom`: the system disk is not plugged in, and this one is started from. */
-  async start(snapshot?: string, bootFrom = 'SYSTEM'): Promise<void> {
+  /**
+   * Switches on. `bootFrom`: the system disk is not plugged in, and this one is started from. `memory`: it does not boot,
+   * but goes on from this file.
+   */
+  async start({ bootFrom = 'SYSTEM', memory }: { bootFrom?: string; memory?: string } = {}): Promise<void> {
     this.accelerated = await kvmWorks();
     const ports = (await freePorts(6)) as [number, number, number, number, number, number];
     const [ssh, https, http, statsd, replication, snmp] = ports;
@@ -168,7 +187,7 @@ export class Machine {
         '-qmp',
         `unix:${join(this.dir, 'qmp')},server=on,wait=off`,
       ],
-      ...(snapshot ? ['-loadvm', snapshot] : []),
+      ...(memory ? ['-incoming', `exec:cat '${memory}'`] : []),
     ];
     rmSync(join(this.dir, 'qmp'), { force: true });
     const log = openSync(join(this.dir, 'qemu.log'), 'a');
@@ -188,6 +207,23 @@ export class Machine {
       },
       100,
     );
+    if (!memory) return;
+    await this.migrated('the memory is read');
+    await this.qmp('cont');
+  }
+
+  /** Waits for the end of a migration, which is what QEMU calls writing or reading the memory. */
+  private async migrated(what: string): Promise<void> {
+    const end = await until(
+      what,
+      300,
+      async () => {
+        const now = (await this.qmp('query-migrate')) as Record<string, string>;
+        return ['completed', 'failed'].includes(now.status ?? '') && now;
+      },
+      100,
+    );
+    if (end.status === 'failed') throw new Error(`${what}: QEMU could not: ${end['error-desc']}`);
   }
 
   private async connectQmp(): Promise<boolean> {
@@ -262,7 +298,8 @@ export class Machine {
       'LogLevel=ERROR',
       'ConnectTimeout=20',
       'ControlMaster=auto',
-      `ControlPath=${join(this.dir, 'ssh-%C').slice(0, 90)}`,
+      // Not in the machine's folder: the name of a socket must be short. The port is this machine's alone.
+      `ControlPath=${join(tmpdir(), `cistern-ssh-${this.ports.ssh}`)}`,
       'ControlPersist=60',
     ];
     return [
@@ -322,10 +359,13 @@ export class Machine {
     return port;
   }
 
-  /** Keeps the running machine, memory and disks, as `name`. */
-  async save(name: string): Promise<void> {
-    const said = (await this.qmp('human-monitor-command', { 'command-line': `savevm ${name}` })) as string;
-    if (said.trim()) throw new Error(`savevm: ${said}`);
+  /** Writes the memory beside the disks and ends the machine: what `restore` starts from. */
+  async save(): Promise<void> {
+    await this.qmp('stop');
+    await this.qmp('migrate-set-parameters', { 'max-bandwidth': 2 ** 40 });
+    await this.qmp('migrate', { uri: `exec:cat >'${join(this.dir, MEMORY)}'` });
+    await this.migrated('the memory is written');
+    await this.kill();
   }
 
   /** The reset button: the guest learns nothing of it, and what was not on disk is gone. */

@@ -1,8 +1,8 @@
 // A remote writer that no one here wrote: Debian's own Prometheus, scraping itself every second and writing to the
 // appliance.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { freePort } from '../ports.ts';
 import { until } from './machine.ts';
 
@@ -12,8 +12,8 @@ export interface Writer {
 }
 
 export async function prometheus(dir: string, url: string, token: string): Promise<Writer> {
-  const program = process.env.CISTERN_PROMETHEUS;
-  if (!program) throw new Error('CISTERN_PROMETHEUS names no program; run ./build.sh test vm, which unpacks it');
+  const program = process.env.CISTERN_PROMETHEUS ?? resolve('out/prometheus/usr/bin/prometheus');
+  if (!existsSync(program)) throw new Error(`there is no ${program}: ./build.sh test vm unpacks it`);
   mkdirSync(dir, { recursive: true });
   const port = await freePort();
   writeFileSync(

@@ -1,26 +1,24 @@
-// A machine that has booted and stands at the wizard's step "pool": made once, by the test of the first day or here. From
-// it one that is set up; and that is restored for each test that breaks something.
-import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+// Two machines that are saved once for each image (save.ts makes them, ./build.sh keeps them as the cached stage
+// "machine"): one at the wizard's step "pool", and one that is set up. A test starts from a copy of its own.
+import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Person } from '../stack/api.ts';
-import { byId, type DiskOptions, fourDisks, Machine, until } from './machine.ts';
+import { type DiskOptions, fourDisks, Machine, until } from './machine.ts';
 
 export const work = resolve('out/vm');
-export const image = join(resolve('out/image'), readdirSync('out/image').find((name) => name.endsWith('.qcow2')) ?? '');
 export const admin = { name: 'admin', password: 'three ducks on a pond' };
 export const firstDisks: DiskOptions[] = [...fourDisks, { serial: 'TINY', bytes: '200M' }];
 
-/** Two machines, on a machine that is shared: a request may wait for a disk's names, and for a turn. */
+/** Several machines on two cores: a request may wait for a disk's names, and for its turn. */
 const PATIENCE_MS = 120_000;
 
-const first = join(work, 'first');
-const marker = join(first, 'at-pool');
-const AT_POOL = 'at-pool';
+export type Saved = 'at-pool' | 'ready';
 
-/** Keeps the machine of the first day, and says of which image it is. */
-export async function saveAtPool(machine: Machine): Promise<void> {
-  await machine.save(AT_POOL);
-  writeFileSync(marker, realpathSync(image));
+/** The bootable image that ./build.sh image has made. */
+export function image(): string {
+  const name = readdirSync('out/image').find((one) => one.endsWith('.qcow2'));
+  if (!name) throw new Error('there is no image in out/image: run ./build.sh image');
+  return join(realpathSync('out/image'), name);
 }
 
 export async function apiOf(machine: Machine): Promise<Person> {
@@ -29,24 +27,16 @@ export async function apiOf(machine: Machine): Promise<Person> {
   return api;
 }
 
-async function bootToPool(): Promise<Machine> {
-  rmSync(first, { recursive: true, force: true });
-  const machine = await Machine.create(first, image, { disks: firstDisks });
-  await machine.start();
-  try {
-    const shown = await until('the console shows the set-up code', 300, () =>
-      /Set-up code {2}(\S+)/.exec(machine.console()),
-    );
-    const api = new Person(machine.url, PATIENCE_MS);
-    await until('management answers', 180, async () => (await api.ask('GET', '/api/setup')).status === 200, 1000);
-    await api.get('POST', '/api/setup/code', { code: shown[1] });
-    await api.get('POST', '/api/setup/administrator', admin);
-    await api.get('POST', '/api/setup/identity', { hostName: 'first', timeZone: 'Europe/Berlin' });
-    await saveAtPool(machine);
-  } finally {
-    await machine.kill();
-  }
-  return machine;
+/** The wizard from the set-up code to the step "pool", by the API. */
+export async function setUpToPool(machine: Machine): Promise<void> {
+  const shown = await until('the console shows the set-up code', 600, () =>
+    /Set-up code {2}(\S+)/.exec(machine.console()),
+  );
+  const api = new Person(machine.url, PATIENCE_MS);
+  await until('management answers', 300, async () => (await api.ask('GET', '/api/setup')).status === 200, 1000);
+  await api.get('POST', '/api/setup/code', { code: shown[1] });
+  await api.get('POST', '/api/setup/administrator', admin);
+  await api.get('POST', '/api/setup/identity', { hostName: 'first', timeZone: 'Europe/Berlin' });
 }
 
 /** A job's end, as it is then. */
@@ -69,39 +59,25 @@ export async function jobDone(
   return { state: ended.state, steps: ended.log.map(({ text }) => text) };
 }
 
-const ready = join(work, 'ready');
-const readyMarker = join(ready, 'at-ready');
-const READY = 'ready';
+/** A folder of out/vm for a machine of a test, empty. */
+export function emptyFolder(name: string): string {
+  const dir = join(work, name);
+  rmSync(dir, { recursive: true, force: true });
+  mkdirSync(dir, { recursive: true });
+  return dir;
+}
 
-const madeOf = (file: string) => existsSync(file) && readFileSync(file, 'utf8') === realpathSync(image);
-
-/** The machine at the wizard's step "pool", gone on with: the pool tank of two mirrors, and set-up finished. */
-async function goOnToReady(): Promise<void> {
-  const saved = madeOf(marker) ? Machine.open(first, firstDisks) : await bootToPool();
-  rmSync(ready, { recursive: true, force: true });
-  const machine = await Machine.restore(saved, AT_POOL, ready);
-  try {
-    const api = await apiOf(machine);
-    const disks = [0, 1, 2, 3].map((n) => byId(`DATA${n}`));
-    await jobDone(
-      api,
-      await api.get<{ id: string }>('POST', '/api/pools', { name: 'tank', layout: 'mirror', disks, telemetry: true }),
-    );
-    for (const step of ['destinations', 'done']) await api.get('POST', '/api/setup/step', { step });
-    await api.get('POST', '/api/setup/finish');
-    await machine.save(READY);
-    writeFileSync(readyMarker, realpathSync(image));
-  } finally {
-    await machine.kill();
-  }
+/** A copy of a saved machine, in a folder of its own. */
+export async function savedMachine(which: Saved, name: string): Promise<Machine> {
+  const saved = join(process.env.CISTERN_MACHINES ?? resolve('out/machines'), which);
+  if (!existsSync(saved)) throw new Error(`there is no saved machine in ${saved}: ./build.sh test vm makes it`);
+  // The real folder: out/machines names another one as soon as there is a newer image.
+  return Machine.restore(realpathSync(saved), firstDisks, emptyFolder(name));
 }
 
 /** A machine of one's own, set up, with the pool tank of two mirrors that holds the telemetry. */
 export async function readyMachine(name: string): Promise<{ machine: Machine; api: Person }> {
-  if (!madeOf(readyMarker)) await goOnToReady();
-  const dir = join(work, name);
-  rmSync(dir, { recursive: true, force: true });
-  const machine = await Machine.restore(Machine.open(ready, firstDisks), READY, dir);
+  const machine = await savedMachine('ready', name);
   try {
     return { machine, api: await apiOf(machine) };
   } catch (error) {

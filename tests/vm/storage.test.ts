@@ -494,7 +494,7 @@ test('storage', async (t) => {
     const marker = { samples: [{ name: 'before_the_loss', value: 7 }] };
     assert.equal((await api.ask('POST', '/api/v1/import', marker)).status, 200);
     await machine.kill();
-    await machine.start(undefined, 'SYSTEM2');
+    await machine.start({ bootFrom: 'SYSTEM2' });
     await machine.waitForSsh(300);
     assert.equal(await machine.sh('cat /etc/machine-id'), id);
     const after = await until('management answers', 180, () => apiOf(machine).catch(() => undefined), 1000);

@@ -1,0 +1,122 @@
+// One command of a test run: in a process group of its own, its whole output in a log of its own, ended with all that it
+// has started when its time is over or the run is interrupted.
+import { spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import path from 'node:path';
+
+export const root = path.join(import.meta.dirname, '../..');
+export const logs = path.join(root, 'out/log');
+
+/** `step` prepares something: it is counted only when it fails. */
+export type Format = 'step' | 'check' | 'go' | 'node';
+
+export interface Job {
+  /** The part that its time is added to. */
+  readonly part: string;
+  /** The name of its log; two jobs of a run never share one. */
+  readonly name: string;
+  readonly argv: readonly string[];
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly format: Format;
+  /** Names of jobs that must have succeeded first. */
+  readonly after?: readonly string[];
+  /** Of the jobs with the same word only one runs at a time. */
+  readonly alone?: string;
+  /** How many of the run's slots it takes: 1 unless said otherwise. */
+  readonly slots?: number;
+  /** Jobs with a higher one are started first. */
+  readonly priority?: number;
+  readonly minutes: number;
+  /** The command that runs this job again. */
+  readonly repeat: string;
+}
+
+export interface Ended {
+  readonly job: Job;
+  readonly code: number | null;
+  /** Why it has no exit code of its own making, or did not start at all. */
+  readonly trouble: string;
+  readonly began: number;
+  readonly seconds: number;
+  /** Processor time of everything it has waited for. */
+  readonly cpuSeconds: number;
+}
+
+export const fileOf = (job: Job, kind: string) => path.join(logs, `${job.name.replace(/[^\w.-]+/g, '-')}.${kind}`);
+
+const running = new Map<number, Job>();
+
+/** Ends every process group that runs. */
+export function endAll(): void {
+  for (const group of running.keys()) endGroup(group);
+}
+
+function endGroup(group: number): void {
+  try {
+    process.kill(-group, 'SIGKILL');
+  } catch {
+    // all of it has ended
+  }
+}
+
+/** The user and system time of a shell's children, as `times` prints it on its second line: 1m2.34s 0m0.50s. */
+export function cpuOf(times: string): number {
+  const line = times.trim().split('\n')[1] ?? '';
+  let seconds = 0;
+  for (const [, minutes, rest] of line.matchAll(/(\d+)m([\d.]+)s/g)) seconds += Number(minutes) * 60 + Number(rest);
+  return seconds;
+}
+
+export async function runJob(job: Job): Promise<Ended> {
+  mkdirSync(logs, { recursive: true });
+  const times = fileOf(job, 'times');
+  rmSync(times, { force: true });
+  const log = openSync(fileOf(job, 'log'), 'w');
+  writeSync(log, `$ ${job.argv.join(' ')}\n`);
+  // Go's events are read by a program: what it says otherwise belongs to the log.
+  const events = job.format === 'go' ? openSync(fileOf(job, 'jsonl'), 'w') : undefined;
+  const began = Date.now();
+  let trouble = '';
+  const child = spawn(
+    'sh',
+    ['-c', 'times=$1; shift; "$@"; code=$?; times >"$times"; exit $code', 'sh', times, ...job.argv],
+    {
+      cwd: job.cwd ?? root,
+      env: { ...process.env, ...job.env },
+      stdio: ['ignore', events ?? log, log],
+      detached: true,
+    },
+  );
+  const code = await new Promise<number | null>((resolve) => {
+    const late = setTimeout(() => {
+      trouble = `it did not end within ${job.minutes} minutes`;
+      if (child.pid) endGroup(child.pid);
+    }, job.minutes * 60_000);
+    if (child.pid) running.set(child.pid, job);
+    child.on('error', (error) => {
+      trouble = error.message;
+      resolve(null);
+    });
+    child.on('exit', (status, signal) => {
+      clearTimeout(late);
+      if (signal && !trouble) trouble = `it was ended by ${signal}`;
+      resolve(status);
+    });
+  });
+  if (child.pid) {
+    // What it has started and not ended must not meet the next job.
+    endGroup(child.pid);
+    running.delete(child.pid);
+  }
+  closeSync(log);
+  if (events !== undefined) closeSync(events);
+  let cpuSeconds = 0;
+  try {
+    cpuSeconds = cpuOf(readFileSync(times, 'utf8'));
+    rmSync(times);
+  } catch {
+    // it was killed before it could say
+  }
+  return { job, code, trouble, began, seconds: (Date.now() - began) / 1000, cpuSeconds };
+}

@@ -1,0 +1,192 @@
+// Which jobs a run consists of: the parts, their files, what has to be made for them, and the order in which they start.
+import { globSync } from 'node:fs';
+import path from 'node:path';
+import { checks } from './checks.ts';
+import { fileOf, type Job, root } from './job.ts';
+import { quoted } from './results.ts';
+
+/** Minutes that the jobs of a part may take together, on two cores; more is marked in the summary. */
+export const budgets: Readonly<Record<string, number>> = {
+  prepare: 8,
+  lint: 4,
+  go: 6,
+  kit: 3,
+  ui: 1,
+  run: 1,
+  omnios: 1.5,
+  browser: 14,
+  vm: 34,
+};
+/** Of the whole run, from its start to its end: with an empty cache, and with a full one. */
+export const wholeMinutes = { cold: 30, warm: 24 };
+
+/** The parts by the names that `./build.sh test` takes. */
+export const parts = ['lint', 'unit', 'browser', 'vm'] as const;
+/** What a part consists of. */
+const consistsOf: Readonly<Record<string, readonly string[]>> = { unit: ['go', 'kit', 'ui', 'run', 'omnios'] };
+export const selections = [...parts, 'go', 'kit', 'ui', 'run', 'omnios'] as const;
+
+export interface Selection {
+  readonly part: string;
+  /** A test file or a Go package; all of the part when left out. */
+  readonly file?: string;
+  /** A pattern of a test's name. */
+  readonly name?: string;
+}
+
+const prepare = (what: string, more: Partial<Job> = {}): Job => ({
+  ...{ part: 'prepare', name: `prepare-${what}`, argv: ['./build.sh', 'prepare', what], format: 'step', minutes: 40 },
+  ...{ repeat: `./build.sh prepare ${what}`, after: ['prepare-tools'] },
+  ...more,
+});
+
+const patterns: Readonly<Record<string, string>> = {
+  kit: 'appliance-kit/**/*.test.ts',
+  ui: 'ui/**/*.test.ts',
+  run: 'tests/run/*.test.ts',
+  omnios: 'tests/omnios/*.test.ts',
+  browser: 'tests/browser/*.test.ts',
+  vm: 'tests/vm/*.test.ts',
+};
+
+/** How long a file takes, in seconds, as measured on two cores: the longest ones are started first. */
+const seconds: Readonly<Record<string, number>> = {
+  'vm/analytics': 430,
+  'vm/storage': 420,
+  'vm/support': 400,
+  'vm/appliance': 330,
+  'vm/alerts': 300,
+  'vm/replication': 240,
+  'vm/network': 280,
+  'vm/pages': 200,
+};
+
+const filesOf = (part: string): string[] =>
+  globSync(patterns[part] as string, { cwd: root, exclude: (name) => name.split('/').includes('node_modules') })
+    .map(String)
+    .sort();
+
+/** The files of a part whose path ends in `file`, with or without what all of their names end in; else those that hold it. */
+export function chooseFiles(files: readonly string[], file: string | undefined): string[] {
+  if (file === undefined) return [...files];
+  const wanted = file.replace(/\.test\.tsx?$/, '');
+  const bare = (one: string) => one.replace(/\.test\.tsx?$/, '');
+  const exact = files.filter((one) => bare(one) === wanted || bare(one).endsWith(`/${wanted}`));
+  return exact.length > 0 ? exact : files.filter((one) => one.includes(wanted));
+}
+
+function nodeJob(
+  part: string,
+  name: string,
+  files: readonly string[],
+  test: string | undefined,
+  more: Partial<Job>,
+): Job {
+  const job = { part, name } as Job;
+  return {
+    ...{ part, name, format: 'node', minutes: 20, repeat: `./build.sh test ${part} --` },
+    argv: [
+      ...['node', '--test', '--test-reporter=spec', '--test-reporter-destination=stdout'],
+      ...[`--test-reporter=${path.join(root, 'tests/run/reporter.ts')}`],
+      `--test-reporter-destination=${fileOf(job, 'jsonl')}`,
+      // The steps of a row are chosen by the harness (tests/vm/row.ts): each needs those before it.
+      ...(test !== undefined && part !== 'vm' ? [`--test-name-pattern=${test}`] : []),
+      ...(more.argv ?? []),
+      ...files,
+    ],
+    ...(test !== undefined && part === 'vm' && { env: { CISTERN_TEST_STEP: test } }),
+    after: ['prepare-tools'],
+    ...Object.fromEntries(Object.entries(more).filter(([key]) => key !== 'argv')),
+  };
+}
+
+/** Go's modules by the folder that a package is named from. */
+export const goModules = ['services', 'tests/conformance'] as const;
+
+function goJobs({ file, name }: Selection): Job[] {
+  const make = (module: string, packages: readonly string[]): Job => ({
+    ...{ part: 'go', name: `go-${module}`, cwd: path.join(root, module), format: 'go', minutes: 30, slots: 2 },
+    argv: ['go', 'test', '-json', ...(name === undefined ? [] : ['-count=1', '-run', name]), ...packages],
+    ...{ after: ['prepare-tools', 'prepare-programs'], repeat: './build.sh test go --', priority: 55 },
+  });
+  if (file === undefined) return goModules.map((module) => make(module, ['./...']));
+  // As a folder of the repository, a folder of services, or by the name that Go knows it by.
+  const wanted = file.replace(/^cistern\//, '').replace(/^\.\//, '');
+  const module = goModules.find((one) => wanted === one || wanted.startsWith(`${one}/`)) ?? 'services';
+  const inside = wanted === module ? '...' : wanted.replace(`${module}/`, '');
+  return [make(module, [`./${inside}`])];
+}
+
+export function jobsOf(selection: Selection): Job[] {
+  const { part, file, name } = selection;
+  const more = consistsOf[part];
+  if (more) return more.flatMap((one) => jobsOf({ part: one }));
+  if (part === 'lint') {
+    const wanted = file === undefined ? checks : checks.filter((one) => one.name.includes(file));
+    return wanted.map(({ name: called, argv, slow }) => ({
+      ...{ part: 'lint', name: called, argv, format: 'check', minutes: 15, after: ['prepare-tools'] },
+      ...{ repeat: `./build.sh test lint ${quoted(called)}`, priority: slow ? 62 : 60 },
+    }));
+  }
+  if (part === 'go') return goJobs(selection);
+  const files = chooseFiles(filesOf(part), file);
+  switch (part) {
+    case 'kit':
+      // They take free ports and folders of their own; some measure how long things take, so no more than there are cores.
+      return files.length === 0
+        ? []
+        : [
+            nodeJob(part, 'kit', files, name, {
+              argv: ['--test-concurrency=2'],
+              priority: 50,
+              after: ['prepare-tools', 'prepare-programs'],
+              slots: 2,
+            }),
+          ];
+    case 'ui':
+    case 'run':
+      return files.length === 0 ? [] : [nodeJob(part, part, files, name, { priority: 52 })];
+    case 'omnios':
+      return files.length === 0
+        ? []
+        : [nodeJob(part, 'omnios', files, name, { priority: 51, after: ['prepare-tools', 'prepare-omnios'] })];
+    case 'browser':
+      return files.map((one) =>
+        nodeJob(part, `browser-${path.basename(one, '.test.ts')}`, [one], name, {
+          ...{ priority: 40, after: ['prepare-tools', 'prepare-pages'] },
+        }),
+      );
+    case 'vm':
+      return files.map((one) => {
+        const called = path.basename(one, '.test.ts');
+        return nodeJob(part, `vm-${called}`, [one], name, {
+          ...{ minutes: 30, priority: 80 + (seconds[`vm/${called}`] ?? 100) / 100 },
+          after: ['prepare-tools', called === 'first-day' ? 'prepare-image' : 'prepare-machines', 'prepare-prometheus'],
+        });
+      });
+    default:
+      throw new Error(`there are no tests called '${part}'; they are: ${selections.join(' ')}`);
+  }
+}
+
+/** What has to be made before the jobs can start. */
+export function preparationsFor(jobs: readonly Job[]): Job[] {
+  const chosen = [...new Set(jobs.map(({ part }) => part))];
+  const tools = prepare('tools', {
+    ...{ argv: ['./build.sh', 'prepare', 'tools', ...chosen], after: [], priority: 200 },
+  });
+  const all = [
+    tools,
+    // Two builds of the management plane and the pages would meet in the same folders.
+    prepare('image', { priority: 100, alone: 'parts' }),
+    prepare('machines', { priority: 99, after: ['prepare-tools', 'prepare-image'] }),
+    prepare('prometheus', { priority: 98 }),
+    prepare('programs', { priority: 97, alone: 'parts' }),
+    prepare('omnios', { priority: 53, alone: 'parts', after: ['prepare-tools', 'prepare-programs'] }),
+    prepare('pages', { priority: 54 }),
+  ];
+  const wanted = new Set(['prepare-tools']);
+  for (const job of jobs) for (const name of job.after ?? []) wanted.add(name);
+  for (const job of [...all].reverse()) if (wanted.has(job.name)) for (const name of job.after ?? []) wanted.add(name);
+  return all.filter((job) => wanted.has(job.name));
+}
