@@ -205,7 +205,9 @@ test('the limit line counts people, in each moment and in all; by pointer and by
   await page.getByText(/ above .* \(.* %\) are not drawn/).waitFor();
   await page.getByLabel('Axis').selectOption('linear');
   await page.getByLabel('Compare with').selectOption('day');
-  await page.getByText(/Dashed: p50, p99 the day before/).waitFor();
+  const legend = page.getByRole('list', { name: /^Legend of HTTP requests by latency/ });
+  await legend.getByText('p50, the day before').waitFor();
+  await legend.getByText('p99, the day before').waitFor();
   await until('all of it is in the address', async () => /compare/.test(page.url()) && /linear/.test(page.url()));
 });
 
@@ -243,7 +245,10 @@ test('compared with the day before: what was there then is dashed, at its own he
   await page.getByLabel('Compare with').selectOption('week');
   await page.getByText('There is nothing of the week before.').waitFor();
   await page.getByLabel('Compare with').selectOption('day');
-  await page.getByText('Dashed: the total at the same time the day before.').waitFor();
+  await page
+    .getByRole('list', { name: 'Legend of Compared' })
+    .getByText(/^Total, the day before/)
+    .waitFor();
   await until('the day before is drawn above', async () => (await high()) > 200);
   await lookAt(page, 'analytics-compared');
 });
@@ -418,7 +423,7 @@ test('a heatmap tells what was not measured from what did not happen', async (t)
   const { page } = await someone.visit(t, to(charts({ statistic: 'io.ops[size]' })));
   await signInBy(page);
   // From when on somebody looks; before, nobody had it measured.
-  await page.getByText('Hatched: not measured.').waitFor({ timeout: 20_000 });
+  await page.getByText('Not measured', { exact: true }).waitFor({ timeout: 20_000 });
   await lookAt(page, 'analytics-not-measured');
 });
 

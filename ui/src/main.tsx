@@ -1,5 +1,16 @@
 import '@patternfly/react-core/dist/styles/base.css';
-import './frame/cistern.css';
+// In this order: what is said later of the same element counts.
+import './theme/base.css';
+import './frame/frame.css';
+import './shells/shells.css';
+import './forms/forms.css';
+import './access/access.css';
+import './support/support.css';
+import './system/logs.css';
+import './storage/storage.css';
+import './alerting/alerting.css';
+import './charts/charts.css';
+import './analytics/analytics.css';
 import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';

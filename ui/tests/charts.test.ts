@@ -6,7 +6,7 @@ import { fetchSpan, TimeAxis } from '../src/charts/axis.ts';
 import { beyondLimit, cellsOf, extentOf, mergeBins, onEdge, quantileOf } from '../src/charts/bins.ts';
 import { csv } from '../src/charts/download.ts';
 import { gapsOf } from '../src/charts/gaps.ts';
-import { Colours, linesOf, statsOf, within } from '../src/charts/lines.ts';
+import { Colours, lastValue, linesOf, statsOf, within } from '../src/charts/lines.ts';
 import { linearTicks, logTicks } from '../src/charts/units.ts';
 
 const ONE = 1 + 90 * 128; // the bin [1, 1.1)
@@ -98,6 +98,21 @@ test('the greatest are drawn apart, the others as one; colours stay when values 
   const before = lines.all.find(({ key }) => key === 'd3')?.colour;
   const after = linesOf(frame([...many].reverse()), byDisk, colours, 20).all.find(({ key }) => key === 'd3')?.colour;
   assert.equal(after, before);
+});
+
+test('values that are no amounts are not added up: the largest are drawn, and no sum of the others', () => {
+  const many = Array.from({ length: 30 }, (_, at): [Record<string, string>, number[]] => [
+    { disk: `d${at}` },
+    [30 - at],
+  ]);
+  const lines = linesOf(frame(many), byDisk, new Colours(), 20, false);
+  assert.equal(lines.drawn.length, 20);
+  assert.equal(lines.all.length, 30);
+});
+
+test('the last value is the last that there is', () => {
+  assert.equal(lastValue(Float64Array.of(1, 2, Number.NaN)), 2);
+  assert.ok(Number.isNaN(lastValue(Float64Array.of(Number.NaN))));
 });
 
 test('sums and averages are of the time that is seen, and of what was measured in it', () => {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { expression, selector, seriesName } from '../src/analytics/explore/expression.ts';
-import { pan, readView, stepFor, writeView, zoom } from '../src/analytics/explore/view.ts';
+import { expression, selector } from '../src/analytics/explore/expression.ts';
+import { readView, writeView } from '../src/analytics/explore/view.ts';
+import { stepFor, TimeAxis } from '../src/charts/axis.ts';
+import { seriesName } from '../src/charts/seriesName.ts';
 
 const read = (text: string) => readView(new URLSearchParams(text));
 
@@ -29,12 +31,16 @@ test('an address that makes no sense shows something sensible', () => {
 });
 
 test('panning back pauses, panning past now goes live', () => {
-  const live = read('metric=a&range=100');
-  const back = pan(live, -0.5, 1000);
-  assert.equal(back.end, 950);
-  assert.equal(pan(back, 1, 1000).end, null);
-  assert.equal(zoom(back, 2, 1000).range, 200);
-  assert.equal(zoom(read('metric=a&range=12'), 0.5, 1000).range, 10, 'not nearer than ten seconds');
+  const axis = new TimeAxis({ range: 100, end: null }, () => 1001);
+  axis.pan(-50);
+  assert.equal(axis.span.end, 950);
+  axis.zoom(2);
+  assert.equal(axis.range, 200);
+  axis.pan(200);
+  assert.equal(axis.live, true);
+  const near = new TimeAxis({ range: 12, end: null }, () => 1001);
+  near.zoom(0.5);
+  assert.equal(near.range, 10, 'not nearer than ten seconds');
 });
 
 test('one second up to an hour, then what the screen can show', () => {

@@ -9,34 +9,6 @@ export interface Metric {
   series: number;
   lastTime: number;
 }
-export interface Series {
-  metric: Record<string, string>;
-  values: [time: number, value: string][];
-}
-export interface HeatmapColumn {
-  time: number;
-  bins: [lower: number, upper: number, count: number][];
-}
-export interface Heatmap {
-  start: number;
-  end: number;
-  step: number;
-  columns: HeatmapColumn[];
-}
-export interface OverColumn {
-  time: number;
-  count: number;
-  over: number;
-  total: number;
-}
-export interface StoreStatus {
-  series: number;
-  samplesPerSecond: number;
-  accepted: Record<string, number>;
-  rejected: Record<string, number>;
-  dataBytes: number;
-}
-
 type Parameters = Record<string, string | number | undefined>;
 
 async function get<T>(path: string, parameters: Parameters, signal?: AbortSignal): Promise<T> {
@@ -64,11 +36,6 @@ export async function listMetrics(match: string, signal?: AbortSignal): Promise<
   );
 }
 
-export async function queryRange(query: string, { start, end, step }: Window, signal?: AbortSignal): Promise<Series[]> {
-  const found = await get<{ data: { result: Series[] | null } }>('query_range', { query, start, end, step }, signal);
-  return found.data.result ?? [];
-}
-
 /** The label names of the series a selector matches, and each one's values. */
 export async function labelsOf(selector: string, signal?: AbortSignal): Promise<Map<string, string[]>> {
   const end = Math.floor(Date.now() / 1000);
@@ -86,20 +53,6 @@ export async function labelsOf(selector: string, signal?: AbortSignal): Promise<
     }
   }
   return new Map([...labels].sort().map(([name, values]) => [name, [...values].sort()]));
-}
-
-export async function heatmap(query: string, { start, end, step }: Window, signal?: AbortSignal): Promise<Heatmap> {
-  const found = await get<Heatmap>('histogram/heatmap', { query, start, end, step }, signal);
-  return { ...found, columns: found.columns ?? [] };
-}
-
-export async function over(query: string, { start, end, step }: Window, limit: number, signal?: AbortSignal) {
-  const found = await get<{ columns: OverColumn[] | null }>(
-    'histogram/over',
-    { query, start, end, step, limit },
-    signal,
-  );
-  return found.columns ?? [];
 }
 
 export interface InstantSeries {

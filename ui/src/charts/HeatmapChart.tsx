@@ -1,179 +1,159 @@
-// A histogram over time: time across, value up, shade = rank of how many. Drawn on a canvas, cell by cell.
-import { type PointerEvent, useEffect, useMemo, useRef } from 'react';
-import type { Heatmap } from '../api/telemetry.ts';
+// A histogram over time, its quantiles and its limit, with the legend and the distribution under the cursor.
+import { useCallback, useMemo } from 'react';
+import type { Bins, BinsFrame } from '../api/columns.ts';
 import { useDark } from '../theme/theme.ts';
-import { quantity, type Unit } from '../words/format.ts';
-import { chartColours, rampColour } from './palette.ts';
-import { type Grid, gridOf, place, rankShades, type Scale, valueAt } from './shading.ts';
-import { useWidth } from './useWidth.ts';
+import { compact } from '../words/format.ts';
+import { useAxis, useCursor, useSettled } from './axis.ts';
+import {
+  beyondLimit,
+  columnsWithin,
+  type Extent,
+  extentOf,
+  mergeBins,
+  NO_BINS,
+  onEdge,
+  quantileOf,
+  type Scale,
+} from './bins.ts';
+import { columnAt } from './columnAt.ts';
+import { Distribution } from './Distribution.tsx';
+import { Legend, type LegendItem } from './Legend.tsx';
+import { lastValue } from './lines.ts';
+import { Plot } from './Plot.tsx';
+import { PlotNote } from './PlotNote.tsx';
+import { heatmapImage, paintHeatmap } from './paintHeatmap.ts';
+import type { Pen, PlotMark } from './pen.ts';
+import type { Figure } from './units.ts';
 
 export interface HeatmapChartProps {
-  readonly label: string;
-  readonly heatmap: Heatmap;
-  readonly unit: Unit;
-  readonly scale: Scale;
+  readonly title: string;
+  readonly height: number;
+  /** undefined: not read yet. */
+  readonly frame: BinsFrame | undefined;
+  readonly unit: string;
+  readonly figure: Figure;
+  readonly scale: 'auto' | Scale;
+  /** The share of all events that may be cut off at the top. */
   readonly trim: number;
+  readonly quantiles: readonly number[];
   readonly limit?: number | undefined;
-  readonly height?: number;
-  /** The column whose distribution is shown, by its start. */
-  readonly selected: number | null;
-  readonly onHover: (time: number | null) => void;
-  readonly onPick: (time: number) => void;
+  readonly onLimit?: (limit: number) => void;
+  /** An earlier time, moved by `shift` seconds to this one: its quantiles are dashed. */
+  readonly compare?: { readonly frame: BinsFrame; readonly shift: number; readonly text: string } | null;
+  /** The columns in which nothing was measured: see gaps.ts. */
+  readonly gaps: readonly (readonly [number, number])[];
+  readonly marks: readonly PlotMark[];
+  readonly empty: string;
+  readonly canvasRef?: (canvas: HTMLCanvasElement | null) => void;
 }
 
-const LEFT = 76;
-const BOTTOM = 28;
-const TOP = 8;
-const RIGHT = 8;
-/** A row this many CSS pixels high can be told from its neighbour. */
-const ROW = 4;
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 
-/** Round values to label the value axis with, about `wanted` of them. */
-function ticks(grid: Grid, wanted: number): number[] {
-  const { lower, upper, scale } = grid;
-  if (scale === 'log') {
-    const decades = Math.log10(upper / lower);
-    const steps = decades > wanted ? [1] : decades * 2 > wanted ? [1, 3] : [1, 2, 5];
-    const found: number[] = [];
-    for (let power = Math.floor(Math.log10(lower)); power <= Math.ceil(Math.log10(upper)); power += 1) {
-      for (const step of steps) found.push(step * 10 ** power);
-    }
-    return found.filter((value) => value >= lower && value <= upper);
-  }
-  const rough = (upper - lower) / wanted;
-  const size = 10 ** Math.floor(Math.log10(rough));
-  const step = ([1, 2, 5, 10].find((one) => one * size >= rough) ?? 10) * size;
-  const found: number[] = [];
-  for (let value = Math.ceil(lower / step) * step; value <= upper; value += step) found.push(value);
-  return found;
+function quantilesOver(frame: BinsFrame, q: number): Float64Array {
+  return Float64Array.from(frame.columns, (column) => (column === null ? Number.NaN : quantileOf(column, q)));
 }
 
-const TIME_STEPS = [1, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 43_200, 86_400];
+/** All that is seen, as one histogram, and the values that are drawn of it. */
+export function useSeen(frame: BinsFrame | undefined, scale: 'auto' | Scale, trim: number): [Bins, Extent] {
+  const axis = useAxis();
+  const settled = useSettled(axis);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what is seen is what has settled
+  const seen = useMemo(() => {
+    if (frame === undefined) return NO_BINS;
+    const { start, end } = axis.span;
+    return mergeBins(frame.columns, ...columnsWithin(frame, start, end));
+  }, [frame, settled, axis]);
+  const extent = useMemo(() => extentOf(seen, scale, trim), [seen, scale, trim]);
+  return [seen, extent];
+}
 
 export function HeatmapChart(props: HeatmapChartProps) {
-  const { label, heatmap, unit, scale, trim, limit, height = 220, selected } = props;
-  const box = useRef<HTMLDivElement>(null);
-  const canvas = useRef<HTMLCanvasElement>(null);
-  const width = useWidth(box);
+  const { title, frame, unit, figure, limit, gaps, compare = null } = props;
+  const axis = useAxis();
+  const cursor = useCursor(axis);
   const dark = useDark();
-  const columns = Math.max(1, Math.round((heatmap.end - heatmap.start) / heatmap.step));
-  const inner = { width: Math.max(1, width - LEFT - RIGHT), height: height - TOP - BOTTOM };
-  const rows = Math.max(8, Math.floor(inner.height / ROW));
-  const grid = useMemo(
-    () => gridOf(heatmap.columns, { start: heatmap.start, step: heatmap.step, columns, rows, scale, trim }),
-    [heatmap, columns, rows, scale, trim],
+  const wanted = props.quantiles.join(' ');
+  const [seen, extent] = useSeen(frame, props.scale, props.trim);
+  const image = useMemo(() => (frame === undefined ? null : heatmapImage(frame, extent, dark)), [frame, extent, dark]);
+  const lines = useMemo(() => {
+    if (frame === undefined) return [];
+    const quantiles = wanted === '' ? [] : wanted.split(' ').map(Number);
+    const now = quantiles.map((q) => ({ text: `p${q * 100}`, values: quantilesOver(frame, q), dashed: false }));
+    if (compare === null) return now;
+    // On this chart's columns: those of the other time have the same step, or are drawn where they are nearest.
+    const moved = Math.round((compare.frame.start + compare.shift - frame.start) / frame.step);
+    return [
+      ...now,
+      ...(quantiles.length > 0 ? quantiles : [0.5]).map((q) => {
+        const values = new Float64Array(frame.columns.length).fill(Number.NaN);
+        for (const [i, value] of quantilesOver(compare.frame, q).entries()) {
+          const at = moved + Math.round((i * compare.frame.step) / frame.step);
+          if (at >= 0 && at < values.length) values[at] = value;
+        }
+        return { text: `p${q * 100}, ${compare.text}`, values, dashed: true };
+      }),
+    ];
+  }, [frame, wanted, compare]);
+  const beyond = useMemo(
+    () =>
+      limit === undefined || frame === undefined
+        ? null
+        : Float64Array.from(frame.columns, (column) => (column === null ? 0 : beyondLimit(column, limit))),
+    [limit, frame],
+  );
+  const paint = useCallback(
+    (pen: Pen) => {
+      if (frame === undefined || image === null) return null;
+      return paintHeatmap(pen, { frame, extent, image, unit, figure, lines, linesStart: frame.start, beyond, gaps });
+    },
+    [frame, extent, image, unit, figure, lines, beyond, gaps],
   );
 
-  useEffect(() => {
-    const context = canvas.current?.getContext('2d');
-    if (!context || width === 0 || canvas.current === null) return;
-    const ratio = devicePixelRatio;
-    canvas.current.width = width * ratio;
-    canvas.current.height = height * ratio;
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, width, height);
-    const colours = chartColours(dark);
-    const x = (column: number) => LEFT + (column * inner.width) / columns;
-    const y = (at: number) => TOP + (1 - at) * inner.height;
-
-    const shades = rankShades(grid.counts);
-    for (let column = 0; column < columns; column += 1) {
-      // Edges on whole pixels: no seams between cells.
-      const [from, to] = [Math.floor(x(column)), Math.max(Math.floor(x(column + 1)), Math.floor(x(column)) + 1)];
-      for (let row = 0; row < rows; row += 1) {
-        const shade = shades[row * columns + column] as number;
-        if (shade === 0) continue;
-        const [red, green, blue] = rampColour(0.12 + 0.88 * shade, dark);
-        context.fillStyle = `rgb(${red} ${green} ${blue})`;
-        const [top, bottom] = [Math.round(y((row + 1) / rows)), Math.round(y(row / rows))];
-        context.fillRect(from, top, to - from, bottom - top);
-      }
-    }
-
-    context.font = '12px RedHatText, sans-serif';
-    context.fillStyle = colours.text;
-    context.strokeStyle = colours.grid;
-    context.lineWidth = 1;
-    context.textAlign = 'right';
-    context.textBaseline = 'middle';
-    for (const value of ticks(grid, 6)) {
-      const at = Math.round(y(place(value, grid))) + 0.5;
-      context.globalAlpha = 0.5;
-      context.beginPath();
-      context.moveTo(LEFT, at);
-      context.lineTo(width - RIGHT, at);
-      context.stroke();
-      context.globalAlpha = 1;
-      context.fillText(quantity(value, unit), LEFT - 6, at);
-    }
-    const span = heatmap.end - heatmap.start;
-    const step = TIME_STEPS.find((one) => (one * inner.width) / span >= 80) ?? 86_400;
-    const clock = new Intl.DateTimeFormat(undefined, {
-      hour: '2-digit',
-      minute: '2-digit',
-      ...(step < 60 && { second: '2-digit' }),
-      ...(span > 86_400 && { day: 'numeric', month: 'short' }),
-    });
-    context.textAlign = 'center';
-    context.textBaseline = 'top';
-    for (let time = Math.ceil(heatmap.start / step) * step; time <= heatmap.end; time += step) {
-      const at = LEFT + ((time - heatmap.start) / span) * inner.width;
-      if (at > LEFT + 20 && at < width - 30) context.fillText(clock.format(time * 1000), at, height - BOTTOM + 8);
-    }
-    if (limit !== undefined) {
-      const at = place(limit, grid);
-      if (at >= 0 && at <= 1) {
-        context.strokeStyle = colours.limit;
-        context.lineWidth = 2;
-        context.setLineDash([6, 4]);
-        context.beginPath();
-        context.moveTo(LEFT, y(at));
-        context.lineTo(width - RIGHT, y(at));
-        context.stroke();
-        context.setLineDash([]);
-      }
-    }
-    if (selected !== null) {
-      const column = Math.round((selected - heatmap.start) / heatmap.step);
-      if (column >= 0 && column < columns) {
-        context.strokeStyle = colours.text;
-        context.lineWidth = 1;
-        context.strokeRect(
-          Math.floor(x(column)) + 0.5,
-          TOP + 0.5,
-          Math.max(2, inner.width / columns),
-          inner.height - 1,
-        );
-      }
-    }
-  }, [grid, rows, columns, width, height, dark, unit, limit, selected, heatmap, inner.width, inner.height]);
-
-  const timeAt = (event: PointerEvent<HTMLElement>): number | null => {
-    const from = event.currentTarget.getBoundingClientRect().left + LEFT;
-    const column = Math.floor(((event.clientX - from) / inner.width) * columns);
-    return column < 0 || column >= columns ? null : heatmap.start + column * heatmap.step;
-  };
+  const place = columnAt(frame, cursor);
+  const column = place < 0 ? seen : (frame?.columns[place] ?? NO_BINS);
+  const last = frame?.columns.findLast((one) => one !== null) ?? NO_BINS;
+  const written = (value: number) => (Number.isNaN(value) ? '–' : figure(value));
+  const events = place < 0 ? last.total : column.total;
+  const items: LegendItem[] = [
+    { key: 'ramp', text: 'Events, few to many', value: compact(events), swatch: 'ramp' },
+    ...lines.map(({ text, values, dashed }): LegendItem => {
+      const value = place < 0 ? lastValue(values) : (values[place] ?? Number.NaN);
+      return { key: text, text, value: written(value), swatch: dashed ? 'dashed' : 'plain' };
+    }),
+    ...(gaps.length > 0
+      ? [{ key: 'gaps', text: 'Not measured', value: null, swatch: 'hatched' } satisfies LegendItem]
+      : []),
+  ];
   return (
-    <div ref={box} className="cistern-chart" style={{ height }}>
-      <canvas
-        ref={canvas}
-        role="img"
-        aria-label={label}
-        style={{ width: '100%', height }}
-        data-lower={grid.lower}
-        data-upper={grid.upper}
-        onPointerMove={(event) => props.onHover(timeAt(event))}
-        onPointerLeave={() => props.onHover(null)}
-        onPointerDown={(event) => {
-          const time = timeAt(event);
-          if (time !== null) props.onPick(time);
-        }}
+    <>
+      <div className="cistern-plotbox">
+        <Plot
+          label={`Heatmap of ${title}: ${frame === undefined ? 'being read' : `${Math.round(seen.total).toLocaleString('en-US')} events`}`}
+          height={props.height}
+          paint={paint}
+          marks={props.marks}
+          step={frame?.step ?? 1}
+          limit={limit}
+          limitText={limit === undefined ? '' : figure(limit)}
+          snap={onEdge}
+          onLimit={props.onLimit}
+          read={(time) => {
+            const bins = frame?.columns[columnAt(frame, time)] ?? NO_BINS;
+            const [middle, high] = [quantileOf(bins, 0.5), quantileOf(bins, 0.99)];
+            return `${clock.format(time * 1000)}: ${compact(bins.total)} events, p50 ${written(middle)}, p99 ${written(high)}`;
+          }}
+          canvasRef={props.canvasRef}
+        >
+          <PlotNote reading={frame === undefined} empty={seen.total === 0 ? props.empty : null} />
+        </Plot>
+        {frame !== undefined && <Legend title={title} items={items} cursor={cursor} dark={dark} />}
+      </div>
+      <Distribution
+        bins={frame === undefined ? null : column}
+        figure={figure}
+        scale={extent.scale}
+        title={place < 0 ? 'All that is shown' : clock.format((cursor as number) * 1000)}
       />
-      {grid.above > 0 && (
-        <small className="cistern-quiet">
-          {Math.round(grid.above).toLocaleString('en-US')} above {quantity(valueAt(1, grid), unit)} are not drawn
-        </small>
-      )}
-    </div>
+    </>
   );
 }

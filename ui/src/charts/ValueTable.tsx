@@ -3,8 +3,8 @@
 import { useRef, useState } from 'react';
 import { useDark } from '../theme/theme.ts';
 import { compact } from '../words/format.ts';
+import { Swatch } from './Legend.tsx';
 import type { NamedLine, Stats } from './lines.ts';
-import { seriesColour } from './palette.ts';
 import type { Figure } from './units.ts';
 
 export interface Row {
@@ -126,9 +126,7 @@ export function ValueTable(props: {
                       props.onHighlight(line.key);
                     }}
                   >
-                    <i
-                      style={{ background: line.colour < 0 ? 'var(--cistern-line)' : seriesColour(line.colour, dark) }}
-                    />
+                    <Swatch swatch={{ colour: line.colour }} dark={dark} />
                     <span>{line.text}</span>
                   </button>
                 </th>

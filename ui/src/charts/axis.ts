@@ -1,7 +1,7 @@
 // The one time axis of a page: every chart on it shows the same time, moves with the others, and shares the cursor. It is
 // outside React, because it moves with every pointer event: charts repaint on it, and only what has settled makes anybody
 // ask for data or render.
-import { createContext, use, useCallback, useDeferredValue, useSyncExternalStore } from 'react';
+import { createContext, use, useCallback, useDeferredValue, useEffect, useSyncExternalStore } from 'react';
 
 export interface Settled {
   /** Seconds. */
@@ -147,6 +147,16 @@ export function useSettled(axis: TimeAxis): Settled {
 export function useCursor(axis: TimeAxis): number | null {
   const subscribe = useCallback((listener: () => void) => axis.onPaint(listener), [axis]);
   return useDeferredValue(useSyncExternalStore(subscribe, () => axis.cursor));
+}
+
+const TICK_MS = 5_000;
+
+/** Charts repaint when their data comes; this is for those that get none. */
+export function useTicking(axis: TimeAxis): void {
+  useEffect(() => {
+    const clock = setInterval(() => axis.tick(), TICK_MS);
+    return () => clearInterval(clock);
+  }, [axis]);
 }
 
 /** As many steps as can be told apart, and a step that people count in. */

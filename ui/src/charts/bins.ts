@@ -1,8 +1,10 @@
 // Histograms over time, from the store's own bins: extent, trimming, cells to paint, quantiles, and how many lie beyond a
 // limit. Nothing here is estimated but what lies inside of one bin (two significant digits wide).
 import { type Bins, type BinsFrame, binBounds } from '../api/columns.ts';
-import type { Bins as Triples } from './distribution.ts';
-import type { Scale } from './shading.ts';
+import { compact } from '../words/format.ts';
+
+export type Scale = 'log' | 'linear';
+export const NO_BINS: Bins = { at: new Int32Array(), counts: new Float64Array(), total: 0 };
 
 /** Columns whose window lies within a time. */
 export function columnsWithin({ start, step, columns }: BinsFrame, from: number, until: number) {
@@ -30,7 +32,8 @@ export function mergeBins(columns: readonly (Bins | null)[], from = 0, until = c
   };
 }
 
-export function triples({ at, counts }: Bins): Triples {
+/** Lower edge, upper edge and count of each bin. */
+export function triples({ at, counts }: Bins): [lower: number, upper: number, count: number][] {
   return Array.from(at, (bin, i) => {
     const [lower, upper] = binBounds(bin);
     return [lower, upper, counts[i] as number];
@@ -136,4 +139,27 @@ export function cellsOf(columns: readonly (Bins | null)[], extent: Extent, rows:
     }
   }
   return cells;
+}
+
+// Shading is by rank: a cell's shade is its place among the cells that hold anything, not its count. One very full cell
+// therefore does not wash out the rest, and a single outlier is as visible as it deserves.
+
+/** A shade per cell: 0 for an empty one, else its rank in (0, 1]. Equal counts have equal shades. */
+export function rankShades(counts: Float64Array): Float32Array {
+  const shades = new Float32Array(counts.length);
+  const counted = [...new Set(counts.filter((count) => count > 0))].sort((a, b) => a - b);
+  const ranks = new Map(counted.map((count, index) => [count, (index + 1) / counted.length]));
+  for (const [index, count] of counts.entries()) if (count > 0) shades[index] = ranks.get(count) as number;
+  return shades;
+}
+
+export const shownQuantiles: readonly [name: string, q: number][] = [
+  ['p50', 0.5],
+  ['p90', 0.9],
+  ['p99', 0.99],
+  ['p99.9', 0.999],
+];
+
+export function countWords(count: number): string {
+  return count === 1 ? '1 event' : `${compact(count)} events`;
 }

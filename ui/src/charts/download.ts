@@ -27,6 +27,12 @@ export function csv(rows: readonly (readonly (string | number)[])[]): string {
   return `${rows.map((row) => row.map(cell).join(',')).join('\r\n')}\r\n`;
 }
 
+/** What a chart hands out to the menu above it. */
+export interface Exporter {
+  png(): void;
+  csv(): void;
+}
+
 export interface LegendEntry {
   readonly text: string;
   readonly colour: string;

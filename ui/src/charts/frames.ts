@@ -97,15 +97,15 @@ function useFrame<F>(source: Source<F>, settled: Settled, shift: number, enabled
   });
 }
 
-/** `shift`: seconds into the past, for a comparison. */
+/** `shift`: seconds into the past, for a comparison. `points`: no more than these, for a small chart. */
 export function useSeriesFrame(
   query: (step: number) => string,
   settled: Settled,
-  { enabled = true, shift = 0 }: { enabled?: boolean; shift?: number } = {},
+  { enabled = true, shift = 0, points = MOST_POINTS }: { enabled?: boolean; shift?: number; points?: number } = {},
 ) {
   const source: Source<SeriesFrame> = {
     kind: 'series',
-    most: MOST_POINTS,
+    most: points,
     query,
     fetch: (text, window, signal) => {
       // The appliance's own series come each second: a look-back of minutes would draw over a gap. Others may be rarer.

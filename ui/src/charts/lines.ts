@@ -21,7 +21,7 @@ export interface Stats {
   readonly last: number;
 }
 
-/** More lines than this nobody tells apart; what is beyond is drawn as one. */
+/** More lines than this nobody tells apart; what is beyond is drawn as one, or not at all. */
 export const MOST_DRAWN = 20;
 
 /** Which places in a frame lie within a time: `from` to `until`, the latter not included. */
@@ -49,6 +49,11 @@ export function statsOf(values: Float64Array, from: number, until: number, step:
   }
   if (count === 0) return { average: Number.NaN, min: Number.NaN, max: Number.NaN, sum: 0, last: Number.NaN };
   return { average: sum / count, min, max, sum: sum * step, last };
+}
+
+/** The last value that there is; NaN without any. */
+export function lastValue(values: Float64Array): number {
+  return values.findLast((value) => !Number.isNaN(value)) ?? Number.NaN;
 }
 
 function mean(values: Float64Array): number {
@@ -111,6 +116,8 @@ export function linesOf(
   name: (labels: Readonly<Record<string, string>>) => Named | null,
   colours: Colours,
   most = MOST_DRAWN,
+  /** The values of different lines are amounts: those that are not drawn each for itself are drawn as their sum. */
+  amount = true,
 ): Lines {
   const found: { named: Named; values: Float64Array; mean: number }[] = [];
   let total: Float64Array | undefined;
@@ -142,7 +149,7 @@ export function linesOf(
   }
   const drawn = all.slice(0, most);
   const left = all.slice(most);
-  if (left.length > 0) {
+  if (left.length > 0 && (amount || additive)) {
     const values = new Float64Array(frame.count).fill(Number.NaN);
     for (const line of left) {
       for (let i = 0; i < frame.count; i += 1) {

@@ -1,10 +1,9 @@
 // Paints histograms over time. The cells are made into a picture once, when the data changes; each frame only places it.
 import type { BinsFrame } from '../api/columns.ts';
-import { cellsOf, type Extent, placeOf, valueAtPlace } from './bins.ts';
-import type { Pen, ValueScale } from './Plot.tsx';
+import { cellsOf, type Extent, placeOf, rankShades, valueAtPlace } from './bins.ts';
 import { paintValueAxis } from './paintLines.ts';
 import { rampColour } from './palette.ts';
-import { rankShades } from './shading.ts';
+import type { Pen, ValueScale } from './pen.ts';
 import { type Figure, linearTicks, logTicks } from './units.ts';
 
 export interface HeatmapPicture {

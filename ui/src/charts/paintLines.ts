@@ -1,8 +1,8 @@
 // Paints lines, stacked upon each other or each for itself. Where nothing was measured nothing is painted.
 import type { Lines, NamedLine } from './lines.ts';
 import { within } from './lines.ts';
-import type { Pen, ValueScale } from './Plot.tsx';
 import { seriesColour } from './palette.ts';
+import type { Pen, ValueScale } from './pen.ts';
 import { type Figure, linearTicks } from './units.ts';
 
 export interface LinesPicture {

@@ -2,9 +2,9 @@
 import { FormSelect, FormSelectOption } from '@patternfly/react-core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useDeferredValue, useState } from 'react';
-import { aligned, timesOf, useSeries } from '../../analytics/useWindow.ts';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
-import { LineChart } from '../../charts/LineChart.tsx';
+import type { Named } from '../../charts/lines.ts';
+import { SmallChart, SmallMultiples } from '../../charts/SmallMultiples.tsx';
 import { ConditionIcon } from '../../words/ConditionIcon.tsx';
 import { duration, parseQuantity, plural, quantity } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
@@ -74,6 +74,11 @@ function Past({ past, unit, perSecond }: { past: NonNullable<Preview['past']> } 
   );
 }
 
+const nameOf = (labels: Readonly<Record<string, string>>): Named => {
+  const text = labelWords(labels) || 'value';
+  return { key: text, text };
+};
+
 export function RulePreview({ draft }: { draft: Draft }) {
   const [range, setRange] = useState(86_400);
   const watched = useDeferredValue(JSON.stringify(watchedOf(draft)));
@@ -101,17 +106,12 @@ export function RulePreview({ draft }: { draft: Draft }) {
   });
   const expression = what === null ? '' : (now.data?.expression ?? '');
   const valid = expression !== '' && now.data?.error === null;
-  const { data, error } = useSeries(expression, { range: 3600, end: null, step: 10 }, valid);
   if (what === null) return <p className="cistern-quiet">The past hour of what is watched is drawn here.</p>;
   if (now.error && now.data === undefined) return <ProblemAlert error={now.error} />;
   if (now.data?.error) {
     return <ExpressionFault expression={now.data.expression} error={now.data.error} at={now.data.errorAt} />;
   }
   const { unit, perSecond } = unitOfExpression(expression);
-  const lines = (data?.series ?? []).slice(0, 20).map((series, index) => ({
-    label: labelWords(series.metric) || `series ${index + 1}`,
-    values: data ? aligned(data.window, series.values) : [],
-  }));
   const warnings = limit === undefined ? [] : (now.data?.warnings ?? []);
   const count = now.data?.series.length ?? 0;
   return (
@@ -121,19 +121,16 @@ export function RulePreview({ draft }: { draft: Draft }) {
           In PromQL: <code className="cistern-wrap">{expression}</code>
         </p>
       )}
-      {error && data === undefined && <ProblemAlert error={error} />}
-      {data && (
-        <LineChart
-          label={`The past hour of ${what.expression}`}
-          times={timesOf(data.window)}
-          lines={lines}
-          unit={unit}
-          perSecond={perSecond}
-          start={data.window.start}
-          end={data.window.end}
-          limit={limit}
+      <SmallMultiples range={3600}>
+        <SmallChart
+          title={`The past hour of ${what.expression}`}
+          query={valid ? expression : ''}
+          {...{ perSecond, nameOf, limit }}
+          unit={unit === 'plain' ? 'count' : unit}
+          height={220}
+          points={360}
         />
-      )}
+      </SmallMultiples>
       <div aria-live="polite">
         {warnings.map((words) => (
           <p key={words}>

@@ -11,16 +11,12 @@ import { PageHead } from '../../shells/PageHead.tsx';
 import { compact, plural, unitOf } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { AnalyticsTabs } from '../AnalyticsTabs.tsx';
-import { Charts, TimeControls, TimeWords, useCharts } from '../panels/Charts.tsx';
-import { type Chart, writeSheet } from '../worksheets/sheet.ts';
+import { Charts, useCharts } from '../panels/Charts.tsx';
+import { TimeControls, TimeWords } from '../panels/TimeControls.tsx';
 import { complaintIn, functionsLike, pointing, wordAt } from './promql.ts';
 
 const NOTHING: [] = [];
 const TIME = { range: 300, end: null };
-
-export function queryLink(chart: Chart): string {
-  return `/analytics/query?${writeSheet({ time: null, charts: [chart] })}`;
-}
 
 /** What the numbers of an expression are, as far as its names tell. */
 function unitIn(expression: string): string {

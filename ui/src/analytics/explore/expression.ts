@@ -47,11 +47,3 @@ export function inWords(metric: Pick<Metric, 'name' | 'type'>, view: View): stri
   const where = view.filters.map(([label, value]) => `${label} ${value}`).join(', ');
   return what + by + (where && `, only ${where}`);
 }
-
-/** A series by the labels that tell it from the others. */
-export function seriesName(labels: Record<string, string>, metric: string): string {
-  const pairs = Object.entries(labels).filter(([name]) => name !== '__name__');
-  if (pairs.length === 0) return metric;
-  if (pairs.length === 1) return (pairs[0] as [string, string])[1] || '(none)';
-  return pairs.map(([name, value]) => `${name}=${value}`).join(' ');
-}

@@ -12,15 +12,6 @@ export interface View {
   readonly trim: number;
 }
 
-export const ranges: readonly [seconds: number, text: string][] = [
-  [60, 'Last minute'],
-  [300, 'Last 5 minutes'],
-  [900, 'Last 15 minutes'],
-  [3600, 'Last hour'],
-  [21_600, 'Last 6 hours'],
-  [86_400, 'Last day'],
-  [604_800, 'Last week'],
-];
 const DEFAULT_RANGE = 300;
 const SHORTEST = 10;
 const LONGEST = 2 * 365 * 86_400;
@@ -56,24 +47,4 @@ export function writeView(view: View): URLSearchParams {
   if (view.scale !== 'auto') query.set('scale', view.scale);
   if (view.trim > 0) query.set('trim', String(view.trim));
   return query;
-}
-
-/** The window's steps: one second up to an hour, then as many as a wide screen has pixels. */
-export function stepFor(range: number, most: number): number {
-  const least = range / most;
-  const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21_600, 86_400];
-  return steps.find((step) => step >= least) ?? 86_400;
-}
-
-/** Zooms about the middle (or, live, towards now), or moves by a share of what is shown. */
-export function zoom(view: View, factor: number, now: number): View {
-  const range = Math.min(Math.max(Math.round(view.range * factor), SHORTEST), LONGEST);
-  if (view.end === null) return { ...view, range };
-  const end = Math.round(view.end - view.range / 2 + range / 2);
-  return { ...view, range, end: end >= now ? null : end };
-}
-
-export function pan(view: View, share: number, now: number): View {
-  const end = Math.round((view.end ?? now) + share * view.range);
-  return { ...view, end: end >= now ? null : end };
 }

@@ -6,12 +6,12 @@ import { type RefObject, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { answerOf, client } from '../../api/client.ts';
 import { useMayNot } from '../../api/session.ts';
+import type { Exporter } from '../../charts/download.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import type { Dataset } from '../statistics/statistic.ts';
 import { AddToWorksheet } from '../worksheets/AddToWorksheet.tsx';
 import { type Chart, changed, statisticLink } from '../worksheets/sheet.ts';
-import type { PanelProps } from './ChartPanel.tsx';
-import type { Exporter } from './SeriesBody.tsx';
+import type { PanelProps } from './panel.ts';
 
 export function Actions(props: {
   chart: Chart;

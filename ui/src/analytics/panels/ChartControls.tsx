@@ -3,7 +3,7 @@ import { FormSelect, FormSelectOption } from '@patternfly/react-core';
 import type { ReactNode } from 'react';
 import type { Dataset } from '../statistics/statistic.ts';
 import { type Chart, changed } from '../worksheets/sheet.ts';
-import type { PanelProps } from './ChartPanel.tsx';
+import type { PanelProps } from './panel.ts';
 
 /** Its options say what it is for; its name is for those who cannot see it. */
 export function Choice<V extends string>(props: {

@@ -1,16 +1,13 @@
 // Charts under one time axis, and their state in the address. The worksheet page and the page of a single statistic are
 // both this, with something around it.
-import { Button, EmptyState, EmptyStateBody, FormSelect, FormSelectOption } from '@patternfly/react-core';
-import PauseIcon from '@patternfly/react-icons/dist/esm/icons/pause-icon';
-import PlayIcon from '@patternfly/react-icons/dist/esm/icons/play-icon';
+import { EmptyState, EmptyStateBody } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { Link, useSearchParams } from 'react-router';
 import type { Schemas } from '../../api/client.ts';
-import { AxisContext, type Settled, TimeAxis, useSettled } from '../../charts/axis.ts';
-import { duration, plural } from '../../words/format.ts';
+import { AxisContext, type Settled, TimeAxis, useSettled, useTicking } from '../../charts/axis.ts';
+import { plural } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
-import { ranges } from '../explore/view.ts';
 import { statisticsQuery } from '../statistics/queries.ts';
 import { type Chart, readSheet, type Sheet, writeSheet } from '../worksheets/sheet.ts';
 import { ChartPanel } from './ChartPanel.tsx';
@@ -18,7 +15,6 @@ import { type PageMark, useMarks } from './useMarks.ts';
 
 /** So often at most is the address written while something is dragged. */
 const WRITE_MS = 300;
-const TICK_MS = 5_000;
 
 export interface ChartsState {
   readonly axis: TimeAxis;
@@ -68,14 +64,12 @@ export function useCharts(saved: readonly Chart[], savedTime: Settled): ChartsSt
       clearTimeout(timer.current);
       timer.current = setTimeout(() => flush(true), WRITE_MS);
     });
-    // Charts repaint when their data comes; this is for those that get none.
-    const clock = setInterval(() => axis.tick(), TICK_MS);
     return () => {
       stop();
-      clearInterval(clock);
       clearTimeout(timer.current);
     };
   }, [axis, flush, savedTime]);
+  useTicking(axis);
 
   const setCharts = useCallback(
     (charts: readonly Chart[] | null, step: boolean) => {
@@ -90,45 +84,8 @@ export function useCharts(saved: readonly Chart[], savedTime: Settled): ChartsSt
   return { axis, charts: local ?? saved, differs: local !== null, setCharts };
 }
 
-export function TimeControls({ axis }: { axis: TimeAxis }) {
-  const { range, end } = useSettled(axis);
-  const known = ranges.some(([seconds]) => seconds === range);
-  return (
-    <div className="cistern-time">
-      <FormSelect
-        aria-label="Time range"
-        value={range}
-        onChange={(_event, value) => axis.set({ range: Number(value), end })}
-      >
-        {!known && <FormSelectOption value={range} label={duration(range)} />}
-        {ranges.map(([seconds, text]) => (
-          <FormSelectOption key={seconds} value={seconds} label={end === null ? text : duration(seconds)} />
-        ))}
-      </FormSelect>
-      <Button
-        variant={end === null ? 'secondary' : 'primary'}
-        icon={end === null ? <PauseIcon /> : <PlayIcon />}
-        onClick={() => (end === null ? axis.pause() : axis.goLive())}
-      >
-        {end === null ? 'Pause' : 'Go live'}
-      </Button>
-    </div>
-  );
-}
-
 const moment = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
-
-/** The time that is shown, in words. */
-export function TimeWords({ axis }: { axis: TimeAxis }) {
-  const { range, end } = useSettled(axis);
-  if (end === null) return <>Live: the last {duration(range)}.</>;
-  return (
-    <>
-      Paused: {duration(range)} up to {moment.format(end * 1000)}.
-    </>
-  );
-}
 
 function MarkList({ marks, axis }: { marks: readonly PageMark[]; axis: TimeAxis }) {
   const { range, end } = useSettled(axis);

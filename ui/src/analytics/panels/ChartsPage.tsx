@@ -7,7 +7,8 @@ import { AnalyticsTabs } from '../AnalyticsTabs.tsx';
 import { statisticsQuery } from '../statistics/queries.ts';
 import { parseName } from '../statistics/statistic.ts';
 import { statisticLink } from '../worksheets/sheet.ts';
-import { Charts, NoCharts, TimeControls, TimeWords, useCharts } from './Charts.tsx';
+import { Charts, NoCharts, useCharts } from './Charts.tsx';
+import { TimeControls, TimeWords } from './TimeControls.tsx';
 
 const NOTHING: [] = [];
 const TIME = { range: 300, end: null };

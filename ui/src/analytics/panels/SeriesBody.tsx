@@ -1,14 +1,13 @@
 // A chart of series, its values beside it.
 import { Button, Dropdown, DropdownItem, DropdownList, MenuToggle } from '@patternfly/react-core';
-import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { type RefObject, useEffect, useMemo, useRef, useState } from 'react';
 import { useAxis, useCursor, useSettled } from '../../charts/axis.ts';
-import { csv, download, fileName, picture } from '../../charts/download.ts';
+import { csv, download, type Exporter, fileName, picture } from '../../charts/download.ts';
 import { useSeriesFrame } from '../../charts/frames.ts';
-import { Colours, linesOf, type Named, type NamedLine, statsOf, within } from '../../charts/lines.ts';
-import { type Pen, Plot, type PlotMark } from '../../charts/Plot.tsx';
-import { PlotNote } from '../../charts/PlotNote.tsx';
-import { type LinesPicture, paintLines } from '../../charts/paintLines.ts';
+import { Colours, linesOf, MOST_DRAWN, type Named, type NamedLine, statsOf, within } from '../../charts/lines.ts';
 import { chartColours, seriesColour } from '../../charts/palette.ts';
+import type { PlotMark } from '../../charts/pen.ts';
+import { SeriesChart } from '../../charts/SeriesChart.tsx';
 import { figureOf } from '../../charts/units.ts';
 import { type Row, sumFigure, ValueTable } from '../../charts/ValueTable.tsx';
 import { useDark } from '../../theme/theme.ts';
@@ -16,13 +15,8 @@ import { duration } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { type Chart, changed } from '../worksheets/sheet.ts';
 
-export interface Exporter {
-  png(): void;
-  csv(): void;
-}
-
 export const SHIFTS = { day: 86_400, week: 604_800 } as const;
-export const HEIGHT = 220;
+const HEIGHT = 220;
 const byName = new Intl.Collator('en', { numeric: true });
 
 export interface Drill {
@@ -60,40 +54,19 @@ export function SeriesBody(props: {
   const before = useSeriesFrame(props.query, settled, { enabled: shift > 0, shift });
 
   const lines = useMemo(
-    () => (frame === undefined ? undefined : linesOf(frame, nameOf, colours.current)),
-    [frame, nameOf],
+    () => (frame === undefined ? undefined : linesOf(frame, nameOf, colours.current, MOST_DRAWN, amount)),
+    [frame, nameOf, amount],
   );
   const figure = useMemo(() => figureOf(unit, perSecond), [unit, perSecond]);
   const stacked = chart.display === 'stacked' || (chart.display !== 'lines' && (amount || lines?.additive === true));
   const highlight = chart.highlight ?? [];
   const shownHighlight = highlight.filter((key) => lines?.all.some((line) => line.key === key));
-  const bright = shownHighlight.join('\u0000');
   const compare = useMemo(() => {
     if (shift === 0 || before.data === undefined || before.data.lines.length === 0) return null;
     const { total } = linesOf(before.data, nameOf, new Colours());
-    return { start: before.data.start + shift, step: before.data.step, values: total };
-  }, [shift, before.data, nameOf]);
-
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `bright` stands for `shownHighlight`
-  const paint = useCallback(
-    (pen: Pen) => {
-      if (frame === undefined || lines === undefined) return null;
-      const picture: LinesPicture = {
-        start: frame.start,
-        step: frame.step,
-        count: frame.count,
-        lines,
-        stacked,
-        highlight: shownHighlight,
-        unit,
-        figure,
-        limit: chart.limit,
-        compare,
-      };
-      return paintLines(pen, picture);
-    },
-    [frame, lines, stacked, bright, unit, figure, chart.limit, compare],
-  );
+    const text = chart.compare === 'day' ? 'the day before' : 'the week before';
+    return { start: before.data.start + shift, step: before.data.step, values: total, text };
+  }, [shift, before.data, nameOf, chart.compare]);
 
   useEffect(() => {
     if (frame === undefined || lines === undefined) return;
@@ -216,27 +189,31 @@ export function SeriesBody(props: {
           />
         </div>
         <div className="cistern-plotbox">
-          <Plot
+          <SeriesChart
+            title={title}
             label={`${title}: ${waiting ? 'being read' : rows.length === 1 ? '1 line' : `${rows.length} lines`}`}
             height={HEIGHT}
-            paint={paint}
-            marks={props.marks}
-            step={frame?.step ?? 1}
+            {...{ frame, lines, stacked, unit, figure, compare }}
+            highlight={shownHighlight}
+            onHighlight={toggle}
+            listed
             limit={chart.limit}
-            limitText={chart.limit === undefined ? '' : figure(chart.limit)}
-            snap={(value) => Number(value.toPrecision(3))}
             onLimit={(limit) => change(changed(chart, { limit }), false)}
+            marks={props.marks}
+            reading={waiting}
+            empty={props.empty}
             canvasRef={(element) => {
               canvas.current = element;
             }}
-          >
-            <PlotNote reading={waiting} empty={rows.length === 0 ? props.empty : null} />
-          </Plot>
-          {chart.compare !== undefined && (
+          />
+          {lines !== undefined && lines.drawn.length < lines.all.length && (
             <p className="cistern-quiet">
-              {compare === null
-                ? `There is nothing of ${chart.compare === 'day' ? 'the day' : 'the week'} before.`
-                : `Dashed: the total at the same time ${chart.compare === 'day' ? 'the day' : 'the week'} before.`}
+              The {lines.drawn.length} largest of {lines.all.length} series are drawn.
+            </p>
+          )}
+          {chart.compare !== undefined && compare === null && !before.isPending && (
+            <p className="cistern-quiet">
+              There is nothing of {chart.compare === 'day' ? 'the day' : 'the week'} before.
             </p>
           )}
         </div>

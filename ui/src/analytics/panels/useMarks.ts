@@ -3,7 +3,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
 import type { Settled } from '../../charts/axis.ts';
-import type { PlotMark } from '../../charts/Plot.tsx';
+import type { PlotMark } from '../../charts/pen.ts';
 
 export type Mark = Schemas['Mark'];
 export interface PageMark extends PlotMark {

@@ -1,4 +1,4 @@
-// What can be drawn while tracerd does not say: the catalogue, and a dataset nobody measures now.
+// A dataset that nobody measures now, as far as the catalogue tells: what was recorded of it can still be drawn.
 import type { Dataset, Name, Statistic } from './statistic.ts';
 
 /** As the catalogue would say; without it the name has to. */
@@ -10,7 +10,7 @@ export function unitOfName(statistic: string): string {
 const DISTRIBUTIONS = new Set(['latency', 'size', 'offset']);
 
 /** What can be drawn of a statistic nobody measures now: what was recorded of it lies in the store. */
-export function asItWas(text: string, name: Name, statistic: Statistic | undefined): Dataset {
+export function unmeasured(text: string, name: Name, statistic: Statistic | undefined): Dataset {
   const breakdown = statistic?.breakdowns.find((one) => one.name === name.breakdown);
   const distribution =
     breakdown?.kind === 'distribution' || (breakdown === undefined && DISTRIBUTIONS.has(name.breakdown ?? ''));

@@ -87,6 +87,11 @@ export function statisticLink(statistic: string): string {
   return `/analytics/charts?${writeSheet({ time: null, charts: [{ id: 'c1', statistic }] })}`;
 }
 
+/** The page that shows one expression. */
+export function queryLink(chart: Chart): string {
+  return `/analytics/query?${writeSheet({ time: null, charts: [chart] })}`;
+}
+
 /** A chart without what is not set. */
 export function changed(chart: Chart, change: { [K in keyof Chart]?: Chart[K] | undefined }): Chart {
   return Object.fromEntries(
