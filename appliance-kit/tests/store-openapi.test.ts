@@ -9,8 +9,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { Compile } from 'typebox/schema';
-import { program } from '../../appliance-kit/tests/cistern.ts';
-import { eventually } from '../../appliance-kit/tests/harness.ts';
+import { program } from './cistern.ts';
+import { eventually } from './harness.ts';
 
 interface Parameter {
   readonly name: string;
