@@ -231,7 +231,7 @@ const helloCommand = "cistern-hello"
 
 func (g *Gate) carryOut(ctx context.Context, sender Sender, channel ssh.Channel, text string) int {
 	refuse := func(why string) int {
-		g.Log.Warn("a sender asked for what it may not have", "sender", sender.Name, "why", why)
+		g.Log.Warn("a sender asked for what it may not have", "sender", sender.Name, "reason", why)
 		fmt.Fprintln(channel.Stderr(), why)
 		return 126
 	}

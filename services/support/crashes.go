@@ -15,6 +15,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -122,7 +123,7 @@ func (c *Crashes) save() {
 		err = os.Rename(c.Path+".new", c.Path)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "supportd: the crash records could not be written:", err)
+		slog.Error("the crash records could not be written", "error", err)
 	}
 }
 
@@ -396,7 +397,7 @@ func (c *Crashes) Watch(ctx context.Context, journal Journal) {
 			return
 		}
 		// A journal that was rotated away knows its own cursor no longer.
-		fmt.Fprintln(os.Stderr, "supportd: the journal cannot be followed for crashes, trying again:", err)
+		slog.Warn("the journal cannot be followed for crashes, trying again", "error", err)
 		if cursor != "" && err != nil && strings.Contains(err.Error(), "cursor") {
 			c.mu.Lock()
 			c.cursor = ""

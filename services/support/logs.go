@@ -248,6 +248,10 @@ func fileLine(service, text string) LogLine {
 			l.Time, text = at.UTC(), rest
 		}
 	}
+	if at, level, rest, ok := structured(text); ok {
+		l.Time, l.Level, l.Text = at, level, shown(rest)
+		return l
+	}
 	lower := strings.ToLower(text)
 	switch {
 	case strings.Contains(lower, "error") || strings.Contains(lower, "panic"):
@@ -257,6 +261,31 @@ func fileLine(service, text string) LogLine {
 	}
 	l.Text = shown(text)
 	return l
+}
+
+// structured takes the time and the level from a line that one of our daemons wrote (package daemon/log, as text).
+func structured(text string) (at time.Time, level, rest string, ok bool) {
+	first, rest, _ := strings.Cut(text, " ")
+	second, _, _ := strings.Cut(rest, " ")
+	stamp, dated := strings.CutPrefix(first, "time=")
+	name, leveled := strings.CutPrefix(second, "level=")
+	if !dated || !leveled {
+		return time.Time{}, "", "", false
+	}
+	at, err := time.Parse(time.RFC3339, stamp)
+	switch {
+	case err != nil:
+		return time.Time{}, "", "", false
+	case strings.HasPrefix(name, "ERROR"):
+		level = "error"
+	case strings.HasPrefix(name, "WARN"):
+		level = "warning"
+	case strings.HasPrefix(name, "DEBUG"):
+		level = "debug"
+	default:
+		level = "info"
+	}
+	return at.UTC(), level, rest, true
 }
 
 // Read implements LogSource.

@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"strconv"
@@ -21,10 +22,10 @@ import (
 	"sync"
 	"time"
 
+	"cistern/services/daemon/problem"
+
 	"golang.org/x/crypto/scrypt"
 	"golang.org/x/text/unicode/norm"
-
-	"cistern/services/daemon/problem"
 )
 
 //go:embed web
@@ -95,7 +96,7 @@ func (s *Web) Handler() http.Handler {
 			return
 		}
 		if r.Method != http.MethodGet {
-			fmt.Fprintf(os.Stderr, "supportd: %s from %s: %s %s\n", user, address(r), r.Method, r.URL.Path)
+			slog.Info("asked by the page of supportd", "user", user, "from", address(r), "method", r.Method, "path", r.URL.Path)
 		}
 		inside.ServeHTTP(w, r)
 	}))
@@ -183,7 +184,7 @@ func (s *Web) signIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !ok {
-		fmt.Fprintf(os.Stderr, "supportd: a wrong name or password from %s\n", from)
+		slog.Warn("a wrong name or password", "from", from)
 		problem.Write(w, http.StatusUnauthorized, "wrong_credentials", "The name or the password is wrong, or it is not an administrator's.", "Try again.")
 		return
 	}
@@ -203,7 +204,7 @@ func (s *Web) signIn(w http.ResponseWriter, r *http.Request) {
 	}
 	s.sessions[hashOf(cookie)] = session{body.User, s.Now().Add(webSession)}
 	s.mu.Unlock()
-	fmt.Fprintf(os.Stderr, "supportd: %s signed in from %s\n", body.User, from)
+	slog.Info("signed in", "user", body.User, "from", from)
 	setWebCookie(w, cookie, 0)
 	answer(w, http.StatusOK, map[string]any{"user": body.User})
 }

@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -52,7 +53,7 @@ type Config struct {
 	Budget float64
 	// MaxDatasets that somebody asked for at once (64), MaxTraced of them by dtrace (16).
 	MaxDatasets, MaxTraced int
-	Log                    func(format string, args ...any)
+	Log                    *slog.Logger // nothing is logged
 	timing                 timing
 }
 
@@ -152,7 +153,7 @@ func New(config Config) (*Tracer, error) {
 		config.timing = timing{startTimeout, hangTimeout, stopTimeout}
 	}
 	if config.Log == nil {
-		config.Log = func(string, ...any) {}
+		config.Log = slog.New(slog.DiscardHandler)
 	}
 	t := &Tracer{config: config, now: time.Now, datasets: map[string]*dataset{}, wake: make(chan struct{}, 1)}
 	t.sender = newSender(config.Storaged, config.Log)
@@ -661,7 +662,7 @@ func (t *Tracer) runEnded(r *run, err error) {
 			}
 		}
 		if err != nil && !t.closing {
-			t.config.Log("dtrace for %d datasets ended: %v", len(live.datasets), err)
+			t.config.Log.Warn("dtrace ended", "datasets", len(live.datasets), "error", err)
 		}
 	}
 	t.mu.Unlock()
@@ -698,7 +699,7 @@ func (t *Tracer) watchCost(now time.Time) (samples []sample) {
 			r.over = true
 			worst.suspended, worst.overBudget = true, true
 			worst.reason = fmt.Sprintf("Tracing took %.0f %% of a processor over the last minute, %.0f %% is the budget; this dataset had the greatest part in it.", ratio*100, t.config.Budget*100)
-			t.config.Log("%s is suspended: %s", worst.name, worst.reason)
+			t.config.Log.Warn("a dataset is suspended", "dataset", worst.name, "reason", worst.reason)
 			samples = append(samples, worst.writer.end()...)
 			worst.run, worst.next = nil, nil
 			worst.set(Suspended, worst.reason, now)
@@ -1026,13 +1027,13 @@ func (t *Tracer) load() error {
 		Datasets []keptDataset `json:"datasets"`
 	}
 	if err := json.Unmarshal(body, &kept); err != nil {
-		t.config.Log("%s cannot be read and is put aside: %v", t.file(), err)
+		t.config.Log.Error("what is recorded cannot be read, and is put aside", "path", t.file(), "error", err)
 		return os.Rename(t.file(), t.file()+".damaged")
 	}
 	for _, one := range kept.Datasets {
 		parsed, err := statistics.Parse(one.Name)
 		if err != nil {
-			t.config.Log("the recorded dataset %s is left out: %v", one.Name, err)
+			t.config.Log.Warn("a recorded dataset is left out", "dataset", one.Name, "error", err)
 			continue
 		}
 		d := t.add(parsed)

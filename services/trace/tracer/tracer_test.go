@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"net"
 	"net/http"
@@ -184,7 +185,7 @@ func start(t *testing.T, dir string) *bench {
 	}
 	made, err := New(Config{
 		State: dir, Run: dir, Storaged: b.store.socket, DTrace: program, UID: -1, ZPool: "/bin/false", Budget: 100,
-		Log: t.Logf, timing: timing{start: 10 * time.Second, hang: time.Second, stop: time.Second},
+		Log: slog.New(slog.NewTextHandler(t.Output(), nil)), timing: timing{start: 10 * time.Second, hang: time.Second, stop: time.Second},
 	})
 	if err != nil {
 		t.Fatal(err)
