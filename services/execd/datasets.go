@@ -18,7 +18,7 @@ import (
 )
 
 func zfs(ctx context.Context, deadline time.Duration, arguments ...string) (string, error) {
-	r, err := command.Run(ctx, deadline, mostListed, append([]string{"zfs"}, arguments...)...)
+	r, err := command.Run(ctx, deadline, maxListed, append([]string{"zfs"}, arguments...)...)
 	if err == nil && r.Cut {
 		err = errors.New("zfs " + arguments[0] + " printed more than can be taken in")
 	}

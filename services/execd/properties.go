@@ -17,7 +17,7 @@ const (
 	zfsDeadline = 2 * time.Minute
 	// longDeadline is for what takes the longer the more there is: destroying, listing all of a large pool.
 	longDeadline = 10 * time.Minute
-	mostListed   = 64 << 20
+	maxListed    = 64 << 20
 )
 
 // property says when a property may be given, and what its values are.

@@ -54,9 +54,9 @@ type LogSource interface {
 var levels = []string{"error", "warning", "info", "debug"}
 
 const (
-	mostLogLines = 1000
-	longestLog   = 16 << 10 // of one line that is shown
-	searchTime   = 8 * time.Second
+	maxLogLines = 1000
+	longestLog  = 16 << 10 // of one line that is shown
+	searchTime  = 8 * time.Second
 )
 
 func (q *LogQuery) wants(l *LogLine) bool {
@@ -382,7 +382,7 @@ func logQuery(w http.ResponseWriter, r *http.Request) (LogQuery, bool) {
 	v := r.URL.Query()
 	q := LogQuery{Service: v.Get("service"), Level: v.Get("level"), Text: v.Get("text"), Older: v.Get("older"), Limit: 200}
 	if n, err := strconv.Atoi(v.Get("limit")); err == nil {
-		q.Limit = max(1, min(n, mostLogLines))
+		q.Limit = max(1, min(n, maxLogLines))
 	}
 	if q.Level != "" && !slices.Contains(levels, q.Level) {
 		problem.Write(w, http.StatusBadRequest, "invalid_request", "There is no level '"+q.Level+"'.", "It is one of "+strings.Join(levels, ", ")+".")

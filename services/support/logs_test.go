@@ -98,7 +98,7 @@ func TestRequestsAreKeptInBoundedMemoryAndFiltered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &AccessLog{Most: 64 << 10}
+	a := &AccessLog{MaxBytes: 64 << 10}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go a.Listen(ctx, socket)
@@ -124,7 +124,7 @@ func TestRequestsAreKeptInBoundedMemoryAndFiltered(t *testing.T) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	if a.bytes > a.Most || a.seen != 5001 || len(a.kept) < 50 {
+	if a.bytes > a.MaxBytes || a.seen != 5001 || len(a.kept) < 50 {
 		t.Errorf("%d bytes, %d seen, %d kept", a.bytes, a.seen, len(a.kept))
 	}
 	s := &Server{Access: a}

@@ -32,11 +32,11 @@ import (
 var pages embed.FS
 
 const (
-	webCookie   = "cistern_support"
-	webSession  = 30 * time.Minute // without a request
-	mostGuesses = 10
-	lockedFor   = 15 * time.Minute
-	mostWaiting = 20 // guesses at the same time: more is an attack
+	webCookie  = "cistern_support"
+	webSession = 30 * time.Minute // without a request
+	maxGuesses = 10
+	lockedFor  = 15 * time.Minute
+	maxWaiting = 20 // guesses at the same time: more is an attack
 )
 
 // Web is the page and its API. The zero value with Server and Administrators set is ready.
@@ -150,7 +150,7 @@ func (s *Web) attempt(from string) (wait time.Duration) {
 		}
 	}
 	g := s.failures[from]
-	if g.Count >= mostGuesses {
+	if g.Count >= maxGuesses {
 		return lockedFor - now.Sub(g.LastAt)
 	}
 	s.failures[from] = guesses{g.Count + 1, now}
@@ -175,7 +175,7 @@ func (s *Web) signIn(w http.ResponseWriter, r *http.Request) {
 	}
 	from := address(r)
 	if wait := s.attempt(from); wait > 0 {
-		problem.Write(w, http.StatusTooManyRequests, "locked_out", fmt.Sprintf("There were %d failed attempts from %s.", mostGuesses, from), fmt.Sprintf("Try again in %d minutes.", int(wait.Minutes())+1))
+		problem.Write(w, http.StatusTooManyRequests, "locked_out", fmt.Sprintf("There were %d failed attempts from %s.", maxGuesses, from), fmt.Sprintf("Try again in %d minutes.", int(wait.Minutes())+1))
 		return
 	}
 	ok, err := s.check(body.User, body.Password)
@@ -224,7 +224,7 @@ var errNoAdministrators = errors.New("the file with the administrators is missin
 // check compares a password with what akd keeps. It takes as long for a name that there is not.
 func (s *Web) check(name, password string) (bool, error) {
 	s.mu.Lock()
-	if s.waiting >= mostWaiting {
+	if s.waiting >= maxWaiting {
 		s.mu.Unlock()
 		return false, errors.New("too many are signing in at once")
 	}

@@ -54,7 +54,7 @@ func setup(ctx context.Context, p *daemon.Process, c settings) error {
 	if runtime.GOOS == "illumos" {
 		steps = support.IllumosSteps(c.paths)
 	}
-	accessLog := &support.AccessLog{Most: 8 << 20}
+	accessLog := &support.AccessLog{MaxBytes: 8 << 20}
 	steps = append(steps, accessLog.Step())
 	// 2 GiB and ten bundles: a bundle of a busy machine is some ten megabytes; the cap keeps a stuck script that makes
 	// one a minute from filling the system pool.

@@ -74,7 +74,7 @@ func TestSockets(t *testing.T) {
 }
 
 // What the kernel holds when the end comes is taken too.
-func TestDrain(t *testing.T) {
+func TestCloseReadsWhatIsLeft(t *testing.T) {
 	m := &memory{}
 	s, err := Listen(m, Options{Address: "127.0.0.1:0", Clock: clock})
 	if err != nil {

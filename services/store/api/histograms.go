@@ -174,7 +174,7 @@ func (m *merged) finish(o *out) {
 	}
 	o.b = append(o.b, "}\n"...)
 	o.flush()
-	if o.w = nil; cap(o.b) <= mostKept {
+	if o.w = nil; cap(o.b) <= maxKept {
 		pieces.Put(o)
 	}
 }
@@ -326,9 +326,9 @@ func (a *API) inverse(w http.ResponseWriter, r *http.Request) {
 	m.finish(o)
 }
 
-// people is how many measurements were above a limit, not above one, or between two, and how many since start. As
+// overLimit is how many measurements were above a limit, not above one, or between two, and how many since start. As
 // "over" it is the older name with the older field.
-func (a *API) people(w http.ResponseWriter, r *http.Request) {
+func (a *API) overLimit(w http.ResponseWriter, r *http.Request) {
 	old := strings.HasSuffix(r.URL.Path, "/over")
 	above, below, field := math.Inf(-1), math.Inf(1), "people"
 	given := false
