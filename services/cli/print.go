@@ -13,7 +13,7 @@ import (
 
 // Columns of a table, and how long a value in one may be: more does not fit beside each other on a screen.
 const (
-	mostColumns = 8
+	maxColumns  = 8
 	longestCell = 48
 )
 
@@ -148,7 +148,7 @@ func (d *description) table(out io.Writer, item schema, rows []any) {
 	}
 	var columns []string
 	for _, name := range item.order {
-		if len(columns) < mostColumns && d.scalar(item.Properties[name]) {
+		if len(columns) < maxColumns && d.scalar(item.Properties[name]) {
 			columns = append(columns, name)
 		}
 	}

@@ -17,8 +17,8 @@ const (
 	// A client that hears nothing for longer knows that nobody is there any more.
 	heartbeatEvery = 15 * time.Second
 	// A client that takes nothing in for so long is gone.
-	takesIn   = 10 * time.Second
-	mostEvent = 64 << 10
+	takesIn  = 10 * time.Second
+	maxEvent = 64 << 10
 )
 
 type poolEvent struct {
@@ -55,7 +55,7 @@ func (l *eventLines) Write(p []byte) (int, error) {
 			}
 		}
 	}
-	if len(l.rest) > mostEvent { // no event; and it must not fill memory
+	if len(l.rest) > maxEvent { // no event; and it must not fill memory
 		l.rest = nil
 	}
 	return len(p), nil

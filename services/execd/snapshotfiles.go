@@ -21,10 +21,10 @@ import (
 )
 
 const (
-	mostDiff    = 4 << 20
-	mostEntries = 5000
+	maxDiff     = 4 << 20
+	maxEntries  = 5000
 	leastSample = 1 << 20
-	mostSample  = 1 << 30
+	maxSample   = 1 << 30
 )
 
 type snapshotDiffArgument struct {
@@ -69,7 +69,7 @@ func (s *Server) snapshotDiff(r *http.Request, a snapshotDiffArgument) (any, err
 		if is["mounted"] != "yes" {
 			return nil, problem.New(http.StatusConflict, "conflict", fmt.Sprintf("'%s' is not mounted, and zfs compares only what is.", dataset), "Mount it first.")
 		}
-		out, err := command.Run(r.Context(), zfsDeadline, mostDiff, "zfs", "diff", "-H", "-F", "-t", a.Snapshot, other)
+		out, err := command.Run(r.Context(), zfsDeadline, maxDiff, "zfs", "diff", "-H", "-F", "-t", a.Snapshot, other)
 		if err != nil {
 			return nil, zfsFailure(err, fmt.Sprintf("'%s' was not compared", a.Snapshot))
 		}
@@ -160,12 +160,12 @@ func (s *Server) snapshotListFiles(r *http.Request, a snapshotPathArgument) (any
 			return err
 		}
 		defer dir.Close()
-		entries, err := dir.ReadDir(mostEntries + 1)
+		entries, err := dir.ReadDir(maxEntries + 1)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
-		if len(entries) > mostEntries {
-			entries, list.Cut = entries[:mostEntries], true
+		if len(entries) > maxEntries {
+			entries, list.Cut = entries[:maxEntries], true
 		}
 		for _, entry := range entries {
 			info, err := root.Lstat(path.Join(inside, entry.Name()))
@@ -223,8 +223,8 @@ func (s *Server) datasetSample(r *http.Request, a datasetSampleArgument) (any, e
 	if err := mustBeDataset("/dataset", a.Dataset); err != nil {
 		return nil, err
 	}
-	if a.Bytes < leastSample || a.Bytes > mostSample {
-		return nil, invalid("/bytes", fmt.Sprintf("Between %d and %d bytes are read.", leastSample, mostSample))
+	if a.Bytes < leastSample || a.Bytes > maxSample {
+		return nil, invalid("/bytes", fmt.Sprintf("Between %d and %d bytes are read.", leastSample, maxSample))
 	}
 	return func() (any, error) {
 		is, err := facts(r.Context(), a.Dataset, "type", "mounted", "mountpoint", "recordsize", "volblocksize")

@@ -16,7 +16,7 @@ const (
 	// longestArguments is how much of an argument list is given to one command. Linux takes 2 MiB with the environment,
 	// illumos 1 MiB.
 	longestArguments = 768 << 10
-	mostNames        = 20_000
+	maxNames         = 20_000
 )
 
 // chunks splits names so that each part fits one command.
@@ -52,8 +52,8 @@ func datasetOf(snapshot string) string {
 
 // mustBeSnapshots checks every name, and that none is there twice.
 func mustBeSnapshots(names []string) error {
-	if len(names) == 0 || len(names) > mostNames {
-		return invalid("/names", fmt.Sprintf("Name 1 to %d snapshots.", mostNames))
+	if len(names) == 0 || len(names) > maxNames {
+		return invalid("/names", fmt.Sprintf("Name 1 to %d snapshots.", maxNames))
 	}
 	seen := make(map[string]bool, len(names))
 	for i, name := range names {

@@ -40,7 +40,7 @@ func sumWith(sum, record uint32) uint32 { return sum*31 + record }
 
 func (j *Journal) openPrecommit() error {
 	if j.options.PreCommit == 0 {
-		return j.drainPrecommit()
+		return j.recoverPrecommit()
 	}
 	if j.options.PreCommit < MinPreCommit {
 		return fmt.Errorf("a pre-commit buffer of %d bytes is too small: %d is the least", j.options.PreCommit, MinPreCommit)
@@ -51,7 +51,7 @@ func (j *Journal) openPrecommit() error {
 	if j.options.Shared {
 		return fmt.Errorf("a journal that several processes write has no pre-commit buffer")
 	}
-	if err := j.drainPrecommit(); err != nil {
+	if err := j.recoverPrecommit(); err != nil {
 		return err
 	}
 	m, err := j.fs.Map(j.path(precommitName), precommitHeader+j.options.PreCommit)
@@ -77,8 +77,8 @@ func setUsed(header []byte, used int, sum uint32) {
 	atomic.StoreUint64((*uint64)(unsafe.Pointer(&header[16])), uint64(sum)<<32|uint64(used))
 }
 
-// drainPrecommit writes what a process that died left in its buffer.
-func (j *Journal) drainPrecommit() error {
+// recoverPrecommit writes what a process that died left in its buffer.
+func (j *Journal) recoverPrecommit() error {
 	content, err := vfs.ReadFile(j.fs, j.path(precommitName))
 	if vfs.NotExist(err) {
 		return nil

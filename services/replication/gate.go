@@ -60,9 +60,9 @@ type Gate struct {
 }
 
 const (
-	mostConnections = 32
-	handshakeTime   = 20 * time.Second
-	endsByItself    = 30 * time.Second
+	maxConnections = 32
+	handshakeTime  = 20 * time.Second
+	endsByItself   = 30 * time.Second
 )
 
 // Admit replaces the senders. Connections of those that are not among them any more are cut.
@@ -104,7 +104,7 @@ func (g *Gate) Serve(ctx context.Context, listener net.Listener) error {
 		g.Admit(nil)
 	})
 	defer stop()
-	slots := make(chan struct{}, mostConnections)
+	slots := make(chan struct{}, maxConnections)
 	for {
 		connection, err := listener.Accept()
 		if err != nil {
@@ -231,7 +231,7 @@ const helloCommand = "cistern-hello"
 
 func (g *Gate) carryOut(ctx context.Context, sender Sender, channel ssh.Channel, text string) int {
 	refuse := func(why string) int {
-		g.Log.Warn("a sender asked for what it may not have", "sender", sender.Name, "why", why)
+		g.Log.Warn("a sender asked for what it may not have", "sender", sender.Name, "reason", why)
 		fmt.Fprintln(channel.Stderr(), why)
 		return 126
 	}
@@ -249,7 +249,7 @@ func (g *Gate) carryOut(ctx context.Context, sender Sender, channel ssh.Channel,
 	if g.ZFS != nil {
 		return g.ZFS(ctx, channel, words[1:])
 	}
-	stderr, err := command.Through(ctx, channel, mostListed, channel, words...)
+	stderr, err := command.Through(ctx, channel, maxListed, channel, words...)
 	var failed *command.Error
 	switch {
 	case err == nil:

@@ -55,7 +55,7 @@ type Refusal struct{ Said string }
 
 func (r *Refusal) Error() string { return "zfs says: " + r.Said }
 
-const mostListed = 64 << 20 // bytes: a name has 255 at most, so a quarter of a million snapshots
+const maxListed = 64 << 20 // bytes: a name has 255 at most, so a quarter of a million snapshots
 
 // Here is this machine.
 type Here struct{}
@@ -67,10 +67,10 @@ func (Here) ZFS(ctx context.Context, input io.Reader, arguments ...string) (stri
 	var err error
 	if input == nil {
 		var done command.Result
-		done, err = command.Run(ctx, time.Minute, mostListed, argv...)
+		done, err = command.Run(ctx, time.Minute, maxListed, argv...)
 		out.Write(done.Stdout)
 	} else {
-		_, err = command.Through(ctx, input, mostListed, &out, argv...)
+		_, err = command.Through(ctx, input, maxListed, &out, argv...)
 	}
 	var failed *command.Error
 	if errors.As(err, &failed) && failed.Code >= 0 {

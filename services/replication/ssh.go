@@ -176,7 +176,7 @@ func (t *There) run(ctx context.Context, input io.Reader, words []string) (strin
 	stop := context.AfterFunc(ctx, func() { session.Close() })
 	defer stop()
 	var out, said limited
-	out.left, said.left = mostListed, 64<<10
+	out.left, said.left = maxListed, 64<<10
 	session.Stdout, session.Stderr = &out, &said
 	pipe, err := session.StdinPipe()
 	if err != nil {

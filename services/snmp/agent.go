@@ -21,7 +21,7 @@ import (
 const (
 	heading = "cistern-objects 1 "
 	// 10,000 datasets with nine columns are 20 MB; more than that is not akd's doing.
-	mostBytes = 64 << 20
+	maxBytes = 64 << 20
 )
 
 var types = []string{"integer", "gauge", "counter64", "timeticks", "string", "octet"}
@@ -119,8 +119,8 @@ func (a *Agent) objects() []object {
 		return nil
 	}
 	if a.info == nil || !os.SameFile(a.info, info) || !a.info.ModTime().Equal(info.ModTime()) || a.info.Size() != info.Size() {
-		text, err := io.ReadAll(io.LimitReader(f, mostBytes+1))
-		if err == nil && len(text) > mostBytes {
+		text, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
+		if err == nil && len(text) > maxBytes {
 			err = errors.New("it is too large")
 		}
 		var read table

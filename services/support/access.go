@@ -45,7 +45,7 @@ func (r *Request) weight() int {
 
 // AccessLog keeps the last requests.
 type AccessLog struct {
-	Most int // bytes
+	MaxBytes int // of memory
 
 	mu      sync.Mutex
 	kept    []Request // a ring is not worth it: the oldest half goes at once
@@ -96,7 +96,7 @@ func (a *AccessLog) add(r Request) {
 	a.kept = append(a.kept, r)
 	a.bytes += r.weight()
 	a.seen++
-	if a.bytes > a.Most {
+	if a.bytes > a.MaxBytes {
 		half := len(a.kept) / 2
 		for i := range a.kept[:half] {
 			a.bytes -= a.kept[i].weight()
@@ -185,7 +185,7 @@ func requestFilter(w http.ResponseWriter, r *http.Request) (f RequestFilter, ok 
 		}
 	}
 	if n, err := strconv.Atoi(v.Get("limit")); err == nil {
-		f.limit = max(1, min(n, mostLogLines))
+		f.limit = max(1, min(n, maxLogLines))
 	}
 	if f.status != "" && (len(f.status) != 3 || f.status[0] < '1' || f.status[0] > '5') {
 		return bad("'"+f.status+"' is not a status.", "Give one as 404, or a class as 5xx.")

@@ -16,8 +16,8 @@ import (
 	"cistern/services/platform/command"
 )
 
-// mostCores of a folder are kept; the oldest go.
-const mostCores = 10
+// maxCores of a folder are kept; the oldest go.
+const maxCores = 10
 
 // coreProcesses are the programs that are ours, by the name their core has.
 var coreProcesses = map[string]string{"storaged": "storaged", "tracerd": "tracerd", "execd": "execd", "replicd": "replicd", "supportd": "supportd", "node": "akd", "nginx": "nginx", "snmpd": "snmpd"}
@@ -55,7 +55,7 @@ func (c *Crashes) newCores(dir string, known map[string]time.Time) []string {
 	}
 	paths = slices.DeleteFunc(paths, func(path string) bool { return at[path].IsZero() })
 	slices.SortFunc(paths, func(a, b string) int { return at[a].Compare(at[b]) })
-	for len(paths) > mostCores {
+	for len(paths) > maxCores {
 		_ = os.Remove(paths[0])
 		delete(known, paths[0])
 		paths = paths[1:]

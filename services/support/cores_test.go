@@ -53,7 +53,7 @@ echo " 000000000046ca11 ngx_process_events_and_timers () + 41"
 		write(t, filepath.Join(dir, fmt.Sprintf("core.nginx.%d", 1000+i)), "core")
 	}
 	c.newCores(dir, map[string]time.Time{})
-	if left, _ := filepath.Glob(filepath.Join(dir, "core.*")); len(left) != mostCores {
+	if left, _ := filepath.Glob(filepath.Join(dir, "core.*")); len(left) != maxCores {
 		t.Errorf("%d cores are kept", len(left))
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -61,9 +62,9 @@ const (
 )
 
 const (
-	mostCrashes  = 100
-	mostStacks   = 64 << 10
-	mostCrashLog = 30
+	maxCrashes  = 100
+	maxStacks   = 64 << 10
+	maxCrashLog = 30
 	// recordingWithin is how long a core may take to be written before the record without it is given up.
 	recordingWithin = 10 * time.Minute
 	// coreWithin is how long the journal may take to tell of a core after the process has ended: reading the stacks of a large one
@@ -122,14 +123,14 @@ func (c *Crashes) save() {
 		err = os.Rename(c.Path+".new", c.Path)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "supportd: the crash records could not be written:", err)
+		slog.Error("the crash records could not be written", "error", err)
 	}
 }
 
 // Note adds a crash, or counts it.
 func (c *Crashes) Note(one Crash) {
-	if len(one.Stacks) > mostStacks {
-		one.Stacks = one.Stacks[:mostStacks] + "\n[the rest was left out]"
+	if len(one.Stacks) > maxStacks {
+		one.Stacks = one.Stacks[:maxStacks] + "\n[the rest was left out]"
 	}
 	var clean bytes.Buffer
 	r := &redactor{w: &clean}
@@ -165,8 +166,8 @@ func (c *Crashes) Note(one Crash) {
 		one.FirstAt, one.Count = one.LastAt, 1
 	}
 	c.list = append(c.list, &one)
-	if len(c.list) > mostCrashes {
-		c.list = c.list[len(c.list)-mostCrashes:]
+	if len(c.list) > maxCrashes {
+		c.list = c.list[len(c.list)-maxCrashes:]
 	}
 	c.save()
 	c.tell()
@@ -396,7 +397,7 @@ func (c *Crashes) Watch(ctx context.Context, journal Journal) {
 			return
 		}
 		// A journal that was rotated away knows its own cursor no longer.
-		fmt.Fprintln(os.Stderr, "supportd: the journal cannot be followed for crashes, trying again:", err)
+		slog.Warn("the journal cannot be followed for crashes, trying again", "error", err)
 		if cursor != "" && err != nil && strings.Contains(err.Error(), "cursor") {
 			c.mu.Lock()
 			c.cursor = ""
@@ -530,7 +531,7 @@ func (w *watcher) ended(ctx context.Context, e journalEvent, signal string) {
 	w.c.Note(Crash{Kind: CrashSignal, Service: serviceOf(e.Unit), Process: serviceOf(e.Unit), Version: w.c.Version, Signal: signal, Reason: reason, Stacks: trace, Log: lastOf(before), LastAt: micros(e.Time)})
 }
 
-func lastOf(lines []string) []string { return slices.Clone(lines[max(0, len(lines)-mostCrashLog):]) }
+func lastOf(lines []string) []string { return slices.Clone(lines[max(0, len(lines)-maxCrashLog):]) }
 
 // lines are the last of a process' log.
 func (w *watcher) lines(ctx context.Context, match string) []string {
@@ -568,7 +569,7 @@ func (c *Crashes) NoticeKernel(patterns ...string) {
 				continue
 			}
 			var content bytes.Buffer
-			if tail(&content, path, mostStacks) != nil {
+			if tail(&content, path, maxStacks) != nil {
 				continue
 			}
 			reason := "The kernel stopped"

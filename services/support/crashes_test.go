@@ -93,7 +93,7 @@ func TestOneRecordForTheSameCrash(t *testing.T) {
 	for i := range 300 {
 		again.Note(Crash{Kind: CrashFatal, Service: "x", Process: fmt.Sprint("p", i), LastAt: at})
 	}
-	if list, _, _ = again.List(); len(list) != mostCrashes {
+	if list, _, _ = again.List(); len(list) != maxCrashes {
 		t.Errorf("%d are kept", len(list))
 	}
 	write(t, path, "{garbage")

@@ -54,9 +54,9 @@ type LogSource interface {
 var levels = []string{"error", "warning", "info", "debug"}
 
 const (
-	mostLogLines = 1000
-	longestLog   = 16 << 10 // of one line that is shown
-	searchTime   = 8 * time.Second
+	maxLogLines = 1000
+	longestLog  = 16 << 10 // of one line that is shown
+	searchTime  = 8 * time.Second
 )
 
 func (q *LogQuery) wants(l *LogLine) bool {
@@ -248,6 +248,10 @@ func fileLine(service, text string) LogLine {
 			l.Time, text = at.UTC(), rest
 		}
 	}
+	if at, level, rest, ok := structured(text); ok {
+		l.Time, l.Level, l.Text = at, level, shown(rest)
+		return l
+	}
 	lower := strings.ToLower(text)
 	switch {
 	case strings.Contains(lower, "error") || strings.Contains(lower, "panic"):
@@ -257,6 +261,31 @@ func fileLine(service, text string) LogLine {
 	}
 	l.Text = shown(text)
 	return l
+}
+
+// structured takes the time and the level from a line that one of our daemons wrote (package daemon/log, as text).
+func structured(text string) (at time.Time, level, rest string, ok bool) {
+	first, rest, _ := strings.Cut(text, " ")
+	second, _, _ := strings.Cut(rest, " ")
+	stamp, dated := strings.CutPrefix(first, "time=")
+	name, leveled := strings.CutPrefix(second, "level=")
+	if !dated || !leveled {
+		return time.Time{}, "", "", false
+	}
+	at, err := time.Parse(time.RFC3339, stamp)
+	switch {
+	case err != nil:
+		return time.Time{}, "", "", false
+	case strings.HasPrefix(name, "ERROR"):
+		level = "error"
+	case strings.HasPrefix(name, "WARN"):
+		level = "warning"
+	case strings.HasPrefix(name, "DEBUG"):
+		level = "debug"
+	default:
+		level = "info"
+	}
+	return at.UTC(), level, rest, true
 }
 
 // Read implements LogSource.
@@ -353,7 +382,7 @@ func logQuery(w http.ResponseWriter, r *http.Request) (LogQuery, bool) {
 	v := r.URL.Query()
 	q := LogQuery{Service: v.Get("service"), Level: v.Get("level"), Text: v.Get("text"), Older: v.Get("older"), Limit: 200}
 	if n, err := strconv.Atoi(v.Get("limit")); err == nil {
-		q.Limit = max(1, min(n, mostLogLines))
+		q.Limit = max(1, min(n, maxLogLines))
 	}
 	if q.Level != "" && !slices.Contains(levels, q.Level) {
 		problem.Write(w, http.StatusBadRequest, "invalid_request", "There is no level '"+q.Level+"'.", "It is one of "+strings.Join(levels, ", ")+".")

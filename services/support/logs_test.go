@@ -98,7 +98,7 @@ func TestRequestsAreKeptInBoundedMemoryAndFiltered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &AccessLog{Most: 64 << 10}
+	a := &AccessLog{MaxBytes: 64 << 10}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go a.Listen(ctx, socket)
@@ -124,7 +124,7 @@ func TestRequestsAreKeptInBoundedMemoryAndFiltered(t *testing.T) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	if a.bytes > a.Most || a.seen != 5001 || len(a.kept) < 50 {
+	if a.bytes > a.MaxBytes || a.seen != 5001 || len(a.kept) < 50 {
 		t.Errorf("%d bytes, %d seen, %d kept", a.bytes, a.seen, len(a.kept))
 	}
 	s := &Server{Access: a}
@@ -144,6 +144,25 @@ func TestRequestsAreKeptInBoundedMemoryAndFiltered(t *testing.T) {
 		s.readRequests(w, httptest.NewRequest("GET", "/requests?"+bad, nil))
 		if w.Code != 400 {
 			t.Errorf("%s: %d", bad, w.Code)
+		}
+	}
+}
+
+// What our daemons write as text has its own time and level; what others write is judged by its words.
+func TestLevelsOfFiles(t *testing.T) {
+	at := time.Date(2026, 11, 23, 4, 5, 6, 789e6, time.UTC)
+	for text, want := range map[string]LogLine{
+		`time=2026-11-23T04:05:06.789Z level=WARN msg="samples are not stored" error=timeout`: {Time: at, Level: "warning", Text: `level=WARN msg="samples are not stored" error=timeout`},
+		`time=2026-11-23T04:05:06.789Z level=ERROR msg=x`:                                     {Time: at, Level: "error", Text: "level=ERROR msg=x"},
+		`time=2026-11-23T04:05:06.789Z level=INFO msg="no error"`:                             {Time: at, Level: "info", Text: `level=INFO msg="no error"`},
+		`time=2026-11-23T04:05:06.789Z level=DEBUG msg=x`:                                     {Time: at, Level: "debug", Text: "level=DEBUG msg=x"},
+		`2026-11-23T04:05:06.789Z an error`:                                                   {Time: at, Level: "error", Text: "an error"},
+		`time=now level=ERROR`:                                                                {Level: "error", Text: "time=now level=ERROR"},
+		`a warning`:                                                                           {Level: "warning", Text: "a warning"},
+	} {
+		want.Service = "x"
+		if got := fileLine("x", text); got != want {
+			t.Errorf("%s: %+v, want %+v", text, got, want)
 		}
 	}
 }

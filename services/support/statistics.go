@@ -46,8 +46,8 @@ type chart struct {
 	Series []chartSeries `json:"series"`
 }
 
-// mostSeries are drawn in one chart; a machine has sixty disks, and nobody reads sixty lines.
-const mostSeries = 16
+// maxSeries are drawn in one chart; a machine has sixty disks, and nobody reads sixty lines.
+const maxSeries = 16
 
 // dayOfStatistics is a step. The store reads five minutes for each point, so that a day is 288 of them.
 func dayOfStatistics(p Paths) Step {
@@ -59,7 +59,7 @@ func dayOfStatistics(p Paths) Step {
 		charts := []chart{}
 		var failed error
 		for _, one := range lastDay {
-			form := url.Values{"query": {"avg_over_time(" + one.query + "[5m])"}, "start": {strconv.FormatInt(start, 10)}, "end": {strconv.FormatInt(end, 10)}, "step": {strconv.Itoa(step)}, "limit": {strconv.Itoa(mostSeries)}}
+			form := url.Values{"query": {"avg_over_time(" + one.query + "[5m])"}, "start": {strconv.FormatInt(start, 10)}, "end": {strconv.FormatInt(end, 10)}, "step": {strconv.Itoa(step)}, "limit": {strconv.Itoa(maxSeries)}}
 			series, err := queryRange(ctx, client, form)
 			if err != nil {
 				failed = fmt.Errorf("%s: %w", one.title, err)
@@ -126,7 +126,7 @@ func queryRange(ctx context.Context, client *http.Client, form url.Values) ([]ch
 				one.Values = append(one.Values, [2]float64{at, value})
 			}
 		}
-		if len(one.Values) > 0 && len(series) < mostSeries {
+		if len(one.Values) > 0 && len(series) < maxSeries {
 			series = append(series, one)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"strconv"
@@ -21,21 +22,21 @@ import (
 	"sync"
 	"time"
 
+	"cistern/services/daemon/problem"
+
 	"golang.org/x/crypto/scrypt"
 	"golang.org/x/text/unicode/norm"
-
-	"cistern/services/daemon/problem"
 )
 
 //go:embed web
 var pages embed.FS
 
 const (
-	webCookie   = "cistern_support"
-	webSession  = 30 * time.Minute // without a request
-	mostGuesses = 10
-	lockedFor   = 15 * time.Minute
-	mostWaiting = 20 // guesses at the same time: more is an attack
+	webCookie  = "cistern_support"
+	webSession = 30 * time.Minute // without a request
+	maxGuesses = 10
+	lockedFor  = 15 * time.Minute
+	maxWaiting = 20 // guesses at the same time: more is an attack
 )
 
 // Web is the page and its API. The zero value with Server and Administrators set is ready.
@@ -95,7 +96,7 @@ func (s *Web) Handler() http.Handler {
 			return
 		}
 		if r.Method != http.MethodGet {
-			fmt.Fprintf(os.Stderr, "supportd: %s from %s: %s %s\n", user, address(r), r.Method, r.URL.Path)
+			slog.Info("asked by the page of supportd", "user", user, "from", address(r), "method", r.Method, "path", r.URL.Path)
 		}
 		inside.ServeHTTP(w, r)
 	}))
@@ -149,7 +150,7 @@ func (s *Web) attempt(from string) (wait time.Duration) {
 		}
 	}
 	g := s.failures[from]
-	if g.Count >= mostGuesses {
+	if g.Count >= maxGuesses {
 		return lockedFor - now.Sub(g.LastAt)
 	}
 	s.failures[from] = guesses{g.Count + 1, now}
@@ -174,7 +175,7 @@ func (s *Web) signIn(w http.ResponseWriter, r *http.Request) {
 	}
 	from := address(r)
 	if wait := s.attempt(from); wait > 0 {
-		problem.Write(w, http.StatusTooManyRequests, "locked_out", fmt.Sprintf("There were %d failed attempts from %s.", mostGuesses, from), fmt.Sprintf("Try again in %d minutes.", int(wait.Minutes())+1))
+		problem.Write(w, http.StatusTooManyRequests, "locked_out", fmt.Sprintf("There were %d failed attempts from %s.", maxGuesses, from), fmt.Sprintf("Try again in %d minutes.", int(wait.Minutes())+1))
 		return
 	}
 	ok, err := s.check(body.User, body.Password)
@@ -183,7 +184,7 @@ func (s *Web) signIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !ok {
-		fmt.Fprintf(os.Stderr, "supportd: a wrong name or password from %s\n", from)
+		slog.Warn("a wrong name or password", "from", from)
 		problem.Write(w, http.StatusUnauthorized, "wrong_credentials", "The name or the password is wrong, or it is not an administrator's.", "Try again.")
 		return
 	}
@@ -203,7 +204,7 @@ func (s *Web) signIn(w http.ResponseWriter, r *http.Request) {
 	}
 	s.sessions[hashOf(cookie)] = session{body.User, s.Now().Add(webSession)}
 	s.mu.Unlock()
-	fmt.Fprintf(os.Stderr, "supportd: %s signed in from %s\n", body.User, from)
+	slog.Info("signed in", "user", body.User, "from", from)
 	setWebCookie(w, cookie, 0)
 	answer(w, http.StatusOK, map[string]any{"user": body.User})
 }
@@ -223,7 +224,7 @@ var errNoAdministrators = errors.New("the file with the administrators is missin
 // check compares a password with what akd keeps. It takes as long for a name that there is not.
 func (s *Web) check(name, password string) (bool, error) {
 	s.mu.Lock()
-	if s.waiting >= mostWaiting {
+	if s.waiting >= maxWaiting {
 		s.mu.Unlock()
 		return false, errors.New("too many are signing in at once")
 	}

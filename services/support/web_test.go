@@ -112,7 +112,7 @@ func TestASessionEnds(t *testing.T) {
 // Ten guesses and that address waits; a restart is no way around it, and nobody else is kept out.
 func TestGuessingIsLockedOut(t *testing.T) {
 	s, h := webOf(t)
-	for i := range mostGuesses {
+	for i := range maxGuesses {
 		if w := call(h, "POST", "/support/session", `{"user":"admin","password":"guess"}`, "bad"); w.Code != 401 {
 			t.Fatalf("guess %d: %d", i, w.Code)
 		}

@@ -3,21 +3,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
-	"fmt"
-	"net/http"
 	"os"
-	"os/signal"
-	"os/user"
 	"path/filepath"
-	"strconv"
-	"syscall"
 	"time"
 
-	"cistern/services/daemon/diagnostics"
-	"cistern/services/daemon/sdnotify"
-	"cistern/services/daemon/unixsocket"
+	"cistern/services/daemon"
 	"cistern/services/execd"
 )
 
@@ -26,22 +17,22 @@ var version = "development"
 func main() {
 	// zpool prints local times, and says no zone: read as UTC by whoever asked.
 	_ = os.Setenv("TZ", "UTC")
-	socket := flag.String("socket", "/run/cistern/execd/http.sock", "Unix socket to listen on")
-	state := flag.String("state", "/var/lib/cistern", "the appliance's state directory")
-	client := flag.String("user", "cistern", "user that may connect, beside root")
-	flag.Parse()
-	if err := run(*socket, *state, *client); err != nil {
-		fmt.Fprintln(os.Stderr, "execd:", err)
-		os.Exit(1)
-	}
+	var state, client string
+	os.Exit(daemon.Run(daemon.Options{
+		Name: "execd", Version: version, Socket: "/run/cistern/execd/http.sock",
+		About: "execd carries out Cistern's privileged actions for the management plane.",
+		Flags: func(flags *flag.FlagSet) {
+			flags.StringVar(&state, "state", "/var/lib/cistern", "the appliance's state `folder`")
+			flags.StringVar(&client, "user", "cistern", "`user` that may connect, beside root")
+		},
+		Setup: func(ctx context.Context, p *daemon.Process) error { return setup(ctx, p, state, client) },
+		// A pool that is being made is finished before the process ends.
+		RequestsWithin: 25 * time.Second, StopWithin: 26 * time.Second,
+	}))
 }
 
-func run(socket, state, client string) error {
-	account, err := user.Lookup(client)
-	if err != nil {
-		return err
-	}
-	uid, err := strconv.Atoi(account.Uid)
+func setup(ctx context.Context, p *daemon.Process, state, client string) error {
+	uids, err := daemon.UIDs(client)
 	if err != nil {
 		return err
 	}
@@ -52,29 +43,6 @@ func run(socket, state, client string) error {
 	if err != nil {
 		return err
 	}
-	listener, err := unixsocket.Listen(socket)
-	if err != nil {
-		return err
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer stop()
-	s := &execd.Server{State: state, Host: host, UIDs: []int{0, uid}, Ending: ctx.Done()}
-	server := &http.Server{Handler: s.Handler(), ConnContext: unixsocket.ConnContext, ReadHeaderTimeout: 10 * time.Second}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		<-ctx.Done()
-		// A pool that is being made is finished before the process ends.
-		deadline, cancel := context.WithTimeout(context.Background(), 25*time.Second)
-		defer cancel()
-		_ = server.Shutdown(deadline)
-	}()
-	diagnostics.Serve(filepath.Dir(socket))
-	fmt.Fprintf(os.Stderr, "execd %s listens on %s\n", version, socket)
-	_ = sdnotify.Ready()
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	<-ended
-	return nil
+	s := &execd.Server{State: state, Host: host, UIDs: uids, Ending: ctx.Done()}
+	return p.Listen(daemon.Listener{Socket: p.Socket, Handler: s.Handler()})
 }

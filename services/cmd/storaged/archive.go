@@ -19,6 +19,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"cistern/services/daemon"
 	"cistern/services/store/export"
 	"cistern/services/store/tsdb"
 
@@ -32,7 +33,7 @@ func init() {
 // interruptible ends when somebody interrupts the command, which then leaves no half file behind. Who does not want to
 // wait for that interrupts it once more.
 func interruptible() (context.Context, context.CancelFunc) {
-	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
+	ctx, stop := signal.NotifyContext(context.Background(), daemon.Signals()...)
 	context.AfterFunc(ctx, stop)
 	return ctx, stop
 }

@@ -6,17 +6,14 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"net"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/BurntSushi/toml"
-
+	daemonconfig "cistern/services/daemon/config"
 	"cistern/services/journal"
 )
 
@@ -99,83 +96,20 @@ func defaults() *config {
 	return c
 }
 
-// readFile takes the settings of a file over c's, and returns the keys that it holds.
+// settings is where an operator finds them all.
+const settings = "storaged --print-config"
+
+// readFile takes the settings of a file over c's, and returns the keys that it has.
 func (c *config) readFile(path string) (set map[string]bool, err error) {
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("the configuration file %s does not exist", path)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading the configuration: %w", err)
-	}
-	set, err = c.read(string(text))
-	if err != nil {
-		return nil, fmt.Errorf("%s, %w", path, err)
-	}
-	return set, nil
+	return daemonconfig.Read(path, c, settings)
 }
 
 func (c *config) read(text string) (map[string]bool, error) {
-	meta, err := toml.Decode(text, c)
-	if err != nil {
-		var at toml.ParseError
-		if errors.As(err, &at) {
-			what := at.Message
-			if what == "" { // a value that its type refused
-				what = strings.TrimPrefix(errors.Unwrap(err).Error(), "toml: ")
-			}
-			if at.LastKey != "" {
-				what = at.LastKey + ": " + what
-			}
-			line := at.Position.Line
-			if line == 0 { // at the end
-				line = 1 + strings.Count(strings.TrimRight(text, "\n"), "\n")
-			}
-			return nil, fmt.Errorf("line %d: %s", line, what)
-		}
-		return nil, errors.New(strings.TrimPrefix(err.Error(), "toml: "))
-	}
-	for _, key := range meta.Undecoded() {
-		return nil, fmt.Errorf("line %d: there is no setting %s; see storaged --print-config", lineOf(text, key), key)
-	}
-	set := map[string]bool{}
-	for _, key := range meta.Keys() {
-		set[strings.ToLower(key.String())] = true
-	}
-	return set, nil
+	return daemonconfig.Decode(text, c, settings)
 }
 
-// lineOf is the line of a key in a text that was parsed: the decoder does not say.
-func lineOf(text string, key toml.Key) int {
-	table := ""
-	want := key.String()
-	for number, line := range strings.Split(text, "\n") {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "[") {
-			header, _, _ := strings.Cut(strings.Trim(strings.TrimLeft(line, "["), " "), "]")
-			if table = strings.TrimSpace(header); table == want {
-				return number + 1
-			}
-			continue
-		}
-		name, _, ok := strings.Cut(line, "=")
-		if !ok || strings.HasPrefix(line, "#") {
-			continue
-		}
-		name = strings.TrimSpace(name)
-		if table != "" {
-			name = table + "." + name
-		}
-		// Of an inline table only the name is on the line.
-		if name == want || strings.HasPrefix(want, name+".") {
-			return number + 1
-		}
-	}
-	return 0
-}
-
-// mostMemory, a pebibyte in MiB, is what can be reckoned with in bytes; nobody has it.
-const mostMemory = 1 << 30
+// maxMemory, a pebibyte in MiB, is what can be reckoned with in bytes; nobody has it.
+const maxMemory = 1 << 30
 
 // check says what cannot be.
 func (c *config) check() error {
@@ -194,8 +128,8 @@ func (c *config) check() error {
 	if c.Limits.MemoryMiB < 64 {
 		return errors.New("limits.memory_mib must be at least 64")
 	}
-	if c.Limits.MemoryMiB > mostMemory {
-		return fmt.Errorf("limits.memory_mib must be at most %d", int64(mostMemory))
+	if c.Limits.MemoryMiB > maxMemory {
+		return fmt.Errorf("limits.memory_mib must be at most %d", int64(maxMemory))
 	}
 	if c.Statsd.Enabled && c.Statsd.Address == "" && c.Statsd.Socket == "" {
 		return errors.New("statsd is enabled, but has neither an address nor a socket")

@@ -2,11 +2,20 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"cistern/services/daemon"
 )
+
+func parseFlags(arguments []string, out io.Writer) (*config, error) {
+	o, c := options(out)
+	_, err := o.Parse(arguments, out)
+	return c, err
+}
 
 func TestExampleIsTheDefaults(t *testing.T) {
 	empty := &config{}
@@ -57,6 +66,7 @@ func TestFlagsAndFile(t *testing.T) {
 		{"", func(c *config) bool {
 			return c.HTTP.Address == "127.0.0.1:9095" && c.Statsd.Address == ":8125" && c.Statsd.Admin == "127.0.0.1:8126"
 		}},
+		{"--socket=/run/x", func(c *config) bool { return c.HTTP.Address == "" && c.HTTP.Socket == "/run/x" }},
 		{"--http-socket=/run/x", func(c *config) bool { return c.HTTP.Address == "" && c.HTTP.Socket == "/run/x" }},
 		{"--statsd-addr= --http-addr=:1", func(c *config) bool { return !c.Statsd.Enabled && c.HTTP.Address == ":1" }},
 		{"--statsd= --statsd-socket=/x", func(c *config) bool { return c.Statsd.Enabled && c.Statsd.Address == "" && c.Statsd.Socket == "/x" }},
@@ -185,7 +195,7 @@ func TestInputsWithoutAddresses(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	var out bytes.Buffer
-	if _, err := parseFlags([]string{"--help"}, &out); err != errAnswered {
+	if _, err := parseFlags([]string{"--help"}, &out); err != daemon.ErrAnswered {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"storaged --data DIR", "--statsd ADDR", "--config FILE", "verify", "{\"login.time\"}"} {
@@ -199,7 +209,7 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	out.Reset()
-	if _, err := parseFlags([]string{"--print-config"}, &out); err != errAnswered || out.String() != example {
+	if _, err := parseFlags([]string{"--print-config"}, &out); err != daemon.ErrAnswered || out.String() != example {
 		t.Error(err)
 	}
 }

@@ -23,12 +23,12 @@ import (
 	"testing"
 	"time"
 
+	"cistern/services/store/tsdb"
+
 	"github.com/golang/snappy"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/prompb"
-
-	"cistern/services/store/tsdb"
 )
 
 // build makes the binary once for all tests.
@@ -54,14 +54,14 @@ func TestMain(m *testing.M) {
 }
 
 // daemon is a running storaged.
-type daemon struct {
+type process struct {
 	command *exec.Cmd
 	client  *http.Client
 	logPath string
 	exited  chan error
 }
 
-func launch(t *testing.T, folder string, more ...string) *daemon {
+func launch(t *testing.T, folder string, more ...string) *process {
 	t.Helper()
 	path, err := build()
 	if err != nil {
@@ -76,7 +76,7 @@ func launch(t *testing.T, folder string, more ...string) *daemon {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	d := &daemon{logPath: filepath.Join(folder, "log"), exited: make(chan error, 1)}
+	d := &process{logPath: filepath.Join(folder, "log"), exited: make(chan error, 1)}
 	log, err := os.Create(d.logPath)
 	if err != nil {
 		t.Fatal(err)
@@ -105,13 +105,13 @@ func launch(t *testing.T, folder string, more ...string) *daemon {
 	return d
 }
 
-func (d *daemon) log() string {
+func (d *process) log() string {
 	content, _ := os.ReadFile(d.logPath)
 	return string(content)
 }
 
 // end sends a signal and waits for the end.
-func (d *daemon) end(t *testing.T, signal os.Signal) error {
+func (d *process) end(t *testing.T, signal os.Signal) error {
 	t.Helper()
 	if err := d.command.Process.Signal(signal); err != nil {
 		t.Fatal(err)
@@ -125,7 +125,7 @@ func (d *daemon) end(t *testing.T, signal os.Signal) error {
 	}
 }
 
-func (d *daemon) get(t *testing.T, path string, into any) {
+func (d *process) get(t *testing.T, path string, into any) {
 	t.Helper()
 	answer, err := d.client.Get("http://storaged" + path)
 	if err != nil {

@@ -3,6 +3,7 @@ package main
 // The command line.
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -10,6 +11,9 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
+
+	"cistern/services/daemon"
 )
 
 const usage = `storaged takes metrics in, keeps them at one-second resolution with true histograms, and answers queries.
@@ -82,11 +86,10 @@ func address(at func(*config) (*string, *bool)) func(*config, string) error {
 	}
 }
 
-var options = []option{
+var flags = []option{
 	{name: "data", argument: "DIR", help: "folder that holds the journal and the blocks; else $CISTERN_DATA", apply: text(func(c *config) *string { return &c.Data })},
 	{name: "http", alias: "http-addr", argument: "ADDR", help: "serve HTTP here, without any authorisation; 127.0.0.1:9095 when there is no socket either",
 		apply: text(func(c *config) *string { return &c.HTTP.Address })},
-	{name: "http-socket", argument: "PATH", help: "serve HTTP on this Unix socket (mode 0660)", apply: text(func(c *config) *string { return &c.HTTP.Socket })},
 	{name: "statsd", alias: "statsd-addr", argument: "ADDR", help: "statsd over UDP and TCP, :8125; '' for none", apply: func(c *config, value string) error {
 		c.Statsd.Address = value
 		c.Statsd.Enabled = value != "" || c.Statsd.Enabled && c.Statsd.Socket != "" // the file's socket stays
@@ -136,75 +139,84 @@ var options = []option{
 func help(out io.Writer) {
 	fmt.Fprint(out, usage, "Flags, which win over the file:\n\n")
 	line := func(name, argument, text string) { fmt.Fprintf(out, "  --%-23s %s\n", name+argument, text) }
-	for _, o := range options {
+	for _, o := range flags {
 		argument := " " + o.argument
 		if o.name == hostStatistics {
 			argument = "=" + o.argument
 		}
 		line(o.name, argument, o.help)
 	}
-	line("config", " FILE", "settings in TOML")
+	for _, one := range daemon.CommonFlags {
+		line(one.Name, strings.TrimRight(" "+one.Argument, " "), one.Help)
+	}
 	line("print-config", "", "print all settings with their defaults and explanations")
-	line("version", "", "print the version")
 	fmt.Fprint(out, usageRest)
 }
 
-// errAnswered: the flags asked for something that was printed.
-var errAnswered = errors.New("answered")
+// stopWithin is how long an orderly stop may take. What is not in a block by then is in the journal, and is read from
+// there at the next start.
+const stopWithin = 8 * time.Second // and a second or two until the kernel has taken gigabytes back
 
-func parseFlags(arguments []string, out io.Writer) (*config, error) {
-	flags := flag.NewFlagSet("storaged", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	given := map[string]string{}
-	for _, o := range options {
-		take := func(value string) error {
-			given[o.name] = value
-			return o.apply(defaults(), value) // so that the error names the flag
-		}
-		for _, name := range []string{o.name, o.alias} {
-			if name == hostStatistics {
-				flags.BoolFunc(name, "", take)
-			} else if name != "" {
-				flags.Func(name, "", take)
+// options are what storaged asks of the chassis, and the settings that its command line fills. Setup is left to main.
+func options(out io.Writer) (daemon.Options, *config) {
+	c, given := defaults(), map[string]string{}
+	printConfig := false
+	var commandLine *flag.FlagSet
+	return daemon.Options{
+		Name: "storaged", Version: version, Help: help, Advise: advise,
+		RequestsWithin: 3 * time.Second, StopWithin: stopWithin,
+		Unfinished: "memory is not in a block yet; the journal has it, and is read at the next start",
+		Flags: func(set *flag.FlagSet) {
+			commandLine = set
+			for _, o := range flags {
+				take := func(value string) error {
+					given[o.name] = value
+					return o.apply(defaults(), value) // so that the error names the flag
+				}
+				for _, name := range []string{o.name, o.alias} {
+					if name == hostStatistics {
+						set.BoolFunc(name, "", take)
+					} else if name != "" {
+						set.Func(name, "", take)
+					}
+				}
 			}
-		}
-	}
-	file := flags.String("config", "", "")
-	printConfig, printVersion := flags.Bool("print-config", false, ""), flags.Bool("version", false, "")
-	err := flags.Parse(arguments)
-	said := &answer{Writer: out}
-	answered := func() (*config, error) {
-		if said.err != nil {
-			return nil, said.err
-		}
-		return nil, errAnswered
-	}
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		help(said)
-		return answered()
-	case err != nil:
-		return nil, fmt.Errorf("%w; see storaged --help", err)
-	case flags.NArg() > 0:
-		return nil, fmt.Errorf("%q is no flag; see storaged --help", flags.Arg(0))
-	case *printConfig:
-		fmt.Fprint(said, example)
-		return answered()
-	case *printVersion:
-		fmt.Fprintln(said, version)
-		return answered()
-	}
-	c, inFile := defaults(), map[string]bool{}
+			set.Func("http-socket", "", func(value string) error { return set.Set("socket", value) }) // its old name, which still works
+			set.BoolVar(&printConfig, "print-config", false, "")
+		},
+		Config: func(common *daemon.Common) error {
+			if printConfig {
+				said := &answer{Writer: out}
+				fmt.Fprint(said, example)
+				return cmp.Or(said.err, daemon.ErrAnswered)
+			}
+			commandLine.Visit(func(f *flag.Flag) {
+				if f.Name == "socket" { // also an empty one: the file's is not wanted
+					given[f.Name] = f.Value.String()
+				}
+			})
+			return c.settle(common, given)
+		},
+	}, c
+}
+
+// settle makes the settings of the file and of the flags that were given, which win.
+func (c *config) settle(common *daemon.Common, given map[string]string) (err error) {
+	inFile := map[string]bool{}
 	c.Data = os.Getenv("CISTERN_DATA")
-	if *file != "" {
-		if inFile, err = c.readFile(*file); err != nil {
-			return nil, err
+	if common.Config != "" {
+		if inFile, err = c.readFile(common.Config); err != nil {
+			return err
 		}
 	}
-	for _, o := range options {
+	if socket, ok := given["socket"]; ok {
+		c.HTTP.Socket = socket
+	}
+	common.Socket = c.HTTP.Socket
+	for _, o := range flags {
 		if value, ok := given[o.name]; ok {
 			if err := o.apply(c, value); err != nil {
-				return nil, fmt.Errorf("--%s: %w", o.name, err)
+				return fmt.Errorf("--%s: %w", o.name, err)
 			}
 		}
 	}
@@ -216,7 +228,7 @@ func parseFlags(arguments []string, out io.Writer) (*config, error) {
 		c.HTTP.Address = "127.0.0.1:9095"
 	}
 	if strings.TrimSpace(c.Data) == "" {
-		return nil, errors.New("--data is missing: the folder that holds the store; see storaged --help")
+		return errors.New("--data is missing: the folder that holds the store; see storaged --help")
 	}
-	return c, c.check()
+	return c.check()
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"cistern/services/daemon"
 	"cistern/services/ingest/collectd"
 	"cistern/services/ingest/graphite"
 	"cistern/services/ingest/httptrap"
@@ -87,13 +88,13 @@ func listenStatsd(s *server, c *config) (func(context.Context), error) {
 	}, nil
 }
 
-// lasting gives everything that an input stores the durability it was set to.
-type lasting struct {
+// durable gives everything that an input stores the durability it was set to.
+type durable struct {
 	*tsdb.Store
 	durability journal.Durability
 }
 
-func (l lasting) Ingest(ctx context.Context, input string, samples []tsdb.Sample, _ journal.Durability) ([]tsdb.Rejection, error) {
+func (l durable) Ingest(ctx context.Context, input string, samples []tsdb.Sample, _ journal.Durability) ([]tsdb.Rejection, error) {
 	return l.Store.Ingest(ctx, input, samples, l.durability)
 }
 
@@ -109,7 +110,7 @@ func (s *server) seldom(what string) func(error) {
 }
 
 func listenGraphite(s *server, c *config) (func(context.Context), error) {
-	listening, err := graphite.Listen(c.Graphite.Address, c.Graphite.PickleAddress, lasting{s.store, journal.Durability(c.Graphite.Durability)})
+	listening, err := graphite.Listen(c.Graphite.Address, c.Graphite.PickleAddress, durable{s.store, journal.Durability(c.Graphite.Durability)})
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +119,7 @@ func listenGraphite(s *server, c *config) (func(context.Context), error) {
 }
 
 func listenCollectd(s *server, c *config) (func(context.Context), error) {
-	listening, err := collectd.Listen(c.Collectd.Address, c.Collectd.Users, lasting{s.store, journal.Durability(c.Collectd.Durability)})
+	listening, err := collectd.Listen(c.Collectd.Address, c.Collectd.Users, durable{s.store, journal.Durability(c.Collectd.Durability)})
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +128,7 @@ func listenCollectd(s *server, c *config) (func(context.Context), error) {
 }
 
 func routeOTLP(s *server, c *config, mux *http.ServeMux) {
-	otlp.New(lasting{s.store, journal.Durability(c.OTLP.Durability)}).Register(mux)
+	otlp.New(durable{s.store, journal.Durability(c.OTLP.Durability)}).Register(mux)
 }
 
 func routeHTTPTrap(s *server, c *config, mux *http.ServeMux) {
@@ -136,11 +137,10 @@ func routeHTTPTrap(s *server, c *config, mux *http.ServeMux) {
 	handler.Register(mux)
 }
 
-// described is what the inputs say of themselves in the log when they are ready.
-func (s *server) described() []any {
-	if s.statsd == nil {
-		return nil
+// describe adds the inputs to the line of the log that says that storaged is ready.
+func (s *server) describe(p *daemon.Process) {
+	if s.statsd != nil {
+		stats := s.statsd.Stats()
+		p.Describe("statsd", s.statsd.Addr(), "statsdSockets", stats.Sockets, "statsdBuffer", stats.BufferBytes, "statsdAdmin", s.statsd.AdminAddr())
 	}
-	stats := s.statsd.Stats()
-	return []any{"statsd", s.statsd.Addr(), "statsdSockets", stats.Sockets, "statsdBuffer", stats.BufferBytes, "statsdAdmin", s.statsd.AdminAddr()}
 }

@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -15,8 +14,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"cistern/services/daemon"
 	"cistern/services/daemon/problem"
-	"cistern/services/daemon/unixsocket"
 	"cistern/services/ingest/admission"
 	"cistern/services/ingest/collectd"
 	"cistern/services/ingest/graphite"
@@ -34,107 +33,77 @@ import (
 const writeTimeout = 10 * time.Minute
 
 type server struct {
-	log       *slog.Logger
-	config    *config
-	store     *tsdb.Store
-	clock     *fastclock.Clock
-	figures   *statistics
-	queries   *api.API
-	http      *http.Server
-	httpNames []string
-	statsd    *statsd.Server // these are nil when they are off
-	graphite  *graphite.Server
-	collectd  *collectd.Server
-	failed    chan error
-	ready     atomic.Bool
+	log      *slog.Logger
+	config   *config
+	store    *tsdb.Store
+	clock    *fastclock.Clock
+	figures  *statistics
+	queries  *api.API
+	statsd   *statsd.Server // these are nil when they are off
+	graphite *graphite.Server
+	collectd *collectd.Server
+	ready    atomic.Bool
 
-	stopInputs context.CancelFunc
-	serving    sync.WaitGroup
+	serving sync.WaitGroup
 }
 
-func start(c *config, log *slog.Logger) (_ *server, err error) {
-	s := &server{log: log, config: c, failed: make(chan error, 4)}
+// setup opens the store and what brings samples into it. When the daemon stops, running requests finish first, then the
+// inputs end, and then the store is flushed, so that whatever was acknowledged is in a block afterwards.
+func setup(ctx context.Context, p *daemon.Process, c *config) (err error) {
+	s := &server{log: p.Log, config: c}
 	s.store, err = tsdb.Open(c.Data, tsdb.Options{
-		Log: log, Retention: time.Duration(c.Retention.Raw), RetentionMinute: time.Duration(c.Retention.Minute),
+		Log: p.Log, Retention: time.Duration(c.Retention.Raw), RetentionMinute: time.Duration(c.Retention.Minute),
 		RetentionHour: time.Duration(c.Retention.Hour), OutOfOrder: time.Duration(c.Store.OutOfOrder),
 		BlockEvery: time.Duration(c.Store.BlockEvery), HeadBytes: c.Limits.MemoryMiB << 20 * 6 / 10,
 		MaxSeries: c.Limits.Series, SeriesPerSecond: c.Limits.SeriesPerSecond, SeriesBurst: c.Limits.SeriesBurst,
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	s.stopInputs = cancel
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.stop())
-		}
-	}()
+	inputs, stopInputs := context.WithCancel(context.WithoutCancel(ctx)) // they outlive the requests
+	p.OnStop(func() error {
+		stopInputs()
+		s.serving.Wait()
+		return s.store.Close()
+	})
 	s.clock = fastclock.New()
-	s.input(func() { s.clock.Run(ctx.Done()) })
-	if err := s.startInputs(ctx, c); err != nil {
-		return nil, err
+	s.input(func() { s.clock.Run(inputs.Done()) })
+	if err := s.startInputs(inputs, c); err != nil {
+		return err
 	}
-	s.queries = api.New(s.store, version)
-	stopping := make(chan struct{})
-	s.queries.Stopping = stopping
+	s.queries = api.New(s.store, p.Version)
+	s.queries.Stopping = ctx.Done() // streams never end by themselves
 	s.figures = newStatistics(s, c.Statistics.Host)
-	s.http = &http.Server{
-		Handler: s.routes(), ConnContext: unixsocket.ConnContext,
-		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 2 * time.Minute, IdleTimeout: 5 * time.Minute,
-		// Whoever does not read keeps what he asked for in memory. Streams set a time for each write themselves.
-		WriteTimeout:   writeTimeout,
-		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-	}
-	s.http.RegisterOnShutdown(func() { close(stopping) }) // Shutdown waits for streams, which end of themselves never
+	routes := s.routes()
 	if c.HTTP.Socket != "" {
-		listener, err := unixsocket.Listen(c.HTTP.Socket)
-		if err != nil {
-			return nil, err
+		if err := p.Listen(daemon.Listener{Socket: c.HTTP.Socket, Handler: routes, Adjust: adjust}); err != nil {
+			return err
 		}
-		s.serve(listener, c.HTTP.Socket)
 	}
 	if c.HTTP.Address != "" {
-		listener, err := net.Listen("tcp", c.HTTP.Address)
-		if err != nil {
-			return nil, fmt.Errorf("listening for HTTP on %s: %w", c.HTTP.Address, err)
+		if err := p.Listen(daemon.Listener{Address: c.HTTP.Address, Handler: routes, Adjust: adjust}); err != nil {
+			return err
 		}
-		s.serve(listener, listener.Addr().String())
 	}
-	s.input(func() { s.figures.run(ctx) })
-	s.input(func() { adapt(ctx, s.store) })
+	s.input(func() { s.figures.run(inputs) })
+	s.input(func() { adapt(inputs, s.store) })
 	s.ready.Store(true)
-	return s, nil
+	context.AfterFunc(ctx, func() { s.ready.Store(false) })
+	p.Describe("data", c.Data)
+	s.describe(p)
+	return nil
+}
+
+// adjust sets how long a request may take.
+func adjust(server *http.Server) {
+	server.ReadTimeout, server.IdleTimeout = 2*time.Minute, 5*time.Minute
+	// Whoever does not read keeps what he asked for in memory. Streams set a time for each write themselves.
+	server.WriteTimeout = writeTimeout
+	server.MaxHeaderBytes = 64 << 10
 }
 
 func (s *server) input(f func()) {
 	s.serving.Go(f)
-}
-
-func (s *server) serve(listener net.Listener, name string) {
-	s.httpNames = append(s.httpNames, name)
-	go func() {
-		if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			s.failed <- fmt.Errorf("serving HTTP on %s: %w", name, err)
-		}
-	}()
-}
-
-// stop ends the inputs, lets running requests finish, and flushes: in that order, so that whatever was acknowledged is
-// in a block afterwards.
-func (s *server) stop() error {
-	s.ready.Store(false)
-	var httpErr error
-	if s.http != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
-		if httpErr = s.http.Shutdown(ctx); httpErr != nil {
-			httpErr = s.http.Close() // a query that takes longer is cut off
-		}
-		cancel()
-	}
-	s.stopInputs()
-	s.serving.Wait()
-	return errors.Join(httpErr, s.store.Close())
 }
 
 func (s *server) routes() http.Handler {
@@ -169,25 +138,7 @@ func (s *server) routes() http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		problem.Write(w, http.StatusNotFound, "not_found", fmt.Sprintf("There is no %s %.200s here.", r.Method, r.URL.Path), "")
 	})
-	return guarded(s.log, mux)
-}
-
-// guarded keeps one broken request from taking the others' samples down with it.
-func guarded(log *slog.Logger, handler http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer func() {
-			switch broken := recover(); broken {
-			case nil:
-			case http.ErrAbortHandler: // cuts the connection: a stream that ended well would be taken for all of the answer
-				panic(broken)
-			default:
-				log.Error("a request failed unexpectedly", "path", r.URL.Path, "error", broken)
-				problem.Write(w, http.StatusInternalServerError, "service_unavailable", "storaged met an error it did not expect.",
-					"Make a support bundle and report it.")
-			}
-		}()
-		handler.ServeHTTP(w, r)
-	})
+	return mux
 }
 
 // here answers this machine only: a Unix socket, or loopback.

@@ -12,11 +12,14 @@ import (
 
 func TestAnswersWithItsOwnGoroutines(t *testing.T) {
 	dir := t.TempDir()
-	Serve(dir)
+	if err := Serve(dir, "x"); err != nil {
+		t.Fatal(err)
+	}
 	client := &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
 		return net.Dial("unix", filepath.Join(dir, Socket))
 	}}}
-	for path, want := range map[string]string{"/goroutines": "TestAnswersWithItsOwnGoroutines", "/memory": `"heapBytes":`} {
+	for path, want := range map[string]string{"/goroutines": "TestAnswersWithItsOwnGoroutines", "/memory": `"heapBytes":`,
+		"/metrics": `cistern_process_goroutines{service="x"} `, "/debug/pprof/": "heap"} {
 		response, err := client.Get("http://unix" + path)
 		if err != nil {
 			t.Fatal(err)

@@ -3,10 +3,13 @@
 package sdnotify
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // Ready says that the service answers now. A nil error without NOTIFY_SOCKET.
@@ -14,6 +17,25 @@ func Ready() error { return send("READY=1") }
 
 // Stopping says that the service has begun to end in an orderly way.
 func Stopping() error { return send("STOPPING=1") }
+
+// Watchdog tells the service manager again and again that the process is alive, until ctx ends, when the manager asks for it
+// by WATCHDOG_USEC (sd_watchdog_enabled(3)): twice as often as it wants.
+func Watchdog(ctx context.Context) {
+	microseconds, err := strconv.ParseInt(os.Getenv("WATCHDOG_USEC"), 10, 64)
+	if pid := os.Getenv("WATCHDOG_PID"); err != nil || microseconds <= 1 || pid != "" && pid != strconv.Itoa(os.Getpid()) {
+		return
+	}
+	ticker := time.NewTicker(time.Duration(microseconds) * time.Microsecond / 2)
+	defer ticker.Stop()
+	for {
+		_ = send("WATCHDOG=1") // one that is lost is followed by the next
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
 
 // Status is a sentence that `systemctl status` shows.
 func Status(sentence string) error { return send("STATUS=" + strings.ReplaceAll(sentence, "\n", " ")) }

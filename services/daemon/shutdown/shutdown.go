@@ -1,5 +1,5 @@
-// Package shutdown ends the reading of sockets in order. What the kernel holds of a connection it has acknowledged to the
-// sender, and what it holds of packets nobody sends again: it is read on until nothing more comes.
+// Package shutdown ends the reading of sockets in order. What the kernel has in a connection's buffer it has acknowledged to
+// the sender, and packets in its buffer are not sent again: both are read until nothing more comes.
 package shutdown
 
 import (
@@ -10,15 +10,15 @@ import (
 const (
 	// Quiet is how long nothing may come before reading ends.
 	Quiet = 200 * time.Millisecond
-	// Most bounds how long a sender who does not stop can keep us.
-	Most = 2 * time.Second
+	// MaxWait bounds how long a sender that does not stop may delay the end.
+	MaxWait = 2 * time.Second
 )
 
 // End is the end of what one server reads. The zero value has not begun.
 type End struct{ by atomic.Int64 } // ns since 1970
 
 // Begin begins it. Whoever waits in a read must be given its Deadline once more.
-func (e *End) Begin() { e.by.CompareAndSwap(0, time.Now().Add(Most).UnixNano()) }
+func (e *End) Begin() { e.by.CompareAndSwap(0, time.Now().Add(MaxWait).UnixNano()) }
 
 // Begun says whether it has begun.
 func (e *End) Begun() bool { return e.by.Load() != 0 }

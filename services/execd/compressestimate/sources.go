@@ -10,8 +10,8 @@ import (
 	"slices"
 )
 
-// mostFiles bounds how long a tree is walked: of one with more files, those that come later are not looked at.
-const mostFiles = 2_000_000
+// maxFiles bounds how long a tree is walked: of one with more files, those that come later are not looked at.
+const maxFiles = 2_000_000
 
 // place is a block of a file.
 type place struct {
@@ -74,7 +74,7 @@ func (t *Tree) Sample(ctx context.Context, n int, random *rand.Rand, use func([]
 		if kept {
 			names = append(names, path)
 		}
-		if len(names) >= mostFiles {
+		if len(names) >= maxFiles {
 			return fs.SkipAll
 		}
 		return nil

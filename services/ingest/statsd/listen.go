@@ -226,8 +226,8 @@ func (a *Aggregator) timeOf(reading int64) time.Time {
 	return a.clock.Time().Add(time.Duration(reading - a.clock.Now()))
 }
 
-// drainFor bounds how long a sender of packets who does not stop can keep us from closing.
-const drainFor = time.Second
+// maxRest bounds how long what is left in the kernel's buffer is read when the server closes, while packets still come.
+const maxRest = time.Second
 
 // Close stops listening, and returns when everything received was handed on, what the kernel still held too.
 func (s *Server) Close() error {

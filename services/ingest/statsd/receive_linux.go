@@ -176,7 +176,7 @@ func (s *socket) receive(reader *shard) {
 			case !last.IsZero():
 				return
 			case s.await():
-				last = time.Now().Add(drainFor)
+				last = time.Now().Add(maxRest)
 			}
 			continue
 		}

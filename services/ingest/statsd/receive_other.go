@@ -89,7 +89,7 @@ func (s *socket) receive(reader *shard) {
 		packets = packets[:0]
 		s.turn.Lock()
 		if s.patience() && last.IsZero() {
-			last = time.Now().Add(drainFor)
+			last = time.Now().Add(maxRest)
 		}
 		var failed error
 		for len(packets) < batchPackets {

@@ -41,7 +41,7 @@ func appendBounds(b []byte, bin histogram.Bin) []byte {
 func appendBins(b []byte, h *histogram.Histogram) []byte {
 	first, texts := boundTexts()
 	b = append(b, `"bins":[`...)
-	const most = len(boundText{}.text) + mostDigits + len("],") // what a bin may take, or be written beyond what it takes
+	const most = len(boundText{}.text) + maxDigits + len("],") // what a bin may take, or be written beyond what it takes
 	for i, bin := range h.Bins {
 		at := uint(int(bin) - int(first))
 		if at >= uint(len(texts)) || texts[at].length == 0 {
@@ -66,10 +66,10 @@ func appendBins(b []byte, h *histogram.Histogram) []byte {
 	return append(b, ']')
 }
 
-const mostDigits = 20
+const maxDigits = 20
 
 var (
-	tens = func() (powers [mostDigits]uint64) {
+	tens = func() (powers [maxDigits]uint64) {
 		powers[0] = 1
 		for i := range powers[1:] {
 			powers[i+1] = powers[i] * 10
@@ -84,10 +84,10 @@ var (
 	}()
 )
 
-// putUint writes v into b, which has mostDigits bytes at least, and returns how many digits it has.
+// putUint writes v into b, which has maxDigits bytes at least, and returns how many digits it has.
 func putUint(b []byte, v uint64) int {
 	n := (bits.Len64(v|1) * 1233) >> 12 // of two numbers with as many bits the digits differ by one at most
-	if v >= tens[n%mostDigits] || n == 0 {
+	if v >= tens[n%maxDigits] || n == 0 {
 		n++
 	}
 	at := n
@@ -111,9 +111,9 @@ var pieces = sync.Pool{New: func() any { return &out{b: make([]byte, 0, onePiece
 
 const onePiece = 1 << 20
 
-// mostKept is how much memory of one answer or window is kept for the next: one that is huge must not be paid for, for
+// maxKept is how much memory of one answer or window is kept for the next: one that is huge must not be paid for, for
 // ever.
-const mostKept = 2 << 20
+const maxKept = 2 << 20
 
 var (
 	denses  = sync.Pool{New: func() any { return &histogram.Dense{} }}
@@ -140,16 +140,16 @@ func (m *merged) window(i int) *histogram.Histogram {
 // done lets the windows' memory be used again.
 func (m *merged) done() {
 	for _, d := range m.windows {
-		if d.Room() <= mostRoom {
+		if d.Room() <= maxRoom {
 			d.Reset()
 			denses.Put(d)
 		}
 	}
-	if h := m.sparse; h != nil && cap(h.Bins) <= 2*mostRoom {
+	if h := m.sparse; h != nil && cap(h.Bins) <= 2*maxRoom {
 		sparses.Put(h)
 	}
 	m.windows, m.sparse = nil, nil
 }
 
-// mostRoom is how many bins a window may have memory for that is kept.
-const mostRoom = 4096
+// maxRoom is how many bins a window may have memory for that is kept.
+const maxRoom = 4096

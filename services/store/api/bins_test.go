@@ -49,7 +49,7 @@ func TestBinsAreSentAsTheyAre(t *testing.T) {
 	check(&histogram.Histogram{})
 	check(&histogram.Histogram{Bins: []histogram.Bin{0}, Counts: []uint64{7}})
 	for i, count := range counts {
-		var b [mostDigits]byte
+		var b [maxDigits]byte
 		if n := putUint(b[:], count); string(b[:n]) != strconv.FormatUint(count, 10) {
 			t.Errorf("%d: %q, the %d-th", count, b[:n], i)
 		}

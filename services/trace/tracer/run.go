@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,7 +50,7 @@ type launcher struct {
 	program string // path of dtrace
 	dir     string // where D programs are put
 	uid     int    // as whom it runs; -1: as tracerd
-	log     func(format string, args ...any)
+	log     *slog.Logger
 	timing  timing
 	next    int
 }
@@ -90,7 +91,7 @@ func (l *launcher) start(datasets []*statistics.Dataset, second func(*run, int64
 		os.Remove(r.script)
 		return nil, fmt.Errorf("dtrace cannot be started: %w", err)
 	}
-	r.parser = newParser(out, datasets, func() { l.log("dtrace %d runs", r.command.Process.Pid) }, func(at int64, added []printed) {
+	r.parser = newParser(out, datasets, func() { l.log.Info("dtrace runs", "pid", r.command.Process.Pid) }, func(at int64, added []printed) {
 		r.mu.Lock()
 		r.began, r.printed = true, time.Now()
 		r.mu.Unlock()
@@ -174,7 +175,7 @@ func (r *run) hear(line string, l *launcher) {
 		r.mu.Unlock()
 		return
 	}
-	l.log("dtrace %d says: %.300s", r.command.Process.Pid, line)
+	l.log.Info("dtrace printed a message", "pid", r.command.Process.Pid, "text", fmt.Sprintf("%.300s", line))
 	r.note(line)
 }
 

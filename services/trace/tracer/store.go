@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"net"
 	"net/http"
@@ -105,7 +106,7 @@ func encode(list []sample) []byte {
 // sender posts what it is given. Samples that storaged does not take are dropped; those that it cannot take now wait.
 type sender struct {
 	client *http.Client
-	log    func(format string, args ...any)
+	log    *slog.Logger
 
 	mu      sync.Mutex
 	waiting []sample
@@ -116,7 +117,7 @@ type sender struct {
 	failures int
 }
 
-func newSender(socket string, log func(string, ...any)) *sender {
+func newSender(socket string, log *slog.Logger) *sender {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
 	}
@@ -193,13 +194,13 @@ func (s *sender) flush(ctx context.Context) bool {
 		s.waiting = slices.Delete(s.waiting, 0, min(len(list), len(s.waiting)))
 		s.oldest = time.Now()
 		if s.reason != "" {
-			s.log("samples are stored again")
+			s.log.Info("samples are stored again")
 		}
 		s.reason, s.failures = "", 0
 		return len(s.waiting) > 0
 	}
 	if s.reason == "" {
-		s.log("samples are not stored: %v", err)
+		s.log.Warn("samples are not stored", "error", err)
 	}
 	s.reason = "The telemetry store takes no samples: " + err.Error()
 	if time.Since(s.oldest) > maxAge {
@@ -242,7 +243,7 @@ func (s *sender) post(ctx context.Context, list []sample) error {
 	case response.StatusCode >= 500 || response.StatusCode == http.StatusTooManyRequests:
 		return fmt.Errorf("%s: %.300s", response.Status, body)
 	case response.StatusCode != http.StatusOK:
-		s.log("storaged refused %d samples: %s: %.300s", len(list), response.Status, body)
+		s.log.Warn("storaged refused samples", "samples", len(list), "status", response.Status, "error", fmt.Sprintf("%.300s", body))
 		drop(list)
 		return nil
 	}
@@ -259,7 +260,7 @@ func (s *sender) post(ctx context.Context, list []sample) error {
 				continue
 			}
 			if i == 0 {
-				s.log("storaged refused %d of %d samples, the first: %s: %s", answer.RejectedCount, len(list), one.Reason, one.Detail)
+				s.log.Warn("storaged refused samples", "samples", answer.RejectedCount, "of", len(list), "reason", one.Reason, "error", one.Detail)
 			}
 			drop(list[one.Index : one.Index+1])
 		}

@@ -3,6 +3,7 @@ package tracer
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -178,7 +179,7 @@ func TestLongLabels(t *testing.T) {
 func TestSenderWaits(t *testing.T) {
 	store := startStore(t)
 	store.refuse(true)
-	s := newSender(store.socket, t.Logf)
+	s := newSender(store.socket, slog.New(slog.NewTextHandler(t.Output(), nil)))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go s.run(ctx)

@@ -1,7 +1,6 @@
 package tracer
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,225 +10,15 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"cistern/services/daemon/problem"
 	"cistern/services/daemon/unixsocket"
-	"cistern/services/ingest/admission"
-	"cistern/services/ingest/importer"
-	"cistern/services/store/tsdb"
 )
-
-// --- a storaged that keeps what it gets ---
-
-type standInStore struct {
-	socket  string
-	mu      sync.Mutex
-	store   captured
-	refuses bool
-}
-
-func startStore(t *testing.T) *standInStore {
-	s := &standInStore{socket: filepath.Join(t.TempDir(), "storaged.sock")}
-	listener, err := net.Listen("unix", s.socket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	mux := http.NewServeMux()
-	importer.New(&s.store, admission.New(&s.store)).Register(mux)
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.refuses {
-			http.Error(w, "not now", http.StatusServiceUnavailable)
-			return
-		}
-		mux.ServeHTTP(w, r)
-	})}
-	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(func() { server.Close() })
-	return s
-}
-
-func (s *standInStore) refuse(yes bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.refuses = yes
-}
-
-func (s *standInStore) all() []tsdb.Sample {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.store.list)
-}
-
-// points are those of the series with these labels beside the name, in the order they came.
-func (s *standInStore) points(name string, labels ...string) (list []tsdb.Sample) {
-	for _, one := range s.all() {
-		have, err := tsdb.ParseKey(string(one.Key))
-		if err != nil {
-			panic(err)
-		}
-		var texts []string
-		for _, l := range have {
-			if l.Name == "__name__" && l.Value != name {
-				texts = append(texts, "another name")
-			} else if l.Name != "__name__" {
-				texts = append(texts, l.Name+"="+l.Value)
-			}
-		}
-		if slices.Equal(texts, labels) {
-			list = append(list, one)
-		}
-	}
-	return list
-}
-
-func eventually(t *testing.T, what string, probe func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if probe() {
-			return
-		}
-	}
-	t.Fatalf("not within 20 s: %s", what)
-}
-
-// --- a dtrace that does what a file beside it says ---
-
-// TestMain is the stand-in when it is run as such.
-func TestMain(m *testing.M) {
-	if mode := os.Getenv("STAND_IN_DTRACE"); mode != "" {
-		standIn(mode)
-		return
-	}
-	os.Exit(m.Run())
-}
-
-// standIn prints three operations for sda and one for the process of each dataset every tenth of a second, as if it
-// were a second, with times that are one apart.
-func standIn(modeFile string) {
-	script := os.Args[len(os.Args)-1]
-	program, err := os.ReadFile(script)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "dtrace: failed to open the script")
-		os.Exit(1)
-	}
-	interrupted := make(chan os.Signal, 1)
-	signal.Notify(interrupted, os.Interrupt)
-	mode := func() string { text, _ := os.ReadFile(modeFile); return string(text) }
-	if strings.Contains(mode(), "refuse") && strings.Contains(string(program), "bad") {
-		fmt.Fprintln(os.Stderr, `dtrace: failed to compile script: line 3: probe description does not match any probes`)
-		os.Exit(1)
-	}
-	out := bufio.NewWriter(os.Stdout)
-	fmt.Fprintln(out, "B")
-	began := time.Now()
-	for n := int64(1); ; n++ {
-		switch m := mode(); {
-		case strings.Contains(m, "die"):
-			fmt.Fprintln(os.Stderr, "dtrace: processing aborted: Abort due to systemic unresponsiveness")
-			os.Exit(1)
-		case strings.Contains(m, "hang"):
-			time.Sleep(time.Hour)
-		case strings.Contains(m, "garbage"):
-			fmt.Fprint(out, "0 s99999999:\x00\xff\n\n")
-		case strings.Contains(m, "drops"):
-			fmt.Fprintln(os.Stderr, "dtrace: 3 drops on CPU 0\ndtrace: 4 aggregation drops on CPU 1\n5 dynamic variable drops with non-empty dirty list")
-		}
-		fmt.Fprintf(out, "T %d\n", began.Add(time.Duration(n)*time.Second).UnixNano())
-		for line := range strings.Lines(string(program)) {
-			if _, text, ok := strings.Cut(line, `printa("`); ok {
-				number, kind, _ := strings.Cut(text, " ")
-				switch kind[0] {
-				case 's':
-					fmt.Fprintf(out, "%s s3:sda=%d\n", number, 3*n)
-				case 't':
-					fmt.Fprintf(out, "%s t=%d\n", number, 2*n)
-				}
-			}
-		}
-		fmt.Fprintln(out, "E")
-		out.Flush()
-		select {
-		case <-interrupted:
-			return
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
-}
-
-type bench struct {
-	*Tracer
-	store *standInStore
-	dir   string
-	mode  string
-	stop  func()
-}
-
-// start makes a tracer with the stand-in and lets it run.
-func start(t *testing.T, dir string) *bench {
-	t.Helper()
-	b := &bench{store: startStore(t), dir: dir, mode: filepath.Join(dir, "mode")}
-	program := filepath.Join(dir, "dtrace")
-	text := fmt.Sprintf("#!/bin/sh\nSTAND_IN_DTRACE=%s exec %s \"$@\"\n", b.mode, os.Args[0])
-	if err := os.WriteFile(program, []byte(text), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	made, err := New(Config{
-		State: dir, Run: dir, Storaged: b.store.socket, DTrace: program, UID: -1, ZPool: "/bin/false", Budget: 100,
-		Log: t.Logf, timing: timing{start: 10 * time.Second, hang: time.Second, stop: time.Second},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.Tracer = made
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { defer close(done); made.Run(ctx) }()
-	var once sync.Once
-	b.stop = func() { once.Do(func() { cancel(); <-done }) }
-	t.Cleanup(b.stop)
-	return b
-}
-
-func (b *bench) does(t *testing.T, mode string) {
-	if err := os.WriteFile(b.mode, []byte(mode), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (b *bench) state(t *testing.T, name string) View {
-	t.Helper()
-	v, err := b.Get(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
-
-func must[V any](v V, err error) V {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
-// consecutive checks that each point is a second behind the one before.
-func consecutive(t *testing.T, list []tsdb.Sample) {
-	t.Helper()
-	for i := 1; i < len(list); i++ {
-		if list[i].Time != list[i-1].Time+1000 {
-			t.Errorf("point %d is at %d, the one before at %d", i, list[i].Time, list[i-1].Time)
-		}
-	}
-}
 
 func TestTracedDataset(t *testing.T) {
 	b := start(t, t.TempDir())
@@ -463,99 +252,6 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// --- counters and the log ---
-
-func TestCounters(t *testing.T) {
-	b := start(t, t.TempDir())
-	eventually(t, "the processors' use is stored", func() bool { return len(b.store.points("cistern_cpu_utilization", "dataset=cpu.utilization")) >= 3 })
-	points := b.store.points("cistern_cpu_utilization", "dataset=cpu.utilization")
-	consecutive(t, points)
-	for _, p := range points {
-		if !(p.Value >= 0 && p.Value <= 100.001) {
-			t.Errorf("%g percent", p.Value)
-		}
-	}
-	memory := b.store.points("cistern_memory_bytes", "component=free", "dataset=memory.bytes[component]")
-	if len(memory) == 0 || memory[0].Value < 1<<20 {
-		t.Errorf("%v", memory)
-	}
-	v := must(b.Watch("cpu.utilization[process]"))
-	if v.State != Starting {
-		t.Errorf("%+v", v)
-	}
-	eventually(t, "processes are told apart", func() bool {
-		return b.state(t, "cpu.utilization[process]").State == Recording
-	})
-	if err := b.Destroy("cpu.utilization"); err == nil {
-		t.Error("what is always on was destroyed")
-	}
-}
-
-func TestWebLog(t *testing.T) {
-	b := start(t, t.TempDir())
-	path := filepath.Join(b.dir, "access.sock")
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	if err := b.Listen(ctx, path); err != nil {
-		t.Fatal(err)
-	}
-	must(b.Watch("http.requests[uri]"))
-	must(b.Watch(`http.requests[method=GET][status=404][client]`))
-	must(b.Watch("http.requests[latency]"))
-	must(b.Watch("http.bytes"))
-	c, err := net.Dial("unixgram", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := []string{
-		`<190>Nov 21 12:00:00 nginx: {"c":"10.0.0.1","u":"/a\"b\\c\n?q=1","m":"GET","s":"404","t":"0.012","b":"100"}`,
-		"<190>Nov 21 12:00:00 nginx: {\"c\":\"::ffff:10.0.0.2\",\"u\":\"/\xff\xfe\",\"m\":\"POST\",\"s\":\"200\",\"t\":\"1.500\",\"b\":\"50\"}",
-		`<190>Nov 21 12:00:00 nginx: {"c":"unix:","u":"","m":"","s":"400","t":"0.000","b":"0"}`,
-		`garbage`, `<190>x: {"c":"1.2.3.4"`, `<190>x: {"c":"1.2.3.4","s":"999999"}`, "",
-	}
-	for _, line := range lines {
-		if _, err := c.Write([]byte(line)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	sum := func(name string, labels ...string) (sum float64) {
-		for _, p := range b.store.points(name, labels...) {
-			if !math.IsNaN(p.Value) {
-				sum += p.Value
-			}
-		}
-		return sum
-	}
-	eventually(t, "the requests are stored", func() bool { return sum("cistern_http_requests", "dataset=http.requests[uri]") == 3 })
-	if n := sum("cistern_http_requests", "dataset=http.requests[uri]", `uri=/a"b\\c`+"\n"); n != 1 {
-		t.Errorf("%g", n)
-	}
-	if n := sum("cistern_http_requests", "dataset=http.requests[uri]", `uri=/\xff\xfe`); n != 1 {
-		t.Errorf("%g", n)
-	}
-	if n := sum("cistern_http_requests", "client=10.0.0.1", "dataset=http.requests[method=GET][status=404][client]", "method=GET", "status=404"); n != 1 {
-		t.Errorf("%g", n)
-	}
-	if n := sum("cistern_http_bytes", "dataset=http.bytes"); n != 150 {
-		t.Errorf("%g", n)
-	}
-	if n := sum("cistern_http_requests_events", "dataset=http.requests[latency]"); n != 3 {
-		t.Errorf("%g", n)
-	}
-	if v := b.state(t, "http.requests[uri]"); v.Drops != 4 {
-		t.Errorf("what cannot be read is not counted: %+v", v)
-	}
-}
-
-func FuzzRequest(f *testing.F) {
-	f.Add([]byte(`<190>Nov 21 12:00:00 nginx: {"c":"10.0.0.1","u":"/a\"b\\c\n?q=1","m":"GET","s":"404","t":"0.012","b":"100"}`))
-	f.Fuzz(func(t *testing.T, line []byte) {
-		if r, err := parseRequest(line); err == nil && (len(r.at) != 6 || len(r.number) != 6 || strings.Contains(r.at[1], "?")) {
-			t.Errorf("%+v", r)
-		}
-	})
-}
-
 // The wall clock leaps; the monotonic one, and what was counted, do not.
 func TestClockSteps(t *testing.T) {
 	b := start(t, t.TempDir())
@@ -631,46 +327,6 @@ func TestSecondOf(t *testing.T) {
 	}
 }
 
-// A counter that was reset, or that is new, adds nothing that was not there.
-func TestDeltas(t *testing.T) {
-	d := deltas{}
-	one := func(value float64) []row { return []row{{at: []string{"a"}, value: value}} }
-	for _, step := range []struct{ now, want float64 }{{5, 0}, {8, 3}, {2, 0}, {4, 2}, {4, 0}} {
-		sum := 0.0
-		for _, r := range d.of(one(step.now)) {
-			sum += r.value
-		}
-		if sum != step.want {
-			t.Errorf("%g: %g, not %g", step.now, sum, step.want)
-		}
-	}
-	if added := d.of(append(one(5), row{at: []string{"b"}, value: 7})); len(added) != 2 {
-		t.Errorf("%v", added)
-	}
-}
-
-// Percent of several processors or disks is averaged, parts of one are summed.
-func TestAverages(t *testing.T) {
-	rows := []row{
-		{at: []string{"user", "0", "", ""}, value: 40}, {at: []string{"system", "0", "", ""}, value: 20},
-		{at: []string{"user", "1", "", ""}, value: 10},
-	}
-	for text, want := range map[string]string{
-		"cpu.utilization":              "35 map[]",
-		"cpu.utilization[mode]":        "35 map[system:10 user:25]",
-		"cpu.utilization[cpu]":         "35 map[0:60 1:10]",
-		"cpu.utilization[cpu=0][mode]": "60 map[system:20 user:40]",
-		"cpu.utilization[cpu=1]":       "10 map[]",
-	} {
-		s := aggregate(datasets(t, text)[0], rows)
-		if got := fmt.Sprintf("%g %v", s.total, s.values); got != want {
-			t.Errorf("%s: %s, not %s", text, got, want)
-		}
-	}
-}
-
-// --- HTTP ---
-
 func TestHTTP(t *testing.T) {
 	b := start(t, t.TempDir())
 	serve := func(uids ...int) *http.Client {
@@ -742,15 +398,5 @@ func TestNoDTrace(t *testing.T) {
 		if s.Available != (s.Source != "dtrace") && s.Name != "" {
 			t.Errorf("%s: %v %v", s.Name, s.Available, s.Reason)
 		}
-	}
-}
-
-// cpuTime reads the time of a process whose name is meant to confuse.
-func TestCPUTime(t *testing.T) {
-	if _, ok := cpuTime(os.Getpid()); !ok {
-		t.Error("the time of this process is not there")
-	}
-	if _, ok := cpuTime(1 << 30); ok {
-		t.Error("a process that is not there has a time")
 	}
 }

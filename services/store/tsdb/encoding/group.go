@@ -448,7 +448,7 @@ func readGroups(src []byte, values []uint64) ([]byte, error) {
 }
 
 // readTwoBodies is readBody of two groups, both at once when both are words of codes, as most are.
-func readTwoBodies(src, other []byte, head, headOther byte, values, valuesOther []uint64, size, sizeOther int) (_, _ []byte, most, mostOther uint64, err error) {
+func readTwoBodies(src, other []byte, head, headOther byte, values, valuesOther []uint64, size, sizeOther int) (_, _ []byte, most, maxOther uint64, err error) {
 	if head > modeCode<<6 && headOther > modeCode<<6 {
 		c, k, ok := ofCode(uint(head & 63))
 		d, l, okOther := ofCode(uint(headOther & 63))
@@ -474,6 +474,6 @@ func readTwoBodies(src, other []byte, head, headOther byte, values, valuesOther 
 	if src, most, err = readBody(src, head, values, size); err != nil {
 		return nil, nil, 0, 0, err
 	}
-	other, mostOther, err = readBody(other, headOther, valuesOther, sizeOther)
-	return src, other, most, mostOther, err
+	other, maxOther, err = readBody(other, headOther, valuesOther, sizeOther)
+	return src, other, most, maxOther, err
 }

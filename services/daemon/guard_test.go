@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 // A stream that cannot go on must not look as if it had ended; anything else that breaks is answered and logged.
 func TestBrokenRequests(t *testing.T) {
 	var logged bytes.Buffer
-	server := httptest.NewServer(guarded(slog.New(slog.NewTextHandler(&logged, nil)), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(Guard("x", slog.New(slog.NewTextHandler(&logged, nil)), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/other" {
 			panic("no idea")
 		}

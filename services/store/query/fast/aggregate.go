@@ -1,0 +1,304 @@
+package fast
+
+// Aggregations: groups, their running totals, and totals of whole leaves.
+
+import (
+	"context"
+	"math"
+	"runtime"
+	"slices"
+
+	"cistern/services/store/tsdb"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/util/kahansum"
+)
+
+// groups finds which group each series belongs to.
+func (n *node) groups(sets []labels.Labels) (of []int, members [][]int) {
+	of = make([]int, len(sets))
+	if !n.without && len(n.grouping) == 0 {
+		all := make([]int, len(sets))
+		for i := range all {
+			all[i] = i
+		}
+		if len(all) == 0 {
+			return of, nil
+		}
+		return of, [][]int{all}
+	}
+	known := map[uint64]int{}
+	var buffer []byte
+	for i, set := range sets {
+		var hash uint64
+		if n.without {
+			hash, buffer = set.HashWithoutLabels(buffer, n.grouping...)
+		} else {
+			hash, buffer = set.HashForLabels(buffer, n.grouping...)
+		}
+		g, ok := known[hash]
+		if !ok {
+			g = len(members)
+			known[hash] = g
+			members = append(members, nil)
+		}
+		of[i] = g
+		members[g] = append(members[g], i)
+	}
+	return of, members
+}
+
+func (n *node) groupLabels(set labels.Labels) labels.Labels {
+	b := labels.NewBuilder(set)
+	switch {
+	case n.without:
+		return b.Del(n.grouping...).Del(tsdb.NameLabel).Labels()
+	case len(n.grouping) > 0:
+		return b.Keep(n.grouping...).Labels()
+	}
+	return labels.EmptyLabels()
+}
+
+// total is an aggregation while it is made.
+type total struct {
+	op     parser.ItemType
+	values []float64 // absent where nothing came
+	lost   []float64 // what the sums lost by rounding
+	count  []float64
+	first  int // the first member that had anything; -1 none
+}
+
+func newTotal(op parser.ItemType, n int) *total {
+	t := &total{op: op, values: make([]float64, n), first: -1}
+	for i := range t.values {
+		t.values[i] = absent
+	}
+	if op == parser.SUM || op == parser.AVG {
+		t.lost = make([]float64, n)
+	}
+	if op == parser.AVG {
+		t.count = make([]float64, n)
+	}
+	return t
+}
+
+func (t *total) add(row []float64) {
+	values := t.values[:len(row)]
+	switch t.op {
+	case parser.SUM:
+		lost := t.lost[:len(row)]
+		for i, v := range row {
+			if isAbsent(v) {
+				continue
+			}
+			if isAbsent(values[i]) {
+				values[i] = v
+				continue
+			}
+			sum := values[i]
+			more := sum + v
+			if more-more != 0 { // no number, or too large
+				values[i], lost[i] = kahansum.Inc(v, sum, lost[i])
+				continue
+			}
+			// What rounding lost, exactly, as kahansum has it, without asking which is the greater (D. Knuth, The Art of
+			// Computer Programming 2, 4.2.2).
+			part := more - sum
+			lost[i] += (sum - (more - part)) + (v - part)
+			values[i] = more
+		}
+	case parser.AVG:
+		for i, v := range row {
+			if isAbsent(v) {
+				continue
+			}
+			if t.count[i]++; t.count[i] == 1 {
+				values[i] = v
+				continue
+			}
+			values[i], t.lost[i] = kahansum.Inc(v, values[i], t.lost[i])
+		}
+	case parser.MIN:
+		for i, v := range row {
+			if !isAbsent(v) && (isAbsent(values[i]) || v < values[i] || values[i] != values[i]) {
+				values[i] = v
+			}
+		}
+	case parser.MAX:
+		for i, v := range row {
+			if !isAbsent(v) && (isAbsent(values[i]) || v > values[i] || values[i] != values[i]) {
+				values[i] = v
+			}
+		}
+	case parser.COUNT:
+		for i, v := range row {
+			switch {
+			case isAbsent(v):
+			case isAbsent(values[i]):
+				values[i] = 1
+			default:
+				values[i]++
+			}
+		}
+	default: // group
+		for i, v := range row {
+			if !isAbsent(v) {
+				values[i] = 1
+			}
+		}
+	}
+}
+
+// merge adds another part of the same group.
+func (t *total) merge(o *total) {
+	if t.first < 0 || o.first >= 0 && o.first < t.first {
+		t.first = o.first
+	}
+	for i, v := range o.values {
+		if isAbsent(v) {
+			continue
+		}
+		if isAbsent(t.values[i]) {
+			t.values[i] = v
+			if t.lost != nil {
+				t.lost[i] = o.lost[i]
+			}
+			if t.count != nil {
+				t.count[i] = o.count[i]
+			}
+			continue
+		}
+		switch t.op {
+		case parser.SUM, parser.AVG:
+			t.values[i], t.lost[i] = kahansum.Inc(v, t.values[i], t.lost[i])
+			t.lost[i] += o.lost[i]
+			if t.count != nil {
+				t.count[i] += o.count[i]
+			}
+		case parser.COUNT:
+			t.values[i] += v
+		default:
+			one := o.values[i : i+1]
+			(&total{op: t.op, values: t.values[i : i+1]}).add(one)
+		}
+	}
+}
+
+// result is the finished row; false when the engine must do it, because a sum was too large.
+func (t *total) result() ([]float64, bool) {
+	for i, v := range t.values {
+		if isAbsent(v) {
+			continue
+		}
+		switch t.op {
+		case parser.SUM:
+			t.values[i] = v + t.lost[i]
+		case parser.AVG:
+			if math.IsInf(v, 0) && t.count[i] > 1 {
+				return nil, false
+			}
+			t.values[i] = v/t.count[i] + t.lost[i]/t.count[i]
+		}
+	}
+	return t.values, true
+}
+
+// part is some members of a group, aggregated by one goroutine.
+type part struct {
+	group   int
+	members []int
+	total   *total
+}
+
+// aggregateLeaf aggregates a leaf's rows as they come: large groups in parts, small ones whole.
+func (r *run) aggregateLeaf(n *node) ([]row, error) {
+	leaf := n.inner
+	if leaf.keepsName() && slices.ContainsFunc(leaf.then, operation.dropsName) {
+		return nil, errUnfit // without their names two may be the same
+	}
+	s, err := r.choose(leaf)
+	if err != nil {
+		return nil, err
+	}
+	defer s.release()
+	numbers, histograms, err := kinds(s.series)
+	if err != nil {
+		return nil, err
+	}
+	if histograms {
+		if numbers || n.op != parser.SUM || len(leaf.then) > 0 || len(n.then) > 0 {
+			return nil, errUnfit
+		}
+		return r.sumHistograms(n, s)
+	}
+	_, members := n.groups(s.labels)
+	pieces := 1
+	if workers := runtime.GOMAXPROCS(0); len(members) > 0 && len(members) < 2*workers {
+		pieces = (2*workers + len(members) - 1) / len(members)
+	}
+	var parts []part
+	for g, list := range members {
+		size := max(8, (len(list)+pieces-1)/pieces)
+		for chunk := range slices.Chunk(list, size) {
+			parts = append(parts, part{group: g, members: chunk})
+		}
+	}
+	err = r.parallel(len(parts), func(i int, memory *scratch) error {
+		p := &parts[i]
+		if err := r.hold(r.at.n); err != nil {
+			return err
+		}
+		p.total = newTotal(n.op, r.at.n)
+		for _, k := range p.members {
+			if err := r.ctx.Err(); err != nil {
+				return context.Cause(r.ctx)
+			}
+			found, err := r.compute(leaf, s.series[k], s.from, s.to, memory)
+			if err != nil {
+				return err
+			}
+			if found {
+				if p.total.first < 0 {
+					p.total.first = k
+				}
+				p.total.add(memory.row)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	totals := make([]*total, len(members))
+	for _, p := range parts {
+		if totals[p.group] == nil {
+			totals[p.group] = p.total
+		} else {
+			totals[p.group].merge(p.total)
+		}
+	}
+	return n.rows(totals, func(k int) labels.Labels { return s.labels[k] })
+}
+
+// aggregateRows aggregates what was evaluated before.
+func (r *run) aggregateRows(n *node, rows []row) ([]row, error) {
+	sets := make([]labels.Labels, len(rows))
+	for i := range rows {
+		if rows[i].hists != nil {
+			return nil, errUnfit
+		}
+		sets[i] = rows[i].labels
+	}
+	_, members := n.groups(sets)
+	var totals []*total
+	for _, list := range members {
+		t := newTotal(n.op, r.at.n)
+		t.first = list[0]
+		for _, k := range list {
+			t.add(rows[k].values)
+		}
+		totals = append(totals, t)
+	}
+	return n.rows(totals, func(k int) labels.Labels { return sets[k] })
+}
