@@ -110,7 +110,7 @@ export default function NewDatasetPage() {
             name="kind"
             className="cistern-choice"
             label="Volume"
-            description="A disk of a fixed size, for a virtual machine or for iSCSI."
+            description="A disk of a fixed size, for a virtual machine."
             isChecked={kind === 'volume'}
             onChange={() => setKind('volume')}
           />
