@@ -115,7 +115,7 @@ export function HeatmapChart(props: HeatmapChartProps) {
   const written = (value: number) => (Number.isNaN(value) ? '–' : figure(value));
   const events = place < 0 ? last.total : column.total;
   const items: LegendItem[] = [
-    { key: 'ramp', text: 'Events, few to many', value: compact(events), swatch: 'ramp' },
+    { key: 'ramp', text: 'Events', value: compact(events), swatch: 'ramp' },
     ...lines.map(({ text, values, dashed }): LegendItem => {
       const value = place < 0 ? lastValue(values) : (values[place] ?? Number.NaN);
       return { key: text, text, value: written(value), swatch: dashed ? 'dashed' : 'plain' };

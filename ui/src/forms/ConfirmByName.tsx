@@ -1,11 +1,9 @@
 // Before something is lost: says what, by name, and wants the name typed.
-import { Button, Modal, ModalBody, ModalFooter, ModalHeader } from '@patternfly/react-core';
 import { type ReactNode, useState } from 'react';
-import { ProblemAlert } from '../words/ProblemAlert.tsx';
-import { Explained } from './Explained.tsx';
+import { ConfirmDialog } from './ConfirmDialog.tsx';
 import { TextField } from './Field.tsx';
 
-export interface ConfirmProps {
+export interface ConfirmByNameProps {
   title: string;
   /** What will be lost. */
   children: ReactNode;
@@ -15,33 +13,18 @@ export interface ConfirmProps {
   onClose: () => void;
 }
 
-export function ConfirmByName({ title, children, name, action, onConfirm, onClose }: ConfirmProps) {
+export function ConfirmByName({ children, name, ...dialog }: ConfirmByNameProps) {
   const [typed, setTyped] = useState('');
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
   const mayNot = typed.trim() === name ? null : `Type “${name}” first.`;
-  const confirm = async () => {
-    if (mayNot !== null || busy) return;
-    setBusy(true);
-    setError(null);
-    try {
-      await onConfirm();
-      onClose();
-    } catch (thrown) {
-      setError(thrown);
-      setBusy(false);
-    }
-  };
   return (
-    <Modal isOpen variant="small" onClose={onClose} aria-labelledby="confirm-title">
-      <ModalHeader title={title} titleIconVariant="warning" labelId="confirm-title" />
-      <ModalBody>
-        <div className="cistern-form">
+    <ConfirmDialog {...dialog} danger warning mayNot={mayNot}>
+      {(confirm) => (
+        <>
           {children}
           <form
             onSubmit={(event) => {
               event.preventDefault();
-              void confirm();
+              confirm();
             }}
           >
             <TextField
@@ -52,19 +35,8 @@ export function ConfirmByName({ title, children, name, action, onConfirm, onClos
               autoComplete="off"
             />
           </form>
-          <ProblemAlert error={error} />
-        </div>
-      </ModalBody>
-      <ModalFooter>
-        <Explained why={mayNot}>
-          <Button variant="danger" isAriaDisabled={mayNot !== null} isLoading={busy} onClick={() => void confirm()}>
-            {action}
-          </Button>
-        </Explained>
-        <Button variant="link" onClick={onClose}>
-          Cancel
-        </Button>
-      </ModalFooter>
-    </Modal>
+        </>
+      )}
+    </ConfirmDialog>
   );
 }

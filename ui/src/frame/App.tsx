@@ -5,7 +5,7 @@ import { Navigate, Route, Routes, useLocation } from 'react-router';
 import { safePath } from '../access/session/safePath.ts';
 import { sessionQuery, setupQuery } from '../api/queries.ts';
 import { SessionContext } from '../api/session.ts';
-import { PageLoading } from '../shells/PageLoading.tsx';
+import { PageLoading } from '../shells/Waiting.tsx';
 import { Frame } from './Frame.tsx';
 import { NotAnswering } from './NotAnswering.tsx';
 

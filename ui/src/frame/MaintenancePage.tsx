@@ -1,18 +1,12 @@
 // Support bundles, crashes, API tokens, who may poll by SNMP, how the machine itself is, and what it is.
-import {
-  DescriptionList,
-  DescriptionListDescription,
-  DescriptionListGroup,
-  DescriptionListTerm,
-  PageSection,
-  Title,
-} from '@patternfly/react-core';
+import { Title } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { useLocation } from 'react-router';
 import { Tokens } from '../access/tokens/Tokens.tsx';
 import { setupQuery, statusQuery } from '../api/queries.ts';
-import { PageHead } from '../shells/PageHead.tsx';
+import { Facts } from '../shells/Facts.tsx';
+import { PageShell } from '../shells/PageShell.tsx';
 import { Bundles } from '../support/bundles/Bundles.tsx';
 import { Crashes } from '../support/crashes/Crashes.tsx';
 import { Systems } from '../system/boot-environments/Systems.tsx';
@@ -39,59 +33,49 @@ export default function MaintenancePage() {
       ]
     : [];
   return (
-    <>
-      <PageHead
-        title="Maintenance"
-        sentence={status && `Cistern ${status.version}, running for ${duration(status.uptimeSeconds)}.`}
-      />
-      <PageSection>
-        <div className="cistern-stack">
-          <section aria-labelledby="support">
-            <Title headingLevel="h2" id="support">
-              Support bundles
-            </Title>
-            <Bundles />
-          </section>
-          <section aria-labelledby="crashes">
-            <Title headingLevel="h2" id="crashes">
-              Crashes
-            </Title>
-            <Crashes />
-          </section>
-          <section aria-labelledby="tokens">
-            <Title headingLevel="h2" id="tokens">
-              API tokens
-            </Title>
-            <Tokens />
-          </section>
-          <section aria-labelledby="snmp">
-            <Title headingLevel="h2" id="snmp">
-              SNMP agent
-            </Title>
-            <SnmpAgent />
-          </section>
-          <section aria-labelledby="machine">
-            <Title headingLevel="h2" id="machine">
-              Clock, network and temperatures
-            </Title>
-            <Machine />
-          </section>
-          <section aria-labelledby="system">
-            <Title headingLevel="h2" id="system">
-              System
-            </Title>
-            <DescriptionList isHorizontal isCompact>
-              {facts.map(([term, value]) => (
-                <DescriptionListGroup key={term}>
-                  <DescriptionListTerm>{term}</DescriptionListTerm>
-                  <DescriptionListDescription>{value}</DescriptionListDescription>
-                </DescriptionListGroup>
-              ))}
-            </DescriptionList>
-            <Systems />
-          </section>
-        </div>
-      </PageSection>
-    </>
+    <PageShell
+      title="Maintenance"
+      sentence={status && `Cistern ${status.version}, running for ${duration(status.uptimeSeconds)}.`}
+    >
+      <div className="cistern-stack">
+        <section aria-labelledby="support">
+          <Title headingLevel="h2" id="support">
+            Support bundles
+          </Title>
+          <Bundles />
+        </section>
+        <section aria-labelledby="crashes">
+          <Title headingLevel="h2" id="crashes">
+            Crashes
+          </Title>
+          <Crashes />
+        </section>
+        <section aria-labelledby="tokens">
+          <Title headingLevel="h2" id="tokens">
+            API tokens
+          </Title>
+          <Tokens />
+        </section>
+        <section aria-labelledby="snmp">
+          <Title headingLevel="h2" id="snmp">
+            SNMP agent
+          </Title>
+          <SnmpAgent />
+        </section>
+        <section aria-labelledby="machine">
+          <Title headingLevel="h2" id="machine">
+            Clock, network and temperatures
+          </Title>
+          <Machine />
+        </section>
+        <section aria-labelledby="system">
+          <Title headingLevel="h2" id="system">
+            System
+          </Title>
+          <Facts facts={facts} isHorizontal isCompact />
+          <Systems />
+        </section>
+      </div>
+    </PageShell>
   );
 }

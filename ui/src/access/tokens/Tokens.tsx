@@ -1,6 +1,5 @@
 // API tokens: what a program signs in with. A token is shown once, when it is made; the appliance keeps only a hash of it.
 import { Button, ClipboardCopy, FormSelect, FormSelectOption } from '@patternfly/react-core';
-import { Table, Tbody, Td, Th, Thead, Tr } from '@patternfly/react-table';
 import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
@@ -10,6 +9,7 @@ import { ConfirmByName } from '../../forms/ConfirmByName.tsx';
 import { Explained } from '../../forms/Explained.tsx';
 import { Field, TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
+import { ListTable } from '../../shells/ListTable.tsx';
 import { Ago } from '../../words/Ago.tsx';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 
@@ -135,38 +135,26 @@ export function Tokens() {
       )}
       {error && <ProblemAlert error={error} retry={() => void refetch()} stale={data !== undefined} />}
       {data && data.length > 0 && (
-        <Table aria-label="API tokens" variant="compact" gridBreakPoint="grid-md">
-          <Thead>
-            <Tr>
-              <Th>Name</Th>
-              <Th>It may</Th>
-              <Th>Made</Th>
-              <Th>Last used</Th>
-              <Th screenReaderText="Actions" />
-            </Tr>
-          </Thead>
-          <Tbody>
-            {data.map((token) => (
-              <Tr key={token.id}>
-                <Td dataLabel="Name">{token.name}</Td>
-                <Td dataLabel="It may">{roles.find(([role]) => role === token.role)?.[1] ?? token.role}</Td>
-                <Td dataLabel="Made">
-                  <Ago time={token.createdAt} />
-                </Td>
-                <Td dataLabel="Last used">{token.lastUsedAt ? <Ago time={token.lastUsedAt} /> : 'never'}</Td>
-                <Td isActionCell>
-                  <Button
-                    variant="link"
-                    aria-label={`Delete the token ${token.name}`}
-                    onClick={() => setRemoving(token)}
-                  >
-                    Delete
-                  </Button>
-                </Td>
-              </Tr>
-            ))}
-          </Tbody>
-        </Table>
+        <ListTable
+          label="API tokens"
+          rows={data}
+          keyOf={(token) => token.id}
+          columns={[
+            { title: 'Name', cell: (token) => token.name },
+            { title: 'It may', cell: (token) => roles.find(([role]) => role === token.role)?.[1] ?? token.role },
+            { title: 'Made', cell: (token) => <Ago time={token.createdAt} /> },
+            { title: 'Last used', cell: (token) => (token.lastUsedAt ? <Ago time={token.lastUsedAt} /> : 'never') },
+            {
+              title: 'Actions',
+              control: 'actions',
+              cell: (token) => (
+                <Button variant="link" aria-label={`Delete the token ${token.name}`} onClick={() => setRemoving(token)}>
+                  Delete
+                </Button>
+              ),
+            },
+          ]}
+        />
       )}
       {removing && (
         <ConfirmByName

@@ -12,7 +12,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useSearchParams } from 'react-router';
 import { type AlertFilter, alertClassesQuery, alertsQuery } from '../../api/queries.ts';
-import { PageLoading } from '../../shells/PageLoading.tsx';
+import { PageLoading } from '../../shells/Waiting.tsx';
 import { plural } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { AlertList } from './AlertList.tsx';

@@ -1,11 +1,11 @@
 // One alert: where the link of a mail or a message leads.
-import { Breadcrumb, BreadcrumbItem, EmptyState, EmptyStateBody, PageSection } from '@patternfly/react-core';
+import { EmptyState, EmptyStateBody, PageSection } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { asProblem } from '../../api/problem.ts';
 import { alertQuery } from '../../api/queries.ts';
-import { PageHead } from '../../shells/PageHead.tsx';
-import { PageLoading } from '../../shells/PageLoading.tsx';
+import { PageShell } from '../../shells/PageShell.tsx';
+import { PageLoading } from '../../shells/Waiting.tsx';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { Acknowledge, SilenceLink } from './Acknowledge.tsx';
 import { AlertDetails } from './AlertDetails.tsx';
@@ -31,28 +31,24 @@ export function AlertPage({ id }: { id: string }) {
   }
   const active = alert.state === 'active';
   return (
-    <>
-      <PageHead title={alert.title} state={active ? alert.severity : 'ok'} sentence={alert.text} />
-      <PageSection>
-        <Breadcrumb className="cistern-crumbs">
-          <BreadcrumbItem>
-            <Link to={active ? '/alerts' : '/alerts/log'}>{active ? 'Active alerts' : 'Alert log'}</Link>
-          </BreadcrumbItem>
-          <BreadcrumbItem isActive>{alert.title}</BreadcrumbItem>
-        </Breadcrumb>
-        <div className="cistern-stack">
-          <p>
-            <AlertLabels alert={alert} />
-          </p>
-          {active && (
-            <div className="cistern-row-actions">
-              <Acknowledge alert={alert} />
-              <SilenceLink alert={alert} />
-            </div>
-          )}
-          <AlertDetails alert={alert} />
-        </div>
-      </PageSection>
-    </>
+    <PageShell
+      title={alert.title}
+      state={active ? alert.severity : 'ok'}
+      sentence={alert.text}
+      way={[[active ? 'Active alerts' : 'Alert log', active ? '/alerts' : '/alerts/log']]}
+    >
+      <div className="cistern-stack">
+        <p>
+          <AlertLabels alert={alert} />
+        </p>
+        {active && (
+          <div className="cistern-row-actions">
+            <Acknowledge alert={alert} />
+            <SilenceLink alert={alert} />
+          </div>
+        )}
+        <AlertDetails alert={alert} />
+      </div>
+    </PageShell>
   );
 }

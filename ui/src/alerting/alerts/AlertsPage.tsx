@@ -1,14 +1,14 @@
 // What is wrong now, what was, by which rules, what is held back, what there can be, and who is told.
-import { EmptyState, EmptyStateBody, Nav, NavItem, NavList, PageSection } from '@patternfly/react-core';
+import { EmptyState, EmptyStateBody } from '@patternfly/react-core';
 import CheckCircleIcon from '@patternfly/react-icons/dist/esm/icons/check-circle-icon';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Navigate, useParams } from 'react-router';
 import { activeAlertsQuery } from '../../api/queries.ts';
 import NoSuchPage from '../../shells/NoSuchPage.tsx';
-import { PageHead } from '../../shells/PageHead.tsx';
-import { PageLoading } from '../../shells/PageLoading.tsx';
+import { PageShell } from '../../shells/PageShell.tsx';
+import { type Part, PartTabs } from '../../shells/PartTabs.tsx';
+import { Waiting } from '../../shells/Waiting.tsx';
 import { plural } from '../../words/format.ts';
-import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { Catalogue } from '../catalogue/Catalogue.tsx';
 import { Destinations } from '../destinations/Destinations.tsx';
 import { Silences } from '../silences/Silences.tsx';
@@ -29,7 +29,7 @@ const tabs = [
 
 function Active() {
   const { data, error, refetch } = useQuery(activeAlertsQuery);
-  if (data === undefined) return error ? <ProblemAlert error={error} retry={() => void refetch()} /> : <PageLoading />;
+  if (data === undefined) return <Waiting on={{ error, refetch }} />;
   if (data.length === 0) {
     return (
       <EmptyState status="success" icon={CheckCircleIcon} headingLevel="h2" titleText="Nothing is wrong">
@@ -63,30 +63,29 @@ export default function AlertsPage() {
   if (tab.startsWith('gr-')) return <Navigate to="/alerts/log" replace />;
   if (!tabs.some(([name]) => name === tab)) return <NoSuchPage />;
   return (
-    <>
-      <PageHead title="Alerts" {...sentenceOf(active.data)} />
-      <PageSection type="subnav" className="cistern-tabs">
-        <Nav variant="horizontal-subnav" aria-label="Alerts">
-          <NavList>
-            {tabs.map(([name, title]) => (
-              <NavItem key={name} isActive={name === tab} preventDefault={false}>
-                <Link to={name === 'active' ? '/alerts' : `/alerts/${name}`}>
-                  {title}
-                  {name === 'active' && active.data && active.data.length > 0 && ` (${active.data.length})`}
-                </Link>
-              </NavItem>
-            ))}
-          </NavList>
-        </Nav>
-      </PageSection>
-      <PageSection>
-        {tab === 'active' && <Active />}
-        {tab === 'log' && <AlertLog />}
-        {tab === 'thresholds' && <Thresholds />}
-        {tab === 'silences' && <Silences />}
-        {tab === 'catalogue' && <Catalogue />}
-        {tab === 'destinations' && <Destinations />}
-      </PageSection>
-    </>
+    <PageShell
+      title="Alerts"
+      {...sentenceOf(active.data)}
+      tabs={
+        <PartTabs
+          of="Alerts"
+          active={tab}
+          parts={tabs.map(
+            ([id, title]): Part<string> => [
+              id,
+              id === 'active' && active.data?.length ? `${title} (${active.data.length})` : title,
+              id === 'active' ? '/alerts' : `/alerts/${id}`,
+            ],
+          )}
+        />
+      }
+    >
+      {tab === 'active' && <Active />}
+      {tab === 'log' && <AlertLog />}
+      {tab === 'thresholds' && <Thresholds />}
+      {tab === 'silences' && <Silences />}
+      {tab === 'catalogue' && <Catalogue />}
+      {tab === 'destinations' && <Destinations />}
+    </PageShell>
   );
 }

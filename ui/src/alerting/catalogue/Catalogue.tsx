@@ -18,11 +18,10 @@ import { alertClassesQuery, destinationsQuery } from '../../api/queries.ts';
 import { useMayNot } from '../../api/session.ts';
 import { Explained } from '../../forms/Explained.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
-import { PageLoading } from '../../shells/PageLoading.tsx';
+import { Waiting } from '../../shells/Waiting.tsx';
 import { Ago } from '../../words/Ago.tsx';
 import { ConditionIcon } from '../../words/ConditionIcon.tsx';
 import { duration, plural } from '../../words/format.ts';
-import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { EscalationFields, Tell } from '../destinations/Tell.tsx';
 
 type Kind = Schemas['AlertKind'];
@@ -180,7 +179,7 @@ export function Catalogue() {
   const [query, setQuery] = useSearchParams();
   const [routing, setRouting] = useState<Kind | null>(null);
   const search = query.get('search') ?? '';
-  if (data === undefined) return error ? <ProblemAlert error={error} retry={() => void refetch()} /> : <PageLoading />;
+  if (data === undefined) return <Waiting on={{ error, refetch }} />;
   const wanted = search.toLowerCase();
   const found = data.filter((kind) =>
     [kind.class, kind.title, kind.text, kind.impact, kind.action].join('\n').toLowerCase().includes(wanted),

@@ -7,11 +7,10 @@ import { destinationsQuery } from '../../api/queries.ts';
 import { useMayNot } from '../../api/session.ts';
 import { ConfirmByName } from '../../forms/ConfirmByName.tsx';
 import { AddButton, EmptyList, RemoveButton } from '../../forms/ListActions.tsx';
-import { PageLoading } from '../../shells/PageLoading.tsx';
+import { Waiting } from '../../shells/Waiting.tsx';
 import { Ago } from '../../words/Ago.tsx';
 import { ConditionIcon } from '../../words/ConditionIcon.tsx';
 import { plural } from '../../words/format.ts';
-import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { DigestForm } from './DigestForm.tsx';
 import type { Destination } from './destination.ts';
 
@@ -35,7 +34,7 @@ export function Destinations() {
   const queries = useQueryClient();
   const mayNot = useMayNot('operator');
   const [removing, setRemoving] = useState<Destination | null>(null);
-  if (data === undefined) return error ? <ProblemAlert error={error} retry={() => void refetch()} /> : <PageLoading />;
+  if (data === undefined) return <Waiting on={{ error, refetch }} />;
   const add = (
     <AddButton to="/alerts/destinations/new" why={mayNot}>
       Add a destination

@@ -1,31 +1,17 @@
 // One silence: what it is for, from when to when, and what it holds back.
-import {
-  Breadcrumb,
-  BreadcrumbItem,
-  Button,
-  Checkbox,
-  FormSelect,
-  FormSelectOption,
-  Label,
-  LabelGroup,
-  PageSection,
-  TextInput,
-} from '@patternfly/react-core';
+import { Button, Checkbox, FormSelect, FormSelectOption, Label, LabelGroup, TextInput } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Link, useNavigate, useParams, useSearchParams } from 'react-router';
+import { useNavigate, useParams, useSearchParams } from 'react-router';
 import { answerOf, client } from '../../api/client.ts';
 import { asProblem, fieldMessage } from '../../api/problem.ts';
 import { activeAlertsQuery, alertClassesQuery, silencesQuery } from '../../api/queries.ts';
 import { useMayNot } from '../../api/session.ts';
 import { Field, TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
-import NoSuchPage from '../../shells/NoSuchPage.tsx';
-import { PageHead } from '../../shells/PageHead.tsx';
-import { PageLoading } from '../../shells/PageLoading.tsx';
+import { EditPage } from '../../shells/EditPage.tsx';
 import { useNow } from '../../words/Ago.tsx';
 import { plural } from '../../words/format.ts';
-import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { type Alert, labelWords } from '../alerts/words.ts';
 import {
   draftOfSilence,
@@ -206,33 +192,15 @@ function Editor({ existing }: { existing: Silence | undefined }) {
 
 export default function SilencePage() {
   const { id } = useParams();
-  const { data, error } = useQuery(silencesQuery);
-  const existing = data?.find((one) => one.id === id);
-  if (id !== 'new' && data === undefined) {
-    return error ? (
-      <PageSection>
-        <ProblemAlert error={error} />
-      </PageSection>
-    ) : (
-      <PageLoading />
-    );
-  }
-  if (id !== 'new' && existing === undefined) return <NoSuchPage />;
   return (
-    <>
-      <PageHead
-        title={existing?.name ?? 'New silence'}
-        sentence="Alerts that fit are logged and not sent. What is still active when it ends is sent then."
-      />
-      <PageSection>
-        <Breadcrumb className="cistern-crumbs">
-          <BreadcrumbItem>
-            <Link to="/alerts/silences">Silences</Link>
-          </BreadcrumbItem>
-          <BreadcrumbItem isActive>{existing?.name ?? 'New'}</BreadcrumbItem>
-        </Breadcrumb>
-        <Editor key={id} existing={existing} />
-      </PageSection>
-    </>
+    <EditPage
+      id={id}
+      list={useQuery(silencesQuery)}
+      newTitle="New silence"
+      way={[['Silences', '/alerts/silences']]}
+      sentence="Alerts that fit are logged and not sent. What is still active when it ends is sent then."
+    >
+      {(existing) => <Editor key={id} existing={existing} />}
+    </EditPage>
   );
 }

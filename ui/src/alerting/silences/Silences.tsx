@@ -9,9 +9,8 @@ import { useMayNot } from '../../api/session.ts';
 import { Confirm } from '../../forms/Confirm.tsx';
 import { Explained } from '../../forms/Explained.tsx';
 import { AddButton, EmptyList } from '../../forms/ListActions.tsx';
-import { PageLoading } from '../../shells/PageLoading.tsx';
+import { Waiting } from '../../shells/Waiting.tsx';
 import { plural } from '../../words/format.ts';
-import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { moment, type Silence, silenceWords } from './silence.ts';
 
 const states = {
@@ -64,7 +63,7 @@ export function Silences() {
   const mayNot = useMayNot('operator');
   const queries = useQueryClient();
   const [ending, setEnding] = useState<Silence | null>(null);
-  if (data === undefined) return error ? <ProblemAlert error={error} retry={() => void refetch()} /> : <PageLoading />;
+  if (data === undefined) return <Waiting on={{ error, refetch }} />;
   const add = (
     <AddButton to="/alerts/silences/new" why={mayNot}>
       New silence

@@ -1,28 +1,16 @@
 // One rule, written as a sentence with fields in it; beside it the past hour with the limit drawn in.
-import {
-  Breadcrumb,
-  BreadcrumbItem,
-  Button,
-  FormSelect,
-  FormSelectOption,
-  PageSection,
-  Switch,
-  TextInput,
-} from '@patternfly/react-core';
+import { Button, FormSelect, FormSelectOption, Switch, TextInput } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useId, useState } from 'react';
-import { Link, useNavigate, useParams, useSearchParams } from 'react-router';
+import { useNavigate, useParams, useSearchParams } from 'react-router';
 import { answerOf, client } from '../../api/client.ts';
 import { asProblem, fieldMessage, type Problem } from '../../api/problem.ts';
 import { thresholdsQuery } from '../../api/queries.ts';
 import { useMayNot } from '../../api/session.ts';
 import { TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
-import NoSuchPage from '../../shells/NoSuchPage.tsx';
-import { PageHead } from '../../shells/PageHead.tsx';
-import { PageLoading } from '../../shells/PageLoading.tsx';
+import { EditPage } from '../../shells/EditPage.tsx';
 import { duration, parseQuantity, quantity } from '../../words/format.ts';
-import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import {
   labelWords,
   ruleSentence,
@@ -270,33 +258,15 @@ function Editor({ rule }: { rule: Threshold | undefined }) {
 
 export default function ThresholdPage() {
   const { id } = useParams();
-  const { data, error } = useQuery(thresholdsQuery);
-  const rule = data?.find((one) => one.id === id);
-  if (id !== 'new' && data === undefined) {
-    return error ? (
-      <PageSection>
-        <ProblemAlert error={error} />
-      </PageSection>
-    ) : (
-      <PageLoading />
-    );
-  }
-  if (id !== 'new' && rule === undefined) return <NoSuchPage />;
   return (
-    <>
-      <PageHead
-        title={rule?.name ?? 'New threshold rule'}
-        sentence={rule ? standing(rule).words : 'A rule is a sentence: fill in its blanks.'}
-      />
-      <PageSection>
-        <Breadcrumb className="cistern-crumbs">
-          <BreadcrumbItem>
-            <Link to="/alerts/thresholds">Threshold rules</Link>
-          </BreadcrumbItem>
-          <BreadcrumbItem isActive>{rule?.name ?? 'New'}</BreadcrumbItem>
-        </Breadcrumb>
-        <Editor key={id} rule={rule} />
-      </PageSection>
-    </>
+    <EditPage
+      id={id}
+      list={useQuery(thresholdsQuery)}
+      newTitle="New threshold rule"
+      way={[['Threshold rules', '/alerts/thresholds']]}
+      sentence={(rule) => (rule ? standing(rule).words : 'A rule is a sentence: fill in its blanks.')}
+    >
+      {(rule) => <Editor key={id} rule={rule} />}
+    </EditPage>
   );
 }

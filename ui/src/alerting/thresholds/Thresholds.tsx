@@ -7,10 +7,9 @@ import { thresholdsQuery } from '../../api/queries.ts';
 import { useMayNot } from '../../api/session.ts';
 import { ConfirmByName } from '../../forms/ConfirmByName.tsx';
 import { AddButton, EmptyList, RemoveButton } from '../../forms/ListActions.tsx';
-import { PageLoading } from '../../shells/PageLoading.tsx';
+import { Waiting } from '../../shells/Waiting.tsx';
 import { Ago } from '../../words/Ago.tsx';
 import { ConditionIcon } from '../../words/ConditionIcon.tsx';
-import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { ruleSentence, standing, type Threshold } from '../alerts/words.ts';
 
 export function Thresholds() {
@@ -18,7 +17,7 @@ export function Thresholds() {
   const queries = useQueryClient();
   const mayNot = useMayNot('operator');
   const [removing, setRemoving] = useState<Threshold | null>(null);
-  if (data === undefined) return error ? <ProblemAlert error={error} retry={() => void refetch()} /> : <PageLoading />;
+  if (data === undefined) return <Waiting on={{ error, refetch }} />;
   const add = (
     <AddButton to="/alerts/thresholds/new" why={mayNot}>
       New rule

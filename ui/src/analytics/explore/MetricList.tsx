@@ -1,10 +1,10 @@
 // Every metric the store knows, to find one by name.
 import { EmptyState, EmptyStateBody, Label, SearchInput } from '@patternfly/react-core';
-import { Table, Tbody, Td, Th, Thead, Tr } from '@patternfly/react-table';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'react-router';
 import { listMetrics } from '../../api/telemetry.ts';
+import { ListTable } from '../../shells/ListTable.tsx';
 import { Ago } from '../../words/Ago.tsx';
 import { plural } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
@@ -35,36 +35,31 @@ export function MetricList() {
       />
       {error && <ProblemAlert error={error} retry={() => void refetch()} stale={data !== undefined} />}
       {data && data.length > 0 && (
-        <Table aria-label="Metrics" variant="compact" gridBreakPoint="grid-md">
-          <Thead>
-            <Tr>
-              <Th>Name</Th>
-              <Th>Kind</Th>
-              <Th>Series</Th>
-              <Th>Last value</Th>
-            </Tr>
-          </Thead>
-          <Tbody>
-            {data.map((metric) => (
-              <Tr key={metric.name}>
-                <Td dataLabel="Name">
-                  <Link to={`/analytics/explore?metric=${encodeURIComponent(metric.name)}`} className="cistern-name">
-                    {metric.name}
-                  </Link>
-                </Td>
-                <Td dataLabel="Kind">
-                  <Label isCompact variant="outline" title={kindWords[metric.type]}>
-                    {metric.type}
-                  </Label>
-                </Td>
-                <Td dataLabel="Series">{metric.series.toLocaleString('en-US')}</Td>
-                <Td dataLabel="Last value">
-                  <Ago time={metric.lastTime * 1000} />
-                </Td>
-              </Tr>
-            ))}
-          </Tbody>
-        </Table>
+        <ListTable
+          label="Metrics"
+          rows={data}
+          keyOf={(metric) => metric.name}
+          columns={[
+            {
+              title: 'Name',
+              cell: (metric) => (
+                <Link to={`/analytics/explore?metric=${encodeURIComponent(metric.name)}`} className="cistern-name">
+                  {metric.name}
+                </Link>
+              ),
+            },
+            {
+              title: 'Kind',
+              cell: (metric) => (
+                <Label isCompact variant="outline" title={kindWords[metric.type]}>
+                  {metric.type}
+                </Label>
+              ),
+            },
+            { title: 'Series', cell: (metric) => metric.series.toLocaleString('en-US') },
+            { title: 'Last value', cell: (metric) => <Ago time={metric.lastTime * 1000} /> },
+          ]}
+        />
       )}
       {data?.length === 0 && (
         <EmptyState

@@ -1,8 +1,8 @@
 // One statistic, or a few charts, that belong to no worksheet yet: what a link from the catalogue or an alert opens.
-import { Button, PageSection } from '@patternfly/react-core';
+import { Button } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
-import { PageHead } from '../../shells/PageHead.tsx';
+import { PageShell } from '../../shells/PageShell.tsx';
 import { AnalyticsTabs } from '../AnalyticsTabs.tsx';
 import { statisticsQuery } from '../statistics/queries.ts';
 import { parseName } from '../statistics/statistic.ts';
@@ -20,50 +20,47 @@ export default function ChartsPage() {
   const name = first?.statistic === undefined ? undefined : parseName(first.statistic);
   const statistic = statistics?.find((one) => one.name === name?.statistic);
   return (
-    <>
-      <PageHead
-        title={statistic?.title ?? 'Analytics'}
-        sentence={<TimeWords axis={state.axis} />}
-        actions={<TimeControls axis={state.axis} />}
+    <PageShell
+      title={statistic?.title ?? 'Analytics'}
+      sentence={<TimeWords axis={state.axis} />}
+      actions={<TimeControls axis={state.axis} />}
+      tabs={<AnalyticsTabs active="statistics" />}
+    >
+      <Charts
+        state={state}
+        several={state.charts.length > 1}
+        empty={
+          <NoCharts>
+            <Link to="/analytics/statistics">Choose a statistic.</Link>
+          </NoCharts>
+        }
       />
-      <AnalyticsTabs active="statistics" />
-      <PageSection>
-        <Charts
-          state={state}
-          several={state.charts.length > 1}
-          empty={
-            <NoCharts>
-              <Link to="/analytics/statistics">Choose a statistic.</Link>
-            </NoCharts>
-          }
-        />
-        {statistic !== undefined && state.charts.length === 1 && (
-          <section className="cistern-explained" aria-label="About this statistic">
-            <h2>When to look at it</h2>
-            <p>{statistic.explanation.check}</p>
-            <h2>How to read it</h2>
-            <p>{statistic.explanation.read}</p>
-            {statistic.explanation.next.length > 0 && (
-              <>
-                <h2>Where to go next</h2>
-                <p>
-                  {statistic.explanation.next.map((next) => (
-                    <Button
-                      key={next}
-                      variant="link"
-                      isInline
-                      className="cistern-next"
-                      component={(props) => <Link {...props} to={statisticLink(next)} />}
-                    >
-                      {statistics?.find((one) => one.name === parseName(next)?.statistic)?.title ?? next}
-                    </Button>
-                  ))}
-                </p>
-              </>
-            )}
-          </section>
-        )}
-      </PageSection>
-    </>
+      {statistic !== undefined && state.charts.length === 1 && (
+        <section className="cistern-explained" aria-label="About this statistic">
+          <h2>When to look at it</h2>
+          <p>{statistic.explanation.check}</p>
+          <h2>How to read it</h2>
+          <p>{statistic.explanation.read}</p>
+          {statistic.explanation.next.length > 0 && (
+            <>
+              <h2>Where to go next</h2>
+              <p>
+                {statistic.explanation.next.map((next) => (
+                  <Button
+                    key={next}
+                    variant="link"
+                    isInline
+                    className="cistern-next"
+                    component={(props) => <Link {...props} to={statisticLink(next)} />}
+                  >
+                    {statistics?.find((one) => one.name === parseName(next)?.statistic)?.title ?? next}
+                  </Button>
+                ))}
+              </p>
+            </>
+          )}
+        </section>
+      )}
+    </PageShell>
   );
 }

@@ -23,7 +23,7 @@ import { useMayNot } from '../../api/session.ts';
 import { download, fileName } from '../../charts/download.ts';
 import { ConfirmByName } from '../../forms/ConfirmByName.tsx';
 import { PageHead } from '../../shells/PageHead.tsx';
-import { PageLoading } from '../../shells/PageLoading.tsx';
+import { PageLoading } from '../../shells/Waiting.tsx';
 import { plural } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { AnalyticsTabs } from '../AnalyticsTabs.tsx';

@@ -1,6 +1,5 @@
 // Which compression, with what it costs; and what each would make of this very data, tried out before it is chosen.
 import { Alert, Button, FormSelect, FormSelectOption, Progress } from '@patternfly/react-core';
-import { Table, Tbody, Td, Th, Thead, Tr } from '@patternfly/react-table';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
@@ -8,6 +7,7 @@ import { useMayNot } from '../../api/session.ts';
 import { Explained } from '../../forms/Explained.tsx';
 import { Field } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
+import { ListTable } from '../../shells/ListTable.tsx';
 import { bytes, digits } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { useChange } from './PropertiesTab.tsx';
@@ -26,31 +26,28 @@ function Levels({ estimate, present }: { estimate: Estimate; present: string }) 
         {bytes(estimate.sampledBytes)} of its own blocks of {bytes(estimate.blockBytes)} were read and compressed. The
         ratio of the whole is usually within a tenth of this; the cost was measured on this machine, on one core.
       </p>
-      <Table aria-label="Estimate" variant="compact" gridBreakPoint="grid-md">
-        <Thead>
-          <Tr>
-            <Th>Compression</Th>
-            <Th>Ratio</Th>
-            <Th>Cost</Th>
-            <Th>What it means</Th>
-          </Tr>
-        </Thead>
-        <Tbody>
-          {estimate.levels.map((level) => (
-            <Tr key={level.compression}>
-              <Td dataLabel="Compression">
+      <ListTable
+        label="Estimate"
+        rows={estimate.levels}
+        keyOf={(level) => level.compression}
+        columns={[
+          {
+            title: 'Compression',
+            cell: (level) => (
+              <>
                 {level.compression}
                 {level.compression === present && <small className="cistern-quiet"> as it is now</small>}
-              </Td>
-              <Td dataLabel="Ratio">{digits(level.ratio)} : 1</Td>
-              <Td dataLabel="Cost">
-                {level.compression === 'off' ? 'none' : `${digits(level.nanosecondsPerByte)} ns a byte`}
-              </Td>
-              <Td dataLabel="What it means">{level.sentence}</Td>
-            </Tr>
-          ))}
-        </Tbody>
-      </Table>
+              </>
+            ),
+          },
+          { title: 'Ratio', cell: (level) => <>{digits(level.ratio)} : 1</> },
+          {
+            title: 'Cost',
+            cell: (level) => (level.compression === 'off' ? 'none' : `${digits(level.nanosecondsPerByte)} ns a byte`),
+          },
+          { title: 'What it means', cell: (level) => level.sentence },
+        ]}
+      />
     </>
   );
 }

@@ -1,5 +1,5 @@
 // One dataset: how it is, its properties, its compression, its snapshots and when they are taken.
-import { Breadcrumb, BreadcrumbItem, Button, Nav, NavItem, NavList, PageSection } from '@patternfly/react-core';
+import { Button } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useNavigate, useParams } from 'react-router';
@@ -7,11 +7,13 @@ import { answerOf, client } from '../../api/client.ts';
 import { useMayNot } from '../../api/session.ts';
 import { Explained } from '../../forms/Explained.tsx';
 import NoSuchPage from '../../shells/NoSuchPage.tsx';
-import { PageHead } from '../../shells/PageHead.tsx';
-import { PageLoading } from '../../shells/PageLoading.tsx';
+import { PageShell } from '../../shells/PageShell.tsx';
+import { type Part, PartTabs } from '../../shells/PartTabs.tsx';
+import { Waiting } from '../../shells/Waiting.tsx';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { Schedules } from '../schedules/Schedules.tsx';
 import { CompressionTab } from './CompressionTab.tsx';
+import { DatasetCrumbs } from './DatasetCrumbs.tsx';
 import { DestroyDataset } from './DestroyDataset.tsx';
 import { KeyTab } from './KeyTab.tsx';
 import { PropertiesTab } from './PropertiesTab.tsx';
@@ -126,83 +128,54 @@ function Actions({ dataset }: { dataset: DatasetDetail }) {
   );
 }
 
-/** Where it is, each part a way up. */
-export function Crumbs({ name, last }: { name: string; last?: string }) {
-  const parts = name.split('/');
-  return (
-    <Breadcrumb className="cistern-crumbs">
-      <BreadcrumbItem>
-        <Link to="/storage/datasets">Datasets</Link>
-      </BreadcrumbItem>
-      {parts.map((part, at) => {
-        const path = parts.slice(0, at + 1).join('/');
-        const here = at === parts.length - 1 && last === undefined;
-        return (
-          <BreadcrumbItem key={path} isActive={here}>
-            {here ? part : <Link to={datasetPath(path)}>{part}</Link>}
-          </BreadcrumbItem>
-        );
-      })}
-      {last !== undefined && <BreadcrumbItem isActive>{last}</BreadcrumbItem>}
-    </Breadcrumb>
-  );
-}
-
 export default function DatasetPage() {
   const { name = '', tab = '' } = useParams();
   const { data, error, refetch } = useQuery(datasetQuery(name));
   if (!tabs.some(([id]) => id === tab)) return <NoSuchPage />;
   if (data === undefined) {
-    return error ? (
-      <PageSection>
-        <Crumbs name={name} />
-        <ProblemAlert error={error} retry={() => void refetch()} />
-      </PageSection>
-    ) : (
-      <PageLoading />
+    return (
+      <Waiting on={{ error, refetch }} page>
+        <DatasetCrumbs name={name} />
+      </Waiting>
     );
   }
   return (
-    <>
-      <PageHead
-        title={data.name}
-        state={data.state}
-        sentence={
-          <>
-            {data.sentence}
-            {data.keyStatus === 'unavailable' && (
-              <Link className="cistern-next" to={datasetPath(data.encryptionRoot ?? name, 'key')}>
-                Load the key
-              </Link>
-            )}
-            {data.origin && ` It is a clone of ${data.origin}.`}
-          </>
-        }
-        actions={<Actions dataset={data} />}
-      />
-      <PageSection type="subnav" className="cistern-tabs">
-        <Nav variant="horizontal-subnav" aria-label="Dataset">
-          <NavList>
-            {tabs.map(([id, title]) => (
-              <NavItem key={id} isActive={id === tab} preventDefault={false}>
-                <Link to={datasetPath(name, id)}>
-                  {title}
-                  {id === 'snapshots' && data.snapshots > 0 && ` (${data.snapshots})`}
-                </Link>
-              </NavItem>
-            ))}
-          </NavList>
-        </Nav>
-      </PageSection>
-      <PageSection>
-        <Crumbs name={name} />
-        {error && <ProblemAlert error={error} stale />}
-        {tab === '' && <PropertiesTab dataset={data} />}
-        {tab === 'compression' && <CompressionTab dataset={data} />}
-        {tab === 'snapshots' && <SnapshotsTab dataset={data} />}
-        {tab === 'schedules' && <Schedules dataset={data.name} />}
-        {tab === 'key' && <KeyTab dataset={data} />}
-      </PageSection>
-    </>
+    <PageShell
+      title={data.name}
+      state={data.state}
+      sentence={
+        <>
+          {data.sentence}
+          {data.keyStatus === 'unavailable' && (
+            <Link className="cistern-next" to={datasetPath(data.encryptionRoot ?? name, 'key')}>
+              Load the key
+            </Link>
+          )}
+          {data.origin && ` It is a clone of ${data.origin}.`}
+        </>
+      }
+      actions={<Actions dataset={data} />}
+      tabs={
+        <PartTabs
+          of="Dataset"
+          active={tab}
+          parts={tabs.map(
+            ([id, title]): Part<string> => [
+              id,
+              id === 'snapshots' && data.snapshots > 0 ? `${title} (${data.snapshots})` : title,
+              datasetPath(name, id),
+            ],
+          )}
+        />
+      }
+    >
+      <DatasetCrumbs name={name} />
+      {error && <ProblemAlert error={error} stale />}
+      {tab === '' && <PropertiesTab dataset={data} />}
+      {tab === 'compression' && <CompressionTab dataset={data} />}
+      {tab === 'snapshots' && <SnapshotsTab dataset={data} />}
+      {tab === 'schedules' && <Schedules dataset={data.name} />}
+      {tab === 'key' && <KeyTab dataset={data} />}
+    </PageShell>
   );
 }

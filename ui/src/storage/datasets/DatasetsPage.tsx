@@ -1,13 +1,13 @@
 // Every file system and volume, as the tree it is; searched, sorted and paged on the appliance.
-import { EmptyState, EmptyStateBody, PageSection, Pagination, Progress, SearchInput } from '@patternfly/react-core';
+import { EmptyState, EmptyStateBody, Pagination, Progress, SearchInput } from '@patternfly/react-core';
 import { Table, Tbody, Td, Th, Thead, type ThProps, Tr } from '@patternfly/react-table';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { Link, useSearchParams } from 'react-router';
 import { useMayNot } from '../../api/session.ts';
 import { AddButton } from '../../forms/ListActions.tsx';
-import { PageHead } from '../../shells/PageHead.tsx';
-import { PageLoading } from '../../shells/PageLoading.tsx';
+import { PageShell } from '../../shells/PageShell.tsx';
+import { PageLoading } from '../../shells/Waiting.tsx';
 import { bytes, digits, duration, exactBytes, percent, plural } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { StorageTabs } from '../StorageTabs.tsx';
@@ -109,118 +109,115 @@ export default function DatasetsPage() {
   });
   const asTree = sort === 'name' && wanted === '';
   return (
-    <>
-      <PageHead
-        title="Datasets"
-        {...(data && { sentence: sentence(data.total, wanted, data.items) })}
-        actions={
-          <AddButton to="/storage/new-dataset" why={mayNot}>
-            New dataset
-          </AddButton>
-        }
-      />
-      <StorageTabs active="datasets" />
-      <PageSection>
-        {error && <ProblemAlert error={error} retry={() => void refetch()} stale={data !== undefined} />}
-        {data?.error && (
-          <ProblemAlert
-            error={new Error(data.error)}
-            title={`This is how it was ${duration(data.ageSeconds)} ago`}
-            stale
-          />
-        )}
-        <div className="cistern-find">
-          <SearchInput
-            aria-label="Search datasets"
-            placeholder="A part of the name"
-            value={search}
-            onChange={(_event, value) => setSearch(value)}
-            onClear={() => setSearch('')}
-          />
-        </div>
-        {data === undefined && !error && <PageLoading />}
-        {data && data.items.length === 0 && (
-          <EmptyState headingLevel="h2" titleText={wanted ? 'No dataset has such a name' : 'There is no dataset here'}>
-            <EmptyStateBody>
-              {wanted ? 'Clear the search to see them all.' : 'Create a pool first; datasets are made on it.'}
-            </EmptyStateBody>
-          </EmptyState>
-        )}
-        {data && data.items.length > 0 && (
-          <>
-            <Table aria-label="Datasets" variant="compact" gridBreakPoint="grid-lg">
-              <Thead>
-                <Tr>
-                  {columns.map(([id, title], at) => (
-                    <Th key={title} modifier="nowrap" {...(id !== null && { sort: sorted(at) })}>
-                      {title}
-                    </Th>
-                  ))}
-                </Tr>
-              </Thead>
-              <Tbody>
-                {data.items.map((dataset) => (
-                  <Tr key={dataset.name}>
-                    <Td dataLabel="Name">
-                      <span
-                        className="cistern-name"
-                        style={asTree ? { paddingInlineStart: `${dataset.depth * 1.25}rem` } : undefined}
-                      >
-                        <Link to={datasetPath(dataset.name)} title={dataset.name}>
-                          {asTree ? dataset.name.split('/').at(-1) : dataset.name}
-                        </Link>
-                        {dataset.telemetry && <small className="cistern-quiet"> holds the measurements</small>}
-                        {dataset.origin && <small className="cistern-quiet"> a clone</small>}
-                        {dataset.encrypted && <small className="cistern-quiet"> encrypted</small>}
-                      </span>
-                    </Td>
-                    <Td dataLabel="Used">
-                      <span title={exactBytes(dataset.used)}>{bytes(dataset.used)}</span>
-                    </Td>
-                    <Td dataLabel="Available">
-                      <span title={exactBytes(dataset.available)}>{bytes(dataset.available)}</span>
-                    </Td>
-                    <Td dataLabel="Compression">
-                      {dataset.compression === 'off'
-                        ? 'off'
-                        : `${digits(dataset.compressRatio)} : 1 with ${dataset.compression}`}
-                    </Td>
-                    <Td dataLabel="Quota">
-                      <QuotaBar dataset={dataset} />
-                    </Td>
-                    <Td dataLabel="Snapshots">
-                      {dataset.snapshots === 0 ? (
-                        '0'
-                      ) : (
-                        <Link
-                          to={datasetPath(dataset.name, 'snapshots')}
-                          aria-label={`${plural(dataset.snapshots, 'snapshot')} of ${dataset.name}`}
-                        >
-                          {dataset.snapshots}
-                        </Link>
-                      )}
-                    </Td>
-                    <Td dataLabel="Mounted">
-                      <span className="cistern-name">{place(dataset)}</span>
-                    </Td>
-                  </Tr>
+    <PageShell
+      title="Datasets"
+      {...(data && { sentence: sentence(data.total, wanted, data.items) })}
+      actions={
+        <AddButton to="/storage/new-dataset" why={mayNot}>
+          New dataset
+        </AddButton>
+      }
+      tabs={<StorageTabs active="datasets" />}
+    >
+      {error && <ProblemAlert error={error} retry={() => void refetch()} stale={data !== undefined} />}
+      {data?.error && (
+        <ProblemAlert
+          error={new Error(data.error)}
+          title={`This is how it was ${duration(data.ageSeconds)} ago`}
+          stale
+        />
+      )}
+      <div className="cistern-find">
+        <SearchInput
+          aria-label="Search datasets"
+          placeholder="A part of the name"
+          value={search}
+          onChange={(_event, value) => setSearch(value)}
+          onClear={() => setSearch('')}
+        />
+      </div>
+      {data === undefined && !error && <PageLoading />}
+      {data && data.items.length === 0 && (
+        <EmptyState headingLevel="h2" titleText={wanted ? 'No dataset has such a name' : 'There is no dataset here'}>
+          <EmptyStateBody>
+            {wanted ? 'Clear the search to see them all.' : 'Create a pool first; datasets are made on it.'}
+          </EmptyStateBody>
+        </EmptyState>
+      )}
+      {data && data.items.length > 0 && (
+        <>
+          <Table aria-label="Datasets" variant="compact" gridBreakPoint="grid-lg">
+            <Thead>
+              <Tr>
+                {columns.map(([id, title], at) => (
+                  <Th key={title} modifier="nowrap" {...(id !== null && { sort: sorted(at) })}>
+                    {title}
+                  </Th>
                 ))}
-              </Tbody>
-            </Table>
-            {data.total > PAGE && (
-              <Pagination
-                itemCount={data.total}
-                perPage={PAGE}
-                perPageOptions={[]}
-                page={page}
-                onSetPage={(_event, next) => go({ page: String(next) })}
-                variant="bottom"
-                titles={{ paginationAriaLabel: 'Pages of datasets' }}
-              />
-            )}
-          </>
-        )}
-      </PageSection>
-    </>
+              </Tr>
+            </Thead>
+            <Tbody>
+              {data.items.map((dataset) => (
+                <Tr key={dataset.name}>
+                  <Td dataLabel="Name">
+                    <span
+                      className="cistern-name"
+                      style={asTree ? { paddingInlineStart: `${dataset.depth * 1.25}rem` } : undefined}
+                    >
+                      <Link to={datasetPath(dataset.name)} title={dataset.name}>
+                        {asTree ? dataset.name.split('/').at(-1) : dataset.name}
+                      </Link>
+                      {dataset.telemetry && <small className="cistern-quiet"> holds the measurements</small>}
+                      {dataset.origin && <small className="cistern-quiet"> a clone</small>}
+                      {dataset.encrypted && <small className="cistern-quiet"> encrypted</small>}
+                    </span>
+                  </Td>
+                  <Td dataLabel="Used">
+                    <span title={exactBytes(dataset.used)}>{bytes(dataset.used)}</span>
+                  </Td>
+                  <Td dataLabel="Available">
+                    <span title={exactBytes(dataset.available)}>{bytes(dataset.available)}</span>
+                  </Td>
+                  <Td dataLabel="Compression">
+                    {dataset.compression === 'off'
+                      ? 'off'
+                      : `${digits(dataset.compressRatio)} : 1 with ${dataset.compression}`}
+                  </Td>
+                  <Td dataLabel="Quota">
+                    <QuotaBar dataset={dataset} />
+                  </Td>
+                  <Td dataLabel="Snapshots">
+                    {dataset.snapshots === 0 ? (
+                      '0'
+                    ) : (
+                      <Link
+                        to={datasetPath(dataset.name, 'snapshots')}
+                        aria-label={`${plural(dataset.snapshots, 'snapshot')} of ${dataset.name}`}
+                      >
+                        {dataset.snapshots}
+                      </Link>
+                    )}
+                  </Td>
+                  <Td dataLabel="Mounted">
+                    <span className="cistern-name">{place(dataset)}</span>
+                  </Td>
+                </Tr>
+              ))}
+            </Tbody>
+          </Table>
+          {data.total > PAGE && (
+            <Pagination
+              itemCount={data.total}
+              perPage={PAGE}
+              perPageOptions={[]}
+              page={page}
+              onSetPage={(_event, next) => go({ page: String(next) })}
+              variant="bottom"
+              titles={{ paginationAriaLabel: 'Pages of datasets' }}
+            />
+          )}
+        </>
+      )}
+    </PageShell>
   );
 }

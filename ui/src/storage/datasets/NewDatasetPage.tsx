@@ -1,22 +1,13 @@
-import {
-  Breadcrumb,
-  BreadcrumbItem,
-  Button,
-  Checkbox,
-  FormSelect,
-  FormSelectOption,
-  PageSection,
-  Radio,
-} from '@patternfly/react-core';
+import { Button, Checkbox, FormSelect, FormSelectOption, Radio } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Link, useNavigate, useSearchParams } from 'react-router';
+import { useNavigate, useSearchParams } from 'react-router';
 import { answerOf, client } from '../../api/client.ts';
 import { asProblem, fieldMessage } from '../../api/problem.ts';
 import { useMayNot } from '../../api/session.ts';
 import { Field, TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
-import { PageHead } from '../../shells/PageHead.tsx';
+import { PageShell } from '../../shells/PageShell.tsx';
 import { compressionsQuery, datasetPath, datasetsQuery } from './queries.ts';
 import { sizeIn } from './words.ts';
 
@@ -84,158 +75,151 @@ export default function NewDatasetPage() {
             : null);
   const words = compressions.find((one) => one.name === compression);
   return (
-    <>
-      <PageHead title="New dataset" sentence="A dataset is a part of a pool with settings and snapshots of its own." />
-      <PageSection>
-        <Breadcrumb className="cistern-crumbs">
-          <BreadcrumbItem>
-            <Link to="/storage/datasets">Datasets</Link>
-          </BreadcrumbItem>
-          <BreadcrumbItem isActive>New</BreadcrumbItem>
-        </Breadcrumb>
-        <FormShell
-          submit="Create the dataset"
-          busy={create.isPending}
-          error={create.error}
-          fields={['/name', '/properties/mountpoint', '/properties/quota', '/volumeBytes', '/encryption/passphrase']}
-          mayNot={why}
-          onSubmit={() => create.mutate()}
-          more={
-            <Button variant="link" onClick={() => void navigate('/storage/datasets')}>
-              Cancel
-            </Button>
-          }
-        >
-          <fieldset className="cistern-choices">
-            <legend>What it is</legend>
-            <Radio
-              id="kind-filesystem"
-              name="kind"
-              className="cistern-choice"
-              label="File system"
-              description="Files and directories."
-              isChecked={kind === 'filesystem'}
-              onChange={() => setKind('filesystem')}
-            />
-            <Radio
-              id="kind-volume"
-              name="kind"
-              className="cistern-choice"
-              label="Volume"
-              description="A disk of a fixed size, for a virtual machine or for iSCSI."
-              isChecked={kind === 'volume'}
-              onChange={() => setKind('volume')}
-            />
-          </fieldset>
-          <Field label="Below">
-            {(id) => (
-              <FormSelect id={id} value={parent} onChange={(_event, value) => setParent(value)}>
-                {(parents ?? []).map((one) => (
-                  <FormSelectOption key={one.name} value={one.name} label={one.name} />
-                ))}
-              </FormSelect>
-            )}
-          </Field>
-          <TextField
-            label="Name"
-            value={name}
-            onChange={setName}
-            help={name.trim() === '' ? 'Letters, digits, “-”, “_”, “.” and “:”.' : `Its full name is ${full}.`}
-            error={fieldMessage(problem, '/name')}
-            autoComplete="off"
-            autoFocus
-            required
+    <PageShell
+      title="New dataset"
+      sentence="A dataset is a part of a pool with settings and snapshots of its own."
+      way={[['Datasets', '/storage/datasets']]}
+      here="New"
+    >
+      <FormShell
+        submit="Create the dataset"
+        busy={create.isPending}
+        error={create.error}
+        fields={['/name', '/properties/mountpoint', '/properties/quota', '/volumeBytes', '/encryption/passphrase']}
+        mayNot={why}
+        onSubmit={() => create.mutate()}
+        more={
+          <Button variant="link" onClick={() => void navigate('/storage/datasets')}>
+            Cancel
+          </Button>
+        }
+      >
+        <fieldset className="cistern-choices">
+          <legend>What it is</legend>
+          <Radio
+            id="kind-filesystem"
+            name="kind"
+            className="cistern-choice"
+            label="File system"
+            description="Files and directories."
+            isChecked={kind === 'filesystem'}
+            onChange={() => setKind('filesystem')}
           />
-          {kind === 'volume' ? (
-            <>
-              <TextField
-                label="Size"
-                value={size}
-                onChange={setSize}
-                error={fieldMessage(problem, '/volumeBytes')}
-                autoComplete="off"
-                required
-              />
-              <Checkbox
-                id="sparse"
-                label="Do not reserve the space"
-                description="More can then be promised than there is; writing fails when the pool is full."
-                isChecked={sparse}
-                onChange={(_event, checked) => setSparse(checked)}
-              />
-            </>
-          ) : (
-            <>
-              <TextField
-                label="Mount point"
-                value={place}
-                onChange={setMountpoint}
-                help="A directory below /srv. Empty: it is not mounted."
-                error={fieldMessage(problem, '/properties/mountpoint')}
-                autoComplete="off"
-              />
-              <TextField
-                label="Quota"
-                value={quota}
-                onChange={setQuota}
-                placeholder="none"
-                help="The most it may use, such as 100 GiB. Empty: as much as the pool has."
-                error={fieldMessage(problem, '/properties/quota')}
-                autoComplete="off"
-              />
-            </>
+          <Radio
+            id="kind-volume"
+            name="kind"
+            className="cistern-choice"
+            label="Volume"
+            description="A disk of a fixed size, for a virtual machine."
+            isChecked={kind === 'volume'}
+            onChange={() => setKind('volume')}
+          />
+        </fieldset>
+        <Field label="Below">
+          {(id) => (
+            <FormSelect id={id} value={parent} onChange={(_event, value) => setParent(value)}>
+              {(parents ?? []).map((one) => (
+                <FormSelectOption key={one.name} value={one.name} label={one.name} />
+              ))}
+            </FormSelect>
           )}
-          <Field
-            label="Compression"
-            help={words ? `${words.benefit} ${words.cost}` : 'As the dataset above it has it.'}
-          >
-            {(id, described) => (
-              <FormSelect
-                id={id}
-                value={compression}
-                aria-describedby={described}
-                onChange={(_event, value) => setCompression(value)}
-              >
-                <FormSelectOption value="" label={`as ${parent} has it`} />
-                {compressions.map((one) => (
-                  <FormSelectOption
-                    key={one.name}
-                    value={one.name}
-                    label={`${one.title}${one.recommended ? ' (recommended)' : ''}`}
-                  />
-                ))}
-              </FormSelect>
-            )}
-          </Field>
-          <fieldset className="cistern-choices">
-            <legend>Encryption</legend>
-            {keys.map(([id, label, description]) => (
-              <Radio
-                key={id}
-                id={`key-${id}`}
-                name="key"
-                className="cistern-choice"
-                label={label}
-                description={description}
-                isChecked={key === id}
-                onChange={() => setKey(id)}
-              />
-            ))}
-          </fieldset>
-          {key === 'passphrase' && (
+        </Field>
+        <TextField
+          label="Name"
+          value={name}
+          onChange={setName}
+          help={name.trim() === '' ? 'Letters, digits, “-”, “_”, “.” and “:”.' : `Its full name is ${full}.`}
+          error={fieldMessage(problem, '/name')}
+          autoComplete="off"
+          autoFocus
+          required
+        />
+        {kind === 'volume' ? (
+          <>
             <TextField
-              label="Passphrase"
-              type="password"
-              value={passphrase}
-              onChange={setPassphrase}
-              help="At least 8 characters. Keep a copy: nobody can recover it."
-              error={fieldMessage(problem, '/encryption/passphrase')}
-              autoComplete="new-password"
+              label="Size"
+              value={size}
+              onChange={setSize}
+              error={fieldMessage(problem, '/volumeBytes')}
+              autoComplete="off"
               required
             />
+            <Checkbox
+              id="sparse"
+              label="Do not reserve the space"
+              description="More can then be promised than there is; writing fails when the pool is full."
+              isChecked={sparse}
+              onChange={(_event, checked) => setSparse(checked)}
+            />
+          </>
+        ) : (
+          <>
+            <TextField
+              label="Mount point"
+              value={place}
+              onChange={setMountpoint}
+              help="A directory below /srv. Empty: it is not mounted."
+              error={fieldMessage(problem, '/properties/mountpoint')}
+              autoComplete="off"
+            />
+            <TextField
+              label="Quota"
+              value={quota}
+              onChange={setQuota}
+              placeholder="none"
+              help="The most it may use, such as 100 GiB. Empty: as much as the pool has."
+              error={fieldMessage(problem, '/properties/quota')}
+              autoComplete="off"
+            />
+          </>
+        )}
+        <Field label="Compression" help={words ? `${words.benefit} ${words.cost}` : 'As the dataset above it has it.'}>
+          {(id, described) => (
+            <FormSelect
+              id={id}
+              value={compression}
+              aria-describedby={described}
+              onChange={(_event, value) => setCompression(value)}
+            >
+              <FormSelectOption value="" label={`as ${parent} has it`} />
+              {compressions.map((one) => (
+                <FormSelectOption
+                  key={one.name}
+                  value={one.name}
+                  label={`${one.title}${one.recommended ? ' (recommended)' : ''}`}
+                />
+              ))}
+            </FormSelect>
           )}
-        </FormShell>
-      </PageSection>
-    </>
+        </Field>
+        <fieldset className="cistern-choices">
+          <legend>Encryption</legend>
+          {keys.map(([id, label, description]) => (
+            <Radio
+              key={id}
+              id={`key-${id}`}
+              name="key"
+              className="cistern-choice"
+              label={label}
+              description={description}
+              isChecked={key === id}
+              onChange={() => setKey(id)}
+            />
+          ))}
+        </fieldset>
+        {key === 'passphrase' && (
+          <TextField
+            label="Passphrase"
+            type="password"
+            value={passphrase}
+            onChange={setPassphrase}
+            help="At least 8 characters. Keep a copy: nobody can recover it."
+            error={fieldMessage(problem, '/encryption/passphrase')}
+            autoComplete="new-password"
+            required
+          />
+        )}
+      </FormShell>
+    </PageShell>
   );
 }

@@ -10,7 +10,6 @@ import {
   ModalHeader,
   Pagination,
 } from '@patternfly/react-core';
-import { Table, Tbody, Td, Th, Thead, Tr } from '@patternfly/react-table';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'react-router';
@@ -21,7 +20,8 @@ import { ConfirmByName } from '../../forms/ConfirmByName.tsx';
 import { Explained } from '../../forms/Explained.tsx';
 import { TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
-import { PageLoading } from '../../shells/PageLoading.tsx';
+import { ListTable } from '../../shells/ListTable.tsx';
+import { Waiting } from '../../shells/Waiting.tsx';
 import { Ago } from '../../words/Ago.tsx';
 import { bytes, exactBytes, plural } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
@@ -169,7 +169,7 @@ export function SnapshotsTab({ dataset }: { dataset: DatasetDetail }) {
   const { data, error, refetch } = useQuery(
     snapshotsQuery({ dataset: dataset.name, limit: PAGE, offset: (page - 1) * PAGE }),
   );
-  if (data === undefined) return error ? <ProblemAlert error={error} retry={() => void refetch()} /> : <PageLoading />;
+  if (data === undefined) return <Waiting on={{ error, refetch }} />;
   const chosen = [...ticked];
   const none = chosen.length === 0 ? 'Tick at least one snapshot.' : null;
   const sure =
@@ -213,54 +213,52 @@ export function SnapshotsTab({ dataset }: { dataset: DatasetDetail }) {
           </EmptyStateBody>
         </EmptyState>
       ) : (
-        <Table aria-label="Snapshots" variant="compact" gridBreakPoint="grid-md">
-          <Thead>
-            <Tr>
-              <Th screenReaderText="Chosen" />
-              <Th>Snapshot</Th>
-              <Th>Taken</Th>
-              <Th>Only in it</Th>
-              <Th>Refers to</Th>
-              <Th>Kept</Th>
-            </Tr>
-          </Thead>
-          <Tbody>
-            {data.items.map((snapshot) => (
-              <Tr key={snapshot.name}>
-                <Td>
-                  <Checkbox
-                    id={`choose-${snapshot.snapshot}`}
-                    aria-label={`Choose ${snapshot.snapshot}`}
-                    isChecked={ticked.has(snapshot.name)}
-                    onChange={(_event, on) => {
-                      const next = new Set(ticked);
-                      if (on) next.add(snapshot.name);
-                      else next.delete(snapshot.name);
-                      setTicked(next);
-                    }}
-                  />
-                </Td>
-                <Td dataLabel="Snapshot">
-                  <Link className="cistern-name" to={snapshotPath(snapshot.name)}>
-                    {snapshot.snapshot}
-                  </Link>
-                </Td>
-                <Td dataLabel="Taken">
-                  <Ago time={snapshot.createdAt} />
-                </Td>
-                <Td dataLabel="Only in it">
-                  <span title={exactBytes(snapshot.used)}>{bytes(snapshot.used)}</span>
-                </Td>
-                <Td dataLabel="Refers to">{bytes(snapshot.referenced)}</Td>
-                <Td dataLabel="Kept">
-                  <div>
-                    <Facts snapshot={snapshot} />
-                  </div>
-                </Td>
-              </Tr>
-            ))}
-          </Tbody>
-        </Table>
+        <ListTable
+          label="Snapshots"
+          rows={data.items}
+          keyOf={(snapshot) => snapshot.name}
+          columns={[
+            {
+              title: 'Chosen',
+              control: 'choice',
+              cell: (snapshot) => (
+                <Checkbox
+                  id={`choose-${snapshot.snapshot}`}
+                  aria-label={`Choose ${snapshot.snapshot}`}
+                  isChecked={ticked.has(snapshot.name)}
+                  onChange={(_event, on) => {
+                    const next = new Set(ticked);
+                    if (on) next.add(snapshot.name);
+                    else next.delete(snapshot.name);
+                    setTicked(next);
+                  }}
+                />
+              ),
+            },
+            {
+              title: 'Snapshot',
+              cell: (snapshot) => (
+                <Link className="cistern-name" to={snapshotPath(snapshot.name)}>
+                  {snapshot.snapshot}
+                </Link>
+              ),
+            },
+            { title: 'Taken', cell: (snapshot) => <Ago time={snapshot.createdAt} /> },
+            {
+              title: 'Only in it',
+              cell: (snapshot) => <span title={exactBytes(snapshot.used)}>{bytes(snapshot.used)}</span>,
+            },
+            { title: 'Refers to', cell: (snapshot) => bytes(snapshot.referenced) },
+            {
+              title: 'Kept',
+              cell: (snapshot) => (
+                <div>
+                  <Facts snapshot={snapshot} />
+                </div>
+              ),
+            },
+          ]}
+        />
       )}
       {data.total > PAGE && (
         <Pagination

@@ -1,8 +1,6 @@
 // One disk: what it is, what it is used for, what it says of itself, and the tests that it made.
 import {
   Alert,
-  Breadcrumb,
-  BreadcrumbItem,
   Button,
   Card,
   CardBody,
@@ -14,7 +12,6 @@ import {
   PageSection,
   Progress,
 } from '@patternfly/react-core';
-import { Table, Tbody, Td, Th, Thead, Tr } from '@patternfly/react-table';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { Link, useParams } from 'react-router';
@@ -23,8 +20,10 @@ import { nowKnown } from '../../api/known.ts';
 import { disksQuery } from '../../api/queries.ts';
 import { useMayNot } from '../../api/session.ts';
 import { Explained } from '../../forms/Explained.tsx';
+import { ListTable } from '../../shells/ListTable.tsx';
 import { PageHead } from '../../shells/PageHead.tsx';
-import { PageLoading } from '../../shells/PageLoading.tsx';
+import { Crumbs, PageShell } from '../../shells/PageShell.tsx';
+import { Waiting } from '../../shells/Waiting.tsx';
 import type { Condition } from '../../words/ConditionIcon.tsx';
 import { bytes, duration, exactBytes, percent } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
@@ -128,33 +127,29 @@ function HealthCard({ disk, health }: { disk: Disk; health: Health }) {
             <ProblemAlert error={test.error} />
             {health.supported && health.selfTests.length === 0 && <p>It has not tested itself yet.</p>}
             {health.selfTests.length > 0 && (
-              <Table aria-label="Self-tests" variant="compact" gridBreakPoint="grid-md">
-                <Thead>
-                  <Tr>
-                    <Th>Test</Th>
-                    <Th>Result</Th>
-                    <Th>When</Th>
-                  </Tr>
-                </Thead>
-                <Tbody>
-                  {health.selfTests.map((one, at) => (
-                    // biome-ignore lint/suspicious/noArrayIndexKey: a log, newest first, of which two lines can be alike
-                    <Tr key={at}>
-                      <Td dataLabel="Test">{one.kind}</Td>
-                      <Td dataLabel="Result">
-                        <span className={one.passed === false ? 'cistern-bad' : undefined}>{one.result}</span>
-                      </Td>
-                      <Td dataLabel="When">
-                        {one.atPowerOnHours === null
-                          ? 'not said'
-                          : health.powerOnHours === null
-                            ? `after ${count(one.atPowerOnHours)} hours in use`
-                            : `${duration(Math.max(0, health.powerOnHours - one.atPowerOnHours) * 3600)} of use ago`}
-                      </Td>
-                    </Tr>
-                  ))}
-                </Tbody>
-              </Table>
+              <ListTable
+                label="Self-tests"
+                rows={health.selfTests}
+                keyOf={(_, at) => at}
+                columns={[
+                  { title: 'Test', cell: (one) => one.kind },
+                  {
+                    title: 'Result',
+                    cell: (one) => (
+                      <span className={one.passed === false ? 'cistern-bad' : undefined}>{one.result}</span>
+                    ),
+                  },
+                  {
+                    title: 'When',
+                    cell: (one) =>
+                      one.atPowerOnHours === null
+                        ? 'not said'
+                        : health.powerOnHours === null
+                          ? `after ${count(one.atPowerOnHours)} hours in use`
+                          : `${duration(Math.max(0, health.powerOnHours - one.atPowerOnHours) * 3600)} of use ago`,
+                  },
+                ]}
+              />
             )}
           </section>
         </div>
@@ -199,24 +194,14 @@ export default function DiskPage() {
   const disk = disks.data?.items.find((one) => one.id === id);
   const health = useQuery({ ...diskHealthQuery(id), enabled: disk !== undefined });
   const [erasing, setErasing] = useState(false);
-  const crumbs = (
-    <Breadcrumb className="cistern-crumbs">
-      <BreadcrumbItem>
-        <Link to="/storage">Storage</Link>
-      </BreadcrumbItem>
-      <BreadcrumbItem isActive>{disk ? diskName(disk) : id}</BreadcrumbItem>
-    </Breadcrumb>
-  );
-  if (disks.data === undefined) return disks.error ? <ProblemAlert error={disks.error} /> : <PageLoading />;
+  const crumbs = <Crumbs way={[['Storage', '/storage']]} here={disk ? diskName(disk) : id} />;
+  if (disks.data === undefined) return <Waiting on={disks} />;
   if (disk === undefined) {
     return (
-      <>
-        <PageHead title={id} state="critical" sentence="This disk is not in the machine." />
-        <PageSection>
-          {crumbs}
-          <p>It was taken out, or has failed so that it does not answer any more.</p>
-        </PageSection>
-      </>
+      <PageShell title={id} state="critical" sentence="This disk is not in the machine.">
+        {crumbs}
+        <p>It was taken out, or has failed so that it does not answer any more.</p>
+      </PageShell>
     );
   }
   const foreign = disk.state === 'in_use' && disk.pool === null;

@@ -1,5 +1,5 @@
 // More disks for a pool: room, spares, or fast disks for its log, its cache and its small blocks.
-import { Alert, Button, PageSection, Progress, Radio } from '@patternfly/react-core';
+import { Alert, Button, Progress, Radio } from '@patternfly/react-core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useNavigate, useParams } from 'react-router';
@@ -7,8 +7,8 @@ import { answerOf, client, type Schemas } from '../../api/client.ts';
 import { adviceQuery, disksQuery } from '../../api/queries.ts';
 import { useMayNot } from '../../api/session.ts';
 import { FormShell } from '../../forms/FormShell.tsx';
-import { PageHead } from '../../shells/PageHead.tsx';
-import { PageLoading } from '../../shells/PageLoading.tsx';
+import { PageShell } from '../../shells/PageShell.tsx';
+import { Waiting } from '../../shells/Waiting.tsx';
 import { plural } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { useJob } from '../datasets/useJob.ts';
@@ -173,18 +173,9 @@ export default function AddDisksPage() {
   const { name = '' } = useParams();
   const pool = useQuery(poolQuery(name));
   return (
-    <>
-      <PageHead title={`Add disks to “${name}”`} sentence={pool.data?.sentence} />
-      <PageSection>
-        <PoolCrumbs name={name} last="Add disks" />
-        {pool.data ? (
-          <AddDisks pool={pool.data} />
-        ) : pool.error ? (
-          <ProblemAlert error={pool.error} retry={() => void pool.refetch()} />
-        ) : (
-          <PageLoading />
-        )}
-      </PageSection>
-    </>
+    <PageShell title={`Add disks to “${name}”`} sentence={pool.data?.sentence}>
+      <PoolCrumbs name={name} last="Add disks" />
+      {pool.data ? <AddDisks pool={pool.data} /> : <Waiting on={pool} />}
+    </PageShell>
   );
 }

@@ -1,16 +1,5 @@
 // Pools on the disks of this machine that are not imported: what each is, and whether it is safe to take.
-import {
-  Breadcrumb,
-  BreadcrumbItem,
-  Card,
-  CardBody,
-  CardTitle,
-  Checkbox,
-  EmptyState,
-  EmptyStateBody,
-  PageSection,
-  Progress,
-} from '@patternfly/react-core';
+import { Card, CardBody, CardTitle, Checkbox, EmptyState, EmptyStateBody, Progress } from '@patternfly/react-core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { Link, useSearchParams } from 'react-router';
@@ -20,8 +9,8 @@ import { jobsQuery } from '../../api/queries.ts';
 import { useMayNot } from '../../api/session.ts';
 import { TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
-import { PageHead } from '../../shells/PageHead.tsx';
-import { PageLoading } from '../../shells/PageLoading.tsx';
+import { PageShell } from '../../shells/PageShell.tsx';
+import { Waiting } from '../../shells/Waiting.tsx';
 import { type Condition, ConditionIcon } from '../../words/ConditionIcon.tsx';
 import { plural } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
@@ -142,56 +131,46 @@ export default function ImportPage() {
         ? 'No disk of this machine carries a pool that is not imported.'
         : `${plural(data.length, 'pool')} on the disks of this machine ${data.length === 1 ? 'is' : 'are'} not imported.`;
   return (
-    <>
-      <PageHead title="Import a pool" sentence={sentence} />
-      <PageSection>
-        <Breadcrumb className="cistern-crumbs">
-          <BreadcrumbItem>
-            <Link to="/storage">Storage</Link>
-          </BreadcrumbItem>
-          <BreadcrumbItem isActive>Import a pool</BreadcrumbItem>
-        </Breadcrumb>
-        <div className="cistern-stack">
-          {job && (
-            <div role="status">
-              {running && (
-                <Progress title={job.title} value={job.percent ?? 0} helperText={job.step} aria-label={job.title} />
-              )}
-              {job.error && <ProblemAlert error={new Failure(job.error)} />}
-              {job.state === 'interrupted' && <p>{job.title}: the appliance was restarted meanwhile.</p>}
-              {job.kind === 'pool.export' && job.state === 'done' && (
-                <p className="cistern-sentence">
-                  The pool “{(job.result as { pool: string }).pool}” is exported. Its disks can be taken to another
-                  machine.
-                </p>
-              )}
-              {taken !== null && (
-                <p className="cistern-sentence">
-                  The pool is imported. <Link to={poolPath(taken)}>To the pool “{taken}”</Link>
-                </p>
-              )}
-            </div>
-          )}
-          {data === undefined &&
-            (error ? <ProblemAlert error={error} retry={() => void refetch()} /> : <PageLoading />)}
-          {data?.map((pool) => (
-            <ImportCard
-              key={pool.guid}
-              pool={pool}
-              busy={running === true}
-              onStart={(started) => setParams({ job: started }, { replace: true })}
-            />
-          ))}
-          {data?.length === 0 && !running && (
-            <EmptyState headingLevel="h2" titleText="There is no pool to import">
-              <EmptyStateBody>
-                Connect the disks of one that was exported; it appears here by itself. A pool that is in use already is
-                on the page <Link to="/storage">Storage</Link>.
-              </EmptyStateBody>
-            </EmptyState>
-          )}
-        </div>
-      </PageSection>
-    </>
+    <PageShell title="Import a pool" sentence={sentence} way={[['Storage', '/storage']]}>
+      <div className="cistern-stack">
+        {job && (
+          <div role="status">
+            {running && (
+              <Progress title={job.title} value={job.percent ?? 0} helperText={job.step} aria-label={job.title} />
+            )}
+            {job.error && <ProblemAlert error={new Failure(job.error)} />}
+            {job.state === 'interrupted' && <p>{job.title}: the appliance was restarted meanwhile.</p>}
+            {job.kind === 'pool.export' && job.state === 'done' && (
+              <p className="cistern-sentence">
+                The pool “{(job.result as { pool: string }).pool}” is exported. Its disks can be taken to another
+                machine.
+              </p>
+            )}
+            {taken !== null && (
+              <p className="cistern-sentence">
+                The pool is imported. <Link to={poolPath(taken)}>To the pool “{taken}”</Link>
+              </p>
+            )}
+          </div>
+        )}
+        {data === undefined && <Waiting on={{ error, refetch }} />}
+        {data?.map((pool) => (
+          <ImportCard
+            key={pool.guid}
+            pool={pool}
+            busy={running === true}
+            onStart={(started) => setParams({ job: started }, { replace: true })}
+          />
+        ))}
+        {data?.length === 0 && !running && (
+          <EmptyState headingLevel="h2" titleText="There is no pool to import">
+            <EmptyStateBody>
+              Connect the disks of one that was exported; it appears here by itself. A pool that is in use already is on
+              the page <Link to="/storage">Storage</Link>.
+            </EmptyStateBody>
+          </EmptyState>
+        )}
+      </div>
+    </PageShell>
   );
 }

@@ -1,5 +1,5 @@
 // One pool: how it is, its disks with what can be done to each, its scrubs, its properties, and what was done to it.
-import { Alert, Button, Label, Nav, NavItem, NavList, PageSection, Progress } from '@patternfly/react-core';
+import { Alert, Button, Label, Progress } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { Link, useNavigate, useParams } from 'react-router';
@@ -10,8 +10,9 @@ import { Confirm } from '../../forms/Confirm.tsx';
 import { ConfirmByName } from '../../forms/ConfirmByName.tsx';
 import { Explained } from '../../forms/Explained.tsx';
 import NoSuchPage from '../../shells/NoSuchPage.tsx';
-import { PageHead } from '../../shells/PageHead.tsx';
-import { PageLoading } from '../../shells/PageLoading.tsx';
+import { PageShell } from '../../shells/PageShell.tsx';
+import { type Part, PartTabs } from '../../shells/PartTabs.tsx';
+import { PageLoading, Waiting } from '../../shells/Waiting.tsx';
 import { bytes, percent, plural } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { stateWords } from '../disks/DiskTile.tsx';
@@ -309,64 +310,54 @@ export default function PoolPage() {
   const disks = useQuery(disksQuery);
   if (!tabs.some(([id]) => id === tab)) return <NoSuchPage />;
   if (pool.data === undefined) {
-    return pool.error ? (
-      <PageSection>
+    return (
+      <Waiting on={pool} page>
         <PoolCrumbs name={name} />
-        <ProblemAlert error={pool.error} retry={() => void pool.refetch()} />
-      </PageSection>
-    ) : (
-      <PageLoading />
+      </Waiting>
     );
   }
   const wants = pool.data.system ? undefined : broken(pool.data.vdevs)[0];
   return (
-    <>
-      <PageHead
-        title={name}
-        state={pool.data.errors > 0 ? 'critical' : poolCondition(pool.data)}
-        sentence={
-          <>
-            {pool.data.sentence}
-            {wants && (
-              <Link className="cistern-next" to={replacePath(name, deviceOf(wants))}>
-                Replace it
-              </Link>
-            )}{' '}
-            {pool.data.system && (
-              <Label isCompact title="The appliance itself lives on this pool">
-                system
-              </Label>
-            )}
-            {pool.data.telemetry && (
-              <Label isCompact color="blue" title="The measurements are kept here">
-                telemetry
-              </Label>
-            )}
-          </>
-        }
-        actions={<Actions pool={pool.data} />}
-      />
-      <PageSection type="subnav" className="cistern-tabs">
-        <Nav variant="horizontal-subnav" aria-label="Pool">
-          <NavList>
-            {tabs.map(([id, title]) => (
-              <NavItem key={id} isActive={id === tab} preventDefault={false}>
-                <Link to={poolPath(name, id)}>{title}</Link>
-              </NavItem>
-            ))}
-          </NavList>
-        </Nav>
-      </PageSection>
-      <PageSection>
-        <PoolCrumbs name={name} />
-        {pool.error && <ProblemAlert error={pool.error} stale />}
-        {tab === '' && <Overview pool={pool.data} disks={disks.data?.items ?? []} />}
-        {tab === 'history' && (
-          <Suspense fallback={<PageLoading />}>
-            <PoolHistory pool={name} />
-          </Suspense>
-        )}
-      </PageSection>
-    </>
+    <PageShell
+      title={name}
+      state={pool.data.errors > 0 ? 'critical' : poolCondition(pool.data)}
+      sentence={
+        <>
+          {pool.data.sentence}
+          {wants && (
+            <Link className="cistern-next" to={replacePath(name, deviceOf(wants))}>
+              Replace it
+            </Link>
+          )}{' '}
+          {pool.data.system && (
+            <Label isCompact title="The appliance itself lives on this pool">
+              system
+            </Label>
+          )}
+          {pool.data.telemetry && (
+            <Label isCompact color="blue" title="The measurements are kept here">
+              telemetry
+            </Label>
+          )}
+        </>
+      }
+      actions={<Actions pool={pool.data} />}
+      tabs={
+        <PartTabs
+          of="Pool"
+          active={tab}
+          parts={tabs.map(([id, title]): Part<string> => [id, title, poolPath(name, id)])}
+        />
+      }
+    >
+      <PoolCrumbs name={name} />
+      {pool.error && <ProblemAlert error={pool.error} stale />}
+      {tab === '' && <Overview pool={pool.data} disks={disks.data?.items ?? []} />}
+      {tab === 'history' && (
+        <Suspense fallback={<PageLoading />}>
+          <PoolHistory pool={name} />
+        </Suspense>
+      )}
+    </PageShell>
   );
 }

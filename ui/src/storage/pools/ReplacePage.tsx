@@ -7,7 +7,6 @@ import {
   DescriptionListDescription,
   DescriptionListGroup,
   DescriptionListTerm,
-  PageSection,
   Progress,
   ProgressStep,
   ProgressStepper,
@@ -23,8 +22,8 @@ import { disksQuery, jobsQuery } from '../../api/queries.ts';
 import { useMayNot } from '../../api/session.ts';
 import { Explained } from '../../forms/Explained.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
-import { PageHead } from '../../shells/PageHead.tsx';
-import { PageLoading } from '../../shells/PageLoading.tsx';
+import { PageShell } from '../../shells/PageShell.tsx';
+import { Waiting } from '../../shells/Waiting.tsx';
 import { bytes, exactBytes } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { diskName, stateWords } from '../disks/DiskTile.tsx';
@@ -169,7 +168,7 @@ function Choose(props: { pool: Pool; device: string; disks: readonly Disk[]; onS
     onSuccess: props.onStart,
     onSettled: read,
   });
-  if (data === undefined) return error ? <ProblemAlert error={error} retry={() => void refetch()} /> : <PageLoading />;
+  if (data === undefined) return <Waiting on={{ error, refetch }} />;
   const chosen =
     data.candidates.find((one) => one.disk === wanted && one.fits) ??
     data.candidates.find((one) => one.disk === data.recommended);
@@ -332,13 +331,10 @@ export default function ReplacePage() {
 
   if (pool.data === undefined || jobs.data === undefined) {
     const error = pool.error ?? jobs.error;
-    return error ? (
-      <PageSection>
+    return (
+      <Waiting on={{ error, refetch: pool.refetch }} page>
         <PoolCrumbs name={name} last="Replace a disk" />
-        <ProblemAlert error={error} retry={() => void pool.refetch()} />
-      </PageSection>
-    ) : (
-      <PageLoading />
+      </Waiting>
     );
   }
   const found = devices(pool.data.vdevs).find(({ leaf }) => [leaf.name, leaf.diskId, leaf.path].includes(device));
@@ -346,32 +342,29 @@ export default function ReplacePage() {
   const done = job?.state === 'done';
   const at = job?.state === 'running' || (beingReplaced && !done) ? 2 : done ? 3 : 1;
   return (
-    <>
-      <PageHead title={`Replace a disk of “${name}”`} state={poolCondition(pool.data)} sentence={pool.data.sentence} />
-      <PageSection>
-        <PoolCrumbs name={name} last="Replace a disk" />
-        <div className="cistern-stack">
-          <Steps at={at} failed={job?.state === 'failed' && at === 2} />
-          {job && ended && !done && <Ended job={job} />}
-          {job?.state === 'running' ? (
-            <Running pool={pool.data} job={job} />
-          ) : done ? (
-            <Done pool={pool.data} />
-          ) : beingReplaced ? (
-            <Followed pool={pool.data} />
-          ) : found === undefined ? (
-            <Which pool={pool.data} device={device} />
-          ) : (
-            <Choose
-              pool={pool.data}
-              device={device}
-              disks={disks.data?.items ?? []}
-              onStart={(started) => setParams(new URLSearchParams({ device, job: started.id }), { replace: true })}
-            />
-          )}
-        </div>
-      </PageSection>
-    </>
+    <PageShell title={`Replace a disk of “${name}”`} state={poolCondition(pool.data)} sentence={pool.data.sentence}>
+      <PoolCrumbs name={name} last="Replace a disk" />
+      <div className="cistern-stack">
+        <Steps at={at} failed={job?.state === 'failed' && at === 2} />
+        {job && ended && !done && <Ended job={job} />}
+        {job?.state === 'running' ? (
+          <Running pool={pool.data} job={job} />
+        ) : done ? (
+          <Done pool={pool.data} />
+        ) : beingReplaced ? (
+          <Followed pool={pool.data} />
+        ) : found === undefined ? (
+          <Which pool={pool.data} device={device} />
+        ) : (
+          <Choose
+            pool={pool.data}
+            device={device}
+            disks={disks.data?.items ?? []}
+            onStart={(started) => setParams(new URLSearchParams({ device, job: started.id }), { replace: true })}
+          />
+        )}
+      </div>
+    </PageShell>
   );
 }
 

@@ -14,22 +14,20 @@ import {
   ExpandableSection,
   Flex,
   Label,
-  PageSection,
   Progress,
   Title,
 } from '@patternfly/react-core';
-import { Table, Tbody, Td, Th, Thead, Tr } from '@patternfly/react-table';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from 'react-router';
 import type { Schemas } from '../../api/client.ts';
 import { disksQuery, poolsQuery } from '../../api/queries.ts';
 import { useMayNot } from '../../api/session.ts';
 import { Explained } from '../../forms/Explained.tsx';
-import { PageHead } from '../../shells/PageHead.tsx';
-import { PageLoading } from '../../shells/PageLoading.tsx';
+import { ListTable } from '../../shells/ListTable.tsx';
+import { PageShell } from '../../shells/PageShell.tsx';
+import { Waiting } from '../../shells/Waiting.tsx';
 import { type Condition, ConditionIcon } from '../../words/ConditionIcon.tsx';
 import { bytes, digits, duration, exactBytes, percent, plural } from '../../words/format.ts';
-import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { diskName, LightDot, stateWords } from '../disks/DiskTile.tsx';
 import { StorageTabs } from '../StorageTabs.tsx';
 import { diskPath, poolPath } from './queries.ts';
@@ -114,49 +112,45 @@ function PoolCard({ pool, disks }: { pool: Pool; disks: readonly Disk[] }) {
 
 function DiskTable({ disks }: { disks: readonly Disk[] }) {
   return (
-    <Table aria-label="Disks" variant="compact" gridBreakPoint="grid-md">
-      <Thead>
-        <Tr>
-          <Th>Disk</Th>
-          <Th>Size</Th>
-          <Th>Kind</Th>
-          <Th>Use</Th>
-          <Th>Path</Th>
-        </Tr>
-      </Thead>
-      <Tbody>
-        {disks.map((disk) => (
-          <Tr key={disk.id}>
-            <Td dataLabel="Disk">
-              <div>
-                <span title={disk.id}>
-                  <LightDot light={disk.state === 'in_pool' || disk.state === 'system' ? 'good' : 'off'} />{' '}
-                  <Link to={diskPath(disk.id)}>{diskName(disk)}</Link>
-                </span>{' '}
-                <small className="cistern-quiet">{disk.model}</small>
-              </div>
-            </Td>
-            <Td dataLabel="Size">
-              <span title={exactBytes(disk.bytes)}>{bytes(disk.bytes)}</span>
-            </Td>
-            <Td dataLabel="Kind">
-              {[disk.rotational === null ? null : disk.rotational ? 'hard disk' : 'SSD', disk.bus]
-                .filter(Boolean)
-                .join(', ')}
-            </Td>
-            <Td dataLabel="Use">
+    <ListTable
+      label="Disks"
+      rows={disks}
+      keyOf={(disk) => disk.id}
+      columns={[
+        {
+          title: 'Disk',
+          cell: (disk) => (
+            <div>
+              <span title={disk.id}>
+                <LightDot light={disk.state === 'in_pool' || disk.state === 'system' ? 'good' : 'off'} />{' '}
+                <Link to={diskPath(disk.id)}>{diskName(disk)}</Link>
+              </span>{' '}
+              <small className="cistern-quiet">{disk.model}</small>
+            </div>
+          ),
+        },
+        { title: 'Size', cell: (disk) => <span title={exactBytes(disk.bytes)}>{bytes(disk.bytes)}</span> },
+        {
+          title: 'Kind',
+          cell: (disk) =>
+            [disk.rotational === null ? null : disk.rotational ? 'hard disk' : 'SSD', disk.bus]
+              .filter(Boolean)
+              .join(', '),
+        },
+        {
+          title: 'Use',
+          cell: (disk) => (
+            <>
               <div>
                 {diskUse(disk)}
                 {disk.reason && disk.pool === null && <div className="cistern-quiet">{disk.reason}</div>}
               </div>
-            </Td>
-            <Td dataLabel="Path">
-              <code>{disk.path}</code>
-            </Td>
-          </Tr>
-        ))}
-      </Tbody>
-    </Table>
+            </>
+          ),
+        },
+        { title: 'Path', cell: (disk) => <code>{disk.path}</code> },
+      ]}
+    />
   );
 }
 
@@ -179,59 +173,49 @@ export default function StoragePage() {
   const mayNot = useMayNot('administrator');
   const navigate = useNavigate();
   if (pools.data === undefined || disks.data === undefined) {
-    const error = pools.error ?? disks.error;
-    return error ? (
-      <PageSection>
-        <ProblemAlert error={error} retry={() => void pools.refetch()} />
-      </PageSection>
-    ) : (
-      <PageLoading />
-    );
+    return <Waiting on={pools.error ? pools : disks} page />;
   }
   const free = disks.data.items.some((disk) => disk.state === 'available');
   const why = mayNot ?? (free ? null : 'Every disk is in use. Add a disk first.');
   const old = Math.max(pools.data.ageSeconds, disks.data.ageSeconds);
   const failure = pools.data.error ?? disks.data.error;
   return (
-    <>
-      <PageHead
-        title="Storage"
-        {...sentenceOf(pools.data.items, disks.data.items)}
-        actions={
-          <div className="cistern-actions">
-            <Button variant="secondary" onClick={() => void navigate('/storage/import')}>
-              Import a pool
+    <PageShell
+      title="Storage"
+      {...sentenceOf(pools.data.items, disks.data.items)}
+      actions={
+        <div className="cistern-actions">
+          <Button variant="secondary" onClick={() => void navigate('/storage/import')}>
+            Import a pool
+          </Button>
+          <Explained why={why}>
+            <Button isAriaDisabled={why !== null} onClick={() => void navigate('/storage/new')}>
+              Create a pool
             </Button>
-            <Explained why={why}>
-              <Button isAriaDisabled={why !== null} onClick={() => void navigate('/storage/new')}>
-                Create a pool
-              </Button>
-            </Explained>
-          </div>
-        }
-      />
-      <StorageTabs active="pools" />
-      <PageSection>
-        {failure && (
-          <Alert component="p" isInline variant="warning" title={`This is how it was ${duration(old)} ago`}>
-            {failure}
-          </Alert>
-        )}
-        <div className="cistern-stack">
-          {pools.data.items.map((pool) => (
-            <PoolCard key={pool.name} pool={pool} disks={disks.data.items} />
-          ))}
-          {pools.data.items.length === 0 && (
-            <EmptyState headingLevel="h2" titleText="There is no pool yet">
-              <EmptyStateBody>A pool joins disks so that data survives the loss of one.</EmptyStateBody>
-            </EmptyState>
-          )}
-          <section>
-            <Title headingLevel="h2">Disks</Title>
-            <DiskTable disks={disks.data.items} />
-          </section>
+          </Explained>
         </div>
-      </PageSection>
-    </>
+      }
+      tabs={<StorageTabs active="pools" />}
+    >
+      {failure && (
+        <Alert component="p" isInline variant="warning" title={`This is how it was ${duration(old)} ago`}>
+          {failure}
+        </Alert>
+      )}
+      <div className="cistern-stack">
+        {pools.data.items.map((pool) => (
+          <PoolCard key={pool.name} pool={pool} disks={disks.data.items} />
+        ))}
+        {pools.data.items.length === 0 && (
+          <EmptyState headingLevel="h2" titleText="There is no pool yet">
+            <EmptyStateBody>A pool joins disks so that data survives the loss of one.</EmptyStateBody>
+          </EmptyState>
+        )}
+        <section>
+          <Title headingLevel="h2">Disks</Title>
+          <DiskTable disks={disks.data.items} />
+        </section>
+      </div>
+    </PageShell>
   );
 }

@@ -1,19 +1,9 @@
 // A replication in three questions: what, where, when. Where a machine has to be trusted its key is shown and confirmed,
 // and what would happen there is said before anything is sent.
-import {
-  Alert,
-  Breadcrumb,
-  BreadcrumbItem,
-  Button,
-  Checkbox,
-  FormSelect,
-  FormSelectOption,
-  PageSection,
-  Radio,
-} from '@patternfly/react-core';
+import { Alert, Button, Checkbox, FormSelect, FormSelectOption, Radio } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Link, useNavigate, useParams, useSearchParams } from 'react-router';
+import { useNavigate, useParams, useSearchParams } from 'react-router';
 import { answerOf, client } from '../../api/client.ts';
 import { asProblem, fieldMessage } from '../../api/problem.ts';
 import { useMayNot } from '../../api/session.ts';
@@ -21,8 +11,8 @@ import { Explained } from '../../forms/Explained.tsx';
 import { Field, TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
 import { ScheduleFields, useSchedule } from '../../forms/ScheduleFields.tsx';
-import { PageHead } from '../../shells/PageHead.tsx';
-import { PageLoading } from '../../shells/PageLoading.tsx';
+import { PageShell } from '../../shells/PageShell.tsx';
+import { Waiting } from '../../shells/Waiting.tsx';
 import { bytes } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { datasetsQuery } from '../datasets/queries.ts';
@@ -313,30 +303,21 @@ export default function ReplicationFormPage() {
   const { data, error } = useQuery({ ...replicationsQuery, enabled: id !== undefined });
   const was = data?.find((one) => one.id === id);
   return (
-    <>
-      <PageHead
-        title={id === undefined ? 'New replication' : 'Change a replication'}
-        sentence="First everything is sent, then what changes. Nothing at the other side is ever overwritten or destroyed."
-      />
-      <PageSection>
-        <Breadcrumb className="cistern-crumbs">
-          <BreadcrumbItem>
-            <Link to="/storage/replication">Replication</Link>
-          </BreadcrumbItem>
-          <BreadcrumbItem isActive>{id === undefined ? 'New' : (was?.dataset ?? '')}</BreadcrumbItem>
-        </Breadcrumb>
-        {id === undefined ? (
-          <Form />
-        ) : was ? (
-          <Form key={was.id} was={was} />
-        ) : data ? (
-          <p>There is no such replication any more.</p>
-        ) : error ? (
-          <ProblemAlert error={error} />
-        ) : (
-          <PageLoading />
-        )}
-      </PageSection>
-    </>
+    <PageShell
+      title={id === undefined ? 'New replication' : 'Change a replication'}
+      sentence="First everything is sent, then what changes. Nothing at the other side is ever overwritten or destroyed."
+      way={[['Replication', '/storage/replication']]}
+      here={id === undefined ? 'New' : (was?.dataset ?? '')}
+    >
+      {id === undefined ? (
+        <Form />
+      ) : was ? (
+        <Form key={was.id} was={was} />
+      ) : data ? (
+        <p>There is no such replication any more.</p>
+      ) : (
+        <Waiting on={{ error }} />
+      )}
+    </PageShell>
   );
 }

@@ -10,7 +10,7 @@ import { Confirm } from '../../forms/Confirm.tsx';
 import { Explained } from '../../forms/Explained.tsx';
 import { AddButton } from '../../forms/ListActions.tsx';
 import { PageHead } from '../../shells/PageHead.tsx';
-import { PageLoading } from '../../shells/PageLoading.tsx';
+import { Waiting } from '../../shells/Waiting.tsx';
 import { Ago } from '../../words/Ago.tsx';
 import { ConditionIcon } from '../../words/ConditionIcon.tsx';
 import { bytes, duration, plural } from '../../words/format.ts';
@@ -200,11 +200,7 @@ export default function ReplicationPage() {
       <StorageTabs active="replication" />
       <PageSection>
         {data === undefined ? (
-          error ? (
-            <ProblemAlert error={error} retry={() => void refetch()} />
-          ) : (
-            <PageLoading />
-          )
+          <Waiting on={{ error, refetch }} />
         ) : (
           <div className="cistern-stack">
             <div>

@@ -21,11 +21,10 @@ import { Explained } from '../../forms/Explained.tsx';
 import { Field, TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
 import { ScheduleFields, useSchedule } from '../../forms/ScheduleFields.tsx';
-import { PageLoading } from '../../shells/PageLoading.tsx';
+import { Waiting } from '../../shells/Waiting.tsx';
 import { Ago } from '../../words/Ago.tsx';
 import { ConditionIcon } from '../../words/ConditionIcon.tsx';
 import { plural } from '../../words/format.ts';
-import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { datasetPath, datasetsQuery, type SnapshotSchedule, schedulesQuery } from '../datasets/queries.ts';
 
 type Input = Schemas['SnapshotScheduleInput'];
@@ -165,7 +164,7 @@ export function Schedules({ dataset }: { dataset?: string }) {
   const [editing, setEditing] = useState<SnapshotSchedule | 'new' | null>(null);
   const [removing, setRemoving] = useState<SnapshotSchedule | null>(null);
   const { data, error, refetch } = useQuery(schedulesQuery(dataset));
-  if (data === undefined) return error ? <ProblemAlert error={error} retry={() => void refetch()} /> : <PageLoading />;
+  if (data === undefined) return <Waiting on={{ error, refetch }} />;
   return (
     <div className="cistern-stack">
       <div>

@@ -1,6 +1,5 @@
-import { PageSection } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
-import { PageHead } from '../../shells/PageHead.tsx';
+import { PageShell } from '../../shells/PageShell.tsx';
 import { plural } from '../../words/format.ts';
 import { type SnapshotSchedule, schedulesQuery } from '../datasets/queries.ts';
 import { StorageTabs } from '../StorageTabs.tsx';
@@ -26,12 +25,8 @@ function sentenceOf(schedules: readonly SnapshotSchedule[]) {
 export default function SchedulesPage() {
   const { data } = useQuery(schedulesQuery());
   return (
-    <>
-      <PageHead title="Snapshot schedules" {...(data && sentenceOf(data))} />
-      <StorageTabs active="schedules" />
-      <PageSection>
-        <Schedules />
-      </PageSection>
-    </>
+    <PageShell title="Snapshot schedules" {...(data && sentenceOf(data))} tabs={<StorageTabs active="schedules" />}>
+      <Schedules />
+    </PageShell>
   );
 }

@@ -7,7 +7,7 @@ import { answerOf, client } from '../../api/client.ts';
 import { useMayNot } from '../../api/session.ts';
 import { ConfirmByName } from '../../forms/ConfirmByName.tsx';
 import { Explained } from '../../forms/Explained.tsx';
-import { PageLoading } from '../../shells/PageLoading.tsx';
+import { Waiting } from '../../shells/Waiting.tsx';
 import { Ago } from '../../words/Ago.tsx';
 import { bytes, plural } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
@@ -42,7 +42,7 @@ export function Rollback({ name }: { name: string }) {
       </div>
     );
   }
-  if (data === undefined) return error ? <ProblemAlert error={error} retry={() => void refetch()} /> : <PageLoading />;
+  if (data === undefined) return <Waiting on={{ error, refetch }} />;
   const keep = wanted ?? data.cannotKeep === null;
   const why = mayNot ?? (keep ? data.cannotKeep : data.cannotDestroy);
   return (

@@ -1,18 +1,5 @@
 // One snapshot: who holds it, what is in it, what changed since, and going back to it.
-import {
-  Button,
-  DescriptionList,
-  DescriptionListDescription,
-  DescriptionListGroup,
-  DescriptionListTerm,
-  Modal,
-  ModalBody,
-  ModalHeader,
-  Nav,
-  NavItem,
-  NavList,
-  PageSection,
-} from '@patternfly/react-core';
+import { Button, Modal, ModalBody, ModalHeader } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useNavigate, useParams } from 'react-router';
@@ -22,18 +9,20 @@ import { useMayNot } from '../../api/session.ts';
 import { Explained } from '../../forms/Explained.tsx';
 import { TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
+import { Facts } from '../../shells/Facts.tsx';
 import NoSuchPage from '../../shells/NoSuchPage.tsx';
-import { PageHead } from '../../shells/PageHead.tsx';
-import { PageLoading } from '../../shells/PageLoading.tsx';
+import { PageShell } from '../../shells/PageShell.tsx';
+import { type Part, PartTabs } from '../../shells/PartTabs.tsx';
+import { Waiting } from '../../shells/Waiting.tsx';
 import { Ago } from '../../words/Ago.tsx';
 import { bytes, plural } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
-import { Crumbs } from '../datasets/DatasetPage.tsx';
-import { Changes, Files } from '../datasets/Inside.tsx';
+import { DatasetCrumbs } from '../datasets/DatasetCrumbs.tsx';
 import { datasetPath, snapshotPath, snapshotQuery } from '../datasets/queries.ts';
 import { RenameForm } from '../datasets/RenameForm.tsx';
 import { HoldForm } from '../datasets/SnapshotsTab.tsx';
 import { Rollback } from './Rollback.tsx';
+import { Changes, Files } from './SnapshotContents.tsx';
 
 const tabs = [
   ['', 'About'],
@@ -115,7 +104,7 @@ function About({ name }: { name: string }) {
     mutationFn: (tag: string) => answerOf(client.POST('/api/snapshots/release', { body: { names: [name], tag } })),
     onSuccess: () => queries.invalidateQueries({ queryKey: ['datasets'] }),
   });
-  if (data === undefined) return error ? <ProblemAlert error={error} /> : <PageLoading />;
+  if (data === undefined) return <Waiting on={{ error }} />;
   const facts: [string, React.ReactNode][] = [
     ['Taken', <Ago key="t" time={data.createdAt} />],
     ['By', data.schedule ? 'a schedule' : (data.reason ?? 'somebody, or another system')],
@@ -151,14 +140,7 @@ function About({ name }: { name: string }) {
           </Button>
         </Explained>
       </div>
-      <DescriptionList isHorizontal isCompact>
-        {facts.map(([term, value]) => (
-          <DescriptionListGroup key={term}>
-            <DescriptionListTerm>{term}</DescriptionListTerm>
-            <DescriptionListDescription>{value}</DescriptionListDescription>
-          </DescriptionListGroup>
-        ))}
-      </DescriptionList>
+      <Facts facts={facts} isHorizontal isCompact />
       <section>
         <h2>Holds</h2>
         <ProblemAlert error={release.error} />
@@ -205,42 +187,32 @@ export default function SnapshotPage() {
   const { data, error } = useQuery(snapshotQuery(name));
   if (!tabs.some(([id]) => id === tab)) return <NoSuchPage />;
   if (data === undefined) {
-    return error ? (
-      <PageSection>
-        <Crumbs name={dataset} last={snapshot} />
-        <ProblemAlert error={error} />
-      </PageSection>
-    ) : (
-      <PageLoading />
+    return (
+      <Waiting on={{ error }} page>
+        <DatasetCrumbs name={dataset} last={snapshot} />
+      </Waiting>
     );
   }
   return (
-    <>
-      <PageHead
-        title={name}
-        sentence={
-          data.keptBy ??
-          `${bytes(data.used)} are only in this snapshot. ${plural(data.heldBy.length, 'hold')} ${data.heldBy.length === 1 ? 'keeps' : 'keep'} it.`
-        }
-      />
-      <PageSection type="subnav" className="cistern-tabs">
-        <Nav variant="horizontal-subnav" aria-label="Snapshot">
-          <NavList>
-            {tabs.map(([id, title]) => (
-              <NavItem key={id} isActive={id === tab} preventDefault={false}>
-                <Link to={`${snapshotPath(name)}${id && `/${id}`}`}>{title}</Link>
-              </NavItem>
-            ))}
-          </NavList>
-        </Nav>
-      </PageSection>
-      <PageSection>
-        <Crumbs name={dataset} last={snapshot} />
-        {tab === '' && <About name={name} />}
-        {tab === 'files' && <Files name={name} />}
-        {tab === 'changes' && <Changes name={name} />}
-        {tab === 'rollback' && <Rollback name={name} />}
-      </PageSection>
-    </>
+    <PageShell
+      title={name}
+      sentence={
+        data.keptBy ??
+        `${bytes(data.used)} are only in this snapshot. ${plural(data.heldBy.length, 'hold')} ${data.heldBy.length === 1 ? 'keeps' : 'keep'} it.`
+      }
+      tabs={
+        <PartTabs
+          of="Snapshot"
+          active={tab}
+          parts={tabs.map(([id, title]): Part<string> => [id, title, `${snapshotPath(name)}${id && `/${id}`}`])}
+        />
+      }
+    >
+      <DatasetCrumbs name={dataset} last={snapshot} />
+      {tab === '' && <About name={name} />}
+      {tab === 'files' && <Files name={name} />}
+      {tab === 'changes' && <Changes name={name} />}
+      {tab === 'rollback' && <Rollback name={name} />}
+    </PageShell>
   );
 }

@@ -17,7 +17,7 @@ import { bundlesQuery } from '../../api/queries.ts';
 import { useMayNot } from '../../api/session.ts';
 import { ConfirmByName } from '../../forms/ConfirmByName.tsx';
 import { Explained } from '../../forms/Explained.tsx';
-import { PageLoading } from '../../shells/PageLoading.tsx';
+import { PageLoading } from '../../shells/Waiting.tsx';
 import { Ago } from '../../words/Ago.tsx';
 import { ConditionIcon } from '../../words/ConditionIcon.tsx';
 import { bytes, exactBytes, plural, seconds } from '../../words/format.ts';

@@ -7,7 +7,7 @@ import { answerOf, client, type Schemas } from '../../api/client.ts';
 import { useMayNot } from '../../api/session.ts';
 import { Confirm } from '../../forms/Confirm.tsx';
 import { Explained } from '../../forms/Explained.tsx';
-import { PageLoading } from '../../shells/PageLoading.tsx';
+import { Waiting } from '../../shells/Waiting.tsx';
 import { Ago } from '../../words/Ago.tsx';
 import { ConditionIcon } from '../../words/ConditionIcon.tsx';
 import { bytes, exactBytes } from '../../words/format.ts';
@@ -67,7 +67,7 @@ export function Systems() {
   const queries = useQueryClient();
   const [choosing, setChoosing] = useState<System | null>(null);
   const { data, error, refetch } = useQuery(systemsQuery);
-  if (data === undefined) return error ? <ProblemAlert error={error} retry={() => void refetch()} /> : <PageLoading />;
+  if (data === undefined) return <Waiting on={{ error, refetch }} />;
   const choose = async ({ name }: System) => {
     const path = { params: { path: { name } } };
     const { items } = await answerOf(client.POST('/api/systems/{name}/activate', path));

@@ -3,7 +3,7 @@ import { Button, Checkbox, EmptyState, EmptyStateBody } from '@patternfly/react-
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
-import { PageLoading } from '../../shells/PageLoading.tsx';
+import { Waiting } from '../../shells/Waiting.tsx';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { queryOf, useStream } from './useStream.ts';
 
@@ -58,7 +58,7 @@ export function LogView({ filter, follow = true }: { filter: LogFilter; follow?:
     live && data !== undefined ? `/api/logs/live${queryOf({ ...filter })}` : null,
     MOST_LIVE,
   );
-  if (data === undefined) return error ? <ProblemAlert error={error} retry={() => void refetch()} /> : <PageLoading />;
+  if (data === undefined) return <Waiting on={{ error, refetch }} />;
   const lines = [...stream.lines, ...data.pages.flatMap((page) => page.lines)];
   const withService = filter.service === undefined;
   const toggle = (on: boolean) => {

@@ -1,11 +1,11 @@
 // The logs of all services, filtered. The filter is in the address, so that it can be sent to somebody.
-import { FormSelect, FormSelectOption, PageSection, SearchInput } from '@patternfly/react-core';
+import { FormSelect, FormSelectOption, SearchInput } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useSearchParams } from 'react-router';
 import { servicesQuery } from '../../api/queries.ts';
 import { useMayNot } from '../../api/session.ts';
-import { PageHead } from '../../shells/PageHead.tsx';
+import { PageShell } from '../../shells/PageShell.tsx';
 import { ServicesTabs } from '../services/ServicesTabs.tsx';
 import { type Level, type LogFilter, LogView } from './LogView.tsx';
 
@@ -32,43 +32,39 @@ export default function LogsPage() {
     ...(search.get('text') && { text: search.get('text') as string }),
   };
   return (
-    <>
-      <PageHead title="Logs" sentence="What the services say, the newest first." />
-      <ServicesTabs active="logs" />
-      <PageSection>
-        <div className="cistern-stack">
-          <div className="cistern-log-bar">
-            <FormSelect
-              aria-label="Service"
-              value={filter.service ?? ''}
-              onChange={(_event, value) => set('service', value)}
-            >
-              <FormSelectOption value="" label="The whole machine" />
-              {services?.map(({ name, title }) => (
-                <FormSelectOption key={name} value={name} label={`${title} (${name})`} />
-              ))}
-            </FormSelect>
-            <FormSelect aria-label="Level" value={filter.level ?? ''} onChange={(_event, value) => set('level', value)}>
-              <FormSelectOption value="" label="All levels" />
-              {levels.map(([level, label]) => (
-                <FormSelectOption key={level} value={level} label={label} />
-              ))}
-            </FormSelect>
-            <SearchInput
-              aria-label="Text"
-              placeholder="Text in the line"
-              value={text}
-              onChange={(_event, value) => setText(value)}
-              onSearch={() => set('text', text.trim())}
-              onClear={() => {
-                setText('');
-                set('text', '');
-              }}
-            />
-          </div>
-          {mayNot === null ? <LogView key={JSON.stringify(filter)} filter={filter} /> : <p>{mayNot}</p>}
+    <PageShell title="Logs" sentence="What the services say, the newest first." tabs={<ServicesTabs active="logs" />}>
+      <div className="cistern-stack">
+        <div className="cistern-log-bar">
+          <FormSelect
+            aria-label="Service"
+            value={filter.service ?? ''}
+            onChange={(_event, value) => set('service', value)}
+          >
+            <FormSelectOption value="" label="The whole machine" />
+            {services?.map(({ name, title }) => (
+              <FormSelectOption key={name} value={name} label={`${title} (${name})`} />
+            ))}
+          </FormSelect>
+          <FormSelect aria-label="Level" value={filter.level ?? ''} onChange={(_event, value) => set('level', value)}>
+            <FormSelectOption value="" label="All levels" />
+            {levels.map(([level, label]) => (
+              <FormSelectOption key={level} value={level} label={label} />
+            ))}
+          </FormSelect>
+          <SearchInput
+            aria-label="Text"
+            placeholder="Text in the line"
+            value={text}
+            onChange={(_event, value) => setText(value)}
+            onSearch={() => set('text', text.trim())}
+            onClear={() => {
+              setText('');
+              set('text', '');
+            }}
+          />
         </div>
-      </PageSection>
-    </>
+        {mayNot === null ? <LogView key={JSON.stringify(filter)} filter={filter} /> : <p>{mayNot}</p>}
+      </div>
+    </PageShell>
   );
 }

@@ -1,15 +1,14 @@
 // What the web server answered: by status, slowness, URL and header, live. It is kept in memory, the oldest makes room.
-import { Button, Checkbox, EmptyState, EmptyStateBody, PageSection, TextInput } from '@patternfly/react-core';
-import { Table, Tbody, Td, Th, Thead, Tr } from '@patternfly/react-table';
+import { Button, Checkbox, EmptyState, EmptyStateBody, TextInput } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
 import { useMayNot } from '../../api/session.ts';
 import { Field } from '../../forms/Field.tsx';
-import { PageHead } from '../../shells/PageHead.tsx';
-import { PageLoading } from '../../shells/PageLoading.tsx';
+import { ListTable } from '../../shells/ListTable.tsx';
+import { PageShell } from '../../shells/PageShell.tsx';
+import { Waiting } from '../../shells/Waiting.tsx';
 import { bytes, seconds } from '../../words/format.ts';
-import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { ServicesTabs } from '../services/ServicesTabs.tsx';
 import { queryOf, useStream } from './useStream.ts';
 
@@ -34,42 +33,37 @@ const SHOWN = 200;
 
 function Rows({ requests }: { requests: readonly Request[] }) {
   return (
-    <Table aria-label="Web requests" variant="compact" gridBreakPoint="grid-md">
-      <Thead>
-        <Tr>
-          <Th>Time</Th>
-          <Th>Status</Th>
-          <Th>Request</Th>
-          <Th>Took</Th>
-          <Th>Answer</Th>
-          <Th>Client</Th>
-        </Tr>
-      </Thead>
-      <Tbody>
-        {requests.map((one, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: counted from the end: what comes is put before it
-          <Tr key={`${one.time} ${requests.length - index}`}>
-            <Td dataLabel="Time">
-              <time dateTime={one.time} title={new Date(one.time).toLocaleString()}>
-                {new Date(one.time).toLocaleTimeString(undefined, { hour12: false })}
-              </time>
-            </Td>
-            <Td dataLabel="Status" className={one.status >= 400 ? 'cistern-bad' : ''}>
-              {one.status}
-            </Td>
-            <Td dataLabel="Request" className="cistern-log-uri">
+    <ListTable
+      label="Web requests"
+      rows={requests}
+      keyOf={(one, index) => `${one.time} ${requests.length - index}`}
+      columns={[
+        {
+          title: 'Time',
+          cell: (one) => (
+            <time dateTime={one.time} title={new Date(one.time).toLocaleString()}>
+              {new Date(one.time).toLocaleTimeString(undefined, { hour12: false })}
+            </time>
+          ),
+        },
+        { title: 'Status', className: (one) => (one.status >= 400 ? 'cistern-bad' : ''), cell: (one) => one.status },
+        {
+          title: 'Request',
+          className: 'cistern-log-uri',
+          cell: (one) => (
+            <>
               <div>
                 {one.method} <code>{one.uri}</code>
                 <div className="cistern-quiet">{one.userAgent}</div>
               </div>
-            </Td>
-            <Td dataLabel="Took">{seconds(one.seconds)}</Td>
-            <Td dataLabel="Answer">{bytes(one.bytes)}</Td>
-            <Td dataLabel="Client">{one.client}</Td>
-          </Tr>
-        ))}
-      </Tbody>
-    </Table>
+            </>
+          ),
+        },
+        { title: 'Took', cell: (one) => seconds(one.seconds) },
+        { title: 'Answer', cell: (one) => bytes(one.bytes) },
+        { title: 'Client', cell: (one) => one.client },
+      ]}
+    />
   );
 }
 
@@ -92,7 +86,7 @@ function Requests({ filter }: { filter: Filter }) {
     retry: false,
   });
   const stream = useStream<Request>(live && data !== undefined ? `/api/requests/live${queryOf(query)}` : null, SHOWN);
-  if (data === undefined) return error ? <ProblemAlert error={error} /> : <PageLoading />;
+  if (data === undefined) return <Waiting on={{ error }} />;
   const requests = [...stream.lines, ...data.requests].slice(0, SHOWN);
   return (
     <div className="cistern-stack">
@@ -132,35 +126,35 @@ export default function RequestsPage() {
     setFilter(typed);
   };
   return (
-    <>
-      <PageHead title="Web requests" sentence="What the web server answered, the newest first." />
-      <ServicesTabs active="requests" />
-      <PageSection>
-        <form className="cistern-log-filter" onSubmit={submit}>
-          {fields.map(([name, label, placeholder]) => (
-            <Field key={name} label={label}>
-              {(id) => (
-                <TextInput
-                  id={id}
-                  value={typed[name]}
-                  placeholder={placeholder}
-                  onChange={(_event, value) => setTyped({ ...typed, [name]: value.trim() })}
-                />
-              )}
-            </Field>
-          ))}
-          <Checkbox
-            id="misses"
-            label="Cache misses only"
-            isChecked={typed.misses}
-            onChange={(_event, misses) => setTyped({ ...typed, misses })}
-          />
-          <Button type="submit" variant="secondary">
-            Filter
-          </Button>
-        </form>
-        {mayNot === null ? <Requests key={JSON.stringify(filter)} filter={filter} /> : <p>{mayNot}</p>}
-      </PageSection>
-    </>
+    <PageShell
+      title="Web requests"
+      sentence="What the web server answered, the newest first."
+      tabs={<ServicesTabs active="requests" />}
+    >
+      <form className="cistern-log-filter" onSubmit={submit}>
+        {fields.map(([name, label, placeholder]) => (
+          <Field key={name} label={label}>
+            {(id) => (
+              <TextInput
+                id={id}
+                value={typed[name]}
+                placeholder={placeholder}
+                onChange={(_event, value) => setTyped({ ...typed, [name]: value.trim() })}
+              />
+            )}
+          </Field>
+        ))}
+        <Checkbox
+          id="misses"
+          label="Cache misses only"
+          isChecked={typed.misses}
+          onChange={(_event, misses) => setTyped({ ...typed, misses })}
+        />
+        <Button type="submit" variant="secondary">
+          Filter
+        </Button>
+      </form>
+      {mayNot === null ? <Requests key={JSON.stringify(filter)} filter={filter} /> : <p>{mayNot}</p>}
+    </PageShell>
   );
 }

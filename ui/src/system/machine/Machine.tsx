@@ -6,7 +6,7 @@ import { Link } from 'react-router';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
 import { useMayNot } from '../../api/session.ts';
 import { Explained } from '../../forms/Explained.tsx';
-import { PageLoading } from '../../shells/PageLoading.tsx';
+import { Waiting } from '../../shells/Waiting.tsx';
 import { Ago } from '../../words/Ago.tsx';
 import { type Condition, ConditionIcon } from '../../words/ConditionIcon.tsx';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
@@ -125,7 +125,7 @@ function TemperatureRow({ one }: { one: Temperature }) {
 export function Machine() {
   const mayNot = useMayNot('operator');
   const { data, error, refetch } = useQuery(machineQuery);
-  if (data === undefined) return error ? <ProblemAlert error={error} retry={() => void refetch()} /> : <PageLoading />;
+  if (data === undefined) return <Waiting on={{ error, refetch }} />;
   const { clock, links, temperatures, errors } = data;
   return (
     <div className="cistern-stack">

@@ -1,15 +1,5 @@
 // One service: how it is and why, what it needs, what it uses, what it says, and what can be done about it.
-import {
-  Breadcrumb,
-  BreadcrumbItem,
-  Button,
-  DescriptionList,
-  DescriptionListDescription,
-  DescriptionListGroup,
-  DescriptionListTerm,
-  PageSection,
-  Title,
-} from '@patternfly/react-core';
+import { Breadcrumb, BreadcrumbItem, Button, PageSection, Title } from '@patternfly/react-core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { Link, useParams } from 'react-router';
@@ -18,12 +8,12 @@ import { servicesQuery } from '../../api/queries.ts';
 import { useMayNot } from '../../api/session.ts';
 import { Confirm } from '../../forms/Confirm.tsx';
 import { Explained } from '../../forms/Explained.tsx';
+import { Facts } from '../../shells/Facts.tsx';
 import NoSuchPage from '../../shells/NoSuchPage.tsx';
 import { PageHead } from '../../shells/PageHead.tsx';
-import { PageLoading } from '../../shells/PageLoading.tsx';
+import { Waiting } from '../../shells/Waiting.tsx';
 import { Ago } from '../../words/Ago.tsx';
 import { bytes, duration, exactBytes, seconds } from '../../words/format.ts';
-import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { LogView } from '../logs/LogView.tsx';
 import { lost, type Service, serviceState } from './words.ts';
 
@@ -72,13 +62,7 @@ export default function ServicePage() {
   const mayNot = useMayNot('operator');
   const [asking, setAsking] = useState<Action | null>(null);
   if (data === undefined) {
-    return error ? (
-      <PageSection>
-        <ProblemAlert error={error} retry={() => void refetch()} />
-      </PageSection>
-    ) : (
-      <PageLoading />
-    );
+    return <Waiting on={{ error, refetch }} page />;
   }
   const service = data.find((one) => one.name === name);
   if (service === undefined) return <NoSuchPage />;
@@ -167,14 +151,7 @@ export default function ServicePage() {
               </Explained>
             ))}
           </div>
-          <DescriptionList isHorizontal isCompact columnModifier={{ lg: '2Col' }}>
-            {facts.map(([term, fact]) => (
-              <DescriptionListGroup key={term}>
-                <DescriptionListTerm>{term}</DescriptionListTerm>
-                <DescriptionListDescription>{fact}</DescriptionListDescription>
-              </DescriptionListGroup>
-            ))}
-          </DescriptionList>
+          <Facts facts={facts} isHorizontal isCompact columnModifier={{ lg: '2Col' }} />
           <section aria-labelledby="log">
             <Title headingLevel="h2" id="log">
               Log

@@ -1,6 +1,5 @@
 // The parts of the appliance: which run, since when, and a restart.
-import { Button, Modal, ModalBody, ModalFooter, ModalHeader, PageSection } from '@patternfly/react-core';
-import { Table, Tbody, Td, Th, Thead, Tr } from '@patternfly/react-table';
+import { Button, Modal, ModalBody, ModalFooter, ModalHeader } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'react-router';
@@ -8,8 +7,9 @@ import { answerOf, client } from '../../api/client.ts';
 import { servicesQuery } from '../../api/queries.ts';
 import { useMayNot } from '../../api/session.ts';
 import { Explained } from '../../forms/Explained.tsx';
-import { PageHead } from '../../shells/PageHead.tsx';
-import { PageLoading } from '../../shells/PageLoading.tsx';
+import { ListTable } from '../../shells/ListTable.tsx';
+import { PageShell } from '../../shells/PageShell.tsx';
+import { Waiting } from '../../shells/Waiting.tsx';
 import { Ago } from '../../words/Ago.tsx';
 import { type Condition, ConditionIcon } from '../../words/ConditionIcon.tsx';
 import { bytes, exactBytes, plural } from '../../words/format.ts';
@@ -63,82 +63,65 @@ export default function ServicesPage() {
   const mayNot = useMayNot('operator');
   const [restarting, setRestarting] = useState<Service | null>(null);
   if (data === undefined) {
-    return error ? (
-      <PageSection>
-        <ProblemAlert error={error} retry={() => void refetch()} />
-      </PageSection>
-    ) : (
-      <PageLoading />
-    );
+    return <Waiting on={{ error, refetch }} page />;
   }
   return (
-    <>
-      <PageHead title="Services" {...sentenceOf(data)} />
-      <ServicesTabs active="services" />
-      <PageSection>
-        <Table aria-label="Services" gridBreakPoint="grid-md">
-          <Thead>
-            <Tr>
-              <Th>Service</Th>
-              <Th>State</Th>
-              <Th>Since</Th>
-              <Th>Memory</Th>
-              <Th>Restarts</Th>
-              <Th screenReaderText="Actions" />
-            </Tr>
-          </Thead>
-          <Tbody>
-            {data.map((service) => {
-              const { condition, words } = serviceState[service.state];
-              return (
-                <Tr key={service.name}>
-                  <Td dataLabel="Service">
-                    <div>
-                      <strong>
-                        <Link to={`/services/${service.name}`}>{service.title}</Link>
-                      </strong>{' '}
-                      <small className="cistern-quiet">{service.name}</small>
-                      <div className="cistern-quiet">{service.description}</div>
-                    </div>
-                  </Td>
-                  <Td dataLabel="State">
-                    <div>
-                      <ConditionIcon state={condition} /> {words}
-                      {service.reason && <div className="cistern-bad">{service.reason}</div>}
-                      {service.waitingFor && <div className="cistern-quiet">waiting for {service.waitingFor}</div>}
-                    </div>
-                  </Td>
-                  <Td dataLabel="Since">
-                    <Ago time={service.since} />
-                  </Td>
-                  <Td dataLabel="Memory">
-                    {service.memoryBytes === null ? (
-                      '–'
-                    ) : (
-                      <span title={exactBytes(service.memoryBytes)}>{bytes(service.memoryBytes)}</span>
-                    )}
-                  </Td>
-                  <Td dataLabel="Restarts">{service.restarts}</Td>
-                  <Td dataLabel="Actions">
-                    <Explained why={mayNot}>
-                      <Button
-                        variant="secondary"
-                        size="sm"
-                        isAriaDisabled={mayNot !== null}
-                        aria-label={`Restart ${service.title}`}
-                        onClick={() => setRestarting(service)}
-                      >
-                        Restart
-                      </Button>
-                    </Explained>
-                  </Td>
-                </Tr>
-              );
-            })}
-          </Tbody>
-        </Table>
-        {restarting && <Restart service={restarting} onClose={() => setRestarting(null)} />}
-      </PageSection>
-    </>
+    <PageShell title="Services" {...sentenceOf(data)} tabs={<ServicesTabs active="services" />}>
+      <ListTable
+        label="Services"
+        variant={undefined}
+        rows={data}
+        keyOf={(service) => service.name}
+        columns={[
+          {
+            title: 'Service',
+            cell: (service) => (
+              <div>
+                <strong>
+                  <Link to={`/services/${service.name}`}>{service.title}</Link>
+                </strong>{' '}
+                <small className="cistern-quiet">{service.name}</small>
+                <div className="cistern-quiet">{service.description}</div>
+              </div>
+            ),
+          },
+          {
+            title: 'State',
+            cell: ({ state, reason, waitingFor }) => (
+              <div>
+                <ConditionIcon state={serviceState[state].condition} /> {serviceState[state].words}
+                {reason && <div className="cistern-bad">{reason}</div>}
+                {waitingFor && <div className="cistern-quiet">waiting for {waitingFor}</div>}
+              </div>
+            ),
+          },
+          { title: 'Since', cell: (service) => <Ago time={service.since} /> },
+          {
+            title: 'Memory',
+            cell: ({ memoryBytes }) =>
+              memoryBytes === null ? '–' : <span title={exactBytes(memoryBytes)}>{bytes(memoryBytes)}</span>,
+          },
+          { title: 'Restarts', cell: (service) => service.restarts },
+          {
+            title: 'Actions',
+            control: 'actions',
+            cell: (service) => (
+              <Explained why={mayNot}>
+                <Button
+                  variant="secondary"
+                  size="sm"
+                  isAriaDisabled={mayNot !== null}
+                  aria-label={`Restart ${service.title}`}
+                  onClick={() => setRestarting(service)}
+                >
+                  Restart
+                </Button>
+              </Explained>
+            ),
+          },
+        ]}
+      />
+      {restarting && <Restart service={restarting} onClose={() => setRestarting(null)} />}
+    </PageShell>
   );
 }

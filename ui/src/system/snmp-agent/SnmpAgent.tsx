@@ -10,8 +10,7 @@ import { useMayNot } from '../../api/session.ts';
 import { Explained } from '../../forms/Explained.tsx';
 import { Field, TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
-import { PageLoading } from '../../shells/PageLoading.tsx';
-import { ProblemAlert } from '../../words/ProblemAlert.tsx';
+import { Waiting } from '../../shells/Waiting.tsx';
 
 type Settings = Schemas['SnmpAgent'];
 type Protocol = Settings['authProtocol'];
@@ -185,7 +184,7 @@ function AgentForm({ settings, mayNot }: { settings: Settings; mayNot: string | 
 export function SnmpAgent() {
   const mayNot = useMayNot('administrator');
   const { data, error, refetch } = useQuery(agentQuery);
-  if (data === undefined) return error ? <ProblemAlert error={error} retry={() => void refetch()} /> : <PageLoading />;
+  if (data === undefined) return <Waiting on={{ error, refetch }} />;
   return (
     <div className="cistern-stack">
       <p>

@@ -1,16 +1,15 @@
 // How is it? One sentence, what to do next, four tiles, and what is moving right now.
-import { Alert, Card, CardBody, CardTitle, PageSection, Progress } from '@patternfly/react-core';
+import { Alert, Card, CardBody, CardTitle, Progress } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import type { Schemas } from '../../api/client.ts';
 import { activeAlertsQuery, servicesQuery, statusQuery } from '../../api/queries.ts';
-import { PageHead } from '../../shells/PageHead.tsx';
-import { PageLoading } from '../../shells/PageLoading.tsx';
+import { PageShell } from '../../shells/PageShell.tsx';
+import { Waiting } from '../../shells/Waiting.tsx';
 import { poolCondition } from '../../storage/pools/words.ts';
 import { type Condition, ConditionIcon } from '../../words/ConditionIcon.tsx';
 import { bytes, compact, exactBytes, percent, plural } from '../../words/format.ts';
-import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { serviceState } from '../services/words.ts';
 import { LiveCharts } from './LiveCharts.tsx';
 
@@ -144,43 +143,34 @@ function historyOf(uptimeSeconds: number): number {
 export default function StatusPage() {
   const { data: status, error, refetch } = useQuery(statusQuery);
   if (status === undefined) {
-    return error ? (
-      <PageSection>
-        <ProblemAlert error={error} retry={() => void refetch()} />
-      </PageSection>
-    ) : (
-      <PageLoading />
-    );
+    return <Waiting on={{ error, refetch }} page />;
   }
   const { next } = status;
   return (
-    <>
-      <PageHead
-        title="Status"
-        state={status.severity}
-        sentence={
-          <>
-            {status.sentence}
-            {next && (
-              <Link to={next.page} className="cistern-next">
-                {next.text}
-              </Link>
-            )}
-          </>
-        }
-      />
-      <PageSection>
-        <div className="cistern-stack">
-          <ActiveAlerts />
-          <div className="cistern-tiles">
-            <Safety pools={status.pools} />
-            <Capacity pools={status.pools} />
-            <Ingest ingest={status.ingest} />
-            <Services />
-          </div>
-          <LiveCharts range={historyOf(status.uptimeSeconds)} />
+    <PageShell
+      title="Status"
+      state={status.severity}
+      sentence={
+        <>
+          {status.sentence}
+          {next && (
+            <Link to={next.page} className="cistern-next">
+              {next.text}
+            </Link>
+          )}
+        </>
+      }
+    >
+      <div className="cistern-stack">
+        <ActiveAlerts />
+        <div className="cistern-tiles">
+          <Safety pools={status.pools} />
+          <Capacity pools={status.pools} />
+          <Ingest ingest={status.ingest} />
+          <Services />
         </div>
-      </PageSection>
-    </>
+        <LiveCharts range={historyOf(status.uptimeSeconds)} />
+      </div>
+    </PageShell>
   );
 }

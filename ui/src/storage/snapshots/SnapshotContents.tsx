@@ -1,24 +1,50 @@
 // What a snapshot holds, directory by directory, and what has changed since it was taken.
 import { Breadcrumb, BreadcrumbItem, FormSelect, FormSelectOption, Label, Pagination } from '@patternfly/react-core';
-import { Table, Tbody, Td, Th, Thead, Tr } from '@patternfly/react-table';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useSearchParams } from 'react-router';
+import type { Schemas } from '../../api/client.ts';
 import { Field } from '../../forms/Field.tsx';
-import { PageLoading } from '../../shells/PageLoading.tsx';
+import { ListTable } from '../../shells/ListTable.tsx';
+import { PageLoading, Waiting } from '../../shells/Waiting.tsx';
 import { Ago } from '../../words/Ago.tsx';
 import { bytes, exactBytes } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
-import { diffQuery, filesQuery, snapshotsQuery } from './queries.ts';
+import { diffQuery, filesQuery, snapshotsQuery } from '../datasets/queries.ts';
 
 const PAGE = 100;
+
+const to = (inside: string) => (inside === '' ? '?' : `?path=${encodeURIComponent(inside)}`);
+
+function EntryName(props: { entry: Schemas['FileList']['items'][number]; snapshot: string; path: string }) {
+  const { entry, snapshot, path } = props;
+  const inside = path === '' ? entry.name : `${path}/${entry.name}`;
+  return (
+    <span className="cistern-name">
+      {entry.kind === 'directory' ? (
+        <Link to={to(inside)}>{entry.name}/</Link>
+      ) : entry.kind === 'file' ? (
+        <a
+          href={`/api/snapshot/file?${new URLSearchParams({ name: snapshot, path: inside })}`}
+          download={entry.name}
+          aria-label={`Download ${entry.name}`}
+        >
+          {entry.name}
+        </a>
+      ) : (
+        <>
+          {entry.name} <small className="cistern-quiet">{entry.kind}</small>
+        </>
+      )}
+    </span>
+  );
+}
 
 export function Files({ name }: { name: string }) {
   const [params] = useSearchParams();
   const path = params.get('path') ?? '';
   const { data, error } = useQuery(filesQuery(name, path));
   const parts = path === '' ? [] : path.split('/');
-  const to = (inside: string) => (inside === '' ? '?' : `?path=${encodeURIComponent(inside)}`);
   return (
     <div className="cistern-stack">
       <Breadcrumb aria-label="Directory">
@@ -35,50 +61,20 @@ export function Files({ name }: { name: string }) {
       {error ? <ProblemAlert error={error} /> : data === undefined && <PageLoading />}
       {data && data.items.length === 0 && <p>There is nothing in this directory.</p>}
       {data && data.items.length > 0 && (
-        <Table aria-label="Files" variant="compact" gridBreakPoint="grid-md">
-          <Thead>
-            <Tr>
-              <Th>Name</Th>
-              <Th>Size</Th>
-              <Th>Changed</Th>
-            </Tr>
-          </Thead>
-          <Tbody>
-            {data.items.map((entry) => {
-              const inside = path === '' ? entry.name : `${path}/${entry.name}`;
-              const query = new URLSearchParams({ name, path: inside });
-              return (
-                <Tr key={entry.name}>
-                  <Td dataLabel="Name">
-                    <span className="cistern-name">
-                      {entry.kind === 'directory' ? (
-                        <Link to={to(inside)}>{entry.name}/</Link>
-                      ) : entry.kind === 'file' ? (
-                        <a
-                          href={`/api/snapshot/file?${query}`}
-                          download={entry.name}
-                          aria-label={`Download ${entry.name}`}
-                        >
-                          {entry.name}
-                        </a>
-                      ) : (
-                        <>
-                          {entry.name} <small className="cistern-quiet">{entry.kind}</small>
-                        </>
-                      )}
-                    </span>
-                  </Td>
-                  <Td dataLabel="Size">
-                    {entry.kind === 'file' && <span title={exactBytes(entry.bytes)}>{bytes(entry.bytes)}</span>}
-                  </Td>
-                  <Td dataLabel="Changed">
-                    <Ago time={entry.modifiedAt} />
-                  </Td>
-                </Tr>
-              );
-            })}
-          </Tbody>
-        </Table>
+        <ListTable
+          label="Files"
+          rows={data.items}
+          keyOf={(entry) => entry.name}
+          columns={[
+            { title: 'Name', cell: (entry) => <EntryName entry={entry} snapshot={name} path={path} /> },
+            {
+              title: 'Size',
+              cell: (entry) =>
+                entry.kind === 'file' && <span title={exactBytes(entry.bytes)}>{bytes(entry.bytes)}</span>,
+            },
+            { title: 'Changed', cell: (entry) => <Ago time={entry.modifiedAt} /> },
+          ]}
+        />
       )}
       {data?.cut && <p className="cistern-quiet">There are more entries than are shown here.</p>}
     </div>
@@ -120,40 +116,38 @@ export function Changes({ name }: { name: string }) {
 function ChangeList({ name, other }: { name: string; other: string | undefined }) {
   const [page, setPage] = useState(1);
   const { data, error, refetch } = useQuery(diffQuery(name, other, (page - 1) * PAGE, PAGE));
-  if (data === undefined) return error ? <ProblemAlert error={error} retry={() => void refetch()} /> : <PageLoading />;
+  if (data === undefined) return <Waiting on={{ error, refetch }} />;
   if (data.total === 0) {
     return <p>{other ? 'Nothing changed between the two.' : 'Nothing has changed since this snapshot was taken.'}</p>;
   }
   return (
     <div className="cistern-stack">
-      <Table aria-label="Changes" variant="compact" gridBreakPoint="grid-md">
-        <Thead>
-          <Tr>
-            <Th>Change</Th>
-            <Th>Path</Th>
-            <Th>When</Th>
-          </Tr>
-        </Thead>
-        <Tbody>
-          {data.items.map((item) => (
-            <Tr key={`${item.change} ${item.path}`}>
-              <Td dataLabel="Change">
-                <Label isCompact color={colours[item.change]}>
-                  {item.change}
-                </Label>
-              </Td>
-              <Td dataLabel="Path">
-                <span className="cistern-name">
-                  {item.path}
-                  {item.to && ` → ${item.to}`}
-                  {item.kind !== 'file' && <small className="cistern-quiet"> {item.kind}</small>}
-                </span>
-              </Td>
-              <Td dataLabel="When">{item.at && <Ago time={item.at} />}</Td>
-            </Tr>
-          ))}
-        </Tbody>
-      </Table>
+      <ListTable
+        label="Changes"
+        rows={data.items}
+        keyOf={(item) => `${item.change} ${item.path}`}
+        columns={[
+          {
+            title: 'Change',
+            cell: (item) => (
+              <Label isCompact color={colours[item.change]}>
+                {item.change}
+              </Label>
+            ),
+          },
+          {
+            title: 'Path',
+            cell: (item) => (
+              <span className="cistern-name">
+                {item.path}
+                {item.to && ` → ${item.to}`}
+                {item.kind !== 'file' && <small className="cistern-quiet"> {item.kind}</small>}
+              </span>
+            ),
+          },
+          { title: 'When', cell: (item) => item.at && <Ago time={item.at} /> },
+        ]}
+      />
       {data.cut && <p className="cistern-quiet">There are more changes than can be told.</p>}
       {data.total > PAGE && (
         <Pagination

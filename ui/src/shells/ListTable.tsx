@@ -1,0 +1,59 @@
+// A list as a table; on a phone each row is a card that repeats the columns' titles.
+import { Table, Tbody, Td, type TdProps, Th, Thead, type ThProps, Tr } from '@patternfly/react-table';
+import type { Key, ReactNode } from 'react';
+
+export interface Column<Row> {
+  readonly title: string;
+  readonly cell: (row: Row) => ReactNode;
+  readonly className?: string | ((row: Row) => string);
+  readonly head?: Omit<ThProps, 'ref'>;
+  readonly modifier?: TdProps['modifier'];
+  /** Of buttons or boxes: the title is for those who cannot see the column. */
+  readonly control?: 'actions' | 'choice';
+}
+
+export function ListTable<Row>(props: {
+  label: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  keyOf: (row: Row, index: number) => Key;
+  variant?: 'compact' | undefined;
+  /** Below this width rows are cards. */
+  cardsBelow?: 'grid-md' | 'grid-lg';
+}) {
+  const { label, columns, rows, keyOf, variant = 'compact', cardsBelow = 'grid-md' } = props;
+  return (
+    <Table aria-label={label} variant={variant} gridBreakPoint={cardsBelow}>
+      <Thead>
+        <Tr>
+          {columns.map(({ title, head, control }) =>
+            control === undefined ? (
+              <Th key={title} {...head}>
+                {title}
+              </Th>
+            ) : (
+              <Th key={title} {...head} screenReaderText={title} />
+            ),
+          )}
+        </Tr>
+      </Thead>
+      <Tbody>
+        {rows.map((row, index) => (
+          <Tr key={keyOf(row, index)}>
+            {columns.map(({ title, cell, className, modifier, control }) => (
+              <Td
+                key={title}
+                {...(control === undefined && { dataLabel: title })}
+                {...(control === 'actions' && { isActionCell: true })}
+                {...(modifier && { modifier })}
+                {...(className && { className: typeof className === 'string' ? className : className(row) })}
+              >
+                {cell(row)}
+              </Td>
+            ))}
+          </Tr>
+        ))}
+      </Tbody>
+    </Table>
+  );
+}
