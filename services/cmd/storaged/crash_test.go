@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -537,6 +538,10 @@ func TestEndUnderLoad(t *testing.T) {
 
 // A terminal that is closed, or somebody who thinks that HUP reads the settings again, loses nothing.
 func TestHangUpEndsInOrder(t *testing.T) {
+	// nohup has SIGHUP ignored, which a child inherits; a signal that is caught is the default again in a child.
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(caught) })
 	d := launch(t, t.TempDir())
 	if err := d.end(t, syscall.SIGHUP); err != nil {
 		t.Fatalf("%v\n%s", err, d.log())
