@@ -1,11 +1,11 @@
-// Writes appliance-kit/openapi.json from the route table. `--check` says whether the file is up to date instead.
+// Writes appliance-kit/openapi.json from the routes of every domain. `--check` says whether the file is up to date instead.
 import { readFileSync, writeFileSync } from 'node:fs';
 import process from 'node:process';
-import { openapi } from '../src/http/openapi.ts';
+import { describeApi } from '../src/appliance.ts';
 
 const file = new URL('../openapi.json', import.meta.url);
 const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
-const text = `${JSON.stringify(openapi(manifest.version), null, 2)}\n`;
+const text = `${JSON.stringify(describeApi(manifest.version), null, 2)}\n`;
 
 if (process.argv.includes('--check')) {
   if (readFileSync(file, 'utf8') !== text) {

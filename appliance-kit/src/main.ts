@@ -4,9 +4,9 @@ import http from 'node:http';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { createAppliance } from './appliance.ts';
-import { systemClock } from './clock.ts';
-import { readConfig } from './config.ts';
-import { standardLog as log } from './log.ts';
+import { systemClock } from './base/clock.ts';
+import { readConfig } from './base/config.ts';
+import { standardLog as log } from './base/log.ts';
 import { createPlatform } from './platform/create.ts';
 
 /** The service manager's patience is longer than this; what is not done by then is taken up at the next start. */

@@ -7,15 +7,15 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { Compile } from 'typebox/compile';
 import type { BurstOptions } from '../src/alerting/outbox/grouping.ts';
-import { type Appliance, createAppliance } from '../src/appliance.ts';
-import type { Clock } from '../src/clock.ts';
-import type { Config } from '../src/config.ts';
-import { Problem } from '../src/http/problems/schema.ts';
-import { type Route, routes } from '../src/http/routes.ts';
-import type { TSchema } from '../src/http/schema/schema.ts';
-import { silentLog } from '../src/log.ts';
+import { type Appliance, allRoutes, createAppliance } from '../src/appliance.ts';
+import type { Clock } from '../src/base/clock.ts';
+import type { Config } from '../src/base/config.ts';
+import { silentLog } from '../src/base/log.ts';
+import { Problem } from '../src/base/problems/schema.ts';
+import type { TSchema } from '../src/base/schema/schema.ts';
+import type { Route } from '../src/http/routes.ts';
+import { Vdev } from '../src/platform/pool.ts';
 import { Simulation } from '../src/platform/sim/simulation.ts';
-import { Vdev } from '../src/storage/pools/schema.ts';
 
 export class TestClock implements Clock {
   #now: number;
@@ -60,7 +60,9 @@ function routeOf(method: string, path: string): Route | undefined {
     const wanted = route.path.split('/');
     return wanted.length === parts.length && wanted.every((part, at) => part.startsWith(':') || part === parts[at]);
   };
-  const all = (Object.values(routes) as Route[]).filter((route) => route.method === method && fits(route));
+  const all = allRoutes
+    .flatMap((routes) => Object.values(routes))
+    .filter((route) => route.method === method && fits(route));
   // A path without parameters wins, as in the router.
   return all.sort((a, b) => a.path.split(':').length - b.path.split(':').length)[0];
 }
@@ -181,9 +183,11 @@ async function begin(t: TestContext, directory: string, clock: TestClock, option
     clock,
     platform: simulation,
     log: silentLog,
-    retryAfterMs: options.retryAfterMs ?? (() => 20),
-    gatherMs: options.gatherMs ?? 0,
-    ...(options.bursts && { bursts: options.bursts }),
+    deliveryTiming: {
+      retryAfterMs: options.retryAfterMs ?? (() => 20),
+      gatherMs: options.gatherMs ?? 0,
+      ...(options.bursts && { bursts: options.bursts }),
+    },
   });
   if (options.start) await appliance.start();
   let stopped = false;

@@ -1,5 +1,5 @@
 // Messages as the alert journal holds them, for the tests of those who send them.
-import type { Message } from '../src/alerting/alerts/alerts.ts';
+import type { Message } from '../src/alerting/alerts/message.ts';
 
 export function message(event: Message['event'] = 'raise', change: Partial<Message['alert']> = {}): Message {
   return {

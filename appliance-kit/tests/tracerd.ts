@@ -2,7 +2,7 @@
 // made-up measurements. Unit tests ask it; the browser tests' stack has it write series into a real storaged.
 import { rmSync } from 'node:fs';
 import http from 'node:http';
-import type { Breakdown, Statistic, StatisticDataset } from '../src/analytics/schema.ts';
+import type { Breakdown, Statistic, StatisticDataset } from '../src/peers/statistics.ts';
 
 export interface Sample {
   readonly name: string;

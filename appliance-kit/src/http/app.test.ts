@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { bench } from '../../tests/harness.ts';
+import { describeApi } from '../appliance.ts';
 import { LARGEST_BODY } from './app.ts';
-import { openapi } from './openapi.ts';
 
 const rule = {
   name: 'Load',
@@ -89,7 +89,7 @@ test('the description that is published is the one in the repository', async (t)
   const { client } = await bench(t);
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
   const file = JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8'));
-  assert.deepEqual(JSON.parse(JSON.stringify(openapi(version))), file, 'run `npm run openapi -w appliance-kit`');
+  assert.deepEqual(JSON.parse(JSON.stringify(describeApi(version))), file, 'run `npm run openapi -w appliance-kit`');
   const { body } = await client.get('/api/openapi.json');
   assert.deepEqual(body.paths, file.paths);
   const operations = Object.values(file.paths as Record<string, Record<string, { operationId: string }>>).flatMap(

@@ -1,14 +1,15 @@
 // Serves the route table: each request passes the gate, is checked against the table's schemas, handed to its
 // domain's handler, and every error on the way becomes a problem document.
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import type { Log } from '../log.ts';
-import { type Caller, onBehalfOf } from './gate/caller.ts';
+import type { Log } from '../base/log.ts';
+import { onBehalfOf } from '../base/on-behalf-of.ts';
+import { asProblem, fail, ProblemError, problem } from '../base/problems/problem.ts';
+import type { Problem } from '../base/problems/schema.ts';
+import type { Caller } from './gate/caller.ts';
 import { admit, type GateParts } from './gate/gate.ts';
-import type { Handler, Handlers } from './handlers.ts';
-import { asProblem, fail, ProblemError, problem } from './problems/problem.ts';
-import type { Problem } from './problems/schema.ts';
-import { type Route, type RouteId, routes } from './routes.ts';
-import { fromText, mustFit } from './schema/validate.ts';
+import type { Handler } from './handlers.ts';
+import type { Route, Routes } from './routes.ts';
+import { fromText, mustFit } from './validate.ts';
 
 /** Far more than any form here sends. */
 export const LARGEST_BODY = 1024 * 1024;
@@ -47,8 +48,14 @@ export function sendProblem(reply: FastifyReply, content: Problem): void {
   reply.code(content.status).type('application/problem+json').send(JSON.stringify(content));
 }
 
-export function createApp(parts: { gate: GateParts; handlers: Handlers; log: Log }): FastifyInstance {
-  const { gate, handlers, log } = parts;
+/** Routes, each with the handler that its domain provides. */
+export interface Served {
+  readonly routes: Routes;
+  readonly handlers: Readonly<Record<string, unknown>>;
+}
+
+export function createApp(parts: { gate: GateParts; served: readonly Served[]; log: Log }): FastifyInstance {
+  const { gate, served, log } = parts;
   const app = Fastify({
     logger: false,
     bodyLimit: LARGEST_BODY,
@@ -91,9 +98,11 @@ export function createApp(parts: { gate: GateParts; handlers: Handlers; log: Log
     sendProblem(reply, problem('not_found', `There is nothing at ${request.method} ${request.url.slice(0, 200)}.`));
   });
 
-  for (const [id, route] of Object.entries(routes) as [RouteId, Route][]) {
-    // The table's types tie each handler to its route; inside this loop they are all alike.
-    const handler = handlers[id] as unknown as Handler<RouteId>;
+  const all = served.flatMap(({ routes, handlers }) =>
+    // Each domain's types tie its handlers to its routes; here they are all alike.
+    Object.entries(routes).map(([id, route]) => ({ route, handler: handlers[id] as Handler<Route> })),
+  );
+  for (const { route, handler } of all) {
     app.route({
       method: route.method,
       url: route.path,
@@ -102,16 +111,15 @@ export function createApp(parts: { gate: GateParts; handlers: Handlers; log: Log
       onRequest: async (request) => {
         request.caller = admit(gate, route, request);
       },
-      handler: (request, reply) => serve(id, route, handler, request, reply),
+      handler: (request, reply) => serve(route, handler, request, reply),
     });
   }
   return app;
 }
 
 async function serve(
-  _id: RouteId,
   route: Route,
-  handler: Handler<RouteId>,
+  handler: Handler<Route>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {

@@ -1,11 +1,8 @@
-// Writes the route table down as OpenAPI 3.1. TypeBox schemas are JSON Schema already, so this only gives the
+// Writes routes down as OpenAPI 3.1. TypeBox schemas are JSON Schema already, so this only gives the
 // named ones a place under components and puts a $ref where they were used.
-import { CompressionEstimate } from '../storage/datasets/schema.ts';
-import { Vdev } from '../storage/pools/schema.ts';
-import { Change } from './live-updates/schema.ts';
-import { Problem } from './problems/schema.ts';
-import { type Route, routes } from './routes.ts';
-import type { TSchema } from './schema/schema.ts';
+import { Problem } from '../base/problems/schema.ts';
+import type { TSchema } from '../base/schema/schema.ts';
+import type { Route, Routes } from './routes.ts';
 
 type Json = Record<string, unknown>;
 
@@ -21,7 +18,11 @@ function problemStatuses(route: Route): [string, string][] {
   return statuses;
 }
 
-export function openapi(version: string): Json {
+/**
+ * @param all the routes of every domain
+ * @param schemas components that no route names: what an event or the result of a job holds
+ */
+export function openapi(version: string, all: readonly Routes[], schemas: readonly TSchema[]): Json {
   const components = new Map<string, unknown>();
 
   const lift = (node: unknown): unknown => {
@@ -38,10 +39,7 @@ export function openapi(version: string): Json {
     return { $ref: `#/components/schemas/${$id}` };
   };
 
-  lift(Vdev);
-  lift(Change);
-  // The result of a job, which has no schema of its own.
-  lift(CompressionEstimate);
+  for (const schema of schemas) lift(schema);
   const problem = {
     content: { 'application/problem+json': { schema: lift(Problem) } },
   };
@@ -68,7 +66,7 @@ export function openapi(version: string): Json {
   };
 
   const paths: Record<string, Json> = {};
-  for (const [operationId, route] of Object.entries(routes) as [string, Route][]) {
+  for (const [operationId, route] of all.flatMap((routes) => Object.entries(routes))) {
     if (!route.path.startsWith('/api/')) continue;
     const path = route.path.replace(/:(\w+)/g, '{$1}');
     paths[path] ??= {};

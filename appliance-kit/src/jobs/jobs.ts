@@ -2,13 +2,14 @@
 // was running when akd ended is marked as interrupted at the next start, and says so.
 
 import type { Audit } from '../access/audit/audit.ts';
-import { type Clock, iso } from '../clock.ts';
+import { type Clock, iso } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import { asProblem, fail, problem } from '../base/problems/problem.ts';
 import type { Handlers } from '../http/handlers.ts';
 import type { Changes } from '../http/live-updates/changes.ts';
-import { asProblem, fail, problem } from '../http/problems/problem.ts';
-import type { Log } from '../log.ts';
 import type { Database, Row } from '../state/database.ts';
 import { newId } from '../state/id.ts';
+import type { routes } from './routes.ts';
 import type { Job } from './schema.ts';
 
 /** Older finished jobs than these are forgotten; the audit log still says what was done. */
@@ -177,7 +178,7 @@ export class Jobs {
   }
 }
 
-export function jobRoutes(jobs: Jobs, audit: Audit): Handlers<'listJobs' | 'getJob' | 'cancelJob'> {
+export function jobRoutes(jobs: Jobs, audit: Audit): Handlers<typeof routes> {
   return {
     listJobs: () => ({ items: jobs.list() }),
     getJob: ({ params }) => jobs.get(params.id),

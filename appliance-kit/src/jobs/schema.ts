@@ -1,7 +1,7 @@
 // Long work, as every page shows it.
 
-import { Problem } from '../http/problems/schema.ts';
-import { component, nullable, Percent, type Static, Time, Type } from '../http/schema/schema.ts';
+import { Problem } from '../base/problems/schema.ts';
+import { component, nullable, Percent, type Static, Time, Type } from '../base/schema/schema.ts';
 
 export const JobState = Type.Enum(['running', 'done', 'failed', 'cancelled', 'interrupted']);
 export const Job = component('Job', {

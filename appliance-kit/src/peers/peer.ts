@@ -3,9 +3,9 @@
 import http from 'node:http';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { fail, ProblemError } from '../http/problems/problem.ts';
-import { Problem } from '../http/problems/schema.ts';
-import { fits } from '../http/schema/validate.ts';
+import { fail, ProblemError } from '../base/problems/problem.ts';
+import { Problem } from '../base/problems/schema.ts';
+import { fits } from '../http/validate.ts';
 
 export interface PeerRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';

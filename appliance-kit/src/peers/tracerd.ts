@@ -1,7 +1,8 @@
 // What akd asks of tracerd. Its problems are passed on as they are: it knows the statistics and lists those there are.
-import type { Stacks, Statistic, StatisticDataset } from '../analytics/schema.ts';
-import { ProblemError, problem } from '../http/problems/problem.ts';
+
+import { ProblemError, problem } from '../base/problems/problem.ts';
 import type { Peer, PeerRequest } from './peer.ts';
+import type { Stacks, Statistic, StatisticDataset } from './statistics.ts';
 
 const DEADLINE_MS = 10_000;
 /** Folding ten minutes of stacks takes longer than anything else it does. */

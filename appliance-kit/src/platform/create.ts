@@ -1,8 +1,8 @@
 // Chooses the driver. Its code is loaded only when it is the one.
 import { join } from 'node:path';
-import type { Clock } from '../clock.ts';
-import type { Config } from '../config.ts';
-import type { Log } from '../log.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Config } from '../base/config.ts';
+import type { Log } from '../base/log.ts';
 import type { Platform } from './platform.ts';
 
 export async function createPlatform(config: Config, clock: Clock, log: Log): Promise<Platform> {

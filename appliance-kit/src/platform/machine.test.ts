@@ -4,8 +4,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { systemClock } from '../clock.ts';
-import { fail } from '../http/problems/problem.ts';
+import { systemClock } from '../base/clock.ts';
+import { fail } from '../base/problems/problem.ts';
 import { IllumosMachine, parseLinks, parseNtpq, parseTracking, splitParsable } from './illumos/machine.ts';
 import { addressBytes, LinuxMachine, type LinuxMachineOptions, parseOrigins, parseTimesync } from './linux/machine.ts';
 import type { TimeSource } from './machine.ts';

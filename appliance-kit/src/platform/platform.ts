@@ -3,13 +3,13 @@
 //
 // Every call ends by itself within its own deadline; a call that fails throws a ProblemError that names the device
 // and says what can be done. Reading never needs privilege; what changes the machine goes through execd.
-import type { VdevPlan } from '../storage/disks/schema.ts';
-import type { PoolProperties, PoolState, Scan, Vdev } from '../storage/pools/schema.ts';
-import type { Service } from '../system/services/schema.ts';
+
 import type { DatasetPlatform } from './datasets.ts';
 import type { MachinePlatform } from './machine.ts';
+import type { PoolProperties, PoolState, Scan, Vdev, VdevPlan } from './pool.ts';
 import type { PoolActions, VdevKind } from './poolActions.ts';
 import type { ReplicationPlatform } from './replication.ts';
+import type { Service } from './service.ts';
 import type { SystemsPlatform } from './systems.ts';
 
 /** A whole disk as the system sees it. Whether a pool owns it is found out by whoever joins it with the pools. */

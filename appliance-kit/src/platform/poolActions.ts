@@ -1,7 +1,7 @@
 // What can be done to pools and disks that exist. Each driver carries it out: `zfs/` through execd on both operating
 // systems, `sim/` on the simulated machine. A call that fails throws a ProblemError in words for people; one whose
 // deadline has passed may have been carried out or not, so whoever calls reads the machine again.
-import type { VdevPlan } from '../storage/disks/schema.ts';
+import type { VdevPlan } from './pool.ts';
 
 export type VdevKind = 'data' | 'spare' | 'log' | 'cache' | 'special';
 

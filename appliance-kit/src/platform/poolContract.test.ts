@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as json from '../../tests/fixtures/zpool.ts';
 import * as text from '../../tests/fixtures/zpool-illumos.ts';
-import { leaves } from '../storage/pools/sentence.ts';
 import { parsePools as parseText } from './illumos/pools.ts';
 import { parsePools as parseJson } from './linux/pools.ts';
 import type { PlatformPool } from './platform.ts';
+import { leaves } from './pool.ts';
 
 const machines = ['healthy', 'degraded', 'unavailable', 'resilvering', 'faulted', 'spare', 'suspended'] as const;
 type Machine = (typeof machines)[number];

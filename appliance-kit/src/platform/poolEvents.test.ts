@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../../tests/harness.ts';
-import { Execd } from '../peers/execd.ts';
 import { Peer } from '../peers/peer.ts';
+import { Execd } from './execd.ts';
 import { concernsState, followPoolEvents, type PoolEventParts } from './poolEvents.ts';
 
 const event = (name: string) => `${JSON.stringify({ class: name, text: `Jan  1 2026\t${name}` })}\n`;

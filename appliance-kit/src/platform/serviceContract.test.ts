@@ -1,10 +1,10 @@
 // The same services in the same states, as systemd and SMF tell of them and as the simulation plays them, are the same.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { serviceFacts } from '../system/services/catalogue.ts';
-import type { Service } from '../system/services/schema.ts';
 import { fmriOf, parseNeeds, parseServices as parseSmf, parseUse, Restarts } from './illumos/services.ts';
 import { parseServices as parseSystemd, unitOf } from './linux/services.ts';
+import type { Service } from './service.ts';
+import { serviceFacts } from './service-facts.ts';
 import { Simulation } from './sim/simulation.ts';
 
 /** A machine before its first pool, with one service that gave up and one that ended once and was started again. */

@@ -7,11 +7,12 @@ import http from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { systemClock } from '../clock.ts';
+import { systemClock } from '../base/clock.ts';
+import { parseSystems } from './execd-systems.ts';
 import { Illumos } from './illumos/illumos.ts';
 import { Linux } from './linux/linux.ts';
 import { Simulation } from './sim/simulation.ts';
-import { type PlatformSystem, parseSystems, type SystemsPlatform } from './systems.ts';
+import type { PlatformSystem, SystemsPlatform } from './systems.ts';
 
 type Answer = { systems: PlatformSystem[] };
 

@@ -2,7 +2,9 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-import { migrations } from './migrations.ts';
+import { migrate, type Steps } from './migrate.ts';
+
+export type { Migration, Steps } from './migrate.ts';
 
 export type Row = Record<string, string | number | null>;
 
@@ -11,26 +13,21 @@ export class Database {
   readonly #statements = new Map<string, StatementSync>();
   #depth = 0;
 
-  /** `:memory:` for tests that do not restart. */
-  constructor(file: string) {
+  /**
+   * @param file `:memory:` for tests that do not restart
+   * @param domains whose tables it has, in the order in which they are made
+   */
+  constructor(file: string, domains: readonly Steps[]) {
     if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     this.#db = new DatabaseSync(file);
     this.#db.exec('PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA busy_timeout=5000');
     // 1 MiB of page cache: the whole state is small, and memory is counted.
     this.#db.exec('PRAGMA cache_size=-1024');
-    this.#migrate();
-  }
-
-  #migrate(): void {
-    const version = Number(this.#db.prepare('PRAGMA user_version').get()?.user_version ?? 0);
-    if (version > migrations.length) {
-      throw new Error(`the state was written by a newer version (${version} > ${migrations.length}); not touching it`);
-    }
-    for (let at = version; at < migrations.length; at++) {
-      this.transaction(() => {
-        this.#db.exec(migrations[at] as string);
-        this.#db.exec(`PRAGMA user_version=${at + 1}`);
-      });
+    try {
+      migrate(this.#db, domains, (work) => this.transaction(work), file);
+    } catch (error) {
+      this.#db.close();
+      throw error;
     }
   }
 

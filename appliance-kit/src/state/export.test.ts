@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { allSteps } from '../appliance.ts';
 import { Database } from './database.ts';
 import { exportConfiguration } from './export.ts';
 
@@ -11,7 +12,7 @@ const canary = 'c4n4ry-9';
 test('the exported configuration holds everything but the secrets', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'export-'));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
-  const db = new Database(join(directory, 'state.db'));
+  const db = new Database(join(directory, 'state.db'), allSteps);
   db.run("INSERT INTO users VALUES ('ann', 'operator', ?, 1, NULL)", `scrypt$${canary}`);
   db.run("INSERT INTO sessions VALUES (?, 'ann', 1, 2)", canary);
   db.run("INSERT INTO tokens VALUES ('t1', 'shop', 'writer', ?, 1, NULL)", canary);

@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { masked } from '../access/audit/audit.ts';
+import { masked } from '../base/masked.ts';
 
 /** What is of no use to anybody but a thief. */
 const left = new Set(['sessions', 'sqlite_sequence']);

@@ -1,5 +1,20 @@
-// Single values that outlive a restart, by name.
-import type { Database } from './database.ts';
+// Single values that outlive a restart, by name. Domains declare theirs.
+import type { Database, Migration } from './database.ts';
+
+export interface Setting<T> {
+  readonly key: string;
+  /** Only a type: what is stored under the key. */
+  readonly of?: T;
+}
+
+export const setting = <T>(key: string): Setting<T> => ({ key });
+
+export const settingsMigrations: readonly Migration[] = [
+  {
+    inFormat6: true,
+    sql: 'CREATE TABLE settings (key TEXT PRIMARY KEY, value_json TEXT NOT NULL) STRICT;',
+  },
+];
 
 export class Settings {
   readonly #db: Database;
@@ -8,12 +23,12 @@ export class Settings {
     this.#db = db;
   }
 
-  get<T>(key: string): T | undefined {
+  get<T>({ key }: Setting<T>): T | undefined {
     const row = this.#db.get('SELECT value_json FROM settings WHERE key = ?', key);
     return row === undefined ? undefined : (JSON.parse(row.value_json as string) as T);
   }
 
-  set(key: string, value: unknown): void {
+  set<T>({ key }: Setting<T>, value: T): void {
     this.#db.run(
       'INSERT INTO settings (key, value_json) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value_json = excluded.value_json',
       key,

@@ -1,26 +1,13 @@
 // The record of every change: who, from where, what, from which value to which. Secrets are masked before they
 // are written, so that nobody has to be trusted with the log.
-import type { Clock } from '../../clock.ts';
-import { iso } from '../../clock.ts';
+
+import { type Clock, iso } from '../../base/clock.ts';
+import { masked } from '../../base/masked.ts';
 import type { Caller } from '../../http/gate/caller.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Database } from '../../state/database.ts';
+import type { routes } from './routes.ts';
 import type { AuditEntry } from './schema.ts';
-
-const SECRET =
-  /^(password|passphrase|authPassword|privPassword|community|token|code|secret|clientSecret|refreshToken|url)$/i;
-
-/** A copy in which every field that is named as a secret says only that there is one. */
-export function masked(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(masked);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [
-      key,
-      SECRET.test(key) ? (inner === '' || inner === undefined ? '' : '********') : masked(inner),
-    ]),
-  );
-}
 
 export class Audit {
   readonly #db: Database;
@@ -60,6 +47,6 @@ export class Audit {
   }
 }
 
-export function auditRoutes(audit: Audit): Handlers<'listAudit'> {
+export function auditRoutes(audit: Audit): Handlers<typeof routes> {
   return { listAudit: ({ query }) => ({ items: audit.latest(query.limit ?? 100) }) };
 }

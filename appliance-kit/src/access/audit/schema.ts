@@ -1,5 +1,5 @@
 // One change somebody made.
-import { component, nullable, type Static, Time, Type } from '../../http/schema/schema.ts';
+import { component, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
 
 export const AuditEntry = component('AuditEntry', {
   id: Type.Integer(),

@@ -1,7 +1,7 @@
 // Ten wrong guesses for one account from one address, and that pair waits a quarter of an hour. Kept on disk: a
 // restart is no way around it.
-import type { Clock } from '../../clock.ts';
-import { fail } from '../../http/problems/problem.ts';
+import type { Clock } from '../../base/clock.ts';
+import { fail } from '../../base/problems/problem.ts';
 import type { Database } from '../../state/database.ts';
 
 export const MOST_FAILURES = 10;

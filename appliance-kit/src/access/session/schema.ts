@@ -1,9 +1,7 @@
 // Who is signed in.
-import { component, nullable, type Static, Time, Type } from '../../http/schema/schema.ts';
 
-/** The roles a person can have, from the most to the least allowed. */
-export const Role = Type.Enum(['administrator', 'operator', 'viewer']);
-export type Role = Static<typeof Role>;
+import { component, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
+import { Role } from '../../http/gate/roles.ts';
 
 export const SessionUser = component('SessionUser', { name: Type.String(), role: Role });
 export type SessionUser = Static<typeof SessionUser>;

@@ -1,8 +1,8 @@
 // Sessions of browsers: a random cookie, of which the state knows only the hash.
 import { createHash, randomBytes } from 'node:crypto';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Role } from '../../http/gate/roles.ts';
 import type { Database } from '../../state/database.ts';
-import type { Role } from './schema.ts';
 
 /** A session ends this long after its last use … */
 export const IDLE_MS = 12 * 60 * 60 * 1000;

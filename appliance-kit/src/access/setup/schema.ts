@@ -1,5 +1,5 @@
 // What the set-up wizard sends and is told.
-import { closed, component, Line, type Static, Type } from '../../http/schema/schema.ts';
+import { closed, component, Line, type Static, Type } from '../../base/schema/schema.ts';
 
 export const SetupStep = Type.Enum(['code', 'administrator', 'identity', 'pool', 'destinations', 'done']);
 export type SetupStep = Static<typeof SetupStep>;

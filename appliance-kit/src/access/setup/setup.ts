@@ -1,22 +1,25 @@
 // The first-use wizard's memory: which step comes next, and what was decided so far. It can be left at any step and
 // taken up again, from another browser too, by signing in.
+
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { iso } from '../../clock.ts';
+import { iso } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
+import { fail } from '../../base/problems/problem.ts';
+import { type CookiePolicy, dropCookie, SESSION_COOKIE, SETUP_COOKIE, setCookie } from '../../http/gate/cookies.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
-import { fail } from '../../http/problems/problem.ts';
-import type { Log } from '../../log.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Database } from '../../state/database.ts';
 import type { Settings } from '../../state/settings.ts';
 import type { Audit } from '../audit/audit.ts';
-import { type CookiePolicy, dropCookie, SESSION_COOKIE, SETUP_COOKIE, setCookie } from '../session/cookies.ts';
 import type { Lockout } from '../session/lockout.ts';
 import { hashPassword } from '../session/passwords.ts';
 import type { Sessions } from '../session/sessions.ts';
 import { checkNewUser, type Users } from '../users/users.ts';
+import type { routes } from './routes.ts';
 import type { Setup as SetupDocument, SetupStep } from './schema.ts';
+import * as stored from './settings.ts';
 import { isTimeZone } from './timezones.ts';
 
 const order: readonly SetupStep[] = ['code', 'administrator', 'identity', 'pool', 'destinations', 'done'];
@@ -55,16 +58,16 @@ export class Setup {
   }
 
   completed(): boolean {
-    return this.#parts.settings.get<boolean>('setup.completed') === true;
+    return this.#parts.settings.get(stored.completed) === true;
   }
 
   document(): SetupDocument {
     const { settings, platform } = this.#parts;
     const { hostName, timeZone } = platform.identity();
-    const named = settings.get<boolean>('setup.named') === true;
+    const named = settings.get(stored.named) === true;
     return {
       completed: this.completed(),
-      step: settings.get<SetupStep>('setup.step') ?? 'code',
+      step: settings.get(stored.step) ?? 'code',
       hostName,
       timeZone,
       applianceName: named ? hostName : 'Cistern',
@@ -75,7 +78,7 @@ export class Setup {
   reach(step: SetupStep): void {
     const { settings, changes } = this.#parts;
     if (order.indexOf(step) <= order.indexOf(this.document().step)) return;
-    settings.set('setup.step', step);
+    settings.set(stored.step, step);
     changes.publish('setup');
   }
 
@@ -97,15 +100,13 @@ export class Setup {
   }
 }
 
-type SetupRoutes =
-  | 'getSetup'
-  | 'enterSetupCode'
-  | 'createAdministrator'
-  | 'setIdentity'
-  | 'setSetupStep'
-  | 'finishSetup';
-
-export function setupRoutes(parts: SetupParts, setup: Setup): Handlers<SetupRoutes> {
+export function setupRoutes(
+  parts: SetupParts,
+  setup: Setup,
+): Pick<
+  Handlers<typeof routes>,
+  'getSetup' | 'enterSetupCode' | 'createAdministrator' | 'setIdentity' | 'setSetupStep' | 'finishSetup'
+> {
   const { db, settings, users, sessions, lockout, audit, changes, platform, cookies } = parts;
   const mustBeOpen = () => {
     if (setup.completed()) throw fail('setup_done', 'This appliance is set up already.', 'Sign in.');
@@ -175,7 +176,7 @@ export function setupRoutes(parts: SetupParts, setup: Setup): Handlers<SetupRout
       const before = platform.identity();
       await platform.setIdentity(body.hostName.toLowerCase(), body.timeZone);
       db.transaction(() => {
-        settings.set('setup.named', true);
+        settings.set(stored.named, true);
         setup.reach('pool');
         audit.record(caller, 'system.identity', body.hostName, before, body);
       });
@@ -196,8 +197,8 @@ export function setupRoutes(parts: SetupParts, setup: Setup): Handlers<SetupRout
       if (setup.completed()) return setup.document();
       await platform.finishSetup();
       db.transaction(() => {
-        settings.set('setup.completed', true);
-        settings.set('setup.step', 'done');
+        settings.set(stored.completed, true);
+        settings.set(stored.step, 'done');
         sessions.endSetup();
         audit.record(caller, 'setup.finish', 'setup');
       });

@@ -1,8 +1,8 @@
 // A token a program signs in with. It is shown once, when it is made.
-import { component, Line, nullable, type Static, Time, Type } from '../../http/schema/schema.ts';
 
-export const TokenRole = Type.Enum(['writer', 'viewer', 'operator', 'administrator']);
-export type TokenRole = Static<typeof TokenRole>;
+import { component, Line, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
+import { TokenRole } from '../../http/gate/roles.ts';
+
 export const Token = component('Token', {
   id: Type.String(),
   name: Type.String(),

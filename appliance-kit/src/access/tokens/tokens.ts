@@ -1,13 +1,16 @@
 // API tokens: random, shown once, of which the state knows only the hash.
+
 import { randomBytes } from 'node:crypto';
-import { type Clock, iso } from '../../clock.ts';
+import { type Clock, iso } from '../../base/clock.ts';
+import { fail } from '../../base/problems/problem.ts';
+import type { TokenRole } from '../../http/gate/roles.ts';
 import type { Handlers } from '../../http/handlers.ts';
-import { fail } from '../../http/problems/problem.ts';
 import type { Database, Row } from '../../state/database.ts';
 import { newId } from '../../state/id.ts';
 import type { Audit } from '../audit/audit.ts';
 import { secretHash } from '../session/sessions.ts';
-import type { Token, TokenRole } from './schema.ts';
+import type { routes } from './routes.ts';
+import type { Token } from './schema.ts';
 
 /** The last use is noted at most this often: a sender of metrics must not cost a write to disk with each request. */
 const NOTE_USE_MS = 60 * 1000;
@@ -63,11 +66,7 @@ export class Tokens {
   }
 }
 
-export function tokenRoutes(parts: {
-  tokens: Tokens;
-  db: Database;
-  audit: Audit;
-}): Handlers<'listTokens' | 'createToken' | 'deleteToken'> {
+export function tokenRoutes(parts: { tokens: Tokens; db: Database; audit: Audit }): Handlers<typeof routes> {
   const { tokens, db, audit } = parts;
   return {
     listTokens: () => ({ items: tokens.list() }),

@@ -1,6 +1,6 @@
 // The people who may sign in.
-import { component, nullable, type Static, Time, Type } from '../../http/schema/schema.ts';
-import { Role } from '../session/schema.ts';
+import { component, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
+import { Role } from '../../http/gate/roles.ts';
 
 export const User = component('User', {
   name: Type.String(),

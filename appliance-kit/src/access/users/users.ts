@@ -1,9 +1,11 @@
 // The people who may sign in, and what their names and passwords have to be like.
-import { type Clock, iso } from '../../clock.ts';
+
+import { type Clock, iso } from '../../base/clock.ts';
+import { fail } from '../../base/problems/problem.ts';
+import type { Role } from '../../http/gate/roles.ts';
 import type { Handlers } from '../../http/handlers.ts';
-import { fail } from '../../http/problems/problem.ts';
 import type { Database } from '../../state/database.ts';
-import type { Role } from '../session/schema.ts';
+import type { routes } from './routes.ts';
 import type { User } from './schema.ts';
 
 export const SHORTEST_PASSWORD = 10;
@@ -71,6 +73,6 @@ export class Users {
   }
 }
 
-export function userRoutes(users: Users): Handlers<'listUsers'> {
+export function userRoutes(users: Users): Handlers<typeof routes> {
   return { listUsers: () => ({ items: users.list() }) };
 }

@@ -4,54 +4,18 @@
 //   raise ─▶ a silence holds it back? ─▶ `held`, decided again when the silence ends
 //            else ─▶ whom the rule, its class or nobody in particular names ─▶ outbox + deliveries
 //   not acknowledged when its time is up ─▶ also those it escalates to
-import { type Clock, iso } from '../../clock.ts';
+
+import { type Clock, iso } from '../../base/clock.ts';
+import { fail } from '../../base/problems/problem.ts';
+import { oneLine } from '../../base/words.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
-import { fail } from '../../http/problems/problem.ts';
-import { oneLine } from '../../http/schema/words.ts';
 import type { Database, Row } from '../../state/database.ts';
 import { newId } from '../../state/id.ts';
-import type { AlertClass } from '../catalogue/catalogue.ts';
+import type { AlertClass } from '../catalogue/alert-class.ts';
 import type { Silences, Subject } from '../silences/silences.ts';
+import type { Message, Recipient, Recipients, Told } from './message.ts';
 import type { Routing } from './routing.ts';
 import type { Alert, AlertHistory, AlertQuery, Delivery, DeliveryEvent, Escalation, HistoryKind } from './schema.ts';
-
-/** The part of an alert that is the same for whoever is told. */
-export type Told = Omit<Alert, 'deliveries' | 'history' | 'acknowledged' | 'silence' | 'routedBy' | 'escalatesAt'>;
-
-/** What the journal holds, and a destination is told. It says all there is to say, whatever changes meanwhile. */
-export interface Message {
-  readonly version: 1;
-  readonly eventId: string;
-  readonly event: DeliveryEvent;
-  readonly at: string;
-  readonly hostName: string;
-  readonly alert: Told;
-  /** What raise, reminders and all-clear have in common: the alert's id, or that of the message that told of many. */
-  readonly thread?: string;
-  /** How many others of the same thread are still active. */
-  readonly others?: number;
-  /** There: it tells of many, and `alert` is what can be said of all of them. */
-  readonly group?: MessageGroup;
-}
-
-export interface MessageGroup {
-  readonly kind: 'burst' | 'digest';
-  readonly count: number;
-  /** The first of them. */
-  readonly items: readonly {
-    readonly id: string;
-    readonly event: DeliveryEvent;
-    readonly at: string;
-    readonly severity: Alert['severity'];
-    readonly title: string;
-    readonly text: string;
-  }[];
-}
-
-export interface Recipient {
-  readonly id: string;
-  readonly name: string;
-}
 
 export interface Raise<Args> {
   readonly kind: AlertClass<Args>;
@@ -74,12 +38,7 @@ export interface AlertParts {
   readonly changes: Changes;
   readonly hostName: () => string;
   readonly routing: Routing;
-  /** Asked for late: silences count active alerts themselves. */
-  readonly silences: () => Silences;
-  /** The destinations that are switched on. */
-  readonly recipients: () => Recipient[];
-  /** Called after a message was written, to have it taken to the journal. */
-  readonly written: () => void;
+  readonly silences: Silences;
 }
 
 const MAX_TEXT = 4000;
@@ -131,9 +90,21 @@ function subjectOf(row: Row): Subject {
 export class Alerts {
   readonly #parts: AlertParts;
   #tidiedAt = Number.NEGATIVE_INFINITY;
+  #recipients: Recipients = { enabled: () => [], known: () => false };
+  #written: () => void = () => {};
 
   constructor(parts: AlertParts) {
     this.#parts = parts;
+  }
+
+  /** Called once, by the destinations. */
+  sendTo(recipients: Recipients): void {
+    this.#recipients = recipients;
+  }
+
+  /** Called once: `written` is called after a message was written, to have it taken to the journal. */
+  onWritten(written: () => void): void {
+    this.#written = written;
   }
 
   /** The id of the alert, or null when nobody is to be told: it is active already, or another alert explains it. */
@@ -149,10 +120,10 @@ export class Alerts {
         this.#reword(active, kind.text(args).slice(0, MAX_TEXT));
         return false;
       }
-      if (kind.happening && db.get('SELECT 1 FROM alerts WHERE dedup_key = ?', key) !== undefined) return false;
+      if (kind.transient && db.get('SELECT 1 FROM alerts WHERE dedup_key = ?', key) !== undefined) return false;
       if (kind.dependsOn(args).some((cause) => this.activeByKey(cause) !== undefined)) return false;
       const escalation = request.escalation ?? routing.escalation(kind.class);
-      const escalates = escalation !== null && kind.happening !== true;
+      const escalates = escalation !== null && kind.transient !== true;
       db.run(
         `INSERT INTO alerts (id, class, dedup_key, title, text, severity, state, raised_at, cleared_at, value, "limit",
            labels_json, rule_id, rule_name, impact, response, action, page, only_json, except_id, escalate_at,
@@ -164,9 +135,9 @@ export class Alerts {
         oneLine(kind.title(args), 300),
         kind.text(args).slice(0, MAX_TEXT),
         kind.severity(args),
-        kind.happening ? 'cleared' : 'active',
+        kind.transient ? 'cleared' : 'active',
         now,
-        kind.happening ? now : null,
+        kind.transient ? now : null,
         finite(request.value),
         finite(request.limit),
         JSON.stringify(kind.labels(args)),
@@ -186,7 +157,7 @@ export class Alerts {
     });
     if (!raised) return null;
     changes.publish('alerts', id);
-    this.#parts.written();
+    this.#written();
     return id;
   }
 
@@ -213,7 +184,7 @@ export class Alerts {
     });
     if (!cleared) return;
     changes.publish('alerts', id);
-    this.#parts.written();
+    this.#written();
   }
 
   /** Tells again, of an alert that is still active; not when somebody has acknowledged it. */
@@ -226,7 +197,7 @@ export class Alerts {
       if (row.acknowledged_at === null) this.#tellOrHold(row, 'repost');
     });
     changes.publish('alerts', id);
-    this.#parts.written();
+    this.#written();
   }
 
   setNoData(id: string, noData: boolean): void {
@@ -289,15 +260,15 @@ export class Alerts {
     let any = false;
     // The first time, whatever ended while akd was not running.
     const first = this.#tidiedAt === Number.NEGATIVE_INFINITY;
-    if (this.#parts.silences().tick() || first) this.release();
+    if (this.#parts.silences.tick() || first) this.release();
     for (const row of db.all('SELECT * FROM alerts WHERE escalate_at <= ?', now)) {
       // Held back: it waits for the end of the silence.
-      if (this.#parts.silences().holding(subjectOf(row)) !== null) continue;
+      if (this.#parts.silences.holding(subjectOf(row)) !== null) continue;
       any = true;
       db.transaction(() => this.#escalate(row, now));
       this.#parts.changes.publish('alerts', row.id as string);
     }
-    if (any) this.#parts.written();
+    if (any) this.#written();
     if (now - this.#tidiedAt < TIDY_MS) return;
     this.#tidiedAt = now;
     db.transaction(() => {
@@ -311,7 +282,7 @@ export class Alerts {
     const { db } = this.#parts;
     const id = row.id as string;
     const wanted = JSON.parse(row.escalate_to_json as string) as string[];
-    const to = this.#parts.recipients().filter((one) => wanted.includes(one.id) && one.id !== row.except_id);
+    const to = this.#recipients.enabled().filter((one) => wanted.includes(one.id) && one.id !== row.except_id);
     db.run('UPDATE alerts SET escalate_at = NULL WHERE id = ?', id);
     const whom = to.length === 0 ? 'nobody: the destinations are gone or off' : to.map(({ name }) => name).join(', ');
     this.#note(id, 'escalated', null, `Not acknowledged in time: told ${whom}.`);
@@ -325,7 +296,7 @@ export class Alerts {
     let any = false;
     for (const { alert_id: id } of db.all('SELECT DISTINCT alert_id FROM held WHERE released_at IS NULL')) {
       const row = db.get('SELECT * FROM alerts WHERE id = ?', id as string);
-      if (row !== undefined && this.#parts.silences().holding(subjectOf(row)) !== null) continue;
+      if (row !== undefined && this.#parts.silences.holding(subjectOf(row)) !== null) continue;
       db.transaction(() => {
         db.run('UPDATE held SET released_at = ? WHERE alert_id = ? AND released_at IS NULL', now, id as string);
         if (row === undefined) return;
@@ -342,7 +313,7 @@ export class Alerts {
       any = true;
       this.#parts.changes.publish('alerts', id as string);
     }
-    if (any) this.#parts.written();
+    if (any) this.#written();
   }
 
   #isHeld(id: string, event: DeliveryEvent): boolean {
@@ -355,13 +326,13 @@ export class Alerts {
       alertId,
     );
     const ids = new Set(told.map((row) => row.destination_id));
-    return this.#parts.recipients().filter((one) => ids.has(one.id));
+    return this.#recipients.enabled().filter((one) => ids.has(one.id));
   }
 
   #tellOrHold(row: Row, event: 'raise' | 'clear' | 'repost'): void {
     const { db, clock } = this.#parts;
     const id = row.id as string;
-    const silence = this.#parts.silences().holding(subjectOf(row));
+    const silence = this.#parts.silences.holding(subjectOf(row));
     if (silence === null) {
       this.#send(row, event);
       return;
@@ -458,7 +429,7 @@ export class Alerts {
     const { db } = this.#parts;
     const id = row.id as string;
     const active = row.state === 'active';
-    const silence = active ? this.#parts.silences().holding(subjectOf(row)) : null;
+    const silence = active ? this.#parts.silences.holding(subjectOf(row)) : null;
     const history = db.all('SELECT * FROM alert_history WHERE alert_id = ? ORDER BY rowid', id);
     const deliveries = db.all(
       `SELECT deliveries.*, destinations.last_error AS held_up FROM deliveries

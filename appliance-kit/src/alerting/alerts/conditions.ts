@@ -1,7 +1,8 @@
 // Turns states that are looked at again and again (a pool is degraded, a service has failed) into alerts: raised when
 // a state has lasted, cleared when it is gone.
-import type { Clock } from '../../clock.ts';
-import type { AlertClass } from '../catalogue/catalogue.ts';
+
+import type { Clock } from '../../base/clock.ts';
+import type { AlertClass } from '../catalogue/alert-class.ts';
 import type { Alerts, Raise } from './alerts.ts';
 
 export class Conditions {

@@ -1,68 +1,16 @@
-// Alerts and what is decided about them: acknowledging, silences, where each class goes, the log as a file.
-import { pipeline } from 'node:stream/promises';
-import type { Audit } from '../../access/audit/audit.ts';
-import type { Handlers } from '../../http/handlers.ts';
-import type { Database } from '../../state/database.ts';
-import type { Silences } from '../silences/silences.ts';
-import type { Alerts } from './alerts.ts';
-import { exported } from './export.ts';
-import type { Routing } from './routing.ts';
+// What this domain answers, and who may ask.
 
-type AlertRoutes =
-  | 'listAlerts'
-  | 'exportAlerts'
-  | 'getAlert'
-  | 'acknowledgeAlert'
-  | 'takeBackAcknowledgement'
-  | 'listSilences'
-  | 'createSilence'
-  | 'updateSilence'
-  | 'endSilence'
-  | 'listAlertClasses'
-  | 'routeAlertClass';
+import { list } from '../../base/schema/schema.ts';
+import { byId, byName, ok, type Routes, stream } from '../../http/routes.ts';
+import { AcknowledgeInput, Alert, AlertExportQuery, AlertKind, AlertQuery, ClassRoute } from './schema.ts';
 
-export function alertRoutes(parts: {
-  alerts: Alerts;
-  silences: Silences;
-  routing: Routing;
-  db: Database;
-  audit: Audit;
-}): Handlers<AlertRoutes> {
-  const { alerts, silences, routing, db, audit } = parts;
-  return {
-    listAlerts: ({ query }) => ({ items: alerts.list(query) }),
-    exportAlerts: async ({ query, reply }) => {
-      const { format, ...filter } = query;
-      const pages = alerts.pages({ state: 'all', ...filter });
-      const first = pages.next();
-      reply.hijack();
-      reply.raw.writeHead(200, {
-        'content-type': format === 'csv' ? 'text/csv; charset=utf-8' : 'application/json',
-        'content-disposition': `attachment; filename="alerts.${format}"`,
-        'cache-control': 'no-store',
-      });
-      // The client going away ends it.
-      await pipeline(exported(format, first, pages), reply.raw).catch(() => reply.raw.destroy());
-      return undefined;
-    },
-    getAlert: ({ params }) => alerts.get(params.id),
-    acknowledgeAlert: ({ params, body, caller }) =>
-      db.transaction(() => {
-        const alert = alerts.acknowledge(params.id, caller.name, body.note);
-        audit.record(caller, 'alert.acknowledge', alert.title, null, body);
-        return alert;
-      }),
-    takeBackAcknowledgement: ({ params, caller }) =>
-      db.transaction(() => {
-        const alert = alerts.takeBack(params.id, caller.name);
-        audit.record(caller, 'alert.take-back', alert.title);
-        return alert;
-      }),
-    listSilences: () => ({ items: silences.list() }),
-    createSilence: ({ body, caller }) => silences.create(body, caller),
-    updateSilence: ({ params, body, caller }) => silences.update(params.id, body, caller),
-    endSilence: ({ params, caller }) => silences.end(params.id, caller),
-    listAlertClasses: () => ({ items: routing.list() }),
-    routeAlertClass: ({ params, body, caller }) => routing.set(params.name, body, caller),
-  };
-}
+// biome-ignore format: one route is one line, so that the list can be read as a table
+export const routes = {
+  listAlerts: { method: 'GET', path: '/api/alerts', access: 'viewer', summary: 'Alerts, newest first', query: AlertQuery, answer: ok(list(Alert)) },
+  exportAlerts: { method: 'GET', path: '/api/alerts/export', access: 'viewer', summary: 'The log of alerts as a file', query: AlertExportQuery, answer: stream('application/octet-stream') },
+  getAlert: { method: 'GET', path: '/api/alerts/:id', access: 'viewer', summary: 'One alert', params: byId, answer: ok(Alert) },
+  acknowledgeAlert: { method: 'POST', path: '/api/alerts/:id/acknowledge', access: 'operator', summary: 'Say that somebody is on it: it is not repeated and not escalated', params: byId, body: AcknowledgeInput, answer: ok(Alert) },
+  takeBackAcknowledgement: { method: 'DELETE', path: '/api/alerts/:id/acknowledge', access: 'operator', summary: 'Take an acknowledgement back', params: byId, answer: ok(Alert) },
+  listAlertClasses: { method: 'GET', path: '/api/alert-classes', access: 'viewer', summary: 'Every kind of alert that can be raised, and where it goes', answer: ok(list(AlertKind)) },
+  routeAlertClass: { method: 'PUT', path: '/api/alert-classes/:name', access: 'operator', summary: 'Decide where alerts of a class go', params: byName, body: ClassRoute, answer: ok(AlertKind) },
+} as const satisfies Routes;

@@ -1,14 +1,14 @@
 // Who is told of which class of alerts. What a rule says of itself comes first, then what was decided about the class,
 // then everybody; a class that is muted is kept in the log and sent to nobody, whatever a rule says.
+
 import type { Audit } from '../../access/audit/audit.ts';
-import { iso } from '../../clock.ts';
+import { iso } from '../../base/clock.ts';
+import { fail } from '../../base/problems/problem.ts';
 import type { Caller } from '../../http/gate/caller.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
-import { fail } from '../../http/problems/problem.ts';
 import type { Database } from '../../state/database.ts';
-import { catalogue } from '../catalogue/catalogue.ts';
-import { example } from '../catalogue/example.ts';
-import type { Recipient } from './alerts.ts';
+import type { AnyAlertClass } from '../catalogue/alert-class.ts';
+import type { Recipient, Recipients } from './message.ts';
 import type { AlertKind, ClassRoute, Escalation } from './schema.ts';
 
 export interface Wish {
@@ -30,38 +30,42 @@ export interface RoutingParts {
   readonly db: Database;
   readonly audit: Audit;
   readonly changes: Changes;
-  /** The destinations that are switched on. */
-  readonly recipients: () => readonly Recipient[];
-  /** Whether there is such a destination, on or off. */
-  readonly known: (destinationId: string) => boolean;
+  /** Every class there is. */
+  readonly classes: readonly AnyAlertClass[];
 }
-
-/** What holds for a class that nobody has decided about. */
-const UNDECIDED = new Map<string, ClassRoute>(
-  catalogue.map((kind) => [kind.class, { muted: kind.muted ?? false, destinations: [], escalation: null }]),
-);
 
 export class Routing {
   readonly #parts: RoutingParts;
   readonly #routes = new Map<string, ClassRoute>();
+  #recipients: Recipients = { enabled: () => [], known: () => false };
+  /** What holds for a class that nobody has decided about. */
+  readonly #undecided: ReadonlyMap<string, ClassRoute>;
 
   constructor(parts: RoutingParts) {
     this.#parts = parts;
+    this.#undecided = new Map(
+      parts.classes.map((kind) => [kind.class, { muted: kind.muted ?? false, destinations: [], escalation: null }]),
+    );
     for (const row of parts.db.all('SELECT class, route_json FROM class_routes')) {
       this.#routes.set(row.class as string, JSON.parse(row.route_json as string) as ClassRoute);
     }
   }
 
+  /** Called once, by the destinations. */
+  sendTo(recipients: Recipients): void {
+    this.#recipients = recipients;
+  }
+
   #route(name: string): ClassRoute {
-    return this.#routes.get(name) ?? UNDECIDED.get(name) ?? { muted: false, destinations: [], escalation: null };
+    return this.#routes.get(name) ?? this.#undecided.get(name) ?? { muted: false, destinations: [], escalation: null };
   }
 
   audience(wish: Wish): Audience {
-    const all = this.#parts.recipients().filter(({ id }) => id !== wish.except);
+    const all = this.#recipients.enabled().filter(({ id }) => id !== wish.except);
     const route = this.#route(wish.class);
     if (route.muted) return { recipients: [], muted: true, by: `The class ${wish.class} is muted` };
     // Destinations that were removed since are no reason to tell nobody.
-    const known = (ids: readonly string[]) => ids.filter((id) => this.#parts.known(id));
+    const known = (ids: readonly string[]) => ids.filter((id) => this.#recipients.known(id));
     const meant = known(wish.only);
     if (meant.length > 0) {
       const recipients = all.filter(({ id }) => meant.includes(id));
@@ -82,7 +86,7 @@ export class Routing {
   /** Throws when there is no such destination, naming its field. */
   mustKnow(destinations: readonly string[], path: string): void {
     destinations.forEach((id, at) => {
-      if (this.#parts.known(id)) return;
+      if (this.#recipients.known(id)) return;
       throw fail('invalid_request', `There is no destination ${id}.`, 'Choose from the destinations there are.', [
         { path: `${path}/${at}`, message: 'is no destination' },
       ]);
@@ -90,19 +94,17 @@ export class Routing {
   }
 
   list(): AlertKind[] {
-    const { db } = this.#parts;
+    const { db, classes } = this.#parts;
     const counts = new Map(
       db
         .all(`SELECT class, sum(state = 'active') AS active, max(raised_at) AS last FROM alerts GROUP BY class`)
         .map((row) => [row.class as string, row]),
     );
-    return catalogue
-      .map((declared) => {
-        // Their arguments differ; the example has all of them.
-        const kind = declared as (typeof catalogue)[0];
-        const given = example as unknown as Parameters<typeof kind.title>[0];
+    return classes
+      .map((kind) => {
+        const given = kind.example;
         const count = counts.get(kind.class);
-        const explainedBy = new Set(kind.dependsOn(given).map((key) => key.split('/', 1)[0] as string));
+        const explainedBy = new Set(kind.dependsOn(given).map((key: string) => key.split('/', 1)[0] as string));
         return {
           class: kind.class,
           severities: [...(kind.severities ?? [kind.severity(given)])],
@@ -112,7 +114,7 @@ export class Routing {
           response: kind.response(given),
           action: kind.action(given),
           visibleAfterSeconds: kind.visibleAfterSeconds,
-          happening: kind.happening ?? false,
+          happening: kind.transient ?? false,
           explainedBy: [...explainedBy],
           active: (count?.active as number | undefined) ?? 0,
           lastRaisedAt: count === undefined ? null : iso(count.last as number),

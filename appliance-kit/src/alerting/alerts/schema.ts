@@ -1,6 +1,6 @@
 // An alert: something that is, or was, wrong; with what it means, what to do, who was told, and who is on it.
-import { Count, closed, component, Labels, Line, nullable, type Static, Time, Type } from '../../http/schema/schema.ts';
-import { Severity } from '../thresholds/schema.ts';
+import { Count, closed, component, Labels, Line, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
+import { Severity } from '../catalogue/severity.ts';
 
 export const DeliveryEvent = Type.Enum(['raise', 'clear', 'repost', 'escalate']);
 export type DeliveryEvent = Static<typeof DeliveryEvent>;
@@ -87,38 +87,6 @@ export type AlertExportQuery = Static<typeof AlertExportQuery>;
 
 export const AcknowledgeInput = closed({ note: Line({ minLength: 0, maxLength: 1000 }) });
 
-const silence = {
-  name: Line({ maxLength: 200, description: 'what it is for' }),
-  start: Type.Integer({ minimum: 0, maximum: 99_999_999_999, description: 'seconds since the epoch' }),
-  end: Type.Integer({
-    minimum: 0,
-    maximum: 99_999_999_999,
-    description: 'seconds since the epoch; there is always one',
-  }),
-  classes: Type.Array(Line({ maxLength: 100 }), {
-    maxItems: 100,
-    description: 'classes, or the beginning of some: pool.*; none: all',
-  }),
-  severities: Type.Array(Severity, { maxItems: 3, description: 'none: all' }),
-  text: Line({
-    minLength: 0,
-    maxLength: 200,
-    description: 'is in the key, the title or a label of the alert; empty: any',
-  }),
-};
-export const SilenceInput = component('SilenceInput', silence);
-export type SilenceInput = Static<typeof SilenceInput>;
-export const Silence = component('Silence', {
-  id: Type.String(),
-  ...silence,
-  state: Type.Enum(['waiting', 'acting', 'ended']),
-  by: Type.String(),
-  createdAt: Time,
-  active: Type.Integer({ minimum: 0, description: 'active alerts that it holds back now' }),
-  held: Type.Integer({ minimum: 0, description: 'messages that it has held back so far' }),
-});
-export type Silence = Static<typeof Silence>;
-
 export const Escalation = component(
   'Escalation',
   {
@@ -156,14 +124,3 @@ export const AlertKind = component(
   'A kind of alert that the appliance can raise, with where it goes',
 );
 export type AlertKind = Static<typeof AlertKind>;
-
-export const DigestSettings = component(
-  'DigestSettings',
-  {
-    enabled: Type.Boolean(),
-    at: Type.String({ pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$', description: "HH:MM in the appliance's time zone" }),
-    severities: Type.Array(Severity, { minItems: 1, maxItems: 3 }),
-  },
-  'What is not urgent is told once a day, in one message to each destination',
-);
-export type DigestSettings = Static<typeof DigestSettings>;

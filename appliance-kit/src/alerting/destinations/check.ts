@@ -1,6 +1,6 @@
 // What a destination's settings must be like beyond their shape. Strict where a value ends up in a configuration file
 // or on a command line.
-import { fail } from '../../http/problems/problem.ts';
+import { fail } from '../../base/problems/problem.ts';
 import { authorityProblem } from './authority.ts';
 import type { EmailInput, SnmpInput, SyslogInput, WebhookSettingsInput } from './schema.ts';
 

@@ -1,6 +1,6 @@
 // The destinations, with their secrets, and how each of them is doing.
-import { type Clock, iso } from '../../clock.ts';
-import { fail } from '../../http/problems/problem.ts';
+import { type Clock, iso } from '../../base/clock.ts';
+import { fail } from '../../base/problems/problem.ts';
 import type { Database, Row } from '../../state/database.ts';
 import { newId } from '../../state/id.ts';
 import { describeAuthority } from './authority.ts';

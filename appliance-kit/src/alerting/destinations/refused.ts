@@ -1,6 +1,6 @@
 // Not taken is not the same as not reached. A receiver that is away takes nothing, and all waits for it in order; one that
 // answers no to this message may well take the next.
-import { ProblemError, problem } from '../../http/problems/problem.ts';
+import { ProblemError, problem } from '../../base/problems/problem.ts';
 
 export class Refused extends ProblemError {
   constructor(detail: string, action?: string) {

@@ -1,7 +1,7 @@
 // Where alerts go. Secrets travel one way: in. What is read back says only whether one is set.
 
-import { Problem } from '../../http/problems/schema.ts';
-import { Count, closed, component, Line, nullable, type Static, Time, Type } from '../../http/schema/schema.ts';
+import { Problem } from '../../base/problems/schema.ts';
+import { Count, closed, component, Line, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
 
 const Port = Type.Integer({ minimum: 1, maximum: 65535 });
 const Secret = (what: string) =>

@@ -1,21 +1,22 @@
 // One way to send, whatever the kind. Each kind's code is loaded when it is first needed: most appliances use one.
 
-import { fail } from '../../http/problems/problem.ts';
-import type { Message } from '../alerts/alerts.ts';
+import { fail } from '../../base/problems/problem.ts';
+import type { Message } from '../alerts/message.ts';
 import type { StoredDestination } from './destinations.ts';
 import type { ChartData } from './email/chart.ts';
-import type { ExchangeLine } from './schema.ts';
+import type { OnLine } from './exchange.ts';
 import type { SnmpSender } from './snmp/send.ts';
-
-export type OnLine = (direction: ExchangeLine['direction'], text: string) => void;
 
 export class Senders {
   readonly #snmp: SnmpSender;
-  readonly #lastHour: (message: Message) => Promise<ChartData | null>;
+  #lastHour: (message: Message) => Promise<ChartData | null> = async () => null;
+
+  constructor(snmp: SnmpSender) {
+    this.#snmp = snmp;
+  }
 
   /** @param lastHour of what an alert is about, when that is a series; null otherwise, and when it cannot be had */
-  constructor(snmp: SnmpSender, lastHour: (message: Message) => Promise<ChartData | null> = async () => null) {
-    this.#snmp = snmp;
+  drawWith(lastHour: (message: Message) => Promise<ChartData | null>): void {
     this.#lastHour = lastHour;
   }
 

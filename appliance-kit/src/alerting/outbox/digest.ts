@@ -1,19 +1,24 @@
 // The daily digest: which alerts can wait, and when they are told.
 
 import type { Audit } from '../../access/audit/audit.ts';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
-import type { Settings } from '../../state/settings.ts';
-import type { Entry } from '../../storage/schedules/timetable.ts';
-import type { DigestSettings } from '../alerts/schema.ts';
-import type { Outbox } from './outbox.ts';
-
-const KEY = 'alerts.digest';
+import type { Entry } from '../../schedules/timetable.ts';
+import { type Settings, setting } from '../../state/settings.ts';
+import type { routes } from './routes.ts';
+import type { DigestSettings } from './schema.ts';
 
 interface Kept extends DigestSettings {
   /** When it was last sent, or switched on. */
   readonly since: number;
+}
+
+export const digestSetting = setting<Kept>('alerts.digest');
+
+/** Sends what was gathered. */
+export interface DigestSender {
+  sendDigest(): void;
 }
 
 export class Digest {
@@ -24,7 +29,7 @@ export class Digest {
   constructor(settings: Settings, clock: Clock) {
     this.#settings = settings;
     this.#clock = clock;
-    this.#kept = settings.get<Kept>(KEY) ?? { enabled: false, at: '08:00', severities: ['info'], since: 0 };
+    this.#kept = settings.get(digestSetting) ?? { enabled: false, at: '08:00', severities: ['info'], since: 0 };
   }
 
   get(): DigestSettings {
@@ -37,7 +42,7 @@ export class Digest {
   }
 
   #keep(kept: Kept): void {
-    this.#settings.set(KEY, kept);
+    this.#settings.set(digestSetting, kept);
     this.#kept = kept;
   }
 
@@ -45,7 +50,7 @@ export class Digest {
     return this.#kept.enabled && this.#kept.severities.includes(severity);
   }
 
-  entries(outbox: Outbox): Entry[] {
+  entries(outbox: DigestSender): Entry[] {
     const { enabled, at, since } = this.#kept;
     if (!enabled) return [];
     const run = async (due: number) => {
@@ -58,10 +63,10 @@ export class Digest {
 
 export function digestRoutes(parts: {
   digest: Digest;
-  outbox: Outbox;
+  outbox: DigestSender;
   audit: Audit;
   changes: Changes;
-}): Handlers<'getDigest' | 'setDigest'> {
+}): Handlers<typeof routes> {
   const { digest, outbox, audit, changes } = parts;
   return {
     getDigest: () => digest.get(),

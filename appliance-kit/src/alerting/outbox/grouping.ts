@@ -1,9 +1,9 @@
 // One message instead of many: a burst of one class becomes one message to each destination, and what is not urgent is
 // told once a day. What is merged stays in the log alert by alert, and each alert's delivery is that of the message.
 
-import { iso } from '../../clock.ts';
-import { plural } from '../../http/schema/words.ts';
-import type { Message, MessageGroup } from '../alerts/alerts.ts';
+import { iso } from '../../base/clock.ts';
+import { plural } from '../../base/words.ts';
+import type { Message, MessageGroup } from '../alerts/message.ts';
 
 /** How many of them a message names; the log has the rest. */
 const NAMED = 50;

@@ -3,8 +3,8 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { fail } from '../../http/problems/problem.ts';
-import type { Log } from '../../log.ts';
+import type { Log } from '../../base/log.ts';
+import { fail } from '../../base/problems/problem.ts';
 
 /** An fsync on a busy disk can take seconds; a child that takes longer than this hangs. */
 const DEADLINE_MS = 30_000;

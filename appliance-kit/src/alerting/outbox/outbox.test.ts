@@ -6,7 +6,10 @@ import { program } from '../../../tests/cistern.ts';
 import { type Bench, bench, Client, eventually, PASSWORD } from '../../../tests/harness.ts';
 import { type Mailbox, smtp } from '../../../tests/smtp.ts';
 import { snmptrapd } from '../../../tests/snmptrapd.ts';
-import { applianceStarted, diskAiling, poolDegraded, thresholdExceeded } from '../catalogue/catalogue.ts';
+import { diskAiling } from '../../storage/disks/alerts.ts';
+import { poolDegraded } from '../../storage/pools/alerts.ts';
+import { applianceStarted } from '../../system/version/alerts.ts';
+import { thresholdExceeded } from '../thresholds/alerts.ts';
 import { backOff } from './outbox.ts';
 
 const command = program('cistern');
@@ -89,10 +92,10 @@ test('a destination that is down gets its messages when it is back; meanwhile it
     assert.equal(one.health.waiting, 2);
   });
   await eventually(() => assert.deepEqual(subjects(well), ['one', 'two']));
-  await on.appliance.watch.look();
+  await on.appliance.poller.look();
   assert.deepEqual((await on.client.get('/api/alerts')).body.items, [], 'not before it has lasted a minute');
   on.clock.advance(60);
-  await on.appliance.watch.look();
+  await on.appliance.poller.look();
   const [alert] = (await on.client.get('/api/alerts')).body.items;
   assert.equal(alert.class, 'delivery.failing');
   assert.match(alert.text, /“Broken” does not take alerts: .*451 disk full.* 2 are waiting/);
@@ -109,7 +112,7 @@ test('a destination that is down gets its messages when it is back; meanwhile it
     assert.equal(mine.state, 'delivered');
     assert.ok(mine.attempts > 1);
   });
-  await on.appliance.watch.look();
+  await on.appliance.poller.look();
   assert.deepEqual((await on.client.get('/api/alerts')).body.items, []);
 });
 
@@ -204,7 +207,7 @@ test('what waits is sent as soon as a network cable is back, and not when its tu
   await on.client.setUp();
   const look = async () => {
     on.clock.advance(10);
-    await on.appliance.watch.look();
+    await on.appliance.poller.look();
   };
   await look();
   let words: string | null = 'no route to host';

@@ -10,16 +10,16 @@
 // is tried with those behind it: when it takes one of them and refuses the first once more, that one is given up, with
 // the receiver's words in the log. When it takes none, it is the receiver, and all waits as before.
 
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
+import { asProblem } from '../../base/problems/problem.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
-import { asProblem } from '../../http/problems/problem.ts';
-import type { Log } from '../../log.ts';
 import type { Database } from '../../state/database.ts';
 import { newId } from '../../state/id.ts';
-import type { Message, MessageGroup } from '../alerts/alerts.ts';
+import type { Message, MessageGroup } from '../alerts/message.ts';
+import type { Severity } from '../catalogue/severity.ts';
 import type { Destinations, StoredDestination } from '../destinations/destinations.ts';
 import { Refused } from '../destinations/refused.ts';
-import type { Severity } from '../thresholds/schema.ts';
 import type { Digest } from './digest.ts';
 import { BURSTS, type BurstOptions, Bursts, merged, ORDER } from './grouping.ts';
 import type { Journal } from './journal.ts';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Bench, bench } from '../../../tests/harness.ts';
-import { diskAiling, poolDegraded, poolFaulted } from '../catalogue/catalogue.ts';
+import { diskAiling } from '../../storage/disks/alerts.ts';
+import { poolDegraded, poolFaulted } from '../../storage/pools/alerts.ts';
 import { matches } from './silences.ts';
 
 const subject = {

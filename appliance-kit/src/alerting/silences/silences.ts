@@ -1,15 +1,17 @@
 // Silences and maintenance windows: for a time that always ends, alerts that match are raised and logged but sent to
 // nobody. What was held back is written down; whatever of it is still true when the silence ends is sent then.
+
 import type { Audit } from '../../access/audit/audit.ts';
-import { type Clock, iso } from '../../clock.ts';
+import { type Clock, iso } from '../../base/clock.ts';
+import { fail } from '../../base/problems/problem.ts';
 import type { Caller } from '../../http/gate/caller.ts';
+import type { Handlers } from '../../http/handlers.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
-import { fail } from '../../http/problems/problem.ts';
 import type { Database, Row } from '../../state/database.ts';
 import { newId } from '../../state/id.ts';
-import type { Silence, SilenceInput } from '../alerts/schema.ts';
-import { catalogue } from '../catalogue/catalogue.ts';
-import type { Severity } from '../thresholds/schema.ts';
+import type { Severity } from '../catalogue/severity.ts';
+import type { routes } from './routes.ts';
+import type { Silence, SilenceInput } from './schema.ts';
 
 /** Longer is not a silence but a decision: a class can be muted. */
 const LONGEST_S = 366 * 24 * 60 * 60;
@@ -50,20 +52,32 @@ export interface SilenceParts {
   readonly clock: Clock;
   readonly audit: Audit;
   readonly changes: Changes;
+  /** Every class there is: a silence that names none of them is refused. */
+  readonly classes: readonly { readonly class: string }[];
+}
+
+/** What a silence acts on. */
+export interface Silenced {
   /** One began, ended or was changed: what it holds back is to be looked at anew. */
-  readonly changed: () => void;
+  changed(): void;
   /** The active alerts, for how many of them a silence holds back. */
-  readonly activeSubjects: () => readonly Subject[];
+  activeSubjects(): readonly Subject[];
 }
 
 export class Silences {
   readonly #parts: SilenceParts;
+  #silenced: Silenced = { changed: () => {}, activeSubjects: () => [] };
   /** Those that have not ended; few, and asked for with every alert. */
   #open: Kept[] = [];
 
   constructor(parts: SilenceParts) {
     this.#parts = parts;
     this.#load();
+  }
+
+  /** Called once, by whoever raises alerts: they look at silences, so silences are there first. */
+  actOn(silenced: Silenced): void {
+    this.#silenced = silenced;
   }
 
   #load(): void {
@@ -114,7 +128,7 @@ export class Silences {
   }
 
   list(): Silence[] {
-    const subjects = this.#parts.activeSubjects();
+    const subjects = this.#silenced.activeSubjects();
     const sql = 'SELECT * FROM silences ORDER BY ends_at DESC, id DESC LIMIT 500';
     return this.#parts.db.all(sql).map((row) => this.#describe(this.#kept(row), subjects));
   }
@@ -122,7 +136,7 @@ export class Silences {
   get(id: string): Silence {
     const row = this.#parts.db.get('SELECT * FROM silences WHERE id = ?', id);
     if (row === undefined) throw fail('not_found', `There is no silence ${id}.`);
-    return this.#describe(this.#kept(row), this.#parts.activeSubjects());
+    return this.#describe(this.#kept(row), this.#silenced.activeSubjects());
   }
 
   #check(input: SilenceInput): void {
@@ -135,7 +149,7 @@ export class Silences {
       throw wrong('/end', 'may be a year away at most; a class that nobody wants to hear of can be muted instead');
     }
     input.classes.forEach((one, at) => {
-      if (catalogue.some((kind) => classFits(one, kind.class))) return;
+      if (this.#parts.classes.some((kind) => classFits(one, kind.class))) return;
       throw wrong(`/classes/${at}`, `names no class of alerts: ${one}`);
     });
   }
@@ -192,9 +206,18 @@ export class Silences {
 
   #after(id: string): Silence {
     this.#load();
-    this.#parts.changed();
+    this.#silenced.changed();
     this.#parts.changes.publish('silences', id);
     this.#parts.changes.publish('alerts');
     return this.get(id);
   }
+}
+
+export function silenceRoutes(silences: Silences): Handlers<typeof routes> {
+  return {
+    listSilences: () => ({ items: silences.list() }),
+    createSilence: ({ body, caller }) => silences.create(body, caller),
+    updateSilence: ({ params, body, caller }) => silences.update(params.id, body, caller),
+    endSilence: ({ params, caller }) => silences.end(params.id, caller),
+  };
 }

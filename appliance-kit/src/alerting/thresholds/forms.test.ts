@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ProblemError } from '../../http/problems/problem.ts';
+import type { ProblemError } from '../../base/problems/problem.ts';
 import { expressionOf } from './forms.ts';
 import { mustBeHours, within } from './hours.ts';
 import { firings, type PastRule } from './preview.ts';

@@ -1,6 +1,6 @@
 // Ready forms of what a rule watches, as the PromQL they mean. What a form says is evaluated, previewed and drawn like
 // any expression: there is one way through the telemetry store, and whoever wants more edits the expression itself.
-import { fail } from '../../http/problems/problem.ts';
+import { fail } from '../../base/problems/problem.ts';
 import type { RuleForm } from './schema.ts';
 
 /** A metric name, with labels or without; names with dots are `{"checkout.time"}`. Nothing that ends a selector early. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { type TestContext, test } from 'node:test';
-import { silentLog } from '../../log.ts';
+import { silentLog } from '../../base/log.ts';
 import type { Limit } from '../../peers/storaged.ts';
 import { Hints } from './hints.ts';
 

@@ -3,8 +3,8 @@
 // hint: every rule is evaluated in its turn as well, so that one that is missing costs seconds and nothing else.
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { asProblem } from '../../http/problems/problem.ts';
-import type { Log } from '../../log.ts';
+import type { Log } from '../../base/log.ts';
+import { asProblem } from '../../base/problems/problem.ts';
 import type { Limit } from '../../peers/storaged.ts';
 
 export interface HintedRules {

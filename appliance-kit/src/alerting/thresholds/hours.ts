@@ -1,5 +1,5 @@
 // The days and hours in which a rule raises alerts, in a time zone of their own.
-import { fail } from '../../http/problems/problem.ts';
+import { fail } from '../../base/problems/problem.ts';
 import type { Hours } from './schema.ts';
 
 const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];

@@ -1,5 +1,5 @@
 // Runs a rule over the past, through the same state machine that evaluates it, and says when it would have fired.
-import { iso } from '../../clock.ts';
+import { iso } from '../../base/clock.ts';
 import type { RangeSeries } from '../../peers/storaged.ts';
 import { within } from './hours.ts';
 import { initial, type Rule, step } from './machine.ts';

@@ -1,78 +1,15 @@
-// Threshold rules: what there are, changing them, and trying one out.
-import type { Audit } from '../../access/audit/audit.ts';
-import type { Worksheets } from '../../analytics/worksheets/worksheets.ts';
-import type { Caller } from '../../http/gate/caller.ts';
-import type { Handlers } from '../../http/handlers.ts';
-import { fail } from '../../http/problems/problem.ts';
-import type { Database } from '../../state/database.ts';
-import type { Threshold, ThresholdInput } from './schema.ts';
-import type { Thresholds } from './thresholds.ts';
+// What this domain answers, and who may ask.
 
-type ThresholdRoutes =
-  | 'listThresholds'
-  | 'createThreshold'
-  | 'updateThreshold'
-  | 'deleteThreshold'
-  | 'previewThreshold'
-  | 'forgetSeries';
+import { list } from '../../base/schema/schema.ts';
+import { byId, created, nothing, ok, type Routes } from '../../http/routes.ts';
+import { ForgetInput, Threshold, ThresholdInput, ThresholdPreview, ThresholdPreviewInput } from './schema.ts';
 
-const rule = ({ id: _, state: __, ...input }: Threshold): ThresholdInput => input;
-
-export function thresholdRoutes(parts: {
-  thresholds: Thresholds;
-  db: Database;
-  audit: Audit;
-  worksheets: Worksheets;
-}): Handlers<ThresholdRoutes> {
-  const { thresholds, db, audit, worksheets } = parts;
-  /** A rule switches worksheets for the appliance: whoever makes it may only name those they can see. */
-  const mustSee = (caller: Caller, actions: ThresholdInput['actions']) => {
-    actions?.forEach(({ kind, target }, at) => {
-      const path = `/actions/${at}/target`;
-      const wrong = (message: string) =>
-        fail('invalid_request', `The rule was refused: ${path} ${message}.`, undefined, [{ path, message }]);
-      if (kind !== 'bundle' && target === '') throw wrong('is missing');
-      if (!kind.endsWith('-worksheet')) return;
-      try {
-        worksheets.get(caller, target);
-      } catch {
-        throw wrong('is no worksheet that you can see');
-      }
-    });
-  };
-  return {
-    listThresholds: () => ({ items: thresholds.list() }),
-    createThreshold: ({ body, caller }) => {
-      mustSee(caller, body.actions);
-      const made = db.transaction(() => {
-        const threshold = thresholds.create(body);
-        audit.record(caller, 'threshold.create', body.name, null, body);
-        return threshold;
-      });
-      // The next round would do; but whoever made the rule is looking at it now.
-      void thresholds.evaluate();
-      return made;
-    },
-    updateThreshold: ({ params, body, caller }) =>
-      db.transaction(() => {
-        mustSee(caller, body.actions);
-        const before = rule(thresholds.get(params.id));
-        const after = thresholds.update(params.id, body);
-        audit.record(caller, 'threshold.update', body.name, before, body);
-        return after;
-      }),
-    deleteThreshold: ({ params, caller }) =>
-      db.transaction(() => {
-        const gone = thresholds.remove(params.id);
-        audit.record(caller, 'threshold.delete', gone.name, gone, null);
-        return undefined;
-      }),
-    forgetSeries: ({ params, body, caller }) =>
-      db.transaction(() => {
-        const after = thresholds.forget(params.id, body.labels);
-        audit.record(caller, 'threshold.forget-series', after.name, null, body.labels);
-        return after;
-      }),
-    previewThreshold: ({ body }) => thresholds.preview(body),
-  };
-}
+// biome-ignore format: one route is one line, so that the list can be read as a table
+export const routes = {
+  listThresholds: { method: 'GET', path: '/api/thresholds', access: 'viewer', summary: 'The threshold rules and their state', answer: ok(list(Threshold)) },
+  createThreshold: { method: 'POST', path: '/api/thresholds', access: 'operator', summary: 'Add a rule', body: ThresholdInput, answer: created(Threshold) },
+  updateThreshold: { method: 'PUT', path: '/api/thresholds/:id', access: 'operator', summary: 'Change a rule', params: byId, body: ThresholdInput, answer: ok(Threshold) },
+  deleteThreshold: { method: 'DELETE', path: '/api/thresholds/:id', access: 'operator', summary: 'Remove a rule; its active alerts are cleared', params: byId, answer: nothing },
+  previewThreshold: { method: 'POST', path: '/api/thresholds/preview', access: 'operator', summary: 'What a rule would say now, and when it would have fired', body: ThresholdPreviewInput, answer: ok(ThresholdPreview) },
+  forgetSeries: { method: 'POST', path: '/api/thresholds/:id/forget', access: 'operator', summary: 'Forget a series that is gone for good; its alerts are cleared', params: byId, body: ForgetInput, answer: ok(Threshold) },
+} as const satisfies Routes;

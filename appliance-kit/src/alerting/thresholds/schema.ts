@@ -1,8 +1,8 @@
 // A rule over a PromQL expression, and the state of each series it matches.
-import { Count, closed, component, Labels, Line, nullable, type Static, Time, Type } from '../../http/schema/schema.ts';
 
-export const Severity = Type.Enum(['critical', 'warning', 'info']);
-export type Severity = Static<typeof Severity>;
+import { Count, closed, component, Labels, Line, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
+import { RuleAction } from '../actions/schema.ts';
+import { Severity } from '../catalogue/severity.ts';
 
 /** Ten years: longer than any rule means, and far from where a sum of milliseconds loses its exactness. */
 const Seconds = Type.Integer({ minimum: 0, maximum: 315_360_000 });
@@ -47,32 +47,6 @@ export const Hours = component(
   'When a rule raises alerts; before the beginning when `to` is, on the next day. What is active stays so and clears at any time',
 );
 export type Hours = Static<typeof Hours>;
-
-export const RuleAction = component(
-  'RuleAction',
-  {
-    on: Type.Enum(['raise', 'clear']),
-    kind: Type.Enum([
-      'resume-statistic',
-      'suspend-statistic',
-      'resume-worksheet',
-      'suspend-worksheet',
-      'snapshot',
-      'bundle',
-    ]),
-    target: Type.String({
-      maxLength: 1024,
-      description: 'a statistic, as io.ops[disk]; the id of a worksheet; a dataset; nothing for a bundle',
-    }),
-    forSeconds: Type.Integer({
-      minimum: 0,
-      maximum: 30 * 86_400,
-      description: 'of resuming: after that it is suspended again; 0: when the alert clears, a day at most',
-    }),
-  },
-  'What is done besides telling somebody',
-);
-export type RuleAction = Static<typeof RuleAction>;
 
 const rule = {
   name: Line({ maxLength: 200 }),

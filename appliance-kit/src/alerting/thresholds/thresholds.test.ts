@@ -307,7 +307,7 @@ test('a rule that cannot be evaluated watches nothing, which is an alert after f
   const look = async (seconds: number) => {
     on.clock.advance(seconds);
     await evaluate(on);
-    await on.appliance.watch.look();
+    await on.appliance.poller.look();
     return (await on.client.get('/api/alerts')).body.items as { class: string; text: string; page: string }[];
   };
   assert.deepEqual(await look(1), []);
@@ -327,7 +327,7 @@ test('a store that refuses measurements for reasons of its own is an alert, unti
   const { on, known } = await ready(t);
   const look = async (seconds: number) => {
     on.clock.advance(seconds);
-    await on.appliance.watch.look();
+    await on.appliance.poller.look();
     return (await on.client.get('/api/alerts')).body.items as Record<string, string>[];
   };
   assert.deepEqual(await look(1), []);

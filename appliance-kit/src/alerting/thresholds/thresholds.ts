@@ -2,16 +2,16 @@
 // once, and each series goes one step through the state machine. Nearly always nothing has changed but the values: then the
 // store does not name the series again, and one that is well and within its limit costs a comparison.
 
-import { type Clock, iso } from '../../clock.ts';
+import { type Clock, iso } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
+import { asProblem, fail } from '../../base/problems/problem.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
-import { asProblem, fail } from '../../http/problems/problem.ts';
-import type { Log } from '../../log.ts';
 import { ExpressionError, type Limit, type Result, type Storaged } from '../../peers/storaged.ts';
 import type { Database } from '../../state/database.ts';
 import { newId } from '../../state/id.ts';
-import type { Actions } from '../alerts/actions.ts';
+import type { Actions } from '../actions/actions.ts';
 import type { Alerts } from '../alerts/alerts.ts';
-import { labelWords, type ThresholdArgs, thresholdExceeded, thresholdNoData } from '../catalogue/catalogue.ts';
+import { labelWords, type ThresholdArgs, thresholdExceeded, thresholdNoData } from './alerts.ts';
 import { expressionOf } from './forms.ts';
 import { mustBeHours, within } from './hours.ts';
 import { afterGap, beyondRaise, initial, limitsProblem, type SeriesRecord, step, wouldBe } from './machine.ts';

@@ -1,14 +1,16 @@
 // How long measurements are kept. storaged holds it, beside the blocks, so that it moves with the pool; akd says who may
 // change it, and writes down who did.
+
 import type { Audit } from '../../access/audit/audit.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Peer } from '../../peers/peer.ts';
+import type { routes } from './routes.ts';
 import type { Retention } from './schema.ts';
 
 const PATH = '/admin/retention';
 const DEADLINE_MS = 10_000;
 
-export function retentionRoutes(storaged: Peer, audit: Audit): Handlers<'getRetention' | 'setRetention'> {
+export function retentionRoutes(storaged: Peer, audit: Audit): Handlers<typeof routes> {
   return {
     getRetention: async () =>
       (await storaged.call({ method: 'GET', path: PATH, deadlineMs: DEADLINE_MS })) as Retention,

@@ -1,5 +1,5 @@
 // How long measurements are kept, by granularity.
-import { Count, closed, type Static, Type } from '../../http/schema/schema.ts';
+import { Count, closed, type Static, Type } from '../../base/schema/schema.ts';
 
 const DAY = 86_400;
 const seconds = (description: string) =>

@@ -1,8 +1,8 @@
 // A worksheet: a named page of charts. A chart is a statistic with its drill-down, or an expression over what was sent.
 
-import { Problem } from '../../http/problems/schema.ts';
-import { closed, component, Line, nullable, type Static, Time, Type } from '../../http/schema/schema.ts';
-import { StatisticDataset, StatisticName } from '../schema.ts';
+import { Problem } from '../../base/problems/schema.ts';
+import { closed, component, Line, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
+import { StatisticDataset, StatisticName } from '../../peers/statistics.ts';
 
 const Text = (maxLength: number) => Type.String({ maxLength });
 

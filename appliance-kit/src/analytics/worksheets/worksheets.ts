@@ -1,15 +1,17 @@
 // Worksheets: the ready ones, and those that people made. A private one is its owner's alone; not even its name is told
 // to others, administrators excepted.
+
 import type { Audit } from '../../access/audit/audit.ts';
-import { type Clock, iso } from '../../clock.ts';
+import { type Clock, iso } from '../../base/clock.ts';
+import { asProblem, fail } from '../../base/problems/problem.ts';
 import { atLeast, type Caller } from '../../http/gate/caller.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
-import { asProblem, fail } from '../../http/problems/problem.ts';
 import type { Tracerd } from '../../peers/tracerd.ts';
 import type { Database, Row } from '../../state/database.ts';
 import { newId } from '../../state/id.ts';
 import { readyWorksheets } from './ready.ts';
+import type { routes } from './routes.ts';
 import type { Worksheet, WorksheetChange, WorksheetFile, WorksheetInput } from './schema.ts';
 
 /** All of them are listed at once. */
@@ -203,18 +205,7 @@ export class Worksheets {
   }
 }
 
-type WorksheetRoutes =
-  | 'listWorksheets'
-  | 'createWorksheet'
-  | 'importWorksheet'
-  | 'getWorksheet'
-  | 'updateWorksheet'
-  | 'deleteWorksheet'
-  | 'exportWorksheet'
-  | 'suspendWorksheet'
-  | 'resumeWorksheet';
-
-export function worksheetRoutes(worksheets: Worksheets): Handlers<WorksheetRoutes> {
+export function worksheetRoutes(worksheets: Worksheets): Handlers<typeof routes> {
   return {
     listWorksheets: ({ caller }) => ({ items: worksheets.list(caller) }),
     createWorksheet: ({ body, caller }) => worksheets.create(caller, body),

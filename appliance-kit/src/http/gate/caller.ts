@@ -1,6 +1,5 @@
 // Who is asking, as the gate found out.
-import { AsyncLocalStorage } from 'node:async_hooks';
-import type { TokenRole } from '../../access/tokens/schema.ts';
+import type { TokenRole } from './roles.ts';
 
 export interface Caller {
   /** A user's name, `token:NAME`, `setup`, `nginx`, or empty for nobody in particular. */
@@ -19,12 +18,6 @@ const ranks: Record<TokenRole, number> = { writer: 0, viewer: 1, operator: 2, ad
 export function atLeast(role: TokenRole | null, needed: TokenRole): boolean {
   return role !== null && ranks[role] >= ranks[needed];
 }
-
-/**
- * On whose behalf something is being done, also long after the request was answered: a job runs on behalf of who started
- * it. execd writes it into its own record.
- */
-export const onBehalfOf = new AsyncLocalStorage<string>();
 
 /** The appliance itself, in the audit log. */
 export const appliance: Caller = { name: 'appliance', role: 'administrator', by: 'nobody', address: 'local' };

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bench, Client } from '../../../tests/harness.ts';
-import { type Route, type RouteId, routes } from '../routes.ts';
-import { needed } from './authorize.ts';
+import { needed } from '../../access/authorize/authorize.ts';
+import { allRoutes } from '../../appliance.ts';
+import type { Route } from '../routes.ts';
 
-const all = Object.entries(routes) as [RouteId, Route][];
+const all = allRoutes.flatMap((routes) => Object.entries(routes));
 const pathOf = (route: Route) => route.path.replace(/:\w+/g, 'x');
 const bodyOf = (route: Route) => (route.body === undefined ? undefined : {});
 

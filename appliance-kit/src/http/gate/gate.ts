@@ -1,15 +1,23 @@
 // The one gate: every request passes here first, and only a route's line in the table lets it through.
+
 import type { FastifyRequest } from 'fastify';
-import { readCookie, SESSION_COOKIE, SETUP_COOKIE } from '../../access/session/cookies.ts';
-import type { Sessions } from '../../access/session/sessions.ts';
-import type { Tokens } from '../../access/tokens/tokens.ts';
-import { fail } from '../problems/problem.ts';
+import { fail } from '../../base/problems/problem.ts';
 import type { Access, Route } from '../routes.ts';
 import { atLeast, type Caller } from './caller.ts';
+import { readCookie, SESSION_COOKIE, SETUP_COOKIE } from './cookies.ts';
+import type { Role, TokenRole } from './roles.ts';
+
+/** Whom a secret belongs to; undefined: nobody that this one knows. */
+export interface Identities {
+  bySession?(secret: string): { readonly user: string; readonly role: Role; readonly expiresAt: number } | undefined;
+  byToken?(secret: string): { readonly name: string; readonly role: TokenRole } | undefined;
+  /** Whether it was given to who knew the set-up code. */
+  isSetup?(secret: string): boolean;
+}
 
 export interface GateParts {
-  readonly sessions: Sessions;
-  readonly tokens: Tokens;
+  /** Those of the domains that know some; they are asked in order. */
+  readonly identities: readonly Identities[];
   /** Whether the routes under /internal/sim are there. */
   readonly simulated: boolean;
 }
@@ -38,22 +46,31 @@ function tokenIn(request: FastifyRequest): string | undefined {
   return undefined;
 }
 
+function first<T>({ identities }: GateParts, ask: (one: Identities) => T | undefined): T | undefined {
+  for (const one of identities) {
+    const found = ask(one);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
 /** Who is asking. An identity that was given but is not known is nobody; it never falls back to another. */
 export function identify(parts: GateParts, request: FastifyRequest): Caller {
   const address = addressOf(request);
   const nobody: Caller = { name: '', role: null, by: 'nobody', address };
   if (request.headers.authorization !== undefined) {
     const secret = tokenIn(request);
-    const token = secret === undefined ? undefined : parts.tokens.find(secret);
+    const token = secret === undefined ? undefined : first(parts, (one) => one.byToken?.(secret));
     return token === undefined ? nobody : { name: `token:${token.name}`, role: token.role, by: 'token', address };
   }
   const cookie = readCookie(request, SESSION_COOKIE);
-  const session = cookie === undefined ? undefined : parts.sessions.find(cookie);
+  const session = cookie === undefined ? undefined : first(parts, (one) => one.bySession?.(cookie));
   if (session !== undefined) {
     return { name: session.user, role: session.role, by: 'cookie', address, expiresAt: session.expiresAt };
   }
   const setup = readCookie(request, SETUP_COOKIE);
-  if (setup !== undefined && parts.sessions.isSetup(setup)) return { name: 'setup', role: null, by: 'setup', address };
+  if (setup !== undefined && parts.identities.some((one) => one.isSetup?.(setup) === true))
+    return { name: 'setup', role: null, by: 'setup', address };
   return nobody;
 }
 

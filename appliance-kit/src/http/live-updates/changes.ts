@@ -1,9 +1,7 @@
 // Tells open pages what changed, so that they read it anew. It carries names, never values: what a client may see
 // is decided where it reads.
 import type { ServerResponse } from 'node:http';
-import type { Caller } from '../gate/caller.ts';
-import type { Handlers } from '../handlers.ts';
-import { fail } from '../problems/problem.ts';
+import { fail } from '../../base/problems/problem.ts';
 import type { Change, Topic } from './schema.ts';
 
 /** Changes within this time are told once: a busy job must not make every page read it a hundred times a second. */
@@ -82,17 +80,4 @@ export class Changes {
     if (this.#heartbeat !== null) clearInterval(this.#heartbeat);
     for (const { response } of this.#clients) response.end();
   }
-}
-
-export function eventRoutes(
-  changes: Changes,
-  identify: (request: Parameters<Handlers['watchEvents']>[0]['request']) => Caller,
-): Handlers<'watchEvents'> {
-  return {
-    watchEvents: ({ request, reply }) => {
-      reply.hijack();
-      changes.serve(reply.raw, () => identify(request).role !== null);
-      return undefined;
-    },
-  };
 }

@@ -1,5 +1,5 @@
 // What changed; the client then reads it anew.
-import { component, type Static, Type } from '../schema/schema.ts';
+import { component, type Static, Type } from '../../base/schema/schema.ts';
 
 export const Topic = Type.Enum([
   'pools',

@@ -1,9 +1,9 @@
 // Reads disks from `diskinfo -Hpc` (a line each, tab separated: type, disk, vendor, product, serial, bytes, FLRS, location).
 // Written after diskinfo(8) and its source; not run on illumos yet.
 
-import { fail } from '../../http/problems/problem.ts';
-import { leaves } from '../../storage/pools/sentence.ts';
+import { fail } from '../../base/problems/problem.ts';
 import type { PlatformDisk, PlatformPool } from '../platform.ts';
+import { leaves } from '../pool.ts';
 
 /** The pool that OmniOS itself is installed on. */
 export const ROOT_POOL = 'rpool';

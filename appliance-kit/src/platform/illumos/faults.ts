@@ -2,7 +2,7 @@
 // line that has an event's id in it; what follows are labels with a colon, and lines that go on with them. A record that
 // lacks some of that is one all the same. Written after fmadm(8) and usr/src/cmd/fm/fmadm/common/faulty.c of
 // illumos-gate; not run on illumos yet.
-import { fail } from '../../http/problems/problem.ts';
+import { fail } from '../../base/problems/problem.ts';
 import type { PlatformFault } from '../platform.ts';
 
 /** Date, event id, message id, severity. Further events of the same trouble have only the first two. */

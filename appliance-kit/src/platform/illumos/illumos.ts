@@ -3,9 +3,9 @@
 import { readFileSync } from 'node:fs';
 import os from 'node:os';
 import { join } from 'node:path';
-import { Execd } from '../../peers/execd.ts';
 import { Peer } from '../../peers/peer.ts';
-import type { Service } from '../../system/services/schema.ts';
+import { Execd } from '../execd.ts';
+import { execdSystems } from '../execd-systems.ts';
 import { type Command, run } from '../linux/command.ts';
 import type {
   Platform,
@@ -17,7 +17,8 @@ import type {
   SnmpAccess,
 } from '../platform.ts';
 import type { PoolActions } from '../poolActions.ts';
-import { execdSystems, type SystemsPlatform } from '../systems.ts';
+import type { Service } from '../service.ts';
+import type { SystemsPlatform } from '../systems.ts';
 import type { ZfsDatasets } from '../zfs/datasets.ts';
 import { zfsPoolActions } from '../zfs/poolActions.ts';
 import { ZfsReplication } from '../zfs/replication.ts';

@@ -1,7 +1,7 @@
 // The machine as illumos tells of it: chrony or ntpd for the clock, dladm and ipadm for the links. Temperatures are those of the
 // disks only: what fmtopo and ipmitool print of the machine's own sensors takes privileges that akd has not, and differs
 // between machines. Written after chronyc(1), ntpq(8), dladm(8), ipadm(8) and ipadm.c; not run on illumos yet.
-import { asProblem, fail } from '../../http/problems/problem.ts';
+import { asProblem, fail } from '../../base/problems/problem.ts';
 import type { Command } from '../linux/command.ts';
 import type { LinkAddress, MachinePlatform, PlatformLink, Sensor, TimeSource } from '../machine.ts';
 import { ethernetAddress } from '../network.ts';

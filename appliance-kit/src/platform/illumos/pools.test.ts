@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as illumos from '../../../tests/fixtures/zpool-illumos.ts';
-import { leaves } from '../../storage/pools/sentence.ts';
+import { leaves } from '../pool.ts';
 import { illumosPools, LIST_COLUMNS, nicenum, parsePools, readScan } from './pools.ts';
 
 const flat = (text: string) => text.replace(/\s+/g, ' ').trim();

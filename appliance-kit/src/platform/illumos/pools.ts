@@ -2,12 +2,12 @@
 // The commands run in UTC, so that the dates, which name no zone, can be read. Sizes in the text are rounded.
 //
 // Written after zpool(8) and its source's formats, old ones included; not run on illumos yet.
-import { iso } from '../../clock.ts';
-import { fail } from '../../http/problems/problem.ts';
-import type { PoolState, Vdev } from '../../storage/pools/schema.ts';
+import { iso } from '../../base/clock.ts';
+import { fail } from '../../base/problems/problem.ts';
 import type { Command } from '../linux/command.ts';
 import { number, parseProperties, STATES, time, UPGRADABLE } from '../linux/pools.ts';
 import type { PlatformPool } from '../platform.ts';
+import type { PoolState, Vdev } from '../pool.ts';
 
 /** The comment comes last: it is the only one that somebody writes. */
 const COLUMNS = ['name', 'size', 'allocated', 'free', 'fragmentation', 'health', 'autoexpand', 'autotrim', 'readonly'];

@@ -1,9 +1,9 @@
 // Reads the state of services from SMF: `svcprop -f -p restarter`, which has times to the nanosecond and no column that is
 // cut off, unlike svcs(1); what they need from `svcprop -f`, memory and processor time of their contracts from ps(1).
 // Written after svcprop(1), smf(7) and ps(1); not run on illumos yet.
-import { iso } from '../../clock.ts';
-import { serviceFacts } from '../../system/services/catalogue.ts';
-import type { Service } from '../../system/services/schema.ts';
+import { iso } from '../../base/clock.ts';
+import type { Service } from '../service.ts';
+import { serviceFacts } from '../service-facts.ts';
 
 /** Every instance of ours, so that one that is not there is no error of the command. */
 export const PATTERNS = ['svc:/application/cistern/*', 'svc:/network/cistern/*'];

@@ -1,5 +1,5 @@
 // Reads disks from lsblk's JSON and the links under /dev/disk/by-id.
-import { fail } from '../../http/problems/problem.ts';
+import { fail } from '../../base/problems/problem.ts';
 import type { PlatformDisk } from '../platform.ts';
 
 /** The columns asked for; what is asked for is what is parsed. */

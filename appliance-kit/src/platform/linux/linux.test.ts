@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as zpool from '../../../tests/fixtures/zpool.ts';
-import { wholeDisk } from '../../storage/disks/inventory.ts';
-import { leaves } from '../../storage/pools/sentence.ts';
+import { wholeDisk } from '../../storage/inventory/inventory.ts';
+import { leaves } from '../pool.ts';
 import { run } from './command.ts';
 import { parseDisks, stableName } from './disks.ts';
 import { parsePools } from './pools.ts';

@@ -3,12 +3,11 @@ import { readFileSync } from 'node:fs';
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import os from 'node:os';
 import { basename, join } from 'node:path';
-import type { Clock } from '../../clock.ts';
-import { Execd } from '../../peers/execd.ts';
+import type { Clock } from '../../base/clock.ts';
 import { Peer } from '../../peers/peer.ts';
-import { serviceFacts } from '../../system/services/catalogue.ts';
-import type { Service } from '../../system/services/schema.ts';
 import { OPENZFS_FACTS } from '../datasets.ts';
+import { Execd } from '../execd.ts';
+import { execdSystems } from '../execd-systems.ts';
 import type {
   Platform,
   PlatformDisk,
@@ -20,7 +19,9 @@ import type {
 } from '../platform.ts';
 import type { PoolActions } from '../poolActions.ts';
 import { followPoolEvents } from '../poolEvents.ts';
-import { execdSystems, type SystemsPlatform } from '../systems.ts';
+import type { Service } from '../service.ts';
+import { serviceFacts } from '../service-facts.ts';
+import type { SystemsPlatform } from '../systems.ts';
 import { ZfsDatasets } from '../zfs/datasets.ts';
 import { zfsPoolActions } from '../zfs/poolActions.ts';
 import { ZfsReplication } from '../zfs/replication.ts';

@@ -2,7 +2,7 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import os from 'node:os';
 import { basename, join } from 'node:path';
-import { asProblem, fail } from '../../http/problems/problem.ts';
+import { asProblem, fail } from '../../base/problems/problem.ts';
 import type { LinkAddress, MachinePlatform, PlatformLink, Sensor, TimeSource } from '../machine.ts';
 import { ethernetAddress } from '../network.ts';
 import type { Command } from './command.ts';

@@ -1,9 +1,9 @@
 // Reads pools from OpenZFS 2.3's JSON: `zpool status -j`, `zpool list -j`, and the properties from `zfs get -Hp`.
 // Numbers are taken as numbers or as text, since which of them `--json-int` turns differs between fields and releases.
-import { iso } from '../../clock.ts';
-import { fail } from '../../http/problems/problem.ts';
-import type { PoolState, Vdev } from '../../storage/pools/schema.ts';
+import { iso } from '../../base/clock.ts';
+import { fail } from '../../base/problems/problem.ts';
 import type { PlatformPool } from '../platform.ts';
+import type { PoolState, Vdev } from '../pool.ts';
 
 type Json = Record<string, unknown>;
 

@@ -1,7 +1,7 @@
 // Reads the state of services from `systemctl show`.
-import { iso } from '../../clock.ts';
-import { serviceFacts } from '../../system/services/catalogue.ts';
-import type { Service } from '../../system/services/schema.ts';
+import { iso } from '../../base/clock.ts';
+import type { Service } from '../service.ts';
+import { serviceFacts } from '../service-facts.ts';
 
 /** Ours are named after the appliance; nginx and snmpd are Debian's own. */
 export function unitOf(name: string): string {

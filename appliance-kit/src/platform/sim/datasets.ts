@@ -1,27 +1,27 @@
 // Datasets and snapshots of the simulated machine. Properties are inherited, snapshots keep files as they were, holds
 // and clones keep snapshots, quotas count: as in ZFS, in the ways the pages and their tests can see.
 import { Readable } from 'node:stream';
-import type { Clock } from '../../clock.ts';
-import { fail } from '../../http/problems/problem.ts';
-import { size } from '../../http/schema/words.ts';
-import type {
-  CompressionEstimate,
-  DatasetPlan,
-  DatasetPlatform,
-  Destroyed,
-  Difference,
-  FileEntry,
-  Hold,
-  KeyChange,
-  PlatformDataset,
-  PlatformProperty,
-  PlatformSnapshot,
-  PlatformTree,
-  RollbackPlan,
-  RolledBack,
-  SnapshotPlan,
+import type { Clock } from '../../base/clock.ts';
+import { fail } from '../../base/problems/problem.ts';
+import { size } from '../../base/words.ts';
+import {
+  type CompressionEstimate,
+  type DatasetPlan,
+  type DatasetPlatform,
+  type Destroyed,
+  type Difference,
+  type FileEntry,
+  type Hold,
+  type KeyChange,
+  OPENZFS_FACTS,
+  type PlatformDataset,
+  type PlatformProperty,
+  type PlatformSnapshot,
+  type PlatformTree,
+  type RollbackPlan,
+  type RolledBack,
+  type SnapshotPlan,
 } from '../datasets.ts';
-import { OPENZFS_FACTS } from '../datasets.ts';
 
 /** A file's content is its text, repeated until it has so many bytes. */
 interface SimFile {

@@ -1,10 +1,10 @@
 // The pools and disks of the simulated machine: what is read of them, and what is done to them, as ZFS would.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Clock, iso } from '../../clock.ts';
-import { fail } from '../../http/problems/problem.ts';
-import { size } from '../../http/schema/words.ts';
-import type { PoolState, Vdev } from '../../storage/pools/schema.ts';
+import { type Clock, iso } from '../../base/clock.ts';
+import { fail } from '../../base/problems/problem.ts';
+import { size } from '../../base/words.ts';
 import type { PlatformDisk, PlatformPool, PoolPlan } from '../platform.ts';
+import type { PoolState, Vdev } from '../pool.ts';
 import type { HistoryLine, Importable, PoolActions, SmartReport, VdevKind } from '../poolActions.ts';
 
 /** What ZFS keeps for itself on a small disk: labels, and the remainder that is not a whole metaslab. */

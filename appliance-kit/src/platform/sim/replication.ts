@@ -2,7 +2,7 @@
 // it is sent in memory. Sending takes its time, an interruption keeps what has arrived, and what is not from here stays.
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fail, problemOf } from '../../http/problems/problem.ts';
+import { fail, problemOf } from '../../base/problems/problem.ts';
 import type { PlatformTree } from '../datasets.ts';
 import type {
   AcceptedSender,

@@ -4,11 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Clock } from '../../clock.ts';
-import { iso } from '../../clock.ts';
-import { fail } from '../../http/problems/problem.ts';
-import { serviceFacts } from '../../system/services/catalogue.ts';
-import type { Service } from '../../system/services/schema.ts';
+import { type Clock, iso } from '../../base/clock.ts';
+import { fail } from '../../base/problems/problem.ts';
 import type { PlatformLink, Sensor, TimeSource } from '../machine.ts';
 import type {
   Platform,
@@ -19,6 +16,8 @@ import type {
   Progress,
   ServiceAction,
 } from '../platform.ts';
+import type { Service } from '../service.ts';
+import { serviceFacts } from '../service-facts.ts';
 import type { PlatformSystem } from '../systems.ts';
 import { noDatasets, type SimDatasetState, SimDatasets } from './datasets.ts';
 import { newPool, type SimDisk, type SimPool, SimPools } from './pools.ts';

@@ -1,6 +1,5 @@
 // Datasets and snapshots of a real machine: `zfs` for reading, execd for whatever needs privilege.
 import type { Readable } from 'node:stream';
-import type { Execd } from '../../peers/execd.ts';
 import type {
   CompressionEstimate,
   DatasetPlan,
@@ -17,6 +16,7 @@ import type {
   SnapshotPlan,
   ZfsFacts,
 } from '../datasets.ts';
+import type { Execd } from '../execd.ts';
 import type { Command } from '../linux/command.ts';
 import { parseDiff, parseHolds, parseProperties, parseTree, TREE_COLUMNS } from './parse.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Execd } from '../../peers/execd.ts';
 import { mustBeProperties } from '../../storage/datasets/properties.ts';
 import { OPENZFS_FACTS } from '../datasets.ts';
+import type { Execd } from '../execd.ts';
 import { illumosDatasets } from '../illumos/datasets.ts';
 import { ZfsDatasets } from './datasets.ts';
 import { parseDiff, parseHolds, parseProperties, parseTree, TREE_COLUMNS, unescaped } from './parse.ts';

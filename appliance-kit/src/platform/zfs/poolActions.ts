@@ -1,5 +1,5 @@
 // Pools and disks of a real machine: everything here needs privilege, so execd does it.
-import type { Execd } from '../../peers/execd.ts';
+import type { Execd } from '../execd.ts';
 import type { PoolActions } from '../poolActions.ts';
 import { parseDamagedFiles, parseHistory, parseImportable } from './poolText.ts';
 import { readSmart } from './smart.ts';

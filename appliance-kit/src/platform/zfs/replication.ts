@@ -1,8 +1,8 @@
 // Replication of a real machine: replicd carries streams, execd lets it.
 import { createInterface } from 'node:readline';
-import { fail, problemOf } from '../../http/problems/problem.ts';
-import type { Execd } from '../../peers/execd.ts';
+import { fail, problemOf } from '../../base/problems/problem.ts';
 import type { Peer } from '../../peers/peer.ts';
+import type { Execd } from '../execd.ts';
 import type {
   AcceptedSender,
   ReplicationIdentity,

@@ -1,6 +1,5 @@
 // What each compression is good for, in a sentence of cost and a sentence of benefit.
-import type { Static } from '../../http/schema/schema.ts';
-import { component, Type } from '../../http/schema/schema.ts';
+import { component, type Static, Type } from '../../base/schema/schema.ts';
 
 export const CompressionChoice = component('CompressionChoice', {
   name: Type.String({ description: 'a value of the property `compression`' }),

@@ -1,16 +1,7 @@
-// Looks at the datasets for what somebody should be told: a quota that is nearly reached, a key that is not loaded, a
-// schedule that fails, a replication that fails or is behind.
+// Looks at the datasets for what somebody should know: a quota that is nearly reached, a key that is not loaded.
 
 import type { Conditions } from '../../alerting/alerts/conditions.ts';
-import {
-  datasetFull,
-  datasetLocked,
-  replicationFailed,
-  replicationLate,
-  snapshotsFailed,
-} from '../../alerting/catalogue/catalogue.ts';
-import type { Replications } from '../replication/replications.ts';
-import type { SnapshotSchedules } from '../snapshots/schedules.ts';
+import { datasetFull, datasetLocked } from './alerts.ts';
 import { NEARLY } from './datasets.ts';
 import type { Tree } from './tree.ts';
 
@@ -18,28 +9,25 @@ import type { Tree } from './tree.ts';
 const WELL = NEARLY - 0.03;
 
 export class DatasetConditions {
-  readonly #parts: { tree: Tree; schedules: SnapshotSchedules; replications: Replications; conditions: Conditions };
+  readonly #tree: Tree;
+  readonly #conditions: Conditions;
+  readonly #others: (() => void)[] = [];
   readonly #full = new Set<string>();
 
-  constructor(parts: { tree: Tree; schedules: SnapshotSchedules; replications: Replications; conditions: Conditions }) {
-    this.#parts = parts;
+  constructor(tree: Tree, conditions: Conditions) {
+    this.#tree = tree;
+    this.#conditions = conditions;
+  }
+
+  /** What else is reported in each look: of snapshots, replications. */
+  add(report: () => void): void {
+    this.#others.push(report);
   }
 
   async look(): Promise<void> {
-    const { tree, schedules, replications, conditions } = this.#parts;
-    const { datasets, error } = await tree.get();
-    conditions.report(
-      snapshotsFailed,
-      schedules.failing().map((args) => ({ args })),
-    );
-    conditions.report(
-      replicationFailed,
-      replications.failing().map((args) => ({ args })),
-    );
-    conditions.report(
-      replicationLate,
-      replications.late().map((args) => ({ args })),
-    );
+    const conditions = this.#conditions;
+    const { datasets, error } = await this.#tree.get();
+    for (const report of this.#others) report();
     // Not knowing is no reason to clear.
     if (error !== null) return;
     const full = datasets.flatMap(({ name, quota }) => {

@@ -1,11 +1,12 @@
 // Datasets: what there are, making one, changing it, destroying it. What is shown comes from the tree that is kept;
 // what is decided is decided on a reading of now, and by ZFS.
+
 import type { Audit } from '../../access/audit/audit.ts';
-import { iso } from '../../clock.ts';
+import { iso } from '../../base/clock.ts';
+import { fail } from '../../base/problems/problem.ts';
+import { percent, plural, size } from '../../base/words.ts';
 import type { Caller } from '../../http/gate/caller.ts';
 import type { Handlers } from '../../http/handlers.ts';
-import { fail } from '../../http/problems/problem.ts';
-import { percent, plural, size } from '../../http/schema/words.ts';
 import type { Jobs } from '../../jobs/jobs.ts';
 import type { Job } from '../../jobs/schema.ts';
 import type { PlatformDataset, PlatformProperty } from '../../platform/datasets.ts';
@@ -14,6 +15,7 @@ import { compressionChoices } from './compressions.ts';
 import { estimated } from './estimate.ts';
 import { datasetNameProblem, isSystem, mustBeNamed, parentOf, poolOf, within } from './names.ts';
 import { mustBeInheritable, mustBeProperties, PROPERTIES } from './properties.ts';
+import type { routes } from './routes.ts';
 import type {
   Dataset,
   DatasetChange,
@@ -39,8 +41,6 @@ export interface DatasetParts {
   readonly tree: Tree;
   readonly jobs: Jobs;
   readonly audit: Audit;
-  /** What belongs to a dataset follows it; `to` null: it is destroyed. */
-  readonly moved: (from: string, to: string | null) => void;
 }
 
 export function describe(dataset: PlatformDataset, known: Known, systemPool: string): Dataset {
@@ -97,9 +97,19 @@ export const pageFacts = ({ generation, ageSeconds, error }: Reading) => ({ gene
 
 export class Datasets {
   readonly #parts: DatasetParts;
+  readonly #followers: ((from: string, to: string | null) => void)[] = [];
 
   constructor(parts: DatasetParts) {
     this.#parts = parts;
+  }
+
+  /** What belongs to a dataset follows it; `to` null: it is destroyed. */
+  onMoved(follow: (from: string, to: string | null) => void): void {
+    this.#followers.push(follow);
+  }
+
+  #moved(from: string, to: string | null): void {
+    for (const follow of this.#followers) follow(from, to);
   }
 
   async list(query: DatasetQuery) {
@@ -241,7 +251,7 @@ export class Datasets {
     }
     audit.record(caller, 'dataset.rename', name, name, to);
     await this.#change(() => platform.datasets.rename(name, to));
-    this.#parts.moved(name, to);
+    this.#moved(name, to);
     return this.get(to);
   }
 
@@ -298,7 +308,7 @@ export class Datasets {
     }
     audit.record(caller, 'dataset.destroy', name, { datasets, snapshots, bytes }, null);
     await this.#change(() => platform.datasets.destroy(name, recursive));
-    this.#parts.moved(name, null);
+    this.#moved(name, null);
   }
 
   async mount(name: string, mounted: boolean, caller: Caller): Promise<DatasetDetail> {
@@ -393,20 +403,7 @@ export function sentenceOf(dataset: Dataset): Pick<DatasetDetail, 'state' | 'sen
   return { state: 'ok', sentence: `${size(used)} used, ${size(available)} left, ${compressed}. ${snapshots}` };
 }
 
-type DatasetRoutes =
-  | 'listDatasets'
-  | 'createDataset'
-  | 'getDataset'
-  | 'updateDataset'
-  | 'renameDataset'
-  | 'destroyDataset'
-  | 'previewDestroyDataset'
-  | 'mountDataset'
-  | 'changeDatasetKey'
-  | 'listCompressions'
-  | 'estimateCompression';
-
-export function datasetRoutes(datasets: Datasets, platform: Platform): Handlers<DatasetRoutes> {
+export function datasetRoutes(datasets: Datasets, platform: Platform): Handlers<typeof routes> {
   return {
     listDatasets: ({ query }) => datasets.list(query),
     createDataset: ({ body, caller }) => datasets.create(body, caller),

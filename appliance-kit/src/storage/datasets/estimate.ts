@@ -1,6 +1,6 @@
 // What an estimate means, in a sentence for each level: how much smaller, and what that costs.
 
-import { percent } from '../../http/schema/words.ts';
+import { percent } from '../../base/words.ts';
 import type { CompressionEstimate as Measured } from '../../platform/datasets.ts';
 import type { CompressionEstimate } from './schema.ts';
 

@@ -1,6 +1,6 @@
 // What ZFS allows datasets and snapshots to be called (zfs_namecheck.c), with the reason. execd checks the same again:
 // what is said here is said before anything is asked of it.
-import { fail } from '../../http/problems/problem.ts';
+import { fail } from '../../base/problems/problem.ts';
 
 const LONGEST = 255;
 const DEEPEST = 50;

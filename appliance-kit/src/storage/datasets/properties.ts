@@ -1,7 +1,7 @@
 // The properties that can be set from here: what each is for, what it may be. execd has the same list and the last word.
 
-import { fail } from '../../http/problems/problem.ts';
-import { enumerate } from '../../http/schema/words.ts';
+import { fail } from '../../base/problems/problem.ts';
+import { enumerate } from '../../base/words.ts';
 import type { ZfsFacts } from '../../platform/datasets.ts';
 
 interface Known {

@@ -1,5 +1,5 @@
 // A file system or a volume, as the pages and the command see it.
-import { Bytes, Count, closed, component, nullable, Ratio, type Static, Time, Type } from '../../http/schema/schema.ts';
+import { Bytes, Count, closed, component, nullable, Ratio, type Static, Time, Type } from '../../base/schema/schema.ts';
 
 /** Names hold slashes, and proxies do not agree on what %2F means in a path: a dataset is named in the query. */
 export const DatasetName = Type.String({ minLength: 1, maxLength: 255, description: 'POOL/NAME' });

@@ -1,7 +1,7 @@
 // All datasets and snapshots, read at once and kept: a page of ten thousand is then a matter of memory. What is known
 // is answered at once and renewed behind it; after a change of our own the next answer waits for a new reading.
-import type { Clock } from '../../clock.ts';
-import { asProblem } from '../../http/problems/problem.ts';
+import type { Clock } from '../../base/clock.ts';
+import { asProblem } from '../../base/problems/problem.ts';
 import type { DatasetPlatform, PlatformDataset, PlatformSnapshot, PlatformTree } from '../../platform/datasets.ts';
 
 /** Younger than this it is not read anew for a page. */

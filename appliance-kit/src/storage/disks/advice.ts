@@ -1,7 +1,9 @@
 // How a set of disks can be laid out, what each way costs and survives, and which one is recommended.
-import { fail } from '../../http/problems/problem.ts';
-import { plural, size } from '../../http/schema/words.ts';
-import type { Disk, Layout, LayoutAdvice, LayoutId, VdevPlan } from './schema.ts';
+import { fail } from '../../base/problems/problem.ts';
+import { plural, size } from '../../base/words.ts';
+import type { VdevPlan } from '../../platform/pool.ts';
+import type { Disk } from '../inventory/schema.ts';
+import type { Layout, LayoutAdvice, LayoutId } from './schema.ts';
 
 /**
  * What is left of the raw size for data: ZFS keeps 1/32 back so that deleting still works on a full pool, and a

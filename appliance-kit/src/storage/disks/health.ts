@@ -1,18 +1,20 @@
 // How a disk says that it is (SMART). Asking wakes it and takes a while, and one that hangs may never answer: so the last
 // answer is kept, and asked for anew in the background.
+
 import type { Audit } from '../../access/audit/audit.ts';
-import type { Clock } from '../../clock.ts';
+import { Fresh } from '../../base/cached-reading.ts';
+import type { Clock } from '../../base/clock.ts';
+import { fail } from '../../base/problems/problem.ts';
+import { plural } from '../../base/words.ts';
 import type { Handlers } from '../../http/handlers.ts';
-import { fail } from '../../http/problems/problem.ts';
-import { plural } from '../../http/schema/words.ts';
-import { Fresh } from '../../platform/fresh.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { SmartReport } from '../../platform/poolActions.ts';
-import type { Heat } from '../../system/machine/temperatures.ts';
-import { diskWords } from '../pools/conditions.ts';
-import type { DiskHealth } from '../pools/operations.schema.ts';
-import type { Inventory } from './inventory.ts';
-import type { Disk } from './schema.ts';
+import type { Inventory } from '../inventory/inventory.ts';
+import type { Disk } from '../inventory/schema.ts';
+import { diskWords } from '../inventory/words.ts';
+import type { DiskHealth } from './health.schema.ts';
+import type { Heat } from './heat.ts';
+import type { routes } from './routes.ts';
 
 const MAX_AGE_MS = 10 * 60_000;
 const PATIENCE_MS = 1_500;
@@ -141,7 +143,9 @@ export class DiskHealths {
   }
 }
 
-export function healthRoutes(healths: DiskHealths): Handlers<'getDiskHealth' | 'testDisk' | 'locateDisk'> {
+export function healthRoutes(
+  healths: DiskHealths,
+): Pick<Handlers<typeof routes>, 'getDiskHealth' | 'testDisk' | 'locateDisk'> {
   return {
     getDiskHealth: ({ params }) => healths.read(params.id),
     locateDisk: ({ params, body, caller }) => healths.locate(params.id, body.on, caller),

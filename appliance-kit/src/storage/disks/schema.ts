@@ -1,26 +1,8 @@
 // A disk as the storage page shows it, and the advice on how to lay several out.
-import { Bytes, Count, closed, component, nullable, type Static, Type } from '../../http/schema/schema.ts';
 
-export const DiskState = Type.Enum(['available', 'in_pool', 'system', 'in_use', 'too_small']);
-
-export const Disk = component('Disk', {
-  id: Type.String({ description: 'its stable name' }),
-  path: Type.String(),
-  model: Type.String(),
-  serial: Type.String(),
-  bytes: Bytes,
-  bus: Type.String(),
-  rotational: nullable(Type.Boolean()),
-  state: DiskState,
-  reason: nullable(Type.String({ description: "why it can't be used, in words" })),
-  pool: nullable(Type.String()),
-  vdev: nullable(Type.String()),
-});
-export type Disk = Static<typeof Disk>;
-
-export const VdevType = Type.Enum(['mirror', 'raidz1', 'raidz2', 'raidz3', 'stripe']);
-export const VdevPlan = component('VdevPlan', { type: VdevType, disks: Type.Array(Type.String()) });
-export type VdevPlan = Static<typeof VdevPlan>;
+import { Bytes, Count, closed, component, nullable, type Static, Type } from '../../base/schema/schema.ts';
+import { VdevPlan } from '../../platform/pool.ts';
+import { Disk } from '../inventory/schema.ts';
 
 export const LayoutId = Type.Enum(['mirror', 'mirror3', 'raidz1', 'raidz2', 'raidz3', 'stripe']);
 export type LayoutId = Static<typeof LayoutId>;
@@ -44,6 +26,8 @@ export const LayoutAdvice = component('LayoutAdvice', {
 });
 export type LayoutAdvice = Static<typeof LayoutAdvice>;
 
+/** A disk's name may hold more than other names do. */
+export const byDiskId = closed({ id: Type.String({ maxLength: 256 }) });
 export const AdviceQuery = closed({
   disk: Type.Optional(Type.Array(Type.String({ maxLength: 256 }), { maxItems: 256 })),
 });

@@ -1,23 +1,13 @@
 // What is wrong with pools and their disks, as alerts.
 
 import type { Conditions } from '../../alerting/alerts/conditions.ts';
-import {
-  diskAiling,
-  diskFaulted,
-  poolDamaged,
-  poolDegraded,
-  poolFaulted,
-  poolFull,
-  poolSuspended,
-  spareUsed,
-} from '../../alerting/catalogue/catalogue.ts';
-import { enumerate } from '../../http/schema/words.ts';
+import { enumerate } from '../../base/words.ts';
 import type { Platform } from '../../platform/platform.ts';
-import type { DiskHealths } from '../disks/health.ts';
-import type { Disk } from '../disks/schema.ts';
+import { leaves, type Vdev } from '../../platform/pool.ts';
+import type { Disk, Pool } from '../inventory/schema.ts';
+import { diskWords } from '../inventory/words.ts';
+import { diskFaulted, poolDamaged, poolDegraded, poolFaulted, poolFull, poolSuspended, spareUsed } from './alerts.ts';
 import type { Scans } from './scans.ts';
-import type { Pool, Vdev } from './schema.ts';
-import { leaves } from './sentence.ts';
 
 /** Damaged files that an alert names. */
 const NAMED = 5;
@@ -33,13 +23,6 @@ const classOf = (pool: Pool) =>
         ? poolSuspended
         : poolFaulted;
 
-/** How people find a disk: by the serial number on its label, then by where it is. */
-export function diskWords(disk: Disk | undefined, fallback: string): string {
-  if (disk === undefined) return fallback;
-  const what = [disk.model, disk.path].filter((word) => word !== '').join(', ');
-  return `${disk.serial || disk.id} (${what})`;
-}
-
 /** Spares that stand in, each in a group "spare-N" with what it stands in for; the list of spares is no such group. */
 const standingIn = (vdevs: readonly Vdev[]): Vdev[] =>
   vdevs.flatMap((vdev) =>
@@ -49,11 +32,11 @@ const standingIn = (vdevs: readonly Vdev[]): Vdev[] =>
 const nameOf = (leaf: Vdev) => leaf.diskId ?? leaf.name;
 
 export class PoolConditions {
-  readonly #parts: { platform: Platform; conditions: Conditions; scans: Scans; healths: DiskHealths };
+  readonly #parts: { platform: Platform; conditions: Conditions; scans: Scans };
   /** The files that were named last, of each pool: asking takes a while, and the number rarely changes. */
   readonly #damaged = new Map<string, { errors: number; files: string[] }>();
 
-  constructor(parts: { platform: Platform; conditions: Conditions; scans: Scans; healths: DiskHealths }) {
+  constructor(parts: { platform: Platform; conditions: Conditions; scans: Scans }) {
     this.#parts = parts;
   }
 
@@ -136,14 +119,5 @@ export class PoolConditions {
     const files = [...(await this.#parts.platform.poolActions.damagedFiles(pool).catch(() => []))];
     this.#damaged.set(pool, { errors, files });
     return files;
-  }
-
-  lookAtDisks(disks: readonly Disk[]): void {
-    this.#parts.conditions.report(
-      diskAiling,
-      this.#parts.healths.complaints(disks).map(({ disk, reason }) => ({
-        args: { device: disk.id, words: diskWords(disk, disk.id), complaint: reason },
-      })),
-    );
   }
 }

@@ -1,8 +1,10 @@
 // How disks are laid out in a pool: the one rule for making a pool and for adding to one.
 
+import type { VdevPlan } from '../../platform/pool.ts';
 import type { VdevKind } from '../../platform/poolActions.ts';
 import { advise } from '../disks/advice.ts';
-import type { Disk, LayoutId, VdevPlan } from '../disks/schema.ts';
+import type { LayoutId } from '../disks/schema.ts';
+import type { Disk } from '../inventory/schema.ts';
 
 /**
  * The vdevs that `disks` make as `kind`, as disk ids. `there` is the type of the pool's data vdevs; null: these are

@@ -11,9 +11,9 @@ import {
   type Static,
   Time,
   Type,
-} from '../../http/schema/schema.ts';
+} from '../../base/schema/schema.ts';
+import { NextRun, Schedule } from '../../schedules/schema.ts';
 import { LayoutId } from '../disks/schema.ts';
-import { NextRun, Schedule } from '../schedules/schema.ts';
 
 /** A device of the pool: its disk's id, or the name that the pool's tree has for it. */
 const Device = Type.String({
@@ -122,31 +122,6 @@ export type ScrubScheduleInput = Static<typeof ScrubScheduleInput>;
 
 export const DamagedFiles = list(Type.String());
 
-export const DiskHealth = component('DiskHealth', {
-  lit: Type.Boolean({ description: 'the light of its slot is on' }),
-  supported: Type.Boolean({ description: 'whether the disk can be asked at all; virtual ones cannot' }),
-  passed: nullable(Type.Boolean()),
-  temperatureCelsius: nullable(Type.Number({ description: '°C' })),
-  powerOnHours: nullable(Count),
-  wearRatio: nullable(Type.Number({ minimum: 0, description: 'ratio, 0..1 and beyond: of the writes it is made for' })),
-  reallocatedSectors: nullable(Count),
-  pendingSectors: nullable(Count),
-  testRunning: nullable(closed({ percent: Type.Number() })),
-  selfTests: Type.Array(
-    component('DiskSelfTest', {
-      kind: Type.String(),
-      result: Type.String(),
-      passed: nullable(Type.Boolean()),
-      atPowerOnHours: nullable(Count),
-    }),
-  ),
-  sentence: Type.String(),
-  ageSeconds: Type.Number(),
-  error: nullable(Type.String()),
-});
-export type DiskHealth = Static<typeof DiskHealth>;
-export const SelfTestInput = component('SelfTestInput', { kind: Type.Enum(['short', 'long', 'abort']) });
-export const LocateInput = closed({ on: Type.Boolean() });
 export const WipeInput = component('WipeInput', {
   confirm: Line({ maxLength: 256, description: "the disk's id again: what is on it is lost" }),
 });

@@ -18,8 +18,8 @@ async function withTank(t: TestContext, options: Parameters<typeof bench>[1] = {
 
 /** The machine was looked at since; a look that had begun before does not count. */
 async function looked(b: Bench): Promise<void> {
-  await b.appliance.watch.look();
-  await b.appliance.watch.look();
+  await b.appliance.poller.look();
+  await b.appliance.poller.look();
 }
 
 /** A job's end; a resilver that it waits for takes as long as the clock is put on. */

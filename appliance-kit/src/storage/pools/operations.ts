@@ -1,21 +1,22 @@
 // What is done to a pool that exists. Short things answer with the pool as it then is; long ones are jobs, whose progress
 // is the pool's own: a replacement is done when its resilver is.
+
 import type { Audit } from '../../access/audit/audit.ts';
+import { asProblem, fail } from '../../base/problems/problem.ts';
+import { plural, size } from '../../base/words.ts';
 import type { Caller } from '../../http/gate/caller.ts';
 import type { Handlers } from '../../http/handlers.ts';
-import { asProblem, fail } from '../../http/problems/problem.ts';
-import { plural, size } from '../../http/schema/words.ts';
 import type { JobHandle, Jobs } from '../../jobs/jobs.ts';
 import type { Job } from '../../jobs/schema.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { leaves, type Vdev } from '../../platform/pool.ts';
 import { usable } from '../disks/advice.ts';
-import type { Inventory } from '../disks/inventory.ts';
-import type { Disk } from '../disks/schema.ts';
+import type { Inventory } from '../inventory/inventory.ts';
+import type { Disk, Pool } from '../inventory/schema.ts';
 import { laidOut } from './layout.ts';
 import { poolNameProblem } from './names.ts';
 import type { AddInput, ImportablePool, ImportInput, PropertiesInput, ReplaceAdvice } from './operations.schema.ts';
-import type { Pool, Vdev } from './schema.ts';
-import { leaves } from './sentence.ts';
+import type { routes } from './routes.ts';
 
 export interface OperationParts {
   readonly platform: Platform;
@@ -520,7 +521,10 @@ export class PoolOperations {
   }
 }
 
-type Ids =
+export function operationRoutes(
+  pools: PoolOperations,
+): Pick<
+  Handlers<typeof routes>,
   | 'scrubPool'
   | 'trimPool'
   | 'clearPool'
@@ -538,9 +542,8 @@ type Ids =
   | 'destroyPool'
   | 'listImportable'
   | 'importPool'
-  | 'wipeDisk';
-
-export function operationRoutes(pools: PoolOperations): Handlers<Ids> {
+  | 'wipeDisk'
+> {
   return {
     scrubPool: ({ params, body, caller }) => pools.scrub(params.name, body.action, caller),
     trimPool: ({ params, body, caller }) => pools.trim(params.name, body.action, caller),

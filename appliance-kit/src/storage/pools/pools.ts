@@ -1,20 +1,23 @@
 // Pools: what there are, and making one. Creation is checked when it is asked for and once more right before it is
 // done; what can still go wrong after that, execd undoes.
+
 import type { Audit } from '../../access/audit/audit.ts';
+import { asProblem, fail, ProblemError } from '../../base/problems/problem.ts';
+import { plural } from '../../base/words.ts';
 import type { Caller } from '../../http/gate/caller.ts';
 import type { Handlers } from '../../http/handlers.ts';
-import { asProblem, fail, ProblemError } from '../../http/problems/problem.ts';
-import { plural } from '../../http/schema/words.ts';
 import type { JobHandle, Jobs } from '../../jobs/jobs.ts';
 import type { Job } from '../../jobs/schema.ts';
 import type { Platform, PoolPlan } from '../../platform/platform.ts';
+import type { VdevPlan } from '../../platform/pool.ts';
 import type { VdevKind } from '../../platform/poolActions.ts';
 import { usable } from '../disks/advice.ts';
-import type { Inventory } from '../disks/inventory.ts';
-import type { VdevPlan } from '../disks/schema.ts';
+import type { Inventory } from '../inventory/inventory.ts';
+import type { Pool } from '../inventory/schema.ts';
 import { laidOut, vdevType } from './layout.ts';
 import { poolNameProblem } from './names.ts';
-import type { Beside, NewPool, Pool } from './schema.ts';
+import type { routes } from './routes.ts';
+import type { Beside, NewPool } from './schema.ts';
 
 export interface PoolParts {
   readonly platform: Platform;
@@ -146,7 +149,7 @@ export class Pools {
 export function poolRoutes(
   pools: Pools,
   inventory: Inventory,
-): Handlers<'listPools' | 'getPool' | 'createPool' | 'placeTelemetryOnSystem'> {
+): Pick<Handlers<typeof routes>, 'listPools' | 'getPool' | 'createPool' | 'placeTelemetryOnSystem'> {
   return {
     listPools: async () => {
       const { value, ageSeconds, error } = await inventory.pools();

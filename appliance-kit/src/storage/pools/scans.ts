@@ -2,22 +2,23 @@
 
 import type { Audit } from '../../access/audit/audit.ts';
 import type { Alerts } from '../../alerting/alerts/alerts.ts';
-import { resilverFinished, scrubFound } from '../../alerting/catalogue/catalogue.ts';
-import { type Clock, iso } from '../../clock.ts';
+import { type Clock, iso } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
+import { fail } from '../../base/problems/problem.ts';
+import { plural, size } from '../../base/words.ts';
 import type { Caller } from '../../http/gate/caller.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
-import { fail } from '../../http/problems/problem.ts';
-import { plural, size } from '../../http/schema/words.ts';
-import type { Log } from '../../log.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { mustBeSchedule, scheduleWords } from '../../schedules/schedule.ts';
+import type { Schedule } from '../../schedules/schema.ts';
+import type { Entry, Timetable } from '../../schedules/timetable.ts';
 import type { Database, Row } from '../../state/database.ts';
-import type { Inventory } from '../disks/inventory.ts';
-import { mustBeSchedule, scheduleWords } from '../schedules/schedule.ts';
-import type { Schedule } from '../schedules/schema.ts';
-import type { Entry, Timetable } from '../schedules/timetable.ts';
+import type { Inventory } from '../inventory/inventory.ts';
+import type { Pool } from '../inventory/schema.ts';
+import { resilverFinished, scrubFound } from './alerts.ts';
 import type { PoolHistory, ScanRecord, ScrubSchedule, ScrubScheduleInput } from './operations.schema.ts';
-import type { Pool } from './schema.ts';
+import type { routes } from './routes.ts';
 
 /** What a pool gets that nobody has decided about: a month is what ZFS' own advice is for disks made for servers. */
 const DEFAULT: Schedule = { every: 'month', day: 1, at: '02:00' };
@@ -236,9 +237,12 @@ export class Scans {
   }
 }
 
-type Ids = 'getScrubSchedule' | 'setScrubSchedule' | 'listScans' | 'getPoolHistory' | 'listDamagedFiles';
-
-export function scanRoutes(scans: Scans): Handlers<Ids> {
+export function scanRoutes(
+  scans: Scans,
+): Pick<
+  Handlers<typeof routes>,
+  'getScrubSchedule' | 'setScrubSchedule' | 'listScans' | 'getPoolHistory' | 'listDamagedFiles'
+> {
   return {
     getScrubSchedule: ({ params }) => scans.schedule(params.name),
     setScrubSchedule: ({ params, body, caller }) => scans.setSchedule(params.name, body, caller),

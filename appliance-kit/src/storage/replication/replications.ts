@@ -1,26 +1,28 @@
 // Replications: a dataset, and what lies below it, pushed to another place by schedule. A run takes a snapshot of all of
 // it at one moment and sends each dataset up to it; what hinders one is said, and nothing at the target is ever given up
 // for it. On this side the last snapshot that arrived is kept, since the next run goes on from it.
+
 import type { Audit } from '../../access/audit/audit.ts';
-import { type Clock, iso } from '../../clock.ts';
+import { type Clock, iso } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
+import { asProblem, fail } from '../../base/problems/problem.ts';
+import type { Problem } from '../../base/problems/schema.ts';
+import { plural, size } from '../../base/words.ts';
 import type { Caller } from '../../http/gate/caller.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
-import { asProblem, fail } from '../../http/problems/problem.ts';
-import type { Problem } from '../../http/problems/schema.ts';
-import { plural, size } from '../../http/schema/words.ts';
 import type { JobHandle, Jobs } from '../../jobs/jobs.ts';
 import type { Job } from '../../jobs/schema.ts';
-import type { Log } from '../../log.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { mustBeSchedule, scheduleWords } from '../../schedules/schedule.ts';
+import type { Entry, Timetable } from '../../schedules/timetable.ts';
 import type { Database, Row } from '../../state/database.ts';
 import { newId } from '../../state/id.ts';
 import { datasetNameProblem, isSystem, mustBeNamed, parentOf, within } from '../datasets/names.ts';
 import type { Known, Tree } from '../datasets/tree.ts';
-import { mustBeSchedule, scheduleWords } from '../schedules/schedule.ts';
-import type { Entry, Timetable } from '../schedules/timetable.ts';
 import { OURS } from '../snapshots/retention.ts';
 import { stamp } from '../snapshots/schedules.ts';
+import type { routes } from './routes.ts';
 import type { Replication, ReplicationInput, ReplicationTarget, TargetLook } from './schema.ts';
 import type { ReplicationSenders } from './senders.ts';
 
@@ -510,23 +512,11 @@ export class Replications {
   }
 }
 
-type ReplicationRoutes =
-  | 'listReplications'
-  | 'createReplication'
-  | 'updateReplication'
-  | 'deleteReplication'
-  | 'runReplication'
-  | 'askHostKey'
-  | 'lookAtTarget'
-  | 'listSenders'
-  | 'createSender'
-  | 'deleteSender';
-
 export function replicationRoutes(parts: {
   replications: Replications;
   senders: ReplicationSenders;
   platform: Platform;
-}): Handlers<ReplicationRoutes> {
+}): Handlers<typeof routes> {
   const { replications, senders, platform } = parts;
   return {
     listReplications: () => ({ items: replications.list() }),

@@ -1,8 +1,8 @@
 // Who may replicate to here: a key, and the dataset that its targets lie below. replicd listens while there is one.
 import type { Audit } from '../../access/audit/audit.ts';
-import { type Clock, iso } from '../../clock.ts';
+import { type Clock, iso } from '../../base/clock.ts';
+import { fail } from '../../base/problems/problem.ts';
 import type { Caller } from '../../http/gate/caller.ts';
-import { fail } from '../../http/problems/problem.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Database, Row } from '../../state/database.ts';
 import { newId } from '../../state/id.ts';

@@ -1,7 +1,7 @@
 // Which of a schedule's snapshots of one dataset are kept: the newest ones, and the last of each of so many hours, days,
 // weeks and months that have one. What somebody or something else needs is never given up.
 
-import { enumerate, plural } from '../../http/schema/words.ts';
+import { enumerate, plural } from '../../base/words.ts';
 import type { PlatformSnapshot } from '../../platform/datasets.ts';
 import type { Keep } from './schema.ts';
 

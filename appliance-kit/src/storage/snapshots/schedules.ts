@@ -1,20 +1,22 @@
 // Snapshots by schedule: taken at their moment, all of a schedule's with one command, and given up when the schedule has
 // enough of them.
+
 import type { Audit } from '../../access/audit/audit.ts';
-import { type Clock, iso } from '../../clock.ts';
+import { type Clock, iso } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
+import { asProblem, fail } from '../../base/problems/problem.ts';
 import type { Caller } from '../../http/gate/caller.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
-import { asProblem, fail } from '../../http/problems/problem.ts';
-import type { Log } from '../../log.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { mustBeSchedule, scheduleWords } from '../../schedules/schedule.ts';
+import type { Entry, Timetable } from '../../schedules/timetable.ts';
 import type { Database, Row } from '../../state/database.ts';
 import { newId } from '../../state/id.ts';
 import { isSystem, within } from '../datasets/names.ts';
 import type { Tree } from '../datasets/tree.ts';
-import { mustBeSchedule, scheduleWords } from '../schedules/schedule.ts';
-import type { Entry, Timetable } from '../schedules/timetable.ts';
 import { keepWords, OURS, superfluous } from './retention.ts';
+import type { routes } from './routes.ts';
 import type { SnapshotSchedule, SnapshotScheduleInput } from './schema.ts';
 
 export interface ScheduleParts {
@@ -244,13 +246,12 @@ export class SnapshotSchedules {
   }
 }
 
-type ScheduleRoutes =
-  | 'listSnapshotSchedules'
-  | 'createSnapshotSchedule'
-  | 'updateSnapshotSchedule'
-  | 'deleteSnapshotSchedule';
-
-export function scheduleRoutes(schedules: SnapshotSchedules): Handlers<ScheduleRoutes> {
+export function scheduleRoutes(
+  schedules: SnapshotSchedules,
+): Pick<
+  Handlers<typeof routes>,
+  'listSnapshotSchedules' | 'createSnapshotSchedule' | 'updateSnapshotSchedule' | 'deleteSnapshotSchedule'
+> {
   return {
     listSnapshotSchedules: async ({ query }) => ({ items: await schedules.list(query.dataset) }),
     createSnapshotSchedule: ({ body, caller }) => schedules.create(body, caller),

@@ -1,8 +1,8 @@
 // A snapshot, what a rollback would cost, and a schedule that takes and keeps them.
 
-import { Bytes, Count, closed, component, Line, nullable, type Static, Time, Type } from '../../http/schema/schema.ts';
+import { Bytes, Count, closed, component, Line, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
+import { NextRun, Schedule } from '../../schedules/schema.ts';
 import { DatasetName, Page, Paging } from '../datasets/schema.ts';
-import { NextRun, Schedule } from '../schedules/schema.ts';
 
 export const SnapshotName = Type.String({ minLength: 1, maxLength: 255, description: 'DATASET@NAME' });
 export const OneSnapshot = closed({ name: SnapshotName });

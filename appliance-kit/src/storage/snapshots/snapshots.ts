@@ -1,11 +1,12 @@
 // Snapshots: what there are, taking, keeping, giving up, looking into and going back to them.
+
 import { pipeline } from 'node:stream/promises';
 import type { Audit } from '../../access/audit/audit.ts';
-import { type Clock, iso } from '../../clock.ts';
+import { type Clock, iso } from '../../base/clock.ts';
+import { fail } from '../../base/problems/problem.ts';
+import { ago, plural, size } from '../../base/words.ts';
 import type { Caller } from '../../http/gate/caller.ts';
 import type { Handlers } from '../../http/handlers.ts';
-import { fail } from '../../http/problems/problem.ts';
-import { ago, plural, size } from '../../http/schema/words.ts';
 import type { Jobs } from '../../jobs/jobs.ts';
 import type { Job } from '../../jobs/schema.ts';
 import type { Difference, PlatformSnapshot } from '../../platform/datasets.ts';
@@ -22,6 +23,7 @@ import {
 import { mustBeProperties } from '../datasets/properties.ts';
 import type { Known, Tree } from '../datasets/tree.ts';
 import { keptBy, OURS } from './retention.ts';
+import type { routes } from './routes.ts';
 import { stamp } from './schedules.ts';
 import type { NewSnapshots, RollbackInput, RollbackPreview, Snapshot, SnapshotQuery } from './schema.ts';
 
@@ -343,7 +345,10 @@ export class Snapshots {
   }
 }
 
-type SnapshotRoutes =
+export function snapshotRoutes(
+  snapshots: Snapshots,
+): Pick<
+  Handlers<typeof routes>,
   | 'listSnapshots'
   | 'getSnapshot'
   | 'createSnapshots'
@@ -356,9 +361,8 @@ type SnapshotRoutes =
   | 'rollback'
   | 'diffSnapshot'
   | 'listSnapshotFiles'
-  | 'downloadSnapshotFile';
-
-export function snapshotRoutes(snapshots: Snapshots): Handlers<SnapshotRoutes> {
+  | 'downloadSnapshotFile'
+> {
   return {
     listSnapshots: ({ query }) => snapshots.list(query),
     getSnapshot: ({ query }) => snapshots.get(query.name),

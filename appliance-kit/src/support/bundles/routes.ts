@@ -1,131 +1,16 @@
-// Support bundles belong to supportd, which needs nothing of akd; these routes only add who may, and the record of it.
-import http from 'node:http';
-import { pipeline } from 'node:stream/promises';
-import type { Audit } from '../../access/audit/audit.ts';
-import type { Handlers } from '../../http/handlers.ts';
-import type { Changes } from '../../http/live-updates/changes.ts';
-import { fail } from '../../http/problems/problem.ts';
-import type { Peer } from '../../peers/peer.ts';
-import type { Bundle, BundleOptions } from './schema.ts';
+// What this domain answers, and who may ask.
 
-const DEADLINE_MS = 10_000;
-/** How often a bundle that is being made is looked at, so that pages can be told. */
-const WATCH_MS = 1_000;
-/** Headers of supportd's answer that mean something to the browser. */
-const PASSED_ON = [
-  'content-type',
-  'content-length',
-  'content-range',
-  'accept-ranges',
-  'content-disposition',
-  'etag',
-  'last-modified',
-  // nginx then sends the file itself.
-  'x-accel-redirect',
-];
+import { list } from '../../base/schema/schema.ts';
+import { accepted, byId, nothing, ok, type Routes, stream } from '../../http/routes.ts';
+import { Bundle, BundleOptions, NewBundle } from './schema.ts';
 
-type BundleRoutes =
-  | 'listBundles'
-  | 'createBundle'
-  | 'getBundle'
-  | 'deleteBundle'
-  | 'downloadBundle'
-  | 'retryBundle'
-  | 'getBundleOptions';
-
-export function bundleRoutes(parts: { supportd: Peer; audit: Audit; changes: Changes }): Handlers<BundleRoutes> {
-  const { supportd, audit, changes } = parts;
-  const path = (id: string, rest = '') => `/bundles/${encodeURIComponent(id)}${rest}`;
-  const get = async (id: string) =>
-    (await supportd.call({ method: 'GET', path: path(id), deadlineMs: DEADLINE_MS })) as Bundle;
-
-  /** Tells pages about its progress until it is made. Ends by itself, and never keeps akd from ending. */
-  const watch = (id: string) => {
-    const timer = setInterval(async () => {
-      const state = await get(id).then(
-        (bundle) => bundle.state,
-        () => 'failed',
-      );
-      changes.publish('bundles', id);
-      if (state !== 'building') clearInterval(timer);
-    }, WATCH_MS);
-    timer.unref();
-  };
-
-  return {
-    listBundles: async () => {
-      const answer = await supportd.call({ method: 'GET', path: '/bundles', deadlineMs: DEADLINE_MS });
-      return { items: (answer as { bundles: Bundle[] }).bundles };
-    },
-    createBundle: async ({ body, caller }) => {
-      const bundle = (await supportd.call({
-        method: 'POST',
-        path: '/bundles',
-        json: body,
-        deadlineMs: DEADLINE_MS,
-      })) as Bundle;
-      audit.record(caller, 'bundle.create', bundle.name);
-      changes.publish('bundles', bundle.id);
-      watch(bundle.id);
-      return bundle;
-    },
-    getBundle: ({ params }) => get(params.id),
-    retryBundle: async ({ params, caller }) => {
-      const request = { method: 'POST', path: path(params.id, '/retry'), deadlineMs: DEADLINE_MS } as const;
-      const bundle = (await supportd.call(request)) as Bundle;
-      audit.record(caller, 'bundle.retry', bundle.name);
-      changes.publish('bundles', bundle.id);
-      watch(bundle.id);
-      return bundle;
-    },
-    getBundleOptions: async () =>
-      (await supportd.call({ method: 'GET', path: '/bundle-options', deadlineMs: DEADLINE_MS })) as BundleOptions,
-    deleteBundle: async ({ params, caller }) => {
-      await supportd.call({ method: 'DELETE', path: path(params.id), deadlineMs: DEADLINE_MS });
-      audit.record(caller, 'bundle.delete', params.id);
-      changes.publish('bundles', params.id);
-      return undefined;
-    },
-    downloadBundle: async ({ params, request, reply, caller }) => {
-      const { range, 'if-range': ifRange, 'x-cistern-accel': accel } = request.headers;
-      const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
-        const sent = http.get(
-          {
-            socketPath: supportd.socketPath,
-            path: path(params.id, '/content'),
-            agent: false,
-            timeout: DEADLINE_MS,
-            headers: {
-              host: supportd.name,
-              ...(range && { range }),
-              ...(ifRange && { 'if-range': String(ifRange) }),
-              ...(accel && { 'x-cistern-accel': '1' }),
-            },
-          },
-          resolve,
-        );
-        sent.on('timeout', () => sent.destroy(new Error('timed out')));
-        sent.on('error', (error) => reject(supportd.unavailable(error)));
-      });
-      const status = response.statusCode ?? 502;
-      if (status === 404 || status === 409) {
-        response.resume();
-        throw fail(
-          status === 404 ? 'not_found' : 'conflict',
-          `There is no finished bundle ${params.id} on the appliance.`,
-          'The page Maintenance says what became of it.',
-        );
-      }
-      if (range === undefined && status === 200) audit.record(caller, 'bundle.download', params.id);
-      reply.hijack();
-      const headers = PASSED_ON.flatMap((name) => {
-        const value = response.headers[name];
-        return value === undefined ? [] : [[name, value] as const];
-      });
-      reply.raw.writeHead(status, Object.fromEntries(headers));
-      // The client going away, or supportd dying, ends both sides; what was sent so far can be resumed by Range.
-      await pipeline(response, reply.raw).catch(() => response.destroy());
-      return undefined;
-    },
-  };
-}
+// biome-ignore format: one route is one line, so that the list can be read as a table
+export const routes = {
+  listBundles: { method: 'GET', path: '/api/bundles', access: 'operator', summary: 'Support bundles', answer: ok(list(Bundle)) },
+  createBundle: { method: 'POST', path: '/api/bundles', access: 'operator', summary: 'Make a support bundle', body: NewBundle, answer: accepted(Bundle) },
+  getBundle: { method: 'GET', path: '/api/bundles/:id', access: 'operator', summary: 'One bundle', params: byId, answer: ok(Bundle) },
+  deleteBundle: { method: 'DELETE', path: '/api/bundles/:id', access: 'operator', summary: 'Remove a bundle, or cancel one being made', params: byId, answer: nothing },
+  downloadBundle: { method: 'GET', path: '/api/bundles/:id/content', access: 'operator', summary: "A bundle's content; Range is allowed", params: byId, answer: stream('application/zstd') },
+  retryBundle: { method: 'POST', path: '/api/bundles/:id/retry', access: 'operator', summary: 'Run the failed steps of a bundle again', params: byId, answer: accepted(Bundle) },
+  getBundleOptions: { method: 'GET', path: '/api/bundle-options', access: 'operator', summary: 'What a bundle may hold, and where it may be written', answer: ok(BundleOptions) },
+} as const satisfies Routes;

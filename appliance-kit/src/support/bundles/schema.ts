@@ -1,5 +1,5 @@
 // A support bundle, as supportd describes it.
-import { Bytes, component, nullable, Percent, type Static, Time, Type } from '../../http/schema/schema.ts';
+import { Bytes, component, nullable, Percent, type Static, Time, Type } from '../../base/schema/schema.ts';
 
 export const BundleStep = component('BundleStep', {
   name: Type.String(),

@@ -3,11 +3,12 @@
 
 import type { Audit } from '../../access/audit/audit.ts';
 import type { Conditions } from '../../alerting/alerts/conditions.ts';
-import { processCrashed } from '../../alerting/catalogue/catalogue.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
 import type { Peer } from '../../peers/peer.ts';
-import { serviceFact } from '../../system/services/catalogue.ts';
+import { serviceFact } from '../../platform/service-facts.ts';
+import { processCrashed } from './alerts.ts';
+import type { routes } from './routes.ts';
 import type { Crash } from './schema.ts';
 
 const DEADLINE_MS = 10_000;
@@ -101,7 +102,7 @@ export class Crashes {
   }
 }
 
-export function crashRoutes(crashes: Crashes, audit: Audit): Handlers<'listCrashes' | 'dismissCrash'> {
+export function crashRoutes(crashes: Crashes, audit: Audit): Handlers<typeof routes> {
   return {
     listCrashes: async () => ({ items: await crashes.list() }),
     dismissCrash: async ({ params, caller }) => {

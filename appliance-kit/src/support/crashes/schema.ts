@@ -1,5 +1,5 @@
 // A process of the appliance that ended as it should not have, as supportd describes it.
-import { Count, component, type Static, Time, Type } from '../../http/schema/schema.ts';
+import { Count, component, type Static, Time, Type } from '../../base/schema/schema.ts';
 
 export const Crash = component('Crash', {
   id: Type.String({ description: 'the fingerprint: the same crash has the same' }),

@@ -1,6 +1,6 @@
 // The systems that this machine can start.
 
-import { Bytes, closed, component, nullable, type Static, Time, Type } from '../../http/schema/schema.ts';
+import { Bytes, closed, component, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
 import { STARTS } from '../../platform/systems.ts';
 
 export const InstalledSystem = component('InstalledSystem', {

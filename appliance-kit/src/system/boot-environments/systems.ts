@@ -1,9 +1,11 @@
 // Which systems are installed, and which one starts next time. Choosing one restarts nothing.
+
 import type { Audit } from '../../access/audit/audit.ts';
-import { iso } from '../../clock.ts';
+import { iso } from '../../base/clock.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { PlatformSystem } from '../../platform/systems.ts';
+import type { routes } from './routes.ts';
 import type { InstalledSystem } from './schema.ts';
 
 function describe({ createdMs, obstacle, ...rest }: PlatformSystem): InstalledSystem {
@@ -14,7 +16,7 @@ function describe({ createdMs, obstacle, ...rest }: PlatformSystem): InstalledSy
   };
 }
 
-export function systemRoutes(platform: Platform, audit: Audit): Handlers<'listSystems' | 'activateSystem'> {
+export function systemRoutes(platform: Platform, audit: Audit): Handlers<typeof routes> {
   return {
     listSystems: async () => ({ items: (await platform.systems.list()).map(describe) }),
     activateSystem: async ({ params, caller }) => {

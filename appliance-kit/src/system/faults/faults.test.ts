@@ -19,8 +19,8 @@ test('what the system says is faulty is an alert until it says no longer so; wha
   const active = async () => {
     // As old as a reading may get.
     clock.advance(301);
-    await appliance.watch.look();
-    await appliance.watch.look();
+    await appliance.poller.look();
+    await appliance.poller.look();
     return (await client.get('/api/alerts')).body.items;
   };
   assert.deepEqual(await active(), []);

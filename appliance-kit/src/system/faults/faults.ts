@@ -2,10 +2,11 @@
 // alerts tell better is left out: pools and their disks (ZFS says more), and the appliance's own services.
 
 import type { Conditions } from '../../alerting/alerts/conditions.ts';
-import { hardwareFaulty } from '../../alerting/catalogue/catalogue.ts';
-import type { Clock } from '../../clock.ts';
-import { Fresh } from '../../platform/fresh.ts';
+import { Fresh } from '../../base/cached-reading.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { Platform, PlatformFault } from '../../platform/platform.ts';
+import type { Watch } from '../../poller/poller.ts';
+import { hardwareFaulty } from './alerts.ts';
 
 /** A diagnosis itself takes minutes, and asking starts a program. */
 const MAX_AGE_MS = 5 * 60_000;
@@ -15,7 +16,7 @@ const toldElsewhere = ({ classes, affects }: PlatformFault) =>
   (classes.length > 0 && classes.every((one) => /^(fault|defect|upset)\.fs\.zfs\./.test(one))) ||
   (affects.length > 0 && affects.every((one) => /^svc:\/+(application|network|system)\/cistern\//.test(one)));
 
-export class Faults {
+export class Faults implements Watch {
   readonly #conditions: Conditions;
   readonly #fresh: Fresh<PlatformFault[]> | null;
 
@@ -29,12 +30,17 @@ export class Faults {
   }
 
   /** What cannot be read changes nothing: what was known stands. */
-  async look(): Promise<void> {
+  async look(): Promise<() => void> {
     const reading = await this.#fresh?.get();
-    if (reading === undefined || reading.error !== null) return;
+    return () => {
+      if (reading !== undefined && reading.error === null) this.#report(reading.value);
+    };
+  }
+
+  #report(faults: readonly PlatformFault[]): void {
     this.#conditions.report(
       hardwareFaulty,
-      reading.value
+      faults
         .filter((fault) => !toldElsewhere(fault))
         .map(({ id, code, severity, classes, affects, parts, description, action }) => ({
           args: {

@@ -1,81 +1,12 @@
-// Logs are read by supportd, which may; these routes only add who may see them.
-import http from 'node:http';
-import { pipeline } from 'node:stream/promises';
-import type { FastifyReply } from 'fastify';
-import type { Caller } from '../../http/gate/caller.ts';
-import type { Handlers } from '../../http/handlers.ts';
-import { fail } from '../../http/problems/problem.ts';
-import type { Peer } from '../../peers/peer.ts';
-import type { LogPage, RequestPage } from './schema.ts';
+// What this domain answers, and who may ask.
 
-/** supportd searches for eight seconds at most. */
-const DEADLINE_MS = 15_000;
-/** How often it is looked whether who reads a log may still do so. */
-const ALLOWED_MS = 15_000;
-const MOST_STREAMS = 20;
+import { ok, type Routes, stream } from '../../http/routes.ts';
+import { LiveLogQuery, LiveRequestQuery, LogPage, LogQuery, RequestPage, RequestQuery } from './schema.ts';
 
-type LogRoutes = 'readLogs' | 'followLogs' | 'readRequests' | 'followRequests';
-
-function query(values: Record<string, unknown>): string {
-  const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== '');
-  return given.length === 0
-    ? ''
-    : `?${new URLSearchParams(Object.fromEntries(given.map(([name, value]) => [name, String(value)])))}`;
-}
-
-export function logRoutes(
-  supportd: Peer,
-  identify: (request: Parameters<Handlers['followLogs']>[0]['request']) => Caller,
-): Handlers<LogRoutes> {
-  const read = (path: string) => supportd.call({ method: 'GET', path, deadlineMs: DEADLINE_MS });
-  let open = 0;
-
-  /** Passes supportd's server-sent events on until either side ends. */
-  const follow = async (path: string, reply: FastifyReply, stillAllowed: () => boolean) => {
-    if (open >= MOST_STREAMS) throw fail('too_many', `${MOST_STREAMS} pages are reading logs already.`);
-    const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
-      const sent = http.get(
-        { socketPath: supportd.socketPath, path, agent: false, headers: { host: 'supportd' } },
-        resolve,
-      );
-      sent.setTimeout(DEADLINE_MS, () => sent.destroy(new Error('timed out')));
-      // A log is quiet for as long as nothing happens.
-      sent.on('response', () => sent.setTimeout(0));
-      sent.on('error', (error) => reject(supportd.unavailable(error)));
-    });
-    if (response.statusCode !== 200) {
-      response.destroy();
-      // The same question without following it has the reason.
-      await read(path.replace('/live', ''));
-      throw fail('service_unavailable', 'The log cannot be followed.');
-    }
-    reply.hijack();
-    reply.raw.writeHead(200, {
-      'content-type': 'text/event-stream',
-      'cache-control': 'no-store',
-      'x-accel-buffering': 'no',
-    });
-    open++;
-    const timer = setInterval(() => {
-      if (stillAllowed()) reply.raw.write(': still here\n\n');
-      else reply.raw.end();
-    }, ALLOWED_MS);
-    reply.raw.on('close', () => response.destroy());
-    await pipeline(response, reply.raw).catch(() => response.destroy());
-    clearInterval(timer);
-    open--;
-  };
-
-  return {
-    readLogs: async ({ query: asked }) => (await read(`/logs${query(asked)}`)) as LogPage,
-    readRequests: async ({ query: asked }) => (await read(`/requests${query(asked)}`)) as RequestPage,
-    followLogs: async ({ query: asked, request, reply }) => {
-      await follow(`/logs/live${query(asked)}`, reply, () => identify(request).role !== null);
-      return undefined;
-    },
-    followRequests: async ({ query: asked, request, reply }) => {
-      await follow(`/requests/live${query(asked)}`, reply, () => identify(request).role !== null);
-      return undefined;
-    },
-  };
-}
+// biome-ignore format: one route is one line, so that the list can be read as a table
+export const routes = {
+  readLogs: { method: 'GET', path: '/api/logs', access: 'operator', summary: 'Lines of the logs, the newest first', query: LogQuery, answer: ok(LogPage) },
+  followLogs: { method: 'GET', path: '/api/logs/live', access: 'operator', summary: 'Lines of the logs as they come: server-sent events, each a LogLine', query: LiveLogQuery, answer: stream('text/event-stream') },
+  readRequests: { method: 'GET', path: '/api/requests', access: 'operator', summary: 'Requests that the web server answered, the newest first', query: RequestQuery, answer: ok(RequestPage) },
+  followRequests: { method: 'GET', path: '/api/requests/live', access: 'operator', summary: 'Requests as they are answered: server-sent events, each an HttpRequest', query: LiveRequestQuery, answer: stream('text/event-stream') },
+} as const satisfies Routes;

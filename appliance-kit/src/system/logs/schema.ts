@@ -1,5 +1,5 @@
 // Lines of the services' logs, and requests of the web server's, as supportd reads them.
-import { Bytes, Count, closed, component, nullable, type Static, Time, Type } from '../../http/schema/schema.ts';
+import { Bytes, Count, closed, component, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
 
 const Limit = Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 }));
 const Service = Type.Optional(Type.String({ maxLength: 32, pattern: '^[a-z0-9-]*$' }));

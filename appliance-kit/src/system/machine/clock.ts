@@ -1,7 +1,6 @@
 // Whether the clock is right, by what the program says that keeps it; and whether somebody has set it.
-import type { Clock } from '../../clock.ts';
-import { iso } from '../../clock.ts';
-import { ago, duration } from '../../http/schema/words.ts';
+import { type Clock, iso } from '../../base/clock.ts';
+import { ago, duration } from '../../base/words.ts';
 import type { TimeSource } from '../../platform/machine.ts';
 import type { MachineClock } from './schema.ts';
 

@@ -1,10 +1,11 @@
 // Which network links are down that should be up: those that have had a carrier before. A port that nobody has ever plugged
 // a cable into is no trouble. What had one is remembered until somebody says that it may be forgotten.
+
 import type { PlatformLink } from '../../platform/machine.ts';
-import type { Settings } from '../../state/settings.ts';
+import { type Settings, setting } from '../../state/settings.ts';
 import type { MachineLink } from './schema.ts';
 
-const KEY = 'machine.links';
+export const seenLinks = setting<string[]>('machine.links');
 
 function speed(megabits: number | null): string {
   if (megabits === null) return 'It is up.';
@@ -30,11 +31,11 @@ export class Links {
 
   constructor(settings: Settings) {
     this.#settings = settings;
-    this.#seen = new Set(settings.get<string[]>(KEY) ?? []);
+    this.#seen = new Set(settings.get(seenLinks) ?? []);
   }
 
   #keep(): void {
-    this.#settings.set(KEY, [...this.#seen].sort());
+    this.#settings.set(seenLinks, [...this.#seen].sort());
   }
 
   /** Remembers those that have a carrier now. */

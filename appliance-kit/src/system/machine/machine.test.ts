@@ -3,8 +3,9 @@ import { type TestContext, test } from 'node:test';
 import { type Bench, bench } from '../../../tests/harness.ts';
 import type { TimeSource } from '../../platform/machine.ts';
 import { readSmart } from '../../platform/zfs/smart.ts';
+import type { Heat } from '../../storage/disks/heat.ts';
 import { apart, fault, Steps } from './clock.ts';
-import { describeHeat, type Heat } from './temperatures.ts';
+import { describeHeat } from './temperatures.ts';
 
 async function machine(t: TestContext): Promise<Bench> {
   const on = await bench(t);
@@ -15,7 +16,7 @@ async function machine(t: TestContext): Promise<Bench> {
 /** Time passes, and the appliance looks. */
 async function after(on: Bench, seconds: number): Promise<void> {
   on.clock.advance(seconds);
-  await on.appliance.watch.look();
+  await on.appliance.poller.look();
 }
 const active = async (on: Bench) =>
   (await on.client.get('/api/alerts')).body.items.map(

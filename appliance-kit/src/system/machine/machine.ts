@@ -4,21 +4,23 @@
 import type { Audit } from '../../access/audit/audit.ts';
 import type { Alerts } from '../../alerting/alerts/alerts.ts';
 import type { Conditions } from '../../alerting/alerts/conditions.ts';
-import { clockStepped, linkDown, temperatureHigh, timeUnsynchronised } from '../../alerting/catalogue/catalogue.ts';
-import type { Clock } from '../../clock.ts';
+import { Fresh, type Reading } from '../../base/cached-reading.ts';
+import type { Clock } from '../../base/clock.ts';
+import { fail } from '../../base/problems/problem.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
-import { fail } from '../../http/problems/problem.ts';
-import { Fresh, type Reading } from '../../platform/fresh.ts';
 import type { PlatformLink, Sensor, TimeSource } from '../../platform/machine.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Settings } from '../../state/settings.ts';
 import type { DiskHealths } from '../../storage/disks/health.ts';
-import type { Disk } from '../../storage/disks/schema.ts';
+import type { Heat } from '../../storage/disks/heat.ts';
+import type { Disk } from '../../storage/inventory/schema.ts';
+import { clockStepped, linkDown, temperatureHigh, timeUnsynchronised } from './alerts.ts';
 import { describeClock, fault, Steps } from './clock.ts';
 import { Links } from './links.ts';
+import type { routes } from './routes.ts';
 import type { MachineClock, MachineLink, Machine as MachineState, MachineTemperature } from './schema.ts';
-import { describeHeat, type Heat, type Level } from './temperatures.ts';
+import { describeHeat, type Level } from './temperatures.ts';
 
 const TIME_MS = 30_000;
 const SOON_MS = 5_000;
@@ -33,8 +35,6 @@ export interface MachineParts {
   readonly healths: DiskHealths;
   readonly audit: Audit;
   readonly changes: Changes;
-  /** A network link came up that was down. */
-  readonly linkUp: () => void;
 }
 
 export class Machine {
@@ -46,6 +46,7 @@ export class Machine {
   readonly #steps: Steps;
   /** The links that were down when they were looked at last. */
   #down = new Set<string>();
+  #linkUp: () => void = () => {};
   /** Those that were there when the system was last asked. */
   disks: readonly Disk[] = [];
 
@@ -61,6 +62,11 @@ export class Machine {
     this.#sensors = new Fresh<Sensor[]>(() => machine.sensors(), clock, { ...options, nothing: [] });
     this.#known = new Links(settings);
     this.#steps = new Steps(clock, (args) => parts.alerts.raise({ kind: clockStepped, args }));
+  }
+
+  /** Called once: `linkUp` is called when a network link has come up that was down. */
+  onLinkUp(linkUp: () => void): void {
+    this.#linkUp = linkUp;
   }
 
   /** Once a second: cheap, and it never fails. */
@@ -86,7 +92,7 @@ export class Machine {
     const wrong = links.filter(({ state }) => state === 'down' || state === 'gone');
     const up = links.some(({ name, state }) => state === 'up' && this.#down.has(name));
     this.#down = new Set(wrong.map(({ name }) => name));
-    if (up) this.#parts.linkUp();
+    if (up) this.#linkUp();
     // A bond explains its ports: it comes first.
     const ordered = [...wrong].sort((a, b) => Number(b.bond) - Number(a.bond));
     this.#parts.conditions.report(
@@ -173,7 +179,7 @@ export class Machine {
   }
 }
 
-export function machineRoutes(machine: Machine): Handlers<'getMachine' | 'forgetLink'> {
+export function machineRoutes(machine: Machine): Handlers<typeof routes> {
   return {
     getMachine: () => machine.read(),
     forgetLink: async ({ params, caller }) => {

@@ -1,6 +1,6 @@
 // The machine itself: how its clock is kept, its network links, its temperatures.
 
-import { closed, component, nullable, type Static, Time, Type } from '../../http/schema/schema.ts';
+import { closed, component, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
 import { ORIGINS } from '../../platform/machine.ts';
 
 export const MachineClock = component('MachineClock', {

@@ -1,8 +1,8 @@
 // What is too hot. A sensor's own limits count; those that state none have these, which are on the cautious side of what
 // makers of processors, boards and disks write into their data sheets.
 
-import type { Sensor } from '../../platform/machine.ts';
 import { HOT_CELSIUS } from '../../storage/disks/health.ts';
+import type { Heat } from '../../storage/disks/heat.ts';
 import type { MachineTemperature } from './schema.ts';
 
 /** For a sensor that states no limit, °C. */
@@ -11,11 +11,6 @@ export const DEFAULT_CELSIUS = 85;
 const BEFORE_CRITICAL = 5;
 /** It is over when it is so much cooler than where it began, °C. */
 export const HYSTERESIS = 5;
-
-export interface Heat extends Sensor {
-  /** The disk that says so. */
-  readonly disk: string | null;
-}
 
 export type Level = 'warning' | 'critical';
 

@@ -1,9 +1,11 @@
 // Rebooting and switching off.
+
 import type { Audit } from '../../access/audit/audit.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Platform } from '../../platform/platform.ts';
+import type { routes } from './routes.ts';
 
-export function powerRoutes(platform: Platform, audit: Audit): Handlers<'power'> {
+export function powerRoutes(platform: Platform, audit: Audit): Handlers<typeof routes> {
   return {
     power: async ({ body, caller }) => {
       // Before it: afterwards may be too late to write anything down.

@@ -1,9 +1,7 @@
 // How often akd itself has ended without being told to, since the system was started: what is kept in memory is gone with
 // it, so nobody else would know that it ends again and again.
-import type { Settings } from '../../state/settings.ts';
+import { type Settings, setting } from '../../state/settings.ts';
 import { WITHIN_MS } from './restarts.ts';
-
-const KEY = 'services.ownEnds';
 
 interface Kept {
   readonly bootId: string;
@@ -12,6 +10,8 @@ interface Kept {
   /** When it was found to have ended, ms since the system was started: of the last five minutes. */
   readonly ends: readonly number[];
 }
+
+export const ownEnds = setting<Kept>('services.ownEnds');
 
 export class OwnEnds {
   readonly #settings: Settings;
@@ -26,16 +26,16 @@ export class OwnEnds {
    * @returns how many ms ago each of its ends within the last five minutes was
    */
   began(bootId: string, upMs: number): number[] {
-    const kept = this.#settings.get<Kept>(KEY);
+    const kept = this.#settings.get(ownEnds);
     const before = kept?.bootId === bootId ? kept : { running: false, ends: [] };
     const ends = [...before.ends, ...(before.running ? [upMs] : [])].filter((at) => at > upMs - WITHIN_MS);
-    this.#settings.set(KEY, { bootId, running: true, ends } satisfies Kept);
+    this.#settings.set(ownEnds, { bootId, running: true, ends } satisfies Kept);
     return ends.map((at) => upMs - at);
   }
 
   /** It was told to end, and does. */
   stopped(): void {
-    const kept = this.#settings.get<Kept>(KEY);
-    if (kept !== undefined) this.#settings.set(KEY, { ...kept, running: false } satisfies Kept);
+    const kept = this.#settings.get(ownEnds);
+    if (kept !== undefined) this.#settings.set(ownEnds, { ...kept, running: false } satisfies Kept);
   }
 }

@@ -1,6 +1,6 @@
 // Services that end again and again. A service manager that starts them each time (systemd's Restart=always without a
 // limit, SMF's child services) never calls them failed, and between two ends they look well.
-import type { Service } from './schema.ts';
+import type { Service } from '../../platform/service.ts';
 
 /** Three in five minutes is no coincidence; one is an update, or somebody who restarted it elsewhere. */
 const MANY = 3;

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bench } from '../../../tests/harness.ts';
+import type { Service } from '../../platform/service.ts';
 import { Settings } from '../../state/settings.ts';
 import { OwnEnds } from './ownEnds.ts';
 import { RestartWatch } from './restarts.ts';
-import type { Service } from './schema.ts';
 
 test('a service that ends again and again is told of, and no longer when it has run for a while', async (t) => {
   const { client, clock, appliance } = await bench(t);
   await client.setUp();
   const active = async () => {
-    await appliance.watch.look();
+    await appliance.poller.look();
     return (await client.get('/api/alerts')).body.items.map((one: { class: string }) => one.class);
   };
   assert.deepEqual(await active(), []);
@@ -64,7 +64,7 @@ test('services: listed, failing, alerted after a moment, restarted', async (t) =
   await client.post('/internal/sim/service', { name: 'storaged', state: 'failed', reason: 'It crashed.' });
   assert.deepEqual((await client.get('/api/alerts')).body.items, [], 'a restart that is under way is no failure');
   clock.advance(10);
-  await appliance.watch.look();
+  await appliance.poller.look();
   const [alert] = (await client.get('/api/alerts')).body.items;
   assert.equal(alert.class, 'service.failed');
   assert.match(alert.text, /Telemetry store \(storaged\) is not running.*It crashed\./);
@@ -72,7 +72,7 @@ test('services: listed, failing, alerted after a moment, restarted', async (t) =
 
   const { status, body } = await client.post('/api/services/storaged/restart');
   assert.deepEqual([status, body.state], [202, 'online']);
-  await appliance.watch.look();
+  await appliance.poller.look();
   assert.deepEqual((await client.get('/api/alerts')).body.items, []);
   assert.equal((await client.post('/api/services/sshd/restart')).body.code, 'not_found');
 });

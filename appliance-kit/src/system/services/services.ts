@@ -1,14 +1,16 @@
 // The services of the appliance: their state, and starting, stopping and restarting one.
+
 import type { Audit } from '../../access/audit/audit.ts';
-import type { Clock } from '../../clock.ts';
+import { Fresh, type Reading } from '../../base/cached-reading.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
+import { asProblem, fail } from '../../base/problems/problem.ts';
 import type { Caller } from '../../http/gate/caller.ts';
 import type { Handlers } from '../../http/handlers.ts';
-import { asProblem, fail } from '../../http/problems/problem.ts';
-import type { Log } from '../../log.ts';
-import { Fresh, type Reading } from '../../platform/fresh.ts';
 import type { Platform, ServiceAction } from '../../platform/platform.ts';
-import { serviceFact } from './catalogue.ts';
-import type { Service } from './schema.ts';
+import type { Service } from '../../platform/service.ts';
+import { serviceFact } from '../../platform/service-facts.ts';
+import type { routes } from './routes.ts';
 
 const MAX_AGE_MS = 2_000;
 const PATIENCE_MS = 1_500;
@@ -44,7 +46,7 @@ export function serviceRoutes(parts: {
   audit: Audit;
   changed: () => void;
   log: Log;
-}): Handlers<'listServices' | 'restartService' | 'startService' | 'stopService' | 'clearService'> {
+}): Handlers<typeof routes> {
   const { services, platform, audit, changed, log } = parts;
   const act = async (name: string, action: ServiceAction, caller: Caller): Promise<Service> => {
     if (serviceFact(name) === undefined) throw fail('not_found', `There is no service named “${name}”.`);

@@ -1,4 +1,5 @@
 // The polled agent, with net-snmp's snmpd, its tools and our pass_persist program as they are.
+
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,7 +9,8 @@ import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { program } from '../../../tests/cistern.ts';
 import { eventually, TestClock } from '../../../tests/harness.ts';
-import { silentLog } from '../../log.ts';
+import { allSteps } from '../../appliance.ts';
+import { silentLog } from '../../base/log.ts';
 import type { SnmpAccess } from '../../platform/platform.ts';
 import { Database } from '../../state/database.ts';
 import { Settings } from '../../state/settings.ts';
@@ -37,7 +39,7 @@ function run(command: string, args: string[]): Promise<string> {
 function agentOf(t: TestContext, lines: () => string[], clock = new TestClock(Date.now())) {
   const home = mkdtempSync(join(tmpdir(), 'agent-'));
   t.after(() => rmSync(home, { recursive: true, force: true }));
-  const settings = new Settings(new Database(':memory:'));
+  const settings = new Settings(new Database(':memory:', allSteps));
   const given: SnmpAccess[] = [];
   let refuse: Error | null = null;
   const parts = {
@@ -196,7 +198,7 @@ test('who may poll is checked, kept without being shown, and given to the platfo
 });
 
 test('a row’s number stays with its name, over restarts too, and is given to nothing else', () => {
-  const settings = new Settings(new Database(':memory:'));
+  const settings = new Settings(new Database(':memory:', allSteps));
   const numbers = new RowNumbers(settings);
   assert.deepEqual(
     ['a', 'b', 'constructor', 'a'].map((name) => numbers.index('Pool', name)),

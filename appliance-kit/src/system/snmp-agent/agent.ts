@@ -4,25 +4,25 @@
 //
 // Who may poll is kept in the settings; execd writes snmpd's configuration of it (`snmp.configure`). As long as nobody may,
 // snmpd listens nowhere and no file is written.
+
 import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { isIPv4 } from 'node:net';
 import { dirname } from 'node:path';
 import type { Audit } from '../../access/audit/audit.ts';
-import { type Clock, iso } from '../../clock.ts';
+import { type Clock, iso } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
+import { asProblem, fail } from '../../base/problems/problem.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
-import { asProblem, fail } from '../../http/problems/problem.ts';
-import type { Log } from '../../log.ts';
 import type { Platform, SnmpAccess } from '../../platform/platform.ts';
-import type { Settings } from '../../state/settings.ts';
+import { type Settings, setting } from '../../state/settings.ts';
 import type { Table } from './objects.ts';
+import type { routes } from './routes.ts';
 import type { SnmpAgent, SnmpAgentInput } from './schema.ts';
 
 export const WRITE_EVERY_MS = 5_000;
 /** So long after it was written a file may be answered from: a few writings may come late. */
 const VALID_MS = 30_000;
-const KEY = 'snmp.agent';
-const INDEXES = 'snmp.indexes';
 /** Datasets and alerts come and go: names that are gone are forgotten beyond so many. Their numbers are not used again. */
 const MOST_NAMES = 20_000;
 
@@ -36,6 +36,10 @@ const NOBODY: Kept = {
 
 type Indexes = Partial<Record<Table, { next: number; of: Record<string, number> }>>;
 
+const accessSetting = setting<Kept>('snmp.agent');
+const numbersSetting = setting<Indexes>('snmp.indexes');
+export const agentSettings = [accessSetting, numbersSetting];
+
 /** Numbers that stay with names, over restarts too. */
 export class RowNumbers {
   readonly #settings: Settings;
@@ -45,7 +49,7 @@ export class RowNumbers {
 
   constructor(settings: Settings) {
     this.#settings = settings;
-    this.#indexes = settings.get<Indexes>(INDEXES) ?? {};
+    this.#indexes = settings.get(numbersSetting) ?? {};
   }
 
   index(table: Table, name: string): number {
@@ -72,7 +76,7 @@ export class RowNumbers {
       }
     }
     this.#used.clear();
-    if (this.#changed) this.#settings.set(INDEXES, this.#indexes);
+    if (this.#changed) this.#settings.set(numbersSetting, this.#indexes);
     this.#changed = false;
   }
 }
@@ -129,7 +133,7 @@ export class Agent {
   constructor(parts: AgentParts) {
     this.#parts = parts;
     this.#numbers = new RowNumbers(parts.settings);
-    this.#kept = parts.settings.get<Kept>(KEY) ?? NOBODY;
+    this.#kept = parts.settings.get(accessSetting) ?? NOBODY;
   }
 
   get(): SnmpAgent {
@@ -176,7 +180,7 @@ export class Agent {
   }
 
   #keep(next: Kept): void {
-    this.#parts.settings.set(KEY, next);
+    this.#parts.settings.set(accessSetting, next);
     this.#kept = next;
   }
 
@@ -236,11 +240,7 @@ export class Agent {
   }
 }
 
-export function agentRoutes(parts: {
-  agent: Agent;
-  audit: Audit;
-  changes: Changes;
-}): Handlers<'getSnmpAgent' | 'setSnmpAgent'> {
+export function agentRoutes(parts: { agent: Agent; audit: Audit; changes: Changes }): Handlers<typeof routes> {
   const { agent, audit, changes } = parts;
   return {
     getSnmpAgent: () => agent.get(),

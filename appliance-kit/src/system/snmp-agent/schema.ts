@@ -1,5 +1,5 @@
 // Who may poll this appliance by SNMP. Secrets travel one way: in.
-import { closed, component, Line, nullable, type Static, Time, Type } from '../../http/schema/schema.ts';
+import { closed, component, Line, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
 
 const Secret = (what: string) =>
   Type.String({ maxLength: 255, writeOnly: true, description: `${what}; left out = as stored, empty = none` });

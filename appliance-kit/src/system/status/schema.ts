@@ -1,7 +1,7 @@
 // The answer to "how is it?": one sentence, how bad, what next, and the parts it was made of.
 
-import { Bytes, Count, closed, component, nullable, Ratio, type Static, Time, Type } from '../../http/schema/schema.ts';
-import { PoolState } from '../../storage/pools/schema.ts';
+import { Bytes, Count, closed, component, nullable, Ratio, type Static, Time, Type } from '../../base/schema/schema.ts';
+import { PoolState } from '../../platform/pool.ts';
 
 export const Condition = Type.Enum(['ok', 'info', 'warning', 'critical']);
 export type Condition = Static<typeof Condition>;

@@ -2,16 +2,17 @@
 
 import type { Setup } from '../../access/setup/setup.ts';
 import type { Alerts } from '../../alerting/alerts/alerts.ts';
-import { type Clock, iso } from '../../clock.ts';
+import { Fresh } from '../../base/cached-reading.ts';
+import { type Clock, iso } from '../../base/clock.ts';
+import { enumerate, percent, plural } from '../../base/words.ts';
 import type { Handlers } from '../../http/handlers.ts';
-import { enumerate, percent, plural } from '../../http/schema/words.ts';
 import type { Storaged, StorageStatus } from '../../peers/storaged.ts';
-import { Fresh } from '../../platform/fresh.ts';
 import type { Platform } from '../../platform/platform.ts';
-import type { Inventory } from '../../storage/disks/inventory.ts';
-import type { Pool } from '../../storage/pools/schema.ts';
-import type { Service } from '../services/schema.ts';
+import type { Service } from '../../platform/service.ts';
+import type { Inventory } from '../../storage/inventory/inventory.ts';
+import type { Pool } from '../../storage/inventory/schema.ts';
 import type { Services } from '../services/services.ts';
+import type { routes } from './routes.ts';
 import type { Condition, Status as StatusDocument, StatusPart } from './schema.ts';
 
 const rank: Record<Condition, number> = { ok: 0, info: 1, warning: 2, critical: 3 };
@@ -196,6 +197,6 @@ export class Status {
   }
 }
 
-export function statusRoutes(status: Status): Handlers<'getStatus'> {
+export function statusRoutes(status: Status): Handlers<typeof routes> {
   return { getStatus: () => status.read() };
 }

@@ -1,16 +1,16 @@
 // Which version was there before this start. The appliance cannot update itself yet: another version is there when somebody
 // has started it from another system slot, or has installed it anew over its state.
-import type { Settings } from '../../state/settings.ts';
+import { type Settings, setting } from '../../state/settings.ts';
 
-const KEY = 'appliance.version';
+export const lastVersion = setting<string>('appliance.version');
 
 /**
  * Tells the version of the last start when it was another one; nothing at the first start of all. This one is remembered
  * after it was told: a start that is cut off between the two tells again.
  */
 export function noteVersion(settings: Settings, version: string, tell: (before: string) => void): void {
-  const before = settings.get<string>(KEY);
+  const before = settings.get(lastVersion);
   if (before === version) return;
   if (before !== undefined) tell(before);
-  settings.set(KEY, version);
+  settings.set(lastVersion, version);
 }

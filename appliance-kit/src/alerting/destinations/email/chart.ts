@@ -1,5 +1,5 @@
 // The last hour of what an alert is about, drawn for a mail. Words and numbers stand beside it as text: there is no font.
-import { figure } from '../../../http/schema/words.ts';
+import { figure } from '../../../base/words.ts';
 import { type Colour, Picture } from './png.ts';
 
 export interface ChartData {

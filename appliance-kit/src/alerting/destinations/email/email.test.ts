@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { inflateSync } from 'node:zlib';
 import { message } from '../../../../tests/messages.ts';
 import { type SmtpOptions, smtp } from '../../../../tests/smtp.ts';
-import { ProblemError } from '../../../http/problems/problem.ts';
+import { ProblemError } from '../../../base/problems/problem.ts';
 import { merged } from '../../outbox/grouping.ts';
 import type { EmailInput } from '../schema.ts';
 import { draw } from './chart.ts';

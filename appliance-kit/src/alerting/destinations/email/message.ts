@@ -1,8 +1,8 @@
 // An alert as a mail: everything one needs to know, as text and as HTML, and headers that make raise, repeats and
 // clear one conversation.
 
-import { figure, oneLine } from '../../../http/schema/words.ts';
-import type { Message } from '../../alerts/alerts.ts';
+import { figure, oneLine } from '../../../base/words.ts';
+import type { Message } from '../../alerts/message.ts';
 import type { Chart } from './chart.ts';
 
 export interface Mail {

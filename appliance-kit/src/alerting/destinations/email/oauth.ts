@@ -1,10 +1,10 @@
 // Signing in at a mail server by OAuth 2.0: an access token is asked for with the refresh token (RFC 6749, 6), kept as
 // long as it is good, and given to the server as XOAUTH2.
 import { createHash } from 'node:crypto';
-import { fail } from '../../../http/problems/problem.ts';
-import { oneLine } from '../../../http/schema/words.ts';
+import { fail } from '../../../base/problems/problem.ts';
+import { oneLine } from '../../../base/words.ts';
+import type { OnLine } from '../exchange.ts';
 import type { EmailInput } from '../schema.ts';
-import type { OnLine } from '../send.ts';
 
 const DEADLINE_MS = 10_000;
 /** A token that ends while a mail is being sent is of no use. */

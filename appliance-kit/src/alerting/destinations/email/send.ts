@@ -1,11 +1,11 @@
 // Sends an alert by SMTP, and can show the whole exchange with the server as it happens.
 import { isIP } from 'node:net';
 import { createTransport } from 'nodemailer';
-import { fail } from '../../../http/problems/problem.ts';
-import type { Message } from '../../alerts/alerts.ts';
+import { fail } from '../../../base/problems/problem.ts';
+import type { Message } from '../../alerts/message.ts';
+import type { OnLine } from '../exchange.ts';
 import { Refused } from '../refused.ts';
 import type { EmailInput } from '../schema.ts';
-import type { OnLine } from '../send.ts';
 import type { Chart } from './chart.ts';
 import { CHART_ID, compose } from './message.ts';
 import { accessToken, forgetTokens } from './oauth.ts';

@@ -5,11 +5,11 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import process from 'node:process';
-import { fail } from '../../../http/problems/problem.ts';
-import { figure, oneLine } from '../../../http/schema/words.ts';
-import type { Message } from '../../alerts/alerts.ts';
+import { fail } from '../../../base/problems/problem.ts';
+import { figure, oneLine } from '../../../base/words.ts';
+import type { Message } from '../../alerts/message.ts';
+import type { OnLine } from '../exchange.ts';
 import type { SnmpInput } from '../schema.ts';
-import type { OnLine } from '../send.ts';
 import { notifications, objects, severities } from './oids.ts';
 
 /** For each try of an inform; a trap is not waited for. */

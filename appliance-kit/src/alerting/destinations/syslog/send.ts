@@ -3,10 +3,10 @@
 // many servers keep it open, has not refused it within a moment.
 import net from 'node:net';
 import tls from 'node:tls';
-import { fail } from '../../../http/problems/problem.ts';
-import type { Message } from '../../alerts/alerts.ts';
+import { fail } from '../../../base/problems/problem.ts';
+import type { Message } from '../../alerts/message.ts';
+import type { OnLine } from '../exchange.ts';
 import type { SyslogInput } from '../schema.ts';
-import type { OnLine } from '../send.ts';
 import { syslogMessage } from './message.ts';
 
 const CONNECT_MS = 10_000;

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import tls from 'node:tls';
 import { eventually } from '../../../../tests/harness.ts';
-import type { Message } from '../../alerts/alerts.ts';
-import { testMessage } from '../routes.ts';
+import type { Message } from '../../alerts/message.ts';
+import { testMessage } from '../handlers.ts';
 import { syslogMessage } from './message.ts';
 import { sendSyslog } from './send.ts';
 

@@ -3,11 +3,11 @@
 import { createHmac } from 'node:crypto';
 import http from 'node:http';
 import https from 'node:https';
-import { fail } from '../../../http/problems/problem.ts';
-import type { Message } from '../../alerts/alerts.ts';
+import { fail } from '../../../base/problems/problem.ts';
+import type { Message } from '../../alerts/message.ts';
+import type { OnLine } from '../exchange.ts';
 import { isAboutMessage, Refused } from '../refused.ts';
 import type { WebhookInput } from '../schema.ts';
-import type { OnLine } from '../send.ts';
 import { bodyFor } from './body.ts';
 
 const TOTAL_MS = 20_000;

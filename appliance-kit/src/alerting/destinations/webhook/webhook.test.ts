@@ -4,8 +4,8 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { bench } from '../../../../tests/harness.ts';
-import type { Message } from '../../alerts/alerts.ts';
-import { testMessage } from '../routes.ts';
+import type { Message } from '../../alerts/message.ts';
+import { testMessage } from '../handlers.ts';
 import { bodyFor } from './body.ts';
 import { sendWebhook } from './send.ts';
 

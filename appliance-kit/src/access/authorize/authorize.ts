@@ -1,0 +1,57 @@
+// Answers nginx's auth_request: may this request go on to storaged? (INTERFACES.md, "what nginx routes where")
+
+import type { FastifyRequest } from 'fastify';
+import { fail } from '../../base/problems/problem.ts';
+import { atLeast, type Caller } from '../../http/gate/caller.ts';
+import { fromOwnPages } from '../../http/gate/gate.ts';
+import type { TokenRole } from '../../http/gate/roles.ts';
+import type { Handlers } from '../../http/handlers.ts';
+import type { routes } from './routes.ts';
+
+/** Prometheus lets long queries be posted as forms, and remote read is a message; they change nothing. */
+const READS_BY_POST =
+  /^\/api\/v1\/(query|query_batch|query_range|query_exemplars|labels|series|format_query|read|columns|histogram\/[a-z]+)$/;
+const WRITERS = /^\/api\/v1\/(write|import|trap|trap\/[^/]+)$/;
+/** OpenTelemetry's exporters put this path behind the endpoint they are given. */
+const OTLP = '/v1/metrics';
+
+/** What the request needs, or undefined when nobody may. Exported for the test that lists every case. */
+export function needed(method: string, uri: string): TokenRole | undefined {
+  const path = uri.split('?', 1)[0] as string;
+  // nginx matched the *normalised* path and we see the raw one. Where the two could differ, nobody may.
+  if (/\/\/|\/\.|%2e|%2f|%5c|%00|\\/i.test(path)) return undefined;
+  if (path.startsWith('/admin/')) return 'administrator';
+  if (path === OTLP) return method === 'POST' ? 'writer' : undefined;
+  if (!path.startsWith('/api/v1/')) return undefined;
+  if (method === 'GET' || method === 'HEAD') return 'viewer';
+  if (method === 'PUT' && /^\/api\/v1\/trap(\/|$)/.test(path) && WRITERS.test(path)) return 'writer';
+  if (method !== 'POST') return undefined;
+  if (READS_BY_POST.test(path)) return 'viewer';
+  if (WRITERS.test(path)) return 'writer';
+  return undefined;
+}
+
+export function authorizeRoutes(identify: (request: FastifyRequest) => Caller): Handlers<typeof routes> {
+  const text = (request: FastifyRequest, name: string) => String(request.headers[name] ?? '');
+  return {
+    authorize: ({ request, reply }) => {
+      const caller = identify(request);
+      const method = text(request, 'x-original-method').toUpperCase();
+      const uri = text(request, 'x-original-uri');
+      if (caller.role === null) throw fail('unauthenticated', 'Nobody is signed in.', 'Sign in, or send an API token.');
+      const role = needed(method, uri);
+      // `writer` may only write; every other role that may write may read as well, except that a viewer may not write.
+      const allowed =
+        role === 'writer'
+          ? caller.role === 'writer' || atLeast(caller.role, 'operator')
+          : role && atLeast(caller.role, role);
+      if (!allowed)
+        throw fail('forbidden', `${caller.name} is ${caller.role} and may not ${method} ${uri.slice(0, 200)}.`);
+      if (caller.by === 'cookie' && method !== 'GET' && method !== 'HEAD' && !fromOwnPages(request)) {
+        throw fail('out_of_origin', 'A change was asked for from a page that is not this appliance’s own.');
+      }
+      reply.header('x-cistern-user', encodeURIComponent(caller.name));
+      return undefined;
+    },
+  };
+}

@@ -1,0 +1,156 @@
+// Changes of the configuration, as alerts: who changed what, from the audit log. Those of a minute are one. How far it has
+// told is kept in the transaction that tells, so that a restart neither repeats a change nor leaves one out.
+//
+// Only the action and the name of what was changed are told, never what it was before or after: a field that nobody thought
+// of as secret stays in the log that only administrators read.
+
+import type { Alerts } from '../../alerting/alerts/alerts.ts';
+import type { Clock } from '../../base/clock.ts';
+import { oneLine } from '../../base/words.ts';
+import type { Database } from '../../state/database.ts';
+import { type Settings, setting } from '../../state/settings.ts';
+import { configurationChanged } from './alerts.ts';
+
+/** The number of the last entry that was told. */
+export const told = setting<number>('audit.told');
+/** The first change waits so long for others. */
+export const GATHER_MS = 60_000;
+const NAMED = 10;
+/** More than that in one go are told in several. */
+const MOST = 1_000;
+
+/** What is a change of the configuration, in words that follow a name; the target is in quotation marks. */
+const CHANGES: Readonly<Record<string, (target: string) => string>> = {
+  'alert-class.route': (what) => `decided where alerts of the class ${what} go`,
+  'alerts.digest': () => 'changed the daily digest',
+  'dataset.create': (what) => `created the dataset ${what}`,
+  'dataset.destroy': (what) => `destroyed the dataset ${what}`,
+  'dataset.key.change': (what) => `changed the key of the dataset ${what}`,
+  'dataset.rename': (what) => `renamed the dataset ${what}`,
+  'dataset.update': (what) => `changed the dataset ${what}`,
+  'destination.create': (what) => `added the destination ${what}`,
+  'destination.delete': (what) => `removed the destination ${what}`,
+  'destination.update': (what) => `changed the destination ${what}`,
+  'disk.attach': (what) => `attached the disk ${what}`,
+  'disk.detach': (what) => `detached the disk ${what}`,
+  'disk.offline': (what) => `took the disk ${what} offline`,
+  'disk.online': (what) => `took the disk ${what} online`,
+  'disk.replace': (what) => `replaced the disk ${what}`,
+  'disk.wipe': (what) => `erased the disk ${what}`,
+  'link.forget': (what) => `had the network link ${what} forgotten`,
+  'pool.add': (what) => `added disks to the pool ${what}`,
+  'pool.create': (what) => `created the pool ${what}`,
+  'pool.destroy': (what) => `destroyed the pool ${what}`,
+  'pool.export': (what) => `exported the pool ${what}`,
+  'pool.import': (what) => `imported the pool ${what}`,
+  'pool.remove': (what) => `removed a device from the pool ${what}`,
+  'pool.set': (what) => `changed the pool ${what}`,
+  'pool.upgrade': (what) => `upgraded the pool ${what}`,
+  'replication.create': (what) => `added the replication ${what}`,
+  'replication.delete': (what) => `removed the replication ${what}`,
+  'replication.sender-add': (what) => `allowed ${what} to replicate to this appliance`,
+  'replication.sender-remove': (what) => `no longer allows ${what} to replicate to this appliance`,
+  'replication.update': (what) => `changed the replication ${what}`,
+  'retention.set': (what) => `changed how long measurements are kept (${what})`,
+  'schedule.create': (what) => `added snapshots by schedule of ${what}`,
+  'schedule.delete': (what) => `removed the snapshots by schedule of ${what}`,
+  'schedule.update': (what) => `changed the snapshots by schedule of ${what}`,
+  'scrub.schedule': (what) => `changed when the pool ${what} is scrubbed`,
+  'service.start': (what) => `started the service ${what}`,
+  'service.stop': (what) => `stopped the service ${what}`,
+  'setup.finish': () => 'finished set-up',
+  'silence.create': (what) => `added the silence ${what}`,
+  'silence.end': (what) => `ended the silence ${what}`,
+  'silence.update': (what) => `changed the silence ${what}`,
+  'snmp.configure': () => 'changed who may poll by SNMP',
+  'statistic.destroy': (what) => `stopped recording ${what}, and destroyed what was recorded`,
+  'statistic.record': (what) => `has ${what} recorded`,
+  'statistic.suspend': (what) => `suspended the recording of ${what}`,
+  'statistic.resume': (what) => `resumed the recording of ${what}`,
+  'system.activate': (what) => `chose the system ${what} to start next time`,
+  'system.identity': (what) => `named the appliance ${what}, or set its time zone`,
+  'telemetry.place': (what) => `placed the telemetry on the pool ${what}`,
+  'threshold.create': (what) => `added the rule ${what}`,
+  'threshold.delete': (what) => `removed the rule ${what}`,
+  'threshold.update': (what) => `changed the rule ${what}`,
+  'token.create': (what) => `made the API token ${what}`,
+  'token.delete': (what) => `withdrew the API token ${what}`,
+  'user.create': (what) => `added the user ${what}`,
+};
+
+/** What is done with the appliance as it is configured. A test holds both lists against what is recorded. */
+export const NOT_CONFIGURATION = [
+  ...['alert.acknowledge', 'alert.take-back', 'bundle.', 'crash.dismiss', 'dataset.estimate', 'dataset.mount'],
+  ...[
+    'dataset.unmount',
+    'dataset.key.load',
+    'dataset.key.unload',
+    'destination.test',
+    'disk.locate',
+    'disk.locate-off',
+    'disk.test.',
+  ],
+  ...['job.cancel', 'pool.clear', 'pool.scrub.', 'pool.trim.', 'power.', 'replication.run', 'service.restart'],
+  ...['service.clear', 'session.', 'setup.code', 'setup.refused', 'setup.step', 'snapshot.', 'threshold.forget-series'],
+  'worksheet.',
+] as const;
+
+/** As it is told, or null when it is no change of the configuration. */
+export function changeInWords(action: string, target: string): string | null {
+  const words = Object.hasOwn(CHANGES, action) ? CHANGES[action] : undefined;
+  return words === undefined ? null : words(`“${oneLine(target, 120)}”`);
+}
+
+export class ConfigurationNews {
+  readonly #parts: { db: Database; clock: Clock; settings: Settings; alerts: Alerts };
+  #told: number;
+  /** When the first entry that is not told yet was seen, by the clock that nobody sets. */
+  #since: number | null = null;
+
+  constructor(parts: { db: Database; clock: Clock; settings: Settings; alerts: Alerts }) {
+    this.#parts = parts;
+    const before = parts.settings.get(told);
+    // What was changed before there were such alerts is no news.
+    this.#told = before ?? this.#last();
+    if (before === undefined) parts.settings.set(told, this.#told);
+  }
+
+  #last(): number {
+    return Number(this.#parts.db.get('SELECT max(id) AS last FROM audit')?.last ?? 0);
+  }
+
+  /** Once a second. */
+  tick(): void {
+    const now = this.#parts.clock.monotonic();
+    if (this.#last() <= this.#told) return;
+    this.#since ??= now;
+    if (now - this.#since < GATHER_MS) return;
+    this.#since = null;
+    this.#tell();
+  }
+
+  #tell(): void {
+    const { db, settings, alerts } = this.#parts;
+    const rows = db.all(
+      'SELECT id, user, action, target FROM audit WHERE id > ? ORDER BY id LIMIT ?',
+      this.#told,
+      MOST,
+    );
+    const changes = rows.flatMap(({ id, user, action, target }) => {
+      const what = changeInWords(String(action), String(target));
+      // What the appliance does by itself is told by what made it do so.
+      return what === null || user === 'appliance' ? [] : [{ id: id as number, user: oneLine(String(user), 80), what }];
+    });
+    const last = rows.at(-1)?.id as number;
+    const users = [...new Set(changes.map(({ user }) => user))];
+    const said = changes.map(({ user, what }) => (users.length > 1 ? `${user} ${what}` : what));
+    db.transaction(() => {
+      settings.set(told, last);
+      const [first] = changes;
+      if (first === undefined) return;
+      const args = { from: first.id, to: last, count: changes.length, users, what: said.slice(0, NAMED) };
+      alerts.raise({ kind: configurationChanged, args });
+    });
+    this.#told = last;
+  }
+}

@@ -1,0 +1,28 @@
+// The first-use wizard.
+import { domain, type Kernel } from '../../domain/domain.ts';
+import type { AuditDomain } from '../audit/index.ts';
+import type { SessionDomain } from '../session/index.ts';
+import type { UsersDomain } from '../users/index.ts';
+import { routes } from './routes.ts';
+import { settings } from './settings.ts';
+import { Setup, setupRoutes } from './setup.ts';
+import { timeZoneRoutes } from './timezones.ts';
+
+export interface SetupDomain {
+  readonly setup: Setup;
+}
+
+export const setupDomain = domain({
+  name: 'access/setup',
+  routes,
+  settings,
+  create: (parts: Kernel & AuditDomain & UsersDomain & SessionDomain) => {
+    const { config } = parts;
+    const setupParts = { ...parts, cookies: { secure: config.secureCookies }, codeFile: config.setupCodeFile };
+    const setup = new Setup(setupParts);
+    return {
+      provides: { setup } satisfies SetupDomain,
+      handlers: { ...setupRoutes(setupParts, setup), ...timeZoneRoutes() },
+    };
+  },
+});

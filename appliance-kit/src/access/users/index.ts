@@ -1,0 +1,28 @@
+// The people who may sign in.
+import { asProblem } from '../../base/problems/problem.ts';
+import { domain, type Kernel } from '../../domain/domain.ts';
+import { keepAdministrators } from './administrators.ts';
+import { migrations } from './migrations.ts';
+import { routes } from './routes.ts';
+import { Users, userRoutes } from './users.ts';
+
+export interface UsersDomain {
+  readonly users: Users;
+}
+
+export const usersDomain = domain({
+  name: 'access/users',
+  routes,
+  migrations,
+  create: ({ db, clock, config, log }: Kernel) => {
+    const keep = () => {
+      try {
+        keepAdministrators(db, config.state);
+      } catch (error) {
+        log.error('the page for when akd is down does not know who may sign in', { error: asProblem(error).detail });
+      }
+    };
+    const users = new Users(db, clock, keep);
+    return { provides: { users } satisfies UsersDomain, handlers: userRoutes(users), start: keep };
+  },
+});

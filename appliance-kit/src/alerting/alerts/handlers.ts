@@ -1,0 +1,51 @@
+// Alerts and what is decided about them: acknowledging, silences, where each class goes, the log as a file.
+
+import { pipeline } from 'node:stream/promises';
+import type { Audit } from '../../access/audit/audit.ts';
+import type { Handlers } from '../../http/handlers.ts';
+import type { Database } from '../../state/database.ts';
+import type { Alerts } from './alerts.ts';
+import { exported } from './export.ts';
+import type { routes } from './routes.ts';
+import type { Routing } from './routing.ts';
+
+export function alertRoutes(parts: {
+  alerts: Alerts;
+  routing: Routing;
+  db: Database;
+  audit: Audit;
+}): Handlers<typeof routes> {
+  const { alerts, routing, db, audit } = parts;
+  return {
+    listAlerts: ({ query }) => ({ items: alerts.list(query) }),
+    exportAlerts: async ({ query, reply }) => {
+      const { format, ...filter } = query;
+      const pages = alerts.pages({ state: 'all', ...filter });
+      const first = pages.next();
+      reply.hijack();
+      reply.raw.writeHead(200, {
+        'content-type': format === 'csv' ? 'text/csv; charset=utf-8' : 'application/json',
+        'content-disposition': `attachment; filename="alerts.${format}"`,
+        'cache-control': 'no-store',
+      });
+      // The client going away ends it.
+      await pipeline(exported(format, first, pages), reply.raw).catch(() => reply.raw.destroy());
+      return undefined;
+    },
+    getAlert: ({ params }) => alerts.get(params.id),
+    acknowledgeAlert: ({ params, body, caller }) =>
+      db.transaction(() => {
+        const alert = alerts.acknowledge(params.id, caller.name, body.note);
+        audit.record(caller, 'alert.acknowledge', alert.title, null, body);
+        return alert;
+      }),
+    takeBackAcknowledgement: ({ params, caller }) =>
+      db.transaction(() => {
+        const alert = alerts.takeBack(params.id, caller.name);
+        audit.record(caller, 'alert.take-back', alert.title);
+        return alert;
+      }),
+    listAlertClasses: () => ({ items: routing.list() }),
+    routeAlertClass: ({ params, body, caller }) => routing.set(params.name, body, caller),
+  };
+}

@@ -1,0 +1,32 @@
+// Alerts: raising, acknowledging and clearing them, and who is sent which class.
+import type { AuditDomain } from '../../access/audit/index.ts';
+import { domain, type Kernel } from '../../domain/domain.ts';
+import type { SilencesDomain } from '../silences/index.ts';
+import { Alerts } from './alerts.ts';
+import { Conditions } from './conditions.ts';
+import { alertRoutes } from './handlers.ts';
+import { migrations } from './migrations.ts';
+import { routes } from './routes.ts';
+import { Routing } from './routing.ts';
+
+export interface AlertsDomain {
+  readonly alerts: Alerts;
+  readonly conditions: Conditions;
+  readonly routing: Routing;
+}
+
+export const alertsDomain = domain({
+  name: 'alerting/alerts',
+  routes,
+  migrations,
+  create: ({ db, clock, changes, alertClasses, hostName, audit, silences }: Kernel & AuditDomain & SilencesDomain) => {
+    const routing = new Routing({ db, audit, changes, classes: alertClasses });
+    const alerts = new Alerts({ db, clock, changes, hostName, routing, silences });
+    silences.actOn({ changed: () => alerts.release(), activeSubjects: () => alerts.activeSubjects() });
+    return {
+      provides: { alerts, routing, conditions: new Conditions(alerts, clock) } satisfies AlertsDomain,
+      handlers: alertRoutes({ alerts, routing, db, audit }),
+      periodic: [{ everyMs: 1_000, run: () => alerts.tick() }],
+    };
+  },
+});

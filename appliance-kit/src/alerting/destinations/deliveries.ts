@@ -1,0 +1,30 @@
+// Who delivers to destinations: they are there before the outbox is, which tells them of itself.
+export interface Delivery {
+  /** Subscribes a new destination: it gets what is raised from now on. */
+  join(id: string): Promise<void>;
+  /** Begins to deliver to a destination that has joined, or tries again with its new settings. */
+  attend(id: string): void;
+  /** Stops delivering to a destination and gives up its place. */
+  leave(id: string): Promise<void>;
+}
+
+export class Deliveries implements Delivery {
+  #by: Delivery | null = null;
+
+  /** Called once. */
+  doneBy(delivery: Delivery): void {
+    this.#by = delivery;
+  }
+
+  async join(id: string): Promise<void> {
+    await this.#by?.join(id);
+  }
+
+  attend(id: string): void {
+    this.#by?.attend(id);
+  }
+
+  async leave(id: string): Promise<void> {
+    await this.#by?.leave(id);
+  }
+}

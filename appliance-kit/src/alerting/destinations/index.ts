@@ -1,0 +1,57 @@
+// Where alerts are sent: the destinations, and a way to send for each kind.
+import { join } from 'node:path';
+import type { AuditDomain } from '../../access/audit/index.ts';
+import { domain, type Kernel } from '../../domain/domain.ts';
+import type { AlertsDomain } from '../alerts/index.ts';
+import { Deliveries } from './deliveries.ts';
+import { Destinations } from './destinations.ts';
+import { destinationRoutes } from './handlers.ts';
+import { migrations } from './migrations.ts';
+import { routes } from './routes.ts';
+import { Senders } from './send.ts';
+import { snmpIdentity, snmpSettings } from './snmp/identity.ts';
+import { SnmpSender } from './snmp/send.ts';
+
+export interface DestinationsDomain {
+  readonly destinations: Destinations;
+  readonly deliveries: Deliveries;
+  readonly senders: Senders;
+  /** Who this appliance is in SNMPv3. */
+  readonly snmpEngineId: string;
+}
+
+export const destinationsDomain = domain({
+  name: 'alerting/destinations',
+  routes,
+  settings: snmpSettings,
+  migrations,
+  create: ({
+    db,
+    clock,
+    settings,
+    changes,
+    config,
+    hostName,
+    audit,
+    alerts,
+    routing,
+  }: Kernel & AuditDomain & AlertsDomain) => {
+    const snmp = snmpIdentity(settings, clock);
+    const destinations = new Destinations(db, clock, snmp.engineId);
+    const senders = new Senders(new SnmpSender(join(config.state, 'snmp'), snmp));
+    const deliveries = new Deliveries();
+    const recipients = {
+      enabled: () => destinations.enabled(),
+      known: (id: string) => destinations.stored(id) !== undefined,
+    };
+    alerts.sendTo(recipients);
+    routing.sendTo(recipients);
+    return {
+      provides: { destinations, deliveries, senders, snmpEngineId: snmp.engineId } satisfies DestinationsDomain,
+      handlers: destinationRoutes({
+        ...{ db, clock, destinations, deliveries, audit, changes, hostName },
+        send: (destination, message, line) => senders.send(destination, message, line),
+      }),
+    };
+  },
+});

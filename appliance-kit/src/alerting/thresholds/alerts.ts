@@ -1,0 +1,124 @@
+// The alerts that this domain can raise: what the pages, the mails and the traps say of each.
+
+import { duration, figure } from '../../base/words.ts';
+import { alertClass } from '../catalogue/alert-class.ts';
+import type { Severity } from '../catalogue/severity.ts';
+import { sentences } from '../catalogue/words.ts';
+
+export interface ThresholdArgs {
+  readonly ruleId: string;
+  readonly ruleName: string;
+  readonly severity: Severity;
+  readonly direction: 'above' | 'below';
+  readonly expression: string;
+  readonly value: number;
+  readonly limit: number;
+  readonly labels: Record<string, string>;
+  readonly seriesKey: string;
+}
+
+/** As `host="web1", disk="sda"`; nothing for a series without labels. */
+export function labelWords(labels: Record<string, string>): string {
+  return Object.entries(labels)
+    .filter(([name]) => name !== '__name__')
+    .map(([name, value]) => `${name}="${value}"`)
+    .join(', ');
+}
+
+const ofSeries = (labels: Record<string, string>) => (labelWords(labels) === '' ? '' : ` (${labelWords(labels)})`);
+
+export const thresholdExceeded = alertClass<ThresholdArgs>({
+  class: 'threshold.exceeded',
+  severity: ({ severity }) => severity,
+  severities: ['critical', 'warning', 'info'],
+  title: ({ ruleName, labels }) => `${ruleName}${ofSeries(labels)}`,
+  text: ({ ruleName, value, limit, direction, labels }) =>
+    `${ruleName}${ofSeries(labels)} is ${figure(value)}, ${direction} the limit of ${figure(limit)}.`,
+  impact: () => 'A value somebody set a limit for is beyond it. What that means is for whoever set the limit to say.',
+  response: () => 'The appliance goes on measuring, and tells when the value is back within its limit.',
+  action: ({ expression }) => `Look at the chart of ${expression} and find out what changed.`,
+  page: ({ ruleId }) => `/alerts/thresholds/${ruleId}`,
+  labels: ({ labels }) => labels,
+  dedupKey: ({ ruleId, seriesKey }) => `threshold.exceeded/${ruleId}/${seriesKey}`,
+  example: {
+    ruleId: 'th-0mi5x3k9f-3f9c2b7a10',
+    ruleName: 'Egress',
+    severity: 'warning',
+    direction: 'above',
+    expression: 'egress',
+    value: 16,
+    limit: 10,
+    labels: { host: 'web1' },
+    seriesKey: '[["host","web1"]]',
+  },
+  dedupExample: 'threshold.exceeded/th-0mi5x3k9f-3f9c2b7a10/[["host","web1"]]',
+  dependsOn: () => [],
+  visibleAfterSeconds: 0,
+});
+
+export interface NoDataArgs {
+  readonly ruleId: string;
+  readonly ruleName: string;
+  readonly severity: Severity;
+  readonly expression: string;
+  readonly labels: Record<string, string>;
+  readonly seriesKey: string;
+  /** How long there has been no value. */
+  readonly noDataSeconds: number;
+}
+
+export const thresholdNoData = alertClass<NoDataArgs>({
+  class: 'threshold.nodata',
+  severity: ({ severity }) => severity,
+  severities: ['critical', 'warning', 'info'],
+  title: ({ ruleName, labels }) => `${ruleName}${ofSeries(labels)} has no data`,
+  text: ({ ruleName, labels, noDataSeconds }) =>
+    `${ruleName}${ofSeries(labels)} has had no value for ${duration(noDataSeconds)}.`,
+  impact: () => 'Whether the value is within its limit is not known: what sent it may be down.',
+  response: () => 'The appliance goes on looking, and tells when values arrive again.',
+  action: ({ expression }) =>
+    `See whether what sends ${expression} is running and reaches the appliance. If it is gone for good, have the rule forget the series.`,
+  page: ({ ruleId }) => `/alerts/thresholds/${ruleId}`,
+  labels: ({ labels }) => labels,
+  dedupKey: ({ ruleId, seriesKey }) => `threshold.nodata/${ruleId}/${seriesKey}`,
+  example: {
+    ruleId: 'th-0mi5x3k9f-3f9c2b7a10',
+    ruleName: 'Egress',
+    severity: 'warning',
+    expression: 'egress',
+    labels: { host: 'web1' },
+    seriesKey: '[["host","web1"]]',
+    noDataSeconds: 600,
+  },
+  dedupExample: 'threshold.nodata/th-0mi5x3k9f-3f9c2b7a10/[["host","web1"]]',
+  dependsOn: () => ['service.failed/storaged'],
+  visibleAfterSeconds: 0,
+});
+
+export interface RuleErrorArgs {
+  readonly ruleId: string;
+  readonly ruleName: string;
+  /** The store's own words. */
+  readonly error: string;
+}
+
+/** A rule that is not watched looks like one whose value is well: nobody would miss its alerts. */
+export const thresholdFailing = alertClass<RuleErrorArgs>({
+  class: 'threshold.failing',
+  severity: () => 'warning',
+  title: ({ ruleName }) => `The rule “${ruleName}” cannot be evaluated`,
+  text: ({ ruleName, error }) => `“${ruleName}” watches nothing: ${sentences(error)}`,
+  impact: () => 'Whether its value is within its limit is not known. No alert of it is raised, and none clears.',
+  response: () => 'It is tried again every few seconds.',
+  action: () => 'Correct the rule: its page shows what is wrong, and where. Or switch it off.',
+  page: ({ ruleId }) => `/alerts/thresholds/${ruleId}`,
+  labels: ({ ruleName }) => ({ rule: ruleName }),
+  dedupKey: ({ ruleId }) => `threshold.failing/${ruleId}`,
+  example: { ruleId: 'th-0mi5x3k9f-3f9c2b7a10', ruleName: 'Egress', error: 'no answer' },
+  dedupExample: 'threshold.failing/th-0mi5x3k9f-3f9c2b7a10',
+  dependsOn: () => ['service.failed/storaged'],
+  // A rule that is being written is wrong for a while.
+  visibleAfterSeconds: 300,
+});
+
+export const alertClasses = [thresholdExceeded, thresholdNoData, thresholdFailing] as const;

@@ -1,0 +1,53 @@
+// Threshold rules, and their evaluation.
+import type { AuditDomain } from '../../access/audit/index.ts';
+import type { WorksheetsDomain } from '../../analytics/worksheets/index.ts';
+import { domain, type Kernel } from '../../domain/domain.ts';
+import type { ActionsDomain } from '../actions/index.ts';
+import type { AlertsDomain } from '../alerts/index.ts';
+import type { DestinationsDomain } from '../destinations/index.ts';
+import { alertClasses } from './alerts.ts';
+import { EvaluationLoop } from './evaluation-loop.ts';
+import { thresholdRoutes } from './handlers.ts';
+import { Hints } from './hints.ts';
+import { migrations } from './migrations.ts';
+import { routes } from './routes.ts';
+import { Thresholds } from './thresholds.ts';
+import { thresholdWatch } from './watch.ts';
+
+export interface ThresholdsDomain {
+  readonly thresholds: Thresholds;
+}
+
+export const thresholdsDomain = domain({
+  name: 'alerting/thresholds',
+  routes,
+  alertClasses,
+  migrations,
+  create: (parts: Kernel & AuditDomain & AlertsDomain & DestinationsDomain & WorksheetsDomain & ActionsDomain) => {
+    const { db, clock, config, log, changes, storaged } = parts;
+    const { audit, alerts, conditions, routing, senders, worksheets, actions } = parts;
+    const thresholds: Thresholds = new Thresholds({
+      ...{ db, clock, changes, alerts, storaged, log, intervalMs: config.evaluateMs },
+      actions: () => actions,
+      audience: routing,
+      rulesChanged: () => hints.changed(),
+    });
+    const hints: Hints = new Hints({ rules: thresholds, storaged, log });
+    senders.drawWith((message) => thresholds.lastHour(message.alert));
+    const loop = new EvaluationLoop(() => thresholds.evaluate(), config.evaluateMs, log);
+    return {
+      provides: { thresholds } satisfies ThresholdsDomain,
+      handlers: thresholdRoutes({ thresholds, db, audit, worksheets }),
+      watch: [thresholdWatch({ thresholds, conditions })],
+      start: () => {
+        loop.start();
+        hints.start();
+      },
+      stop: async () => {
+        loop.stop();
+        hints.stop();
+        await thresholds.stop();
+      },
+    };
+  },
+});

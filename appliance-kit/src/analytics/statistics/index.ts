@@ -1,0 +1,23 @@
+// What is measured of this machine, and what happened meanwhile.
+import type { AuditDomain } from '../../access/audit/index.ts';
+import type { AlertsDomain } from '../../alerting/alerts/index.ts';
+import { domain, type Kernel } from '../../domain/domain.ts';
+import type { DatasetsDomain } from '../../storage/datasets/index.ts';
+import { alertClasses } from './alerts.ts';
+import { Analytics, analyticsRoutes } from './analytics.ts';
+import { MarksSource } from './marks.ts';
+import { routes } from './routes.ts';
+import { statisticWatch } from './watch.ts';
+
+export const statisticsDomain = domain({
+  name: 'analytics/statistics',
+  routes,
+  alertClasses,
+  create: (parts: Kernel & AuditDomain & AlertsDomain & DatasetsDomain) => {
+    const { db, tracerd, conditions, tree } = parts;
+    return {
+      handlers: analyticsRoutes({ tracerd, analytics: new Analytics(parts), marks: new MarksSource(db, tree) }),
+      watch: [statisticWatch({ tracerd, conditions })],
+    };
+  },
+});

@@ -1,0 +1,28 @@
+// Statistics that are not measured although they should be.
+import type { Conditions } from '../../alerting/alerts/conditions.ts';
+import type { Tracerd } from '../../peers/tracerd.ts';
+import type { Watch } from '../../poller/poller.ts';
+import { statisticStopped } from './alerts.ts';
+
+/** One that hangs must not keep the next look at the pools waiting. */
+const TRACERD_MS = 1_000;
+
+export function statisticWatch({ tracerd, conditions }: { tracerd: Tracerd; conditions: Conditions }): Watch {
+  return {
+    look: async () => {
+      const measured = await tracerd.datasets(TRACERD_MS);
+      return () => {
+        // What somebody suspended is as it should be, and what nobody has recorded says on its chart what is wrong.
+        const stopped = measured.filter(
+          ({ overBudget, recorded, state }) => overBudget || (recorded && state === 'failed'),
+        );
+        conditions.report(
+          statisticStopped,
+          stopped.map(({ name, overBudget, reason }) => ({
+            args: { statistic: name, overBudget, why: reason ?? 'tracerd does not say why.' },
+          })),
+        );
+      };
+    },
+  };
+}

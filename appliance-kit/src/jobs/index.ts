@@ -1,0 +1,20 @@
+// Long work: started, watched, cancelled, and remembered.
+import type { AuditDomain } from '../access/audit/index.ts';
+import { domain, type Kernel } from '../domain/domain.ts';
+import { Jobs, jobRoutes } from './jobs.ts';
+import { migrations } from './migrations.ts';
+import { routes } from './routes.ts';
+
+export interface JobsDomain {
+  readonly jobs: Jobs;
+}
+
+export const jobsDomain = domain({
+  name: 'jobs',
+  routes,
+  migrations,
+  create: ({ db, clock, changes, log, audit }: Kernel & AuditDomain) => {
+    const jobs = new Jobs({ db, clock, changes, log });
+    return { provides: { jobs } satisfies JobsDomain, handlers: jobRoutes(jobs, audit) };
+  },
+});

@@ -1,0 +1,156 @@
+// The privileged verbs, as INTERFACES.md lists them. What may be done at all is execd's decision.
+import type { Readable } from 'node:stream';
+import { onBehalfOf } from '../base/on-behalf-of.ts';
+import type { Peer } from '../peers/peer.ts';
+import type { DatasetPlan, KeyChange, RollbackPlan, SnapshotPlan } from './datasets.ts';
+import type { PoolPlan, ServiceAction, SnmpAccess } from './platform.ts';
+import type { VdevPlan } from './pool.ts';
+
+interface Verbs {
+  'pool.create': PoolPlan & { ashift: number };
+  'pool.destroy': { name: string; confirm: string };
+  'pool.export': { name: string };
+  'pool.importable': Record<string, never>;
+  'pool.import': { guid: string; name: string; force: boolean };
+  'pool.clear': { pool: string; device: string };
+  'pool.set': { pool: string; property: string; value: string };
+  'pool.upgrade': { name: string };
+  'pool.scrub': { pool: string; action: string };
+  'pool.trim': { pool: string; action: string };
+  'pool.history': { pool: string };
+  'pool.errors': { pool: string };
+  'vdev.add': { pool: string; kind: string; vdevs: readonly VdevPlan[] };
+  'vdev.remove': { pool: string; vdev: string };
+  'vdev.attach': { pool: string; device: string; disk: string };
+  'vdev.detach': { pool: string; device: string };
+  'vdev.replace': { pool: string; device: string; disk: string };
+  'vdev.state': { pool: string; device: string; action: string; temporary: boolean; expand: boolean };
+  'disk.wipe': { disk: string; confirm: string };
+  'disk.smart': { disk: string };
+  'disk.selftest': { disk: string; kind: string };
+  'disk.locate': { disk: string; on: boolean };
+  'faults.list': Record<string, never>;
+  'system.attach': { disk: string };
+  'system.detach': { device: string };
+  'system.list': Record<string, never>;
+  'system.activate': { name: string };
+  'telemetry.place': { pool: string };
+  'service.action': { service: string; action: ServiceAction };
+  'system.identity': { hostName: string; timeZone: string };
+  'setup.finish': Record<string, never>;
+  'snmp.configure': SnmpAccess;
+  power: { action: 'reboot' | 'off' };
+
+  'dataset.create': DatasetPlan;
+  'dataset.set': { name: string; properties: Record<string, string> };
+  'dataset.inherit': { name: string; properties: readonly string[] };
+  'dataset.rename': { name: string; to: string };
+  'dataset.destroy': { name: string; confirm: string; recursive: boolean };
+  'dataset.mount': { name: string };
+  'dataset.unmount': { name: string };
+  'dataset.key': KeyChange;
+  'dataset.sample': { dataset: string; bytes: number };
+
+  'snapshot.create': SnapshotPlan;
+  'snapshot.destroy': { names: readonly string[]; deferred: boolean };
+  'snapshot.hold': { names: readonly string[]; tag: string };
+  'snapshot.release': { names: readonly string[]; tag: string };
+  'snapshot.rename': { name: string; to: string };
+  'snapshot.rollback': RollbackPlan;
+  'snapshot.clone': { snapshot: string; name: string; properties: Record<string, string> };
+  'replication.allow': { dataset: string; send: boolean; receive: boolean };
+
+  'snapshot.diff': { snapshot: string; other: string };
+  'snapshot.list-files': { snapshot: string; path: string };
+}
+
+/** Verbs whose answer is not JSON but what they read. */
+interface Streams {
+  'snapshot.read-file': { snapshot: string; path: string };
+  /** Goes on as long as it is read. */
+  'pool.events': Record<string, never>;
+}
+
+/** Longer than execd's own deadlines, so that its word on what went wrong is the one that is heard. */
+const DEADLINES_MS: Record<keyof Verbs, number> = {
+  'pool.create': 5 * 60_000,
+  'pool.destroy': 5 * 60_000,
+  'pool.export': 5 * 60_000,
+  'pool.importable': 90_000,
+  'pool.import': 5 * 60_000,
+  'pool.clear': 3 * 60_000,
+  'pool.set': 3 * 60_000,
+  'pool.upgrade': 3 * 60_000,
+  'pool.scrub': 3 * 60_000,
+  'pool.trim': 3 * 60_000,
+  'pool.history': 60_000,
+  'pool.errors': 60_000,
+  'vdev.add': 3 * 60_000,
+  'vdev.remove': 3 * 60_000,
+  'vdev.attach': 3 * 60_000,
+  'vdev.detach': 3 * 60_000,
+  'vdev.replace': 3 * 60_000,
+  'vdev.state': 3 * 60_000,
+  'disk.wipe': 5 * 60_000,
+  'disk.smart': 30_000,
+  'disk.selftest': 30_000,
+  // illumos walks the topology of all shelves twice.
+  'disk.locate': 90_000,
+  'faults.list': 60_000,
+  // Copies more than a gigabyte from disk to disk.
+  'system.attach': 15 * 60_000,
+  'system.detach': 3 * 60_000,
+  'system.list': 90_000,
+  // Another boot environment may bring another boot loader.
+  'system.activate': 12 * 60_000,
+  'telemetry.place': 3 * 60_000,
+  'service.action': 2 * 60_000,
+  'system.identity': 30_000,
+  'setup.finish': 30_000,
+  'snmp.configure': 2 * 60_000,
+  power: 30_000,
+  'dataset.create': 5 * 60_000,
+  'dataset.set': 5 * 60_000,
+  'dataset.inherit': 5 * 60_000,
+  'dataset.rename': 5 * 60_000,
+  // What destroys, and what waits for storaged, takes the longer the more there is.
+  'dataset.destroy': 15 * 60_000,
+  'dataset.mount': 2 * 60_000,
+  'dataset.unmount': 5 * 60_000,
+  'dataset.key': 5 * 60_000,
+  'dataset.sample': 15 * 60_000,
+  'snapshot.create': 5 * 60_000,
+  'snapshot.destroy': 30 * 60_000,
+  'snapshot.hold': 3 * 60_000,
+  'snapshot.release': 3 * 60_000,
+  'snapshot.rename': 3 * 60_000,
+  'snapshot.rollback': 15 * 60_000,
+  'snapshot.clone': 5 * 60_000,
+  'replication.allow': 60_000,
+  'snapshot.diff': 3 * 60_000,
+  'snapshot.list-files': 60_000,
+};
+
+export class Execd {
+  readonly #peer: Peer;
+
+  constructor(peer: Peer) {
+    this.#peer = peer;
+  }
+
+  async run<V extends keyof Verbs>(verb: V, body: Verbs[V]): Promise<unknown> {
+    const headers = { 'x-cistern-user': encodeURI(onBehalfOf.getStore() ?? 'appliance') };
+    return this.#peer.call({
+      method: 'POST',
+      path: `/v1/${verb}`,
+      json: body,
+      headers,
+      deadlineMs: DEADLINES_MS[verb],
+    });
+  }
+
+  /** What a verb reads, as it comes. */
+  open<V extends keyof Streams>(verb: V, body: Streams[V]): Promise<{ content: Readable; bytes: number }> {
+    return this.#peer.open({ path: `/v1/${verb}`, json: body, deadlineMs: 60_000 });
+  }
+}

@@ -1,0 +1,67 @@
+// Looks at everything that domains have asked it to, every few seconds and whenever somebody knows that something has
+// changed: the pages are informed of what is different, and conditions are reported to the alerts. Events of the system
+// (platform/poolEvents.ts) only make it look sooner: events get lost.
+import type { Changes } from '../http/live-updates/changes.ts';
+import type { Topic } from '../http/live-updates/schema.ts';
+
+export interface Watch {
+  /**
+   * Reads, and returns what is to be done with the reading. All watches read at the same time; what they return is called
+   * in the order of the domains, so that a cause is reported before what it explains. A reading that fails is nobody's
+   * news: nothing is reported then, and so nothing is cleared.
+   */
+  look(): Promise<() => void | Promise<void>>;
+}
+
+/** Publishes a change when a reading differs from the one before it. */
+export class ChangeDetector {
+  readonly #changes: Changes;
+  readonly #topic: Topic;
+  #last: string | undefined;
+
+  constructor(changes: Changes, topic: Topic) {
+    this.#changes = changes;
+    this.#topic = topic;
+  }
+
+  compare(value: unknown): void {
+    const text = JSON.stringify(value);
+    if (this.#last !== text) this.#changes.publish(this.#topic);
+    this.#last = text;
+  }
+}
+
+export class Poller {
+  readonly #watches: Watch[] = [];
+  #looking: Promise<void> | null = null;
+  #again = false;
+
+  add(watches: readonly Watch[]): void {
+    this.#watches.push(...watches);
+  }
+
+  /** Looks now, or once more when a look is under way that may have begun too early. */
+  look(): Promise<void> {
+    if (this.#looking !== null) {
+      this.#again = true;
+      return this.#looking;
+    }
+    this.#looking = this.#round().finally(() => {
+      this.#looking = null;
+      if (this.#again) {
+        this.#again = false;
+        void this.look();
+      }
+    });
+    return this.#looking;
+  }
+
+  async #round(): Promise<void> {
+    const readings = this.#watches.map((watch) => watch.look().catch(() => null));
+    for (const reading of readings) {
+      const report = await reading;
+      // What a report cannot say now it says in the next round.
+      if (report !== null) await Promise.resolve(report()).catch(() => {});
+    }
+  }
+}

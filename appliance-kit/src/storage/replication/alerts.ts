@@ -1,0 +1,68 @@
+// The alerts that this domain can raise: what the pages, the mails and the traps say of each.
+import { alertClass } from '../../alerting/catalogue/alert-class.ts';
+import { duration } from '../../base/words.ts';
+import { poolKeysOf } from '../pools/alerts.ts';
+
+export interface FailedReplicationArgs {
+  readonly id: string;
+  readonly dataset: string;
+  /** In words. */
+  readonly target: string;
+  readonly failure: string;
+  readonly action: string;
+}
+
+export const replicationFailed = alertClass<FailedReplicationArgs>({
+  class: 'replication.failed',
+  severity: () => 'warning',
+  title: ({ dataset }) => `The replication of “${dataset}” fails`,
+  text: ({ dataset, target, failure }) => `“${dataset}” was not replicated to ${target}. ${failure}`,
+  impact: () => 'The target falls behind. What it has is complete up to the last replication that succeeded.',
+  response: () => 'It is tried again. Nothing at the target is destroyed or overwritten to make it fit.',
+  action: ({ action }) => action || 'See what went wrong, and replicate by hand once it is mended.',
+  page: () => '/storage/replication',
+  labels: ({ dataset }) => ({ dataset }),
+  dedupKey: ({ id }) => `replication.failed/${id}`,
+  example: {
+    id: 'ss-0mi5x3k9f-3f9c2b7a10',
+    dataset: 'tank/home',
+    target: '“backup/home” on backup.example',
+    failure: 'There is no space.',
+    action: 'Make room.',
+  },
+  dedupExample: 'replication.failed/ss-0mi5x3k9f-3f9c2b7a10',
+  dependsOn: ({ dataset }) => poolKeysOf(dataset),
+  visibleAfterSeconds: 0,
+});
+
+export interface LateReplicationArgs {
+  readonly id: string;
+  readonly dataset: string;
+  readonly target: string;
+  readonly lagSeconds: number;
+}
+
+export const replicationLate = alertClass<LateReplicationArgs>({
+  class: 'replication.late',
+  severity: () => 'warning',
+  title: ({ dataset }) => `The replication of “${dataset}” is behind`,
+  text: ({ dataset, target, lagSeconds }) =>
+    `What ${target} has of “${dataset}” is ${duration(lagSeconds)} old, which is more than was asked for.`,
+  impact: ({ lagSeconds }) => `If this side is lost now, the last ${duration(lagSeconds)} are lost with it.`,
+  response: () => 'It goes on by its schedule, from the newest snapshot that both sides have.',
+  action: () => 'See whether it runs, what it says, and whether the line is fast enough for what is written.',
+  page: () => '/storage/replication',
+  labels: ({ dataset }) => ({ dataset }),
+  dedupKey: ({ id }) => `replication.late/${id}`,
+  example: {
+    id: 'ss-0mi5x3k9f-3f9c2b7a10',
+    dataset: 'tank/home',
+    target: '“backup/home” on backup.example',
+    lagSeconds: 7200,
+  },
+  dedupExample: 'replication.late/ss-0mi5x3k9f-3f9c2b7a10',
+  dependsOn: ({ id }) => [`replication.failed/${id}`],
+  visibleAfterSeconds: 0,
+});
+
+export const alertClasses = [replicationFailed, replicationLate] as const;

@@ -1,0 +1,48 @@
+// Replication: to other pools and machines, and from them to here.
+import type { AuditDomain } from '../../access/audit/index.ts';
+import type { AlertsDomain } from '../../alerting/alerts/index.ts';
+import { domain, type Kernel } from '../../domain/domain.ts';
+import type { JobsDomain } from '../../jobs/index.ts';
+import type { DatasetsDomain } from '../datasets/index.ts';
+import { alertClasses, replicationFailed, replicationLate } from './alerts.ts';
+import { migrations } from './migrations.ts';
+import { Replications, replicationRoutes } from './replications.ts';
+import { routes } from './routes.ts';
+import { ReplicationSenders } from './senders.ts';
+
+export interface ReplicationDomain {
+  readonly replications: Replications;
+}
+
+export const replicationDomain = domain({
+  name: 'storage/replication',
+  routes,
+  alertClasses,
+  migrations,
+  create: (parts: Kernel & AuditDomain & JobsDomain & AlertsDomain & DatasetsDomain) => {
+    const { platform, config, datasets, datasetConditions, conditions } = parts;
+    const senders = new ReplicationSenders(parts);
+    const replications = new Replications({ ...parts, senders });
+    datasets.onMoved((from, to) => replications.moved(from, to));
+    datasetConditions.add(() => {
+      conditions.report(
+        replicationFailed,
+        replications.failing().map((args) => ({ args })),
+      );
+      conditions.report(
+        replicationLate,
+        replications.late().map((args) => ({ args })),
+      );
+    });
+    let retrying: NodeJS.Timeout | undefined;
+    return {
+      provides: { replications } satisfies ReplicationDomain,
+      handlers: replicationRoutes({ replications, senders, platform }),
+      start: () => {
+        void replications.begin();
+        retrying = setInterval(() => replications.retry(), config.pollMs);
+      },
+      stop: () => clearInterval(retrying),
+    };
+  },
+});

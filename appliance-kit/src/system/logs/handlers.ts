@@ -1,0 +1,78 @@
+// Logs are read by supportd, which may; these routes only add who may see them.
+
+import http from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { fail } from '../../base/problems/problem.ts';
+import type { Caller } from '../../http/gate/caller.ts';
+import type { Handlers } from '../../http/handlers.ts';
+import type { Peer } from '../../peers/peer.ts';
+import type { routes } from './routes.ts';
+import type { LogPage, RequestPage } from './schema.ts';
+
+/** supportd searches for eight seconds at most. */
+const DEADLINE_MS = 15_000;
+/** How often it is looked whether who reads a log may still do so. */
+const ALLOWED_MS = 15_000;
+const MOST_STREAMS = 20;
+
+function query(values: Record<string, unknown>): string {
+  const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== '');
+  return given.length === 0
+    ? ''
+    : `?${new URLSearchParams(Object.fromEntries(given.map(([name, value]) => [name, String(value)])))}`;
+}
+
+export function logRoutes(supportd: Peer, identify: (request: FastifyRequest) => Caller): Handlers<typeof routes> {
+  const read = (path: string) => supportd.call({ method: 'GET', path, deadlineMs: DEADLINE_MS });
+  let open = 0;
+
+  /** Passes supportd's server-sent events on until either side ends. */
+  const follow = async (path: string, reply: FastifyReply, stillAllowed: () => boolean) => {
+    if (open >= MOST_STREAMS) throw fail('too_many', `${MOST_STREAMS} pages are reading logs already.`);
+    const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
+      const sent = http.get(
+        { socketPath: supportd.socketPath, path, agent: false, headers: { host: 'supportd' } },
+        resolve,
+      );
+      sent.setTimeout(DEADLINE_MS, () => sent.destroy(new Error('timed out')));
+      // A log is quiet for as long as nothing happens.
+      sent.on('response', () => sent.setTimeout(0));
+      sent.on('error', (error) => reject(supportd.unavailable(error)));
+    });
+    if (response.statusCode !== 200) {
+      response.destroy();
+      // The same question without following it has the reason.
+      await read(path.replace('/live', ''));
+      throw fail('service_unavailable', 'The log cannot be followed.');
+    }
+    reply.hijack();
+    reply.raw.writeHead(200, {
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
+    });
+    open++;
+    const timer = setInterval(() => {
+      if (stillAllowed()) reply.raw.write(': still here\n\n');
+      else reply.raw.end();
+    }, ALLOWED_MS);
+    reply.raw.on('close', () => response.destroy());
+    await pipeline(response, reply.raw).catch(() => response.destroy());
+    clearInterval(timer);
+    open--;
+  };
+
+  return {
+    readLogs: async ({ query: asked }) => (await read(`/logs${query(asked)}`)) as LogPage,
+    readRequests: async ({ query: asked }) => (await read(`/requests${query(asked)}`)) as RequestPage,
+    followLogs: async ({ query: asked, request, reply }) => {
+      await follow(`/logs/live${query(asked)}`, reply, () => identify(request).role !== null);
+      return undefined;
+    },
+    followRequests: async ({ query: asked, request, reply }) => {
+      await follow(`/requests/live${query(asked)}`, reply, () => identify(request).role !== null);
+      return undefined;
+    },
+  };
+}
