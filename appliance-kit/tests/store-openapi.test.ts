@@ -83,7 +83,7 @@ before(async () => {
   socket = path.join(folder, 'http.sock');
   storaged = spawn(
     program('storaged'),
-    ['--data', path.join(folder, 'data'), '--http-socket', socket, '--statsd', '127.0.0.1:0', '--graphite', ''],
+    ['--data', path.join(folder, 'data'), '--socket', socket, '--statsd', '127.0.0.1:0', '--graphite', ''],
     { stdio: ['ignore', 'ignore', 'pipe'] },
   );
   storaged.stderr?.on('data', (chunk) => {
