@@ -1,0 +1,29 @@
+package importer
+
+import (
+	"testing"
+
+	"cistern/services/histogram"
+	"cistern/services/platform/golden"
+)
+
+// Requests of senders that speak the binary form of other versions are read.
+func TestGolden(t *testing.T) {
+	const at = 1_790_000_000_000
+	golden.Check(t, "import", func(t *testing.T) golden.Files { return golden.Files{"samples": binaryBody(t, at)} }, func(t *testing.T, files golden.Files) {
+		samples, err := decodeBinary(files["samples"])
+		if err != nil || len(samples) != 3 {
+			t.Fatalf("%d samples: %v", len(samples), err)
+		}
+		if s := samples[0]; s.Value != 2.5 || s.Time != at || string(s.Key) != "\x0a\x0d\x0a\x08__name__\x12\x01g" {
+			t.Errorf("%+v", s)
+		}
+		var h histogram.Histogram
+		if _, err := h.Decode(samples[1].Encoded); err != nil || h.Count() != 7 || samples[1].Time != at {
+			t.Errorf("%+v %v", samples[1], err)
+		}
+		if s := samples[2]; s.Value != 0 || s.Time != at+5 || string(s.Key) != "\x0a\x09" { // the store refuses such a key
+			t.Errorf("%+v", s)
+		}
+	})
+}
