@@ -137,6 +137,22 @@ test('the axis: what is dragged into the future is live; zooming keeps the momen
   assert.equal(axis.range, 10, 'no less than can be seen');
 });
 
+test('live, a chart that is painted in a new second makes the others follow, once', () => {
+  let now = 1000;
+  const axis = new TimeAxis({ range: 60, end: null }, () => now);
+  assert.equal(axis.span.end, 999);
+  let painted = 0;
+  axis.onPaint(() => {
+    painted += 1;
+    // As a chart does: it reads the span when it is painted.
+    assert.equal(axis.span.end, 1000);
+  });
+  now = 1001.5;
+  assert.equal(axis.span.end, 1000);
+  assert.equal(axis.span.end, 1000);
+  assert.equal(painted, 1);
+});
+
 test('a page survives the way through its address; what is no chart in a link is left out', () => {
   const sheet = {
     time: { range: 600, end: 1_790_000_000 },

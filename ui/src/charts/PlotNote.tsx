@@ -1,3 +1,4 @@
+// What an empty chart says.
 /** What an empty plot says: that it is still being read, or why nothing is in it. */
 export function PlotNote({ reading, empty }: { reading: boolean; empty: string | null }) {
   if (reading) {

@@ -21,8 +21,14 @@ interface Shared {
 }
 const SharedContext = createContext<Shared | null>(null);
 
-export function SmallMultiples({ range, children }: { range: number; children: ReactNode }) {
-  const [axis] = useState(() => new TimeAxis({ range: SHORTEST, end: null }));
+export function SmallMultiples(props: {
+  range: number;
+  /** All of the range is shown, also where there is nothing yet. */
+  whole?: boolean;
+  children: ReactNode;
+}) {
+  const { range, whole = false } = props;
+  const [axis] = useState(() => new TimeAxis({ range: whole ? range : SHORTEST, end: null }));
   const settled = useMemo((): Settled => ({ range, end: null }), [range]);
   const first = useRef(new Map<string, number>());
   useTicking(axis);
@@ -30,16 +36,16 @@ export function SmallMultiples({ range, children }: { range: number; children: R
   const begins = useCallback(
     (chart: string, time: number) => {
       first.current.set(chart, time);
-      const known = axis.span.end - Math.min(...first.current.values());
+      const known = whole ? range : axis.span.end - Math.min(...first.current.values());
       axis.set({ range: Math.min(range, Math.max(SHORTEST, known)), end: null });
     },
-    [axis, range],
+    [axis, range, whole],
   );
   const shared = useMemo(() => ({ settled, begins }), [settled, begins]);
   return (
     <AxisContext value={axis}>
       <SharedContext value={shared}>
-        <div className="cistern-live">{children}</div>
+        <div className="cistern-live">{props.children}</div>
       </SharedContext>
     </AxisContext>
   );

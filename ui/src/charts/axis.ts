@@ -26,6 +26,7 @@ export class TimeAxis {
   #end: number | null;
   #settled: Settled;
   #cursor: number | null = null;
+  #lastEnd = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #painters = new Set<(moved: boolean) => void>();
   readonly #listeners = new Set<() => void>();
@@ -51,8 +52,18 @@ export class TimeAxis {
     return this.#cursor;
   }
   get span(): Span {
-    const end = this.#end ?? Math.floor(this.#now()) - LATE;
+    const end = this.#end ?? this.#liveEnd();
     return { start: end - this.#range, end };
+  }
+
+  /** Live, time goes on for all charts at once: whichever is painted first in a new second makes the others follow. */
+  #liveEnd(): number {
+    const end = Math.floor(this.#now()) - LATE;
+    if (end !== this.#lastEnd) {
+      this.#lastEnd = end;
+      this.#paint(true);
+    }
+    return end;
   }
 
   /** Called before each frame that may have to be painted; `moved` when more than the cursor has. */

@@ -1,3 +1,4 @@
+// From a moment to the column of a heatmap.
 import type { BinsFrame } from '../api/columns.ts';
 
 /** The column under a moment; −1: there is none. */

@@ -1,7 +1,7 @@
 // Support bundles, crashes, API tokens, who may poll by SNMP, how the machine itself is, and what it is.
 import { Title } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
-import { useEffect } from 'react';
+import { type ReactNode, useEffect } from 'react';
 import { useLocation } from 'react-router';
 import { Tokens } from '../access/tokens/Tokens.tsx';
 import { setupQuery, statusQuery } from '../api/queries.ts';
@@ -13,6 +13,17 @@ import { Systems } from '../system/boot-environments/Systems.tsx';
 import { Machine } from '../system/machine/Machine.tsx';
 import { SnmpAgent } from '../system/snmp-agent/SnmpAgent.tsx';
 import { duration } from '../words/format.ts';
+
+function Part({ id, title, children }: { id: string; title: string; children: ReactNode }) {
+  return (
+    <section aria-labelledby={id}>
+      <Title headingLevel="h2" id={id}>
+        {title}
+      </Title>
+      {children}
+    </section>
+  );
+}
 
 export default function MaintenancePage() {
   // An alert of a crash leads to /maintenance/crashes, one of a cable to /maintenance/machine.
@@ -38,43 +49,25 @@ export default function MaintenancePage() {
       sentence={status && `Cistern ${status.version}, running for ${duration(status.uptimeSeconds)}.`}
     >
       <div className="cistern-stack">
-        <section aria-labelledby="support">
-          <Title headingLevel="h2" id="support">
-            Support bundles
-          </Title>
+        <Part id="support" title="Support bundles">
           <Bundles />
-        </section>
-        <section aria-labelledby="crashes">
-          <Title headingLevel="h2" id="crashes">
-            Crashes
-          </Title>
+        </Part>
+        <Part id="crashes" title="Crashes">
           <Crashes />
-        </section>
-        <section aria-labelledby="tokens">
-          <Title headingLevel="h2" id="tokens">
-            API tokens
-          </Title>
+        </Part>
+        <Part id="tokens" title="API tokens">
           <Tokens />
-        </section>
-        <section aria-labelledby="snmp">
-          <Title headingLevel="h2" id="snmp">
-            SNMP agent
-          </Title>
+        </Part>
+        <Part id="snmp" title="SNMP agent">
           <SnmpAgent />
-        </section>
-        <section aria-labelledby="machine">
-          <Title headingLevel="h2" id="machine">
-            Clock, network and temperatures
-          </Title>
+        </Part>
+        <Part id="machine" title="Clock, network and temperatures">
           <Machine />
-        </section>
-        <section aria-labelledby="system">
-          <Title headingLevel="h2" id="system">
-            System
-          </Title>
+        </Part>
+        <Part id="system" title="System">
           <Facts facts={facts} isHorizontal isCompact />
           <Systems />
-        </section>
+        </Part>
       </div>
     </PageShell>
   );

@@ -1,3 +1,4 @@
+// An address that leads nowhere.
 import { EmptyState, EmptyStateBody, PageSection } from '@patternfly/react-core';
 import { Link, useLocation } from 'react-router';
 

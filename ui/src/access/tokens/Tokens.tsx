@@ -1,5 +1,5 @@
 // API tokens: what a program signs in with. A token is shown once, when it is made; the appliance keeps only a hash of it.
-import { Button, ClipboardCopy, FormSelect, FormSelectOption } from '@patternfly/react-core';
+import { Button, ClipboardCopy } from '@patternfly/react-core';
 import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
@@ -7,8 +7,9 @@ import { asProblem, fieldMessage } from '../../api/problem.ts';
 import { useMayNot } from '../../api/session.ts';
 import { ConfirmByName } from '../../forms/ConfirmByName.tsx';
 import { Explained } from '../../forms/Explained.tsx';
-import { Field, TextField } from '../../forms/Field.tsx';
+import { TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
+import { SelectField } from '../../forms/SelectField.tsx';
 import { ListTable } from '../../shells/ListTable.tsx';
 import { Ago } from '../../words/Ago.tsx';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
@@ -64,15 +65,7 @@ function NewToken({ onMade, onCancel }: { onMade: (token: Token) => void; onCanc
         autoFocus
         required
       />
-      <Field label="It may">
-        {(id) => (
-          <FormSelect id={id} value={role} onChange={(_event, value) => setRole(value as Role)}>
-            {roles.map(([value, words]) => (
-              <FormSelectOption key={value} value={value} label={words} />
-            ))}
-          </FormSelect>
-        )}
-      </Field>
+      <SelectField label="It may" value={role} onChange={(value) => setRole(value)} options={roles} />
     </FormShell>
   );
 }

@@ -1,3 +1,4 @@
+// One destination: changed, or added.
 import { Button } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from 'react-router';

@@ -121,7 +121,7 @@ export function RulePreview({ draft }: { draft: Draft }) {
           In PromQL: <code className="cistern-wrap">{expression}</code>
         </p>
       )}
-      <SmallMultiples range={3600}>
+      <SmallMultiples range={3600} whole>
         <SmallChart
           title={`The past hour of ${what.expression}`}
           query={valid ? expression : ''}

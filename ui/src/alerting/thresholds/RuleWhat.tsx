@@ -2,6 +2,7 @@
 import { FormSelect, FormSelectOption, TextArea } from '@patternfly/react-core';
 import { fieldMessage, type Problem } from '../../api/problem.ts';
 import { Field, TextField } from '../../forms/Field.tsx';
+import { SelectField } from '../../forms/SelectField.tsx';
 import { duration } from '../../words/format.ts';
 import type { Draft, What } from './rule.ts';
 
@@ -32,15 +33,7 @@ export function RuleWhat(props: {
   const over = times.includes(draft.overSeconds) ? times : [...times, draft.overSeconds].sort((a, b) => a - b);
   return (
     <>
-      <Field label="Watch">
-        {(id) => (
-          <FormSelect id={id} value={draft.what} onChange={(_event, value) => set({ what: value as What })}>
-            {kinds.map(([kind, words]) => (
-              <FormSelectOption key={kind} value={kind} label={words} />
-            ))}
-          </FormSelect>
-        )}
-      </Field>
+      <SelectField label="Watch" value={draft.what} onChange={(value) => set({ what: value })} options={kinds} />
       {draft.what === 'expression' ? (
         <Field
           label="When"

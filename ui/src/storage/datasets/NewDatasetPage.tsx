@@ -1,3 +1,4 @@
+// A file system or a volume is made.
 import { Button, Checkbox, FormSelect, FormSelectOption, Radio } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';

@@ -1,3 +1,4 @@
+// A pool is made of disks that are free.
 import { Button } from '@patternfly/react-core';
 import { useNavigate } from 'react-router';
 import { useMayNot } from '../../api/session.ts';

@@ -1,3 +1,4 @@
+// The snapshot schedules of all datasets.
 import { useQuery } from '@tanstack/react-query';
 import { PageShell } from '../../shells/PageShell.tsx';
 import { plural } from '../../words/format.ts';

@@ -1,5 +1,5 @@
 // Who may poll this appliance by SNMP. Off, nothing listens; secrets are typed, never shown.
-import { FormSelect, FormSelectOption, Switch } from '@patternfly/react-core';
+import { Switch } from '@patternfly/react-core';
 import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'react-router';
@@ -8,12 +8,12 @@ import { answerOf, client, type Schemas } from '../../api/client.ts';
 import { asProblem, fieldMessage } from '../../api/problem.ts';
 import { useMayNot } from '../../api/session.ts';
 import { Explained } from '../../forms/Explained.tsx';
-import { Field, TextField } from '../../forms/Field.tsx';
+import { TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
+import { SelectField } from '../../forms/SelectField.tsx';
 import { Waiting } from '../../shells/Waiting.tsx';
 
 type Settings = Schemas['SnmpAgent'];
-type Protocol = Settings['authProtocol'];
 
 const agentQuery = queryOptions({
   queryKey: ['status', 'snmp-agent'],
@@ -123,19 +123,16 @@ function AgentForm({ settings, mayNot }: { settings: Settings; mayNot: string | 
           />
           {user !== '' && (
             <>
-              <Field label="Authentication">
-                {(id) => (
-                  <FormSelect
-                    id={id}
-                    value={authProtocol}
-                    onChange={(_event, value) => set({ authProtocol: value as Protocol })}
-                  >
-                    {['SHA', 'SHA-256', 'SHA-512'].map((name) => (
-                      <FormSelectOption key={name} value={name} label={name} />
-                    ))}
-                  </FormSelect>
-                )}
-              </Field>
+              <SelectField
+                label="Authentication"
+                value={authProtocol}
+                onChange={(value) => set({ authProtocol: value })}
+                options={[
+                  ['SHA', 'SHA'],
+                  ['SHA-256', 'SHA-256'],
+                  ['SHA-512', 'SHA-512'],
+                ]}
+              />
               <div className="cistern-pair">
                 <TextField
                   label="Authentication password"

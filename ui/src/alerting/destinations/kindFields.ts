@@ -1,0 +1,15 @@
+// What the fields of each kind of destination are handed.
+import type { Destination, DestinationDraft } from './destination.ts';
+
+export interface KindFieldsProps {
+  readonly draft: DestinationDraft;
+  readonly set: (change: Partial<DestinationDraft>) => void;
+  /** The appliance's complaint about a field. */
+  readonly at: (path: string) => string | undefined;
+  /** What is changed; undefined: a new one. */
+  readonly existing: Destination | undefined;
+}
+
+/** For a secret that was entered before. */
+export const storedHelp = (isStored: boolean | undefined): string | undefined =>
+  isStored ? 'One is stored; leave this empty to keep it.' : undefined;
