@@ -55,8 +55,7 @@ class Client {
 
 test('alerts, at real receivers', async (t) => {
   const receivers = await Receivers.start(t);
-  const { machine, api } = await readyMachine('alerts');
-  t.after(() => machine.kill());
+  const { machine, api } = await readyMachine(t, 'alerts');
   const step = rowOf(t, () => ({ machine }));
   const client = new Client(api);
   t.after(() => client.stop());

@@ -16,10 +16,9 @@ async function typeName(page: Page, name: string, action: string): Promise<void>
 }
 
 test('storage in a browser', async (t) => {
-  const { machine } = await readyMachine('pages');
-  t.after(() => machine.kill());
+  const { machine, watch } = await readyMachine(t, 'pages');
   const person = await personAt(machine);
-  t.after(() => person.close());
+  watch.add(person);
   const { page, look } = person;
   const step = rowOf(t, () => ({ machine, person }));
   const go = (path: string) => page.goto(machine.url + path);

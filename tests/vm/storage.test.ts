@@ -413,8 +413,7 @@ async function datasetsOf(t: TestContext, machine: Machine, api: Person): Promis
 }
 
 test('storage', async (t) => {
-  const { machine, api } = await readyMachine('storage');
-  t.after(() => machine.kill());
+  const { machine, api } = await readyMachine(t, 'storage');
   const step = rowOf(t, () => ({ machine }));
 
   await t.test('disks', (t) => disksOf(t, machine, api));
