@@ -14,7 +14,7 @@ import { smtp } from '../../appliance-kit/tests/smtp.ts';
 import { snmptrapd } from '../../appliance-kit/tests/snmptrapd.ts';
 import { exactly } from '../browser/browser.ts';
 import { Person as ApiPerson } from '../stack/api.ts';
-import { endsClean } from './clean.ts';
+import { brokenDisks, endsClean, killedServices, refusedRequests } from './clean.ts';
 import { byId, Machine, until } from './machine.ts';
 import { type Person, personAt } from './person.ts';
 import { prometheus } from './prometheus.ts';
@@ -52,6 +52,8 @@ test('the first day of an appliance', async (t) => {
   await machine.start();
   const person = await personAt(machine);
   watch.add(person);
+  // A wrong code is refused, the machine is reset, and a disk is pulled.
+  watch.expect(...brokenDisks, ...refusedRequests);
   const { page } = person;
   const form = page.getByRole('form');
   const step = rowOf(t, () => ({ machine, person }));
@@ -507,6 +509,7 @@ test('what goes wrong in the wizard', async (t) => {
   const { machine: again, watch } = await savedMachine(t, 'at-pool', 'again');
   const user = await personAt(again);
   watch.add(user);
+  watch.expect(...brokenDisks, ...killedServices, ...refusedRequests);
   const step = rowOf(t, () => ({ machine: again, person: user }));
 
   await step('a disk that vanishes while the pool is made: it is named, and no half-made pool stays', async () => {

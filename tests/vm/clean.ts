@@ -16,6 +16,13 @@ export interface Watch {
   look(): Promise<void>;
 }
 
+/** What a test expects that pulls disks, or writes to them past ZFS. */
+export const brokenDisks = [/^kernel: /, /^zed: /, /^\(udev-worker\): /, /^systemd-udevd: /];
+/** What a test expects that kills services: systemd’s notes of it, and the cores. */
+export const killedServices = [/^systemd: /, /^systemd-coredump(@\S*)?: /, /^core: /, /^failed unit: /];
+/** What a test expects whose browser meets an appliance that refuses, restarts or is out of reach. */
+export const refusedRequests = [/^browser: error: Failed to load resource: /, /^browser: request failed: /];
+
 /** Looks at the machine when the test ends, and switches it off. `since`: as complaints() takes it. */
 export function endsClean(t: TestContext, machine: Machine, since: number): Watch {
   const expected: RegExp[] = [];
