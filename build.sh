@@ -16,12 +16,16 @@ usage() {
   run                boot it under QEMU with four data disks; prints the URL and the set-up code
   dev                the whole product natively on this machine, with the simulated platform, for working on it
   test [PART…]       lint, unit, browser, vm (all of them without a PART); ends with "N passed, N failed"
+  test PART FILE [NAME]
+                     one file, and those of its tests that the pattern NAME matches; parts with files: go PACKAGE, kit, ui,
+                     browser, vm, omnios, run; test changed: what differs from main touches; --stress N: N times under
+                     load, and how often each failed (docs/TESTING.md)
   bench [PART…]      measure: image, nginx, storage, alerts, store, storaged, analytics, support (all of them without a PART), beside what is asked for;
                      --no-cold leaves out the image build with an empty cache;
                      storaged: Cistern and its peers in one run, into tests/bench/RESULTS.md; --quick, --only NAME,…,
                      --repeats N, --profile DIR (CPU profiles of storaged), --temp DIR (where the data lie)
-  nightly            what takes hours: every decoder fed by Go's fuzzer (--fuzz SECONDS, 600 each), storaged killed under load
-                     (--rounds N, 200); --only TEST is one of them
+  nightly            what takes hours, in parts of at most --minutes M (60) each: fuzz, crash, race, vm; --only PART
+  prepare WHAT       what tests start from, as the test run makes it: tools PART…, programs, pages, image, omnios, machines
   clean              remove out/, node_modules and the caches under ~/.cache/cistern
   help               this text
 It installs what it lacks with apt-get, after saying what. Environment: CISTERN_CACHE (cache directory),

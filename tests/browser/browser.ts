@@ -1,16 +1,17 @@
 // A person with a browser in front of a stack. The test that uses it fails on whatever the browser complained about and
-// on any request to anything but the appliance; what was on the screen then is kept.
-import { mkdirSync, readFileSync } from 'node:fs';
+// on any request to anything but the appliance; screen, complaints and the stack's log of a failure are kept.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
 import { AxeBuilder } from '@axe-core/playwright';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { failureFolder } from '../failures.ts';
 import { administrator } from '../stack/api.ts';
 import { root } from '../stack/build.ts';
 import { Stack, type StackOptions } from '../stack/stack.ts';
+import { complaintsOf } from './complaints.ts';
 
 export const screenshots = path.join(root, 'out/screenshots');
-const failures = path.join(root, 'out/failures');
 
 export function startBrowser() {
   return chromium.launch({
@@ -33,13 +34,6 @@ export async function withStack(options: StackOptions = {}): Promise<Stack> {
     throw error;
   }
   return stack;
-}
-
-/** What is on the screen of a test that fails, in out/failures. */
-export async function keep(page: Page, name: string): Promise<void> {
-  mkdirSync(failures, { recursive: true });
-  const file = `${name.replace(/[^a-z0-9]+/gi, '-')}.png`;
-  await page.screenshot({ path: path.join(failures, file), fullPage: true }).catch(() => {});
 }
 
 export interface Visit {
@@ -70,26 +64,19 @@ export async function person(stack: Stack): Promise<Person> {
       });
       const page = await context.newPage();
       page.setDefaultTimeout(15_000);
-      const complaints: string[] = [];
+      const complaints = complaintsOf(page, stack.url);
       const expected: RegExp[] = [];
-      page.on('console', (message) => {
-        if (message.type() === 'error' || message.type() === 'warning') {
-          complaints.push(`${message.type()}: ${message.text()} (${message.location().url})`);
-        }
-      });
-      page.on('pageerror', (error) => complaints.push(`page error: ${error.stack ?? error.message}`));
-      page.on('request', (request) => {
-        const url = request.url();
-        if (!url.startsWith(stack.url) && !/^(?:blob|data|about):/.test(url)) complaints.push(`request to ${url}`);
-      });
       test.after(async () => {
         const unexpected = complaints.filter((complaint) => !expected.some((one) => one.test(complaint)));
         if (unexpected.length > 0 || !(test as { passed?: boolean }).passed) {
-          await keep(page, test.name);
+          const folder = failureFolder(test.name);
+          await page.screenshot({ path: path.join(folder, 'screen.png'), fullPage: true }).catch(() => {});
+          writeFileSync(path.join(folder, 'browser'), `at ${page.url()}\n${complaints.join('\n')}\n`);
+          const log = readFileSync(stack.logFile, 'utf8');
+          writeFileSync(path.join(folder, 'stack'), log);
           console.error(`--- the browser, in “${test.name}” at ${page.url()}:\n${unexpected.join('\n')}`);
-          console.error(
-            `--- the stack:\n${readFileSync(stack.logFile, 'utf8').split('\n').slice(-12).join('\n').slice(-3000)}`,
-          );
+          console.error(`--- the stack:\n${log.split('\n').slice(-12).join('\n').slice(-3000)}`);
+          console.error(`--- screen, browser, stack and the command that repeats it are in ${folder}`);
         }
         await context.close();
         if (unexpected.length > 0) throw new Error(`the browser complained:\n${unexpected.join('\n')}`);

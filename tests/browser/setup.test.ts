@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { SMTPServer } from 'smtp-server';
+import { failureFolder } from '../failures.ts';
 import { administrator } from '../stack/api.ts';
 import type { Stack } from '../stack/stack.ts';
-import { exactly, keep, lookAt, type Person, person, signInBy, withStack } from './browser.ts';
+import { exactly, lookAt, type Person, person, signInBy, withStack } from './browser.ts';
 
 let stack: Stack;
 let someone: Person;
@@ -48,7 +49,7 @@ test('the wizard, from the code to moving data', async (t) => {
     t.test(name, { skip: failed }, async () => {
       failed = true;
       await act().catch(async (error: unknown) => {
-        await keep(page, name);
+        await page.screenshot({ path: `${failureFolder(name)}/screen.png`, fullPage: true }).catch(() => {});
         throw error;
       });
       failed = false;

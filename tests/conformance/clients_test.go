@@ -223,7 +223,7 @@ func pythonStatsd(t *testing.T, d *daemon) {
 			err = os.WriteFile(filepath.Join(folder, "ready"), nil, 0o644)
 		}
 		if err != nil {
-			t.Skipf("PyPI's statsd cannot be installed here: %v", err)
+			t.Fatalf("PyPI's statsd cannot be installed here: %v", err)
 		}
 	}
 	host, port, _ := net.SplitHostPort(d.statsd)
@@ -282,7 +282,7 @@ func collectd(t *testing.T, d *daemon) {
 			err = run(ctx, folder, "dpkg", "-x", packages[0], folder)
 		}
 		if err != nil || len(packages) != 1 {
-			t.Skipf("Debian's collectd cannot be fetched here: %v", err)
+			t.Fatalf("Debian's collectd cannot be fetched here: %v", err)
 		}
 	}
 	host, port, _ := net.SplitHostPort(d.collectd)

@@ -1,1 +1,141 @@
-process.exit(0);
+// ./build.sh nightly [--only PART] [--minutes M]: what takes hours, in parts that each end within an hour unless they are
+// given more. A seed is printed by what is random; what breaks a decoder is kept by the fuzzer in testdata/fuzz.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import process from 'node:process';
+import { type Ended, endAll, type Job, logs, root } from './job.ts';
+import { jobsOf, preparationsFor } from './plan.ts';
+import { clock, counts, failures, jobLine, partTable } from './report.ts';
+import { type Result, resultsOf } from './results.ts';
+import { schedule } from './schedule.ts';
+
+const names = ['fuzz', 'crash', 'race', 'vm'] as const;
+type Name = (typeof names)[number];
+
+function usage(why: string): never {
+  console.error(`build.sh nightly: ${why}
+  nightly [--only PART] [--minutes M]   parts: ${names.join(' ')}; M minutes for each, 60 without it
+    fuzz    every decoder is fed by Go's fuzzer; they share the minutes
+    crash   storaged is killed under load, again and again
+    race    go test -race over all packages
+    vm      the VM tests again and again, one file at a time`);
+  process.exit(2);
+}
+
+const services = path.join(root, 'services');
+const job = (name: string, argv: string[], more: Partial<Job>): Job => ({
+  ...{ part: 'nightly', name, argv, cwd: services, format: 'check', minutes: 60, slots: 2 },
+  ...{ repeat: `cd services && ${argv.join(' ')}`, after: ['prepare-tools'] },
+  ...more,
+});
+
+/** A minute is left over for building, and for what a job does after its time. */
+const reserve = 1;
+
+function fuzzers(minutes: number): Job[] {
+  const found = execFileSync('grep', ['-ro', '^func Fuzz[A-Za-z0-9_]*(', '--include=*_test.go', '.'], {
+    ...{ cwd: services, encoding: 'utf8' },
+  });
+  const all = found
+    .trim()
+    .split('\n')
+    .sort()
+    .map((line) => /^(.*)\/[^/]*:func (\w+)\($/.exec(line) as RegExpExecArray);
+  // Each is built first, which is not its share of the time.
+  const seconds = Math.max(5, Math.floor(((minutes - reserve) * 60) / all.length) - 8);
+  return all.map(([, folder, name]) =>
+    job(`fuzz ${name}`, ['bash', '../build/fuzz.sh', name as string, folder as string, String(seconds)], {
+      repeat: `cd services && ../build/fuzz.sh ${name} ${folder} ${seconds}`,
+      minutes: seconds / 60 + 5,
+    }),
+  );
+}
+
+function crashes(minutes: number): Job[] {
+  // A round takes about six seconds on two cores.
+  const rounds = Math.max(5, Math.floor((minutes - reserve) * 9));
+  const test = 'TestKillLosesNothingAcknowledged';
+  return [
+    job(
+      'crash',
+      ['go', 'test', '-json', '-count', '1', '-timeout', `${minutes}m`, '-run', `^${test}$`, './cmd/storaged'],
+      {
+        ...{ format: 'go', env: { CISTERN_CRASH_ROUNDS: String(rounds) }, minutes },
+        repeat: `CISTERN_CRASH_ROUNDS=${rounds} ./build.sh test go --`,
+      },
+    ),
+  ];
+}
+
+function races(minutes: number): Job[] {
+  return [
+    job('race', ['go', 'test', '-json', '-race', '-timeout', `${minutes}m`, './...'], {
+      ...{ format: 'go', env: { CGO_ENABLED: '1' }, minutes, after: ['prepare-race', 'prepare-programs'] },
+      repeat: './build.sh nightly --only race  #',
+    }),
+  ];
+}
+
+/** The VM tests as often as they fit into the time: a fault that depends on the moment shows itself sooner or later. */
+function machines(minutes: number): Job[] {
+  const once = jobsOf({ part: 'vm' });
+  const rounds = Math.max(1, Math.floor((minutes - 10) / 25));
+  return Array.from({ length: rounds }, (_, n) =>
+    once.map((one) => ({
+      ...one,
+      name: `${one.name}-${n + 1}`,
+      argv: one.argv.map((word) =>
+        word.replace(`${path.join(logs, one.name)}.`, `${path.join(logs, one.name)}-${n + 1}.`),
+      ),
+      env: { ...one.env, CISTERN_SEED: String(Date.now() + n) },
+    })),
+  ).flat();
+}
+
+async function main(): Promise<boolean> {
+  let [minutes, only] = [60, [...names] as Name[]];
+  const args = process.argv.slice(2);
+  for (let at = 0; at < args.length; at += 2) {
+    const value = args[at + 1];
+    if (args[at] === '--minutes' && Number(value) > 0) minutes = Number(value);
+    else if (args[at] === '--only' && names.includes(value as Name)) only = [value as Name];
+    else usage(`'${args.slice(at, at + 2).join(' ')}' is not known`);
+  }
+  mkdirSync(logs, { recursive: true });
+  for (const name of readdirSync(logs)) rmSync(path.join(logs, name), { recursive: true });
+  const finished: { ended: Ended; results: Result[] }[] = [];
+  for (const part of only) {
+    console.log(`${clock()}  == ${part}, at most ${minutes} minutes`);
+    const jobs = { fuzz: fuzzers, crash: crashes, race: races, vm: machines }[part](minutes);
+    const race: Job = {
+      ...{ part: 'prepare', name: 'prepare-race', argv: ['./build.sh', 'prepare', 'tools', 'race'], format: 'step' },
+      ...{ minutes: 10, repeat: './build.sh prepare tools race', after: ['prepare-tools'] },
+    };
+    const preparations = [...preparationsFor(jobs), ...(part === 'race' ? [race] : [])];
+    await schedule([...preparations, ...jobs], {
+      slots: 2,
+      started: ({ name }) => console.log(`${clock()}          ${name}`),
+      ended: (ended) => {
+        const results = resultsOf(ended);
+        finished.push({ ended, results });
+        console.log(jobLine(ended, results));
+      },
+    });
+  }
+  console.log('');
+  for (const line of partTable(finished.map(({ ended }) => ended))) console.log(line);
+  for (const line of failures(finished)) console.log(line);
+  const results = finished.flatMap((one) => one.results);
+  console.log(`\n${counts(results)}`);
+  return results.every(({ outcome }) => outcome !== 'failed');
+}
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => {
+    if (signal === 'SIGHUP' && process.env.CISTERN_NOHUP) return;
+    endAll();
+    process.exit(130);
+  });
+}
+process.exit((await main()) ? 0 : 1);

@@ -1,5 +1,5 @@
 // Which jobs a run consists of: the parts, their files, what has to be made for them, and the order in which they start.
-import { globSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { checks } from './checks.ts';
 import { fileOf, type Job, root } from './job.ts';
@@ -75,6 +75,20 @@ export function chooseFiles(files: readonly string[], file: string | undefined):
   return exact.length > 0 ? exact : files.filter((one) => one.includes(wanted));
 }
 
+/** The options that choose those tests of VM files that hold a step which matches; none of them when that is not plain. */
+function enclosing(files: readonly string[], step: string): string[] {
+  const wanted = new RegExp(step);
+  return files.flatMap((file) => {
+    const pieces = readFileSync(path.join(root, file), 'utf8')
+      .split(/^(?=test\()/m)
+      .slice(1);
+    const titles = pieces
+      .filter((piece) => [...piece.matchAll(/'((?:[^'\\]|\\.)+)'/g)].some(([, text]) => wanted.test(text as string)))
+      .map((piece) => /^test\(\s*'([^']+)'/.exec(piece)?.[1] ?? '');
+    return titles.map((title) => `--test-name-pattern=${title.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}`);
+  });
+}
+
 function nodeJob(
   part: string,
   name: string,
@@ -90,7 +104,7 @@ function nodeJob(
       ...[`--test-reporter=${path.join(root, 'tests/run/reporter.ts')}`],
       `--test-reporter-destination=${fileOf(job, 'jsonl')}`,
       // The steps of a row are chosen by the harness (tests/vm/row.ts): each needs those before it.
-      ...(test !== undefined && part !== 'vm' ? [`--test-name-pattern=${test}`] : []),
+      ...(test === undefined ? [] : part === 'vm' ? enclosing(files, test) : [`--test-name-pattern=${test}`]),
       ...(more.argv ?? []),
       ...files,
     ],
@@ -160,7 +174,7 @@ export function jobsOf(selection: Selection): Job[] {
       return files.map((one) => {
         const called = path.basename(one, '.test.ts');
         return nodeJob(part, `vm-${called}`, [one], name, {
-          ...{ minutes: 30, priority: 80 + (seconds[`vm/${called}`] ?? 100) / 100 },
+          ...{ minutes: 30, first: true, priority: 80 + (seconds[`vm/${called}`] ?? 100) / 100 },
           after: ['prepare-tools', called === 'first-day' ? 'prepare-image' : 'prepare-machines', 'prepare-prometheus'],
         });
       });
@@ -178,8 +192,8 @@ export function preparationsFor(jobs: readonly Job[]): Job[] {
   const all = [
     tools,
     // Two builds of the management plane and the pages would meet in the same folders.
-    prepare('image', { priority: 100, alone: 'parts' }),
-    prepare('machines', { priority: 99, after: ['prepare-tools', 'prepare-image'] }),
+    prepare('image', { first: true, priority: 100, alone: 'parts' }),
+    prepare('machines', { first: true, priority: 99, after: ['prepare-tools', 'prepare-image'] }),
     prepare('prometheus', { priority: 98 }),
     prepare('programs', { priority: 97, alone: 'parts' }),
     prepare('omnios', { priority: 53, alone: 'parts', after: ['prepare-tools', 'prepare-programs'] }),

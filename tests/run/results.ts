@@ -75,10 +75,7 @@ export function goResults(text: string, part: string, repeat: (folder: string, t
       });
       continue;
     }
-    if (Test === '' || Test.includes('/')) {
-      // A part of a test that is left out is never silent.
-      if (!(Action === 'skip' && Test !== '')) continue;
-    }
+    if (Test === '' || Test.includes('/')) continue;
     results.push({
       ...{ part, name: `${folder} ${Test}`, outcome: Action === 'pass' ? 'passed' : 'skipped' },
       ...{ seconds: event.Elapsed ?? 0, output: Action === 'skip' ? (output.get(key) ?? '').trim() : '' },

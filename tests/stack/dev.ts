@@ -19,6 +19,7 @@ const stack = new Stack({
   statsdPort: Number(process.env.CISTERN_STATSD_PORT ?? 8125),
   watch: true,
   tracerd: { historySeconds: 900, startMs: 3_000 },
+  progress: (line) => console.log(`${((Date.now() - started) / 1000).toFixed(1).padStart(6)} s  ${line}`),
   log: (name, line) => {
     if (!known.includes(name)) known.push(name);
     process.stderr.write(`\x1b[${colours[known.indexOf(name) % colours.length]}m${name.padEnd(8)}\x1b[0m ${line}\n`);
@@ -36,7 +37,10 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 
 try {
   await stack.start();
-  if (values.ready) await setUp(stack);
+  if (values.ready) {
+    console.log('setting it up');
+    await setUp(stack);
+  }
   const seconds = ((Date.now() - started) / 1000).toFixed(1);
   console.log(`
   Cistern runs (after ${seconds} s); Ctrl-C stops it.

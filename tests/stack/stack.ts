@@ -26,6 +26,8 @@ export interface StackOptions {
   /** A stand-in for tracerd that writes made-up measurements; without it there is none. */
   readonly tracerd?: Omit<StandInOptions, 'socket' | 'write'>;
   readonly log?: LogLine;
+  /** What is waited for, while it starts. */
+  readonly progress?: (line: string) => void;
 }
 
 /** As the appliance makes it at its first boot: letters and digits that cannot be taken for each other. */
@@ -75,7 +77,9 @@ export class Stack {
     for (const name of ['storaged', 'supportd', 'akd', 'tracerd']) mkdirSync(path.join(run, name), { recursive: true });
     for (const name of ['data', 'support', 'akd', 'nginx', 'setup', 'tls', 'logs']) mkdirSync(path.join(dir, name));
     const pages = path.join(dir, 'ui');
+    this.#options.progress?.(ui === 'built' ? 'building the programs and the pages' : 'building the programs');
     await build(ui === 'built' ? pages : undefined);
+    this.#options.progress?.('starting the parts');
 
     writeFileSync(path.join(dir, 'setup/code'), `${this.setupCode}\n`, { mode: 0o600 });
     const certificate = path.join(dir, 'tls/cert.pem');
@@ -139,7 +143,12 @@ export class Stack {
         CISTERN_HTTPS_PORT: String(httpsPort),
       });
     }
-    await Promise.all([...this.#parts.keys()].map((name) => this.startPart(name)));
+    await Promise.all(
+      [...this.#parts.keys()].map(async (name) => {
+        await this.startPart(name);
+        this.#options.progress?.(`${name} answers`);
+      }),
+    );
     if (this.#options.tracerd !== undefined) {
       this.tracerd = new StandIn({
         ...this.#options.tracerd,

@@ -6,6 +6,7 @@ import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
 import type { Person } from '../stack/api.ts';
+import { killedServices } from './clean.ts';
 import { until } from './machine.ts';
 import { names, Receivers, type Told } from './receivers.ts';
 import { rowOf } from './row.ts';
@@ -55,8 +56,8 @@ class Client {
 
 test('alerts, at real receivers', async (t) => {
   const receivers = await Receivers.start(t);
-  const { machine, api } = await readyMachine('alerts');
-  t.after(() => machine.kill());
+  const { machine, api, watch } = await readyMachine(t, 'alerts');
+  watch.expect(...killedServices);
   const step = rowOf(t, () => ({ machine }));
   const client = new Client(api);
   t.after(() => client.stop());

@@ -458,10 +458,6 @@ http*:::request-done { printf("done %s %d %d %d %d %s %s %s\\n", xlate <http_req
 }
 
 test('statistics of the machine itself', { timeout: 1_800_000 }, async (t) => {
-  const { machine, api } = await readyMachine('analytics');
-  try {
-    await analyticsOf(t, machine, api);
-  } finally {
-    await machine.kill();
-  }
+  const { machine, api } = await readyMachine(t, 'analytics');
+  await analyticsOf(t, machine, api);
 });

@@ -14,6 +14,7 @@ import { smtp } from '../../appliance-kit/tests/smtp.ts';
 import { snmptrapd } from '../../appliance-kit/tests/snmptrapd.ts';
 import { exactly } from '../browser/browser.ts';
 import { Person as ApiPerson } from '../stack/api.ts';
+import { brokenDisks, endsClean, killedServices, refusedRequests } from './clean.ts';
 import { byId, Machine, until } from './machine.ts';
 import { type Person, personAt } from './person.ts';
 import { prometheus } from './prometheus.ts';
@@ -47,10 +48,12 @@ async function signIn(page: Person['page'], machine: Machine): Promise<void> {
 
 test('the first day of an appliance', async (t) => {
   const machine = await Machine.create(emptyFolder('first'), image(), { disks: firstDisks });
-  t.after(() => machine.kill());
+  const watch = endsClean(t, machine, 0);
   await machine.start();
   const person = await personAt(machine);
-  t.after(() => person.close());
+  watch.add(person);
+  // A wrong code is refused, the machine is reset, and a disk is pulled.
+  watch.expect(...brokenDisks, ...refusedRequests);
   const { page } = person;
   const form = page.getByRole('form');
   const step = rowOf(t, () => ({ machine, person }));
@@ -503,10 +506,10 @@ function spawnGrep(text: string, dir: string): string {
 }
 
 test('what goes wrong in the wizard', async (t) => {
-  const again = await savedMachine('at-pool', 'again');
-  t.after(() => again.kill());
+  const { machine: again, watch } = await savedMachine(t, 'at-pool', 'again');
   const user = await personAt(again);
-  t.after(() => user.close());
+  watch.add(user);
+  watch.expect(...brokenDisks, ...killedServices, ...refusedRequests);
   const step = rowOf(t, () => ({ machine: again, person: user }));
 
   await step('a disk that vanishes while the pool is made: it is named, and no half-made pool stays', async () => {

@@ -77,8 +77,7 @@ async function timeServer(): Promise<{ close: () => void; asked: () => number }>
 }
 
 test('the clock and the network of the machine itself', async (t) => {
-  const { machine, api } = await readyMachine('network');
-  t.after(() => machine.kill());
+  const { machine, api } = await readyMachine(t, 'network');
   const step = rowOf(t, () => ({ machine }));
   const itself = () => api.get<Itself>('GET', '/api/machine');
   const log = async (kind: string) =>

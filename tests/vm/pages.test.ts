@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { brokenDisks, refusedRequests } from './clean.ts';
 import { byId } from './machine.ts';
 import { personAt } from './person.ts';
 import { rowOf } from './row.ts';
@@ -16,10 +17,11 @@ async function typeName(page: Page, name: string, action: string): Promise<void>
 }
 
 test('storage in a browser', async (t) => {
-  const { machine } = await readyMachine('pages');
-  t.after(() => machine.kill());
+  const { machine, watch } = await readyMachine(t, 'pages');
   const person = await personAt(machine);
-  t.after(() => person.close());
+  watch.add(person);
+  // A disk is pulled, and so is the pool that the store lies on.
+  watch.expect(...brokenDisks, ...refusedRequests);
   const { page, look } = person;
   const step = rowOf(t, () => ({ machine, person }));
   const go = (path: string) => page.goto(machine.url + path);

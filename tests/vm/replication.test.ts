@@ -49,8 +49,7 @@ async function run(api: Person, id: string): Promise<Job> {
 const sum = (machine: Machine, path: string) => machine.sh(`cd ${path} && find . -type f | sort | xargs sha256sum`);
 
 test('replication', async (t) => {
-  const { machine: first, api } = await readyMachine('replication-first');
-  t.after(() => first.kill());
+  const { machine: first, api } = await readyMachine(t, 'replication-first');
   const step = rowOf(t, () => ({ machine: first }));
   let home = '';
 
@@ -99,8 +98,7 @@ test('replication', async (t) => {
     });
   });
 
-  const { machine: second, api: there } = await readyMachine('replication-second');
-  t.after(() => second.kill());
+  const { machine: second, api: there } = await readyMachine(t, 'replication-second');
   let address = {};
 
   await step('a second appliance lets the first one in, by its key and below one dataset', async () => {

@@ -3,10 +3,20 @@ import type { TestContext } from 'node:test';
 import type { Machine } from './machine.ts';
 import { keepEvidence, type Person } from './person.ts';
 
-/** Runs one step after the other; a step that fails ends the row, and what is needed to understand it is kept. */
+/** The pattern of `./build.sh test vm FILE NAME`, which also chooses steps. */
+export const wantedStep = process.env.CISTERN_TEST_STEP ? new RegExp(process.env.CISTERN_TEST_STEP) : undefined;
+
+/**
+ * Runs one step after the other; a step that fails ends the row, and what is needed to understand it is kept. When one
+ * step is chosen by its name, those before it run as well, because it builds on them; those after it do not.
+ */
 export function rowOf(t: TestContext, seen: () => { machine: Machine; person?: Person }) {
   let broken = '';
+  let reached = false;
   const run = async (name: string, step: () => Promise<void>) => {
+    const chosen = !wantedStep || wantedStep.test(name) || wantedStep.test(t.name);
+    if (reached && !chosen) return;
+    if (wantedStep && chosen) reached = true;
     await t.test(name, async () => {
       if (broken) throw new Error(`not reached: “${broken}” failed`);
       try {

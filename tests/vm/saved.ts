@@ -2,7 +2,9 @@
 // "machine"): one at the wizard's step "pool", and one that is set up. A test starts from a copy of its own.
 import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import type { TestContext } from 'node:test';
 import { Person } from '../stack/api.ts';
+import { endsClean, type Watch } from './clean.ts';
 import { type DiskOptions, fourDisks, Machine, until } from './machine.ts';
 
 export const work = resolve('out/vm');
@@ -67,21 +69,24 @@ export function emptyFolder(name: string): string {
   return dir;
 }
 
-/** A copy of a saved machine, in a folder of its own. */
-export async function savedMachine(which: Saved, name: string): Promise<Machine> {
+/** A copy of a saved machine, in a folder of its own; it is switched off when the test ends, which fails on complaints. */
+export async function savedMachine(
+  t: TestContext,
+  which: Saved,
+  name: string,
+): Promise<{ machine: Machine; watch: Watch }> {
   const saved = join(process.env.CISTERN_MACHINES ?? resolve('out/machines'), which);
   if (!existsSync(saved)) throw new Error(`there is no saved machine in ${saved}: ./build.sh test vm makes it`);
   // The real folder: out/machines names another one as soon as there is a newer image.
-  return Machine.restore(realpathSync(saved), firstDisks, emptyFolder(name));
+  const machine = await Machine.restore(realpathSync(saved), firstDisks, emptyFolder(name));
+  return { machine, watch: endsClean(t, machine, Math.floor(Date.now() / 1000)) };
 }
 
 /** A machine of one's own, set up, with the pool tank of two mirrors that holds the telemetry. */
-export async function readyMachine(name: string): Promise<{ machine: Machine; api: Person }> {
-  const machine = await savedMachine('ready', name);
-  try {
-    return { machine, api: await apiOf(machine) };
-  } catch (error) {
-    await machine.kill();
-    throw error;
-  }
+export async function readyMachine(
+  t: TestContext,
+  name: string,
+): Promise<{ machine: Machine; api: Person; watch: Watch }> {
+  const { machine, watch } = await savedMachine(t, 'ready', name);
+  return { machine, watch, api: await apiOf(machine) };
 }

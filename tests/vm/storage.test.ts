@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Person } from '../stack/api.ts';
+import { brokenDisks } from './clean.ts';
 import { byId, type Machine, until } from './machine.ts';
 import { rowOf } from './row.ts';
 import { apiOf, jobDone, readyMachine } from './saved.ts';
@@ -273,7 +274,8 @@ async function datasetsOf(t: TestContext, machine: Machine, api: Person): Promis
       const acknowledged: number[] = [];
       const began = Date.now();
       await machine.sh(
-        'zfs set quota=$(($(zfs get -Hpo value used tank/telemetry) + 4000000)) tank/telemetry; dd if=/dev/urandom of=/srv/telemetry/fill bs=64k 2>/dev/null; sync; true',
+        // What is used grows meanwhile, and ZFS refuses a quota below it: without a quota all of the pool would be filled.
+        'until zfs set quota=$(($(zfs get -Hpo value used tank/telemetry) + 4000000)) tank/telemetry; do sleep 1; done; dd if=/dev/urandom of=/srv/telemetry/fill bs=64k 2>/dev/null; sync; true',
       );
       const refused = await until('it refuses', 60, async () => {
         const reply = await send();
@@ -413,8 +415,9 @@ async function datasetsOf(t: TestContext, machine: Machine, api: Person): Promis
 }
 
 test('storage', async (t) => {
-  const { machine, api } = await readyMachine('storage');
-  t.after(() => machine.kill());
+  const { machine, api, watch } = await readyMachine(t, 'storage');
+  // A virtual disk has no light to switch on.
+  watch.expect(...brokenDisks, /cistern-locate@/);
   const step = rowOf(t, () => ({ machine }));
 
   await t.test('disks', (t) => disksOf(t, machine, api));

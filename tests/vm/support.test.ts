@@ -6,10 +6,12 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { brokenDisks, killedServices, refusedRequests } from './clean.ts';
 import type { Machine } from './machine.ts';
 import { until } from './machine.ts';
 import { keepEvidence, personAt } from './person.ts';
 import { fromFat } from './qemu.ts';
+import { wantedStep } from './row.ts';
 import { admin, readyMachine, work } from './saved.ts';
 
 interface Step {
@@ -64,14 +66,15 @@ async function fetched(machine: Machine, path: string, name: string): Promise<{ 
 }
 
 test('support', async (t) => {
-  const { machine, api } = await readyMachine('support');
-  t.after(() => machine.kill());
+  const { machine, api, watch } = await readyMachine(t, 'support');
   const person = await personAt(machine);
-  t.after(() => person.close());
+  watch.add(person);
+  watch.expect(...brokenDisks, ...killedServices, ...refusedRequests);
   const { page, look } = person;
   /** Each for itself: what one breaks it mends again. */
-  const step = (name: string, run: () => Promise<void>) =>
-    t.test(name, async () => {
+  const step = async (name: string, run: () => Promise<void>) => {
+    if (wantedStep && !wantedStep.test(name) && !wantedStep.test(t.name)) return;
+    await t.test(name, async () => {
       try {
         await run();
       } catch (error) {
@@ -80,6 +83,7 @@ test('support', async (t) => {
         throw error;
       }
     });
+  };
   const answers = () =>
     until('management answers', 240, async () => (await api.ask('GET', '/api/status')).status === 200, 1000);
   /** Killed, and not started again. */
