@@ -5,11 +5,11 @@ import type { Log } from '../base/log.ts';
 import { onBehalfOf } from '../base/on-behalf-of.ts';
 import { asProblem, fail, ProblemError, problem } from '../base/problems/problem.ts';
 import type { Problem } from '../base/problems/schema.ts';
+import { fromText, mustFit } from '../base/validate.ts';
 import type { Caller } from './gate/caller.ts';
 import { admit, type GateParts } from './gate/gate.ts';
 import type { Handler } from './handlers.ts';
 import type { Route, Routes } from './routes.ts';
-import { fromText, mustFit } from './validate.ts';
 
 /** Far more than any form here sends. */
 export const LARGEST_BODY = 1024 * 1024;

@@ -5,6 +5,9 @@ import { Jobs, jobRoutes } from './jobs.ts';
 import { migrations } from './migrations.ts';
 import { routes } from './routes.ts';
 
+export type { JobHandle, Jobs } from './jobs.ts';
+export { Job } from './schema.ts';
+
 export interface JobsDomain {
   readonly jobs: Jobs;
 }

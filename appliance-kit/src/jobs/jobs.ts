@@ -1,7 +1,7 @@
 // Long work: started, watched, cancelled, and remembered. A job cannot outlive the process that runs it, so one that
 // was running when akd ended is marked as interrupted at the next start, and says so.
 
-import type { Audit } from '../access/audit/audit.ts';
+import type { Audit } from '../access/audit/index.ts';
 import { type Clock, iso } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { asProblem, fail, problem } from '../base/problems/problem.ts';

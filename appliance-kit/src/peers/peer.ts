@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fail, ProblemError } from '../base/problems/problem.ts';
 import { Problem } from '../base/problems/schema.ts';
-import { fits } from '../http/validate.ts';
+import { fits } from '../base/validate.ts';
 
 export interface PeerRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';

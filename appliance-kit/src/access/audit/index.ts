@@ -4,6 +4,8 @@ import { Audit, auditRoutes } from './audit.ts';
 import { migrations } from './migrations.ts';
 import { routes } from './routes.ts';
 
+export type { Audit } from './audit.ts';
+
 export interface AuditDomain {
   readonly audit: Audit;
 }

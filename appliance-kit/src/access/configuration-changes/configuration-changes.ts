@@ -4,7 +4,7 @@
 // Only the action and the name of what was changed are told, never what it was before or after: a field that nobody thought
 // of as secret stays in the log that only administrators read.
 
-import type { Alerts } from '../../alerting/alerts/alerts.ts';
+import type { Alerts } from '../../alerting/alerts/index.ts';
 import type { Clock } from '../../base/clock.ts';
 import { oneLine } from '../../base/words.ts';
 import type { Database } from '../../state/database.ts';

@@ -6,8 +6,8 @@ import { type CookiePolicy, dropCookie, readCookie, SESSION_COOKIE, setCookie } 
 import type { Role } from '../../http/gate/roles.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Database } from '../../state/database.ts';
-import type { Audit } from '../audit/audit.ts';
-import type { Users } from '../users/users.ts';
+import type { Audit } from '../audit/index.ts';
+import type { Users } from '../users/index.ts';
 import type { Lockout } from './lockout.ts';
 import { TooManyAtOnce, verifyPassword } from './passwords.ts';
 import type { routes } from './routes.ts';

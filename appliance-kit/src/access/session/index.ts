@@ -12,6 +12,11 @@ import { migrations } from './migrations.ts';
 import { routes } from './routes.ts';
 import { Sessions } from './sessions.ts';
 
+export type { Lockout } from './lockout.ts';
+export { hashPassword } from './passwords.ts';
+export { Session } from './schema.ts';
+export { type Sessions, secretHash } from './sessions.ts';
+
 export interface SessionDomain {
   readonly sessions: Sessions;
   readonly lockout: Lockout;

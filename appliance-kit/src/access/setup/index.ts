@@ -8,6 +8,8 @@ import { settings } from './settings.ts';
 import { Setup, setupRoutes } from './setup.ts';
 import { timeZoneRoutes } from './timezones.ts';
 
+export type { Setup } from './setup.ts';
+
 export interface SetupDomain {
   readonly setup: Setup;
 }

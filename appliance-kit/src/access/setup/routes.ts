@@ -1,7 +1,7 @@
 // What this domain answers, and who may ask.
 import { list, Type } from '../../base/schema/schema.ts';
 import { ok, type Routes } from '../../http/routes.ts';
-import { Session } from '../session/schema.ts';
+import { Session } from '../session/index.ts';
 import { Identity, NewAdministrator, NextStep, Setup, SetupCode } from './schema.ts';
 
 // biome-ignore format: one route is one line, so that the list can be read as a table

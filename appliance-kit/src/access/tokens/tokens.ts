@@ -7,8 +7,8 @@ import type { TokenRole } from '../../http/gate/roles.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Database, Row } from '../../state/database.ts';
 import { newId } from '../../state/id.ts';
-import type { Audit } from '../audit/audit.ts';
-import { secretHash } from '../session/sessions.ts';
+import type { Audit } from '../audit/index.ts';
+import { secretHash } from '../session/index.ts';
 import type { routes } from './routes.ts';
 import type { Token } from './schema.ts';
 

@@ -6,6 +6,8 @@ import { migrations } from './migrations.ts';
 import { routes } from './routes.ts';
 import { Users, userRoutes } from './users.ts';
 
+export { checkNewUser, type Users } from './users.ts';
+
 export interface UsersDomain {
   readonly users: Users;
 }

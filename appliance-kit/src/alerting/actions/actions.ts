@@ -2,8 +2,8 @@
 // starts a support bundle. An action is written down with the alert and done right after it, at least once: doing one
 // twice is harmless. What was resumed is suspended again, so that a forgotten trace ends.
 import { randomUUID } from 'node:crypto';
-import type { Audit } from '../../access/audit/audit.ts';
-import type { Worksheets } from '../../analytics/worksheets/worksheets.ts';
+import type { Audit } from '../../access/audit/index.ts';
+import type { Worksheets } from '../../analytics/worksheets/index.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { asProblem } from '../../base/problems/problem.ts';
@@ -13,8 +13,8 @@ import type { Changes } from '../../http/live-updates/changes.ts';
 import type { Peer } from '../../peers/peer.ts';
 import type { Tracerd } from '../../peers/tracerd.ts';
 import type { Database } from '../../state/database.ts';
-import type { Snapshots } from '../../storage/snapshots/snapshots.ts';
-import type { Alerts } from '../alerts/alerts.ts';
+import type { Snapshots } from '../../storage/snapshots/index.ts';
+import type { Alerts } from '../alerts/index.ts';
 import type { RuleAction } from './schema.ts';
 
 /** Resumed until the alert clears, it is suspended after a day all the same. */

@@ -7,6 +7,9 @@ import type { AlertsDomain } from '../alerts/index.ts';
 import { Actions } from './actions.ts';
 import { migrations } from './migrations.ts';
 
+export type { Actions } from './actions.ts';
+export { RuleAction } from './schema.ts';
+
 export interface ActionsDomain {
   readonly actions: Actions;
 }

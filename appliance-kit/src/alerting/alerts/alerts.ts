@@ -12,7 +12,7 @@ import type { Changes } from '../../http/live-updates/changes.ts';
 import type { Database, Row } from '../../state/database.ts';
 import { newId } from '../../state/id.ts';
 import type { AlertClass } from '../catalogue/alert-class.ts';
-import type { Silences, Subject } from '../silences/silences.ts';
+import type { Silences, Subject } from '../silences/index.ts';
 import type { Message, Recipient, Recipients, Told } from './message.ts';
 import type { Routing } from './routing.ts';
 import type { Alert, AlertHistory, AlertQuery, Delivery, DeliveryEvent, Escalation, HistoryKind } from './schema.ts';

@@ -1,7 +1,7 @@
 // Alerts and what is decided about them: acknowledging, silences, where each class goes, the log as a file.
 
 import { pipeline } from 'node:stream/promises';
-import type { Audit } from '../../access/audit/audit.ts';
+import type { Audit } from '../../access/audit/index.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Database } from '../../state/database.ts';
 import type { Alerts } from './alerts.ts';

@@ -9,6 +9,10 @@ import { migrations } from './migrations.ts';
 import { routes } from './routes.ts';
 import { Routing } from './routing.ts';
 
+export type { Alerts } from './alerts.ts';
+export type { Conditions } from './conditions.ts';
+export type { Message, MessageGroup } from './message.ts';
+
 export interface AlertsDomain {
   readonly alerts: Alerts;
   readonly conditions: Conditions;

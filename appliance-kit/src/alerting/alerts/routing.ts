@@ -1,7 +1,7 @@
 // Who is told of which class of alerts. What a rule says of itself comes first, then what was decided about the class,
 // then everybody; a class that is muted is kept in the log and sent to nobody, whatever a rule says.
 
-import type { Audit } from '../../access/audit/audit.ts';
+import type { Audit } from '../../access/audit/index.ts';
 import { iso } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
 import type { Caller } from '../../http/gate/caller.ts';

@@ -1,13 +1,13 @@
 // Destinations: what there are, changing them, and trying one out.
 
-import type { Audit } from '../../access/audit/audit.ts';
+import type { Audit } from '../../access/audit/index.ts';
 import { type Clock, iso } from '../../base/clock.ts';
 import { asProblem, fail } from '../../base/problems/problem.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
 import type { Database } from '../../state/database.ts';
 import { newId } from '../../state/id.ts';
-import type { Message } from '../alerts/message.ts';
+import type { Message } from '../alerts/index.ts';
 import type { Delivery } from './deliveries.ts';
 import { complete, type Destinations, type StoredDestination } from './destinations.ts';
 import type { routes } from './routes.ts';

@@ -1,7 +1,7 @@
 // One way to send, whatever the kind. Each kind's code is loaded when it is first needed: most appliances use one.
 
 import { fail } from '../../base/problems/problem.ts';
-import type { Message } from '../alerts/message.ts';
+import type { Message } from '../alerts/index.ts';
 import type { StoredDestination } from './destinations.ts';
 import type { ChartData } from './email/chart.ts';
 import type { OnLine } from './exchange.ts';

@@ -1,7 +1,7 @@
 // The alerts that this domain can raise: what the pages, the mails and the traps say of each.
 
 import { enumerate } from '../../base/words.ts';
-import { linkKeys } from '../../system/machine/alerts.ts';
+import { linkKeys } from '../../system/machine/index.ts';
 import { alertClass } from '../catalogue/alert-class.ts';
 import { sentences } from '../catalogue/words.ts';
 

@@ -1,6 +1,6 @@
 // The daily digest: which alerts can wait, and when they are told.
 
-import type { Audit } from '../../access/audit/audit.ts';
+import type { Audit } from '../../access/audit/index.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';

@@ -3,7 +3,7 @@
 
 import { iso } from '../../base/clock.ts';
 import { plural } from '../../base/words.ts';
-import type { Message, MessageGroup } from '../alerts/message.ts';
+import type { Message, MessageGroup } from '../alerts/index.ts';
 
 /** How many of them a message names; the log has the rest. */
 const NAMED = 50;

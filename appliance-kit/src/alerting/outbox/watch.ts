@@ -1,8 +1,8 @@
 // Destinations that take nothing.
 import type { Watch } from '../../poller/poller.ts';
-import type { Machine } from '../../system/machine/machine.ts';
-import type { Conditions } from '../alerts/conditions.ts';
-import type { Destinations } from '../destinations/destinations.ts';
+import type { Machine } from '../../system/machine/index.ts';
+import type { Conditions } from '../alerts/index.ts';
+import type { Destinations } from '../destinations/index.ts';
 import { deliveryFailing } from './alerts.ts';
 
 export function deliveryWatch(parts: { destinations: Destinations; machine: Machine; conditions: Conditions }): Watch {

@@ -5,6 +5,8 @@ import { migrations } from './migrations.ts';
 import { routes } from './routes.ts';
 import { Silences, silenceRoutes } from './silences.ts';
 
+export type { Silences, Subject } from './silences.ts';
+
 export interface SilencesDomain {
   readonly silences: Silences;
 }

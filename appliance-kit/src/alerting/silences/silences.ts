@@ -1,7 +1,7 @@
 // Silences and maintenance windows: for a time that always ends, alerts that match are raised and logged but sent to
 // nobody. What was held back is written down; whatever of it is still true when the silence ends is sent then.
 
-import type { Audit } from '../../access/audit/audit.ts';
+import type { Audit } from '../../access/audit/index.ts';
 import { type Clock, iso } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
 import type { Caller } from '../../http/gate/caller.ts';

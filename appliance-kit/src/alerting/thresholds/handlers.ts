@@ -1,7 +1,7 @@
 // Threshold rules: what there are, changing them, and trying one out.
 
-import type { Audit } from '../../access/audit/audit.ts';
-import type { Worksheets } from '../../analytics/worksheets/worksheets.ts';
+import type { Audit } from '../../access/audit/index.ts';
+import type { Worksheets } from '../../analytics/worksheets/index.ts';
 import { fail } from '../../base/problems/problem.ts';
 import type { Caller } from '../../http/gate/caller.ts';
 import type { Handlers } from '../../http/handlers.ts';

@@ -1,7 +1,7 @@
 // A rule over a PromQL expression, and the state of each series it matches.
 
 import { Count, closed, component, Labels, Line, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
-import { RuleAction } from '../actions/schema.ts';
+import { RuleAction } from '../actions/index.ts';
 import { Severity } from '../catalogue/severity.ts';
 
 /** Ten years: longer than any rule means, and far from where a sum of milliseconds loses its exactness. */

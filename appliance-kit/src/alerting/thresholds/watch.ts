@@ -1,6 +1,6 @@
 // Rules that cannot be evaluated.
 import type { Watch } from '../../poller/poller.ts';
-import type { Conditions } from '../alerts/conditions.ts';
+import type { Conditions } from '../alerts/index.ts';
 import { thresholdFailing } from './alerts.ts';
 import type { Thresholds } from './thresholds.ts';
 

@@ -1,7 +1,7 @@
 // How long measurements are kept. storaged holds it, beside the blocks, so that it moves with the pool; akd says who may
 // change it, and writes down who did.
 
-import type { Audit } from '../../access/audit/audit.ts';
+import type { Audit } from '../../access/audit/index.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Peer } from '../../peers/peer.ts';
 import type { routes } from './routes.ts';

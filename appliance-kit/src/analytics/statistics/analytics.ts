@@ -1,6 +1,6 @@
 // Statistics of the machine itself. tracerd measures them; here is who may ask it for what, and the record of it.
 
-import type { Audit } from '../../access/audit/audit.ts';
+import type { Audit } from '../../access/audit/index.ts';
 import type { Clock } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
 import { atLeast, type Caller } from '../../http/gate/caller.ts';

@@ -3,7 +3,7 @@ import { iso } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
 import { oneLine, plural } from '../../base/words.ts';
 import type { Database, Row } from '../../state/database.ts';
-import type { Tree } from '../../storage/datasets/tree.ts';
+import type { Tree } from '../../storage/datasets/index.ts';
 import type { Mark, Marks } from './schema.ts';
 
 /** More marks than this nobody reads on one axis; of what is left out, the least severe goes first. */

@@ -1,5 +1,5 @@
 // Statistics that are not measured although they should be.
-import type { Conditions } from '../../alerting/alerts/conditions.ts';
+import type { Conditions } from '../../alerting/alerts/index.ts';
 import type { Tracerd } from '../../peers/tracerd.ts';
 import type { Watch } from '../../poller/poller.ts';
 import { statisticStopped } from './alerts.ts';

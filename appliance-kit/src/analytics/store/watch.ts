@@ -1,11 +1,11 @@
 // Damage, refusals and drops, as the telemetry store reports them. A store that does not answer is the services' business:
 // what it reported before stands.
-import type { Conditions } from '../../alerting/alerts/conditions.ts';
+import type { Conditions } from '../../alerting/alerts/index.ts';
 import { type Clock, iso } from '../../base/clock.ts';
 import { DropWatch } from '../../peers/drops.ts';
 import { type Damage, JOURNAL, type Storaged } from '../../peers/storaged.ts';
 import type { Watch } from '../../poller/poller.ts';
-import type { TelemetryPool } from '../../storage/pools/watch.ts';
+import type { TelemetryPool } from '../../storage/pools/index.ts';
 import { datagramsDropped, journalDamaged, storeDamaged, storeRefusing } from './alerts.ts';
 
 /** The times a damaged block covers: "2026-01-01 00:00 to 2026-01-01 06:00 UTC". */

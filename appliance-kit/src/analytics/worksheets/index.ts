@@ -5,6 +5,8 @@ import { migrations } from './migrations.ts';
 import { routes } from './routes.ts';
 import { Worksheets, worksheetRoutes } from './worksheets.ts';
 
+export type { Worksheets } from './worksheets.ts';
+
 export interface WorksheetsDomain {
   readonly worksheets: Worksheets;
 }

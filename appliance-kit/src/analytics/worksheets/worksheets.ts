@@ -1,7 +1,7 @@
 // Worksheets: the ready ones, and those that people made. A private one is its owner's alone; not even its name is told
 // to others, administrators excepted.
 
-import type { Audit } from '../../access/audit/audit.ts';
+import type { Audit } from '../../access/audit/index.ts';
 import { type Clock, iso } from '../../base/clock.ts';
 import { asProblem, fail } from '../../base/problems/problem.ts';
 import { atLeast, type Caller } from '../../http/gate/caller.ts';

@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs';
 import os from 'node:os';
 import { join } from 'node:path';
 import { Peer } from '../../peers/peer.ts';
+import { type Command, run } from '../command.ts';
 import { Execd } from '../execd.ts';
 import { execdSystems } from '../execd-systems.ts';
-import { type Command, run } from '../linux/command.ts';
 import type {
   Platform,
   PlatformDisk,

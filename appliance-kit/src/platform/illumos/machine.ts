@@ -2,7 +2,7 @@
 // disks only: what fmtopo and ipmitool print of the machine's own sensors takes privileges that akd has not, and differs
 // between machines. Written after chronyc(1), ntpq(8), dladm(8), ipadm(8) and ipadm.c; not run on illumos yet.
 import { asProblem, fail } from '../../base/problems/problem.ts';
-import type { Command } from '../linux/command.ts';
+import type { Command } from '../command.ts';
 import type { LinkAddress, MachinePlatform, PlatformLink, Sensor, TimeSource } from '../machine.ts';
 import { ethernetAddress } from '../network.ts';
 

@@ -4,7 +4,7 @@
 // Written after zpool(8) and its source's formats, old ones included; not run on illumos yet.
 import { iso } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
-import type { Command } from '../linux/command.ts';
+import type { Command } from '../command.ts';
 import { number, parseProperties, STATES, time, UPGRADABLE } from '../linux/pools.ts';
 import type { PlatformPool } from '../platform.ts';
 import type { PoolState, Vdev } from '../pool.ts';

@@ -3,9 +3,9 @@ import { readdir, readFile, readlink } from 'node:fs/promises';
 import os from 'node:os';
 import { basename, join } from 'node:path';
 import { asProblem, fail } from '../../base/problems/problem.ts';
+import type { Command } from '../command.ts';
 import type { LinkAddress, MachinePlatform, PlatformLink, Sensor, TimeSource } from '../machine.ts';
 import { ethernetAddress } from '../network.ts';
-import type { Command } from './command.ts';
 
 const DAEMON = 'systemd-timesyncd';
 /** Never started by asking: whoever stopped it meant it. */

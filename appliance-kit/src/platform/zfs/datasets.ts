@@ -1,5 +1,6 @@
 // Datasets and snapshots of a real machine: `zfs` for reading, execd for whatever needs privilege.
 import type { Readable } from 'node:stream';
+import type { Command } from '../command.ts';
 import type {
   CompressionEstimate,
   DatasetPlan,
@@ -17,7 +18,6 @@ import type {
   ZfsFacts,
 } from '../datasets.ts';
 import type { Execd } from '../execd.ts';
-import type { Command } from '../linux/command.ts';
 import { parseDiff, parseHolds, parseProperties, parseTree, TREE_COLUMNS } from './parse.ts';
 
 /** All of a machine with ten thousand snapshots takes ZFS a second or two, and a busy one longer. */

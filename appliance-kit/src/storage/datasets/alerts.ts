@@ -1,7 +1,7 @@
 // The alerts that this domain can raise: what the pages, the mails and the traps say of each.
 import { alertClass } from '../../alerting/catalogue/alert-class.ts';
 import { percent, size } from '../../base/words.ts';
-import { poolKeysOf } from '../pools/alerts.ts';
+import { poolKeysOf } from '../pools/index.ts';
 
 const datasetPage = ({ dataset }: { dataset: string }) => `/storage/datasets/${encodeURIComponent(dataset)}`;
 

@@ -1,6 +1,6 @@
 // Looks at the datasets for what somebody should know: a quota that is nearly reached, a key that is not loaded.
 
-import type { Conditions } from '../../alerting/alerts/conditions.ts';
+import type { Conditions } from '../../alerting/alerts/index.ts';
 import { datasetFull, datasetLocked } from './alerts.ts';
 import { NEARLY } from './datasets.ts';
 import type { Tree } from './tree.ts';

@@ -1,14 +1,13 @@
 // Datasets: what there are, making one, changing it, destroying it. What is shown comes from the tree that is kept;
 // what is decided is decided on a reading of now, and by ZFS.
 
-import type { Audit } from '../../access/audit/audit.ts';
+import type { Audit } from '../../access/audit/index.ts';
 import { iso } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
 import { percent, plural, size } from '../../base/words.ts';
 import type { Caller } from '../../http/gate/caller.ts';
 import type { Handlers } from '../../http/handlers.ts';
-import type { Jobs } from '../../jobs/jobs.ts';
-import type { Job } from '../../jobs/schema.ts';
+import type { Job, Jobs } from '../../jobs/index.ts';
 import type { PlatformDataset, PlatformProperty } from '../../platform/datasets.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { compressionChoices } from './compressions.ts';

@@ -10,6 +10,21 @@ import { routes } from './routes.ts';
 import { CompressionEstimate } from './schema.ts';
 import { Tree } from './tree.ts';
 
+export { isTelemetry, mustBeChangeable, mustBeKnown, page, pageFacts } from './datasets.ts';
+export {
+  datasetNameProblem,
+  isSystem,
+  mustBeNamed,
+  parentOf,
+  partProblem,
+  poolOf,
+  snapshotNameProblem,
+  within,
+} from './names.ts';
+export { mustBeProperties } from './properties.ts';
+export { DatasetName, Page, Paging } from './schema.ts';
+export type { Known, Tree } from './tree.ts';
+
 export interface DatasetsDomain {
   readonly tree: Tree;
   readonly datasets: Datasets;

@@ -2,7 +2,7 @@
 
 import { list } from '../../base/schema/schema.ts';
 import { accepted, created, nothing, ok, type Routes } from '../../http/routes.ts';
-import { Job } from '../../jobs/schema.ts';
+import { Job } from '../../jobs/index.ts';
 import { CompressionChoice } from './compressions.ts';
 import {
   DatasetChange,

@@ -2,7 +2,7 @@
 import { fail } from '../../base/problems/problem.ts';
 import { plural, size } from '../../base/words.ts';
 import type { VdevPlan } from '../../platform/pool.ts';
-import type { Disk } from '../inventory/schema.ts';
+import type { Disk } from '../inventory/index.ts';
 import type { Layout, LayoutAdvice, LayoutId } from './schema.ts';
 
 /**

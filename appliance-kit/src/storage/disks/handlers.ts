@@ -1,7 +1,7 @@
 // The disks of the machine, and the advice on laying them out.
 
 import type { Handlers } from '../../http/handlers.ts';
-import type { Inventory } from '../inventory/inventory.ts';
+import type { Inventory } from '../inventory/index.ts';
 import { advise, usable } from './advice.ts';
 import type { routes } from './routes.ts';
 

@@ -1,7 +1,7 @@
 // How a disk says that it is (SMART). Asking wakes it and takes a while, and one that hangs may never answer: so the last
 // answer is kept, and asked for anew in the background.
 
-import type { Audit } from '../../access/audit/audit.ts';
+import type { Audit } from '../../access/audit/index.ts';
 import { Fresh } from '../../base/cached-reading.ts';
 import type { Clock } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
@@ -9,9 +9,7 @@ import { plural } from '../../base/words.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { SmartReport } from '../../platform/poolActions.ts';
-import type { Inventory } from '../inventory/inventory.ts';
-import type { Disk } from '../inventory/schema.ts';
-import { diskWords } from '../inventory/words.ts';
+import { type Disk, diskWords, type Inventory } from '../inventory/index.ts';
 import type { DiskHealth } from './health.schema.ts';
 import type { Heat } from './heat.ts';
 import type { routes } from './routes.ts';

@@ -9,6 +9,11 @@ import { DiskHealths, healthRoutes } from './health.ts';
 import { routes } from './routes.ts';
 import { diskWatch } from './watch.ts';
 
+export { advise, usable } from './advice.ts';
+export { type DiskHealths, HOT_CELSIUS } from './health.ts';
+export type { Heat } from './heat.ts';
+export { byDiskId, LayoutId } from './schema.ts';
+
 export interface DisksDomain {
   readonly healths: DiskHealths;
 }

@@ -2,7 +2,7 @@
 
 import { Bytes, Count, closed, component, nullable, type Static, Type } from '../../base/schema/schema.ts';
 import { VdevPlan } from '../../platform/pool.ts';
-import { Disk } from '../inventory/schema.ts';
+import { Disk } from '../inventory/index.ts';
 
 export const LayoutId = Type.Enum(['mirror', 'mirror3', 'raidz1', 'raidz2', 'raidz3', 'stripe']);
 export type LayoutId = Static<typeof LayoutId>;

@@ -1,9 +1,8 @@
 // Disks that came, went, or say that they are not well.
-import type { Conditions } from '../../alerting/alerts/conditions.ts';
+import type { Conditions } from '../../alerting/alerts/index.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
 import { ChangeDetector, type Watch } from '../../poller/poller.ts';
-import type { Inventory } from '../inventory/inventory.ts';
-import { diskWords } from '../inventory/words.ts';
+import { diskWords, type Inventory } from '../inventory/index.ts';
 import { diskAiling } from './alerts.ts';
 import type { DiskHealths } from './health.ts';
 

@@ -2,6 +2,10 @@
 import { domain, type Kernel } from '../../domain/domain.ts';
 import { Inventory } from './inventory.ts';
 
+export type { Inventory } from './inventory.ts';
+export { Disk, Pool } from './schema.ts';
+export { diskWords } from './words.ts';
+
 export interface InventoryDomain {
   readonly inventory: Inventory;
 }

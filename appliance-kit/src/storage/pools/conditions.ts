@@ -1,11 +1,10 @@
 // What is wrong with pools and their disks, as alerts.
 
-import type { Conditions } from '../../alerting/alerts/conditions.ts';
+import type { Conditions } from '../../alerting/alerts/index.ts';
 import { enumerate } from '../../base/words.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { leaves, type Vdev } from '../../platform/pool.ts';
-import type { Disk, Pool } from '../inventory/schema.ts';
-import { diskWords } from '../inventory/words.ts';
+import { type Disk, diskWords, type Pool } from '../inventory/index.ts';
 import { diskFaulted, poolDamaged, poolDegraded, poolFaulted, poolFull, poolSuspended, spareUsed } from './alerts.ts';
 import type { Scans } from './scans.ts';
 

@@ -1,5 +1,5 @@
 // A pool that will be full soon, from the trend of the last day.
-import type { Conditions } from '../../alerting/alerts/conditions.ts';
+import type { Conditions } from '../../alerting/alerts/index.ts';
 import type { Storaged } from '../../peers/storaged.ts';
 import { poolFilling } from './alerts.ts';
 

@@ -16,6 +16,9 @@ import { routes } from './routes.ts';
 import { Scans, scanRoutes } from './scans.ts';
 import { poolWatch, type TelemetryPool } from './watch.ts';
 
+export { poolKeysOf } from './alerts.ts';
+export type { TelemetryPool } from './watch.ts';
+
 export interface PoolsDomain {
   readonly telemetryPool: Readonly<TelemetryPool>;
 }

@@ -2,9 +2,8 @@
 
 import type { VdevPlan } from '../../platform/pool.ts';
 import type { VdevKind } from '../../platform/poolActions.ts';
-import { advise } from '../disks/advice.ts';
-import type { LayoutId } from '../disks/schema.ts';
-import type { Disk } from '../inventory/schema.ts';
+import { advise, type LayoutId } from '../disks/index.ts';
+import type { Disk } from '../inventory/index.ts';
 
 /**
  * The vdevs that `disks` make as `kind`, as disk ids. `there` is the type of the pool's data vdevs; null: these are

@@ -13,7 +13,7 @@ import {
   Type,
 } from '../../base/schema/schema.ts';
 import { NextRun, Schedule } from '../../schedules/schema.ts';
-import { LayoutId } from '../disks/schema.ts';
+import { LayoutId } from '../disks/index.ts';
 
 /** A device of the pool: its disk's id, or the name that the pool's tree has for it. */
 const Device = Type.String({

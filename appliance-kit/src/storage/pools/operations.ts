@@ -1,18 +1,16 @@
 // What is done to a pool that exists. Short things answer with the pool as it then is; long ones are jobs, whose progress
 // is the pool's own: a replacement is done when its resilver is.
 
-import type { Audit } from '../../access/audit/audit.ts';
+import type { Audit } from '../../access/audit/index.ts';
 import { asProblem, fail } from '../../base/problems/problem.ts';
 import { plural, size } from '../../base/words.ts';
 import type { Caller } from '../../http/gate/caller.ts';
 import type { Handlers } from '../../http/handlers.ts';
-import type { JobHandle, Jobs } from '../../jobs/jobs.ts';
-import type { Job } from '../../jobs/schema.ts';
+import type { Job, JobHandle, Jobs } from '../../jobs/index.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { leaves, type Vdev } from '../../platform/pool.ts';
-import { usable } from '../disks/advice.ts';
-import type { Inventory } from '../inventory/inventory.ts';
-import type { Disk, Pool } from '../inventory/schema.ts';
+import { usable } from '../disks/index.ts';
+import type { Disk, Inventory, Pool } from '../inventory/index.ts';
 import { laidOut } from './layout.ts';
 import { poolNameProblem } from './names.ts';
 import type { AddInput, ImportablePool, ImportInput, PropertiesInput, ReplaceAdvice } from './operations.schema.ts';

@@ -1,19 +1,17 @@
 // Pools: what there are, and making one. Creation is checked when it is asked for and once more right before it is
 // done; what can still go wrong after that, execd undoes.
 
-import type { Audit } from '../../access/audit/audit.ts';
+import type { Audit } from '../../access/audit/index.ts';
 import { asProblem, fail, ProblemError } from '../../base/problems/problem.ts';
 import { plural } from '../../base/words.ts';
 import type { Caller } from '../../http/gate/caller.ts';
 import type { Handlers } from '../../http/handlers.ts';
-import type { JobHandle, Jobs } from '../../jobs/jobs.ts';
-import type { Job } from '../../jobs/schema.ts';
+import type { Job, JobHandle, Jobs } from '../../jobs/index.ts';
 import type { Platform, PoolPlan } from '../../platform/platform.ts';
 import type { VdevPlan } from '../../platform/pool.ts';
 import type { VdevKind } from '../../platform/poolActions.ts';
-import { usable } from '../disks/advice.ts';
-import type { Inventory } from '../inventory/inventory.ts';
-import type { Pool } from '../inventory/schema.ts';
+import { usable } from '../disks/index.ts';
+import type { Inventory, Pool } from '../inventory/index.ts';
 import { laidOut, vdevType } from './layout.ts';
 import { poolNameProblem } from './names.ts';
 import type { routes } from './routes.ts';

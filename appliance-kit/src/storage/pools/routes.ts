@@ -2,9 +2,9 @@
 
 import { list } from '../../base/schema/schema.ts';
 import { accepted, byName, nothing, ok, type Routes } from '../../http/routes.ts';
-import { Job } from '../../jobs/schema.ts';
-import { byDiskId } from '../disks/schema.ts';
-import { Pool } from '../inventory/schema.ts';
+import { Job } from '../../jobs/index.ts';
+import { byDiskId } from '../disks/index.ts';
+import { Pool } from '../inventory/index.ts';
 import {
   AddInput,
   AttachInput,

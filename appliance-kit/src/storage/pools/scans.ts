@@ -1,7 +1,7 @@
 // Scrubs: when they run by themselves, and what each scan of a pool found. ZFS remembers only the last one.
 
-import type { Audit } from '../../access/audit/audit.ts';
-import type { Alerts } from '../../alerting/alerts/alerts.ts';
+import type { Audit } from '../../access/audit/index.ts';
+import type { Alerts } from '../../alerting/alerts/index.ts';
 import { type Clock, iso } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { fail } from '../../base/problems/problem.ts';
@@ -14,8 +14,7 @@ import { mustBeSchedule, scheduleWords } from '../../schedules/schedule.ts';
 import type { Schedule } from '../../schedules/schema.ts';
 import type { Entry, Timetable } from '../../schedules/timetable.ts';
 import type { Database, Row } from '../../state/database.ts';
-import type { Inventory } from '../inventory/inventory.ts';
-import type { Pool } from '../inventory/schema.ts';
+import type { Inventory, Pool } from '../inventory/index.ts';
 import { resilverFinished, scrubFound } from './alerts.ts';
 import type { PoolHistory, ScanRecord, ScrubSchedule, ScrubScheduleInput } from './operations.schema.ts';
 import type { routes } from './routes.ts';

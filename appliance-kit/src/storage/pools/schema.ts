@@ -1,8 +1,8 @@
 // A pool, its vdevs and its last scan, as the storage page shows them.
 
 import { closed, component, nullable, type Static, Type } from '../../base/schema/schema.ts';
-import { LayoutId } from '../disks/schema.ts';
-import { Pool } from '../inventory/schema.ts';
+import { LayoutId } from '../disks/index.ts';
+import { Pool } from '../inventory/index.ts';
 
 export const PoolList = closed(
   { items: Type.Array(Pool), ageSeconds: Type.Number(), error: nullable(Type.String()) },

@@ -1,7 +1,7 @@
 // Pools: what changed, and what is wrong with them.
 import type { Changes } from '../../http/live-updates/changes.ts';
 import { ChangeDetector, type Watch } from '../../poller/poller.ts';
-import type { Inventory } from '../inventory/inventory.ts';
+import type { Inventory } from '../inventory/index.ts';
 import type { PoolConditions } from './conditions.ts';
 
 /** The pool that holds the telemetry, as of the last round; null when there is none, or it is not known. */

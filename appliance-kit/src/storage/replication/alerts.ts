@@ -1,7 +1,7 @@
 // The alerts that this domain can raise: what the pages, the mails and the traps say of each.
 import { alertClass } from '../../alerting/catalogue/alert-class.ts';
 import { duration } from '../../base/words.ts';
-import { poolKeysOf } from '../pools/alerts.ts';
+import { poolKeysOf } from '../pools/index.ts';
 
 export interface FailedReplicationArgs {
   readonly id: string;

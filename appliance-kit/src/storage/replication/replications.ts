@@ -2,7 +2,7 @@
 // it at one moment and sends each dataset up to it; what hinders one is said, and nothing at the target is ever given up
 // for it. On this side the last snapshot that arrived is kept, since the next run goes on from it.
 
-import type { Audit } from '../../access/audit/audit.ts';
+import type { Audit } from '../../access/audit/index.ts';
 import { type Clock, iso } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { asProblem, fail } from '../../base/problems/problem.ts';
@@ -11,17 +11,22 @@ import { plural, size } from '../../base/words.ts';
 import type { Caller } from '../../http/gate/caller.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
-import type { JobHandle, Jobs } from '../../jobs/jobs.ts';
-import type { Job } from '../../jobs/schema.ts';
+import type { Job, JobHandle, Jobs } from '../../jobs/index.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { mustBeSchedule, scheduleWords } from '../../schedules/schedule.ts';
 import type { Entry, Timetable } from '../../schedules/timetable.ts';
 import type { Database, Row } from '../../state/database.ts';
 import { newId } from '../../state/id.ts';
-import { datasetNameProblem, isSystem, mustBeNamed, parentOf, within } from '../datasets/names.ts';
-import type { Known, Tree } from '../datasets/tree.ts';
-import { OURS } from '../snapshots/retention.ts';
-import { stamp } from '../snapshots/schedules.ts';
+import {
+  datasetNameProblem,
+  isSystem,
+  type Known,
+  mustBeNamed,
+  parentOf,
+  type Tree,
+  within,
+} from '../datasets/index.ts';
+import { OURS, stamp } from '../snapshots/index.ts';
 import type { routes } from './routes.ts';
 import type { Replication, ReplicationInput, ReplicationTarget, TargetLook } from './schema.ts';
 import type { ReplicationSenders } from './senders.ts';

@@ -2,7 +2,7 @@
 
 import { list } from '../../base/schema/schema.ts';
 import { accepted, byId, created, nothing, ok, type Routes } from '../../http/routes.ts';
-import { Job } from '../../jobs/schema.ts';
+import { Job } from '../../jobs/index.ts';
 import {
   HostInput,
   HostKey,

@@ -3,7 +3,7 @@
 import { Problem } from '../../base/problems/schema.ts';
 import { Count, closed, component, Line, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
 import { NextRun, Schedule } from '../../schedules/schema.ts';
-import { DatasetName } from '../datasets/schema.ts';
+import { DatasetName } from '../datasets/index.ts';
 
 /** Where a Cistern takes replications in; another machine's sshd is mostly at 22. */
 export const CISTERN_PORT = 8022;

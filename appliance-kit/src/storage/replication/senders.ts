@@ -1,14 +1,12 @@
 // Who may replicate to here: a key, and the dataset that its targets lie below. replicd listens while there is one.
-import type { Audit } from '../../access/audit/audit.ts';
+import type { Audit } from '../../access/audit/index.ts';
 import { type Clock, iso } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
 import type { Caller } from '../../http/gate/caller.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Database, Row } from '../../state/database.ts';
 import { newId } from '../../state/id.ts';
-import { isTelemetry } from '../datasets/datasets.ts';
-import { isSystem } from '../datasets/names.ts';
-import type { Tree } from '../datasets/tree.ts';
+import { isSystem, isTelemetry, type Tree } from '../datasets/index.ts';
 import { CISTERN_PORT, type Sender, type SenderInput } from './schema.ts';
 
 const fromRow = (row: Row): Sender => ({

@@ -1,6 +1,6 @@
 // The alerts that this domain can raise: what the pages, the mails and the traps say of each.
 import { alertClass } from '../../alerting/catalogue/alert-class.ts';
-import { poolKeysOf } from '../pools/alerts.ts';
+import { poolKeysOf } from '../pools/index.ts';
 
 export interface FailedSnapshotsArgs {
   readonly id: string;

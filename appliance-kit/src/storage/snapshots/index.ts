@@ -10,6 +10,10 @@ import { routes } from './routes.ts';
 import { SnapshotSchedules, scheduleRoutes } from './schedules.ts';
 import { Snapshots, snapshotRoutes } from './snapshots.ts';
 
+export { OURS } from './retention.ts';
+export { stamp } from './schedules.ts';
+export type { Snapshots } from './snapshots.ts';
+
 export interface SnapshotsDomain {
   readonly snapshots: Snapshots;
 }

@@ -1,7 +1,7 @@
 // Snapshots by schedule: taken at their moment, all of a schedule's with one command, and given up when the schedule has
 // enough of them.
 
-import type { Audit } from '../../access/audit/audit.ts';
+import type { Audit } from '../../access/audit/index.ts';
 import { type Clock, iso } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { asProblem, fail } from '../../base/problems/problem.ts';
@@ -13,8 +13,7 @@ import { mustBeSchedule, scheduleWords } from '../../schedules/schedule.ts';
 import type { Entry, Timetable } from '../../schedules/timetable.ts';
 import type { Database, Row } from '../../state/database.ts';
 import { newId } from '../../state/id.ts';
-import { isSystem, within } from '../datasets/names.ts';
-import type { Tree } from '../datasets/tree.ts';
+import { isSystem, type Tree, within } from '../datasets/index.ts';
 import { keepWords, OURS, superfluous } from './retention.ts';
 import type { routes } from './routes.ts';
 import type { SnapshotSchedule, SnapshotScheduleInput } from './schema.ts';

@@ -2,7 +2,7 @@
 
 import { Bytes, Count, closed, component, Line, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
 import { NextRun, Schedule } from '../../schedules/schema.ts';
-import { DatasetName, Page, Paging } from '../datasets/schema.ts';
+import { DatasetName, Page, Paging } from '../datasets/index.ts';
 
 export const SnapshotName = Type.String({ minLength: 1, maxLength: 255, description: 'DATASET@NAME' });
 export const OneSnapshot = closed({ name: SnapshotName });

@@ -1,27 +1,31 @@
 // Snapshots: what there are, taking, keeping, giving up, looking into and going back to them.
 
 import { pipeline } from 'node:stream/promises';
-import type { Audit } from '../../access/audit/audit.ts';
+import type { Audit } from '../../access/audit/index.ts';
 import { type Clock, iso } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
 import { ago, plural, size } from '../../base/words.ts';
 import type { Caller } from '../../http/gate/caller.ts';
 import type { Handlers } from '../../http/handlers.ts';
-import type { Jobs } from '../../jobs/jobs.ts';
-import type { Job } from '../../jobs/schema.ts';
+import type { Job, Jobs } from '../../jobs/index.ts';
 import type { Difference, PlatformSnapshot } from '../../platform/datasets.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { isTelemetry, mustBeChangeable, mustBeKnown, page, pageFacts } from '../datasets/datasets.ts';
 import {
   datasetNameProblem,
   isSystem,
+  isTelemetry,
+  type Known,
+  mustBeChangeable,
+  mustBeKnown,
   mustBeNamed,
+  mustBeProperties,
+  page,
+  pageFacts,
   partProblem,
   poolOf,
   snapshotNameProblem,
-} from '../datasets/names.ts';
-import { mustBeProperties } from '../datasets/properties.ts';
-import type { Known, Tree } from '../datasets/tree.ts';
+  type Tree,
+} from '../datasets/index.ts';
 import { keptBy, OURS } from './retention.ts';
 import type { routes } from './routes.ts';
 import { stamp } from './schedules.ts';

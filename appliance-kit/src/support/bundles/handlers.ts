@@ -2,7 +2,7 @@
 
 import http from 'node:http';
 import { pipeline } from 'node:stream/promises';
-import type { Audit } from '../../access/audit/audit.ts';
+import type { Audit } from '../../access/audit/index.ts';
 import { fail } from '../../base/problems/problem.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';

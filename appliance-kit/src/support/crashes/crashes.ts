@@ -1,8 +1,8 @@
 // Follows supportd's crash records, so that a crash is an alert within seconds, and lets a person dismiss one. The records
 // themselves are supportd's: they are there when akd is what crashed.
 
-import type { Audit } from '../../access/audit/audit.ts';
-import type { Conditions } from '../../alerting/alerts/conditions.ts';
+import type { Audit } from '../../access/audit/index.ts';
+import type { Conditions } from '../../alerting/alerts/index.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
 import type { Peer } from '../../peers/peer.ts';

@@ -1,6 +1,6 @@
 // Which systems are installed, and which one starts next time. Choosing one restarts nothing.
 
-import type { Audit } from '../../access/audit/audit.ts';
+import type { Audit } from '../../access/audit/index.ts';
 import { iso } from '../../base/clock.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Platform } from '../../platform/platform.ts';

@@ -1,5 +1,5 @@
 // A certificate that ends soon, or has ended.
-import type { Conditions } from '../../alerting/alerts/conditions.ts';
+import type { Conditions } from '../../alerting/alerts/index.ts';
 import type { Clock } from '../../base/clock.ts';
 import { certificateExpiring } from './alerts.ts';
 

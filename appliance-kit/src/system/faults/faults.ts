@@ -1,7 +1,7 @@
 // What the operating system has diagnosed of the machine's parts by itself (illumos' fault manager), as alerts. What other
 // alerts tell better is left out: pools and their disks (ZFS says more), and the appliance's own services.
 
-import type { Conditions } from '../../alerting/alerts/conditions.ts';
+import type { Conditions } from '../../alerting/alerts/index.ts';
 import { Fresh } from '../../base/cached-reading.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Platform, PlatformFault } from '../../platform/platform.ts';

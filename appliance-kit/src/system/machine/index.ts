@@ -9,6 +9,9 @@ import { seenLinks } from './links.ts';
 import { Machine, machineRoutes } from './machine.ts';
 import { routes } from './routes.ts';
 
+export { linkKeys } from './alerts.ts';
+export type { Machine } from './machine.ts';
+
 export interface MachineDomain {
   readonly machine: Machine;
 }

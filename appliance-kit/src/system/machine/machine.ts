@@ -1,9 +1,8 @@
 // Looks at the machine itself and tells the alerts what is wrong. Each of the three is asked for itself: one that cannot be
 // asked changes nothing of what is known of it, and hides nothing of the others.
 
-import type { Audit } from '../../access/audit/audit.ts';
-import type { Alerts } from '../../alerting/alerts/alerts.ts';
-import type { Conditions } from '../../alerting/alerts/conditions.ts';
+import type { Audit } from '../../access/audit/index.ts';
+import type { Alerts, Conditions } from '../../alerting/alerts/index.ts';
 import { Fresh, type Reading } from '../../base/cached-reading.ts';
 import type { Clock } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
@@ -12,9 +11,8 @@ import type { Changes } from '../../http/live-updates/changes.ts';
 import type { PlatformLink, Sensor, TimeSource } from '../../platform/machine.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Settings } from '../../state/settings.ts';
-import type { DiskHealths } from '../../storage/disks/health.ts';
-import type { Heat } from '../../storage/disks/heat.ts';
-import type { Disk } from '../../storage/inventory/schema.ts';
+import type { DiskHealths, Heat } from '../../storage/disks/index.ts';
+import type { Disk } from '../../storage/inventory/index.ts';
 import { clockStepped, linkDown, temperatureHigh, timeUnsynchronised } from './alerts.ts';
 import { describeClock, fault, Steps } from './clock.ts';
 import { Links } from './links.ts';

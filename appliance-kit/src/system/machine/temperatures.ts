@@ -1,8 +1,7 @@
 // What is too hot. A sensor's own limits count; those that state none have these, which are on the cautious side of what
 // makers of processors, boards and disks write into their data sheets.
 
-import { HOT_CELSIUS } from '../../storage/disks/health.ts';
-import type { Heat } from '../../storage/disks/heat.ts';
+import { type Heat, HOT_CELSIUS } from '../../storage/disks/index.ts';
 import type { MachineTemperature } from './schema.ts';
 
 /** For a sensor that states no limit, °C. */

@@ -1,6 +1,6 @@
 // Rebooting and switching off.
 
-import type { Audit } from '../../access/audit/audit.ts';
+import type { Audit } from '../../access/audit/index.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { routes } from './routes.ts';

@@ -10,6 +10,8 @@ import { routes } from './routes.ts';
 import { Services, serviceRoutes } from './services.ts';
 import { serviceWatch } from './watch.ts';
 
+export type { Services } from './services.ts';
+
 export interface ServicesDomain {
   readonly services: Services;
 }

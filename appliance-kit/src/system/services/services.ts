@@ -1,6 +1,6 @@
 // The services of the appliance: their state, and starting, stopping and restarting one.
 
-import type { Audit } from '../../access/audit/audit.ts';
+import type { Audit } from '../../access/audit/index.ts';
 import { Fresh, type Reading } from '../../base/cached-reading.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';

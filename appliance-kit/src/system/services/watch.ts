@@ -1,9 +1,9 @@
 // Services that have failed, or end again and again.
-import type { Conditions } from '../../alerting/alerts/conditions.ts';
+import type { Conditions } from '../../alerting/alerts/index.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
 import { ChangeDetector, type Watch } from '../../poller/poller.ts';
-import type { TelemetryPool } from '../../storage/pools/watch.ts';
+import type { TelemetryPool } from '../../storage/pools/index.ts';
 import { serviceFailed, serviceRestarting } from './alerts.ts';
 import type { RestartWatch } from './restarts.ts';
 import type { Services } from './services.ts';

@@ -8,7 +8,7 @@
 import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { isIPv4 } from 'node:net';
 import { dirname } from 'node:path';
-import type { Audit } from '../../access/audit/audit.ts';
+import type { Audit } from '../../access/audit/index.ts';
 import { type Clock, iso } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { asProblem, fail } from '../../base/problems/problem.ts';

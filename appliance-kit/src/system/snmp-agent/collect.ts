@@ -1,14 +1,14 @@
 // What is true of the appliance now, as objects of CISTERN-MIB. A part that cannot be asked, or whose last answer is too old
 // to vouch for, is left out as a whole: no answer rather than a wrong one.
-import type { Alerts } from '../../alerting/alerts/alerts.ts';
+import type { Alerts } from '../../alerting/alerts/index.ts';
 import type { Clock } from '../../base/clock.ts';
 import { figure } from '../../base/words.ts';
 import type { Storaged } from '../../peers/storaged.ts';
 import type { Vdev } from '../../platform/pool.ts';
-import type { Tree } from '../../storage/datasets/tree.ts';
-import type { Inventory } from '../../storage/inventory/inventory.ts';
-import type { Services } from '../services/services.ts';
-import type { Status } from '../status/status.ts';
+import type { Tree } from '../../storage/datasets/index.ts';
+import type { Inventory } from '../../storage/inventory/index.ts';
+import type { Services } from '../services/index.ts';
+import type { Status } from '../status/index.ts';
 import { mebibytes, rowLines, scalarLines, type Table, type Values } from './objects.ts';
 
 /** What was read longer ago than this is not told any more. */

@@ -1,6 +1,6 @@
 // What CISTERN-MIB has for polling (mib/CISTERN-MIB.txt says the same; a test compares the two), and how one value of it is
 // written for snmpd's pass_persist program. The numbers stay from the first release on: a new object goes to the end.
-import { ENTERPRISE } from '../../alerting/destinations/snmp/oids.ts';
+import { ENTERPRISE } from '../../alerting/destinations/index.ts';
 import { oneLine } from '../../base/words.ts';
 
 /** `time` is milliseconds since the epoch, `ticks` seconds. */

@@ -7,6 +7,8 @@ import type { ServicesDomain } from '../services/index.ts';
 import { routes } from './routes.ts';
 import { Status, statusRoutes } from './status.ts';
 
+export type { Status } from './status.ts';
+
 export interface StatusDomain {
   readonly status: Status;
 }

@@ -1,7 +1,7 @@
 // Puts together the one sentence the appliance is described with, from the parts it is made of.
 
-import type { Setup } from '../../access/setup/setup.ts';
-import type { Alerts } from '../../alerting/alerts/alerts.ts';
+import type { Setup } from '../../access/setup/index.ts';
+import type { Alerts } from '../../alerting/alerts/index.ts';
 import { Fresh } from '../../base/cached-reading.ts';
 import { type Clock, iso } from '../../base/clock.ts';
 import { enumerate, percent, plural } from '../../base/words.ts';
@@ -9,9 +9,8 @@ import type { Handlers } from '../../http/handlers.ts';
 import type { Storaged, StorageStatus } from '../../peers/storaged.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Service } from '../../platform/service.ts';
-import type { Inventory } from '../../storage/inventory/inventory.ts';
-import type { Pool } from '../../storage/inventory/schema.ts';
-import type { Services } from '../services/services.ts';
+import type { Inventory, Pool } from '../../storage/inventory/index.ts';
+import type { Services } from '../services/index.ts';
 import type { routes } from './routes.ts';
 import type { Condition, Status as StatusDocument, StatusPart } from './schema.ts';
 

@@ -2,7 +2,7 @@
 // clear one conversation.
 
 import { figure, oneLine } from '../../../base/words.ts';
-import type { Message } from '../../alerts/message.ts';
+import type { Message } from '../../alerts/index.ts';
 import type { Chart } from './chart.ts';
 
 export interface Mail {

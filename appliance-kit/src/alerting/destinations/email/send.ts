@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import { createTransport } from 'nodemailer';
 import { fail } from '../../../base/problems/problem.ts';
-import type { Message } from '../../alerts/message.ts';
+import type { Message } from '../../alerts/index.ts';
 import type { OnLine } from '../exchange.ts';
 import { Refused } from '../refused.ts';
 import type { EmailInput } from '../schema.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { fail } from '../../../base/problems/problem.ts';
 import { figure, oneLine } from '../../../base/words.ts';
-import type { Message } from '../../alerts/message.ts';
+import type { Message } from '../../alerts/index.ts';
 import type { OnLine } from '../exchange.ts';
 import type { SnmpInput } from '../schema.ts';
 import { notifications, objects, severities } from './oids.ts';

@@ -1,7 +1,7 @@
 // An alert as a syslog message (RFC 5424), with what a program wants to know as structured data.
 
 import { figure, oneLine } from '../../../base/words.ts';
-import type { Message } from '../../alerts/message.ts';
+import type { Message } from '../../alerts/index.ts';
 
 /** Facility "daemon" (RFC 5424, table 1). */
 const FACILITY = 3;

@@ -4,7 +4,7 @@
 import net from 'node:net';
 import tls from 'node:tls';
 import { fail } from '../../../base/problems/problem.ts';
-import type { Message } from '../../alerts/message.ts';
+import type { Message } from '../../alerts/index.ts';
 import type { OnLine } from '../exchange.ts';
 import type { SyslogInput } from '../schema.ts';
 import { syslogMessage } from './message.ts';

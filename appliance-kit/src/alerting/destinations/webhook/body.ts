@@ -1,7 +1,7 @@
 // An alert as the JSON that a receiver wants: our own, or that of Slack or PagerDuty.
 
 import { figure, oneLine } from '../../../base/words.ts';
-import type { Message } from '../../alerts/message.ts';
+import type { Message } from '../../alerts/index.ts';
 import type { WebhookInput } from '../schema.ts';
 
 const SIGN = { critical: '🔴', warning: '🟠', info: '🔵' } as const;

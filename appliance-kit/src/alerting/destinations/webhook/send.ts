@@ -4,7 +4,7 @@ import { createHmac } from 'node:crypto';
 import http from 'node:http';
 import https from 'node:https';
 import { fail } from '../../../base/problems/problem.ts';
-import type { Message } from '../../alerts/message.ts';
+import type { Message } from '../../alerts/index.ts';
 import type { OnLine } from '../exchange.ts';
 import { isAboutMessage, Refused } from '../refused.ts';
 import type { WebhookInput } from '../schema.ts';

@@ -1,7 +1,7 @@
 // Runs a program of the system: with an argument list, a deadline and a limit on what it may print. Never a shell.
 import { execFile } from 'node:child_process';
 import process from 'node:process';
-import { fail } from '../../base/problems/problem.ts';
+import { fail } from '../base/problems/problem.ts';
 
 export interface CommandOptions {
   readonly deadlineMs?: number;

@@ -1,7 +1,7 @@
 // Checks what a client sent against the route's schema, and says in words what does not fit.
 import { Compile } from 'typebox/compile';
-import { fail } from '../base/problems/problem.ts';
-import type { Static, TSchema } from '../base/schema/schema.ts';
+import { fail } from './problems/problem.ts';
+import type { Static, TSchema } from './schema/schema.ts';
 
 type Compiled = ReturnType<typeof Compile>;
 /** Compiled when first used: most routes are not used by most processes, and each costs memory. */
