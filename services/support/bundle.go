@@ -27,6 +27,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"cistern/services/support/redact"
+
 	"filippo.io/age"
 )
 
@@ -102,7 +104,7 @@ type making struct {
 	k          *kept
 	place      place
 	steps      []Step
-	names      *pseudonyms
+	names      *redact.Names
 	recipients []age.Recipient
 	before     *kept // of a retry: what there was
 	bytes      atomic.Int64
@@ -288,11 +290,11 @@ func (w *making) finish() error {
 	w.m.mu.Unlock()
 	if w.names != nil { // what the steps' errors say is text as any other
 		for i := range b.Steps {
-			b.Steps[i].Error = w.names.replaceText(b.Steps[i].Error)
+			b.Steps[i].Error = w.names.Replace(b.Steps[i].Error)
 		}
 	}
 	for i := range b.Steps {
-		b.Steps[i].Error = redactText(b.Steps[i].Error)
+		b.Steps[i].Error = redact.Text(b.Steps[i].Error)
 	}
 	manifest, err := json.MarshalIndent(manifestOf(b, w.m.Version), "", "  ")
 	if err != nil {

@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"cistern/services/support/redact"
+
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -75,7 +77,7 @@ type collected struct {
 }
 
 // collect runs one step into the file path, which the caller removes.
-func collect(ctx context.Context, s Step, path string, names *pseudonyms, all *atomic.Int64) collected {
+func collect(ctx context.Context, s Step, path string, names *redact.Names, all *atomic.Int64) collected {
 	state := StepState{Name: s.Name, Category: s.Category, State: "done"}
 	fail := func(err error) collected {
 		state.State, state.Error = "failed", err.Error()
@@ -99,7 +101,7 @@ func collect(ctx context.Context, s Step, path string, names *pseudonyms, all *a
 			ended <- s.collect(limited, out)
 			return
 		}
-		clean := &redactor{w: out, names: names}
+		clean := redact.New(out, names)
 		err := s.collect(limited, clean)
 		ended <- errors.Join(err, clean.Close())
 	}()

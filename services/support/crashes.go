@@ -28,6 +28,7 @@ import (
 
 	"cistern/services/daemon/problem"
 	"cistern/services/platform/command"
+	"cistern/services/support/redact"
 )
 
 // Crash is a record.
@@ -133,7 +134,7 @@ func (c *Crashes) Note(one Crash) {
 		one.Stacks = one.Stacks[:maxStacks] + "\n[the rest was left out]"
 	}
 	var clean bytes.Buffer
-	r := &redactor{w: &clean}
+	r := redact.New(&clean, nil)
 	_, _ = r.Write([]byte(one.Stacks))
 	_ = r.Close()
 	one.Stacks = clean.String()

@@ -21,6 +21,7 @@ import (
 
 	"cistern/services/daemon/problem"
 	"cistern/services/platform/command"
+	"cistern/services/support/redact"
 )
 
 // LogLine is one line of a log.
@@ -71,7 +72,7 @@ func shown(text string) string {
 	if len(text) > longestLog {
 		text = text[:longestLog] + " …"
 	}
-	return strings.ToValidUTF8(redactText(text), "\uFFFD")
+	return strings.ToValidUTF8(redact.Text(text), "\uFFFD")
 }
 
 // Journal reads systemd's.

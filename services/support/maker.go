@@ -16,6 +16,8 @@ import (
 	"sync"
 	"time"
 
+	"cistern/services/support/redact"
+
 	"filippo.io/age"
 )
 
@@ -188,9 +190,9 @@ func (m *Maker) Start(o Options) (Bundle, error) {
 			return Bundle{}, requestError("'%s' is not an age recipient; one begins with 'age1'.", o.Recipient)
 		}
 	}
-	var names *pseudonyms
+	var names *redact.Names
 	if o.Pseudonyms {
-		if names, err = newPseudonyms(m.Dir); err != nil {
+		if names, err = redact.OpenNames(m.Dir); err != nil {
 			return Bundle{}, fmt.Errorf("the key for pseudonyms: %w", err)
 		}
 	}
@@ -209,7 +211,7 @@ func (m *Maker) Start(o Options) (Bundle, error) {
 	}
 	host, _ := os.Hostname()
 	if names != nil {
-		host = names.of("host", host)
+		host = names.Word("host", host)
 	}
 	now := time.Now().UTC()
 	k := &kept{dir: p.dir, Bundle: Bundle{ID: hex.EncodeToString(random), State: "building", CreatedAt: now, Name: fmt.Sprintf("cistern-%s-%s", host, now.Format("20060102T150405Z")),
@@ -247,10 +249,10 @@ func (m *Maker) Retry(id string) (Bundle, error) {
 	case k.Encrypted || k.Place == PlaceUSB:
 		return Bundle{}, requestError("A bundle that is encrypted or on a plugged-in disk cannot be added to; make another one.")
 	}
-	var names *pseudonyms
+	var names *redact.Names
 	if k.Pseudonyms {
 		var err error
-		if names, err = newPseudonyms(m.Dir); err != nil {
+		if names, err = redact.OpenNames(m.Dir); err != nil {
 			return Bundle{}, err
 		}
 	}
@@ -278,7 +280,7 @@ func (m *Maker) Retry(id string) (Bundle, error) {
 }
 
 // begin needs mu.
-func (m *Maker) begin(k *kept, p place, steps []Step, names *pseudonyms, recipients []age.Recipient, before *kept) error {
+func (m *Maker) begin(k *kept, p place, steps []Step, names *redact.Names, recipients []age.Recipient, before *kept) error {
 	if err := os.Mkdir(filepath.Join(p.dir, k.ID+".part"), 0o700); err != nil {
 		return err
 	}

@@ -1,4 +1,5 @@
-package support
+// Package redact takes secrets out of what goes into a bundle, line by line, and on request replaces names and addresses.
+package redact
 
 import (
 	"bytes"
@@ -111,16 +112,20 @@ var (
 // the tail of a chunk is seen again with the next one.
 const longestLine = 1 << 20
 
-// redactor passes lines on with their secrets taken out. Close passes on a last line without an end.
-type redactor struct {
+// Writer passes lines on with their secrets taken out. Close passes on a last line without an end.
+type Writer struct {
 	w     io.Writer
-	names *pseudonyms // nil: names and addresses stay
+	names *Names // nil: names and addresses stay
 	line  []byte
 	lower []byte // the line as the hints are looked for
 	inKey bool
 }
 
-func (r *redactor) Write(p []byte) (int, error) {
+// New makes a writer in front of w. names may be nil: names and addresses stay then.
+func New(w io.Writer, names *Names) *Writer { return &Writer{w: w, names: names} }
+
+// Write implements io.Writer.
+func (r *Writer) Write(p []byte) (int, error) {
 	n := len(p)
 	for len(p) > 0 {
 		end := bytes.IndexByte(p, '\n')
@@ -142,14 +147,15 @@ func (r *redactor) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-func (r *redactor) Close() error {
+// Close implements io.Closer; what is behind is not closed.
+func (r *Writer) Close() error {
 	if len(r.line) == 0 {
 		return nil
 	}
 	return r.pass()
 }
 
-func (r *redactor) pass() error {
+func (r *Writer) pass() error {
 	line := r.line
 	r.line = r.line[:0]
 	if r.inKey {
@@ -188,10 +194,10 @@ func (r *redactor) pass() error {
 	return err
 }
 
-// redactText is the redaction of one line that is in memory.
-func redactText(text string) string {
+// Text is the redaction of one line that is in memory.
+func Text(text string) string {
 	var out bytes.Buffer
-	r := &redactor{w: &out}
+	r := &Writer{w: &out}
 	_, _ = r.Write([]byte(text))
 	_ = r.Close()
 	return out.String()

@@ -1,4 +1,4 @@
-package support
+package redact
 
 import (
 	"bytes"
@@ -9,10 +9,10 @@ import (
 
 const canary = "c4n4ry-Zx9"
 
-func redact(t *testing.T, text string) string {
+func redacting(t *testing.T, text string) string {
 	t.Helper()
 	var out bytes.Buffer
-	r := &redactor{w: &out}
+	r := &Writer{w: &out}
 	// One byte at a time: a rule must not depend on where a read ended.
 	for i := range len(text) {
 		if _, err := r.Write([]byte{text[i]}); err != nil {
@@ -46,7 +46,7 @@ func TestCanariesAreTakenOut(t *testing.T) {
 		`api_key=` + canary + `&x=1`,
 		`apiToken='` + canary + `'`,
 	} {
-		if got := redact(t, line+"\nnext\n"); strings.Contains(got, canary) || !strings.HasSuffix(got, "next\n") {
+		if got := redacting(t, line+"\nnext\n"); strings.Contains(got, canary) || !strings.HasSuffix(got, "next\n") {
 			t.Errorf("%q became %q", line, got)
 		}
 	}
@@ -61,7 +61,7 @@ func TestSetupCodes(t *testing.T) {
 		"2026-11-21T04:00:00-0100":       "2026-11-21T04:00:00-0100",
 		"-":                              "-",
 	} {
-		if got := redact(t, line); got != want {
+		if got := redacting(t, line); got != want {
 			t.Errorf("%q became %q, want %q", line, got, want)
 		}
 	}
@@ -70,7 +70,7 @@ func TestSetupCodes(t *testing.T) {
 // What a support bundle mostly is: lines without a secret.
 func BenchmarkRedact(b *testing.B) {
 	line := []byte("2026-11-21T04:51:19+0100 first kernel: sd 0:0:1:0: [sdb] 4194304 512-byte logical blocks: (2.15 GB/2.00 GiB)\n")
-	r := &redactor{w: io.Discard}
+	r := &Writer{w: io.Discard}
 	b.SetBytes(int64(len(line)))
 	for b.Loop() {
 		if _, err := r.Write(line); err != nil {
@@ -86,7 +86,7 @@ func TestTheRestStays(t *testing.T) {
 		"sshd: Failed password for root from 10.0.0.1 port 22",
 		"https://cistern.example/alerts/12",
 	} {
-		if got := redact(t, line); got != line {
+		if got := redacting(t, line); got != line {
 			t.Errorf("%q became %q", line, got)
 		}
 	}

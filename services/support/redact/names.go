@@ -1,4 +1,4 @@
-package support
+package redact
 
 // Host names and addresses replaced on request: the same name by the same word in every file and in every later bundle
 // of this appliance, so that what belongs together still does; nobody else can tell which name it was.
@@ -17,14 +17,15 @@ import (
 	"strings"
 )
 
-type pseudonyms struct {
+// Names are the words by which the names and addresses of one appliance are replaced.
+type Names struct {
 	key []byte
 	own *regexp.Regexp // this machine's name, which has no domain that would tell it from a word
 }
 
-// newPseudonyms reads the appliance's key, and makes it the first time. Where it cannot be written (a full pool) the key is
+// OpenNames reads the appliance's key, and makes it the first time. Where it cannot be written (a full pool) the key is
 // for this bundle alone.
-func newPseudonyms(dir string) (*pseudonyms, error) {
+func OpenNames(dir string) (*Names, error) {
 	path := filepath.Join(dir, "pseudonyms.key")
 	key, err := os.ReadFile(path)
 	if err != nil || len(key) != 32 {
@@ -37,11 +38,11 @@ func newPseudonyms(dir string) (*pseudonyms, error) {
 		}
 	}
 	host, _ := os.Hostname()
-	return pseudonymsFor(key, host), nil
+	return namesFor(key, host), nil
 }
 
-func pseudonymsFor(key []byte, host string) *pseudonyms {
-	p := &pseudonyms{key: key}
+func namesFor(key []byte, host string) *Names {
+	p := &Names{key: key}
 	short, _, _ := strings.Cut(host, ".")
 	if len(short) > 1 && short != "localhost" {
 		p.own = regexp.MustCompile(`\b` + regexp.QuoteMeta(short) + `\b`)
@@ -49,7 +50,8 @@ func pseudonymsFor(key []byte, host string) *pseudonyms {
 	return p
 }
 
-func (p *pseudonyms) of(kind, name string) string {
+// Word is what a name of a kind, such as host or ip, is replaced by.
+func (p *Names) Word(kind, name string) string {
 	sum := hmac.New(sha256.New, p.key)
 	sum.Write([]byte(kind + "\x00" + strings.ToLower(name)))
 	return kind + "-" + hex.EncodeToString(sum.Sum(nil)[:4])
@@ -83,9 +85,9 @@ func isHost(name string) bool {
 }
 
 // replace takes names and addresses out of a line.
-func (p *pseudonyms) replace(line []byte) []byte {
+func (p *Names) replace(line []byte) []byte {
 	word := func(kind string) func([]byte) []byte {
-		return func(found []byte) []byte { return []byte(p.of(kind, string(found))) }
+		return func(found []byte) []byte { return []byte(p.Word(kind, string(found))) }
 	}
 	if bytes.IndexByte(line, '@') >= 0 {
 		line = mailbox.ReplaceAllFunc(line, word("mail"))
@@ -100,7 +102,7 @@ func (p *pseudonyms) replace(line []byte) []byte {
 			if !isHost(string(found)) {
 				return found
 			}
-			return []byte(p.of("host", string(found)))
+			return []byte(p.Word("host", string(found)))
 		})
 	}
 	if p.own != nil {
@@ -110,7 +112,7 @@ func (p *pseudonyms) replace(line []byte) []byte {
 }
 
 // replaceIPv6 looks at what stands beside: the "d::" of "std::string" reads as an address. One has a digit in it.
-func (p *pseudonyms) replaceIPv6(line []byte) []byte {
+func (p *Names) replaceIPv6(line []byte) []byte {
 	var out []byte
 	done := 0
 	for _, at := range ipv6.FindAllIndex(line, -1) {
@@ -131,13 +133,14 @@ func (p *pseudonyms) replaceIPv6(line []byte) []byte {
 	return append(out, line[done:]...)
 }
 
-func (p *pseudonyms) replaceText(text string) string { return string(p.replace([]byte(text))) }
+// Replace replaces them in a text.
+func (p *Names) Replace(text string) string { return string(p.replace([]byte(text))) }
 
 // address leaves what names no machine: loopback, unspecified, multicast, broadcast, netmasks.
-func (p *pseudonyms) address(found []byte) []byte {
+func (p *Names) address(found []byte) []byte {
 	a, err := netip.ParseAddr(string(found))
 	if err != nil || a.IsLoopback() || a.IsUnspecified() || a.IsMulticast() || a.Is4() && a.As4()[0] == 255 {
 		return found
 	}
-	return []byte(p.of("ip", a.Unmap().String()))
+	return []byte(p.Word("ip", a.Unmap().String()))
 }
