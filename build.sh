@@ -254,6 +254,8 @@ test_lint() {
   local part
   for part in appliance-kit ui tests; do check "TypeScript: types of $part" tsc -p $part; done
   check 'OpenAPI document is that of the code' sh -c 'node appliance-kit/scripts/write-openapi.ts && git diff --exit-code --stat appliance-kit/openapi.json'
+  check 'printed tables of routes, errors and alerts are those of the code' node appliance-kit/scripts/write-docs.ts --check
+  check 'imports: docs/ARCHITECTURE.md holds in appliance-kit' node tests/lint/imports.ts appliance-kit/src
   check 'the MIB is clean (smilint -l 6)' mib_is_clean
   check 'SMF manifests are well formed' xmllint --noout --nonet smf/manifest/*.xml smf/illumos/*.xml
   check 'nothing names a package registry or mirror' no_hosts

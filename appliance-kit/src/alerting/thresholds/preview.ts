@@ -5,7 +5,7 @@ import { ExpressionError, type RangeSeries, type Storaged } from '../../peers/st
 import { expressionOf } from './forms.ts';
 import { mustBeHours, within } from './hours.ts';
 import { initial, type Rule, step, wouldBe } from './machine.ts';
-import { MOST_SERIES, SHOWN_SERIES } from './rule.ts';
+import { MAX_SERIES, SHOWN_SERIES } from './rule.ts';
 import type { Firing, Hours, ThresholdPreview, ThresholdPreviewInput } from './schema.ts';
 
 export interface PastRule extends Rule {
@@ -97,8 +97,8 @@ export async function preview(
     }));
     const beyond = samples.filter(({ value }) => wouldBe(input, value) === 'active').length;
     if (samples.length === 0) warnings.push('No series matches now. The rule waits for one.');
-    if (samples.length > MOST_SERIES) {
-      warnings.push(`${samples.length} series match; a rule takes ${MOST_SERIES} at most.`);
+    if (samples.length > MAX_SERIES) {
+      warnings.push(`${samples.length} series match; a rule takes ${MAX_SERIES} at most.`);
     }
     if (beyond > 0) {
       const which = samples.length === 1 ? 'It is' : `${beyond} of ${samples.length} series are`;

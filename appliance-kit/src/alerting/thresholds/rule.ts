@@ -1,6 +1,7 @@
 // A rule as it is evaluated: with its series, and what is known of the store's last answer about them.
+import type { Database } from '../../state/database.ts';
 import type { SeriesRecord } from './machine.ts';
-import type { ThresholdInput } from './schema.ts';
+import type { SeriesState, ThresholdInput } from './schema.ts';
 
 export interface Series {
   readonly labels: Record<string, string>;
@@ -41,6 +42,43 @@ export const finite = (value: number | null) =>
   value === null || Number.isNaN(value) ? null : Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, value));
 
 /** More series than this under one rule is a mistake in the rule; it would drown every destination. */
-export const MOST_SERIES = 10_000;
+export const MAX_SERIES = 10_000;
 /** How many series a page is shown; those that matter first. */
 export const SHOWN_SERIES = 500;
+
+/** The rules and their series, as they were kept. */
+export function loadRules(db: Database): Map<string, EvaluatedRule> {
+  const rules = new Map<string, EvaluatedRule>();
+  for (const row of db.all('SELECT * FROM thresholds ORDER BY rowid')) {
+    const series = new Map<string, Series>();
+    for (const one of db.all('SELECT * FROM threshold_series WHERE threshold_id = ?', row.id as string)) {
+      const record: SeriesRecord = {
+        state: one.state as SeriesState,
+        since: one.since as number,
+        alerted: one.alert_id !== null,
+        lastSentAt: one.last_sent_at as number | null,
+      };
+      const labels = JSON.parse(one.labels_json as string);
+      series.set(one.series_key as string, {
+        labels,
+        record,
+        alertId: one.alert_id as string | null,
+        noDataAlertId: one.no_data_alert_id as string | null,
+        value: null,
+      });
+    }
+    rules.set(row.id as string, {
+      id: row.id as string,
+      createdAt: row.created_at as number,
+      input: JSON.parse(row.rule_json as string),
+      evaluatedAt: null,
+      error: null,
+      errorAt: null,
+      wrong: false,
+      series,
+      asked: 0,
+      ...NOTHING_KNOWN,
+    });
+  }
+  return rules;
+}

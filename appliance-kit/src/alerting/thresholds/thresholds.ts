@@ -14,12 +14,13 @@ import type { Alerts } from '../alerts/index.ts';
 import { labelWords, type ThresholdArgs, thresholdExceeded, thresholdNoData } from './alerts.ts';
 import { expressionOf } from './forms.ts';
 import { mustBeHours, within } from './hours.ts';
-import { afterGap, beyondRaise, initial, limitsProblem, type SeriesRecord, step } from './machine.ts';
+import { afterGap, beyondRaise, initial, limitsProblem, step } from './machine.ts';
 import { preview } from './preview.ts';
 import {
   type EvaluatedRule,
   finite,
-  MOST_SERIES,
+  loadRules,
+  MAX_SERIES,
   NOTHING_KNOWN,
   type Series,
   SHOWN_SERIES,
@@ -60,7 +61,7 @@ export interface ThresholdParts {
 
 export class Thresholds {
   readonly #parts: ThresholdParts;
-  readonly #rules = new Map<string, EvaluatedRule>();
+  readonly #rules: Map<string, EvaluatedRule>;
   #evaluating: Promise<void> | null = null;
   readonly #hinted = new Set<string>();
   #hint: NodeJS.Timeout | null = null;
@@ -71,42 +72,7 @@ export class Thresholds {
 
   constructor(parts: ThresholdParts) {
     this.#parts = parts;
-    this.#load();
-  }
-
-  #load(): void {
-    const { db } = this.#parts;
-    for (const row of db.all('SELECT * FROM thresholds ORDER BY rowid')) {
-      const series = new Map<string, Series>();
-      for (const one of db.all('SELECT * FROM threshold_series WHERE threshold_id = ?', row.id as string)) {
-        const record: SeriesRecord = {
-          state: one.state as SeriesState,
-          since: one.since as number,
-          alerted: one.alert_id !== null,
-          lastSentAt: one.last_sent_at as number | null,
-        };
-        const labels = JSON.parse(one.labels_json as string);
-        series.set(one.series_key as string, {
-          labels,
-          record,
-          alertId: one.alert_id as string | null,
-          noDataAlertId: one.no_data_alert_id as string | null,
-          value: null,
-        });
-      }
-      this.#rules.set(row.id as string, {
-        id: row.id as string,
-        createdAt: row.created_at as number,
-        input: JSON.parse(row.rule_json as string),
-        evaluatedAt: null,
-        error: null,
-        errorAt: null,
-        wrong: false,
-        series,
-        asked: 0,
-        ...NOTHING_KNOWN,
-      });
-    }
+    this.#rules = loadRules(parts.db);
   }
 
   list(): Threshold[] {
@@ -382,9 +348,9 @@ export class Thresholds {
         if (result instanceof ExpressionError) throw result;
         // Another answer came between, with other series: it does not say which these values are of.
         if (result.labels === null && result.set !== rule.set) return;
-        if (result.values.length > MOST_SERIES) {
+        if (result.values.length > MAX_SERIES) {
           const many = result.values.length;
-          throw new ExpressionError(`the expression gives ${many} series; a rule takes ${MOST_SERIES} at most`);
+          throw new ExpressionError(`the expression gives ${many} series; a rule takes ${MAX_SERIES} at most`);
         }
         rule.asked = question;
         this.#apply(rule, result);
