@@ -197,6 +197,7 @@ export function createAppliance({ config, clock, platform, log, deliveryTiming =
     },
     stop: async () => {
       for (const timer of timers) clearInterval(timer);
+      poller.stop();
       await timetable.stop();
       // Streams of changes end, so that closing does not wait for them; what was asked for is still answered.
       changes.close();

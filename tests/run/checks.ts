@@ -37,6 +37,14 @@ export const checks: readonly Check[] = [
     slow: true,
   })),
   { name: 'OpenAPI document is that of the code', argv: script('openapi') },
+  {
+    name: 'printed tables of routes, errors and alerts are those of the code',
+    argv: ['node', 'appliance-kit/scripts/write-docs.ts', '--check'],
+  },
+  {
+    name: 'imports: docs/ARCHITECTURE.md holds in appliance-kit and ui',
+    argv: ['node', 'tests/lint/imports.ts', 'appliance-kit/src', 'ui/src'],
+  },
   { name: 'the MIB is clean (smilint -l 6)', argv: script('mib_is_clean') },
   { name: 'SMF manifests are well formed', argv: script('smf_well_formed') },
   { name: 'nothing names a package registry or mirror', argv: script('no_hosts') },

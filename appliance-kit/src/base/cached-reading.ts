@@ -10,7 +10,7 @@ export interface Reading<T> {
   readonly error: string | null;
 }
 
-export class Fresh<T> {
+export class CachedReading<T> {
   readonly #read: () => Promise<T>;
   readonly #clock: Clock;
   readonly #maxAgeMs: number;

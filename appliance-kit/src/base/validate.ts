@@ -8,7 +8,7 @@ type Compiled = ReturnType<typeof Compile>;
 const compiled = new WeakMap<TSchema, Compiled>();
 
 /** No reader fixes more than these at once, and a hostile body could make thousands. */
-const MOST_ERRORS = 20;
+const MAX_ERRORS = 20;
 
 function validator(schema: TSchema): Compiled {
   let found = compiled.get(schema);
@@ -44,7 +44,7 @@ export function complaints(schema: TSchema, value: unknown): { path: string; mes
     } else {
       found.push({ path: error.instancePath, message: error.message, unknown: false });
     }
-    if (found.length >= MOST_ERRORS) break;
+    if (found.length >= MAX_ERRORS) break;
   }
   return found;
 }

@@ -28,7 +28,7 @@ export interface DeliveryTiming {
   readonly bursts?: {
     readonly many: number;
     readonly quietMs: number;
-    readonly mostMs: number;
+    readonly maxMs: number;
     readonly afterMs: number;
   };
 }

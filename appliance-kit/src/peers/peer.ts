@@ -26,7 +26,7 @@ export interface PeerAnswer {
   readonly body: unknown;
 }
 
-const MOST_BYTES = 8 * 1024 * 1024;
+const MAX_BYTES = 8 * 1024 * 1024;
 
 /** A peer that has just ended leaves connections behind that it will never answer on: they are tried once more, anew. */
 const agent = new http.Agent({ keepAlive: true, maxFreeSockets: 8, timeout: 60_000 });
@@ -78,7 +78,7 @@ export class Peer {
         let bytes = 0;
         response.on('data', (chunk: Buffer) => {
           bytes += chunk.length;
-          if (bytes > (request.mostBytes ?? MOST_BYTES)) {
+          if (bytes > (request.mostBytes ?? MAX_BYTES)) {
             sent.destroy(fail('service_unavailable', `${this.name} answered with more than can be taken in.`));
           }
           chunks.push(chunk);

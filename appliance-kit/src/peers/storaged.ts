@@ -6,9 +6,9 @@ import type { Peer } from './peer.ts';
 const QUERY_DEADLINE_MS = 10_000;
 /** Somebody waits for it, looking at a form. */
 const RANGE_DEADLINE_MS = 20_000;
-const MOST_RANGE_BYTES = 24 * 1024 * 1024;
+const MAX_RANGE_BYTES = 24 * 1024 * 1024;
 /** Rules with 10,000 series each, heard of for the first time. */
-const MOST_BATCH_BYTES = 256 * 1024 * 1024;
+const MAX_BATCH_BYTES = 256 * 1024 * 1024;
 const STATUS_DEADLINE_MS = 1_000;
 
 export interface Sample {
@@ -178,7 +178,7 @@ export class Storaged {
       ...{ method: 'POST', path: '/api/v1/query_batch', json: { queries }, kept: true },
       // The last of them may begin after a second.
       deadlineMs: QUERY_DEADLINE_MS + 2_000,
-      mostBytes: MOST_BATCH_BYTES,
+      mostBytes: MAX_BATCH_BYTES,
     })) as { results: BatchResult[] };
     return questions.map((_, at) => {
       const one = results[at];
@@ -211,7 +211,7 @@ export class Storaged {
         timeout: `${RANGE_DEADLINE_MS / 1000}s`,
       },
       deadlineMs: RANGE_DEADLINE_MS + 500,
-      mostBytes: MOST_RANGE_BYTES,
+      mostBytes: MAX_RANGE_BYTES,
     });
     const answer = body as QueryAnswer | undefined;
     if (answer?.status === 'error') throw new ExpressionError(answer.error);

@@ -14,12 +14,12 @@ export interface PoolEventParts {
 
 /** Between two calls of `changed`; twice as long after each one while there is no calm: a dying disk has a lot to say. */
 const LEAST_MS = 200;
-const MOST_MS = 2_000;
+const MAX_MS = 2_000;
 /** Heartbeats come every 15 s. */
 const SILENT_MS = 40_000;
 const RETRY_MS = 1_000;
-const MOST_RETRY_MS = 30_000;
-const MOST_LINE = 256 * 1024;
+const MAX_RETRY_MS = 30_000;
+const MAX_LINE = 256 * 1024;
 
 const CONCERNS =
   /^(ereport\.fs\.zfs\.|resource\.fs\.zfs\.(statechange|removed|autoreplace)$|sysevent\.fs\.zfs\.(scrub|resilver|trim|vdev|pool|bootfs_vdev)_)/;
@@ -47,7 +47,7 @@ function calmly(call: () => void, leastMs: number): { ask(): void; stop(): void 
         return;
       }
       asked = false;
-      wait = Math.min(wait * 2, Math.max(leastMs, MOST_MS));
+      wait = Math.min(wait * 2, Math.max(leastMs, MAX_MS));
       call();
       rest();
     }, wait);
@@ -90,7 +90,7 @@ export function followPoolEvents({ open, changed, ...options }: PoolEventParts):
         silence.refresh();
         const lines = (rest + chunk).split('\n');
         rest = lines.pop() as string;
-        if (rest.length > MOST_LINE) rest = '';
+        if (rest.length > MAX_LINE) rest = '';
         if (lines.some(concernsState)) calm.ask();
       }
     } finally {
@@ -105,9 +105,9 @@ export function followPoolEvents({ open, changed, ...options }: PoolEventParts):
     await listen().catch(() => {});
     content = null;
     if (stopped) return;
-    if (performance.now() - began > MOST_RETRY_MS) retry = firstRetry;
+    if (performance.now() - began > MAX_RETRY_MS) retry = firstRetry;
     again = setTimeout(() => void go(), retry);
-    retry = Math.min(retry * 2, MOST_RETRY_MS);
+    retry = Math.min(retry * 2, MAX_RETRY_MS);
   };
   void go();
 

@@ -35,6 +35,7 @@ export class Poller {
   readonly #watches: Watch[] = [];
   #looking: Promise<void> | null = null;
   #again = false;
+  #stopped = false;
 
   add(watches: readonly Watch[]): void {
     this.#watches.push(...watches);
@@ -48,7 +49,7 @@ export class Poller {
     }
     this.#looking = this.#round().finally(() => {
       this.#looking = null;
-      if (this.#again) {
+      if (this.#again && !this.#stopped) {
         this.#again = false;
         void this.look();
       }
@@ -56,12 +57,21 @@ export class Poller {
     return this.#looking;
   }
 
+  /** What is being read is not reported any more. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
   async #round(): Promise<void> {
     const readings = this.#watches.map((watch) => watch.look().catch(() => null));
     for (const reading of readings) {
       const report = await reading;
-      // What a report cannot say now it says in the next round.
-      if (report !== null) await Promise.resolve(report()).catch(() => {});
+      if (report === null || this.#stopped) continue;
+      try {
+        await report();
+      } catch {
+        // What cannot be reported now is reported in the next round.
+      }
     }
   }
 }

@@ -93,7 +93,10 @@ test('a domain that is added, and a further step of another, are applied to what
   const db = new Database(file, [things]);
   db.run("INSERT INTO things VALUES ('a')");
   db.close();
-  const further = { ...things, migrations: [...things.migrations, { sql: 'ALTER TABLE things ADD COLUMN name TEXT;' }] };
+  const further = {
+    ...things,
+    migrations: [...things.migrations, { sql: 'ALTER TABLE things ADD COLUMN name TEXT;' }],
+  };
   const added: Steps = { name: 'added', migrations: [{ sql: 'CREATE TABLE added (id TEXT) STRICT;' }] };
   new Database(file, [further, added]).close();
   assert.deepEqual(

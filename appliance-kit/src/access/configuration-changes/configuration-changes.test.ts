@@ -5,7 +5,13 @@ import { test } from 'node:test';
 import { type Bench, bench, PASSWORD } from '../../../tests/harness.ts';
 import { Alerts } from '../../alerting/alerts/alerts.ts';
 import { Settings } from '../../state/settings.ts';
-import { ConfigurationNews, changeInWords, GATHER_MS, NOT_CONFIGURATION, told } from './configuration-changes.ts';
+import {
+  ConfigurationChangeAlerts,
+  changeInWords,
+  GATHER_MS,
+  NOT_CONFIGURATION,
+  told,
+} from './configuration-changes.ts';
 
 /** Every action that is written into the audit log, as its own source has it: `${…}` for what is filled in. */
 function recorded(): string[] {
@@ -54,12 +60,12 @@ const changed = async (on: Bench) =>
   );
 
 /** As the appliance has it, looked at by hand; `from`: from now on. */
-function newsOf(on: Bench, from: 'now' | 'kept' = 'now'): ConfigurationNews {
+function newsOf(on: Bench, from: 'now' | 'kept' = 'now'): ConfigurationChangeAlerts {
   const { db, alerts } = on.appliance;
   if (from === 'now') new Settings(db).set(told, db.get('SELECT max(id) AS last FROM audit')?.last as number);
-  return new ConfigurationNews({ db, clock: on.clock, settings: new Settings(db), alerts });
+  return new ConfigurationChangeAlerts({ db, clock: on.clock, settings: new Settings(db), alerts });
 }
-function wait(on: Bench, news: ConfigurationNews): void {
+function wait(on: Bench, news: ConfigurationChangeAlerts): void {
   news.tick();
   on.clock.advance(GATHER_MS / 1000 + 1);
   news.tick();
@@ -153,7 +159,7 @@ test('an alert that cannot be written leaves the changes to be told', async (t) 
     },
   }) as Alerts;
   newsOf(on);
-  const news = new ConfigurationNews({ db, clock: on.clock, settings: new Settings(db), alerts: failing });
+  const news = new ConfigurationChangeAlerts({ db, clock: on.clock, settings: new Settings(db), alerts: failing });
   await on.client.post('/api/tokens', { name: 'first', role: 'viewer' });
   assert.throws(() => wait(on, news), /no space left/);
   broken = false;

@@ -101,7 +101,7 @@ export function changeInWords(action: string, target: string): string | null {
   return words === undefined ? null : words(`“${oneLine(target, 120)}”`);
 }
 
-export class ConfigurationNews {
+export class ConfigurationChangeAlerts {
   readonly #parts: { db: Database; clock: Clock; settings: Settings; alerts: Alerts };
   #told: number;
   /** When the first entry that is not told yet was seen, by the clock that nobody sets. */

@@ -2,14 +2,14 @@
 import type { AlertsDomain } from '../../alerting/alerts/index.ts';
 import { domain, type Kernel } from '../../domain/domain.ts';
 import { alertClasses } from './alerts.ts';
-import { ConfigurationNews, told } from './configuration-changes.ts';
+import { ConfigurationChangeAlerts, told } from './configuration-changes.ts';
 
 export const configurationChangesDomain = domain({
   name: 'access/configuration-changes',
   alertClasses,
   settings: [told],
   create: ({ db, clock, settings, alerts }: Kernel & AlertsDomain) => {
-    const changes = new ConfigurationNews({ db, clock, settings, alerts });
+    const changes = new ConfigurationChangeAlerts({ db, clock, settings, alerts });
     return { periodic: [{ everyMs: 1_000, run: () => changes.tick() }] };
   },
 });

@@ -7,7 +7,7 @@ import type { AuditDomain } from '../audit/index.ts';
 import type { UsersDomain } from '../users/index.ts';
 import { alertClasses, signInLocked } from './alerts.ts';
 import { sessionRoutes } from './handlers.ts';
-import { Lockout, MOST_FAILURES } from './lockout.ts';
+import { Lockout, MAX_FAILURES } from './lockout.ts';
 import { migrations } from './migrations.ts';
 import { routes } from './routes.ts';
 import { Sessions } from './sessions.ts';
@@ -39,7 +39,7 @@ export const sessionDomain = domain({
       handlers: sessionRoutes({
         ...{ db, users, sessions, lockout, audit, cookies: { secure: config.secureCookies } },
         lockedOut: (account, address) => {
-          const args = { account, address, attempts: MOST_FAILURES, at: iso(clock.now()) };
+          const args = { account, address, attempts: MAX_FAILURES, at: iso(clock.now()) };
           alerts.raise({ kind: signInLocked, args });
         },
       }),

@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
 import type { Database } from '../../state/database.ts';
 
-export const MOST_FAILURES = 10;
+export const MAX_FAILURES = 10;
 export const LOCKED_FOR_MS = 15 * 60 * 1000;
 
 export type GuessKind = 'password' | 'setup-code';
@@ -38,7 +38,7 @@ export class Lockout {
         const minutes = Math.ceil((lockedUntil - now) / 60_000);
         throw fail(
           'locked_out',
-          `There were ${MOST_FAILURES} failed attempts from ${address}.`,
+          `There were ${MAX_FAILURES} failed attempts from ${address}.`,
           `Try again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`,
         );
       }
@@ -52,11 +52,11 @@ export class Lockout {
         address,
         failures,
         now,
-        failures >= MOST_FAILURES ? now + LOCKED_FOR_MS : 0,
+        failures >= MAX_FAILURES ? now + LOCKED_FOR_MS : 0,
       );
       return failures;
     });
-    return failures === MOST_FAILURES;
+    return failures === MAX_FAILURES;
   }
 
   succeeded(kind: GuessKind, account: string, address: string): void {

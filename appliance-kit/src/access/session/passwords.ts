@@ -12,7 +12,7 @@ const KEY_BYTES = 32;
 /** So many hashes at once; others wait their turn. Each holds 16 MiB and one of libuv's four threads. */
 const AT_ONCE = 2;
 /** More than this waiting is an attack; its requests are refused before they cost anything. */
-const MOST_WAITING = 50;
+const MAX_WAITING = 50;
 
 let running = 0;
 const waiting: (() => void)[] = [];
@@ -21,7 +21,7 @@ export class TooManyAtOnce extends Error {}
 
 async function derive(password: string, salt: Buffer, cost: ScryptOptions): Promise<Buffer> {
   if (running >= AT_ONCE) {
-    if (waiting.length >= MOST_WAITING) throw new TooManyAtOnce('too many sign-ins at once');
+    if (waiting.length >= MAX_WAITING) throw new TooManyAtOnce('too many sign-ins at once');
     await new Promise<void>((resolve) => waiting.push(resolve));
   } else {
     running++;

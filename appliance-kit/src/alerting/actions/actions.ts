@@ -19,7 +19,7 @@ import type { RuleAction } from './schema.ts';
 
 /** Resumed until the alert clears, it is suspended after a day all the same. */
 const LONGEST_S = 86_400;
-const MOST_ATTEMPTS = 8;
+const MAX_ATTEMPTS = 8;
 const FIRST_RETRY_MS = 5_000;
 const DEADLINE_MS = 10_000;
 
@@ -116,7 +116,7 @@ export class Actions {
         const attempts = (row.attempts as number) + 1;
         const words = asProblem(error).code === 'internal' ? String((error as Error).message) : asProblem(error).detail;
         log.warn('an action of a rule failed', { alert: alertId, kind: action.kind, attempts, error: words });
-        const givenUp = attempts >= MOST_ATTEMPTS;
+        const givenUp = attempts >= MAX_ATTEMPTS;
         db.run(
           'UPDATE alert_actions SET attempts = ?, due_at = ?, done_at = ? WHERE id = ?',
           ...[attempts, clock.now() + FIRST_RETRY_MS * 2 ** attempts, givenUp ? clock.now() : null, id],

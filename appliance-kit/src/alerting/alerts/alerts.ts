@@ -46,7 +46,7 @@ const MAX_TEXT = 4000;
 const KEPT_MS = 400 * 24 * 60 * 60 * 1000;
 const TIDY_MS = 60 * 60 * 1000;
 /** What an export holds at most: the log of a year of a busy appliance. */
-const MOST_EXPORTED = 100_000;
+const MAX_EXPORTED = 100_000;
 
 /** JSON knows no infinity; a limit that is beyond every number still is. */
 function finite(value: number | undefined): number | null {
@@ -524,7 +524,7 @@ export class Alerts {
   /** The same, a page at a time, so that a long log never lies in memory as a whole. */
   *pages(query: Omit<AlertQuery, 'limit' | 'before'>): Generator<Alert[]> {
     let before: string | undefined;
-    for (let total = 0; total < MOST_EXPORTED; ) {
+    for (let total = 0; total < MAX_EXPORTED; ) {
       const page = this.list({ ...query, limit: 500, ...(before !== undefined && { before }) });
       if (page.length === 0) return;
       yield page;

@@ -32,7 +32,7 @@ export interface DestinationParts {
 }
 
 /** Longer exchanges than this are not read by anybody. */
-const MOST_LINES = 500;
+const MAX_LINES = 500;
 
 export function testMessage(hostName: string, now: number): Message {
   return {
@@ -117,7 +117,7 @@ export function destinationRoutes(parts: DestinationParts): Handlers<typeof rout
       audit.record(caller, 'destination.test', destination.name);
       const exchange: ExchangeLine[] = [];
       const line = (direction: ExchangeLine['direction'], text: string) => {
-        if (exchange.length < MOST_LINES) exchange.push({ direction, text: text.slice(0, 1000) });
+        if (exchange.length < MAX_LINES) exchange.push({ direction, text: text.slice(0, 1000) });
       };
       try {
         await send(destination, testMessage(hostName(), clock.now()), line);

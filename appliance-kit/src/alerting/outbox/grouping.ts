@@ -93,7 +93,7 @@ export class Bursts {
 
   /** Milliseconds to wait before it is told of; 0: now. `merge`: as one message. */
   look(name: string, count: number, now: number): { wait: number; merge: boolean } {
-    const { many, quietMs, mostMs, afterMs } = this.#options;
+    const { many, quietMs, maxMs, afterMs } = this.#options;
     let seen = this.#pending.get(name);
     if (seen === undefined) {
       seen = { count, since: now, changed: now };
@@ -111,7 +111,7 @@ export class Bursts {
       return { wait: 0, merge: false };
     }
     const quiet = Math.max(0, seen.changed + quietMs - now);
-    const patience = Math.max(0, seen.since + mostMs - now);
+    const patience = Math.max(0, seen.since + maxMs - now);
     return { wait: Math.max(after, Math.min(quiet, patience)), merge: true };
   }
 
@@ -128,9 +128,9 @@ export interface BurstOptions {
   /** A burst has ended when there was nothing new for so long. */
   readonly quietMs: number;
   /** It is told of after so long even when it has not. */
-  readonly mostMs: number;
+  readonly maxMs: number;
   /** What comes so soon after a burst is gathered until then. */
   readonly afterMs: number;
 }
 
-export const BURSTS: BurstOptions = { many: 5, quietMs: 1_000, mostMs: 10_000, afterMs: 30_000 };
+export const BURSTS: BurstOptions = { many: 5, quietMs: 1_000, maxMs: 10_000, afterMs: 30_000 };

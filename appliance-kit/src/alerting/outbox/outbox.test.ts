@@ -34,7 +34,7 @@ function happen({ appliance }: Bench, name: string): string | null {
   return appliance.alerts.raise({ kind: applianceStarted, args: { hostName: name, version: '1', bootId: name } });
 }
 
-const quick = { many: 5, quietMs: 150, mostMs: 2_000, afterMs: 400 };
+const quick = { many: 5, quietMs: 150, maxMs: 2_000, afterMs: 400 };
 
 const subjects = (mailbox: Mailbox) =>
   mailbox.letters.map(({ content }) => /^Subject: .*: (\S+) has started$/im.exec(content)?.[1] ?? content);

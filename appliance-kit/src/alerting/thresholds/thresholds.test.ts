@@ -4,7 +4,7 @@ import http from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type Bench, bench, Client, eventually, PASSWORD } from '../../../tests/harness.ts';
-import { seriesKey } from './thresholds.ts';
+import { seriesKey } from './rule.ts';
 
 const rule = {
   name: 'Egress',

@@ -14,8 +14,18 @@ import type { Alerts } from '../alerts/index.ts';
 import { labelWords, type ThresholdArgs, thresholdExceeded, thresholdNoData } from './alerts.ts';
 import { expressionOf } from './forms.ts';
 import { mustBeHours, within } from './hours.ts';
-import { afterGap, beyondRaise, initial, limitsProblem, type SeriesRecord, step, wouldBe } from './machine.ts';
-import { firings } from './preview.ts';
+import { afterGap, beyondRaise, initial, limitsProblem, step } from './machine.ts';
+import { preview } from './preview.ts';
+import {
+  type EvaluatedRule,
+  finite,
+  loadRules,
+  MAX_SERIES,
+  NOTHING_KNOWN,
+  type Series,
+  SHOWN_SERIES,
+  seriesKey,
+} from './rule.ts';
 import type {
   SeriesState,
   Threshold,
@@ -25,8 +35,6 @@ import type {
   ThresholdSeries,
 } from './schema.ts';
 
-/** More series than this under one rule is a mistake in the rule; it would drown every destination. */
-const MOST_SERIES = 10_000;
 /** Rules that are asked about at once; of such batches two are under way: one is read while the store works on the other. */
 const BATCH = 250;
 const AT_ONCE = 2;
@@ -34,50 +42,6 @@ const AT_ONCE = 2;
 const HINTED_MS = 100;
 /** A series that is gone and was fine is forgotten after this. */
 const FORGET_MS = 60 * 60 * 1000;
-/** How many series a page is shown; those that matter first. */
-const SHOWN_SERIES = 500;
-/** A preview has this many points a series: enough to see, and quickly read. */
-const PREVIEW_POINTS = 1_440;
-const SHORTEST_STEP_S = 5;
-const SHOWN_FIRINGS = 200;
-
-interface Series {
-  readonly labels: Record<string, string>;
-  record: SeriesRecord;
-  alertId: string | null;
-  /** Of the alert that it has no data. */
-  noDataAlertId: string | null;
-  value: number | null;
-}
-
-interface Rule {
-  readonly id: string;
-  readonly createdAt: number;
-  input: ThresholdInput;
-  evaluatedAt: number | null;
-  error: string | null;
-  errorAt: { line: number; column: number } | null;
-  /** It is the rule that is wrong, and not the store that does not answer. */
-  wrong: boolean;
-  readonly series: Map<string, Series>;
-  /** What the store calls the series of its last result, and these in order; what is there twice is null. */
-  set: string | null;
-  order: readonly ({ readonly key: string; readonly series: Series } | null)[];
-  /** Which question its last answer was to: an earlier one may be answered later, and says nothing new. */
-  asked: number;
-  /** Every series was there and well within the limit when it was evaluated last. */
-  well: boolean;
-}
-
-const NOTHING_KNOWN = { set: null, order: [], well: false } as const;
-
-/** The same labels in any order are the same series. */
-export function seriesKey(labels: Record<string, string>): string {
-  return JSON.stringify(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-const finite = (value: number | null) =>
-  value === null || Number.isNaN(value) ? null : Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, value));
 
 export interface ThresholdParts {
   readonly db: Database;
@@ -97,7 +61,7 @@ export interface ThresholdParts {
 
 export class Thresholds {
   readonly #parts: ThresholdParts;
-  readonly #rules = new Map<string, Rule>();
+  readonly #rules: Map<string, EvaluatedRule>;
   #evaluating: Promise<void> | null = null;
   readonly #hinted = new Set<string>();
   #hint: NodeJS.Timeout | null = null;
@@ -108,42 +72,7 @@ export class Thresholds {
 
   constructor(parts: ThresholdParts) {
     this.#parts = parts;
-    this.#load();
-  }
-
-  #load(): void {
-    const { db } = this.#parts;
-    for (const row of db.all('SELECT * FROM thresholds ORDER BY rowid')) {
-      const series = new Map<string, Series>();
-      for (const one of db.all('SELECT * FROM threshold_series WHERE threshold_id = ?', row.id as string)) {
-        const record: SeriesRecord = {
-          state: one.state as SeriesState,
-          since: one.since as number,
-          alerted: one.alert_id !== null,
-          lastSentAt: one.last_sent_at as number | null,
-        };
-        const labels = JSON.parse(one.labels_json as string);
-        series.set(one.series_key as string, {
-          labels,
-          record,
-          alertId: one.alert_id as string | null,
-          noDataAlertId: one.no_data_alert_id as string | null,
-          value: null,
-        });
-      }
-      this.#rules.set(row.id as string, {
-        id: row.id as string,
-        createdAt: row.created_at as number,
-        input: JSON.parse(row.rule_json as string),
-        evaluatedAt: null,
-        error: null,
-        errorAt: null,
-        wrong: false,
-        series,
-        asked: 0,
-        ...NOTHING_KNOWN,
-      });
-    }
+    this.#rules = loadRules(parts.db);
   }
 
   list(): Threshold[] {
@@ -161,13 +90,13 @@ export class Thresholds {
     return this.#describe(this.#rule(id));
   }
 
-  #rule(id: string): Rule {
+  #rule(id: string): EvaluatedRule {
     const rule = this.#rules.get(id);
     if (rule === undefined) throw fail('not_found', `There is no threshold ${id}.`);
     return rule;
   }
 
-  #describe(rule: Rule): Threshold {
+  #describe(rule: EvaluatedRule): Threshold {
     const rank: Record<SeriesState, number> = { active: 0, clearing: 1, raising: 2, no_data: 3, ok: 4 };
     const series: ThresholdSeries[] = [...rule.series.values()]
       .sort((a, b) => rank[a.record.state] - rank[b.record.state])
@@ -252,7 +181,7 @@ export class Thresholds {
     return rule.input;
   }
 
-  #forgetAll(rule: Rule, why: string): void {
+  #forgetAll(rule: EvaluatedRule, why: string): void {
     const { db, alerts } = this.#parts;
     for (const series of rule.series.values()) {
       if (series.alertId !== null) {
@@ -301,63 +230,8 @@ export class Thresholds {
   }
 
   /** What the rule would say now, and when it would have fired. A wrong expression is an answer, not an error. */
-  async preview(input: ThresholdPreviewInput): Promise<ThresholdPreview> {
-    const { storaged, clock } = this.#parts;
-    if (input.hours) mustBeHours(input.hours);
-    const expression = input.form ? expressionOf(input.form) : input.expression;
-    const warnings: string[] = [];
-    try {
-      const samples = await storaged.query(expression);
-      const series = samples.slice(0, SHOWN_SERIES).map(({ labels, value }) => ({
-        labels,
-        value: finite(value),
-        wouldBe: wouldBe(input, value),
-      }));
-      const beyond = samples.filter(({ value }) => wouldBe(input, value) === 'active').length;
-      if (samples.length === 0) warnings.push('No series matches now. The rule waits for one.');
-      if (samples.length > MOST_SERIES) {
-        warnings.push(`${samples.length} series match; a rule takes ${MOST_SERIES} at most.`);
-      }
-      if (beyond > 0) {
-        const which = samples.length === 1 ? 'It is' : `${beyond} of ${samples.length} series are`;
-        warnings.push(`${which} beyond the limit now: the rule would raise at once.`);
-      }
-      const seconds = input.rangeSeconds ?? 0;
-      const end = Math.floor(clock.now() / 1000);
-      const stepSeconds = Math.max(SHORTEST_STEP_S, Math.ceil(seconds / PREVIEW_POINTS));
-      const past = seconds > 0 ? await this.#past(input, expression, { start: end - seconds, end, stepSeconds }) : null;
-      return { expression, series, error: null, errorAt: null, warnings, past };
-    } catch (error) {
-      if (!(error instanceof ExpressionError)) throw error;
-      return { expression, series: [], error: error.message, errorAt: error.at, warnings: [], past: null };
-    }
-  }
-
-  async #past(
-    input: ThresholdPreviewInput,
-    expression: string,
-    range: { start: number; end: number; stepSeconds: number },
-  ): Promise<ThresholdPreview['past']> {
-    const { start, end, stepSeconds } = range;
-    const series = await this.#parts.storaged.queryRange(expression, start, end, stepSeconds);
-    const { direction, raise, clear } = input;
-    const rule = {
-      ...{ direction, raise, clear },
-      raiseForSeconds: input.raiseForSeconds ?? 0,
-      clearForSeconds: input.clearForSeconds ?? 0,
-      repostSeconds: input.repostSeconds ?? 0,
-      noDataSeconds: input.noDataSeconds ?? 0,
-      hours: input.hours ?? null,
-    };
-    const all = firings(rule, series, range);
-    return {
-      from: iso(start * 1000),
-      to: iso(end * 1000),
-      stepSeconds,
-      series: series.length,
-      firings: all.slice(0, SHOWN_FIRINGS),
-      leftOut: Math.max(0, all.length - SHOWN_FIRINGS),
-    };
+  preview(input: ThresholdPreviewInput): Promise<ThresholdPreview> {
+    return preview(this.#parts, input);
   }
 
   /** The last hour of the series an alert is about; null when it is about none that is known. */
@@ -436,7 +310,7 @@ export class Thresholds {
     const now = clock.now();
     // One that is well and whose limit the store watches is looked at as often as was asked for, and not more often: it is told
     // of what happens to it. Half a second is what rounds are out of step.
-    const rests = ({ id, well, evaluatedAt }: Rule) =>
+    const rests = ({ id, well, evaluatedAt }: EvaluatedRule) =>
       well && this.#watched.has(id) && Math.abs(now - (evaluatedAt ?? 0)) < intervalMs - 500;
     const due = [...this.#rules.values()].filter((rule) => rule.input.enabled && !rests(rule));
     const worker = async () => {
@@ -448,7 +322,7 @@ export class Thresholds {
   }
 
   /** Those that the store has not come to. */
-  async #evaluateBatch(batch: readonly Rule[]): Promise<Rule[]> {
+  async #evaluateBatch(batch: readonly EvaluatedRule[]): Promise<EvaluatedRule[]> {
     const asked = batch.map((rule) => ({ rule, input: rule.input }));
     const question = ++this.#questions;
     let results: Awaited<ReturnType<Storaged['queryBatch']>>;
@@ -461,7 +335,7 @@ export class Thresholds {
       for (const rule of batch) this.#noteError(rule, error);
       return [];
     }
-    const later: Rule[] = [];
+    const later: EvaluatedRule[] = [];
     asked.forEach(({ rule, input }, at) => {
       const result = results[at];
       // It may have been changed or removed while the store was thinking: this answer is not about it any more.
@@ -474,9 +348,9 @@ export class Thresholds {
         if (result instanceof ExpressionError) throw result;
         // Another answer came between, with other series: it does not say which these values are of.
         if (result.labels === null && result.set !== rule.set) return;
-        if (result.values.length > MOST_SERIES) {
+        if (result.values.length > MAX_SERIES) {
           const many = result.values.length;
-          throw new ExpressionError(`the expression gives ${many} series; a rule takes ${MOST_SERIES} at most`);
+          throw new ExpressionError(`the expression gives ${many} series; a rule takes ${MAX_SERIES} at most`);
         }
         rule.asked = question;
         this.#apply(rule, result);
@@ -490,7 +364,7 @@ export class Thresholds {
     return later.length < batch.length ? later : [];
   }
 
-  #noteError(rule: Rule, error: unknown): void {
+  #noteError(rule: EvaluatedRule, error: unknown): void {
     const before = rule.error;
     // A store that does not answer says nothing about the rule.
     if (error === null || error instanceof ExpressionError) rule.wrong = error !== null;
@@ -510,7 +384,7 @@ export class Thresholds {
     if (rule.error !== before) this.#parts.changes.publish('thresholds', rule.id);
   }
 
-  #apply(rule: Rule, { set, labels, values }: Result): void {
+  #apply(rule: EvaluatedRule, { set, labels, values }: Result): void {
     const { clock, db, intervalMs } = this.#parts;
     const now = clock.now();
     // Also true right after a start, when nothing is known of the time before.
@@ -542,7 +416,7 @@ export class Thresholds {
   }
 
   /** Whether every series is there, was well before, and is within its limit: then nothing is to be done but to note the values. */
-  #allWell(rule: Rule, values: readonly number[]): boolean {
+  #allWell(rule: EvaluatedRule, values: readonly number[]): boolean {
     const { order, input } = rule;
     if (order.length !== rule.series.size || order.length === 0) return false;
     for (let at = 0; at < order.length; at++) {
@@ -556,7 +430,13 @@ export class Thresholds {
   }
 
   /** Another set of series than before: which of the store's values belongs to which of them. */
-  #learn(rule: Rule, set: string, labels: NonNullable<Result['labels']>, values: readonly number[], now: number): void {
+  #learn(
+    rule: EvaluatedRule,
+    set: string,
+    labels: NonNullable<Result['labels']>,
+    values: readonly number[],
+    now: number,
+  ): void {
     this.#absent(rule, labels, now);
     const seen = new Set<string>();
     rule.order = labels.map((own, at) => {
@@ -576,7 +456,7 @@ export class Thresholds {
   }
 
   /** A rule that minds missing data, and has never had any: what is missing is the expression as a whole. */
-  #absent(rule: Rule, samples: readonly Record<string, string>[], now: number): void {
+  #absent(rule: EvaluatedRule, samples: readonly Record<string, string>[], now: number): void {
     const key = seriesKey({});
     const known = rule.series.get(key);
     if (samples.length === 0) {
@@ -592,7 +472,7 @@ export class Thresholds {
     this.#parts.db.run('DELETE FROM threshold_series WHERE threshold_id = ? AND series_key = ?', rule.id, key);
   }
 
-  #lookForData(rule: Rule, key: string, series: Series, now: number, open: boolean): boolean {
+  #lookForData(rule: EvaluatedRule, key: string, series: Series, now: number, open: boolean): boolean {
     const { labels, record } = series;
     const { name: ruleName, severity, expression, noDataSeconds = 0, destinations, escalation } = rule.input;
     if (record.state !== 'no_data') {
@@ -613,7 +493,7 @@ export class Thresholds {
     return series.noDataAlertId !== null;
   }
 
-  #step(rule: Rule, key: string, series: Series, value: number | null, now: number, open: boolean): void {
+  #step(rule: EvaluatedRule, key: string, series: Series, value: number | null, now: number, open: boolean): void {
     const { db, alerts, changes } = this.#parts;
     const before = series.record;
     const { after, signal } = step(rule.input, before, value, now, open);
@@ -657,7 +537,7 @@ export class Thresholds {
     }
   }
 
-  #persist(rule: Rule, key: string, { labels, record, alertId, noDataAlertId }: Series): void {
+  #persist(rule: EvaluatedRule, key: string, { labels, record, alertId, noDataAlertId }: Series): void {
     const { db } = this.#parts;
     if (record.state === 'ok' && !rule.input.noDataSeconds) {
       db.run('DELETE FROM threshold_series WHERE threshold_id = ? AND series_key = ?', rule.id, key);
@@ -679,7 +559,7 @@ export class Thresholds {
     );
   }
 
-  #args(rule: Rule, key: string, series: Series, value: number): ThresholdArgs {
+  #args(rule: EvaluatedRule, key: string, series: Series, value: number): ThresholdArgs {
     const { name, severity, direction, expression, raise } = rule.input;
     return {
       ruleId: rule.id,
@@ -695,7 +575,7 @@ export class Thresholds {
   }
 
   /** The alert's id; that of the active one, should there be one already. */
-  #raise(rule: Rule, key: string, series: Series, value: number): string | null {
+  #raise(rule: EvaluatedRule, key: string, series: Series, value: number): string | null {
     const args = this.#args(rule, key, series, value);
     const request = {
       kind: thresholdExceeded,
@@ -712,7 +592,7 @@ export class Thresholds {
     return raised ?? this.#parts.alerts.activeByKey(thresholdExceeded.dedupKey(args)) ?? null;
   }
 
-  #act(rule: Rule, alertId: string, on: 'raise' | 'clear'): void {
+  #act(rule: EvaluatedRule, alertId: string, on: 'raise' | 'clear'): void {
     const { actions } = rule.input;
     if (actions?.length) this.#parts.actions().queue(alertId, actions, on);
   }

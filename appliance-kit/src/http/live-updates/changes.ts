@@ -8,9 +8,9 @@ import type { Change, Topic } from './schema.ts';
 const GATHER_MS = 150;
 /** Shorter than any proxy's patience; also how soon a session that ended is noticed. */
 const HEARTBEAT_MS = 15_000;
-const MOST_CLIENTS = 100;
+const MAX_CLIENTS = 100;
 /** A client that does not read is dropped; it re-reads everything when it connects again. */
-const MOST_BUFFERED = 64 * 1024;
+const MAX_BUFFERED = 64 * 1024;
 
 interface Client {
   readonly response: ServerResponse;
@@ -49,13 +49,13 @@ export class Changes {
 
   #send(text: string): void {
     for (const client of this.#clients) {
-      if (client.response.writableLength > MOST_BUFFERED || !client.stillAllowed()) client.response.end();
+      if (client.response.writableLength > MAX_BUFFERED || !client.stillAllowed()) client.response.end();
       else client.response.write(text);
     }
   }
 
   serve(response: ServerResponse, stillAllowed: () => boolean): void {
-    if (this.#clients.size >= MOST_CLIENTS) throw fail('too_many', `${MOST_CLIENTS} pages are watching already.`);
+    if (this.#clients.size >= MAX_CLIENTS) throw fail('too_many', `${MAX_CLIENTS} pages are watching already.`);
     response.writeHead(200, {
       'content-type': 'text/event-stream',
       'cache-control': 'no-store',

@@ -1,7 +1,7 @@
 // Datasets and snapshots of the simulated machine. Properties are inherited, snapshots keep files as they were, holds
 // and clones keep snapshots, quotas count: as in ZFS, in the ways the pages and their tests can see.
+
 import { Readable } from 'node:stream';
-import type { Clock } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
 import { size } from '../../base/words.ts';
 import {
@@ -11,361 +11,34 @@ import {
   type Destroyed,
   type Difference,
   type FileEntry,
-  type Hold,
   type KeyChange,
   OPENZFS_FACTS,
-  type PlatformDataset,
-  type PlatformProperty,
-  type PlatformSnapshot,
-  type PlatformTree,
   type RollbackPlan,
   type RolledBack,
   type SnapshotPlan,
 } from '../datasets.ts';
+import {
+  bytesOf,
+  OWN,
+  parentOf,
+  RATIOS,
+  type SimDataset,
+  type SimSnapshot,
+  sameFile,
+  split,
+  within,
+} from './dataset-state.ts';
+import { SimDatasetTree } from './dataset-tree.ts';
 
-/** A file's content is its text, repeated until it has so many bytes. */
-interface SimFile {
-  bytes: number;
-  text: string;
-  modifiedAt: number;
-}
-type Files = Record<string, SimFile>;
-
-interface SimDataset {
-  kind: 'filesystem' | 'volume';
-  createdAt: number;
-  local: Record<string, string>;
-  files: Files;
-  mounted: boolean;
-  origin: string | null;
-  key: { format: 'passphrase' | 'keyFile'; passphrase: string | null; loaded: boolean } | null;
-}
-
-interface SimSnapshot {
-  createdAt: number;
-  files: Files;
-  holds: Record<string, number>;
-  schedule: string | null;
-  reason: string | null;
-  replication: boolean;
-}
-
-export interface SimDatasetState {
-  datasets: Record<string, SimDataset>;
-  /** In the order they were taken. */
-  snapshots: Record<string, SimSnapshot>;
-}
-
-export const noDatasets = (): SimDatasetState => ({ datasets: {}, snapshots: {} });
-
-interface Root {
-  readonly name: string;
-  readonly bytes: number;
-  readonly compression: string;
-  readonly telemetry: boolean;
-  readonly allocated: number;
-}
-
-/** Its value when nobody in the line of parents says otherwise; those that are here are inherited. */
-const DEFAULTS: Record<string, string> = {
-  compression: 'on',
-  recordsize: '131072',
-  atime: 'off',
-  relatime: 'on',
-  readonly: 'off',
-  sync: 'standard',
-  logbias: 'latency',
-  primarycache: 'all',
-  secondarycache: 'all',
-  copies: '1',
-  snapdir: 'hidden',
-};
-const OWN: Record<string, string> = { quota: '0', refquota: '0', reservation: '0', refreservation: '0' };
-/** How far each compression gets with the text of a log; the simulation has one kind of data. */
-const RATIOS: Record<string, readonly [ratio: number, nanoseconds: number]> = {
-  off: [1, 0],
-  lz4: [1.9, 1.6],
-  lzjb: [1.6, 3.4],
-  zle: [1.02, 0.8],
-  'zstd-1': [2.6, 2.8],
-  'zstd-3': [2.9, 4.6],
-  'zstd-6': [3.1, 9.8],
-  'zstd-9': [3.2, 18],
-  'zstd-19': [3.6, 240],
-  'gzip-1': [2.5, 9.5],
-  'gzip-6': [2.9, 26],
-  'gzip-9': [3, 61],
-};
-
-const parentOf = (name: string): string | null => (name.includes('/') ? name.slice(0, name.lastIndexOf('/')) : null);
-const within = (name: string, top: string) => name === top || name.startsWith(`${top}/`);
-const split = (name: string) => name.split('@') as [dataset: string, own: string];
-const rootOf = (name: string) => name.split('/')[0] as string;
-const bytesOf = (files: Files) => Object.values(files).reduce((sum, { bytes }) => sum + bytes, 0);
-const sameFile = (a: SimFile | undefined, b: SimFile | undefined) =>
-  a !== undefined && b !== undefined && a.bytes === b.bytes && a.text === b.text;
-
-export interface SimDatasetParts {
-  readonly clock: Clock;
-  readonly state: () => SimDatasetState;
-  readonly roots: () => readonly Root[];
-  /** Changes with the pools' names and with where the telemetry is: cheaper than asking for the roots. */
-  readonly rootsKey: () => string;
-  /** What is here has changed and is to be kept. */
-  readonly save: () => void;
-  /** The store stops and starts while its dataset is away. */
-  readonly storaged: (action: 'start' | 'stop') => Promise<void>;
-}
-
-export class SimDatasets implements DatasetPlatform {
+export class SimDatasets extends SimDatasetTree implements DatasetPlatform {
   readonly facts = OPENZFS_FACTS;
-  readonly #parts: SimDatasetParts;
-  #known: { key: string; tree: PlatformTree } | null = null;
-  #version = 0;
-  #synced: { state: SimDatasetState; key: string } | null = null;
-
-  constructor(parts: SimDatasetParts) {
-    this.#parts = parts;
-  }
-
-  /** Pools come and go elsewhere: their own datasets, and what the appliance makes on them, follow. */
-  #state(): SimDatasetState {
-    const state = this.#parts.state();
-    const key = this.#parts.rootsKey();
-    if (this.#synced?.state === state && this.#synced.key === key) return state;
-    this.#synced = { state, key };
-    this.#version++;
-    const roots = this.#parts.roots();
-    for (const name of Object.keys(state.datasets)) {
-      if (!roots.some((root) => root.name === rootOf(name))) delete state.datasets[name];
-    }
-    for (const name of Object.keys(state.snapshots)) {
-      if (!roots.some((root) => root.name === rootOf(name))) delete state.snapshots[name];
-    }
-    const make = (name: string, local: Record<string, string>, mounted: boolean) => {
-      state.datasets[name] ??= {
-        kind: 'filesystem',
-        createdAt: this.#parts.clock.now(),
-        local,
-        files: {},
-        mounted,
-        origin: null,
-        key: null,
-      };
-    };
-    for (const { name, compression, telemetry } of roots) {
-      make(name, { compression, mountpoint: 'none', atime: 'off' }, false);
-      if (name === 'system') {
-        make('system/state', { mountpoint: 'legacy' }, true);
-        make('system/log', { mountpoint: 'legacy', quota: String(2 ** 31) }, true);
-      }
-      if (telemetry) make(`${name}/telemetry`, { mountpoint: '/srv/telemetry' }, true);
-    }
-    return state;
-  }
-
-  #changed(): void {
-    this.#version++;
-    this.#parts.save();
-  }
-
-  #dataset(name: string): SimDataset {
-    const found = this.#state().datasets[name];
-    if (found === undefined) throw fail('not_found', `There is no dataset “${name}”.`, 'Read the list anew.');
-    return found;
-  }
-
-  #snapshot(name: string): SimSnapshot {
-    const found = this.#state().snapshots[name];
-    if (found === undefined) throw fail('not_found', `There is no snapshot “${name}”.`, 'Read the list anew.');
-    return found;
-  }
-
-  #snapshotsOf(dataset: string): string[] {
-    return Object.keys(this.#state().snapshots).filter((name) => name.startsWith(`${dataset}@`));
-  }
-
-  #clonesOf(snapshot: string): string[] {
-    return Object.entries(this.#state().datasets)
-      .filter(([, { origin }]) => origin === snapshot)
-      .map(([name]) => name);
-  }
-
-  #property(name: string, property: string): PlatformProperty {
-    const own = this.#dataset(name).local[property];
-    if (own !== undefined) return { name: property, value: own, source: 'local', from: null };
-    if (OWN[property] !== undefined) return { name: property, value: OWN[property], source: 'default', from: null };
-    for (let from = parentOf(name); from !== null; from = parentOf(from)) {
-      let value = this.#dataset(from).local[property];
-      if (value === undefined) continue;
-      if (property === 'mountpoint' && value.startsWith('/')) value += name.slice(from.length);
-      return { name: property, value, source: 'inherited', from };
-    }
-    const value = property === 'mountpoint' ? `/${name}` : (DEFAULTS[property] ?? '-');
-    return { name: property, value, source: 'default', from: null };
-  }
-
-  #ratio(name: string): number {
-    const compression = this.#property(name, 'compression').value;
-    return (RATIOS[compression] ?? RATIOS[`${compression}-6`] ?? RATIOS[`${compression}-3`] ?? [1.9])[0];
-  }
-
-  #keyRoot(name: string): string | null {
-    for (let at: string | null = name; at !== null; at = parentOf(at)) {
-      if (this.#dataset(at).key !== null) return at;
-    }
-    return null;
-  }
-
-  async tree(): Promise<PlatformTree> {
-    const state = this.#state();
-    const roots = this.#parts.roots();
-    const key = `${this.#version} ${JSON.stringify(roots)}`;
-    if (this.#known?.key !== key) this.#known = { key, tree: this.#read(state, roots) };
-    return this.#known.tree;
-  }
-
-  #read(state: SimDatasetState, roots: readonly Root[]): PlatformTree {
-    const names = Object.keys(state.datasets).sort();
-    const ofDataset = new Map<string, string[]>(names.map((name) => [name, []]));
-    for (const name of Object.keys(state.snapshots)) ofDataset.get(split(name)[0])?.push(name);
-    const clones = new Map<string, string[]>();
-    for (const name of names) {
-      const { origin } = state.datasets[name] as SimDataset;
-      if (origin !== null) clones.set(origin, [...(clones.get(origin) ?? []), name]);
-    }
-    const own = new Map<string, number>();
-    const snapshots: PlatformSnapshot[] = [];
-    const bySnapshots = new Map<string, number>();
-    for (const name of names) {
-      const dataset = state.datasets[name] as SimDataset;
-      const ratio = this.#ratio(name);
-      const all = (ofDataset.get(name) ?? []).sort(
-        (a, b) => (state.snapshots[a] as SimSnapshot).createdAt - (state.snapshots[b] as SimSnapshot).createdAt,
-      );
-      let held = 0;
-      all.forEach((each, at) => {
-        const { files, ...one } = state.snapshots[each] as SimSnapshot;
-        const before = state.snapshots[all[at - 1] ?? '']?.files ?? {};
-        const after = state.snapshots[all[at + 1] ?? '']?.files ?? dataset.files;
-        let unique = 0;
-        for (const [path, file] of Object.entries(files)) {
-          if (sameFile(file, after[path])) continue;
-          held += file.bytes / ratio;
-          if (!sameFile(file, before[path])) unique += file.bytes / ratio;
-        }
-        snapshots.push({
-          name: each,
-          dataset: name,
-          used: Math.round(unique),
-          referenced: Math.round(98_304 + bytesOf(files) / ratio),
-          createdAt: one.createdAt,
-          holds: Object.keys(one.holds).length,
-          clones: clones.get(each) ?? [],
-          schedule: one.schedule,
-          reason: one.reason,
-          replication: one.replication,
-        });
-      });
-      bySnapshots.set(name, Math.round(held));
-      const volume = dataset.kind === 'volume' ? Number(dataset.local.refreservation ?? 0) : 0;
-      const telemetry = roots.find((root) => root.telemetry && name === `${root.name}/telemetry`);
-      own.set(
-        name,
-        Math.round(98_304 + Math.max(volume, bytesOf(dataset.files) / ratio) + (telemetry?.allocated ?? 0) * 0.9),
-      );
-    }
-    const used = new Map<string, number>();
-    for (const name of [...names].reverse()) {
-      const total = (used.get(name) ?? 0) + (own.get(name) ?? 0) + (bySnapshots.get(name) ?? 0);
-      used.set(name, total);
-      const parent = parentOf(name);
-      if (parent !== null) used.set(parent, (used.get(parent) ?? 0) + total);
-    }
-    const availableAt = new Map<string, number>();
-    const datasets = names.map((name): PlatformDataset => {
-      const dataset = state.datasets[name] as SimDataset;
-      const value = (property: string) => this.#property(name, property).value;
-      const root = roots.find((one) => one.name === rootOf(name)) as Root;
-      const parent = parentOf(name);
-      const quota = Number(value('quota'));
-      const refquota = Number(value('refquota'));
-      const total = used.get(name) ?? 0;
-      const referenced = own.get(name) ?? 0;
-      let available = parent === null ? root.bytes * 0.97 - total : (availableAt.get(parent) ?? 0);
-      if (quota > 0) available = Math.min(available, quota - total);
-      available = Math.max(0, Math.round(available));
-      availableAt.set(name, available);
-      const quotas = [
-        { bytes: quota, used: total },
-        { bytes: refquota, used: referenced },
-      ].filter(({ bytes }) => bytes > 0);
-      const keyRoot = this.#keyRoot(name);
-      const mountpoint = dataset.kind === 'volume' ? 'none' : value('mountpoint');
-      return {
-        name,
-        kind: dataset.kind,
-        used: total,
-        available: refquota > 0 ? Math.max(0, Math.min(available, refquota - referenced)) : available,
-        referenced,
-        usedBySnapshots: bySnapshots.get(name) ?? 0,
-        compression: value('compression'),
-        compressRatio: bytesOf(dataset.files) > 0 ? this.#ratio(name) : 1,
-        quota: quotas.sort((a, b) => b.used / b.bytes - a.used / a.bytes)[0] ?? null,
-        volumeBytes: dataset.kind === 'volume' ? Number(dataset.local.volsize) : null,
-        mountpoint: mountpoint === 'none' ? null : mountpoint,
-        mounted: dataset.mounted,
-        origin: dataset.origin,
-        encryption: keyRoot === null ? null : 'aes-256-gcm',
-        encryptionRoot: keyRoot,
-        keyStatus: keyRoot === null ? 'none' : this.#dataset(keyRoot).key?.loaded ? 'available' : 'unavailable',
-        createdAt: dataset.createdAt,
-      };
-    });
-    return { datasets, snapshots };
-  }
-
-  async properties(name: string): Promise<PlatformProperty[]> {
-    const dataset = this.#dataset(name);
-    const volume = dataset.kind === 'volume';
-    const inherited = Object.keys(DEFAULTS).filter(
-      (one) => !volume || !['recordsize', 'atime', 'relatime', 'snapdir'].includes(one),
-    );
-    const own = volume ? ['reservation', 'refreservation', 'volsize', 'volblocksize'] : [...Object.keys(OWN)];
-    const key = this.#keyRoot(name);
-    const facts: [string, string][] = [
-      ['type', dataset.kind],
-      ['encryption', key === null ? 'off' : 'aes-256-gcm'],
-      ['encryptionroot', key ?? '-'],
-      ['keyformat', key === null ? 'none' : this.#dataset(key).key?.format === 'passphrase' ? 'passphrase' : 'hex'],
-      ['logicalused', String(bytesOf(dataset.files))],
-    ];
-    return [
-      ...[...inherited, ...own, ...(volume ? [] : ['mountpoint'])].map((one) => this.#property(name, one)),
-      ...facts.map(([property, value]): PlatformProperty => ({ name: property, value, source: 'none', from: null })),
-    ];
-  }
-
-  async holds(snapshots: readonly string[]): Promise<Hold[]> {
-    return snapshots.flatMap((snapshot) =>
-      Object.entries(this.#snapshot(snapshot).holds).map(([tag, at]) => ({ snapshot, tag, at })),
-    );
-  }
-
-  async writtenSince(snapshot: string): Promise<number> {
-    const [dataset] = split(snapshot);
-    const { files } = this.#snapshot(snapshot);
-    const now = this.#dataset(dataset).files;
-    const changed = Object.entries(now).filter(([path, file]) => !sameFile(file, files[path]));
-    return Math.round(changed.reduce((sum, [, { bytes }]) => sum + bytes, 0) / this.#ratio(dataset));
-  }
 
   #mustHaveParent(name: string): void {
     const parent = parentOf(name);
-    if (parent === null || this.#state().datasets[parent] === undefined) {
+    if (parent === null || this.state().datasets[parent] === undefined) {
       throw fail('not_found', `“${name}” cannot be made: there is no dataset “${parent}”.`, 'Make that one first.');
     }
-    if (this.#state().datasets[name] !== undefined) {
+    if (this.state().datasets[name] !== undefined) {
       throw fail('conflict', `A dataset “${name}” exists already.`, 'Choose another name.');
     }
   }
@@ -388,9 +61,9 @@ export class SimDatasets implements DatasetPlatform {
       if (!plan.sparse) local.refreservation = String(bytes);
     }
     const { encryption } = plan;
-    this.#state().datasets[plan.name] = {
+    this.state().datasets[plan.name] = {
       kind: plan.kind,
-      createdAt: this.#parts.clock.now(),
+      createdAt: this.parts.clock.now(),
       local,
       files: {},
       mounted: false,
@@ -398,24 +71,24 @@ export class SimDatasets implements DatasetPlatform {
       key: encryption ? { format: encryption.format, passphrase: encryption.passphrase ?? null, loaded: true } : null,
     };
     this.#mountIfMeant(plan.name);
-    this.#changed();
+    this.changed();
   }
 
   #mountIfMeant(name: string): void {
-    const dataset = this.#dataset(name);
-    const key = this.#keyRoot(name);
+    const dataset = this.dataset(name);
+    const key = this.keyRoot(name);
     dataset.mounted =
       dataset.kind === 'filesystem' &&
-      this.#property(name, 'mountpoint').value.startsWith('/') &&
-      (key === null || this.#dataset(key).key?.loaded === true);
+      this.property(name, 'mountpoint').value.startsWith('/') &&
+      (key === null || this.dataset(key).key?.loaded === true);
   }
 
   #remount(top: string): void {
-    for (const name of Object.keys(this.#state().datasets)) if (within(name, top)) this.#mountIfMeant(name);
+    for (const name of Object.keys(this.state().datasets)) if (within(name, top)) this.#mountIfMeant(name);
   }
 
   async set(name: string, properties: Record<string, string>): Promise<void> {
-    const dataset = this.#dataset(name);
+    const dataset = this.dataset(name);
     const all = (await this.tree()).datasets;
     const is = all.find((one) => one.name === name);
     for (const [property, value] of Object.entries(properties)) {
@@ -431,26 +104,26 @@ export class SimDatasets implements DatasetPlatform {
     }
     assigned(dataset.local, properties);
     if (properties.mountpoint !== undefined) this.#remount(name);
-    this.#changed();
+    this.changed();
   }
 
   async inherit(name: string, properties: readonly string[]): Promise<void> {
-    const dataset = this.#dataset(name);
+    const dataset = this.dataset(name);
     for (const property of properties) delete dataset.local[property];
     if (properties.includes('mountpoint')) this.#remount(name);
-    this.#changed();
+    this.changed();
   }
 
   async rename(name: string, to: string): Promise<void> {
-    this.#dataset(name);
+    this.dataset(name);
     this.#mustHaveParent(to);
     this.#move(name, to);
     this.#remount(to);
-    this.#changed();
+    this.changed();
   }
 
   #move(from: string, to: string): void {
-    const state = this.#state();
+    const state = this.state();
     const moved = (name: string) => (within(split(name)[0], from) ? to + name.slice(from.length) : name);
     state.datasets = Object.fromEntries(
       Object.entries(state.datasets).map(([name, dataset]) => [
@@ -464,18 +137,18 @@ export class SimDatasets implements DatasetPlatform {
   }
 
   async destroy(name: string, recursive: boolean): Promise<void> {
-    this.#dataset(name);
-    const state = this.#state();
+    this.dataset(name);
+    const state = this.state();
     const below = Object.keys(state.datasets).filter((one) => within(one, name));
     const snapshots = Object.keys(state.snapshots).filter((one) => within(split(one)[0], name));
     const hinder = [
       ...(recursive ? [] : below.filter((one) => one !== name).map((path) => ({ path, message: 'is below it' }))),
-      ...(recursive ? [] : this.#snapshotsOf(name).map((path) => ({ path, message: 'is a snapshot of it' }))),
+      ...(recursive ? [] : this.snapshotsOf(name).map((path) => ({ path, message: 'is a snapshot of it' }))),
       ...snapshots
-        .filter((one) => Object.keys(this.#snapshot(one).holds).length > 0)
+        .filter((one) => Object.keys(this.snapshot(one).holds).length > 0)
         .map((path) => ({ path, message: 'is held' })),
       ...snapshots.flatMap((path) =>
-        this.#clonesOf(path)
+        this.clonesOf(path)
           .filter((clone) => !within(clone, name))
           .map((clone) => ({ path, message: `is the origin of the clone ${clone}` })),
       ),
@@ -491,23 +164,23 @@ export class SimDatasets implements DatasetPlatform {
     }
     for (const one of below) delete state.datasets[one];
     for (const one of snapshots) delete state.snapshots[one];
-    this.#changed();
+    this.changed();
   }
 
   async mount(name: string, mounted: boolean): Promise<void> {
-    const dataset = this.#dataset(name);
+    const dataset = this.dataset(name);
     if (mounted) this.#mountIfMeant(name);
     if (mounted && !dataset.mounted) {
       throw fail('conflict', `“${name}” has no mount point, or its key is not loaded.`, 'See to that first.');
     }
     if (!mounted) {
-      for (const [one, other] of Object.entries(this.#state().datasets)) if (within(one, name)) other.mounted = false;
+      for (const [one, other] of Object.entries(this.state().datasets)) if (within(one, name)) other.mounted = false;
     }
-    this.#changed();
+    this.changed();
   }
 
   async key({ name, action, passphrase, encryption }: KeyChange): Promise<void> {
-    const { key } = this.#dataset(name);
+    const { key } = this.dataset(name);
     if (key === null) throw fail('conflict', `“${name}” has no key of its own.`, 'Do it where the key is.');
     if (action === 'change' && encryption !== undefined) {
       key.format = encryption.format;
@@ -516,18 +189,18 @@ export class SimDatasets implements DatasetPlatform {
       throw fail('wrong_key', `The key of “${name}” was not loaded: the passphrase is not the right one.`);
     } else {
       key.loaded = action === 'load';
-      for (const one of Object.keys(this.#state().datasets)) {
+      for (const one of Object.keys(this.state().datasets)) {
         if (!within(one, name)) continue;
         if (key.loaded) this.#mountIfMeant(one);
-        else this.#dataset(one).mounted = false;
+        else this.dataset(one).mounted = false;
       }
     }
-    this.#changed();
+    this.changed();
   }
 
   async estimate(name: string, bytes: number): Promise<CompressionEstimate> {
-    const dataset = this.#dataset(name);
-    const blockBytes = Number(this.#property(name, dataset.kind === 'volume' ? 'volblocksize' : 'recordsize').value);
+    const dataset = this.dataset(name);
+    const blockBytes = Number(this.property(name, dataset.kind === 'volume' ? 'volblocksize' : 'recordsize').value);
     const sampledBytes = Math.min(bytes, bytesOf(dataset.files));
     return {
       sampledBytes,
@@ -543,10 +216,10 @@ export class SimDatasets implements DatasetPlatform {
   }
 
   async takeSnapshots(plan: SnapshotPlan): Promise<void> {
-    const state = this.#state();
+    const state = this.state();
     const names = plan.names.flatMap((name) => {
       const [dataset, own] = split(name);
-      this.#dataset(dataset);
+      this.dataset(dataset);
       if (!plan.recursive) return [name];
       return Object.keys(state.datasets)
         .filter((one) => within(one, dataset))
@@ -556,23 +229,23 @@ export class SimDatasets implements DatasetPlatform {
     if (taken !== undefined) {
       throw fail('conflict', `No snapshot was taken: “${taken}” exists already.`, 'Choose another name.');
     }
-    const createdAt = this.#parts.clock.now();
+    const createdAt = this.parts.clock.now();
     for (const name of names) {
       state.snapshots[name] = {
         createdAt,
         // Files are replaced when they change, never altered: the snapshot may share them.
-        files: { ...this.#dataset(split(name)[0]).files },
+        files: { ...this.dataset(split(name)[0]).files },
         holds: {},
         schedule: plan.schedule ?? null,
         reason: plan.reason ?? null,
         replication: plan.replication !== undefined,
       };
     }
-    this.#changed();
+    this.changed();
   }
 
   async destroySnapshots(names: readonly string[]): Promise<Destroyed> {
-    const state = this.#state();
+    const state = this.state();
     const clones = new Map(Object.entries(state.datasets).map(([name, { origin }]) => [origin, name]));
     const destroyed: string[] = [];
     const refused: { name: string; reason: string }[] = [];
@@ -587,48 +260,48 @@ export class SimDatasets implements DatasetPlatform {
         destroyed.push(name);
       }
     }
-    if (destroyed.length > 0) this.#changed();
+    if (destroyed.length > 0) this.changed();
     return { destroyed, refused };
   }
 
   async hold(names: readonly string[], tag: string): Promise<void> {
     for (const name of names) {
-      if (this.#snapshot(name).holds[tag] !== undefined) {
+      if (this.snapshot(name).holds[tag] !== undefined) {
         throw fail('conflict', `“${name}” is held by the tag “${tag}” already.`, 'Choose another tag.');
       }
     }
-    for (const name of names) this.#snapshot(name).holds[tag] = this.#parts.clock.now();
-    this.#changed();
+    for (const name of names) this.snapshot(name).holds[tag] = this.parts.clock.now();
+    this.changed();
   }
 
   async release(names: readonly string[], tag: string): Promise<void> {
     for (const name of names) {
-      if (this.#snapshot(name).holds[tag] === undefined) {
+      if (this.snapshot(name).holds[tag] === undefined) {
         throw fail('not_found', `“${name}” is not held by the tag “${tag}”.`, 'Read the list anew.');
       }
     }
-    for (const name of names) delete this.#snapshot(name).holds[tag];
-    this.#changed();
+    for (const name of names) delete this.snapshot(name).holds[tag];
+    this.changed();
   }
 
   async renameSnapshot(name: string, to: string): Promise<void> {
-    this.#snapshot(name);
-    const state = this.#state();
+    this.snapshot(name);
+    const state = this.state();
     if (state.snapshots[to] !== undefined) throw fail('conflict', `A snapshot “${to}” exists already.`);
     state.snapshots = Object.fromEntries(
       Object.entries(state.snapshots).map(([one, snapshot]) => [one === name ? to : one, snapshot]),
     );
     for (const dataset of Object.values(state.datasets)) if (dataset.origin === name) dataset.origin = to;
-    this.#changed();
+    this.changed();
   }
 
   async clone(snapshot: string, name: string, properties: Record<string, string>): Promise<void> {
-    const from = this.#snapshot(snapshot);
+    const from = this.snapshot(snapshot);
     this.#mustHaveParent(name);
-    const origin = this.#dataset(split(snapshot)[0]);
-    this.#state().datasets[name] = {
+    const origin = this.dataset(split(snapshot)[0]);
+    this.state().datasets[name] = {
       kind: origin.kind,
-      createdAt: this.#parts.clock.now(),
+      createdAt: this.parts.clock.now(),
       local: {
         ...(origin.local.volsize !== undefined && { volsize: origin.local.volsize }),
         ...properties,
@@ -639,23 +312,23 @@ export class SimDatasets implements DatasetPlatform {
       key: origin.key && { ...origin.key },
     };
     this.#mountIfMeant(name);
-    this.#changed();
+    this.changed();
   }
 
   async rollback({ dataset: name, snapshot: own, keep, destroyNewer }: RollbackPlan): Promise<RolledBack> {
-    const dataset = this.#dataset(name);
-    const target = this.#snapshot(`${name}@${own}`);
-    const all = this.#snapshotsOf(name);
-    const newer = all.filter((one) => this.#snapshot(one).createdAt > target.createdAt);
-    const telemetry = this.#parts.roots().some((root) => root.telemetry && `${root.name}/telemetry` === name);
-    const state = this.#state();
+    const dataset = this.dataset(name);
+    const target = this.snapshot(`${name}@${own}`);
+    const all = this.snapshotsOf(name);
+    const newer = all.filter((one) => this.snapshot(one).createdAt > target.createdAt);
+    const telemetry = this.parts.roots().some((root) => root.telemetry && `${root.name}/telemetry` === name);
+    const state = this.state();
     if (keep && Object.keys(state.datasets).some((one) => one.startsWith(`${name}/`))) {
       throw fail('conflict', `There are datasets below “${name}”, which would be moved with what is kept.`);
     }
     if (!keep) {
       const blocked = newer.flatMap((path) => {
-        if (Object.keys(this.#snapshot(path).holds).length > 0) return [{ path, message: 'is held' }];
-        const [clone] = this.#clonesOf(path);
+        if (Object.keys(this.snapshot(path).holds).length > 0) return [{ path, message: 'is held' }];
+        const [clone] = this.clonesOf(path);
         if (clone !== undefined) return [{ path, message: `is the origin of the clone ${clone}` }];
         return destroyNewer ? [] : [{ path, message: 'is newer' }];
       });
@@ -668,10 +341,10 @@ export class SimDatasets implements DatasetPlatform {
         );
       }
     }
-    if (telemetry) await this.#parts.storaged('stop');
+    if (telemetry) await this.parts.storaged('stop');
     let keptAs = '';
     if (keep) {
-      const now = this.#parts.clock.now();
+      const now = this.parts.clock.now();
       const stamp = `${new Date(now).toISOString().slice(0, 19).replaceAll(':', '.')}Z`;
       keptAs = `${name}-before-rollback-${stamp}`;
       state.snapshots[`${name}@cistern-before-rollback-${stamp}`] = {
@@ -697,14 +370,14 @@ export class SimDatasets implements DatasetPlatform {
       for (const one of newer) delete state.snapshots[one];
     }
     dataset.files = { ...target.files };
-    if (telemetry) await this.#parts.storaged('start');
-    this.#changed();
+    if (telemetry) await this.parts.storaged('start');
+    this.changed();
     return { dataset: name, keptAs, destroyed: keep ? [] : newer };
   }
 
   async diff(snapshot: string, other: string | null): Promise<{ items: Difference[]; cut: boolean }> {
-    const before = this.#snapshot(snapshot).files;
-    const after = other === null ? this.#dataset(split(snapshot)[0]).files : this.#snapshot(other).files;
+    const before = this.snapshot(snapshot).files;
+    const after = other === null ? this.dataset(split(snapshot)[0]).files : this.snapshot(other).files;
     const items: Difference[] = [];
     for (const path of [...new Set([...Object.keys(before), ...Object.keys(after)])].sort()) {
       const [was, is] = [before[path], after[path]];
@@ -716,7 +389,7 @@ export class SimDatasets implements DatasetPlatform {
   }
 
   async files(snapshot: string, path: string): Promise<{ items: FileEntry[]; cut: boolean }> {
-    const { files } = this.#snapshot(snapshot);
+    const { files } = this.snapshot(snapshot);
     const prefix = path === '' ? '' : `${path}/`;
     const found = new Map<string, FileEntry>();
     for (const [one, { bytes, modifiedAt }] of Object.entries(files)) {
@@ -730,7 +403,7 @@ export class SimDatasets implements DatasetPlatform {
   }
 
   async readFile(snapshot: string, path: string): Promise<{ content: Readable; bytes: number }> {
-    const file = this.#snapshot(snapshot).files[path];
+    const file = this.snapshot(snapshot).files[path];
     if (file === undefined) throw fail('not_found', `There is no file “${path}” in “${snapshot}”.`);
     const text = file.text === '' ? '\0' : file.text;
     const content = Buffer.from(text.repeat(Math.ceil(file.bytes / Buffer.byteLength(text)))).subarray(0, file.bytes);
@@ -739,39 +412,39 @@ export class SimDatasets implements DatasetPlatform {
 
   /** A file is written or, with bytes 0, removed. */
   write(name: string, path: string, bytes: number, text: string): void {
-    const { files } = this.#dataset(name);
+    const { files } = this.dataset(name);
     if (bytes === 0) delete files[path];
-    else files[path] = { bytes, text, modifiedAt: this.#parts.clock.now() };
-    this.#changed();
+    else files[path] = { bytes, text, modifiedAt: this.parts.clock.now() };
+    this.changed();
   }
 
   /** Snapshots of one dataset arrive in another, which is as the last of them is. */
   receive(from: string, to: string, snapshots: readonly string[]): void {
-    const state = this.#state();
-    const source = this.#dataset(from);
+    const state = this.state();
+    const source = this.dataset(from);
     state.datasets[to] ??= {
-      ...{ kind: source.kind, createdAt: this.#parts.clock.now(), local: { readonly: 'on' } },
+      ...{ kind: source.kind, createdAt: this.parts.clock.now(), local: { readonly: 'on' } },
       ...{ files: {}, mounted: false, origin: null, key: null },
     };
     for (const name of snapshots) {
-      const taken = this.#snapshot(name);
+      const taken = this.snapshot(name);
       const here = `${to}@${split(name)[1]}`;
       state.snapshots[here] ??= { ...taken, holds: {}, schedule: null, reason: null, replication: false };
       (state.datasets[to] as SimDataset).files = { ...taken.files };
     }
-    this.#changed();
+    this.changed();
   }
 
   replicated(snapshot: string): void {
-    this.#snapshot(snapshot).replication = true;
-    this.#changed();
+    this.snapshot(snapshot).replication = true;
+    this.changed();
   }
 
   /** A tree for measuring with: so many file systems below a pool, in folders of ten, and their snapshots. */
   generate(pool: string, datasets: number, snapshots: number): void {
-    const state = this.#state();
-    const now = this.#parts.clock.now();
-    this.#dataset(pool);
+    const state = this.state();
+    const now = this.parts.clock.now();
+    this.dataset(pool);
     const each = Math.ceil(snapshots / datasets);
     for (let at = 0; at < datasets; at++) {
       const folder = `${pool}/bench${String(Math.floor(at / 10)).padStart(3, '0')}`;
@@ -796,7 +469,7 @@ export class SimDatasets implements DatasetPlatform {
         };
       }
     }
-    this.#changed();
+    this.changed();
   }
 }
 

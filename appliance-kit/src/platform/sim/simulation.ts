@@ -19,8 +19,10 @@ import type {
 import type { Service } from '../service.ts';
 import { serviceFacts } from '../service-facts.ts';
 import type { PlatformSystem } from '../systems.ts';
-import { noDatasets, type SimDatasetState, SimDatasets } from './datasets.ts';
-import { newPool, type SimDisk, type SimPool, SimPools } from './pools.ts';
+import { noDatasets, type SimDatasetState } from './dataset-state.ts';
+import { SimDatasets } from './datasets.ts';
+import { newPool, type SimDisk, type SimPool } from './pool-state.ts';
+import { SimPools } from './pools.ts';
 import { SimReplication } from './replication.ts';
 
 const GIB = 2 ** 30;

@@ -23,7 +23,7 @@ import { parseDiff, parseHolds, parseProperties, parseTree, TREE_COLUMNS } from 
 /** All of a machine with ten thousand snapshots takes ZFS a second or two, and a busy one longer. */
 const TREE_DEADLINE_MS = 60_000;
 /** A line is some 200 bytes: this is a quarter of a million of them. */
-const MOST_TREE_BYTES = 64 * 2 ** 20;
+const MAX_TREE_BYTES = 64 * 2 ** 20;
 
 export class ZfsDatasets implements DatasetPlatform {
   readonly facts: ZfsFacts;
@@ -41,7 +41,7 @@ export class ZfsDatasets implements DatasetPlatform {
     // Sorted by creation within what is otherwise ZFS' own order: parents, then their snapshots, then their children.
     const output = await this.#command('zfs', ['list', '-Hp', '-t', 'all', '-o', TREE_COLUMNS.join(',')], {
       deadlineMs: TREE_DEADLINE_MS,
-      mostBytes: MOST_TREE_BYTES,
+      mostBytes: MAX_TREE_BYTES,
     });
     if (this.#last?.output !== output) this.#last = { output, tree: parseTree(output) };
     return this.#last.tree;

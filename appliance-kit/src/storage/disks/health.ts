@@ -2,7 +2,7 @@
 // answer is kept, and asked for anew in the background.
 
 import type { Audit } from '../../access/audit/index.ts';
-import { Fresh } from '../../base/cached-reading.ts';
+import { CachedReading } from '../../base/cached-reading.ts';
 import type { Clock } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
 import { plural } from '../../base/words.ts';
@@ -49,17 +49,21 @@ function sentence(report: SmartReport, error: string | null): string {
 
 export class DiskHealths {
   readonly #parts: { platform: Platform; inventory: Inventory; clock: Clock; audit: Audit };
-  readonly #known = new Map<string, Fresh<SmartReport>>();
+  readonly #known = new Map<string, CachedReading<SmartReport>>();
 
   constructor(parts: { platform: Platform; inventory: Inventory; clock: Clock; audit: Audit }) {
     this.#parts = parts;
   }
 
-  #fresh(id: string): Fresh<SmartReport> {
+  #fresh(id: string): CachedReading<SmartReport> {
     let one = this.#known.get(id);
     if (one === undefined) {
       const read = async () => this.#parts.platform.poolActions.smart(await this.#link(id));
-      one = new Fresh(read, this.#parts.clock, { maxAgeMs: MAX_AGE_MS, patienceMs: PATIENCE_MS, nothing: UNKNOWN });
+      one = new CachedReading(read, this.#parts.clock, {
+        maxAgeMs: MAX_AGE_MS,
+        patienceMs: PATIENCE_MS,
+        nothing: UNKNOWN,
+      });
       this.#known.set(id, one);
     }
     return one;

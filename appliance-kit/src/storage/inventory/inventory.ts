@@ -1,6 +1,6 @@
 // The disks and the pools of the machine, joined: which pool a disk is in, and why another cannot be used.
 
-import { Fresh, type Reading } from '../../base/cached-reading.ts';
+import { CachedReading, type Reading } from '../../base/cached-reading.ts';
 import type { Clock } from '../../base/clock.ts';
 import { size } from '../../base/words.ts';
 import type { Platform, PlatformDisk, PlatformPool } from '../../platform/platform.ts';
@@ -69,16 +69,16 @@ function joinDisk(disk: PlatformDisk, known: Map<string, Place>, systemPool: str
 
 export class Inventory {
   readonly #clock: Clock;
-  readonly #disks: Fresh<PlatformDisk[]>;
-  readonly #pools: Fresh<PlatformPool[]>;
+  readonly #disks: CachedReading<PlatformDisk[]>;
+  readonly #pools: CachedReading<PlatformPool[]>;
   readonly #systemPool: string;
 
   constructor(platform: Platform, clock: Clock) {
     this.#systemPool = platform.systemPool;
     this.#clock = clock;
     const options = { maxAgeMs: MAX_AGE_MS, patienceMs: PATIENCE_MS, nothing: [] };
-    this.#disks = new Fresh(() => platform.disks(), clock, options);
-    this.#pools = new Fresh(() => platform.pools(), clock, options);
+    this.#disks = new CachedReading(() => platform.disks(), clock, options);
+    this.#pools = new CachedReading(() => platform.pools(), clock, options);
   }
 
   async disks(): Promise<Reading<Disk[]>> {

@@ -2,7 +2,7 @@
 // alerts tell better is left out: pools and their disks (ZFS says more), and the appliance's own services.
 
 import type { Conditions } from '../../alerting/alerts/index.ts';
-import { Fresh } from '../../base/cached-reading.ts';
+import { CachedReading } from '../../base/cached-reading.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Platform, PlatformFault } from '../../platform/platform.ts';
 import type { Watch } from '../../poller/poller.ts';
@@ -18,7 +18,7 @@ const toldElsewhere = ({ classes, affects }: PlatformFault) =>
 
 export class Faults implements Watch {
   readonly #conditions: Conditions;
-  readonly #fresh: Fresh<PlatformFault[]> | null;
+  readonly #fresh: CachedReading<PlatformFault[]> | null;
 
   constructor(platform: Platform, clock: Clock, conditions: Conditions) {
     this.#conditions = conditions;
@@ -26,7 +26,7 @@ export class Faults implements Watch {
     this.#fresh =
       read === undefined
         ? null
-        : new Fresh(read, clock, { maxAgeMs: MAX_AGE_MS, patienceMs: PATIENCE_MS, nothing: [] });
+        : new CachedReading(read, clock, { maxAgeMs: MAX_AGE_MS, patienceMs: PATIENCE_MS, nothing: [] });
   }
 
   /** What cannot be read changes nothing: what was known stands. */

@@ -14,7 +14,7 @@ import type { LogPage, RequestPage } from './schema.ts';
 const DEADLINE_MS = 15_000;
 /** How often it is looked whether who reads a log may still do so. */
 const ALLOWED_MS = 15_000;
-const MOST_STREAMS = 20;
+const MAX_STREAMS = 20;
 
 function query(values: Record<string, unknown>): string {
   const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== '');
@@ -29,7 +29,7 @@ export function logRoutes(supportd: Peer, identify: (request: FastifyRequest) =>
 
   /** Passes supportd's server-sent events on until either side ends. */
   const follow = async (path: string, reply: FastifyReply, stillAllowed: () => boolean) => {
-    if (open >= MOST_STREAMS) throw fail('too_many', `${MOST_STREAMS} pages are reading logs already.`);
+    if (open >= MAX_STREAMS) throw fail('too_many', `${MAX_STREAMS} pages are reading logs already.`);
     const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
       const sent = http.get(
         { socketPath: supportd.socketPath, path, agent: false, headers: { host: 'supportd' } },

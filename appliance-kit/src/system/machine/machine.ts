@@ -3,7 +3,7 @@
 
 import type { Audit } from '../../access/audit/index.ts';
 import type { Alerts, Conditions } from '../../alerting/alerts/index.ts';
-import { Fresh, type Reading } from '../../base/cached-reading.ts';
+import { CachedReading, type Reading } from '../../base/cached-reading.ts';
 import type { Clock } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
 import type { Handlers } from '../../http/handlers.ts';
@@ -37,9 +37,9 @@ export interface MachineParts {
 
 export class Machine {
   readonly #parts: MachineParts;
-  readonly #time: Fresh<TimeSource | null>;
-  readonly #links: Fresh<PlatformLink[]>;
-  readonly #sensors: Fresh<Sensor[]>;
+  readonly #time: CachedReading<TimeSource | null>;
+  readonly #links: CachedReading<PlatformLink[]>;
+  readonly #sensors: CachedReading<Sensor[]>;
   readonly #known: Links;
   readonly #steps: Steps;
   /** The links that were down when they were looked at last. */
@@ -53,11 +53,11 @@ export class Machine {
     const { platform, clock, settings } = parts;
     const options = { maxAgeMs: SOON_MS, patienceMs: PATIENCE_MS };
     const { machine } = platform;
-    this.#time = new Fresh<TimeSource | null>(() => machine.timeSource(), clock, {
+    this.#time = new CachedReading<TimeSource | null>(() => machine.timeSource(), clock, {
       ...{ ...options, maxAgeMs: TIME_MS, nothing: null },
     });
-    this.#links = new Fresh<PlatformLink[]>(() => machine.links(), clock, { ...options, nothing: [] });
-    this.#sensors = new Fresh<Sensor[]>(() => machine.sensors(), clock, { ...options, nothing: [] });
+    this.#links = new CachedReading<PlatformLink[]>(() => machine.links(), clock, { ...options, nothing: [] });
+    this.#sensors = new CachedReading<Sensor[]>(() => machine.sensors(), clock, { ...options, nothing: [] });
     this.#known = new Links(settings);
     this.#steps = new Steps(clock, (args) => parts.alerts.raise({ kind: clockStepped, args }));
   }

@@ -1,7 +1,7 @@
 // The services of the appliance: their state, and starting, stopping and restarting one.
 
 import type { Audit } from '../../access/audit/index.ts';
-import { Fresh, type Reading } from '../../base/cached-reading.ts';
+import { CachedReading, type Reading } from '../../base/cached-reading.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { asProblem, fail } from '../../base/problems/problem.ts';
@@ -21,10 +21,10 @@ const AFTER_THE_ANSWER_MS = 300;
 const NEVER_STOPPED = new Set(['akd', 'execd', 'nginx']);
 
 export class Services {
-  readonly #fresh: Fresh<Service[]>;
+  readonly #fresh: CachedReading<Service[]>;
 
   constructor(platform: Platform, clock: Clock) {
-    this.#fresh = new Fresh(() => platform.services(), clock, {
+    this.#fresh = new CachedReading(() => platform.services(), clock, {
       maxAgeMs: MAX_AGE_MS,
       patienceMs: PATIENCE_MS,
       nothing: [],

@@ -24,7 +24,7 @@ export const WRITE_EVERY_MS = 5_000;
 /** So long after it was written a file may be answered from: a few writings may come late. */
 const VALID_MS = 30_000;
 /** Datasets and alerts come and go: names that are gone are forgotten beyond so many. Their numbers are not used again. */
-const MOST_NAMES = 20_000;
+const MAX_NAMES = 20_000;
 
 interface Kept extends SnmpAgentInput {
   /** Whether snmpd was given it. */
@@ -70,7 +70,7 @@ export class RowNumbers {
   keep(): void {
     for (const [table, used] of this.#used) {
       const known = this.#indexes[table];
-      if (known !== undefined && Object.keys(known.of).length > Math.max(MOST_NAMES, 2 * used.size)) {
+      if (known !== undefined && Object.keys(known.of).length > Math.max(MAX_NAMES, 2 * used.size)) {
         known.of = Object.fromEntries(Object.entries(known.of).filter(([name]) => used.has(name)));
         this.#changed = true;
       }

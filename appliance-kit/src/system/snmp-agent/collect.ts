@@ -13,8 +13,8 @@ import { mebibytes, rowLines, scalarLines, type Table, type Values } from './obj
 
 /** What was read longer ago than this is not told any more. */
 export const OLDEST_S = 60;
-const MOST_ALERTS = 1_000;
-const MOST_DATASETS = 10_000;
+const MAX_ALERTS = 1_000;
+const MAX_DATASETS = 10_000;
 
 const conditions = { ok: 1, info: 2, warning: 3, critical: 4 } as const;
 const poolStates = { ONLINE: 1, DEGRADED: 2, FAULTED: 3, SUSPENDED: 4, UNAVAIL: 5, OFFLINE: 6, REMOVED: 7 } as const;
@@ -92,7 +92,7 @@ export async function collect(parts: CollectParts): Promise<string[]> {
   }
   if (datasets !== null && fresh(datasets)) {
     lines.push(...scalarLines('Datasets', { LastUpdate: readAt(datasets) }));
-    for (const one of datasets.datasets.slice(0, MOST_DATASETS)) {
+    for (const one of datasets.datasets.slice(0, MAX_DATASETS)) {
       lines.push(
         ...row('Dataset', one.name, {
           ...{ Name: one.name, Kind: kinds[one.kind], CompressRatio: one.compressRatio * 100 },
@@ -112,7 +112,7 @@ export async function collect(parts: CollectParts): Promise<string[]> {
   const counts = alerts.counts();
   const { critical: Critical, warning: Warning, info: Info } = counts;
   lines.push(...scalarLines('Alerts', { LastUpdate: now, Critical, Warning, Info }));
-  for (const one of alerts.list({ state: 'active', limit: MOST_ALERTS })) {
+  for (const one of alerts.list({ state: 'active', limit: MAX_ALERTS })) {
     const number = (value: number | null) => (value === null ? '' : figure(value));
     lines.push(
       ...row('ActiveAlert', one.id, {

@@ -82,13 +82,13 @@ export function objects(): { name: string; oid: string; kind: Kind }[] {
   ];
 }
 
-const MOST_GAUGE = 2 ** 32 - 1;
+const MAX_GAUGE = 2 ** 32 - 1;
 /** SnmpAdminString (RFC 3411) holds this many octets. */
-const MOST_OCTETS = 255;
+const MAX_OCTETS = 255;
 
 function text(value: string): string {
-  let flat = oneLine(value, MOST_OCTETS);
-  while (Buffer.byteLength(flat) > MOST_OCTETS) flat = [...flat].slice(0, -1).join('');
+  let flat = oneLine(value, MAX_OCTETS);
+  while (Buffer.byteLength(flat) > MAX_OCTETS) flat = [...flat].slice(0, -1).join('');
   return flat;
 }
 
@@ -113,7 +113,7 @@ function written(kind: Kind, value: string | number | boolean): string {
     case 'truth':
       return `integer ${value ? 1 : 2}`;
     case 'gauge':
-      return `gauge ${whole(MOST_GAUGE)}`;
+      return `gauge ${whole(MAX_GAUGE)}`;
     case 'counter64':
       return `counter64 ${whole(Number.MAX_SAFE_INTEGER)}`;
     case 'time':

@@ -2,7 +2,7 @@
 
 import type { Setup } from '../../access/setup/index.ts';
 import type { Alerts } from '../../alerting/alerts/index.ts';
-import { Fresh } from '../../base/cached-reading.ts';
+import { CachedReading } from '../../base/cached-reading.ts';
 import { type Clock, iso } from '../../base/clock.ts';
 import { enumerate, percent, plural } from '../../base/words.ts';
 import type { Handlers } from '../../http/handlers.ts';
@@ -84,12 +84,12 @@ export function servicesPart(services: readonly Service[]): StatusPart {
 
 export class Status {
   readonly #parts: StatusParts;
-  readonly #ingest: Fresh<Ingest | null>;
+  readonly #ingest: CachedReading<Ingest | null>;
 
   constructor(parts: StatusParts) {
     this.#parts = parts;
     let before: Ingest | null = null;
-    this.#ingest = new Fresh<Ingest | null>(
+    this.#ingest = new CachedReading<Ingest | null>(
       async () => {
         const status = await parts.storaged.status();
         const at = parts.clock.now();

@@ -9,7 +9,7 @@ import type { EmailInput } from '../schema.ts';
 const DEADLINE_MS = 10_000;
 /** A token that ends while a mail is being sent is of no use. */
 const MARGIN_MS = 60_000;
-const MOST_CHARACTERS = 64 * 1024;
+const MAX_CHARACTERS = 64 * 1024;
 
 /** In memory only, by what it was asked for with. */
 const kept = new Map<string, { token: string; until: number }>();
@@ -40,7 +40,7 @@ export async function accessToken(email: EmailInput, onLine: OnLine): Promise<st
       }),
       signal: AbortSignal.timeout(DEADLINE_MS),
     });
-    const text = (await response.text()).slice(0, MOST_CHARACTERS);
+    const text = (await response.text()).slice(0, MAX_CHARACTERS);
     answer = JSON.parse(text) as typeof answer;
     if (!response.ok) throw new Error(`${response.status} ${String(answer.error_description ?? answer.error ?? '')}`);
   } catch (error) {

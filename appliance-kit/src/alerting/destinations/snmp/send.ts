@@ -17,15 +17,15 @@ const INFORM_TIMEOUT_S = 4;
 const INFORM_RETRIES = 1;
 const DEADLINE_MS = 20_000;
 /** SnmpAdminString (RFC 3411) holds this many octets. */
-const MOST_OCTETS = 255;
+const MAX_OCTETS = 255;
 
 /** Our own typography, which many receivers would show as a row of hexadecimal numbers. */
 const PLAIN: Record<string, string> = { '“': '"', '”': '"', '’': "'", '‘': "'", '…': '...', '–': '-', '—': '-' };
 
 /** Cut to what fits, never within a character. Names in other scripts stay as they are: SnmpAdminString is UTF-8. */
 function admin(text: string): string {
-  let flat = oneLine(text, MOST_OCTETS).replace(/[“”’‘…–—]/g, (character) => PLAIN[character] as string);
-  while (Buffer.byteLength(flat) > MOST_OCTETS) flat = [...flat].slice(0, -1).join('');
+  let flat = oneLine(text, MAX_OCTETS).replace(/[“”’‘…–—]/g, (character) => PLAIN[character] as string);
+  while (Buffer.byteLength(flat) > MAX_OCTETS) flat = [...flat].slice(0, -1).join('');
   return flat;
 }
 

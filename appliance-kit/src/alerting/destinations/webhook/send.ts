@@ -11,7 +11,7 @@ import type { WebhookInput } from '../schema.ts';
 import { bodyFor } from './body.ts';
 
 const TOTAL_MS = 20_000;
-const MOST_SHOWN = 2_000;
+const MAX_SHOWN = 2_000;
 
 export function signature(secret: string, timestamp: string, body: string): string {
   return `sha256=${createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')}`;
@@ -75,7 +75,7 @@ export async function sendWebhook(webhook: WebhookInput, message: Message, onLin
   onLine('>', `POST ${url.origin}/…`);
   for (const [name, value] of Object.entries(headers)) onLine('>', `${name}: ${value}`);
   const shown = webhook.secret ? body.replaceAll(JSON.stringify(webhook.secret).slice(1, -1), '********') : body;
-  onLine('>', shown.slice(0, MOST_SHOWN));
+  onLine('>', shown.slice(0, MAX_SHOWN));
   let answer: Awaited<ReturnType<typeof post>>;
   try {
     answer = await post(url, webhook, headers, body);
@@ -93,7 +93,7 @@ export async function sendWebhook(webhook: WebhookInput, message: Message, onLin
     );
   }
   onLine('<', `${answer.status} ${answer.reason}`);
-  if (answer.text !== '') onLine('<', answer.text.slice(0, MOST_SHOWN));
+  if (answer.text !== '') onLine('<', answer.text.slice(0, MAX_SHOWN));
   if (answer.status >= 200 && answer.status < 300) return;
   const said = answer.text.trim().slice(0, 200);
   const words = `${url.host} did not take the message: ${answer.status} ${answer.reason}${said && `, ${said}`}`;
