@@ -1,4 +1,4 @@
-// A small stand-in for tracerd on a Unix socket: what docs/INTERFACES.md promises of it ("tracerd: statistics"), with
+// A small stand-in for tracerd on a Unix socket: what docs/api/tracerd.md promises of it, with
 // made-up measurements. Unit tests ask it; the browser tests' stack has it write series into a real storaged.
 import { rmSync } from 'node:fs';
 import http from 'node:http';

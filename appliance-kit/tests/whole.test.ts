@@ -132,7 +132,7 @@ function ask(socketPath: string, cookies: Map<string, string>) {
 /** The real store, ready. */
 async function telemetry(t: TestContext, where: Place) {
   const storaged = launch(t, program('storaged'), [
-    ...['--data', join(where.directory, 'telemetry'), '--http-socket', socketOf(where, 'storaged')],
+    ...['--data', join(where.directory, 'telemetry'), '--socket', socketOf(where, 'storaged')],
     ...['--statsd-admin', '', '--statsd', '', '--host-statistics=false'],
   ]);
   const store = ask(socketOf(where, 'storaged'), new Map());

@@ -10,7 +10,7 @@ ROOTFS_PACKAGES+=,systemd-coredump,fdisk,util-linux,procps,less,dosfstools,pciut
 ROOTFS_NEXT_SUITE=forky
 ROOTFS_NEXT_PACKAGES=dtrace,libdtrace2,libctf-nobfd0,libsframe3
 
-# Fixed ids ≥ 500, the same on OmniOS (docs/INTERFACES.md).
+# Fixed ids ≥ 500, the same on OmniOS (docs/ARCHITECTURE.md).
 ROOTFS_USERS="cistern:510 cistern-store:511 cistern-trace:512 cistern-replicate:513"
 
 rootfs() { # the stage: fills $1/root; needs $ZFS_DEB and $KERNEL

@@ -209,7 +209,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	run, ok := verbs[r.PathValue("verb")]
 	if !ok || r.Method != http.MethodPost {
-		problem.Write(w, http.StatusNotFound, "not_found", "There is no such verb.", "The verbs are listed in docs/INTERFACES.md.")
+		problem.Write(w, http.StatusNotFound, "not_found", "There is no such verb.", "The verbs are listed in docs/api/execd.md.")
 		return
 	}
 	argument, answer, err := run(s, w, r)

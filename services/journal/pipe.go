@@ -1,7 +1,7 @@
 package journal
 
 // One journal on a pair of pipes, as JSON lines, for processes that are not written in Go: akd's alert outbox. One
-// request is answered after the other; docs/INTERFACES.md lists them.
+// request is answered after the other; docs/api/journal-pipe.md lists them.
 
 import (
 	"bufio"

@@ -25,7 +25,7 @@ import (
 	"cistern/services/platform/zfsname"
 )
 
-// Server is replicd's side towards akd: docs/INTERFACES.md, "replicd".
+// Server is replicd's side towards akd: docs/api/replicd.md.
 type Server struct {
 	state string
 	uids  []int

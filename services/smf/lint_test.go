@@ -148,10 +148,10 @@ type world struct {
 
 var fixed = regexp.MustCompile("`(cistern[a-z-]*)` 5[0-9][0-9]")
 
-// inRepository reads the accounts from INTERFACES.md and the services from the manifests themselves.
+// inRepository reads the accounts from docs/ARCHITECTURE.md and the services from the manifests themselves.
 func inRepository(t *testing.T, manifests []string) world {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/INTERFACES.md")
+	page, err := os.ReadFile("../../docs/ARCHITECTURE.md")
 	if err != nil {
 		t.Fatal(err)
 	}

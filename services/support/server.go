@@ -14,7 +14,7 @@ import (
 	"cistern/services/daemon/unixsocket"
 )
 
-// Server is what supportd answers on its sockets: see docs/INTERFACES.md, "supportd".
+// Server is what supportd answers on its sockets: see docs/api/supportd.md.
 type Server struct {
 	Maker   *Maker
 	Crashes *Crashes

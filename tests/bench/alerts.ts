@@ -32,7 +32,7 @@ const storaged = new Process(
     name: 'storaged',
     command: path.join(binaries, 'storaged'),
     args: [
-      ...['--data', path.join(dir, 'data'), '--http-socket', at('storaged'), '--statsd', '', '--statsd-admin', ''],
+      ...['--data', path.join(dir, 'data'), '--socket', at('storaged'), '--statsd', '', '--statsd-admin', ''],
       ...['--host-statistics=false'],
     ],
     env: {},

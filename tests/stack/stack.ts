@@ -100,7 +100,7 @@ export class Stack {
     this.url = `https://localhost:${httpsPort}`;
 
     this.#add('storaged', path.join(binaries, 'storaged'), [
-      ...['--data', path.join(dir, 'data'), '--http-socket', `${run}/storaged/http.sock`],
+      ...['--data', path.join(dir, 'data'), '--socket', `${run}/storaged/http.sock`],
       ...['--statsd', `127.0.0.1:${this.statsdPort}`],
       // Several stacks run side by side; the administrator's port is one.
       ...['--statsd-admin', ''],

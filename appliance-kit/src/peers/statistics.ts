@@ -1,4 +1,4 @@
-// What tracerd answers, as docs/INTERFACES.md has it ("tracerd: statistics").
+// What tracerd answers, as docs/api/tracerd.md has it.
 import { Count, closed, component, nullable, type Static, Time, Type } from '../base/schema/schema.ts';
 
 /** `io.ops[disk=sda][latency]`; tracerd reads it and says what is wrong with it, at which column. */

@@ -169,7 +169,7 @@ export class Storaged {
   }
 
   /**
-   * Many expressions at one moment, in order; see POST /api/v1/query_batch in docs/INTERFACES.md. Null is one that was not
+   * Many expressions at one moment, in order; see POST /api/v1/query_batch in docs/api/store.md. Null is one that was not
    * begun in time: ask again. Throws a ProblemError when the store is at fault.
    */
   async queryBatch(questions: readonly Question[]): Promise<(Result | ExpressionError | null)[]> {
@@ -194,7 +194,7 @@ export class Storaged {
 
   /**
    * A JSON object a line, with the places of the limits that a sample has gone beyond; see POST /admin/watch in
-   * docs/INTERFACES.md. Whoever takes it destroys it.
+   * docs/api/store.md. Whoever takes it destroys it.
    */
   async watch(limits: readonly Limit[]): Promise<Readable> {
     const request = { path: '/admin/watch', json: { limits }, deadlineMs: QUERY_DEADLINE_MS };
@@ -228,7 +228,7 @@ export class Storaged {
     return (await this.#peer.call(request)) as StorageStatus;
   }
 
-  /** What the series of each value of a label take; see GET /api/v1/sizes in docs/INTERFACES.md. */
+  /** What the series of each value of a label take; see GET /api/v1/sizes in docs/api/store.md. */
   async sizes(label: string): Promise<LabelSize[]> {
     const path = `/api/v1/sizes?label=${encodeURIComponent(label)}`;
     const request = { method: 'GET', path, deadlineMs: STATUS_DEADLINE_MS } as const;

@@ -1,4 +1,4 @@
-// The privileged verbs, as INTERFACES.md lists them. What may be done at all is execd's decision.
+// The privileged verbs, as docs/api/execd.md lists them. What may be done at all is execd's decision.
 import type { Readable } from 'node:stream';
 import { onBehalfOf } from '../base/on-behalf-of.ts';
 import type { Peer } from '../peers/peer.ts';

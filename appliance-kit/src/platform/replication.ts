@@ -1,4 +1,4 @@
-// What the management plane needs of replication: docs/INTERFACES.md, "replicd". One snapshot of one dataset at a time;
+// What the management plane needs of replication: docs/api/replicd.md. One snapshot of one dataset at a time;
 // when, which, and what is given up afterwards is decided by src/replication.
 export interface ReplicationTarget {
   readonly kind: 'here' | 'ssh';

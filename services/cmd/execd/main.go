@@ -1,4 +1,4 @@
-// Command execd carries out Cistern's privileged actions; see package execd and docs/INTERFACES.md.
+// Command execd carries out Cistern's privileged actions; see package execd and docs/api/execd.md.
 package main
 
 import (

@@ -1,5 +1,5 @@
 // Command replicd replicates datasets to other machines, and takes in what others replicate to here; see package
-// replication and docs/INTERFACES.md. It needs no privilege but what `zfs allow` gives its user.
+// replication and docs/api/replicd.md. It needs no privilege but what `zfs allow` gives its user.
 package main
 
 import (

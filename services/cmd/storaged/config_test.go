@@ -67,7 +67,7 @@ func TestFlagsAndFile(t *testing.T) {
 			return c.HTTP.Address == "127.0.0.1:9095" && c.Statsd.Address == ":8125" && c.Statsd.Admin == "127.0.0.1:8126"
 		}},
 		{"--socket=/run/x", func(c *config) bool { return c.HTTP.Address == "" && c.HTTP.Socket == "/run/x" }},
-		{"--http-socket=/run/x", func(c *config) bool { return c.HTTP.Address == "" && c.HTTP.Socket == "/run/x" }},
+		{"--socket=/run/x", func(c *config) bool { return c.HTTP.Address == "" && c.HTTP.Socket == "/run/x" }},
 		{"--statsd-addr= --http-addr=:1", func(c *config) bool { return !c.Statsd.Enabled && c.HTTP.Address == ":1" }},
 		{"--statsd= --statsd-socket=/x", func(c *config) bool { return c.Statsd.Enabled && c.Statsd.Address == "" && c.Statsd.Socket == "/x" }},
 		{"--statsd=:9 --statsd-admin=:10", func(c *config) bool { return c.Statsd.Address == ":9" && c.Statsd.Admin == ":10" }},

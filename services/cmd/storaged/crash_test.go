@@ -83,7 +83,7 @@ func launch(t *testing.T, folder string, more ...string) *process {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	arguments := append([]string{"--data", filepath.Join(folder, "data"), "--http-socket", socket, "--statsd-addr", "127.0.0.1:0"}, more...)
+	arguments := append([]string{"--data", filepath.Join(folder, "data"), "--socket", socket, "--statsd-addr", "127.0.0.1:0"}, more...)
 	d.command = exec.Command(path, arguments...)
 	d.command.Stderr = log
 	d.command.Env = append(os.Environ(), "NOTIFY_SOCKET="+notify)

@@ -181,7 +181,6 @@ func options(out io.Writer) (daemon.Options, *config) {
 					}
 				}
 			}
-			set.Func("http-socket", "", func(value string) error { return set.Set("socket", value) }) // its old name, which still works
 			set.BoolVar(&printConfig, "print-config", false, "")
 		},
 		Config: func(common *daemon.Common) error {

@@ -1,4 +1,4 @@
-// Command supportd makes support bundles, keeps crash records and reads logs; see package support and docs/INTERFACES.md.
+// Command supportd makes support bundles, keeps crash records and reads logs; see package support and docs/api/supportd.md.
 package main
 
 import (

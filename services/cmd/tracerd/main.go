@@ -1,5 +1,5 @@
 // Command tracerd measures what the machine does: counters, the web server's log, and DTrace; see package tracer and
-// docs/INTERFACES.md.
+// docs/api/tracerd.md.
 package main
 
 import (

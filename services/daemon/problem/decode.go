@@ -1,7 +1,7 @@
 package problem
 
 // Strict JSON bodies: one value, no unknown field, no more than so many bytes. What is refused is answered here, with
-// the codes that docs/INTERFACES.md lists, so that a handler only says `if !problem.Decode(…) { return }`.
+// the codes that docs/api/errors.md lists, so that a handler only says `if !problem.Decode(…) { return }`.
 
 import (
 	"encoding/json"

@@ -3,7 +3,7 @@
 package api
 
 // The routes, and how requests become answers. Errors of Prometheus' routes have Prometheus' envelope, because its
-// clients expect it; those of Cistern's own routes are problem documents. docs/INTERFACES.md lists all routes.
+// clients expect it; those of Cistern's own routes are problem documents. docs/api/store.md lists all routes.
 
 import (
 	"context"

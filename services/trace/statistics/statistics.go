@@ -69,7 +69,7 @@ type Statistic struct {
 	Check, Read string
 	Next        []string
 	Source      Source
-	Cost        string // none, low, medium, high: see Statistic.Cost in docs/INTERFACES.md
+	Cost        string // none, low, medium, high: see Statistic in docs/api/tracerd.md
 	// Always are the breakdowns ("" is none) that are recorded from the start and cannot be switched off.
 	Always     []string
 	Breakdowns []Breakdown

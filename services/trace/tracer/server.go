@@ -1,6 +1,6 @@
 package tracer
 
-// tracerd's HTTP: see docs/INTERFACES.md, "tracerd: statistics".
+// tracerd's HTTP: see docs/api/tracerd.md.
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-// The compact answers of the telemetry store ("CSC1", docs/INTERFACES.md), read, and joined to what is known already: a
+// The compact answers of the telemetry store ("CSC1", docs/FORMATS.md), read, and joined to what is known already: a
 // live chart asks each second for the last few seconds, not for the whole hour again.
 import { reachingFetch } from './client.ts';
 import { Failure, problemIn } from './problem.ts';

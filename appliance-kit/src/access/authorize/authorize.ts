@@ -1,4 +1,4 @@
-// Answers nginx's auth_request: may this request go on to storaged? (INTERFACES.md, "what nginx routes where")
+// Answers nginx's auth_request: may this request go on to storaged? (docs/ARCHITECTURE.md, "The web")
 
 import type { FastifyRequest } from 'fastify';
 import { fail } from '../../base/problems/problem.ts';

@@ -1,4 +1,4 @@
-// What tracerd measures, as docs/INTERFACES.md has it ("tracerd: statistics"), and the marks on a chart's time axis.
+// What tracerd measures, as docs/api/tracerd.md has it, and the marks on a chart's time axis.
 
 import { Bytes, closed, component, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
 import { StatisticDataset, StatisticName } from '../../peers/statistics.ts';

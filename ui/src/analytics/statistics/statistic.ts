@@ -1,4 +1,4 @@
-// A statistic's name, `STAT[FILTER=VALUE]…[BREAKDOWN]`, read and written (docs/INTERFACES.md, "tracerd: statistics"), and
+// A statistic's name, `STAT[FILTER=VALUE]…[BREAKDOWN]`, read and written (docs/api/tracerd.md), and
 // what drilling down makes of it. tracerd has the last word on whether such a thing exists.
 import type { Schemas } from '../../api/client.ts';
 
