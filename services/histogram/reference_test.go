@@ -218,7 +218,7 @@ func check(t *testing.T, h *Histogram) {
 }
 
 // A round trip through the reference's own text, and its quantiles. The reference's C library would be a second one to
-// compare with, but no registry has it: PyPI's circllhist is a binding that needs it installed, and Debian packages none.
+// compare with, but it could not be had here: PyPI's circllhist is a binding that needs it installed, and Debian packages none.
 // Quantiles are compared of histograms without negative values: the Go library does not order negative bins.
 func TestReferenceAgrees(t *testing.T) {
 	r := rand.New(rand.NewPCG(33, 34))
