@@ -63,7 +63,7 @@ export async function person(stack: Stack): Promise<Person> {
         acceptDownloads: true,
       });
       const page = await context.newPage();
-      page.setDefaultTimeout(15_000);
+      page.setDefaultTimeout(30_000);
       const complaints = complaintsOf(page, stack.url);
       const expected: RegExp[] = [];
       test.after(async () => {

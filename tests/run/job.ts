@@ -27,8 +27,6 @@ export interface Job {
   readonly slots?: number;
   /** Jobs with a higher one are started first. */
   readonly priority?: number;
-  /** Machines are not to wait for what only computes: everything else runs at a lower priority of the processor. */
-  readonly first?: boolean;
   readonly minutes: number;
   /** The command that runs this job again. */
   readonly repeat: string;
@@ -70,9 +68,6 @@ export function cpuOf(times: string): number {
   return seconds;
 }
 
-/** Linux shares the processor among sessions first (autogroups), and by priority only within each: so each has its own. */
-const asGroup = 'echo "$nice" 2>/dev/null >/proc/self/autogroup || true';
-
 export async function runJob(job: Job): Promise<Ended> {
   mkdirSync(logs, { recursive: true });
   const times = fileOf(job, 'times');
@@ -85,10 +80,7 @@ export async function runJob(job: Job): Promise<Ended> {
   let trouble = '';
   const child = spawn(
     'sh',
-    [
-      ...['-c', `times=$1; nice=$2; shift 2; ${asGroup}; nice -n "$nice" "$@"; code=$?; times >"$times"; exit $code`],
-      ...['sh', times, job.first ? '0' : '10', ...job.argv],
-    ],
+    [...['-c', 'times=$1; shift; "$@"; code=$?; times >"$times"; exit $code'], ...['sh', times, ...job.argv]],
     {
       cwd: job.cwd ?? root,
       env: { ...process.env, ...job.env },

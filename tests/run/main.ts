@@ -92,8 +92,7 @@ async function main(): Promise<boolean> {
 
   const finished: { ended: Ended; results: Result[] }[] = [];
   const options = {
-    // Tests of machines and browsers wait a good part of their time: one more than there are processors.
-    slots: slots || availableParallelism() + 1,
+    slots: slots || availableParallelism(),
     started: (job: Job) => console.log(`${clock()}          ${job.name}`),
     ended: (ended: Ended) => {
       const results = resultsOf(ended);

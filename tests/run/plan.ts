@@ -119,7 +119,7 @@ export const goModules = ['services', 'tests/conformance'] as const;
 
 function goJobs({ file, name }: Selection): Job[] {
   const make = (module: string, packages: readonly string[]): Job => ({
-    ...{ part: 'go', name: `go-${module}`, cwd: path.join(root, module), format: 'go', minutes: 30, slots: 2 },
+    ...{ part: 'go', name: `go-${module}`, cwd: path.join(root, module), format: 'go', minutes: 30 },
     argv: ['go', 'test', '-json', ...(name === undefined ? [] : ['-count=1', '-run', name]), ...packages],
     ...{ after: ['prepare-tools', 'prepare-programs'], repeat: './build.sh test go --', priority: 55 },
   });
@@ -154,7 +154,6 @@ export function jobsOf(selection: Selection): Job[] {
               argv: ['--test-concurrency=2'],
               priority: 50,
               after: ['prepare-tools', 'prepare-programs'],
-              slots: 2,
             }),
           ];
     case 'ui':
@@ -174,7 +173,7 @@ export function jobsOf(selection: Selection): Job[] {
       return files.map((one) => {
         const called = path.basename(one, '.test.ts');
         return nodeJob(part, `vm-${called}`, [one], name, {
-          ...{ minutes: 30, first: true, priority: 80 + (seconds[`vm/${called}`] ?? 100) / 100 },
+          ...{ minutes: 30, alone: 'machine', priority: 80 + (seconds[`vm/${called}`] ?? 100) / 100 },
           after: ['prepare-tools', called === 'first-day' ? 'prepare-image' : 'prepare-machines', 'prepare-prometheus'],
         });
       });
@@ -192,8 +191,8 @@ export function preparationsFor(jobs: readonly Job[]): Job[] {
   const all = [
     tools,
     // Two builds of the management plane and the pages would meet in the same folders.
-    prepare('image', { first: true, priority: 100, alone: 'parts' }),
-    prepare('machines', { first: true, priority: 99, after: ['prepare-tools', 'prepare-image'] }),
+    prepare('image', { priority: 100, alone: 'parts' }),
+    prepare('machines', { priority: 99, alone: 'machine', after: ['prepare-tools', 'prepare-image'] }),
     prepare('prometheus', { priority: 98 }),
     prepare('programs', { priority: 97, alone: 'parts' }),
     prepare('omnios', { priority: 53, alone: 'parts', after: ['prepare-tools', 'prepare-programs'] }),

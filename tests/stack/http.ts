@@ -59,7 +59,7 @@ export function ask(target: { socketPath: string; path: string } | URL, asked: A
 }
 
 /** Asks again until the answer is as wanted; a connection that fails is an answer that is not. */
-export async function until<T>(what: string, wanted: () => Promise<T | false | undefined>, seconds = 20): Promise<T> {
+export async function until<T>(what: string, wanted: () => Promise<T | false | undefined>, seconds = 60): Promise<T> {
   const deadline = Date.now() + seconds * 1000;
   let last: unknown;
   for (;;) {

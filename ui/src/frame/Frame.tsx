@@ -56,6 +56,7 @@ const themes: [ThemeChoice, string][] = [
 
 function UserMenu() {
   const user = use(SessionContext);
+  const { pathname } = useLocation();
   const [open, setOpen] = useState(false);
   const theme = useThemeChoice();
   const queries = useQueryClient();
@@ -95,6 +96,9 @@ function UserMenu() {
       </DropdownGroup>
       <Divider />
       <DropdownList>
+        <DropdownItem to={manualOf(pathname)} target="_blank" rel="noopener">
+          Manual
+        </DropdownItem>
         <DropdownItem onClick={() => void signOut()}>Sign out</DropdownItem>
       </DropdownList>
     </Dropdown>
@@ -183,7 +187,7 @@ export function Frame({ children }: { children: ReactNode }) {
               </ToolbarItem>
               <ToolbarItem>
                 <a
-                  className="cistern-help"
+                  className="cistern-help cistern-wide"
                   href={manualOf(pathname)}
                   target="_blank"
                   rel="noopener"
