@@ -26,6 +26,7 @@ usage() {
                      --repeats N, --profile DIR (CPU profiles of storaged), --temp DIR (where the data lie)
   nightly            what takes hours, in parts of at most --minutes M (60) each: fuzz, crash, race, vm; --only PART
   prepare WHAT       what tests start from, as the test run makes it: tools PART…, programs, pages, image, omnios, machines
+  screenshots        the README's pictures (docs/screenshots/), out of those that `test browser` has left in out/screenshots/
   clean              remove out/, node_modules and the caches under ~/.cache/cistern
   help               this text
 It installs what it lacks with apt-get, after saying what. Environment: CISTERN_CACHE (cache directory),
@@ -96,6 +97,18 @@ verb_dev() {
   exec node tests/stack/dev.ts "$@"
 }
 
+# verb_screenshots: the README's pictures; what a browser test took, under the name that says what it shows
+verb_screenshots() {
+  local pair from
+  for pair in status:status-light-1440 worksheet:analytics-worksheet-dark-1440 heatmap:analytics-heatmap-hover-light-1440 \
+    alerts:alerts-active-dark-1440 pool:pool-degraded-light-1440 phone:status-dark-390; do
+    from=out/screenshots/${pair#*:}.png
+    [ -f "$from" ] || die "there is no $from" "Run ./build.sh test browser first: its tests take the pictures."
+    install -D -m 0644 "$from" "docs/screenshots/${pair%%:*}.png"
+  done
+  say "docs/screenshots: $(du -cb docs/screenshots/*.png | tail -n 1 | cut -f1) bytes"
+}
+
 verb_run() {
   need ssh:openssh-client
   verb_image
@@ -105,7 +118,7 @@ verb_run() {
 verb=${1:-help}
 [ $# -eq 0 ] || shift
 case $verb in
-image | run | dev | test | bench | nightly | prepare) "verb_$verb" "$@" ;;
+image | run | dev | test | bench | nightly | prepare | screenshots) "verb_$verb" "$@" ;;
 clean)
   rm -rf out node_modules ui/dist appliance-kit/dist "$CISTERN_CACHE"
   say "removed out/, node_modules and $CISTERN_CACHE"

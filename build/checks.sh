@@ -79,6 +79,22 @@ no_hosts() {
   return $bad
 }
 
+# Past 600 lines a file has a second concern. Generated: the page's types of the API.
+files_are_short() {
+  ! git ls-files -co --exclude-standard '*.go' '*.ts' '*.tsx' '*.css' '*.sh' '*.js' build.sh | grep -vxF ui/src/api/schema.d.ts |
+    while read -r file; do [ ! -f "$file" ] || printf '%s %s\n' "$(wc -l <"$file")" "$file"; done | awk '$1 > 600' | grep .
+}
+
+# Whoever clones the repository fetches every picture that it ever had.
+screenshots_small() {
+  local bytes
+  bytes=$(cat docs/screenshots/*.png | wc -c)
+  [ "$bytes" -le 1500000 ] || {
+    echo "docs/screenshots is $bytes bytes, more than 1.5 MB"
+    return 1
+  }
+}
+
 no_conflict_marks() { ! git grep -nE "^(<<<<<<<|>>>>>>>)( |$)" -- .; }
 
 # The commits that are not on main yet. On main itself, or where there is no main: those since the check came to be.

@@ -292,7 +292,7 @@ func structured(text string) (at time.Time, level, rest string, ok bool) {
 // Read implements LogSource.
 func (f LogFiles) Read(ctx context.Context, q LogQuery) ([]LogLine, string, error) {
 	paths := f.paths(q.Service) // none: a service that has said nothing yet
-	before, _ := time.Parse(time.RFC3339Nano, q.Older)
+	before, seen := parseOlder(q.Older)
 	var lines []LogLine
 	for _, path := range paths {
 		if ctx.Err() != nil {
@@ -304,21 +304,44 @@ func (f LogFiles) Read(ctx context.Context, q LogQuery) ([]LogLine, string, erro
 		}
 		service := logOf(path)
 		for text := range strings.Lines(content.String()) {
-			if l := fileLine(service, strings.TrimRight(text, "\n")); q.wants(&l) && (q.Older == "" || l.Time.Before(before)) {
+			if l := fileLine(service, strings.TrimRight(text, "\n")); q.wants(&l) && (q.Older == "" || !l.Time.After(before)) {
 				lines = append(lines, l)
 			}
 		}
 		// Of each file no more than can be answered.
 		slices.SortStableFunc(lines, func(a, b LogLine) int { return a.Time.Compare(b.Time) })
-		lines = slices.Clone(lines[max(0, len(lines)-q.Limit-1):])
+		lines = slices.Clone(lines[max(0, len(lines)-q.Limit-1-seen):])
 	}
+	at := func(moment time.Time) (n int) {
+		for i := range lines {
+			if lines[i].Time.Equal(moment) {
+				n++
+			}
+		}
+		return n
+	}
+	lines = lines[:len(lines)-min(seen, at(before))]
 	older := ""
 	if len(lines) > q.Limit {
 		lines = lines[1:]
-		older = lines[0].Time.Format(time.RFC3339Nano)
+		moment := lines[0].Time
+		n := at(moment)
+		if moment.Equal(before) {
+			n += seen
+		}
+		older = fmt.Sprintf("%s/%d", moment.Format(time.RFC3339Nano), n)
 	}
 	slices.Reverse(lines)
 	return lines, older, nil
+}
+
+// parseOlder reads where a page of older lines begins: the time of the oldest line that was seen, and how many lines of that time
+// were: many can have one time, and a page may end among them.
+func parseOlder(older string) (before time.Time, seen int) {
+	stamp, count, _ := strings.Cut(older, "/")
+	before, _ = time.Parse(time.RFC3339Nano, stamp)
+	seen, _ = strconv.Atoi(count)
+	return before, max(0, seen)
 }
 
 // Follow implements LogSource.

@@ -166,3 +166,40 @@ func TestLevelsOfFiles(t *testing.T) {
 		}
 	}
 }
+
+// Lines of one moment, in more than one file, are all found, page by page, each once.
+func TestPagesOfLinesOfOneMoment(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"akd", "tracerd"} {
+		var text strings.Builder
+		for i := range 450 {
+			fmt.Fprintf(&text, "2026-01-01T00:00:%02d.5Z %s %d\n", i/200, name, i)
+		}
+		write(t, filepath.Join(dir, name+".log"), text.String())
+	}
+	seen := map[string]int{}
+	older := ""
+	for range 20 {
+		lines, next, err := LogFiles{Dir: dir}.Read(context.Background(), LogQuery{Limit: 100, Older: older})
+		if err != nil || len(lines) > 100 {
+			t.Fatalf("%v, %d lines", err, len(lines))
+		}
+		for i, l := range lines {
+			seen[l.Text]++
+			if i > 0 && l.Time.After(lines[i-1].Time) {
+				t.Fatalf("%q is newer than the line before it", l.Text)
+			}
+		}
+		if older = next; older == "" {
+			break
+		}
+	}
+	if len(seen) != 900 {
+		t.Errorf("%d lines were found of 900", len(seen))
+	}
+	for text, n := range seen {
+		if n != 1 {
+			t.Errorf("%q was found %d times", text, n)
+		}
+	}
+}

@@ -48,6 +48,8 @@ export const checks: readonly Check[] = [
   { name: 'the MIB is clean (smilint -l 6)', argv: script('mib_is_clean') },
   { name: 'SMF manifests are well formed', argv: script('smf_well_formed') },
   { name: 'nothing names a package registry or mirror', argv: script('no_hosts') },
+  { name: 'no file is longer than 600 lines', argv: script('files_are_short') },
+  { name: 'docs: screenshots are small', argv: script('screenshots_small') },
   { name: 'no merge is left half done', argv: script('no_conflict_marks') },
   { name: 'docs: links and names of files', argv: ['node', 'tests/run/docs.ts'] },
   { name: 'commits: subjects', argv: script('commit_subjects') },
