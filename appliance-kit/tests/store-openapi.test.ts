@@ -1,9 +1,9 @@
 // docs/api/store.openapi.json against a real storaged: every example of it is asked, and every answer, of success or error, has
-// to fit its schema. That it lists exactly the routes that there are is checked beside the code (services/cmd/storaged).
+// to fit its schema. Every route that the sources of storaged register by its whole path has to be in it.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import http from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -181,4 +181,23 @@ test('bodies that make no sense are refused as the document says', async () => {
     assert.equal(answer.status, 400, `${method} ${route}: ${answer.text}`);
     fits(`${method} ${route} with half of a JSON`, operation, answer);
   }
+});
+
+test('every route that the sources of storaged register is in the document', () => {
+  const services = path.join(import.meta.dirname, '../../services');
+  const folders = '{store/api,ingest,cmd/storaged}/**/*.go';
+  const sources = globSync(folders, { cwd: services, exclude: (name) => name.endsWith('_test.go') });
+  const registered = sources.flatMap((file) => {
+    const text = readFileSync(path.join(services, file), 'utf8');
+    const whole = [...text.matchAll(/"(GET|POST|PUT|DELETE) (\/[^"]+)"/g)];
+    const table = [...text.matchAll(/\{"(\/api\/v1\/[^"]+)", (?:true|false), a\./g)];
+    return [...whole.map(([, method, route]) => [method, route]), ...table.map(([, route]) => ['GET', route])];
+  });
+  const undocumented = registered
+    .map(([method, route]) => `${method} ${route}`)
+    // Profiles are for this machine only, and end in a slash where there is no more to the route.
+    .filter((one) => !one.includes('/debug/') && !one.endsWith('/'))
+    .filter((one) => !operations.some(({ method, route }) => `${method} ${route}` === one));
+  assert.ok(registered.length > 25, `only ${registered.length} routes were found in the sources`);
+  assert.deepEqual(undocumented, []);
 });

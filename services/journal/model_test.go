@@ -395,7 +395,7 @@ func FuzzGroup(f *testing.F) {
 	})
 }
 
-// The figures of the issue: a million entries of a hundred bytes, one writer.
+// The goals are stated for a million entries of a hundred bytes, and one writer.
 func BenchmarkEntries(b *testing.B) {
 	entry := make([]byte, 100)
 	for i := range entry {
