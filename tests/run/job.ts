@@ -23,7 +23,9 @@ export interface Job {
   readonly after?: readonly string[];
   /** Of the jobs with the same word only one runs at a time. */
   readonly alone?: string;
-  /** How many of the run's slots it takes: 1 unless said otherwise. */
+  /** Of the jobs with the same word another may start once all other jobs have ended: processors would idle. */
+  readonly pairsAtTheEnd?: boolean;
+  /** How many of the run's slots it takes, 1 unless said otherwise: less for one that mostly waits. */
   readonly slots?: number;
   /** Jobs with a higher one are started first. */
   readonly priority?: number;

@@ -88,7 +88,7 @@ function machines(minutes: number): Job[] {
       argv: one.argv.map((word) =>
         word.replace(`${path.join(logs, one.name)}.`, `${path.join(logs, one.name)}-${n + 1}.`),
       ),
-      env: { ...one.env, CISTERN_SEED: String(Date.now() + n) },
+      env: { ...one.env, CISTERN_VARIANTS: '1' },
     })),
   ).flat();
 }

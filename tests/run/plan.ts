@@ -167,14 +167,20 @@ export function jobsOf(selection: Selection): Job[] {
     case 'browser':
       return files.map((one) =>
         nodeJob(part, `browser-${path.basename(one, '.test.ts')}`, [one], name, {
-          ...{ priority: 40, after: ['prepare-tools', 'prepare-pages'] },
+          // A page waits more than it computes.
+          ...{ priority: 40, slots: 0.5, after: ['prepare-tools', 'prepare-pages'] },
         }),
       );
     case 'vm':
       return files.map((one) => {
         const called = path.basename(one, '.test.ts');
         return nodeJob(part, `vm-${called}`, [one], name, {
-          ...{ minutes: 30, alone: 'machine', priority: 80 + (seconds[`vm/${called}`] ?? 100) / 100 },
+          ...{
+            minutes: 30,
+            alone: 'machine',
+            pairsAtTheEnd: true,
+            priority: 80 + (seconds[`vm/${called}`] ?? 100) / 100,
+          },
           after: ['prepare-tools', called === 'first-day' ? 'prepare-image' : 'prepare-machines', 'prepare-prometheus'],
         });
       });

@@ -11,7 +11,7 @@ interface Data {
   details?: { duration_ms: number; type?: string; error?: Error & { failureType?: string; cause?: unknown } };
 }
 
-const told = (error: unknown): string => {
+const shown = (error: unknown): string => {
   const cause = (error as { cause?: unknown })?.cause;
   const inner = cause === undefined ? error : cause;
   return inner instanceof Error ? (inner.stack ?? inner.message) : String(inner);
@@ -20,9 +20,12 @@ const told = (error: unknown): string => {
 export default async function* reporter(source: AsyncIterable<{ type: string; data: Data }>): AsyncGenerator<string> {
   /** Of each file, the names of the tests that the next one lies in. */
   const open = new Map<string, string[]>();
+  /** The test file that speaks: the steps of tests/vm/row.ts have that file's name, and are reported among its own. */
+  let speaking = '';
   for await (const { type, data } of source) {
     if (!['test:start', 'test:pass', 'test:fail'].includes(type)) continue;
-    const file = data.file ?? '';
+    if (data.file?.match(/\.test\.tsx?$/)) speaking = data.file;
+    const file = speaking;
     const names = open.get(file) ?? [];
     names.length = data.nesting;
     names[data.nesting] = data.name;
@@ -38,7 +41,7 @@ export default async function* reporter(source: AsyncIterable<{ type: string; da
       name: names.filter(Boolean).join(' › '),
       outcome: skip || todo ? 'skipped' : type === 'test:pass' ? 'passed' : 'failed',
       seconds: (details?.duration_ms ?? 0) / 1000,
-      output: type === 'test:fail' ? told(details?.error) : String(skip || todo || ''),
+      output: type === 'test:fail' ? shown(details?.error) : String(skip || todo || ''),
     })}\n`;
   }
 }

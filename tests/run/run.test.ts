@@ -114,6 +114,36 @@ test('jobs wait for what they need, and what needs a failed one is not started',
   assert.match(ended.find(({ job: { name } }) => name === 'orphan')?.trouble ?? '', /“bad” failed/);
 });
 
+test('of two jobs that stay alone the second starts early only when nothing else is left, and when it may', async () => {
+  for (const pairsAtTheEnd of [true, false]) {
+    const events: string[] = [];
+    const ends = new Map<string, () => void>();
+    const run = (one: Job) => {
+      events.push(one.name);
+      return new Promise<Ended>((resolve) => {
+        ends.set(one.name, () => resolve({ job: one, code: 0, trouble: '', began: 0, seconds: 1, cpuSeconds: 1 }));
+      });
+    };
+    const alone = { alone: 'machine', pairsAtTheEnd, priority: 9 };
+    const all = schedule([job('a', alone), job('b', alone), job('c', { slots: 0.5 }), job('d', { slots: 0.5 })], {
+      ...{ slots: 2, run },
+    });
+    const turn = () => new Promise((resolve) => setImmediate(resolve));
+    await turn();
+    assert.deepEqual(events, ['a', 'c', 'd']);
+    for (const name of ['c', 'd']) {
+      ends.get(name)?.();
+      await turn();
+    }
+    assert.deepEqual(events, pairsAtTheEnd ? ['a', 'c', 'd', 'b'] : ['a', 'c', 'd']);
+    ends.get('a')?.();
+    await turn();
+    assert.deepEqual(events, ['a', 'c', 'd', 'b']);
+    ends.get('b')?.();
+    assert.equal((await all).length, 4);
+  }
+});
+
 test('arguments choose parts, files and names', () => {
   assert.deepEqual(parseArguments([]).chosen, [
     { part: 'lint' },

@@ -37,7 +37,10 @@ export async function schedule(jobs: readonly Job[], options: ScheduleOptions): 
         continue;
       }
       if (takes(job) > free || needs.some((name) => !done.has(name))) continue;
-      if (job.alone && [...running.keys()].some((other) => other.alone === job.alone)) continue;
+      if (job.alone && [...running.keys()].some((other) => other.alone === job.alone)) {
+        const only = [...waiting, ...running.keys()].every((other) => other.alone === job.alone);
+        if (!(job.pairsAtTheEnd && only)) continue;
+      }
       waiting.splice(waiting.indexOf(job), 1);
       free -= takes(job);
       options.started?.(job);

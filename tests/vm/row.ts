@@ -7,6 +7,15 @@ import { keepEvidence, type Person } from './person.ts';
 export const wantedStep = process.env.CISTERN_TEST_STEP ? new RegExp(process.env.CISTERN_TEST_STEP) : undefined;
 
 /**
+ * Whether the variants of a fault run, too, whose representative is in the ordinary run: `./build.sh nightly` sets it, and
+ * a variant that is named by the pattern runs in any case.
+ */
+export const withVariants = process.env.CISTERN_VARIANTS === '1';
+
+/** Whether a variant of this name is to run. */
+export const wantsVariant = (name: string) => withVariants || wantedStep?.test(name) === true;
+
+/**
  * Runs one step after the other; a step that fails ends the row, and what is needed to understand it is kept. When one
  * step is chosen by its name, those before it run as well, because it builds on them; those after it do not.
  */

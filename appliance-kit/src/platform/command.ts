@@ -10,12 +10,15 @@ export interface CommandOptions {
 
 export type Command = (program: string, args: readonly string[], options?: CommandOptions) => Promise<string>;
 
+/** ZFS commands take many seconds while a pool resilvers or a disk fails slowly; what has not ended then, hangs. */
+const DEADLINE_MS = 30_000;
+
 /** Where Debian keeps them; akd's own PATH need not have the administrator's folders in it. */
 const PATH = '/usr/sbin:/usr/bin:/sbin:/bin';
 
 /** What it printed. A failure, a timeout or too much output is a problem that names the command. */
 export const run: Command = (program, args, options = {}) => {
-  const deadlineMs = options.deadlineMs ?? 10_000;
+  const deadlineMs = options.deadlineMs ?? DEADLINE_MS;
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   execFile(
     program,
