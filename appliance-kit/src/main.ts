@@ -6,8 +6,10 @@ import process from 'node:process';
 import { createAppliance } from './appliance.ts';
 import { systemClock } from './base/clock.ts';
 import { readConfig } from './base/config.ts';
-import { standardLog as log } from './base/log.ts';
+import { standardLog } from './base/log.ts';
 import { createPlatform } from './platform/create.ts';
+
+const log = standardLog();
 
 /** The service manager's patience is longer than this; what is not done by then is taken up at the next start. */
 const STOP_MS = 8_000;
@@ -41,7 +43,7 @@ async function main(): Promise<void> {
   process.umask(before);
   chmodSync(socket, 0o660);
   await appliance.start();
-  log.info('akd is ready', { version: config.version, platform: config.platform, socket });
+  log.info('akd is ready', { version: config.version, platform: config.platform, listens: socket });
 
   let stopping = false;
   const stop = (signal: string) => {

@@ -183,7 +183,7 @@ func (s *Store) note(kind byte, content any) {
 	s.ingesting.Lock()
 	defer s.ingesting.Unlock()
 	if _, err := s.journal.Append(append([]byte{kind}, text...)); err != nil {
-		s.options.Log.Error("metadata or exemplars were not journalled", "error", err)
+		s.options.Log.Warn("metadata or exemplars were not journalled", "error", err)
 	}
 }
 
