@@ -313,7 +313,7 @@ func fingerprint(c *Crash) string {
 // before.
 func ownTrace(lines []string) (reason, stacks string, before []string) {
 	for i, line := range lines {
-		// akd's log is JSON, with the stack in a field.
+		// A log in JSON (--log-format json) has the stack in a field.
 		if strings.HasPrefix(line, "{") && strings.Contains(line, `\n    at `) {
 			var fields map[string]any
 			if json.Unmarshal([]byte(line), &fields) == nil {
