@@ -265,7 +265,7 @@ func (s *Store) loadDescriptions() error {
 	return nil
 }
 
-// Metadata is what was told of metrics, by name.
+// Metadata is what senders said of metrics, by name.
 func (s *Store) Metadata() map[string]Metadata {
 	s.described.mu.RLock()
 	defer s.described.mu.RUnlock()
