@@ -24,7 +24,7 @@ import { worksheetsDomain } from './analytics/worksheets/index.ts';
 import type { Clock } from './base/clock.ts';
 import type { Config } from './base/config.ts';
 import type { Log } from './base/log.ts';
-import { asProblem } from './base/problems/problem.ts';
+import { logFailure } from './base/problems/log-failure.ts';
 import type { DeliveryTiming, Kernel } from './domain/domain.ts';
 import { type AnyDomain, inOrder, type Provided } from './domain/in-order.ts';
 import { createApp } from './http/app.ts';
@@ -177,7 +177,7 @@ export function createAppliance({ config, clock, platform, log, deliveryTiming =
       try {
         await run();
       } catch (error) {
-        log.error('something that is done again and again failed', { error: String((error as Error).stack) });
+        logFailure(log, 'something that is done periodically failed', error);
       }
     };
     void once();
@@ -201,7 +201,7 @@ export function createAppliance({ config, clock, platform, log, deliveryTiming =
       await timetable.stop();
       // Streams of changes end, so that closing does not wait for them; what was asked for is still answered.
       changes.close();
-      await app.close().catch((error: unknown) => log.error('closing failed', { error: asProblem(error).detail }));
+      await app.close().catch((error: unknown) => logFailure(log, 'closing failed', error));
       for (const one of created.toReversed()) await one.stop?.();
       db.close();
     },

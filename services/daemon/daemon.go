@@ -60,7 +60,7 @@ type Options struct {
 	// Setup makes the daemon. It opens sockets by p.Listen, starts what runs beside requests by p.Go, and registers what is
 	// to be ended by p.OnStop, which is called too when Setup fails. ctx ends when the daemon is to stop.
 	Setup func(ctx context.Context, p *Process) error
-	// RequestsWithin is how long requests that run may take after the daemon was told to stop; then they are cut off.
+	// RequestsWithin is how long requests that run may take after the stop began; then they are cut off.
 	// StopWithin is how long the whole stop may take, 10 s when it is 0; RequestsWithin is the same when it is 0.
 	RequestsWithin, StopWithin time.Duration
 	// Unfinished is logged when the stop is not finished within StopWithin: what becomes of the rest.
@@ -131,7 +131,7 @@ func (o Options) run(ctx context.Context, common *Common, logger *slog.Logger) e
 	case <-time.After(stopWithin):
 		unfinished := o.Unfinished
 		if unfinished == "" {
-			unfinished = "the stop is not finished, and is given up"
+			unfinished = "the stop is not finished in time; the process ends anyway"
 		}
 		logger.Warn(unfinished, "seconds", stopWithin.Seconds())
 		return err
@@ -148,7 +148,7 @@ func (p *Process) served(ctx context.Context) error {
 	failed := p.serve()
 	p.Log.Info("ready", append([]any{"version", p.Version, "listens", strings.Join(p.names(), " ")}, p.described...)...)
 	if err := sdnotify.Ready(); err != nil {
-		p.Log.Warn("the service manager was not told that this is ready", "error", err)
+		p.Log.Warn("the service manager was not notified that this is ready", "error", err)
 	}
 	go sdnotify.Watchdog(ctx)
 	var err error
@@ -157,7 +157,7 @@ func (p *Process) served(ctx context.Context) error {
 	case err = <-failed:
 	}
 	if notify := sdnotify.Stopping(); notify != nil {
-		p.Log.Warn("the service manager was not told that this stops", "error", fmt.Errorf("stopping: %w", notify))
+		p.Log.Warn("the service manager was not notified that this stops", "error", fmt.Errorf("stopping: %w", notify))
 	}
 	return err
 }

@@ -152,7 +152,7 @@ func TestServesLogsAndStops(t *testing.T) {
 	}
 }
 
-// The stop ends requests, then what runs beside them, then the parts, and is given up when its time is over.
+// The stop ends requests, then what runs beside them, then the parts, and is abandoned at its deadline.
 func TestOrderOfTheStop(t *testing.T) {
 	var mu sync.Mutex
 	var order []string
@@ -299,7 +299,7 @@ func TestProcess(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = command.Process.Kill() })
 		if first, second := told(), told(); first != "READY=1" || second != "WATCHDOG=1" {
-			t.Errorf("the service manager was told %q and %q", first, second)
+			t.Errorf("the service manager was notified of %q and %q", first, second)
 		}
 		switch end {
 		case "panic":
@@ -319,7 +319,7 @@ func TestProcess(t *testing.T) {
 				t.Errorf("%s: %v\n%s", end, err, log.String())
 			}
 			if got := told(); got != "STOPPING=1" {
-				t.Errorf("%s: the service manager was told %q", end, got)
+				t.Errorf("%s: the service manager was notified of %q", end, got)
 			}
 		}
 	}

@@ -34,7 +34,7 @@ type Process struct {
 // Listener is one way in over HTTP.
 type Listener struct {
 	// Socket is the path of a Unix socket (mode 0660). Group may use it, beside its owner; empty: the process' own group.
-	// Where a group cannot be given the socket, a warning says so: root can ask all the same.
+	// Where a group cannot be given the socket, a warning is logged: root can still ask.
 	Socket, Group string
 	// Address is HOST:PORT, where Socket is empty.
 	Address string

@@ -1,6 +1,6 @@
 package execd
 
-// What pool verbs are told about: pools and devices that are there already, named as ZFS names them.
+// What the arguments of pool verbs name: pools and devices that exist, named as ZFS names them.
 
 import (
 	"context"

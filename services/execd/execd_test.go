@@ -105,7 +105,7 @@ type bench struct {
 	state  string
 	host   *host
 	client *http.Client
-	end    func() // as when the process is told to end
+	end    func() // as when the process is to end
 }
 
 // start serves execd to this process. zpool and zfs are the shell scripts given, first on the PATH.

@@ -113,7 +113,7 @@ func (s *Server) poolCreate(r *http.Request, a poolCreateArgument) (any, error) 
 // What zpool says when it has made partitions, and on a busy machine their names came later than it waits for them.
 var partitionsLate = regexp.MustCompile(`currently unavailable|no such pool or dataset|failed to detect device partitions`)
 
-// partitioning runs a command of zpool that takes whole disks, which changes the pool wholly or not at all: once more, when its
+// partitioning runs a command of zpool that takes whole disks, which changes the pool wholly or not at all: a second time, when its
 // partitions were late.
 func (s *Server) partitioning(ctx context.Context, argv ...string) error {
 	_, err := command.Run(ctx, 3*time.Minute, 64<<10, argv...)

@@ -184,7 +184,7 @@ func (s *Server) snapshotDestroy(r *http.Request, a snapshotDestroyArgument) (an
 	return answer, nil
 }
 
-// destroySnapshots destroys snapshots of one dataset with one command; when ZFS refuses that as a whole, each by itself.
+// destroySnapshots destroys snapshots of one dataset with one command; when ZFS refuses that as a whole, one after the other.
 func (s *Server) destroySnapshots(ctx context.Context, names []string, deferred bool, answer *snapshotDestroyAnswer) {
 	argv := []string{"destroy"}
 	if deferred {

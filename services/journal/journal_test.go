@@ -182,7 +182,7 @@ func TestPowerCutAtEveryOperation(t *testing.T) {
 	}
 }
 
-// A full disk leaves half a write: it is taken back, and writing goes on when there is room.
+// A full disk leaves half a write: it is cut off, and writing goes on when there is room.
 func TestFullDisk(t *testing.T) {
 	full := false
 	fsys := vfs.Watch(vfs.NewMemory(), func(op, _ string, _ int) error {
@@ -470,7 +470,7 @@ func BenchmarkDurable(b *testing.B) {
 }
 
 // Writers that share a write get their own positions, their entries stay together, and where a write of all of them fails
-// each is told for itself: what was acknowledged is there once, and what was refused for want of room is not.
+// each gets its own result: what was acknowledged is there once, and what was refused for want of room is not.
 func TestWritersShareWrites(t *testing.T) {
 	var fail atomic.Bool
 	writes := atomic.Int64{}
@@ -549,7 +549,7 @@ func TestWritersShareWrites(t *testing.T) {
 			t.Errorf("%q was refused, and is there", text)
 		}
 		if position, ok := acknowledged[text]; !ok || position != entry.Position {
-			t.Errorf("%q ends at %v, its writer was told %v", text, entry.Position, position)
+			t.Errorf("%q ends at %v, its writer got %v", text, entry.Position, position)
 		}
 		delete(acknowledged, text)
 	}

@@ -187,7 +187,7 @@ func againstModel(t *testing.T, options Options, r *rand.Rand) {
 			}
 			for i, one := range batch {
 				m.entries = append(m.entries, string(one))
-				// Only the last one's position is told; the others' are learnt by reading.
+				// Only the last one's position is returned; the others' are found by reading.
 				m.ends = append(m.ends, at)
 				if i < len(batch)-1 {
 					m.ends[len(m.ends)-1] = 0
@@ -224,7 +224,7 @@ func againstModel(t *testing.T, options Options, r *rand.Rand) {
 	must(j.Close())
 }
 
-// A mark pins the journal; without it what was passed is gone, and going back says so.
+// A mark pins the journal; without it what was passed is gone, and going back is an error.
 func TestMarksPin(t *testing.T) {
 	j := open(t, vfs.NewMemory(), 100)
 	if _, err := j.Subscribe("a", false); err != nil {

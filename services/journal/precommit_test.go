@@ -11,7 +11,7 @@ import (
 )
 
 // After a power cut the pages of the pre-commit buffer may be of different times. Records of an earlier round are in the
-// journal already: they must not come into it once more, though they are whole and where a record is expected.
+// journal already: they must not be written to it again, though they are whole and where a record is expected.
 func TestPagesOfAnEarlierRound(t *testing.T) {
 	folder := t.TempDir()
 	file := filepath.Join(folder, precommitName)

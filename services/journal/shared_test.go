@@ -69,7 +69,7 @@ func TestSharedReaderLeavesTheWriterAlone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, _ = file.Write(appendEntry(nil, []byte("what nobody was told of"))[:12])
+			_, _ = file.Write(appendEntry(nil, []byte("never acknowledged"))[:12])
 			read()
 		}
 		add(one, n*3+2)

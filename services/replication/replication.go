@@ -148,7 +148,7 @@ type Order struct {
 	BytesPerSecond int64  // 0: as fast as it goes
 }
 
-// Progress is told about once a second.
+// Progress is reported about once a second.
 type Progress struct {
 	Phase string `json:"phase"`           // looking, sending, resuming
 	Text  string `json:"text"`            // in words
@@ -164,7 +164,7 @@ type Sent struct {
 	Nothing bool   `json:"nothing"` // it was there already
 }
 
-// stall is how long a target may take nothing before the attempt is given up: longer than a pool that is resilvering
+// stall is how long a target may take nothing before the attempt is ended: longer than a pool that is resilvering
 // makes one wait, and much shorter than TCP's own patience.
 const stall = 5 * time.Minute
 

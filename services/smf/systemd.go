@@ -22,7 +22,7 @@ var counterparts = map[string]string{
 // sandbox line that silently does nothing.
 var linuxProperties = []string{"unit", "type", "condition_mount", "runtime_directory", "cache_directory", "logs_directory",
 	"read_write_paths", "address_families", "memory_high", "capabilities", "capabilities_why", "private_devices",
-	"device_allow", "start", "environment", "memory_deny_write_execute", "kernel_logs", "kernel_tunables", "kill_mode", "stop_signal", "user", "group"}
+	"device_allow", "start", "environment", "memory_deny_write_execute", "kernel_logs", "kernel_tunables", "notify_access", "kill_mode", "stop_signal", "user", "group"}
 
 // linuxPath is a command line or a path of illumos with the folder of sockets where Linux has it.
 func linuxPath(text string) string { return strings.ReplaceAll(text, "/var/run/", "/run/") }
@@ -107,6 +107,7 @@ func Systemd(s *Service) (Unit, error) {
 		return Unit{}, fmt.Errorf("service %s: linux/type is %q; it is notify or exec", s.Name, kind)
 	}
 	line("Type=%s", kind)
+	set("NotifyAccess", linux("notify_access"))
 	start := s.method("start")
 	command := linuxPath(start.Exec)
 	if other := linux("start"); other != "" {

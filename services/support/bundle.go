@@ -113,7 +113,7 @@ type making struct {
 	adding     sync.Mutex
 }
 
-// change alters the state and writes it down. A full disk does not stop the bundle here: the archive's own writing says so.
+// change alters the state and writes it down. A full disk does not stop the bundle here: writing the archive fails instead.
 func (w *making) change(alter func(*kept)) {
 	w.m.mu.Lock()
 	defer w.m.mu.Unlock()

@@ -48,7 +48,7 @@ type Crash struct {
 	Log       []string  `json:"log"`
 	Core      string    `json:"core,omitempty"` // where the newest core is; it may have had to go since
 	Dismissed bool      `json:"dismissed"`
-	// Alert is what the crash is known by where it is told: the same from the moment its core begins to be taken, when the
+	// Alert identifies the crash where it is alerted: the same from the moment its core begins to be taken, when the
 	// fingerprint is not known yet.
 	Alert string `json:"alert"`
 	// Recording: its core is being taken, and nothing else is known yet. Not kept in the file.
@@ -66,7 +66,7 @@ const (
 	maxCrashes  = 100
 	maxStacks   = 64 << 10
 	maxCrashLog = 30
-	// recordingWithin is how long a core may take to be written before the record without it is given up.
+	// recordingWithin is how long a core may take to be written before the record without it is dropped.
 	recordingWithin = 10 * time.Minute
 	// coreWithin is how long the journal may take to tell of a core after the process has ended: reading the stacks of a large one
 	// takes its time. Then the record is made without.
@@ -313,7 +313,7 @@ func fingerprint(c *Crash) string {
 // before.
 func ownTrace(lines []string) (reason, stacks string, before []string) {
 	for i, line := range lines {
-		// akd's log is JSON, with the stack in a field.
+		// A log in JSON (--log-format json) has the stack in a field.
 		if strings.HasPrefix(line, "{") && strings.Contains(line, `\n    at `) {
 			var fields map[string]any
 			if json.Unmarshal([]byte(line), &fields) == nil {
@@ -373,8 +373,8 @@ type watcher struct {
 	c       *Crashes
 	proc    string
 	journal Journal
-	pending map[string]*time.Timer // units whose process has ended with a core that was not told of yet
-	taken   map[string]time.Time   // units whose core was told of, and when: that their process has ended may follow
+	pending map[string]*time.Timer // units whose process has ended with a core that was not reported yet
+	taken   map[string]time.Time   // units whose core was reported, and when: that their process has ended may follow
 	mu      sync.Mutex
 }
 

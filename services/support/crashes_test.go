@@ -200,7 +200,7 @@ func TestACrashIsKnownBeforeItsCoreIsRead(t *testing.T) {
 	if list, _, _ = again.List(); len(list) != 1 || list[0].Count != 2 || list[0].Alert != alert {
 		t.Fatalf("after a restart: %+v", list)
 	}
-	// Dismissed, it is told anew.
+	// Dismissed, it is alerted anew.
 	again.Dismiss(list[0].ID)
 	(&watcher{c: again, proc: proc}).dumping(now.Add(time.Hour))
 	again.Note(core)

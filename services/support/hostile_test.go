@@ -245,7 +245,7 @@ func TestCancelLeavesNothing(t *testing.T) {
 	}
 }
 
-// akd's state may be anything: the step says so, and the rest is there.
+// akd's state may be anything: the step reports an error, and the rest is there.
 func TestADestroyedDatabase(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/state.db", strings.Repeat("\x00garbage", 1000))

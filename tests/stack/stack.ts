@@ -110,14 +110,11 @@ export class Stack {
       ...['--run', run, '--state', dir, '--logs', path.join(dir, 'logs')],
     ]);
     const watch = this.#options.watch ? ['--watch', '--watch-preserve-output'] : [];
-    this.#add('akd', process.execPath, [...watch, path.join(root, 'appliance-kit/src/main.ts')], {
-      CISTERN_PLATFORM: 'sim',
-      CISTERN_RUN: run,
-      CISTERN_STATE: path.join(dir, 'akd'),
-      CISTERN_SETUP_CODE_FILE: path.join(dir, 'setup/code'),
-      CISTERN_BIN: binaries,
-      CISTERN_HTTPS_PORT: String(httpsPort),
-    });
+    this.#add('akd', process.execPath, [
+      ...[...watch, path.join(root, 'appliance-kit/src/main.ts'), '--platform', 'sim'],
+      ...['--run', run, '--state', path.join(dir, 'akd'), '--setup-code-file', path.join(dir, 'setup/code')],
+      ...['--cistern', binaries, '--https-port', String(httpsPort)],
+    ]);
     const configuration = path.join(dir, 'nginx.conf');
     const from = ui === 'built' ? { built: pages } : { vitePort };
     writeFileSync(

@@ -17,9 +17,46 @@ export interface Watch {
 }
 
 /** What a test expects that pulls disks, or writes to them past ZFS. */
-export const brokenDisks = [/^kernel: /, /^zed: /, /^\(udev-worker\): /, /^systemd-udevd: /];
-/** What a test expects that kills services: systemd’s notes of it, and the cores. */
-export const killedServices = [/^systemd: /, /^systemd-coredump(@\S*)?: /, /^core: /, /^failed unit: /];
+export const brokenDisks = [
+  // The block layer, of a request to a disk that is gone or whose sectors are not what they were.
+  /^kernel: (I\/O|critical target|critical medium|device offline) error, dev sd[a-z]+, sector \d+ /,
+  /^kernel: Buffer I\/O error on dev sd[a-z]+\d*, logical block \d+, /,
+  // The SCSI layer, of the same requests.
+  /^kernel: (sd|scsi) [\d:]+:? (\[sd[a-z]+\] )?(rejecting I\/O to (offline|dead) device|Synchronize Cache\(10\) failed)/,
+  // The controller reports a disk that was there twice.
+  /^kernel: (virtio_scsi \S+ )?SCSI device [\d ]+ not found/,
+  // A partition table is read while its disk goes away.
+  /^kernel: ldm_validate_partition_table\(\): Disk read failed/,
+  /^kernel: Dev sd[a-z]+: unable to read RDB block/,
+  // ZFS stops writing to a pool whose disks are all gone.
+  /^kernel: WARNING: Pool '\w+' has encountered an uncorrectable I\/O failure and has been suspended/,
+  // udev looks at a disk that has gone before it could.
+  /^(\(udev-worker\)|systemd-udevd): sd[a-z]+\d*: .*(No such (file|device)|Input\/output error)/,
+];
+const units = '(cistern-[a-z]+|nginx|snmpd)\\.service';
+/** What a test expects that kills services. */
+export const killedServices = [
+  // systemd notes that a service ended by a signal; one that is restarted, too.
+  new RegExp(`^systemd: ${units}: Failed with result '(signal|core-dump)'`),
+  // It was stopped after it was killed, and stays failed.
+  new RegExp(`^failed unit: ${units} `),
+  // The core, as it is taken and as it is kept.
+  /^systemd-coredump(@\S*)?: Process \d+ \(.+\) of user \d+ (dumped core|terminated abnormally)/,
+  /^core: .* SIG(ABRT|SEGV|KILL) /,
+];
+/** What a test expects that fills the store’s dataset: what is accepted stays in the journal, or is refused. */
+export const fullStore = [
+  /^storaged: .*msg="the head could not be written to a block" .*(quota|space)/,
+  /^storaged: .*msg="the blocks could not be tidied" .*(quota|space)/,
+  /^storaged: .*msg="the appliance's own figures are not stored" .*(quota|space)/,
+  // It is restarted meanwhile: of the second that it received last nothing can be written.
+  /^storaged: .*msg="what statsd received is lost" /,
+];
+/** What a test expects that fills the system pool: akd’s database and supportd’s records are on it. */
+export const fullSystemPool = [
+  /^node: .*level=ERROR .*(disk I\/O error|database or disk is full|EDQUOT|ENOSPC)/,
+  /^supportd: .*msg="the crash records could not be written" .*(quota|space)/,
+];
 /** What a test expects whose browser meets an appliance that refuses, restarts or is out of reach. */
 export const refusedRequests = [/^browser: error: Failed to load resource: /, /^browser: request failed: /];
 

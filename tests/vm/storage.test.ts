@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Person } from '../stack/api.ts';
-import { brokenDisks } from './clean.ts';
+import { brokenDisks, fullStore } from './clean.ts';
 import { byId, type Machine, until } from './machine.ts';
 import { rowOf } from './row.ts';
 import { apiOf, jobDone, readyMachine } from './saved.ts';
@@ -417,7 +417,7 @@ async function datasetsOf(t: TestContext, machine: Machine, api: Person): Promis
 test('storage', async (t) => {
   const { machine, api, watch } = await readyMachine(t, 'storage');
   // A virtual disk has no light to switch on.
-  watch.expect(...brokenDisks, /cistern-locate@/);
+  watch.expect(...brokenDisks, ...fullStore, /cistern-locate@/);
   const step = rowOf(t, () => ({ machine }));
 
   await t.test('disks', (t) => disksOf(t, machine, api));

@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { brokenDisks, killedServices, refusedRequests } from './clean.ts';
+import { brokenDisks, fullSystemPool, killedServices, refusedRequests } from './clean.ts';
 import type { Machine } from './machine.ts';
 import { until } from './machine.ts';
 import { keepEvidence, personAt } from './person.ts';
@@ -69,7 +69,7 @@ test('support', async (t) => {
   const { machine, api, watch } = await readyMachine(t, 'support');
   const person = await personAt(machine);
   watch.add(person);
-  watch.expect(...brokenDisks, ...killedServices, ...refusedRequests);
+  watch.expect(...brokenDisks, ...killedServices, ...fullSystemPool, ...refusedRequests);
   const { page, look } = person;
   /** Each for itself: what one breaks it mends again. */
   const step = async (name: string, run: () => Promise<void>) => {

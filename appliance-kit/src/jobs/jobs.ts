@@ -4,6 +4,7 @@
 import type { Audit } from '../access/audit/index.ts';
 import { type Clock, iso } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import { logFailure } from '../base/problems/log-failure.ts';
 import { asProblem, fail, problem } from '../base/problems/problem.ts';
 import type { Handlers } from '../http/handlers.ts';
 import type { Changes } from '../http/live-updates/changes.ts';
@@ -122,11 +123,7 @@ export class Jobs {
       const found = asProblem(error);
       log(state === 'cancelled' ? 'Cancelled.' : found.detail);
       if (found.code === 'internal' && state !== 'cancelled') {
-        this.#log.error('a job failed', {
-          job: id,
-          kind: request.kind,
-          error: (error as Error).stack ?? String(error),
-        });
+        logFailure(this.#log, 'a job failed', error, { job: id, kind: request.kind });
       }
       this.#finish(id, state, state === 'failed' ? found : null, null);
     }

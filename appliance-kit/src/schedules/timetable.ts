@@ -1,7 +1,9 @@
 // Runs what is due, each second. What was due while akd was not running is done once, late, and not once for each
 // time it was missed. A run that is still going when its next turn comes is not started twice.
+
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import { logFailure } from '../base/problems/log-failure.ts';
 import { nextRun } from './schedule.ts';
 import type { Schedule } from './schema.ts';
 
@@ -58,7 +60,7 @@ export class Timetable {
       this.#next.set(entry.id, { key, at: nextRun(entry.schedule, timeZone, now) });
       const run = entry
         .run(due)
-        .catch((error: unknown) => this.#log.error('a scheduled run failed', { entry: entry.id, error: String(error) }))
+        .catch((error: unknown) => logFailure(this.#log, 'a scheduled run failed', error, { entry: entry.id }))
         .finally(() => this.#running.delete(entry.id));
       this.#running.set(entry.id, run);
     }

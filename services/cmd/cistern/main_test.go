@@ -43,7 +43,7 @@ func TestJournalCommands(t *testing.T) {
 	}
 }
 
-// A torn tail is cut, damage is told, and both leave the rest to be read; tail shows what comes.
+// A torn tail is cut, damage is reported, and both leave the rest to be read; tail shows what comes.
 func TestJournalRepairAndTail(t *testing.T) {
 	folder := t.TempDir()
 	for _, flags := range [][]string{{"--lz4", "--pre-commit", "8192"}, {"--durability", "fsync"}} {
@@ -180,7 +180,7 @@ func TestStatTellsWhatItKnows(t *testing.T) {
 	}
 	for _, name := range []string{"entries", "syncs", "synced", "cut", "damaged", "pending", "flushes", "compressed"} {
 		if value, told := stat[name]; told {
-			t.Errorf("%s is told to be %v", name, value)
+			t.Errorf("%s is reported as %v", name, value)
 		}
 	}
 	if stat["segments"] != 1.0 || stat["begin"] != "0000000000000000" || stat["bytes"] == 0.0 {

@@ -10,7 +10,7 @@ import (
 	"cistern/services/platform/vfs"
 )
 
-// advise adds to an error that people meet at a start what they can do about it.
+// advise adds to an error at a start what an operator can do about it.
 func advise(err error) error {
 	var listening *net.OpError
 	var address *net.AddrError

@@ -31,7 +31,7 @@ func init() {
 }
 
 // interruptible ends when somebody interrupts the command, which then leaves no half file behind. Who does not want to
-// wait for that interrupts it once more.
+// wait for that interrupts it again.
 func interruptible() (context.Context, context.CancelFunc) {
 	ctx, stop := signal.NotifyContext(context.Background(), daemon.Signals()...)
 	context.AfterFunc(ctx, stop)

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A store's samples go to a file and into another store, in both formats; what is asked wrongly says so.
+// A store's samples go to a file and into another store, in both formats; a wrong request is an error.
 func TestExportAndImport(t *testing.T) {
 	folder := t.TempDir()
 	text := filepath.Join(folder, "in.txt")
@@ -58,7 +58,7 @@ func TestExportAndImport(t *testing.T) {
 	run(exitFailed, "import", "--data", first, "--file", text, "--format", "csv")
 }
 
-// slow lets the store's upkeep, once a second, have its turn while an export writes.
+// slow lets the store's flushes and merges, once a second, have their turn while an export writes.
 type slow struct{ bytes.Buffer }
 
 func (s *slow) Write(p []byte) (int, error) {
@@ -107,7 +107,7 @@ func TestExportLetsNothingGo(t *testing.T) {
 	}
 }
 
-// A folder without a store stays as it is: an export makes none there, and says so.
+// A folder without a store stays as it is: an export makes none there, and fails.
 func TestNoStore(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, "letter.txt"), []byte("dear all"), 0o600); err != nil {
@@ -241,7 +241,7 @@ func TestExportIntoAPipe(t *testing.T) {
 	}
 }
 
-// Damage in the journal, which no repair brings back, is told with what there is to do about it; also beside a block's.
+// Damage in the journal, which no repair brings back, is reported with what there is to do about it; also beside a block's.
 func TestVerifyDamagedJournal(t *testing.T) {
 	folder, copied := t.TempDir(), t.TempDir()
 	store, err := tsdb.Open(folder, tsdb.Options{})

@@ -167,7 +167,7 @@ func (c *config) apart() error {
 	var places []place
 	add := func(enabled bool, name, address string, networks int) {
 		host, port, err := net.SplitHostPort(address)
-		if enabled && err == nil && port != "0" { // what is no address is told when it is listened on
+		if enabled && err == nil && port != "0" { // what is no address fails when it is listened on
 			places = append(places, place{name, host, port, networks})
 		}
 	}

@@ -80,8 +80,11 @@ func listenStatsd(s *server, c *config) (func(context.Context), error) {
 	return func(ctx context.Context) {
 		var last time.Time
 		listening.Serve(ctx, func(err error) {
-			if time.Since(last) > time.Minute || errors.Is(err, statsd.ErrLost) {
-				s.log.Error("statsd's second was not stored", "error", err)
+			switch {
+			case errors.Is(err, statsd.ErrLost):
+				s.log.Error("what statsd received is lost", "error", err)
+			case time.Since(last) > time.Minute:
+				s.log.Warn("a second of statsd was not stored", "error", err)
 				last = time.Now()
 			}
 		})

@@ -1,13 +1,17 @@
 package log
 
-// Keys are those of all lines of the log, and what each one's value is; a test finds others. One thing has one key.
+// Keys are those of all lines of the log, akd's too (appliance-kit/src/base/log-keys.ts), and what each one's value is; a
+// test finds others. One thing has one key.
 var Keys = map[string]string{
 	// What goes on.
-	"error":  "what went wrong, with the cause",
-	"reason": "why something was done, or refused",
-	"stack":  "where a request's handler panicked",
-	"status": "another service's answer, as HTTP has it",
-	"text":   "what another program printed",
+	"attempts": "how often it was tried",
+	"error":    "what went wrong, with the cause",
+	"givenUp":  "whether it is not tried again",
+	"reason":   "why something was done, or refused",
+	"signal":   "a signal that the process was sent",
+	"stack":    "where a request's handler panicked",
+	"status":   "another service's answer, as HTTP has it",
+	"text":     "what another program printed",
 
 	// Whom it is about.
 	"from":   "the address of a client",
@@ -20,9 +24,25 @@ var Keys = map[string]string{
 	"target": "the dataset that is replicated to",
 	"user":   "who has signed in",
 
+	// What akd works on.
+	"alert":       "an alert",
+	"dataset":     "a dataset",
+	"destination": "where alerts are sent",
+	"entry":       "an entry of the timetable",
+	"event":       "an event that is sent",
+	"job":         "a job",
+	"kind":        "which kind of job or action",
+	"op":          "what the journal was asked to do",
+	"pool":        "a pool of ZFS",
+	"replication": "a replication",
+	"rule":        "a rule of thresholds",
+	"schedule":    "a schedule of snapshots",
+	"service":     "a service of this machine",
+
 	// The daemon itself, in its line "ready".
 	"bundles":       "the folder of bundles",
 	"data":          "the folder of the store",
+	"platform":      "which operating system it drives",
 	"listens":       "the sockets and addresses that HTTP is served on",
 	"statsd":        "the address of statsd",
 	"statsdAdmin":   "the address of statsd's text interface",
@@ -45,7 +65,6 @@ var Keys = map[string]string{
 	// The store and what is measured.
 	"block":    "a block's name",
 	"blocks":   "how many blocks, or where they end in the journal",
-	"dataset":  "a dataset of tracerd",
 	"datasets": "how many datasets of tracerd",
 	"end":      "where the journal ends",
 	"snapshot": "a snapshot of ZFS",

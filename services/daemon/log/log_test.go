@@ -8,7 +8,9 @@ import (
 	"go/token"
 	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -73,11 +75,33 @@ func TestKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for key, value := range keysOfManagement(t) {
+		if used[key] = true; Keys[key] != value {
+			t.Errorf("akd's key %q is %q there, and %q in keys.go", key, value, Keys[key])
+		}
+	}
 	for key := range Keys {
 		if !used[key] {
 			t.Errorf("the key %q is used nowhere", key)
 		}
 	}
+}
+
+// keysOfManagement are akd's. Its compiler allows no others.
+func keysOfManagement(t *testing.T) map[string]string {
+	const path = "../../../appliance-kit/src/base/log-keys.ts"
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := map[string]string{}
+	for _, match := range regexp.MustCompile(`(?m)^  (\w+): '(.*)',$`).FindAllStringSubmatch(string(text), -1) {
+		keys[match[1]] = match[2]
+	}
+	if lines := strings.Count(string(text), "\n  "); len(keys) == 0 || len(keys) != lines {
+		t.Fatalf("%s: %d keys in %d lines", path, len(keys), lines)
+	}
+	return keys
 }
 
 // keysOf are keys and values of a call that logs; nil of any other call.

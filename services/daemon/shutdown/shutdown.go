@@ -17,7 +17,7 @@ const (
 // End is the end of what one server reads. The zero value has not begun.
 type End struct{ by atomic.Int64 } // ns since 1970
 
-// Begin begins it. Whoever waits in a read must be given its Deadline once more.
+// Begin begins it. Whoever waits in a read must be given its deadline again.
 func (e *End) Begin() { e.by.CompareAndSwap(0, time.Now().Add(MaxWait).UnixNano()) }
 
 // Begun says whether it has begun.

@@ -17,7 +17,7 @@ import (
 const Mode = 0o660
 
 // Listen listens on path. Its folder is made (0755) when it is missing. A socket file on which nobody answers is a
-// leftover and is removed; when somebody answers, or path is not a socket, an error says so.
+// leftover and is removed; when somebody answers, or path is not a socket, that is an error.
 func Listen(path string) (*net.UnixListener, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("making the folder of the socket %s: %w", path, err)

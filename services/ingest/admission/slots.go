@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// ErrLeft is why a request was given up whose client has gone.
+// ErrLeft is why a request whose client has gone was abandoned.
 var ErrLeft = errors.New("the client left")
 
 // Slots bounds how many do something at once: one place in the channel each.

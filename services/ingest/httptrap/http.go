@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// maxBody bounds a body, and once more what it unpacks to.
+	// maxBody bounds a body, and also what it unpacks to.
 	maxBody = 8 << 20
 	// maxNodes bounds its values, each some ten times larger in memory than the shortest is as text.
 	maxNodes = 512 << 10
@@ -35,7 +35,7 @@ const (
 	maxDecoding = 4
 )
 
-// Durability is what is promised when a request was answered, unless the handler is told otherwise.
+// Durability is what is promised when a request was answered, unless the handler is configured otherwise.
 const Durability = journal.Fsync
 
 // Handler takes JSON over HTTP. It remembers cumulative histograms: see cumulative.go.

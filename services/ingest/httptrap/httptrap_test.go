@@ -388,7 +388,7 @@ func TestBase64InAnyOrder(t *testing.T) {
 	}
 }
 
-// Who is told that something is no histogram is told what one is.
+// The error for something that is no histogram says what one is.
 func TestNoHistogram(t *testing.T) {
 	_, mux := handler(&memory{})
 	_, a := send(t, mux, "POST", "/api/v1/trap", "", []byte(`{"a":{"_type":"h","_value":5}}`))

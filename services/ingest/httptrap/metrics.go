@@ -204,7 +204,7 @@ func (t *translation) histogram(m measured, n *node, grows bool) {
 				inner := m
 				inner.path = path
 				t.typed(inner, item, value)
-				bad = true // what was there is told already, if anything is wrong
+				bad = true // what was there is reported already, if anything is wrong
 				continue
 			}
 		}

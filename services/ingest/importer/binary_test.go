@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cistern/services/histogram"
+	"cistern/services/ingest/ingesttest"
 	"cistern/services/journal"
 	"cistern/services/store/tsdb"
 )
@@ -43,11 +44,11 @@ func TestBinaryImport(t *testing.T) {
 	s, h := testStore(t)
 	now := time.Now().UnixMilli()
 	body := binaryBody(t, now)
-	w := post(h, "/api/v1/import", body, "Content-Type", samplesType)
+	w := ingesttest.Post(h, "/api/v1/import", body, "Content-Type", samplesType)
 	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"accepted":2,"rejectedCount":1`) {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
-	if got := numbers(t, s)["[{__name__ g}]"]; got != "gauge 2.5" {
+	if got := ingesttest.Numbers(t, s)["[{__name__ g}]"]; got != "gauge 2.5" {
 		t.Errorf("%q", got)
 	}
 	found, release, err := s.Select(t.Context(), 0, math.MaxInt64)
@@ -59,7 +60,7 @@ func TestBinaryImport(t *testing.T) {
 		t.Errorf("%v %v", whole, err)
 	}
 	for cut := range len(body) {
-		if w := post(h, "/api/v1/import", body[:cut], "Content-Type", samplesType); w.Code != http.StatusBadRequest {
+		if w := ingesttest.Post(h, "/api/v1/import", body[:cut], "Content-Type", samplesType); w.Code != http.StatusBadRequest {
 			t.Fatalf("cut at %d: %d %s", cut, w.Code, w.Body)
 		}
 	}

@@ -6,60 +6,20 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"math"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"cistern/services/ingest/admission"
+	"cistern/services/ingest/ingesttest"
 	"cistern/services/journal"
-	"cistern/services/platform/vfs"
 	"cistern/services/store/tsdb"
 )
 
 func testStore(t testing.TB) (*tsdb.Store, http.Handler) {
 	t.Helper()
-	s, err := tsdb.Open("/s", tsdb.Options{FS: vfs.NewMemory()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	mux := http.NewServeMux()
-	New(s, admission.New(s)).Register(mux)
-	return s, mux
-}
-
-func post(h http.Handler, path string, body []byte, headers ...string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest("POST", path, bytes.NewReader(body))
-	for i := 0; i < len(headers); i += 2 {
-		r.Header.Set(headers[i], headers[i+1])
-	}
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
-	return w
-}
-
-// numbers is all numbers of a store, by labels.
-func numbers(t *testing.T, s *tsdb.Store) map[string]string {
-	t.Helper()
-	found, release, err := s.Select(t.Context(), 0, math.MaxInt64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer release()
-	all := map[string]string{}
-	for _, one := range found {
-		var text []string
-		it := one.Numbers(0, math.MaxInt64)
-		for it.Next() {
-			_, v := it.At()
-			text = append(text, fmt.Sprintf("%g", v))
-		}
-		all[fmt.Sprint(one.Labels)] = one.Kind.String() + " " + strings.Join(text, " ")
-	}
-	return all
+	return ingesttest.Store(t, func(s *tsdb.Store, mux *http.ServeMux) { New(s, admission.New(s)).Register(mux) })
 }
 
 func TestImport(t *testing.T) {
@@ -79,7 +39,7 @@ func TestImport(t *testing.T) {
 		{"name":"n_total","value":3}
 	]}`, now, now)
 	writer.Close()
-	w := post(h, "/api/v1/import", packed.Bytes(), "Content-Encoding", "gzip")
+	w := ingesttest.Post(h, "/api/v1/import", packed.Bytes(), "Content-Encoding", "gzip")
 	var answer struct {
 		Accepted   int
 		Rejected   []tsdb.Rejection
@@ -96,7 +56,7 @@ func TestImport(t *testing.T) {
 		reasons[3] != tsdb.BadValue || reasons[7] != tsdb.TooOld {
 		t.Fatalf("%s", w.Body)
 	}
-	if got := numbers(t, s); got["[{__name__ a} {x y}]"] != "gauge 1.5" || got["[{__name__ n_total}]"] != "counter 3" {
+	if got := ingesttest.Numbers(t, s); got["[{__name__ a} {x y}]"] != "gauge 1.5" || got["[{__name__ n_total}]"] != "counter 3" {
 		t.Fatalf("%v", got)
 	}
 	for body, code := range map[string]string{
@@ -104,7 +64,7 @@ func TestImport(t *testing.T) {
 		`{}`: "invalid_request", `{"samples":[`: "malformed_json", ``: "malformed_json",
 		`{"samples":[` + strings.Repeat(`{"name":"a","value":1},`, maxBody/20) + `]}`: "body_too_large",
 	} {
-		w := post(h, "/api/v1/import", []byte(body))
+		w := ingesttest.Post(h, "/api/v1/import", []byte(body))
 		if !strings.Contains(w.Body.String(), `"code":"`+code+`"`) || w.Code < 400 {
 			t.Errorf("%.40q: %d %s", body, w.Code, w.Body)
 		}
@@ -114,7 +74,7 @@ func TestImport(t *testing.T) {
 	writer = gzip.NewWriter(&bomb)
 	_, _ = writer.Write(bytes.Repeat([]byte{' '}, maxBody+10))
 	writer.Close()
-	if w := post(h, "/api/v1/import", bomb.Bytes(), "Content-Encoding", "gzip"); w.Code != http.StatusRequestEntityTooLarge {
+	if w := ingesttest.Post(h, "/api/v1/import", bomb.Bytes(), "Content-Encoding", "gzip"); w.Code != http.StatusRequestEntityTooLarge {
 		t.Errorf("bomb: %d %s", w.Code, w.Body)
 	}
 }
@@ -131,7 +91,7 @@ func TestUnreadableBodiesAreCounted(t *testing.T) {
 		{"{}", "Content-Encoding", "br", 415},
 		{"{}", "Content-Encoding", "gzip", 400},
 	} {
-		if w := post(h, "/api/v1/import", []byte(c.body), c.header, c.value); w.Code != c.want {
+		if w := ingesttest.Post(h, "/api/v1/import", []byte(c.body), c.header, c.value); w.Code != c.want {
 			t.Errorf("%q %s: %d %s", c.body, c.value, w.Code, w.Body)
 		}
 		if n := s.Status().Rejected["malformed_body"]; n != uint64(i+1) {
@@ -148,7 +108,7 @@ func TestBombs(t *testing.T) {
 		"application/json": `{"samples":[` + many("{},") + "{}]}",
 		samplesType:        samplesMagic + string(binary.AppendUvarint(nil, admission.MaxParts+1)) + many("\x01\x00"),
 	} {
-		if w := post(h, "/api/v1/import", []byte(body), "Content-Type", what); w.Code != http.StatusRequestEntityTooLarge {
+		if w := ingesttest.Post(h, "/api/v1/import", []byte(body), "Content-Type", what); w.Code != http.StatusRequestEntityTooLarge {
 			t.Errorf("%s: %d %.300s", what, w.Code, w.Body)
 		}
 	}

@@ -21,7 +21,7 @@ import (
 // heavyPart is what a native histogram or an exemplar counts of admission.MaxParts.
 const heavyPart = 8
 
-// Durability is what is promised when a request was answered, unless the handler is told otherwise.
+// Durability is what is promised when a request was answered, unless the handler is configured otherwise.
 const Durability = journal.Fsync
 
 // Handler takes samples over HTTP.

@@ -1,7 +1,6 @@
 package remotewrite
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"cistern/services/ingest/admission"
+	"cistern/services/ingest/ingesttest"
 	"cistern/services/journal"
 	"cistern/services/platform/vfs"
 	"cistern/services/store/tsdb"
@@ -22,45 +22,7 @@ import (
 
 func testStore(t testing.TB) (*tsdb.Store, http.Handler) {
 	t.Helper()
-	s, err := tsdb.Open("/s", tsdb.Options{FS: vfs.NewMemory()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	mux := http.NewServeMux()
-	New(s, admission.New(s)).Register(mux)
-	return s, mux
-}
-
-func post(h http.Handler, path string, body []byte, headers ...string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest("POST", path, bytes.NewReader(body))
-	for i := 0; i < len(headers); i += 2 {
-		r.Header.Set(headers[i], headers[i+1])
-	}
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
-	return w
-}
-
-// numbers is all numbers of a store, by labels.
-func numbers(t *testing.T, s *tsdb.Store) map[string]string {
-	t.Helper()
-	found, release, err := s.Select(t.Context(), 0, math.MaxInt64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer release()
-	all := map[string]string{}
-	for _, one := range found {
-		var text []string
-		it := one.Numbers(0, math.MaxInt64)
-		for it.Next() {
-			_, v := it.At()
-			text = append(text, fmt.Sprintf("%g", v))
-		}
-		all[fmt.Sprint(one.Labels)] = one.Kind.String() + " " + strings.Join(text, " ")
-	}
-	return all
+	return ingesttest.Store(t, func(s *tsdb.Store, mux *http.ServeMux) { New(s, admission.New(s)).Register(mux) })
 }
 
 func labelsOf(pairs ...string) []prompb.Label {
@@ -90,11 +52,11 @@ func TestRemoteWrite(t *testing.T) {
 		Exemplars: []prompb.Exemplar{{Labels: labelsOf("trace", "x"), Value: 3, Timestamp: now}}}
 	total := prompb.TimeSeries{Labels: labelsOf("job", "node", "__name__", "requests_total"), // not in order
 		Samples: []prompb.Sample{{Value: math.Inf(1), Timestamp: now}, {Value: math.NaN(), Timestamp: now + 1}}}
-	if w := post(h, "/api/v1/write", encode(t, good, total)); w.Code != http.StatusNoContent {
+	if w := ingesttest.Post(h, "/api/v1/write", encode(t, good, total)); w.Code != http.StatusNoContent {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
 	// The good part of a batch with bad samples is kept, and 400 says what was refused.
-	w := post(h, "/api/v1/write", encode(t,
+	w := ingesttest.Post(h, "/api/v1/write", encode(t,
 		prompb.TimeSeries{Labels: labelsOf("job", "nameless"), Samples: []prompb.Sample{{Value: 1, Timestamp: now}}},
 		prompb.TimeSeries{Labels: labelsOf("__name__", "kept"), Samples: []prompb.Sample{{Value: 7, Timestamp: now}, {Value: 8, Timestamp: 1000}}},
 		prompb.TimeSeries{Labels: labelsOf("__name__", "native"), Histograms: []prompb.Histogram{{Timestamp: now, Schema: 99}}},
@@ -104,7 +66,7 @@ func TestRemoteWrite(t *testing.T) {
 		!strings.Contains(w.Body.String(), `"code":"samples_rejected"`) {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
-	got := numbers(t, s)
+	got := ingesttest.Numbers(t, s)
 	for labels, want := range map[string]string{
 		"[{__name__ up} {job node}]":             "gauge 1 -2.5",
 		"[{__name__ requests_total} {job node}]": "counter +Inf NaN",
@@ -132,14 +94,14 @@ func TestRemoteWriteRefuses(t *testing.T) {
 		"empty": {}, "not snappy": []byte("hello"), "cut": encode(t, prompb.TimeSeries{Labels: labelsOf("__name__", "up")})[:5],
 		"not protobuf": snappy.Encode(nil, []byte{0xff, 0xff}), "group": snappy.Encode(nil, []byte{0x0b}),
 	} {
-		if w := post(h, "/api/v1/write", body); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), `"code"`) {
+		if w := ingesttest.Post(h, "/api/v1/write", body); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), `"code"`) {
 			t.Errorf("%s: %d %s", name, w.Code, w.Body)
 		}
 	}
-	if w := post(h, "/api/v1/write", bomb); w.Code != http.StatusRequestEntityTooLarge {
+	if w := ingesttest.Post(h, "/api/v1/write", bomb); w.Code != http.StatusRequestEntityTooLarge {
 		t.Errorf("bomb: %d %s", w.Code, w.Body)
 	}
-	if w := post(h, "/api/v1/write", nil, "Content-Type", "application/x-protobuf;proto=io.prometheus.write.v3.Request"); w.Code != http.StatusUnsupportedMediaType {
+	if w := ingesttest.Post(h, "/api/v1/write", nil, "Content-Type", "application/x-protobuf;proto=io.prometheus.write.v3.Request"); w.Code != http.StatusUnsupportedMediaType {
 		t.Errorf("version 3: %d %s", w.Code, w.Body)
 	}
 }
@@ -236,7 +198,7 @@ func TestRefusalsNameTheSeries(t *testing.T) {
 	s, h := testStore(t)
 	now := time.Now().UnixMilli()
 	good, old := []prompb.Sample{{Value: 1, Timestamp: now}}, []prompb.Sample{{Value: 1, Timestamp: 1}}
-	w := post(h, "/api/v1/write", encode(t,
+	w := ingesttest.Post(h, "/api/v1/write", encode(t,
 		prompb.TimeSeries{Labels: labelsOf("__name__", "up", "job", "a"), Samples: good},
 		prompb.TimeSeries{Labels: labelsOf("__name__", "up", "job", "b"), Samples: old},
 		prompb.TimeSeries{Labels: labelsOf("__name__", "up", "job", "c"), Samples: old},
@@ -250,7 +212,7 @@ func TestRefusalsNameTheSeries(t *testing.T) {
 			t.Errorf("%s is not in %s", want, w.Body)
 		}
 	}
-	if got := numbers(t, s); len(got) != 1 {
+	if got := ingesttest.Numbers(t, s); len(got) != 1 {
 		t.Error(got)
 	}
 }
@@ -267,7 +229,7 @@ func TestUnreadableBodiesAreCounted(t *testing.T) {
 		{"write", "\x80\x80\x80\x80\x08a", "Content-Encoding", "snappy", 413},
 		{"write", "\x05ab", "Content-Encoding", "snappy", 400},
 	} {
-		if w := post(h, "/api/v1/"+c.path, []byte(c.body), c.header, c.value); w.Code != c.want {
+		if w := ingesttest.Post(h, "/api/v1/"+c.path, []byte(c.body), c.header, c.value); w.Code != c.want {
 			t.Errorf("%s %q %s: %d %s", c.path, c.body, c.value, w.Code, w.Body)
 		}
 		if n := s.Status().Rejected["malformed_body"]; n != uint64(i+1) {
@@ -321,7 +283,7 @@ func TestBombs(t *testing.T) {
 		"keys":       {symbols + strings.Repeat(field(5, field(1, refs)+field(2, "")), 2000), contentType2},
 		"refused":    {field(4, "") + field(5, field(1, "\x01")+many(field(2, ""))), contentType2},
 	} {
-		if w := post(h, "/api/v1/write", snappy.Encode(nil, []byte(c.message)), "Content-Type", c.content); w.Code != http.StatusRequestEntityTooLarge {
+		if w := ingesttest.Post(h, "/api/v1/write", snappy.Encode(nil, []byte(c.message)), "Content-Type", c.content); w.Code != http.StatusRequestEntityTooLarge {
 			t.Errorf("%s: %d %.300s", what, w.Code, w.Body)
 		}
 	}

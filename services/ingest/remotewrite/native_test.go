@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"cistern/services/ingest/ingesttest"
+
 	promhistogram "github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/prompb"
 )
@@ -23,7 +25,7 @@ func TestNativeHistograms(t *testing.T) {
 	body := encode(t, prompb.TimeSeries{Labels: labelsOf("__name__", "latency", "job", "x"),
 		Histograms: []prompb.Histogram{prompb.FromIntHistogram(now, whole), prompb.FromFloatHistogram(now+1000, custom)},
 		Exemplars:  []prompb.Exemplar{{Labels: labelsOf("trace_id", "abc"), Value: 3, Timestamp: now}}})
-	if w := post(h, "/api/v1/write", body); w.Code != http.StatusNoContent {
+	if w := ingesttest.Post(h, "/api/v1/write", body); w.Code != http.StatusNoContent {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
 	found, release, err := s.Select(t.Context(), 0, math.MaxInt64)
@@ -69,11 +71,11 @@ func TestUnusualSeries(t *testing.T) {
 	if rejected, err := s.Ingest(t.Context(), "x", d.samples, Durability); err != nil || len(rejected) > 0 {
 		t.Fatal(rejected, err)
 	}
-	if w := post(h, "/api/v1/write", encode(t, prompb.TimeSeries{Labels: labelsOf("__name__", "up", "job", "j"),
+	if w := ingesttest.Post(h, "/api/v1/write", encode(t, prompb.TimeSeries{Labels: labelsOf("__name__", "up", "job", "j"),
 		Samples: []prompb.Sample{{Value: 2, Timestamp: now + 1}}})); w.Code != http.StatusNoContent {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
-	if got := numbers(t, s); len(got) != 1 || got["[{__name__ up} {job j}]"] != "gauge 1 2" {
+	if got := ingesttest.Numbers(t, s); len(got) != 1 || got["[{__name__ up} {job j}]"] != "gauge 1 2" {
 		t.Fatalf("%v", got)
 	}
 }

@@ -183,7 +183,7 @@ func (d *decoder) timeSeries(message []byte) error {
 			continue
 		}
 		switch f.number {
-		case 1: // a label behind something else: once more, with all of them
+		case 1: // a label behind something else: again, with all of them
 			d.samples, d.exemplars, d.rejected = d.samples[:samples], d.exemplars[:exemplars], d.rejected[:rejected]
 			if key, rest, err = d.gather(message); err != nil {
 				return err
@@ -257,7 +257,7 @@ func (d *decoder) native(key, message []byte) error {
 	var bad *tsdb.KeyError
 	switch {
 	case errors.As(err, &bad):
-		name := "" // only the first is told
+		name := "" // only the first is reported
 		if n := len(d.rejected); n == 0 || d.rejected[n-1].Reason != bad.Reason {
 			name = seriesOf(key)
 		}

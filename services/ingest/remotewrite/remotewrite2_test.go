@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"cistern/services/ingest/ingesttest"
 	"cistern/services/store/tsdb"
 
 	"github.com/golang/snappy"
@@ -51,7 +52,7 @@ func TestRemoteWrite2(t *testing.T) {
 	now := time.Now().UnixMilli()
 	symbols := writev2.NewSymbolTable()
 	good := series2(&symbols, now)
-	w := post(h, "/api/v1/write", snappy.Encode(nil, encode2(t, &symbols, good...)), "Content-Type", contentType2)
+	w := ingesttest.Post(h, "/api/v1/write", snappy.Encode(nil, encode2(t, &symbols, good...)), "Content-Type", contentType2)
 	if w.Code != http.StatusNoContent {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
@@ -64,7 +65,7 @@ func TestRemoteWrite2(t *testing.T) {
 		}
 	}
 	written("3", "1", "1")
-	got := numbers(t, s)
+	got := ingesttest.Numbers(t, s)
 	if got["[{__name__ jobs.done} {job node}]"] != "counter 1 2.5" || got["[{__name__ size_bucket} {le 5}]"] != "counter 7" || len(got) != 3 {
 		t.Errorf("%v", got)
 	}
@@ -94,17 +95,17 @@ func TestRemoteWrite2(t *testing.T) {
 		{LabelsRefs: good[1].LabelsRefs, Histograms: []writev2.Histogram{{Timestamp: now, Schema: 99}}},
 		{LabelsRefs: append(append([]uint32{}, refs[2:]...), refs[:2]...), Samples: one}, // not in order: kept
 	}
-	w = post(h, "/api/v1/write", snappy.Encode(nil, encode2(t, &symbols, bad...)), "Content-Type", contentType2)
+	w = ingesttest.Post(h, "/api/v1/write", snappy.Encode(nil, encode2(t, &symbols, bad...)), "Content-Type", contentType2)
 	if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "8 samples were refused") || !strings.Contains(w.Body.String(), "does not have") {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
 	written("1", "0", "0")
-	if got := numbers(t, s); got["[{__name__ jobs.done} {job node}]"] != "counter 1 2.5 1" || len(got) != 3 {
+	if got := ingesttest.Numbers(t, s); got["[{__name__ jobs.done} {job node}]"] != "counter 1 2.5 1" || len(got) != 3 {
 		t.Errorf("%v", got)
 	}
 
 	for name, message := range map[string][]byte{"no protobuf": {0xff}, "a first symbol": {4<<3 | 2, 1, 'x'}} {
-		w = post(h, "/api/v1/write", snappy.Encode(nil, message), "Content-Type", contentType2)
+		w = ingesttest.Post(h, "/api/v1/write", snappy.Encode(nil, message), "Content-Type", contentType2)
 		if w.Code != http.StatusBadRequest {
 			t.Errorf("%s: %d %s", name, w.Code, w.Body)
 		}

@@ -74,7 +74,7 @@ func Run(ctx context.Context, deadline time.Duration, limit int64, argv ...strin
 	return RunInput(ctx, deadline, limit, nil, argv...)
 }
 
-// RunInput is Run for a program that is told something on its standard input: a secret has no place in an argument
+// RunInput is Run for a program that reads something from its standard input: a secret has no place in an argument
 // list, which every user of the machine can read.
 func RunInput(ctx context.Context, deadline time.Duration, limit int64, input io.Reader, argv ...string) (Result, error) {
 	var out bytes.Buffer

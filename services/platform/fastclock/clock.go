@@ -185,7 +185,7 @@ func (c *Clock) quicker() bool {
 
 func (c *Clock) systemNow() int64 { return int64(c.source.now().Sub(c.epoch)) }
 
-// giveUp changes over to the system's clock; what was told is not taken back. Nor does the clock stand until the system's
+// giveUp changes over to the system's clock; no reading goes back behind an earlier one. Nor does the clock stand until the system's
 // has come so far: that would be hours when the counter went on while the machine slept.
 func (c *Clock) giveUp(reason string) {
 	if l := c.line.Load(); l != nil {

@@ -76,7 +76,7 @@ func TestFollowsTheSystem(t *testing.T) {
 	if s := c.Status(); !s.Counter || s.Recalibrations != 10 {
 		t.Fatalf("%+v", s)
 	}
-	// The time of day is set: the clock follows when it is told to look, and Now does not care.
+	// The time of day is set: the clock follows when it compares, and Now does not care.
 	m.jump = int64(time.Hour)
 	before := c.Now()
 	c.setTimeOfDay()
@@ -111,7 +111,7 @@ func TestGivesTheCounterUp(t *testing.T) {
 			t.Errorf("%s: the clock stands", name)
 		}
 	}
-	// Later: the machine slept, or the counter was set. What was told is not taken back.
+	// Later: the machine slept, or the counter was set. No reading goes back behind an earlier one.
 	m := &machine{ghz: 3}
 	c := newClock(m.source(), false)
 	m.pass(time.Second)

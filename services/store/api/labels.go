@@ -168,7 +168,7 @@ func (a *API) metadata(r *http.Request) (answer, error) {
 		}
 		all[name] = []entry{{kind, m.Help, m.Unit}}
 	}
-	// What nobody described is told by its kind.
+	// What nobody described has the type of its kind.
 	list, err := a.store.Metrics("", 0)
 	if err != nil {
 		return answer{}, err

@@ -183,7 +183,7 @@ func (s *Store) note(kind byte, content any) {
 	s.ingesting.Lock()
 	defer s.ingesting.Unlock()
 	if _, err := s.journal.Append(append([]byte{kind}, text...)); err != nil {
-		s.options.Log.Error("metadata or exemplars were not journalled", "error", err)
+		s.options.Log.Warn("metadata or exemplars were not journalled", "error", err)
 	}
 }
 
@@ -265,7 +265,7 @@ func (s *Store) loadDescriptions() error {
 	return nil
 }
 
-// Metadata is what was told of metrics, by name.
+// Metadata is what senders said of metrics, by name.
 func (s *Store) Metadata() map[string]Metadata {
 	s.described.mu.RLock()
 	defer s.described.mu.RUnlock()

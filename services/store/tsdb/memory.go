@@ -45,7 +45,7 @@ func (s *Store) large(live *head, end journal.Position) bool {
 		int64(end-live.since)-live.defined > s.options.JournalBytes
 }
 
-// maxWait is how long a writer is held back; a client that is refused afterwards has not timed out yet.
+// maxWait is how long a writer is delayed; a client that is refused afterwards has not timed out yet.
 const maxWait = 5 * time.Second
 
 // pace holds a writer back while memory is nearly full and a flush is on its way.

@@ -57,7 +57,7 @@ func newIterator[V any](sources []source[V], minTime, maxTime int64, decode func
 	return it
 }
 
-// fail notes what is wrong with a source: damage leaves the source out and is told, anything else ends the iteration.
+// fail notes what is wrong with a source: damage leaves the source out and is logged, anything else ends the iteration.
 func (it *iterator[V]) fail(s *source[V], err error) {
 	if s.damage != nil && (errors.Is(err, errDamaged) || errors.Is(err, errFrame)) {
 		s.damage(err)

@@ -107,7 +107,7 @@ func joined(places []*source[float64], kind Kind, aggregate Aggregate) source[fl
 				if err = one.noted(err); one.damage == nil || !errors.Is(err, errDamaged) && !errors.Is(err, errFrame) {
 					return nil, batch[float64]{}, err
 				}
-				continue // it is left out, and was told
+				continue // it is left out, and was logged
 			}
 			parts = append(parts, part)
 		}

@@ -35,7 +35,7 @@ type Options struct {
 	SeriesBurst     int              // 10 million new ones at once
 	SegmentBytes    int64            // the journal's
 	// Untidied is for who opens a store that is another one's, as to export it, and does not know for how long that one keeps
-	// what: nothing is merged or let go by the clock, and nothing is too old to be taken unless SetRetention said so.
+	// what: nothing is merged or deleted by age, and nothing is too old to be taken unless SetRetention said so.
 	Untidied bool
 }
 

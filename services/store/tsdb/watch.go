@@ -1,10 +1,10 @@
 package tsdb
 
-// Watched limits: who is told at once when a number goes beyond one. A threshold rule is evaluated every few seconds; of
+// Watched limits: who is notified at once when a number goes beyond one. A threshold rule is evaluated every few seconds; of
 // thousands of them that takes most of those seconds, and the store knows in the moment of writing which are worth asking for.
 //
 // It is a hint and not a truth: told when a series' newest number is beyond the limit and the one before was not, or is not in
-// the head any more. Late samples, deletions and the end of a series tell nothing. Whoever is told asks.
+// the head any more. Late samples, deletions and the end of a series tell nothing. Whoever is notified then queries.
 //
 // The series in the head that a limit concerns have a number: that of a list of limits in the table, for series next to each
 // other mostly have the same. A series that comes later is looked up by its labels: a limit is filed under one label that its
@@ -45,7 +45,7 @@ type Watching struct {
 	noted   []bool // whether it is in crossed
 }
 
-// Watch begins to watch; Close ends it. Limits are told by their places in the list.
+// Watch begins to watch; Close ends it. Limits are identified by their places in the list.
 func (s *Store) Watch(limits []Limit) *Watching {
 	w := &Watching{store: s, limits: limits, Bell: make(chan struct{}, 1), noted: make([]bool, len(limits))}
 	s.ingesting.Lock()

@@ -25,7 +25,7 @@ func isEqual(name, value string) *Matcher {
 	return labels.MustNewMatcher(labels.MatchEqual, name, value)
 }
 
-// Random numbers in series that come while limits come and go, with heads that end: what is told is what a model tells that
+// Random numbers in series that come while limits come and go, with heads that end: what is notified is what a model notifies that
 // looks at every sample.
 func TestWatchAgainstModel(t *testing.T) {
 	for seed := range uint64(40) {

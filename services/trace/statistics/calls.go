@@ -1,7 +1,7 @@
 package statistics
 
 // The numbers of Linux' system calls on x86-64, as its ABI has them (arch/x86/entry/syscalls/syscall_64.tbl). A call that
-// is not here is told by its number.
+// is not here is shown by its number.
 
 import "strings"
 

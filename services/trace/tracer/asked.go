@@ -11,7 +11,7 @@ import (
 	"cistern/services/trace/statistics"
 )
 
-// View is a dataset as it is told.
+// View is a dataset as the API shows it.
 type View struct {
 	Name         string      `json:"name"`
 	Statistic    string      `json:"statistic"`

@@ -174,7 +174,7 @@ func (s *sources) processMemory(time.Duration) ([]row, error) {
 	return rows, err
 }
 
-// memory divides all of it up. The ARC is the kernel's, and is told apart.
+// memory divides all of it up. The ARC belongs to the kernel, and is shown separately.
 func (s *sources) memory(time.Duration) ([]row, error) {
 	text, err := s.file("proc/meminfo")
 	if err != nil {

@@ -29,7 +29,7 @@ func TestCounters(t *testing.T) {
 	if v.State != Starting {
 		t.Errorf("%+v", v)
 	}
-	eventually(t, "processes are told apart", func() bool {
+	eventually(t, "processes are distinguished", func() bool {
 		return b.state(t, "cpu.utilization[process]").State == Recording
 	})
 	if err := b.Destroy("cpu.utilization"); err == nil {

@@ -57,7 +57,7 @@ func (t *Tracer) save() error {
 	return errors.Join(folder.Sync(), folder.Close())
 }
 
-// load reads what is kept. A dataset that this version does not know, or a file that cannot be read, is told of and left
+// load reads what is kept. A dataset that this version does not know, or a file that cannot be read, is logged and left
 // out: what is always on goes on.
 func (t *Tracer) load() error {
 	body, err := os.ReadFile(t.file())

@@ -229,7 +229,7 @@ func secondFrom(d *statistics.Dataset, at int64, p *printed) second {
 	return s
 }
 
-// runEnded is called when a run is over; err is nil when it was told to stop.
+// runEnded is called when a run is over; err is nil when it was stopped.
 func (t *Tracer) runEnded(r *run, err error) {
 	defer t.ended.Done()
 	t.mu.Lock()

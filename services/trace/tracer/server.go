@@ -16,7 +16,7 @@ import (
 	"cistern/services/trace/statistics"
 )
 
-// StatisticView is a statistic as it is told.
+// StatisticView is a statistic as the API shows it.
 type StatisticView struct {
 	Name        string          `json:"name"`
 	Title       string          `json:"title"`
@@ -36,7 +36,7 @@ type StatisticView struct {
 	Breakdowns []BreakdownView   `json:"breakdowns"`
 }
 
-// BreakdownView is a breakdown as it is told.
+// BreakdownView is a breakdown as the API shows it.
 type BreakdownView struct {
 	Name       string   `json:"name"`
 	Title      string   `json:"title"`

@@ -63,7 +63,7 @@ type sample struct {
 	time    int64 // ms since 1970
 	value   float64
 	bins    *histogram.Histogram // of a histogram
-	dropped func(n int)          // is told when it is not stored; may be nil
+	dropped func(n int)          // called when it is not stored; may be nil
 }
 
 // encode makes a body of samples.
@@ -172,7 +172,7 @@ func (s *sender) run(ctx context.Context) {
 		}
 		// What several sources measured in one second goes together.
 		pause(ctx, 100*time.Millisecond)
-		// What is under way when it is told to stop comes to its end: sent again, histograms would count twice.
+		// What is under way when the stop begins is finished: sent again, histograms would count twice.
 		for ctx.Err() == nil && s.flush(context.Background()) {
 		}
 	}

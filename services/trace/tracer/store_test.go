@@ -186,7 +186,7 @@ func TestSenderWaits(t *testing.T) {
 	for i := range 5 {
 		s.put([]sample{{key: seriesKey(label{"__name__", "x"}), time: int64(i) * 1000, value: 1}})
 	}
-	eventually(t, "the reason is told", func() bool { return strings.Contains(s.Reason(), "503") })
+	eventually(t, "the reason is shown", func() bool { return strings.Contains(s.Reason(), "503") })
 	store.refuse(false)
 	eventually(t, "all is stored", func() bool { return len(store.all()) == 5 && s.Reason() == "" })
 	time.Sleep(50 * time.Millisecond)

@@ -6,7 +6,7 @@
 //   - No point is there twice and no amount is negative, whatever the clock does.
 //   - What is recorded goes on after a restart; what somebody only looks at ends by itself.
 //   - A tracer that dies, hangs or prints nonsense is started again, later each time; one that costs more than its
-//     budget is suspended and says so.
+//     budget is suspended, which its state shows.
 package tracer
 
 import (

@@ -86,7 +86,7 @@ export class Setup {
     try {
       text = (await readFile(codeFile, 'utf8')).trim();
     } catch (error) {
-      log.error('the set-up code cannot be read', { file: codeFile, error: (error as Error).message });
+      log.warn('the set-up code cannot be read', { path: codeFile, error: (error as Error).message });
       throw fail(
         'service_unavailable',
         'The appliance has no set-up code that could be compared with.',

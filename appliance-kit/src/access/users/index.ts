@@ -1,5 +1,5 @@
 // The people who may sign in.
-import { asProblem } from '../../base/problems/problem.ts';
+import { logFailure } from '../../base/problems/log-failure.ts';
 import { domain, type Kernel } from '../../domain/domain.ts';
 import { keepAdministrators } from './administrators.ts';
 import { migrations } from './migrations.ts';
@@ -21,7 +21,7 @@ export const usersDomain = domain({
       try {
         keepAdministrators(db, config.state);
       } catch (error) {
-        log.error('the page for when akd is down does not know who may sign in', { error: asProblem(error).detail });
+        logFailure(log, 'the list of who may sign in while akd is down could not be written', error);
       }
     };
     const users = new Users(db, clock, keep);

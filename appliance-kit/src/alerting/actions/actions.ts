@@ -1,11 +1,13 @@
 // What a rule does besides telling somebody: measures a statistic, resumes or suspends a worksheet, takes a snapshot,
 // starts a support bundle. An action is written down with the alert and done right after it, at least once: doing one
 // twice is harmless. What was resumed is suspended again, so that a forgotten trace ends.
+
 import { randomUUID } from 'node:crypto';
 import type { Audit } from '../../access/audit/index.ts';
 import type { Worksheets } from '../../analytics/worksheets/index.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
+import { logFailure } from '../../base/problems/log-failure.ts';
 import { asProblem } from '../../base/problems/problem.ts';
 import { duration } from '../../base/words.ts';
 import { appliance } from '../../http/gate/caller.ts';
@@ -74,7 +76,7 @@ export class Actions {
   /** Does what is due, in order. Runs never overlap. */
   tick(): Promise<void> {
     this.#running ??= this.#round()
-      .catch((error: unknown) => this.#parts.log.error('actions', { error: String((error as Error).stack) }))
+      .catch((error: unknown) => logFailure(this.#parts.log, 'the actions of rules could not be run', error))
       .finally(() => {
         this.#running = null;
       });

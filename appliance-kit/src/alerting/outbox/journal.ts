@@ -100,7 +100,7 @@ export class Journal {
     const child = spawn(this.#command, ['journal', 'pipe', '--dir', this.#directory], { stdio: 'pipe' });
     this.#child = child;
     createInterface({ input: child.stdout }).on('line', (line) => this.#answered(line));
-    createInterface({ input: child.stderr }).on('line', (line) => this.#log.info('journal', { line }));
+    createInterface({ input: child.stderr }).on('line', (line) => this.#log.info('journal', { text: line }));
     // Writing to a child that is gone fails here and there; `close` below is what counts.
     child.stdin.on('error', () => {});
     child.on('error', (error) => this.#gone(child, error.message));
@@ -113,7 +113,7 @@ export class Journal {
     try {
       answer = JSON.parse(line) as Answer;
     } catch {
-      this.#log.error('the journal answered what is not JSON', { line });
+      this.#log.error('the journal answered what is not JSON', { text: line });
       this.#child?.kill('SIGKILL');
       return;
     }
@@ -127,7 +127,8 @@ export class Journal {
   #gone(child: ChildProcessWithoutNullStreams, how: string): void {
     if (this.#child !== child) return;
     this.#child = null;
-    if (!this.#closed) this.#log.error('the journal ended', { command: this.#command, how });
+    // It is started again; a stop of the service ends it together with akd.
+    if (!this.#closed) this.#log.warn('the journal ended', { path: this.#command, reason: how });
     const error = fail('service_unavailable', `The alert journal ended (${how}). It is started again by itself.`);
     for (const { reject, timer } of this.#pending.values()) {
       clearTimeout(timer);

@@ -11,7 +11,8 @@
 // the receiver's words in the log. When it takes none, it is the receiver, and all waits as before.
 
 import type { Clock } from '../../base/clock.ts';
-import type { Log } from '../../base/log.ts';
+import type { Fields, Log } from '../../base/log.ts';
+import { logFailure } from '../../base/problems/log-failure.ts';
 import { asProblem } from '../../base/problems/problem.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
 import type { Database } from '../../state/database.ts';
@@ -28,6 +29,8 @@ const LONGEST_RETRY_MS = 5 * 60_000;
 /** A message that could not be delivered for so long is given up, so that those behind it are not lost with it. */
 const GIVE_UP_MS = 24 * 60 * 60 * 1000;
 const READ_AT_ONCE = 50;
+/** So many failures in a row are no restart of the journal. */
+const LASTING_FAILURES = 4;
 /** So many answers of no, and the message is taken to be the reason rather than the receiver: the next ones are tried. */
 const REFUSED_OFTEN = 4;
 /** Of those behind it; a receiver that takes none of them takes nothing. */
@@ -189,10 +192,17 @@ export class Outbox {
         if (!this.#stopped && this.#gatherMs > 0) await this.#pause.wait(this.#gatherMs);
       } catch (error) {
         failures++;
-        this.#parts.log.error('alerts cannot be written to the journal', { error: asProblem(error).detail });
+        this.#journalFailed('alerts cannot be written to the journal', error, failures);
         await this.#flushBell.wait(Math.max(this.#retryAfterMs(failures), 100));
       }
     }
+  }
+
+  /** A journal that ended is started again within seconds; one that goes on failing keeps alerts from being sent. */
+  #journalFailed(message: string, error: unknown, failures: number, fields: Fields = {}): void {
+    const { log } = this.#parts;
+    if (failures < LASTING_FAILURES) logFailure(log, message, error, fields);
+    else log.error(message, { ...fields, attempts: failures, error: asProblem(error).detail });
   }
 
   /** `again`: in how many milliseconds what is gathered now is to be looked at again. */
@@ -343,7 +353,7 @@ export class Outbox {
   }
 
   async #work(id: string, worker: Worker): Promise<void> {
-    const { journal, log } = this.#parts;
+    const { journal } = this.#parts;
     // From the beginning, should the journal have lost it: what was delivered is skipped by its event id.
     let subscribed = false;
     for (let failures = 0; !worker.stopped; ) {
@@ -360,7 +370,7 @@ export class Outbox {
         if (entries.length === 0) await worker.bell.wait(60_000);
       } catch (error) {
         failures++;
-        log.error('the outbox of a destination is held up', { destination: id, error: asProblem(error).detail });
+        this.#journalFailed('the outbox of a destination is held up', error, failures, { destination: id });
         await worker.bell.wait(Math.max(this.#retryAfterMs(failures), 100));
       }
     }

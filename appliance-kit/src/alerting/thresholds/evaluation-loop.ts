@@ -1,6 +1,8 @@
 // When the rules are evaluated: once a second while that takes a fifth of the time at most, else more rarely, down to as
 // rarely as the configuration allows.
+
 import type { Log } from '../../base/log.ts';
+import { logFailure } from '../../base/problems/log-failure.ts';
 
 export class EvaluationLoop {
   readonly #evaluate: () => Promise<void>;
@@ -21,9 +23,7 @@ export class EvaluationLoop {
 
   async #round(): Promise<void> {
     const began = performance.now();
-    await this.#evaluate().catch((error: unknown) =>
-      this.#log.error('thresholds', { error: String((error as Error).stack) }),
-    );
+    await this.#evaluate().catch((error: unknown) => logFailure(this.#log, 'rules could not be evaluated', error));
     if (this.#stopped) return;
     const took = performance.now() - began;
     const rest = Math.max(this.#intervalMs / 5, Math.min(this.#intervalMs - took, 4 * took));

@@ -78,7 +78,8 @@ export class Hints {
       this.#failed = null;
     } catch (error) {
       const { detail } = asProblem(error);
-      if (detail !== this.#failed) this.#parts.log.info('limits are not watched; rules wait their turn', { detail });
+      if (detail !== this.#failed)
+        this.#parts.log.info('limits are not watched; rules wait their turn', { error: detail });
       this.#failed = detail;
       this.changed();
     } finally {

@@ -4,6 +4,7 @@
 
 import { type Clock, iso } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
+import { logFailure } from '../../base/problems/log-failure.ts';
 import { asProblem, fail } from '../../base/problems/problem.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
 import { ExpressionError, type Limit, type Result, type Storaged } from '../../peers/storaged.ts';
@@ -288,7 +289,7 @@ export class Thresholds {
       const rules = batch.flatMap((id) => this.#rules.get(id) ?? []).filter(({ input }) => input.enabled);
       if (rules.length > 0) await this.#evaluateBatch(rules);
     } catch (error) {
-      this.#parts.log.error('rules could not be evaluated', { error: String((error as Error).stack) });
+      logFailure(this.#parts.log, 'rules could not be evaluated', error);
     }
     // As rounds do, it leaves three quarters of the time to others.
     const rest = Math.max(HINTED_MS, 3 * (performance.now() - began));
@@ -375,10 +376,7 @@ export class Thresholds {
       rule.errorAt = error instanceof ExpressionError ? error.at : null;
       rule.error = error instanceof ExpressionError ? error.message : asProblem(error).detail;
       if (asProblem(error).code === 'internal' && !(error instanceof ExpressionError)) {
-        this.#parts.log.error('a rule could not be evaluated', {
-          rule: rule.id,
-          error: String((error as Error).stack),
-        });
+        logFailure(this.#parts.log, 'a rule could not be evaluated', error, { rule: rule.id });
       }
     }
     if (rule.error !== before) this.#parts.changes.publish('thresholds', rule.id);

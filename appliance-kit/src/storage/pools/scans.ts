@@ -146,7 +146,7 @@ export class Scans {
     // A pool that is gone keeps its schedule: it may be imported again.
     if (pool === undefined) return;
     if (pool.scan?.state === 'scanning') {
-      log.info('a scheduled scrub was left out', { pool: name, because: pool.scan.sentence });
+      log.info('a scheduled scrub was left out', { pool: name, reason: pool.scan.sentence });
       return;
     }
     await platform.poolActions.scrub(name, 'start');

@@ -513,7 +513,11 @@ export class Replications {
       'UPDATE replications SET retry_at = ? WHERE pending_snapshot IS NOT NULL AND retry_at IS NULL AND last_error_json IS NULL',
       clock.now(),
     );
-    await senders.tell().catch((error: unknown) => log.warn('replicd', { error: asProblem(error).detail }));
+    await senders
+      .tell()
+      .catch((error: unknown) =>
+        log.warn('replicd was not given the list of senders', { error: asProblem(error).detail }),
+      );
   }
 }
 

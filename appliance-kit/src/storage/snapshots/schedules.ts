@@ -241,7 +241,7 @@ export class SnapshotSchedules {
     if (names.length === 0) return;
     const { refused } = await platform.datasets.destroySnapshots(names);
     // Held or cloned since it was looked at: it will be looked at again. Anything else somebody should know.
-    for (const { name, reason } of refused) log.info('a snapshot was kept', { name, reason });
+    for (const { name, reason } of refused) log.info('a snapshot was kept', { snapshot: name, reason });
   }
 }
 

@@ -4,7 +4,8 @@ import type { Audit } from '../../access/audit/index.ts';
 import { CachedReading, type Reading } from '../../base/cached-reading.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
-import { asProblem, fail } from '../../base/problems/problem.ts';
+import { logFailure } from '../../base/problems/log-failure.ts';
+import { fail } from '../../base/problems/problem.ts';
 import type { Caller } from '../../http/gate/caller.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Platform, ServiceAction } from '../../platform/platform.ts';
@@ -61,7 +62,7 @@ export function serviceRoutes(parts: {
         platform
           .serviceAction(name, action)
           .then(changed, (error: unknown) =>
-            log.error(`${action} of a service did not work`, { service: name, error: asProblem(error).detail }),
+            logFailure(log, `${action} of a service failed`, error, { service: name }),
           );
       }, AFTER_THE_ANSWER_MS);
       return { ...before, state: 'starting' };

@@ -11,7 +11,8 @@ import { dirname } from 'node:path';
 import type { Audit } from '../../access/audit/index.ts';
 import { type Clock, iso } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
-import { asProblem, fail } from '../../base/problems/problem.ts';
+import { logFailure } from '../../base/problems/log-failure.ts';
+import { fail } from '../../base/problems/problem.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
 import type { Platform, SnmpAccess } from '../../platform/platform.ts';
@@ -203,9 +204,7 @@ export class Agent {
   write(): Promise<void> {
     this.#writing ??= this.#write()
       .catch((error: unknown) => {
-        this.#parts.log.error('what is answered to SNMP polls could not be written', {
-          error: asProblem(error).code === 'internal' ? String((error as Error).stack) : asProblem(error).detail,
-        });
+        logFailure(this.#parts.log, 'what is answered to SNMP polls could not be written', error);
       })
       .finally(() => {
         this.#writing = null;

@@ -260,7 +260,7 @@ func (it *Iterator) reset(ctx context.Context, s *tsdb.Series, minTime, maxTime 
 		it.histograms.next, it.fails[1] = inner.NextBatch, inner.Err
 	}
 	if s.HasNatives() {
-		// Whether the first one is a reset is told by the one before it.
+		// Whether the first one is a reset is decided by the one before it.
 		inner := s.Natives(minTime-nativesBefore, maxTime)
 		it.natives.next, it.fails[2] = inner.NextBatch, inner.Err
 		it.natives.skip(minTime)

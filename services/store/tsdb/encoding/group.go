@@ -91,9 +91,9 @@ func planGroup(values []uint64, s summary, what kind) plan {
 			return best
 		}
 	}
-	mostRice := uint(maxRice)
+	riceLimit := uint(maxRice)
 	if what == counted {
-		mostRice = riceAbout - 1
+		riceLimit = riceAbout - 1
 	}
 	mean := float64(s.sum) / float64(n)
 	guess := uint(max(bits.Len64(s.sum/uint64(n)), 1)) - 1
@@ -107,7 +107,7 @@ func planGroup(values []uint64, s summary, what kind) plan {
 			shifted[2] += v >> 2
 		}
 		for i, q := range shifted {
-			if w := least + uint(i); w <= mostRice {
+			if w := least + uint(i); w <= riceLimit {
 				best.offer(modeRice, w, n*int(w+1)+int(q))
 			}
 		}
@@ -124,7 +124,7 @@ func planGroup(values []uint64, s summary, what kind) plan {
 			}
 		}
 		mean = float64(sum) / float64(n)
-		for w := max(usual, 2) - 2; w <= usual+1 && w <= mostRice; w++ {
+		for w := max(usual, 2) - 2; w <= usual+1 && w <= riceLimit; w++ {
 			best.offer(modeRice, w, riceCost(values, w))
 		}
 	}

@@ -1,0 +1,32 @@
+// The keys of akd's log, and what each one's value is. They are those of the daemons' shared list,
+// services/daemon/log/keys.go, in its words, so that one thing has one key in every log; the test there compares the two.
+export const logKeys = {
+  alert: 'an alert',
+  attempts: 'how often it was tried',
+  dataset: 'a dataset',
+  destination: 'where alerts are sent',
+  entry: 'an entry of the timetable',
+  error: 'what went wrong, with the cause',
+  event: 'an event that is sent',
+  givenUp: 'whether it is not tried again',
+  job: 'a job',
+  kind: 'which kind of job or action',
+  listens: 'the sockets and addresses that HTTP is served on',
+  method: 'an HTTP method',
+  op: 'what the journal was asked to do',
+  path: 'a file, a socket, or an HTTP path',
+  platform: 'which operating system it drives',
+  pool: 'a pool of ZFS',
+  reason: 'why something was done, or refused',
+  replication: 'a replication',
+  rule: 'a rule of thresholds',
+  schedule: 'a schedule of snapshots',
+  seconds: 'how long it took, or may take',
+  service: 'a service of this machine',
+  signal: 'a signal that the process was sent',
+  snapshot: 'a snapshot of ZFS',
+  text: 'what another program printed',
+  version: 'of the daemon',
+} as const;
+
+export type LogKey = keyof typeof logKeys;
