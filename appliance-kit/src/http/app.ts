@@ -65,7 +65,8 @@ export function createApp(parts: { gate: GateParts; served: readonly Served[]; l
     requestTimeout: 60_000,
     // Closing ends idle keep-alive connections and lets the busy ones finish.
     forceCloseConnections: 'idle',
-    routerOptions: { maxParamLength: 256 },
+    // A name is one segment; how long each may be is in its schema.
+    routerOptions: { maxParamLength: 4096 },
     // Refusals from before there is a route: an address that cannot be decoded, for instance.
     frameworkErrors: (error, _request, reply) => sendProblem(reply, problem('invalid_request', error.message)),
   });

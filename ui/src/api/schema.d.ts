@@ -4,7 +4,7 @@
  */
 
 export interface paths {
-    "/api/audit": {
+    "/api/audit-log": {
         parameters: {
             query?: never;
             header?: never;
@@ -188,7 +188,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/alerts/export": {
+    "/api/alert-export": {
         parameters: {
             query?: never;
             header?: never;
@@ -242,11 +242,27 @@ export interface paths {
          * @description Needs: operator.
          */
         post: operations["acknowledgeAlert"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/alerts/{id}/withdraw-acknowledgement": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
         /**
-         * Take an acknowledgement back
+         * Withdraw an acknowledgement
          * @description Needs: operator.
          */
-        delete: operations["takeBackAcknowledgement"];
+        post: operations["withdrawAcknowledgement"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -452,7 +468,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/setup/code": {
+    "/api/setup/enter-code": {
         parameters: {
             query?: never;
             header?: never;
@@ -472,7 +488,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/setup/administrator": {
+    "/api/setup/create-administrator": {
         parameters: {
             query?: never;
             header?: never;
@@ -492,7 +508,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/setup/identity": {
+    "/api/setup/set-identity": {
         parameters: {
             query?: never;
             header?: never;
@@ -512,7 +528,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/setup/step": {
+    "/api/setup/go-to-step": {
         parameters: {
             query?: never;
             header?: never;
@@ -552,7 +568,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/timezones": {
+    "/api/time-zones": {
         parameters: {
             query?: never;
             header?: never;
@@ -592,7 +608,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/disks/advice": {
+    "/api/layout-advice": {
         parameters: {
             query?: never;
             header?: never;
@@ -784,7 +800,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/pools/importable": {
+    "/api/importable-pools": {
         parameters: {
             query?: never;
             header?: never;
@@ -804,7 +820,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/pools/import": {
+    "/api/importable-pools/{guid}/import": {
         parameters: {
             query?: never;
             header?: never;
@@ -864,7 +880,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/pools/{name}/scrubs": {
+    "/api/pools/{name}/scans": {
         parameters: {
             query?: never;
             header?: never;
@@ -1048,7 +1064,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/pools/{name}/replace": {
+    "/api/pools/{name}/replacements": {
         parameters: {
             query?: never;
             header?: never;
@@ -1060,6 +1076,22 @@ export interface paths {
          * @description Needs: viewer.
          */
         get: operations["adviseReplacement"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/pools/{name}/replace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
         put?: never;
         /**
          * Replace a device by a disk; the job ends with the resilver
@@ -1192,7 +1224,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/pools/system/telemetry": {
+    "/api/pools/{name}/place-telemetry": {
         parameters: {
             query?: never;
             header?: never;
@@ -1205,7 +1237,7 @@ export interface paths {
          * Keep telemetry on the system pool (a machine with one disk)
          * @description Needs: administrator.
          */
-        post: operations["placeTelemetryOnSystem"];
+        post: operations["placeTelemetry"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1336,7 +1368,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/datasets/compressions": {
+    "/api/dataset-compressions": {
         parameters: {
             query?: never;
             header?: never;
@@ -1356,7 +1388,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/dataset": {
+    "/api/datasets/{name}": {
         parameters: {
             query?: never;
             header?: never;
@@ -1384,7 +1416,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/dataset/destroy": {
+    "/api/datasets/{name}/destroy-preview": {
         parameters: {
             query?: never;
             header?: never;
@@ -1404,7 +1436,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/dataset/rename": {
+    "/api/datasets/{name}/rename": {
         parameters: {
             query?: never;
             header?: never;
@@ -1424,7 +1456,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/dataset/mount": {
+    "/api/datasets/{name}/mount": {
         parameters: {
             query?: never;
             header?: never;
@@ -1434,7 +1466,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Mount a file system, or unmount it
+         * Mount a file system
          * @description Needs: administrator.
          */
         post: operations["mountDataset"];
@@ -1444,7 +1476,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/dataset/key": {
+    "/api/datasets/{name}/unmount": {
         parameters: {
             query?: never;
             header?: never;
@@ -1454,7 +1486,67 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Load, unload or change the key of an encrypted dataset
+         * Unmount a file system
+         * @description Needs: administrator.
+         */
+        post: operations["unmountDataset"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/datasets/{name}/load-key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Load the key of an encrypted dataset
+         * @description Needs: administrator.
+         */
+        post: operations["loadDatasetKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/datasets/{name}/unload-key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Unload the key of an encrypted dataset: nothing of it can be read until it is loaded
+         * @description Needs: administrator.
+         */
+        post: operations["unloadDatasetKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/datasets/{name}/change-key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give an encrypted dataset another key
          * @description Needs: administrator.
          */
         post: operations["changeDatasetKey"];
@@ -1464,7 +1556,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/dataset/compression-estimate": {
+    "/api/datasets/{name}/estimate-compression": {
         parameters: {
             query?: never;
             header?: never;
@@ -1568,7 +1660,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/snapshot": {
+    "/api/snapshots/{name}": {
         parameters: {
             query?: never;
             header?: never;
@@ -1588,7 +1680,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/snapshot/rename": {
+    "/api/snapshots/{name}/rename": {
         parameters: {
             query?: never;
             header?: never;
@@ -1608,7 +1700,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/snapshot/clone": {
+    "/api/snapshots/{name}/clone": {
         parameters: {
             query?: never;
             header?: never;
@@ -1628,7 +1720,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/snapshot/rollback": {
+    "/api/snapshots/{name}/rollback-preview": {
         parameters: {
             query?: never;
             header?: never;
@@ -1641,6 +1733,22 @@ export interface paths {
          */
         get: operations["previewRollback"];
         put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/snapshots/{name}/rollback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
         /**
          * Bring a dataset back to a snapshot
          * @description Needs: administrator.
@@ -1652,7 +1760,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/snapshot/diff": {
+    "/api/snapshots/{name}/differences": {
         parameters: {
             query?: never;
             header?: never;
@@ -1672,7 +1780,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/snapshot/files": {
+    "/api/snapshots/{name}/files": {
         parameters: {
             query?: never;
             header?: never;
@@ -1692,7 +1800,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/snapshot/file": {
+    "/api/snapshots/{name}/files/content": {
         parameters: {
             query?: never;
             header?: never;
@@ -1828,7 +1936,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/replications/host-key": {
+    "/api/replications/fetch-host-key": {
         parameters: {
             query?: never;
             header?: never;
@@ -1841,14 +1949,14 @@ export interface paths {
          * Ask a machine for its key, to be confirmed
          * @description Needs: administrator.
          */
-        post: operations["askHostKey"];
+        post: operations["fetchHostKey"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/api/replications/look": {
+    "/api/replications/preview": {
         parameters: {
             query?: never;
             header?: never;
@@ -1861,7 +1969,7 @@ export interface paths {
          * What there is at a target, and what a replication would do
          * @description Needs: administrator.
          */
-        post: operations["lookAtTarget"];
+        post: operations["previewReplication"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1932,7 +2040,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/analytics/datasets": {
+    "/api/statistic-datasets": {
         parameters: {
             query?: never;
             header?: never;
@@ -1952,7 +2060,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/analytics/dataset": {
+    "/api/statistic-datasets/{name}": {
         parameters: {
             query?: never;
             header?: never;
@@ -1976,7 +2084,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/analytics/dataset/watch": {
+    "/api/statistic-datasets/{name}/watch": {
         parameters: {
             query?: never;
             header?: never;
@@ -1996,7 +2104,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/analytics/dataset/record": {
+    "/api/statistic-datasets/{name}/record": {
         parameters: {
             query?: never;
             header?: never;
@@ -2006,7 +2114,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Have it measured also when nobody looks, or no longer
+         * Have it measured also when nobody looks
          * @description Needs: operator.
          */
         post: operations["recordStatistic"];
@@ -2016,7 +2124,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/analytics/dataset/suspend": {
+    "/api/statistic-datasets/{name}/stop-recording": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Measure it only while somebody looks
+         * @description Needs: operator.
+         */
+        post: operations["stopRecordingStatistic"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/statistic-datasets/{name}/suspend": {
         parameters: {
             query?: never;
             header?: never;
@@ -2036,7 +2164,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/analytics/dataset/resume": {
+    "/api/statistic-datasets/{name}/resume": {
         parameters: {
             query?: never;
             header?: never;
@@ -2056,7 +2184,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/analytics/stacks": {
+    "/api/statistic-datasets/{name}/stacks": {
         parameters: {
             query?: never;
             header?: never;
@@ -2076,7 +2204,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/analytics/marks": {
+    "/api/marks": {
         parameters: {
             query?: never;
             header?: never;
@@ -2192,7 +2320,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/worksheets/{id}/export": {
+    "/api/worksheets/{id}/file": {
         parameters: {
             query?: never;
             header?: never;
@@ -2380,7 +2508,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/crashes/{id}": {
+    "/api/crashes/{id}/dismiss": {
         parameters: {
             query?: never;
             header?: never;
@@ -2389,12 +2517,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        post?: never;
         /**
          * Say that a crash was seen: its alert ends until it happens again
          * @description Needs: operator.
          */
-        delete: operations["dismissCrash"];
+        post: operations["dismissCrash"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -2468,7 +2596,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/thresholds/{id}/forget": {
+    "/api/thresholds/{id}/forget-series": {
         parameters: {
             query?: never;
             header?: never;
@@ -2488,7 +2616,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/systems": {
+    "/api/boot-environments": {
         parameters: {
             query?: never;
             header?: never;
@@ -2499,7 +2627,7 @@ export interface paths {
          * The installed systems: which one runs, which one starts next time
          * @description Needs: viewer.
          */
-        get: operations["listSystems"];
+        get: operations["listBootEnvironments"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2508,7 +2636,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/systems/{name}/activate": {
+    "/api/boot-environments/{name}/activate": {
         parameters: {
             query?: never;
             header?: never;
@@ -2521,14 +2649,14 @@ export interface paths {
          * Have another system start next time; nothing is restarted
          * @description Needs: administrator.
          */
-        post: operations["activateSystem"];
+        post: operations["activateBootEnvironment"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/api/power": {
+    "/api/machine/reboot": {
         parameters: {
             query?: never;
             header?: never;
@@ -2538,10 +2666,30 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Reboot or switch off
+         * Reboot
          * @description Needs: administrator.
          */
-        post: operations["power"];
+        post: operations["reboot"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/machine/power-off": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Switch off
+         * @description Needs: administrator.
+         */
+        post: operations["powerOff"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2588,7 +2736,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/requests": {
+    "/api/web-requests": {
         parameters: {
             query?: never;
             header?: never;
@@ -2608,7 +2756,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/requests/live": {
+    "/api/web-requests/live": {
         parameters: {
             query?: never;
             header?: never;
@@ -2768,7 +2916,7 @@ export interface components {
             /** @description ISO 8601 time in UTC */
             at: string;
             /** @enum {unknown} */
-            kind: "acknowledged" | "taken_back" | "held" | "released" | "muted" | "escalated" | "action";
+            kind: "acknowledged" | "withdrawn" | "suppressed" | "released" | "muted" | "escalated" | "action";
             by: string | null;
             text: string;
         };
@@ -2783,8 +2931,8 @@ export interface components {
             response: string;
             action: string;
             visibleAfterSeconds: number;
-            /** @description happens, and does not last: it is never active */
-            happening: boolean;
+            /** @description an event that does not last: it is never active */
+            transient: boolean;
             /** @description classes whose alerts explain this one */
             explainedBy: string[];
             active: number;
@@ -2842,6 +2990,20 @@ export interface components {
             /** @enum {unknown} */
             layout: "mirror" | "mirror3" | "raidz1" | "raidz2" | "raidz3" | "stripe";
             disks: string[];
+        };
+        BootEnvironment: {
+            /** @description a slot of the system disk, or a boot environment */
+            name: string;
+            running: boolean;
+            /**
+             * @description `next`: it starts next time, and then again; `once`: next time only; `later`: always, but for the next time, which is another one’s
+             * @enum {unknown}
+             */
+            starts: "next" | "once" | "later" | "no";
+            createdAt: string | null;
+            bytes: number | null;
+            version: string | null;
+            obstacle: string | null;
         };
         Breakdown: {
             name: string;
@@ -2907,6 +3069,9 @@ export interface components {
             /** @enum {unknown} */
             topic: "pools" | "disks" | "datasets" | "services" | "alerts" | "alert-classes" | "silences" | "jobs" | "bundles" | "thresholds" | "destinations" | "setup" | "status" | "analytics" | "worksheets" | "crashes";
             id?: string;
+        };
+        ChangeKeyInput: {
+            encryption: components["schemas"]["DatasetEncryption"];
         };
         Chart: {
             /** @description within its worksheet */
@@ -3095,12 +3260,6 @@ export interface components {
             /** @enum {unknown} */
             format: "passphrase" | "keyFile";
             passphrase?: string;
-        };
-        DatasetKeyInput: {
-            /** @enum {unknown} */
-            action: "load" | "unload" | "change";
-            passphrase?: string;
-            encryption?: components["schemas"]["DatasetEncryption"];
         };
         DatasetPage: {
             items: components["schemas"]["Dataset"][];
@@ -3402,7 +3561,6 @@ export interface components {
             timeZone: string;
         };
         ImportInput: {
-            guid: string;
             /** @description what it is to be called here; its own name when left out */
             name?: string;
             /** @description take it though another machine has not given it up */
@@ -3423,20 +3581,6 @@ export interface components {
             inUseElsewhere: boolean;
             sentence: string;
             devices: components["schemas"]["ImportableDevice"][];
-        };
-        InstalledSystem: {
-            /** @description a slot of the system disk, or a boot environment */
-            name: string;
-            running: boolean;
-            /**
-             * @description `next`: it starts next time, and then again; `once`: next time only; `later`: always, but for the next time, which is another one’s
-             * @enum {unknown}
-             */
-            starts: "next" | "once" | "later" | "no";
-            createdAt: string | null;
-            bytes: number | null;
-            version: string | null;
-            obstacle: string | null;
         };
         Job: {
             id: string;
@@ -3478,6 +3622,10 @@ export interface components {
             warnings: string[];
             layouts: components["schemas"]["Layout"][];
         };
+        LoadKeyInput: {
+            /** @description left out when the key is in a file */
+            passphrase?: string;
+        };
         LogLine: {
             /** @description ISO 8601 time in UTC */
             time: string;
@@ -3488,9 +3636,9 @@ export interface components {
         };
         LogPage: {
             /** @description the newest first */
-            lines: components["schemas"]["LogLine"][];
-            /** @description empty: there are none before these */
-            older: string;
+            items: components["schemas"]["LogLine"][];
+            /** @description asks for the page before this one; empty: there is none */
+            before: string;
         };
         Machine: {
             clock: components["schemas"]["MachineClock"];
@@ -3725,10 +3873,6 @@ export interface components {
             comment: string;
             readOnly: boolean;
         };
-        Power: {
-            /** @enum {unknown} */
-            action: "reboot" | "off";
-        };
         /** @description An error, as RFC 9457 has it */
         Problem: {
             /** @description a URI that names the kind of problem; `about:blank` when the code says it all */
@@ -3750,11 +3894,6 @@ export interface components {
             autoexpand?: boolean;
             autotrim?: boolean;
             comment?: string;
-        };
-        RecordInput: {
-            /** @description STAT[FILTER=VALUE]…[BREAKDOWN] */
-            name: string;
-            recording: boolean;
         };
         RemoveInput: {
             /** @description a device, or a group such as mirror-1 */
@@ -3835,6 +3974,19 @@ export interface components {
             /** @description an alert when the newest replicated snapshot is older than so many minutes; 0: never */
             lateAfterMinutes: number;
         };
+        ReplicationPreview: {
+            cistern: {
+                version: string;
+                /** @description targets lie below it */
+                under: string;
+            } | null;
+            exists: boolean;
+            snapshots: number;
+            common: string | null;
+            /** @description what a replication would do, in words */
+            sentence: string;
+            possible: boolean;
+        };
         ReplicationTarget: {
             /**
              * @description another pool of this appliance, or another machine
@@ -3852,7 +4004,7 @@ export interface components {
         };
         RequestPage: {
             /** @description the newest first */
-            requests: components["schemas"]["HttpRequest"][];
+            items: components["schemas"]["HttpRequest"][];
             /** @description how many are looked through; the oldest make room */
             kept: number;
             seen: number;
@@ -3921,15 +4073,15 @@ export interface components {
         /** @description A ready form of what a rule watches; the appliance makes the expression of it */
         RuleForm: {
             /**
-             * @description rate: how quickly a counter grows; ratio: of two rates, metric ÷ to; change: by how much a value changed; people: how many measurements of a histogram were slower than slowerThan
+             * @description rate: how quickly a counter grows; ratio: of two rates, metric ÷ to; change: by how much a value changed; over-limit: how many measurements of a histogram were slower than slowerThan
              * @enum {unknown}
              */
-            kind: "rate" | "ratio" | "change" | "people";
+            kind: "rate" | "ratio" | "change" | "over-limit";
             /** @description a metric, with labels or without */
             metric: string;
             /** @description ratio: what it is divided by */
             to?: string;
-            /** @description people: in the unit of the histogram, mostly seconds */
+            /** @description over-limit: in the unit of the histogram, mostly seconds */
             slowerThan?: number;
             overSeconds: number;
             /** @description labels: one series for each value */
@@ -4402,19 +4554,6 @@ export interface components {
             verifyCertificate: boolean;
             authority: components["schemas"]["Authority"] | null;
         };
-        TargetLook: {
-            cistern: {
-                version: string;
-                /** @description targets lie below it */
-                under: string;
-            } | null;
-            exists: boolean;
-            snapshots: number;
-            common: string | null;
-            /** @description what a replication would do, in words */
-            sentence: string;
-            possible: boolean;
-        };
         TestResult: {
             ok: boolean;
             exchange: components["schemas"]["ExchangeLine"][];
@@ -4677,6 +4816,7 @@ export interface operations {
         parameters: {
             query?: {
                 limit?: number;
+                before?: number;
             };
             header?: never;
             path?: never;
@@ -5191,7 +5331,7 @@ export interface operations {
                 state?: "active" | "all";
                 severity?: ("critical" | "warning" | "info")[];
                 class?: string;
-                text?: string;
+                search?: string;
                 from?: number;
                 to?: number;
                 limit?: number;
@@ -5258,7 +5398,7 @@ export interface operations {
                 state?: "active" | "all";
                 severity?: ("critical" | "warning" | "info")[];
                 class?: string;
-                text?: string;
+                search?: string;
                 from?: number;
                 to?: number;
                 format: "csv" | "json";
@@ -5447,7 +5587,7 @@ export interface operations {
             };
         };
     };
-    takeBackAcknowledgement: {
+    withdrawAcknowledgement: {
         parameters: {
             query?: never;
             header?: never;
@@ -7319,7 +7459,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: never;
-            path?: never;
+            path: {
+                guid: string;
+            };
             cookie?: never;
         };
         requestBody: {
@@ -7357,6 +7499,15 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -8719,11 +8870,13 @@ export interface operations {
             };
         };
     };
-    placeTelemetryOnSystem: {
+    placeTelemetry: {
         parameters: {
             query?: never;
             header?: never;
-            path?: never;
+            path: {
+                name: string;
+            };
             cookie?: never;
         };
         requestBody?: never;
@@ -8748,6 +8901,15 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -9222,11 +9384,11 @@ export interface operations {
     };
     getDataset: {
         parameters: {
-            query: {
+            query?: never;
+            header?: never;
+            path: {
                 name: string;
             };
-            header?: never;
-            path?: never;
             cookie?: never;
         };
         requestBody?: never;
@@ -9238,15 +9400,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DatasetDetail"];
-                };
-            };
-            /** @description The request cannot be understood */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description Not signed in */
@@ -9267,6 +9420,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -9280,11 +9442,11 @@ export interface operations {
     };
     updateDataset: {
         parameters: {
-            query: {
+            query?: never;
+            header?: never;
+            path: {
                 name: string;
             };
-            header?: never;
-            path?: never;
             cookie?: never;
         };
         requestBody: {
@@ -9329,6 +9491,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -9342,11 +9513,11 @@ export interface operations {
     };
     destroyDataset: {
         parameters: {
-            query: {
+            query?: never;
+            header?: never;
+            path: {
                 name: string;
             };
-            header?: never;
-            path?: never;
             cookie?: never;
         };
         requestBody: {
@@ -9394,6 +9565,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -9407,11 +9587,11 @@ export interface operations {
     };
     previewDestroyDataset: {
         parameters: {
-            query: {
+            query?: never;
+            header?: never;
+            path: {
                 name: string;
             };
-            header?: never;
-            path?: never;
             cookie?: never;
         };
         requestBody?: never;
@@ -9423,15 +9603,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Hindrances"];
-                };
-            };
-            /** @description The request cannot be understood */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description Not signed in */
@@ -9452,6 +9623,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -9465,11 +9645,11 @@ export interface operations {
     };
     renameDataset: {
         parameters: {
-            query: {
+            query?: never;
+            header?: never;
+            path: {
                 name: string;
             };
-            header?: never;
-            path?: never;
             cookie?: never;
         };
         requestBody: {
@@ -9516,6 +9696,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -9529,18 +9718,132 @@ export interface operations {
     };
     mountDataset: {
         parameters: {
-            query: {
+            query?: never;
+            header?: never;
+            path: {
                 name: string;
             };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetDetail"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    unmountDataset: {
+        parameters: {
+            query?: never;
             header?: never;
-            path?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetDetail"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    loadDatasetKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
             cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": {
-                    mounted: boolean;
-                };
+                "application/json": components["schemas"]["LoadKeyInput"];
             };
         };
         responses: {
@@ -9573,6 +9876,73 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    unloadDatasetKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetDetail"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -9593,16 +9963,16 @@ export interface operations {
     };
     changeDatasetKey: {
         parameters: {
-            query: {
+            query?: never;
+            header?: never;
+            path: {
                 name: string;
             };
-            header?: never;
-            path?: never;
             cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["DatasetKeyInput"];
+                "application/json": components["schemas"]["ChangeKeyInput"];
             };
         };
         responses: {
@@ -9642,6 +10012,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -9655,11 +10034,11 @@ export interface operations {
     };
     estimateCompression: {
         parameters: {
-            query: {
+            query?: never;
+            header?: never;
+            path: {
                 name: string;
             };
-            header?: never;
-            path?: never;
             cookie?: never;
         };
         requestBody: {
@@ -9700,6 +10079,15 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -10031,11 +10419,11 @@ export interface operations {
     };
     getSnapshot: {
         parameters: {
-            query: {
+            query?: never;
+            header?: never;
+            path: {
                 name: string;
             };
-            header?: never;
-            path?: never;
             cookie?: never;
         };
         requestBody?: never;
@@ -10047,15 +10435,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SnapshotDetail"];
-                };
-            };
-            /** @description The request cannot be understood */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description Not signed in */
@@ -10076,6 +10455,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -10089,11 +10477,11 @@ export interface operations {
     };
     renameSnapshot: {
         parameters: {
-            query: {
+            query?: never;
+            header?: never;
+            path: {
                 name: string;
             };
-            header?: never;
-            path?: never;
             cookie?: never;
         };
         requestBody: {
@@ -10141,6 +10529,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -10154,11 +10551,11 @@ export interface operations {
     };
     cloneSnapshot: {
         parameters: {
-            query: {
+            query?: never;
+            header?: never;
+            path: {
                 name: string;
             };
-            header?: never;
-            path?: never;
             cookie?: never;
         };
         requestBody: {
@@ -10205,6 +10602,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -10218,11 +10624,11 @@ export interface operations {
     };
     previewRollback: {
         parameters: {
-            query: {
+            query?: never;
+            header?: never;
+            path: {
                 name: string;
             };
-            header?: never;
-            path?: never;
             cookie?: never;
         };
         requestBody?: never;
@@ -10234,15 +10640,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RollbackPreview"];
-                };
-            };
-            /** @description The request cannot be understood */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description Not signed in */
@@ -10263,6 +10660,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -10276,11 +10682,11 @@ export interface operations {
     };
     rollback: {
         parameters: {
-            query: {
+            query?: never;
+            header?: never;
+            path: {
                 name: string;
             };
-            header?: never;
-            path?: never;
             cookie?: never;
         };
         requestBody: {
@@ -10332,6 +10738,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -10345,14 +10760,15 @@ export interface operations {
     };
     diffSnapshot: {
         parameters: {
-            query: {
-                name: string;
+            query?: {
                 other?: string;
                 limit?: number;
                 offset?: number;
             };
             header?: never;
-            path?: never;
+            path: {
+                name: string;
+            };
             cookie?: never;
         };
         requestBody?: never;
@@ -10393,6 +10809,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -10406,12 +10831,13 @@ export interface operations {
     };
     listSnapshotFiles: {
         parameters: {
-            query: {
-                name: string;
+            query?: {
                 path?: string;
             };
             header?: never;
-            path?: never;
+            path: {
+                name: string;
+            };
             cookie?: never;
         };
         requestBody?: never;
@@ -10452,6 +10878,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -10466,11 +10901,12 @@ export interface operations {
     downloadSnapshotFile: {
         parameters: {
             query: {
-                name: string;
                 path: string;
             };
             header?: never;
-            path?: never;
+            path: {
+                name: string;
+            };
             cookie?: never;
         };
         requestBody?: never;
@@ -10504,6 +10940,15 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11063,7 +11508,7 @@ export interface operations {
             };
         };
     };
-    askHostKey: {
+    fetchHostKey: {
         parameters: {
             query?: never;
             header?: never;
@@ -11127,7 +11572,7 @@ export interface operations {
             };
         };
     };
-    lookAtTarget: {
+    previewReplication: {
         parameters: {
             query?: never;
             header?: never;
@@ -11150,7 +11595,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TargetLook"];
+                    "application/json": components["schemas"]["ReplicationPreview"];
                 };
             };
             /** @description The request cannot be understood */
@@ -11454,11 +11899,11 @@ export interface operations {
     };
     getStatisticDataset: {
         parameters: {
-            query: {
+            query?: never;
+            header?: never;
+            path: {
                 name: string;
             };
-            header?: never;
-            path?: never;
             cookie?: never;
         };
         requestBody?: never;
@@ -11472,15 +11917,6 @@ export interface operations {
                     "application/json": components["schemas"]["StatisticDataset"];
                 };
             };
-            /** @description The request cannot be understood */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
             /** @description Not signed in */
             401: {
                 headers: {
@@ -11492,6 +11928,15 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11512,11 +11957,11 @@ export interface operations {
     };
     destroyStatistic: {
         parameters: {
-            query: {
+            query?: never;
+            header?: never;
+            path: {
                 name: string;
             };
-            header?: never;
-            path?: never;
             cookie?: never;
         };
         requestBody?: never;
@@ -11527,15 +11972,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
-            };
-            /** @description The request cannot be understood */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
             };
             /** @description Not signed in */
             401: {
@@ -11548,6 +11984,15 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11570,17 +12015,12 @@ export interface operations {
         parameters: {
             query?: never;
             header?: never;
-            path?: never;
+            path: {
+                name: string;
+            };
             cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
-                    /** @description STAT[FILTER=VALUE]…[BREAKDOWN] */
-                    name: string;
-                };
-            };
-        };
+        requestBody?: never;
         responses: {
             /** @description As asked */
             200: {
@@ -11589,15 +12029,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StatisticDataset"];
-                };
-            };
-            /** @description The request cannot be understood */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description Not signed in */
@@ -11611,6 +12042,15 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11633,14 +12073,12 @@ export interface operations {
         parameters: {
             query?: never;
             header?: never;
-            path?: never;
+            path: {
+                name: string;
+            };
             cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["RecordInput"];
-            };
-        };
+        requestBody?: never;
         responses: {
             /** @description As asked */
             200: {
@@ -11649,15 +12087,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StatisticDataset"];
-                };
-            };
-            /** @description The request cannot be understood */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description Not signed in */
@@ -11671,6 +12100,73 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stopRecordingStatistic: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StatisticDataset"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11693,17 +12189,12 @@ export interface operations {
         parameters: {
             query?: never;
             header?: never;
-            path?: never;
+            path: {
+                name: string;
+            };
             cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
-                    /** @description STAT[FILTER=VALUE]…[BREAKDOWN] */
-                    name: string;
-                };
-            };
-        };
+        requestBody?: never;
         responses: {
             /** @description As asked */
             200: {
@@ -11712,15 +12203,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StatisticDataset"];
-                };
-            };
-            /** @description The request cannot be understood */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description Not signed in */
@@ -11734,6 +12216,15 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11756,17 +12247,12 @@ export interface operations {
         parameters: {
             query?: never;
             header?: never;
-            path?: never;
+            path: {
+                name: string;
+            };
             cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
-                    /** @description STAT[FILTER=VALUE]…[BREAKDOWN] */
-                    name: string;
-                };
-            };
-        };
+        requestBody?: never;
         responses: {
             /** @description As asked */
             200: {
@@ -11775,15 +12261,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StatisticDataset"];
-                };
-            };
-            /** @description The request cannot be understood */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description Not signed in */
@@ -11804,6 +12281,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -11817,12 +12303,13 @@ export interface operations {
     };
     getStacks: {
         parameters: {
-            query: {
-                name: string;
+            query?: {
                 seconds?: number;
             };
             header?: never;
-            path?: never;
+            path: {
+                name: string;
+            };
             cookie?: never;
         };
         requestBody?: never;
@@ -11856,6 +12343,15 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -13435,7 +13931,7 @@ export interface operations {
             };
         };
     };
-    listSystems: {
+    listBootEnvironments: {
         parameters: {
             query?: never;
             header?: never;
@@ -13451,7 +13947,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        items: components["schemas"]["InstalledSystem"][];
+                        items: components["schemas"]["BootEnvironment"][];
                     };
                 };
             };
@@ -13484,7 +13980,7 @@ export interface operations {
             };
         };
     };
-    activateSystem: {
+    activateBootEnvironment: {
         parameters: {
             query?: never;
             header?: never;
@@ -13502,7 +13998,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        items: components["schemas"]["InstalledSystem"][];
+                        items: components["schemas"]["BootEnvironment"][];
                     };
                 };
             };
@@ -13544,18 +14040,14 @@ export interface operations {
             };
         };
     };
-    power: {
+    reboot: {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["Power"];
-            };
-        };
+        requestBody?: never;
         responses: {
             /** @description Done */
             204: {
@@ -13564,14 +14056,50 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The request cannot be understood */
-            400: {
+            /** @description Not signed in */
+            401: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    powerOff: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Not signed in */
             401: {
@@ -13607,9 +14135,9 @@ export interface operations {
             query?: {
                 service?: string;
                 level?: "error" | "warning" | "info" | "debug";
-                text?: string;
+                search?: string;
                 limit?: number;
-                older?: string;
+                before?: string;
             };
             header?: never;
             path?: never;
@@ -13669,7 +14197,7 @@ export interface operations {
             query?: {
                 service?: string;
                 level?: "error" | "warning" | "info" | "debug";
-                text?: string;
+                search?: string;
             };
             header?: never;
             path?: never;

@@ -114,7 +114,7 @@ export class Routing {
           response: kind.response(given),
           action: kind.action(given),
           visibleAfterSeconds: kind.visibleAfterSeconds,
-          happening: kind.transient ?? false,
+          transient: kind.transient ?? false,
           explainedBy: [...explainedBy],
           active: (count?.active as number | undefined) ?? 0,
           lastRaisedAt: count === undefined ? null : iso(count.last as number),

@@ -20,8 +20,8 @@ export type Delivery = Static<typeof Delivery>;
 
 export const HistoryKind = Type.Enum([
   'acknowledged',
-  'taken_back',
-  'held',
+  'withdrawn',
+  'suppressed',
   'released',
   'muted',
   'escalated',
@@ -72,7 +72,7 @@ const filter = {
   state: Type.Optional(Type.Enum(['active', 'all'])),
   severity: Type.Optional(Type.Array(Severity, { maxItems: 3 })),
   class: Type.Optional(Type.String({ maxLength: 100, description: 'a class, or the beginning of some: pool.*' })),
-  text: Type.Optional(Type.String({ maxLength: 200, description: 'is in the title, the text or a label' })),
+  search: Type.Optional(Type.String({ maxLength: 200, description: 'is in the title, the text or a label' })),
   from: Type.Optional(Type.Number({ minimum: 0, description: 'seconds: raised then or later' })),
   to: Type.Optional(Type.Number({ minimum: 0, description: 'seconds: raised before then' })),
 };
@@ -115,7 +115,7 @@ export const AlertKind = component(
     response: Type.String(),
     action: Type.String(),
     visibleAfterSeconds: Count,
-    happening: Type.Boolean({ description: 'happens, and does not last: it is never active' }),
+    transient: Type.Boolean({ description: 'an event that does not last: it is never active' }),
     explainedBy: Type.Array(Type.String(), { description: 'classes whose alerts explain this one' }),
     active: Count,
     lastRaisedAt: nullable(Time),

@@ -11,5 +11,5 @@ export const routes = {
   updateThreshold: { method: 'PUT', path: '/api/thresholds/:id', access: 'operator', summary: 'Change a rule', params: byId, body: ThresholdInput, answer: ok(Threshold) },
   deleteThreshold: { method: 'DELETE', path: '/api/thresholds/:id', access: 'operator', summary: 'Remove a rule; its active alerts are cleared', params: byId, answer: nothing },
   previewThreshold: { method: 'POST', path: '/api/thresholds/preview', access: 'operator', summary: 'What a rule would say now, and when it would have fired', body: ThresholdPreviewInput, answer: ok(ThresholdPreview) },
-  forgetSeries: { method: 'POST', path: '/api/thresholds/:id/forget', access: 'operator', summary: 'Forget a series that is gone for good; its alerts are cleared', params: byId, body: ForgetInput, answer: ok(Threshold) },
+  forgetSeries: { method: 'POST', path: '/api/thresholds/:id/forget-series', access: 'operator', summary: 'Forget a series that is gone for good; its alerts are cleared', params: byId, body: ForgetInput, answer: ok(Threshold) },
 } as const satisfies Routes;

@@ -12,7 +12,7 @@ export const routes = {
   getWorksheet: { method: 'GET', path: '/api/worksheets/:id', access: 'viewer', summary: 'One worksheet', params: byId, answer: ok(Worksheet) },
   updateWorksheet: { method: 'PUT', path: '/api/worksheets/:id', access: 'viewer', summary: 'Change a worksheet of one’s own', params: byId, body: WorksheetInput, answer: ok(Worksheet) },
   deleteWorksheet: { method: 'DELETE', path: '/api/worksheets/:id', access: 'viewer', summary: 'Delete a worksheet of one’s own; what it recorded stays', params: byId, answer: nothing },
-  exportWorksheet: { method: 'GET', path: '/api/worksheets/:id/export', access: 'viewer', summary: 'A worksheet as a file', params: byId, answer: ok(WorksheetFile) },
+  exportWorksheet: { method: 'GET', path: '/api/worksheets/:id/file', access: 'viewer', summary: 'A worksheet as a file', params: byId, answer: ok(WorksheetFile) },
   suspendWorksheet: { method: 'POST', path: '/api/worksheets/:id/suspend', access: 'operator', summary: 'Suspend all of its statistics', params: byId, answer: ok(WorksheetChange) },
   resumeWorksheet: { method: 'POST', path: '/api/worksheets/:id/resume', access: 'operator', summary: 'Resume all of its statistics', params: byId, answer: ok(WorksheetChange) },
 } as const satisfies Routes;

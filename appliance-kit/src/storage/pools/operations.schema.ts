@@ -79,8 +79,8 @@ export const ImportablePool = component('ImportablePool', {
   devices: Type.Array(component('ImportableDevice', { name: Type.String(), state: Type.String(), depth: Count })),
 });
 export type ImportablePool = Static<typeof ImportablePool>;
+export const byGuid = closed({ guid: Type.String({ pattern: '^[0-9]{1,20}$' }) });
 export const ImportInput = component('ImportInput', {
-  guid: Type.String({ pattern: '^[0-9]{1,20}$' }),
   name: Type.Optional(
     Type.String({ maxLength: 255, description: 'what it is to be called here; its own name when left out' }),
   ),

@@ -28,7 +28,7 @@ import {
 } from '../datasets/index.ts';
 import { OURS, stamp } from '../snapshots/index.ts';
 import type { routes } from './routes.ts';
-import type { Replication, ReplicationInput, ReplicationTarget, TargetLook } from './schema.ts';
+import type { Replication, ReplicationInput, ReplicationPreview, ReplicationTarget } from './schema.ts';
 import type { ReplicationSenders } from './senders.ts';
 
 export interface ReplicationParts {
@@ -297,7 +297,7 @@ export class Replications {
   }
 
   /** What a target is, and what a replication to it would do. */
-  async look(dataset: string, target: ReplicationTarget): Promise<TargetLook> {
+  async preview(dataset: string, target: ReplicationTarget): Promise<ReplicationPreview> {
     const { platform, tree } = this.#parts;
     const known = await tree.now();
     if (target.kind === 'here' && !known.byName.has(parentOf(target.dataset) ?? '')) {
@@ -532,8 +532,8 @@ export function replicationRoutes(parts: {
       return undefined;
     },
     runReplication: ({ params, caller }) => replications.run(params.id, caller),
-    askHostKey: ({ body }) => platform.replication.hostKey(body.host, body.port),
-    lookAtTarget: ({ body }) => replications.look(body.dataset, body.target),
+    fetchHostKey: ({ body }) => platform.replication.hostKey(body.host, body.port),
+    previewReplication: ({ body }) => replications.preview(body.dataset, body.target),
     listSenders: () => senders.list(),
     createSender: ({ body, caller }) => senders.create(body, caller),
     deleteSender: async ({ params, caller }) => {

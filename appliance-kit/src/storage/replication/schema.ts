@@ -78,8 +78,8 @@ export type Replication = Static<typeof Replication>;
 export const HostInput = closed({ host: Host, port: Port });
 export const HostKey = component('HostKey', { hostKey: Type.String(), fingerprint: Type.String() });
 
-export const LookInput = closed({ dataset: DatasetName, target: ReplicationTarget });
-export const TargetLook = component('TargetLook', {
+export const ReplicationPreviewInput = closed({ dataset: DatasetName, target: ReplicationTarget });
+export const ReplicationPreview = component('ReplicationPreview', {
   cistern: nullable(closed({ version: Type.String(), under: Type.String({ description: 'targets lie below it' }) })),
   exists: Type.Boolean(),
   snapshots: Count,
@@ -87,7 +87,7 @@ export const TargetLook = component('TargetLook', {
   sentence: Type.String({ description: 'what a replication would do, in words' }),
   possible: Type.Boolean(),
 });
-export type TargetLook = Static<typeof TargetLook>;
+export type ReplicationPreview = Static<typeof ReplicationPreview>;
 
 export const SenderInput = component('SenderInput', {
   name: Line({ maxLength: 100 }),

@@ -87,7 +87,6 @@ export const RollbackInput = closed({
 export type RollbackInput = Static<typeof RollbackInput>;
 
 export const DiffQuery = closed({
-  name: SnapshotName,
   other: Type.Optional(Type.String({ maxLength: 255, description: 'a later snapshot; now when left out' })),
   limit: Paging.limit,
   offset: Paging.offset,
@@ -108,8 +107,8 @@ export const DiffPage = component('DiffPage', {
 });
 
 const FilePath = Type.String({ maxLength: 4096, description: 'below the snapshot, without a slash in front' });
-export const FilesQuery = closed({ name: SnapshotName, path: Type.Optional(FilePath) });
-export const FileQuery = closed({ name: SnapshotName, path: FilePath });
+export const FilesQuery = closed({ path: Type.Optional(FilePath) });
+export const FileQuery = closed({ path: FilePath });
 export const FileList = component('FileList', {
   path: Type.String(),
   items: Type.Array(

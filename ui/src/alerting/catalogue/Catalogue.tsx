@@ -68,7 +68,7 @@ function RouteForm({ kind, onClose }: { kind: Kind; onClose: () => void }) {
                 chosen={route.destinations}
                 onChange={(destinations) => setRoute({ ...route, destinations })}
               />
-              {!kind.happening && (
+              {!kind.transient && (
                 <EscalationFields
                   none="nobody else is told"
                   value={route.escalation}
@@ -151,7 +151,7 @@ function Item({ kind, onRoute }: { kind: Kind; onRoute: () => void }) {
                 ['Severity', kind.severities.join(' or ')],
                 [
                   'Raised',
-                  kind.happening
+                  kind.transient
                     ? 'when it happens; it does not last'
                     : kind.visibleAfterSeconds > 0
                       ? `when it has lasted for ${duration(kind.visibleAfterSeconds)}`

@@ -109,7 +109,10 @@ function Editor({ rule }: { rule: Threshold | undefined }) {
   const forget = useMutation({
     mutationFn: (labels: Record<string, string>) =>
       answerOf(
-        client.POST('/api/thresholds/{id}/forget', { params: { path: { id: rule?.id ?? '' } }, body: { labels } }),
+        client.POST('/api/thresholds/{id}/forget-series', {
+          params: { path: { id: rule?.id ?? '' } },
+          body: { labels },
+        }),
       ),
     onSettled: () => queries.invalidateQueries({ queryKey: ['thresholds'] }),
   });

@@ -124,7 +124,7 @@ function Sheet({ worksheet, all }: { worksheet: Worksheet; all: readonly Workshe
   const exported = useMutation({
     mutationFn: async () => {
       const params = { params: { path: { id: worksheet.id } } };
-      const found = await answerOf(client.GET('/api/worksheets/{id}/export', params));
+      const found = await answerOf(client.GET('/api/worksheets/{id}/file', params));
       const content = new Blob([`${JSON.stringify(found, null, 2)}\n`], { type: 'application/json' });
       download(content, fileName(worksheet.name, 'json'));
     },

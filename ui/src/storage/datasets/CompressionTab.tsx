@@ -65,7 +65,10 @@ export function CompressionTab({ dataset }: { dataset: DatasetDetail }) {
   const estimate = useMutation({
     mutationFn: () =>
       answerOf(
-        client.POST('/api/dataset/compression-estimate', { params: { query: { name: dataset.name } }, body: {} }),
+        client.POST('/api/datasets/{name}/estimate-compression', {
+          params: { path: { name: dataset.name } },
+          body: {},
+        }),
       ),
     onSuccess: (started) => {
       watch(started.id);

@@ -51,8 +51,8 @@ export function DestroyDataset(props: { name: string; onClose: () => void; onDon
       onClose={onClose}
       onConfirm={async () => {
         await answerOf(
-          client.DELETE('/api/dataset', {
-            params: { query: { name } },
+          client.DELETE('/api/datasets/{name}', {
+            params: { path: { name } },
             body: { confirm: name, recursive: data.datasets + data.snapshots > 0 },
           }),
         );

@@ -20,7 +20,7 @@ type Change = Schemas['DatasetChange'];
 export function useChange(name: string) {
   const queries = useQueryClient();
   return useMutation({
-    mutationFn: (body: Change) => answerOf(client.PUT('/api/dataset', { params: { query: { name } }, body })),
+    mutationFn: (body: Change) => answerOf(client.PUT('/api/datasets/{name}', { params: { path: { name } }, body })),
     onSuccess: () => queries.invalidateQueries({ queryKey: ['datasets'] }),
   });
 }

@@ -88,11 +88,11 @@ function Form({ was }: { was?: Replication }) {
 
   const ask = useMutation({
     mutationFn: () =>
-      answerOf(client.POST('/api/replications/host-key', { body: { host: host.trim(), port: Number(port) } })),
+      answerOf(client.POST('/api/replications/fetch-host-key', { body: { host: host.trim(), port: Number(port) } })),
     onSuccess: (found) => setKey({ at, ...found, confirmed: false }),
   });
   const look = useMutation({
-    mutationFn: () => answerOf(client.POST('/api/replications/look', { body: { dataset, target: place } })),
+    mutationFn: () => answerOf(client.POST('/api/replications/preview', { body: { dataset, target: place } })),
   });
   const save = useMutation({
     mutationFn: () =>
