@@ -165,6 +165,26 @@ func TestMistakesAreNamed(t *testing.T) {
 	}
 }
 
+// A change names the version that it was made of, and is told what somebody else has changed since.
+func TestEditsAreNotLost(t *testing.T) {
+	a := newAppliance(t)
+	var sent string
+	a.answers["PUT /api/pools/tank"] = func(w http.ResponseWriter, r *http.Request) {
+		sent = r.Header.Get("If-Match")
+		says(412, `{"status":412,"code":"edit_conflict","detail":"comment was changed after it was loaded.","action":"Reload, compare, save again.","errors":[{"path":"/comment","message":"was changed after it was loaded"}]}`)(w, r)
+	}
+	_, _, err := a.run("", "pools", "set", "tank", "--comment", "rack 3", "--if-match", "abcdef")
+	if sent != "abcdef" || err == nil || !strings.Contains(err.Error(), "--comment: was changed") || !strings.Contains(err.Error(), "Reload, compare") {
+		t.Errorf("%q %v", sent, err)
+	}
+	if _, _, err := a.run("", "thresholds", "delete", "t1", "--if-match=W/\"x\""); err != nil || a.asked[1] != "DELETE /api/thresholds/t1" {
+		t.Errorf("%q %v", a.asked, err)
+	}
+	if out, _, _ := a.run("", "thresholds", "delete", "--help"); !strings.Contains(out, "--if-match ETAG") {
+		t.Error(out)
+	}
+}
+
 func TestAnswersAreShown(t *testing.T) {
 	a := newAppliance(t)
 	a.answers["GET /api/pools"] = says(200, `{"items":[{"name":"tank","state":"ONLINE","system":false,"bytes":4294967296,"allocated":1073741824,"free":0,"fragmentation":0.01,"capacity":0.25,"sentence":"Healthy."}],"ageSeconds":1,"error":null}`)

@@ -135,7 +135,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * One silence
+         * @description Needs: viewer.
+         */
+        get: operations["getSilence"];
         /**
          * Change a silence that has not ended
          * @description Needs: operator.
@@ -295,7 +299,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * One kind of alert, and where it goes
+         * @description Needs: viewer.
+         */
+        get: operations["getAlertClass"];
         /**
          * Decide where alerts of a class go
          * @description Needs: operator.
@@ -339,7 +347,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * One destination
+         * @description Needs: viewer.
+         */
+        get: operations["getDestination"];
         /**
          * Change a destination
          * @description Needs: operator.
@@ -788,7 +800,11 @@ export interface paths {
          * @description Needs: viewer.
          */
         get: operations["getPool"];
-        put?: never;
+        /**
+         * Set its properties: autoexpand, autotrim, comment
+         * @description Needs: administrator.
+         */
+        put: operations["updatePool"];
         post?: never;
         /**
          * Destroy a pool and everything on it
@@ -1138,26 +1154,6 @@ export interface paths {
          * @description Needs: administrator.
          */
         post: operations["removeFromPool"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/pools/{name}/properties": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        /**
-         * autoexpand, autotrim, comment
-         * @description Needs: administrator.
-         */
-        put: operations["setPoolProperties"];
-        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1851,7 +1847,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * One schedule
+         * @description Needs: viewer.
+         */
+        get: operations["getSnapshotSchedule"];
         /**
          * Change a schedule
          * @description Needs: operator.
@@ -1899,7 +1899,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * One replication
+         * @description Needs: viewer.
+         */
+        get: operations["getReplication"];
         /**
          * Change a replication
          * @description Needs: administrator.
@@ -2559,7 +2563,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * One rule and its state
+         * @description Needs: viewer.
+         */
+        get: operations["getThreshold"];
         /**
          * Change a rule
          * @description Needs: operator.
@@ -2923,6 +2931,8 @@ export interface components {
         /** @description A kind of alert that the appliance can raise, with where it goes */
         AlertKind: {
             class: string;
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
             severities: ("critical" | "warning" | "info")[];
             /** @description of an alert as it could be */
             title: string;
@@ -3250,6 +3260,8 @@ export interface components {
             children: number;
             /** @description ISO 8601 time in UTC */
             createdAt: string;
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
             /** @enum {unknown} */
             state: "ok" | "info" | "warning" | "critical";
             sentence: string;
@@ -3299,6 +3311,8 @@ export interface components {
         };
         Destination: {
             id: string;
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
             name: string;
             /** @enum {unknown} */
             kind: "email" | "snmp" | "webhook" | "syslog";
@@ -3364,12 +3378,20 @@ export interface components {
             /** @description there is more than is told */
             cut: boolean;
         };
-        /** @description What is not urgent is told once a day, in one message to each destination */
+        DigestInput: {
+            enabled: boolean;
+            /** @description HH:MM in the appliance's time zone */
+            at: string;
+            severities: ("critical" | "warning" | "info")[];
+        };
+        /** @description What is not urgent is sent once a day, in one message to each destination */
         DigestSettings: {
             enabled: boolean;
             /** @description HH:MM in the appliance's time zone */
             at: string;
             severities: ("critical" | "warning" | "info")[];
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
         };
         Disk: {
             /** @description its stable name */
@@ -3808,6 +3830,8 @@ export interface components {
         };
         Pool: {
             name: string;
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
             /** @enum {unknown} */
             state: "ONLINE" | "DEGRADED" | "FAULTED" | "SUSPENDED" | "UNAVAIL" | "OFFLINE" | "REMOVED";
             /** @description the appliance itself lives on it */
@@ -3926,6 +3950,8 @@ export interface components {
         };
         Replication: {
             id: string;
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
             /** @description POOL/NAME */
             dataset: string;
             /** @description also everything below it */
@@ -4017,6 +4043,8 @@ export interface components {
             minuteSeconds: number;
             /** @description how long those of an hour are kept; not shorter than minuteSeconds, in seconds */
             hourSeconds: number;
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
             stored: {
                 rawBytes: number;
                 rollupBytes: number;
@@ -4142,6 +4170,8 @@ export interface components {
             action: "start" | "pause" | "stop";
         };
         ScrubSchedule: {
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
             enabled: boolean;
             schedule: components["schemas"]["Schedule"];
             words: string;
@@ -4229,6 +4259,8 @@ export interface components {
         };
         Silence: {
             id: string;
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
             /** @description what it is for */
             name: string;
             /** @description seconds since the epoch */
@@ -4320,6 +4352,8 @@ export interface components {
         };
         SnapshotSchedule: {
             id: string;
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
             /** @description POOL/NAME */
             dataset: string;
             /** @description with all below it */
@@ -4374,6 +4408,8 @@ export interface components {
             contact: string;
             /** @description sysLocation */
             location: string;
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
             communitySet: boolean;
             authPasswordSet: boolean;
             privPasswordSet: boolean;
@@ -4561,6 +4597,8 @@ export interface components {
         };
         Threshold: {
             id: string;
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
             name: string;
             /** @description PromQL */
             expression: string;
@@ -4761,6 +4799,8 @@ export interface components {
             charts: components["schemas"]["Chart"][];
             annotations: components["schemas"]["Annotation"][];
             id: string;
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
             owner: string;
             /** @description came with the appliance: it can be copied, not changed */
             ready: boolean;
@@ -5152,6 +5192,8 @@ export interface operations {
             /** @description As asked */
             201: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -5196,10 +5238,73 @@ export interface operations {
             };
         };
     };
-    updateSilence: {
+    getSilence: {
         parameters: {
             query?: never;
             header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Silence"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    updateSilence: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path: {
                 id: string;
             };
@@ -5214,6 +5319,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -5256,6 +5363,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -5281,6 +5397,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -5694,10 +5812,73 @@ export interface operations {
             };
         };
     };
-    routeAlertClass: {
+    getAlertClass: {
         parameters: {
             query?: never;
             header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertKind"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    routeAlertClass: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path: {
                 name: string;
             };
@@ -5712,6 +5893,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -5747,6 +5930,15 @@ export interface operations {
             };
             /** @description There is no such thing */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5830,6 +6022,8 @@ export interface operations {
             /** @description As asked */
             201: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -5874,10 +6068,73 @@ export interface operations {
             };
         };
     };
-    updateDestination: {
+    getDestination: {
         parameters: {
             query?: never;
             header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Destination"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    updateDestination: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path: {
                 id: string;
             };
@@ -5892,6 +6149,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -5934,6 +6193,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -5948,7 +6216,10 @@ export interface operations {
     deleteDestination: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path: {
                 id: string;
             };
@@ -5983,6 +6254,15 @@ export interface operations {
             };
             /** @description There is no such thing */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7077,6 +7357,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7115,19 +7397,24 @@ export interface operations {
     setDigest: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["DigestSettings"];
+                "application/json": components["schemas"]["DigestInput"];
             };
         };
         responses: {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7154,6 +7441,15 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7293,6 +7589,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7337,12 +7635,100 @@ export interface operations {
             };
         };
     };
+    updatePool: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PropertiesInput"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pool"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     destroyPool: {
         parameters: {
             query: {
                 confirm: string;
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path: {
                 name: string;
             };
@@ -7388,6 +7774,15 @@ export interface operations {
             };
             /** @description There is no such thing */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7602,6 +7997,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7729,6 +8126,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7776,7 +8175,10 @@ export interface operations {
     setScrubSchedule: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path: {
                 name: string;
             };
@@ -7791,6 +8193,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7826,6 +8230,15 @@ export interface operations {
             };
             /** @description There is no such thing */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7922,6 +8335,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7993,6 +8408,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -8064,6 +8481,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -8135,6 +8554,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -8277,6 +8698,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -8612,77 +9035,6 @@ export interface operations {
             };
         };
     };
-    setPoolProperties: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["PropertiesInput"];
-            };
-        };
-        responses: {
-            /** @description As asked */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Pool"];
-                };
-            };
-            /** @description The request cannot be understood */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Not signed in */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Not allowed */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such thing */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Any other problem */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
     upgradePool: {
         parameters: {
             query?: never;
@@ -8697,6 +9049,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9289,6 +9643,8 @@ export interface operations {
             /** @description As asked */
             201: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9396,6 +9752,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9443,7 +9801,10 @@ export interface operations {
     updateDataset: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path: {
                 name: string;
             };
@@ -9458,6 +9819,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9500,6 +9863,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -9514,7 +9886,10 @@ export interface operations {
     destroyDataset: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path: {
                 name: string;
             };
@@ -9567,6 +9942,15 @@ export interface operations {
             };
             /** @description There is no such thing */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -9663,6 +10047,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9730,6 +10116,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9788,6 +10176,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9850,6 +10240,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9917,6 +10309,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9979,6 +10373,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -11043,6 +11439,8 @@ export interface operations {
             /** @description As asked */
             201: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -11087,10 +11485,73 @@ export interface operations {
             };
         };
     };
-    updateSnapshotSchedule: {
+    getSnapshotSchedule: {
         parameters: {
             query?: never;
             header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SnapshotSchedule"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    updateSnapshotSchedule: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path: {
                 id: string;
             };
@@ -11105,6 +11566,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -11147,6 +11610,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -11161,7 +11633,10 @@ export interface operations {
     deleteSnapshotSchedule: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path: {
                 id: string;
             };
@@ -11196,6 +11671,15 @@ export interface operations {
             };
             /** @description There is no such thing */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11279,6 +11763,8 @@ export interface operations {
             /** @description As asked */
             201: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -11323,10 +11809,73 @@ export interface operations {
             };
         };
     };
-    updateReplication: {
+    getReplication: {
         parameters: {
             query?: never;
             header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Replication"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    updateReplication: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path: {
                 id: string;
             };
@@ -11341,6 +11890,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -11383,6 +11934,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -11397,7 +11957,10 @@ export interface operations {
     deleteReplication: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path: {
                 id: string;
             };
@@ -11432,6 +11995,15 @@ export interface operations {
             };
             /** @description There is no such thing */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -12446,6 +13018,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -12484,7 +13058,10 @@ export interface operations {
     setRetention: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -12497,6 +13074,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -12523,6 +13102,15 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -12606,6 +13194,8 @@ export interface operations {
             /** @description As asked */
             201: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -12666,6 +13256,8 @@ export interface operations {
             /** @description As asked */
             201: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -12724,6 +13316,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -12771,7 +13365,10 @@ export interface operations {
     updateWorksheet: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path: {
                 id: string;
             };
@@ -12786,6 +13383,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -12828,6 +13427,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -12842,7 +13450,10 @@ export interface operations {
     deleteWorksheet: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path: {
                 id: string;
             };
@@ -12877,6 +13488,15 @@ export interface operations {
             };
             /** @description There is no such thing */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -13625,6 +14245,8 @@ export interface operations {
             /** @description As asked */
             201: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -13669,10 +14291,73 @@ export interface operations {
             };
         };
     };
-    updateThreshold: {
+    getThreshold: {
         parameters: {
             query?: never;
             header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Threshold"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    updateThreshold: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path: {
                 id: string;
             };
@@ -13687,6 +14372,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -13729,6 +14416,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -13743,7 +14439,10 @@ export interface operations {
     deleteThreshold: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path: {
                 id: string;
             };
@@ -13778,6 +14477,15 @@ export interface operations {
             };
             /** @description There is no such thing */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -13878,6 +14586,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -14436,6 +15146,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -14474,7 +15186,10 @@ export interface operations {
     setSnmpAgent: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -14487,6 +15202,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -14513,6 +15230,15 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -46,6 +46,7 @@ export function alertRoutes(parts: {
         return alert;
       }),
     listAlertClasses: () => ({ items: routing.list() }),
+    getAlertClass: ({ params }) => routing.get(params.name),
     routeAlertClass: ({ params, body, caller }) => routing.set(params.name, body, caller),
   };
 }

@@ -12,5 +12,6 @@ export const routes = {
   acknowledgeAlert: { method: 'POST', path: '/api/alerts/:id/acknowledge', access: 'operator', summary: 'Say that somebody is on it: it is not repeated and not escalated', params: byId, body: AcknowledgeInput, answer: ok(Alert) },
   withdrawAcknowledgement: { method: 'POST', path: '/api/alerts/:id/withdraw-acknowledgement', access: 'operator', summary: 'Withdraw an acknowledgement', params: byId, answer: ok(Alert) },
   listAlertClasses: { method: 'GET', path: '/api/alert-classes', access: 'viewer', summary: 'Every kind of alert that can be raised, and where it goes', answer: ok(list(AlertKind)) },
+  getAlertClass: { method: 'GET', path: '/api/alert-classes/:name', access: 'viewer', summary: 'One kind of alert, and where it goes', params: byName, answer: ok(AlertKind), editable: ClassRoute },
   routeAlertClass: { method: 'PUT', path: '/api/alert-classes/:name', access: 'operator', summary: 'Decide where alerts of a class go', params: byName, body: ClassRoute, answer: ok(AlertKind) },
 } as const satisfies Routes;

@@ -1,5 +1,16 @@
 // An alert: something that is, or was, wrong; with what it means, what to do, who was told, and who is on it.
-import { Count, closed, component, Labels, Line, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
+import {
+  Count,
+  closed,
+  component,
+  Etag,
+  Labels,
+  Line,
+  nullable,
+  type Static,
+  Time,
+  Type,
+} from '../../base/schema/schema.ts';
 import { Severity } from '../catalogue/severity.ts';
 
 export const DeliveryEvent = Type.Enum(['raise', 'clear', 'repost', 'escalate']);
@@ -108,6 +119,7 @@ export const AlertKind = component(
   'AlertKind',
   {
     class: Type.String(),
+    etag: Etag,
     severities: Type.Array(Severity),
     title: Type.String({ description: 'of an alert as it could be' }),
     text: Type.String(),

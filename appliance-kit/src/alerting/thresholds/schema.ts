@@ -1,6 +1,17 @@
 // A rule over a PromQL expression, and the state of each series it matches.
 
-import { Count, closed, component, Labels, Line, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
+import {
+  Count,
+  closed,
+  component,
+  Etag,
+  Labels,
+  Line,
+  nullable,
+  type Static,
+  Time,
+  Type,
+} from '../../base/schema/schema.ts';
 import { RuleAction } from '../actions/index.ts';
 import { Severity } from '../catalogue/severity.ts';
 
@@ -99,6 +110,7 @@ const ErrorPlace = nullable(
 
 export const Threshold = component('Threshold', {
   id: Type.String(),
+  etag: Etag,
   ...rule,
   state: component('ThresholdState', {
     evaluatedAt: nullable(Time),

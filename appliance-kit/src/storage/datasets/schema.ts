@@ -1,5 +1,16 @@
 // A file system or a volume, as the pages and the command see it.
-import { Bytes, Count, closed, component, nullable, Ratio, type Static, Time, Type } from '../../base/schema/schema.ts';
+import {
+  Bytes,
+  Count,
+  closed,
+  component,
+  Etag,
+  nullable,
+  Ratio,
+  type Static,
+  Time,
+  Type,
+} from '../../base/schema/schema.ts';
 
 export const DatasetName = Type.String({ minLength: 1, maxLength: 255, description: 'POOL/NAME' });
 export const OneDataset = closed({ name: DatasetName });
@@ -46,12 +57,19 @@ export type Property = Static<typeof Property>;
 
 export const DatasetDetail = component('DatasetDetail', {
   ...Dataset.properties,
+  etag: Etag,
   state: Type.Enum(['ok', 'info', 'warning', 'critical']),
   sentence: Type.String(),
   keyFormat: nullable(Type.Enum(['passphrase', 'keyFile'])),
   properties: Type.Array(Property),
 });
 export type DatasetDetail = Static<typeof DatasetDetail>;
+
+/** What a change sets: each property that can be set, with whether it is the dataset's own. */
+export const editableProperties = ({ properties }: DatasetDetail) =>
+  Object.fromEntries(
+    properties.filter(({ settable }) => settable).map(({ name, value, source }) => [name, [value, source]]),
+  );
 
 const Paging = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: '50 when left out' })),

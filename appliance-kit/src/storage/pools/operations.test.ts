@@ -312,7 +312,7 @@ test('alerts: a failed disk is named, and explains the degraded pool; damaged fi
 test('the history of a pool is ZFS’ own and ours, which knows who asked', async (t) => {
   const b = await withTank(t);
   assert.equal(
-    (await b.client.put('/api/pools/tank/properties', { autotrim: false, comment: 'rack 3' })).body.properties.comment,
+    (await b.client.put('/api/pools/tank', { autotrim: false, comment: 'rack 3' })).body.properties.comment,
     'rack 3',
   );
   const { items } = (await b.client.get('/api/pools/tank/history')).body;

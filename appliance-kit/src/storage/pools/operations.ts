@@ -534,7 +534,7 @@ export function operationRoutes(
   | 'replaceDisk'
   | 'addToPool'
   | 'removeFromPool'
-  | 'setPoolProperties'
+  | 'updatePool'
   | 'upgradePool'
   | 'exportPool'
   | 'destroyPool'
@@ -554,7 +554,7 @@ export function operationRoutes(
     replaceDisk: ({ params, body, caller }) => pools.replace(params.name, body.device, body.disk, caller),
     addToPool: ({ params, body, caller }) => pools.add(params.name, body, caller),
     removeFromPool: ({ params, body, caller }) => pools.remove(params.name, body.vdev, caller),
-    setPoolProperties: ({ params, body, caller }) => pools.setProperties(params.name, body, caller),
+    updatePool: ({ params, body, caller }) => pools.setProperties(params.name, body, caller),
     upgradePool: ({ params, caller }) => pools.upgrade(params.name, caller),
     exportPool: ({ params, caller }) => pools.exportPool(params.name, caller),
     destroyPool: ({ params, query, caller }) => pools.destroy(params.name, query.confirm, caller),

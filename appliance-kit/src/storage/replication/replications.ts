@@ -135,6 +135,10 @@ export class Replications {
     return this.#all().map((one) => this.#describe(one));
   }
 
+  get(id: string): Replication {
+    return this.#describe(this.#find(id));
+  }
+
   #describe(one: Stored): Replication {
     const { dataset, recursive, target, schedule, enabled, intermediate, bytesPerSecond, lateAfterMinutes } = one;
     const limit = bytesPerSecond > 0 ? `, at most ${size(bytesPerSecond)} a second` : '';
@@ -526,6 +530,7 @@ export function replicationRoutes(parts: {
   return {
     listReplications: () => ({ items: replications.list() }),
     createReplication: ({ body, caller }) => replications.create(body, caller),
+    getReplication: ({ params }) => replications.get(params.id),
     updateReplication: ({ params, body, caller }) => replications.update(params.id, body, caller),
     deleteReplication: async ({ params, caller }) => {
       await replications.remove(params.id, caller);

@@ -19,6 +19,7 @@ import {
 export const routes = {
   listReplications: { method: 'GET', path: '/api/replications', access: 'viewer', summary: 'What is replicated where, and how far behind it is', answer: ok(list(Replication)) },
   createReplication: { method: 'POST', path: '/api/replications', access: 'administrator', summary: 'Replicate a dataset to another pool or machine', body: ReplicationInput, answer: created(Replication) },
+  getReplication: { method: 'GET', path: '/api/replications/:id', access: 'viewer', summary: 'One replication', params: byId, answer: ok(Replication), editable: ReplicationInput },
   updateReplication: { method: 'PUT', path: '/api/replications/:id', access: 'administrator', summary: 'Change a replication', params: byId, body: ReplicationInput, answer: ok(Replication) },
   deleteReplication: { method: 'DELETE', path: '/api/replications/:id', access: 'administrator', summary: 'End a replication; what has arrived stays there', params: byId, answer: nothing },
   runReplication: { method: 'POST', path: '/api/replications/:id/run', access: 'operator', summary: 'Replicate now', params: byId, answer: accepted(Job) },

@@ -1,7 +1,7 @@
 // A replication: what goes where, and when. And who may replicate to here.
 
 import { Problem } from '../../base/problems/schema.ts';
-import { Count, closed, component, Line, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
+import { Count, closed, component, Etag, Line, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
 import { NextRun, Schedule } from '../../schedules/schema.ts';
 import { DatasetName } from '../datasets/index.ts';
 
@@ -50,6 +50,7 @@ export type ReplicationInput = Static<typeof ReplicationInput>;
 
 export const Replication = component('Replication', {
   id: Type.String(),
+  etag: Etag,
   ...fields,
   words: Type.String({ description: 'when and how, in words' }),
   nextRun: NextRun,

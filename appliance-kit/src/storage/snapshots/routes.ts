@@ -45,6 +45,7 @@ export const routes = {
   downloadSnapshotFile: { method: 'GET', path: '/api/snapshots/:name/files/content', access: 'administrator', summary: 'A file of a snapshot', params: OneSnapshot, query: FileQuery, answer: stream('application/octet-stream') },
   listSnapshotSchedules: { method: 'GET', path: '/api/snapshot-schedules', access: 'viewer', summary: 'When snapshots are taken and how many are kept', query: ScheduleQuery, answer: ok(list(SnapshotSchedule)) },
   createSnapshotSchedule: { method: 'POST', path: '/api/snapshot-schedules', access: 'operator', summary: 'Add a schedule', body: SnapshotScheduleInput, answer: created(SnapshotSchedule) },
+  getSnapshotSchedule: { method: 'GET', path: '/api/snapshot-schedules/:id', access: 'viewer', summary: 'One schedule', params: byId, answer: ok(SnapshotSchedule), editable: SnapshotScheduleInput },
   updateSnapshotSchedule: { method: 'PUT', path: '/api/snapshot-schedules/:id', access: 'operator', summary: 'Change a schedule', params: byId, body: SnapshotScheduleInput, answer: ok(SnapshotSchedule) },
   deleteSnapshotSchedule: { method: 'DELETE', path: '/api/snapshot-schedules/:id', access: 'operator', summary: 'Remove a schedule; its snapshots stay', params: byId, answer: nothing },
 } as const satisfies Routes;

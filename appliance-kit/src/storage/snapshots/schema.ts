@@ -1,6 +1,17 @@
 // A snapshot, what a rollback would cost, and a schedule that takes and keeps them.
 
-import { Bytes, Count, closed, component, Line, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
+import {
+  Bytes,
+  Count,
+  closed,
+  component,
+  Etag,
+  Line,
+  nullable,
+  type Static,
+  Time,
+  Type,
+} from '../../base/schema/schema.ts';
 import { NextRun, Schedule } from '../../schedules/schema.ts';
 import { DatasetName, Page, Paging } from '../datasets/index.ts';
 
@@ -143,6 +154,7 @@ export type SnapshotScheduleInput = Static<typeof SnapshotScheduleInput>;
 
 export const SnapshotSchedule = component('SnapshotSchedule', {
   id: Type.String(),
+  etag: Etag,
   ...SnapshotScheduleInput.properties,
   words: Type.String({ description: 'as “every day at 02:00; keeps the newest of 7 days”' }),
   nextRun: NextRun,

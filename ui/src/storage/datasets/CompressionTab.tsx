@@ -60,7 +60,7 @@ export function CompressionTab({ dataset }: { dataset: DatasetDetail }) {
   const property = dataset.properties.find(({ name }) => name === 'compression');
   const present = property?.value ?? dataset.compression;
   const [chosen, setChosen] = useState(present);
-  const change = useChange(dataset.name);
+  const change = useChange(dataset);
   const { watch, job, running, error } = useJob();
   const estimate = useMutation({
     mutationFn: () =>

@@ -120,6 +120,7 @@ function Actions({ dataset }: { dataset: DatasetDetail }) {
       )}
       {asking === 'destroy' && (
         <DestroyDataset
+          etag={dataset.etag}
           name={dataset.name}
           onClose={() => setAsking(null)}
           onDone={() => void navigate('/storage/datasets')}
