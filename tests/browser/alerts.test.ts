@@ -207,6 +207,7 @@ test('two edit one rule at once: the second is told what changed, loads it, and 
   const made = await api.get<{ id: string }>('POST', '/api/thresholds', {
     ...{ name: 'Shared', expression: 'boiler_pressure', direction: 'above', raise: 80, clear: 60, severity: 'info' },
     ...{ raiseForSeconds: 0, clearForSeconds: 0, repostSeconds: 0, enabled: false, destinations: [] },
+    ...{ noDataSeconds: 0, actions: [] },
   });
   const path = `/alerts/thresholds/${made.id}`;
   const { page: first } = await someone.visit(t, `/sign-in?to=${encodeURIComponent(path)}`);
