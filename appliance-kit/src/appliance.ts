@@ -170,7 +170,12 @@ export function createAppliance({ config, clock, platform, log, deliveryTiming =
     poller.add(one.watch ?? []);
     return { routes, ...one };
   });
-  const app = createApp({ gate, served: created.map(({ routes, handlers = {} }) => ({ routes, handlers })), log });
+  const app = createApp({
+    gate,
+    served: created.map(({ routes, handlers = {} }) => ({ routes, handlers })),
+    log,
+    clock,
+  });
   const timers: NodeJS.Timeout[] = [];
   const repeat = (everyMs: number, run: () => unknown) => {
     const once = async () => {

@@ -133,8 +133,8 @@ export class Client {
 
   /** As far as a first administrator, who is then signed in. */
   async setUp(): Promise<void> {
-    assert.equal((await this.post('/api/setup/code', { code: CODE })).status, 200);
-    assert.equal((await this.post('/api/setup/administrator', { name: 'ada', password: PASSWORD })).status, 200);
+    assert.equal((await this.post('/api/setup/enter-code', { code: CODE })).status, 200);
+    assert.equal((await this.post('/api/setup/create-administrator', { name: 'ada', password: PASSWORD })).status, 200);
   }
 }
 

@@ -143,8 +143,11 @@ async function telemetry(t: TestContext, where: Place) {
 }
 
 async function setUp(client: ReturnType<typeof ask>): Promise<void> {
-  assert.equal((await client('POST', '/api/setup/code', { code: CODE })).status, 200);
-  assert.equal((await client('POST', '/api/setup/administrator', { name: 'ada', password: PASSWORD })).status, 200);
+  assert.equal((await client('POST', '/api/setup/enter-code', { code: CODE })).status, 200);
+  assert.equal(
+    (await client('POST', '/api/setup/create-administrator', { name: 'ada', password: PASSWORD })).status,
+    200,
+  );
 }
 
 test('it starts, keeps its socket to its group, is alone, and ends in time', async (t) => {
@@ -235,7 +238,7 @@ test('the ready forms against the real store: people slower than a limit, a rati
   const taken = await store('POST', '/api/v1/import', { samples });
   assert.deepEqual([taken.status, taken.body.rejected], [200, []]);
 
-  const people = { kind: 'people', metric: '{"checkout.time"}', slowerThan: 1.5, overSeconds: 60, by: [] };
+  const people = { kind: 'over-limit', metric: '{"checkout.time"}', slowerThan: 1.5, overSeconds: 60, by: [] };
   const limits = { expression: 'x', direction: 'above', raise: 20, clear: 20 };
   const preview = async (body: object) => {
     const answer = await client('POST', '/api/thresholds/preview', { ...limits, ...body });
@@ -244,9 +247,9 @@ test('the ready forms against the real store: people slower than a limit, a rati
   };
   const found = await preview({ form: people, rangeSeconds: 180 });
   const window = `query=${encodeURIComponent('{"checkout.time"}')}&start=${now - 59}&end=${now + 1}&step=60&above=1.5`;
-  const said = await store('GET', `/api/v1/histogram/people?${window}`);
-  assert.equal(said.body.columns[0].people, 600, said.text);
-  assert.ok(Math.abs(found.series[0].value - 600) <= 20, `${found.series[0].value} as /histogram/people says`);
+  const said = await store('GET', `/api/v1/histogram/over?${window}`);
+  assert.equal(said.body.columns[0].over, 600, said.text);
+  assert.ok(Math.abs(found.series[0].value - 600) <= 20, `${found.series[0].value} as /histogram/over says`);
   assert.match(found.warnings[0], /beyond the limit now: the rule would raise at once/);
   assert.equal(found.past.firings.length, 1, JSON.stringify(found.past));
   const raised = Date.parse(found.past.firings[0].raisedAt) / 1000;

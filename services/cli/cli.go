@@ -8,11 +8,12 @@
 //	GET    /api/pools/{name}         → pools show NAME
 //	POST   /api/pools                → pools create          --flags are the body's fields
 //	POST   /api/pools/{name}/scrub   → pools scrub NAME
-//	PUT    /api/pools/{name}/x       → pools x set NAME
+//	PUT    /api/pools/{name}         → pools set NAME
 //	DELETE /api/pools/{name}         → pools delete NAME
 //
 // Path parameters are given in their order, fields as --field VALUE (--no-field for false, again for each item of a list,
-// --email.host for a field of a field, --body FILE for a whole JSON body). What takes long is a job: its steps are shown
+// --email.host for a field of a field, --body FILE for a whole JSON body), a header as --if-match ETAG: what “show” and “list
+// --json” gave as etag, so that a change somebody else has made since is not undone. What takes long is a job: its steps are shown
 // until it ends. Exit codes are the caller's: an Error is a refusal of the appliance, ErrUsage a mistake in the arguments.
 package cli
 
@@ -94,10 +95,11 @@ type operation struct {
 	Summary     string `json:"summary"`
 	Description string `json:"description"`
 	Parameters  []struct {
-		Name     string `json:"name"`
-		In       string `json:"in"`
-		Required bool   `json:"required"`
-		Schema   schema `json:"schema"`
+		Name        string `json:"name"`
+		In          string `json:"in"`
+		Required    bool   `json:"required"`
+		Description string `json:"description"`
+		Schema      schema `json:"schema"`
 	} `json:"parameters"`
 	RequestBody struct {
 		Content map[string]struct {

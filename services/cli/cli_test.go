@@ -96,8 +96,8 @@ func TestEveryRouteIsACommand(t *testing.T) {
 	for name, want := range map[string]string{
 		"pools list": "GET /api/pools", "pools create": "POST /api/pools", "pools show": "GET /api/pools/{name}",
 		"services restart": "POST /api/services/{name}/restart", "destinations set": "PUT /api/destinations/{id}",
-		"tokens delete": "DELETE /api/tokens/{id}", "status": "GET /api/status", "power": "POST /api/power",
-		"disks advice": "GET /api/disks/advice", "bundles content show": "",
+		"tokens delete": "DELETE /api/tokens/{id}", "status": "GET /api/status", "machine reboot": "POST /api/machine/reboot", "machine": "GET /api/machine",
+		"layout-advice": "GET /api/layout-advice", "datasets show": "GET /api/datasets/{name}", "snapshots destroy": "POST /api/snapshots/destroy", "bundles content show": "",
 	} {
 		if seen[name] != want {
 			t.Errorf("“%s” is %q, want %q", name, seen[name], want)
@@ -116,7 +116,8 @@ func TestFieldsBecomeABody(t *testing.T) {
 			`POST /api/pools {"disks":["a","b"],"layout":"mirror","name":"tank","telemetry":true}`},
 		{[]string{"pools", "create", "--name", "x", "--layout", "stripe", "--disks", "a", "--no-telemetry"}, "",
 			`POST /api/pools {"disks":["a"],"layout":"stripe","name":"x","telemetry":false}`},
-		{[]string{"disks", "advice", "--disk", "a b", "--disk", "c"}, "", "GET /api/disks/advice?disk=a+b&disk=c"},
+		{[]string{"layout-advice", "--disk", "a b", "--disk", "c"}, "", "GET /api/layout-advice?disk=a+b&disk=c"},
+		{[]string{"snapshots", "rename", "tank/a b@1%", "--to", "x"}, "", `POST /api/snapshots/tank%2Fa%20b@1%25/rename {"to":"x"}`},
 		{[]string{"services", "restart", "a/b?c"}, "", "POST /api/services/a%2Fb%3Fc/restart"},
 		{[]string{"alerts", "--json"}, "", "GET /api/alerts"},
 		{[]string{"destinations", "create", "--name", "Mail", "--kind", "email", "--enabled", "--email.host", "h", "--email.port", "25", "--email.security", "none",
@@ -164,6 +165,26 @@ func TestMistakesAreNamed(t *testing.T) {
 	}
 }
 
+// A change names the version that it was made of, and is told what somebody else has changed since.
+func TestEditsAreNotLost(t *testing.T) {
+	a := newAppliance(t)
+	var sent string
+	a.answers["PUT /api/pools/tank"] = func(w http.ResponseWriter, r *http.Request) {
+		sent = r.Header.Get("If-Match")
+		says(412, `{"status":412,"code":"edit_conflict","detail":"comment was changed after it was loaded.","action":"Reload, compare, save again.","errors":[{"path":"/comment","message":"was changed after it was loaded"}]}`)(w, r)
+	}
+	_, _, err := a.run("", "pools", "set", "tank", "--comment", "rack 3", "--if-match", "abcdef")
+	if sent != "abcdef" || err == nil || !strings.Contains(err.Error(), "--comment: was changed") || !strings.Contains(err.Error(), "Reload, compare") {
+		t.Errorf("%q %v", sent, err)
+	}
+	if _, _, err := a.run("", "thresholds", "delete", "t1", "--if-match=W/\"x\""); err != nil || a.asked[1] != "DELETE /api/thresholds/t1" {
+		t.Errorf("%q %v", a.asked, err)
+	}
+	if out, _, _ := a.run("", "thresholds", "delete", "--help"); !strings.Contains(out, "--if-match ETAG") {
+		t.Error(out)
+	}
+}
+
 func TestAnswersAreShown(t *testing.T) {
 	a := newAppliance(t)
 	a.answers["GET /api/pools"] = says(200, `{"items":[{"name":"tank","state":"ONLINE","system":false,"bytes":4294967296,"allocated":1073741824,"free":0,"fragmentation":0.01,"capacity":0.25,"sentence":"Healthy."}],"ageSeconds":1,"error":null}`)
@@ -202,16 +223,16 @@ func TestAnswersAreShown(t *testing.T) {
 
 func TestJobsAreFollowed(t *testing.T) {
 	a := newAppliance(t)
-	a.answers["POST /api/pools/system/telemetry"] = says(202, `{"id":"j","title":"Place","state":"running","percent":10,"log":[{"text":"one"}]}`)
+	a.answers["POST /api/pools/system/place-telemetry"] = says(202, `{"id":"j","title":"Place","state":"running","percent":10,"log":[{"text":"one"}]}`)
 	a.answers["GET /api/jobs/j"] = says(200, `{"id":"j","title":"Place","state":"done","percent":100,"log":[{"text":"one"},{"text":"two"}]}`)
-	if out, errs, err := a.run("", "pools", "system", "telemetry"); err != nil || errs != "one (10 %)\ntwo (100 %)\n" || out != "" {
+	if out, errs, err := a.run("", "pools", "place-telemetry", "system"); err != nil || errs != "one (10 %)\ntwo (100 %)\n" || out != "" {
 		t.Errorf("%v %q %q", err, out, errs)
 	}
-	if _, errs, err := a.run("", "pools", "system", "telemetry", "--no-wait"); err != nil || errs != "" {
+	if _, errs, err := a.run("", "pools", "place-telemetry", "system", "--no-wait"); err != nil || errs != "" {
 		t.Errorf("%v %q", err, errs)
 	}
 	a.answers["GET /api/jobs/j"] = says(200, `{"id":"j","title":"Place","state":"failed","log":[],"error":{"status":409,"code":"conflict","detail":"It is full.","action":"Make room."}}`)
-	_, _, err := a.run("", "pools", "system", "telemetry")
+	_, _, err := a.run("", "pools", "place-telemetry", "system")
 	var problem *Problem
 	if !errors.As(err, &problem) || err.Error() != "It is full.\nMake room." {
 		t.Errorf("%v", err)
@@ -225,7 +246,7 @@ func TestSessionIsKept(t *testing.T) {
 		_, _ = io.WriteString(w, `{"user":{"name":"ada","role":"administrator"}}`)
 	}
 	var cookie, origin string
-	a.answers["POST /api/power"] = func(w http.ResponseWriter, r *http.Request) {
+	a.answers["POST /api/machine/reboot"] = func(w http.ResponseWriter, r *http.Request) {
 		cookie, origin = r.Header.Get("Cookie"), r.Header.Get("Origin")
 		w.WriteHeader(http.StatusNoContent)
 	}
@@ -236,7 +257,7 @@ func TestSessionIsKept(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("%v %v", info, err)
 	}
-	if _, _, err := a.run("", "power", "--action", "reboot"); err != nil || cookie != "cistern_session=abc" || origin != "http://localhost" {
+	if _, _, err := a.run("", "machine", "reboot"); err != nil || cookie != "cistern_session=abc" || origin != "http://localhost" {
 		t.Errorf("%v %q %q", err, cookie, origin)
 	}
 	// Another appliance does not get to see it.
@@ -249,7 +270,7 @@ func TestSessionIsKept(t *testing.T) {
 		t.Error(err)
 	}
 	cookie = ""
-	if _, _, err := a.run("", "power", "--action", "reboot"); err != nil || cookie != "" {
+	if _, _, err := a.run("", "machine", "reboot"); err != nil || cookie != "" {
 		t.Errorf("%v %q", err, cookie)
 	}
 	a.answers["GET /api/users"] = says(401, `{"status":401,"code":"unauthenticated","detail":"Nobody is signed in.","action":"Sign in."}`)

@@ -162,7 +162,7 @@ func (c *client) unreachable(err error) error {
 }
 
 // do sends a request. A problem document is an error of type *Problem. The caller closes the body.
-func (c *client) do(ctx context.Context, method, path string, query url.Values, body any) (*http.Response, error) {
+func (c *client) do(ctx context.Context, method, path string, query url.Values, header http.Header, body any) (*http.Response, error) {
 	var content io.Reader
 	if body != nil {
 		text, err := json.Marshal(body)
@@ -178,6 +178,9 @@ func (c *client) do(ctx context.Context, method, path string, query url.Values, 
 	request, err := http.NewRequestWithContext(ctx, method, address, content)
 	if err != nil {
 		return nil, err
+	}
+	for name, values := range header {
+		request.Header[name] = values
 	}
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
@@ -209,7 +212,7 @@ func (c *client) do(ctx context.Context, method, path string, query url.Values, 
 
 // get reads a JSON answer into value.
 func (c *client) get(ctx context.Context, path string, value any) error {
-	response, err := c.do(ctx, http.MethodGet, path, nil, nil)
+	response, err := c.do(ctx, http.MethodGet, path, nil, nil, nil)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"os"
 	"slices"
@@ -52,14 +53,19 @@ type parsed struct {
 	positional []string
 	body       map[string]any
 	query      url.Values
+	header     http.Header
 }
 
 // parse reads the arguments of a command; own are those of the command line itself, which are taken out before.
 func (d *description) parse(c command, arguments []string, ask asker) (parsed, error) {
-	p := parsed{body: map[string]any{}, query: url.Values{}}
+	p := parsed{body: map[string]any{}, query: url.Values{}, header: http.Header{}}
 	body := d.resolve(c.operation.RequestBody.Content["application/json"].Schema)
 	query := schema{Properties: map[string]schema{}}
+	headers := map[string]string{}
 	for _, parameter := range c.operation.Parameters {
+		if parameter.In == "header" {
+			headers[strings.ToLower(parameter.Name)] = parameter.Name
+		}
 		if parameter.In == "query" {
 			query.Properties[parameter.Name] = parameter.Schema
 			query.order = append(query.order, parameter.Name)
@@ -98,6 +104,14 @@ func (d *description) parse(c command, arguments []string, ask asker) (parsed, e
 			if err := readBody(text, p.body); err != nil {
 				return p, err
 			}
+			continue
+		}
+		if name, found := headers[flag]; found {
+			text, err := next()
+			if err != nil {
+				return p, err
+			}
+			p.header.Set(name, text)
 			continue
 		}
 		if name, s, found := fieldOf(query, flag); found {

@@ -148,6 +148,9 @@ func (d *description) table(out io.Writer, item schema, rows []any) {
 	}
 	var columns []string
 	for _, name := range item.order {
+		if name == "etag" { // for a change of one of them; --json shows it
+			continue
+		}
 		if len(columns) < maxColumns && d.scalar(item.Properties[name]) {
 			columns = append(columns, name)
 		}

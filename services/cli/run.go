@@ -124,7 +124,7 @@ func (d *description) call(ctx context.Context, s Streams, c *client, found comm
 	if len(found.operation.RequestBody.Content) > 0 {
 		body = p.body
 	}
-	response, err := c.do(ctx, found.method, path, p.query, body)
+	response, err := c.do(ctx, found.method, path, p.query, p.header, body)
 	if err != nil {
 		return err
 	}
@@ -282,7 +282,7 @@ func signIn(ctx context.Context, s Streams, o Options, arguments []string) error
 	}
 	c := o.client()
 	c.session.Cookie, c.token = "", ""
-	response, err := c.do(ctx, http.MethodPost, "/api/session", nil, map[string]string{"user": user, "password": password})
+	response, err := c.do(ctx, http.MethodPost, "/api/session", nil, nil, map[string]string{"user": user, "password": password})
 	if err != nil {
 		return err
 	}
@@ -302,7 +302,7 @@ func signIn(ctx context.Context, s Streams, o Options, arguments []string) error
 func signOut(ctx context.Context, s Streams, o Options) error {
 	c := o.client()
 	if c.session.Cookie != "" {
-		response, err := c.do(ctx, http.MethodDelete, "/api/session", nil, nil)
+		response, err := c.do(ctx, http.MethodDelete, "/api/session", nil, nil, nil)
 		if err != nil {
 			return err
 		}
@@ -344,8 +344,11 @@ func (d *description) helpOf(out io.Writer, c command) {
 	fmt.Fprintf(out, "%s\n  %s. %s\n", name, c.operation.Summary, c.operation.Description)
 	w := tabwriter.NewWriter(out, 0, 1, 2, ' ', 0)
 	for _, parameter := range c.operation.Parameters {
-		if parameter.In == "query" {
+		switch parameter.In {
+		case "query":
 			d.helpField(w, "", parameter.Name, parameter.Schema, parameter.Required)
+		case "header":
+			fmt.Fprintf(w, "  --%s ETAG\t%s\n", strings.ToLower(parameter.Name), parameter.Description)
 		}
 	}
 	body := d.resolve(c.operation.RequestBody.Content["application/json"].Schema)

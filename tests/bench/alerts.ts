@@ -130,8 +130,8 @@ try {
   await until('storaged', async () => (await ask({ socketPath: at('storaged'), path: '/healthz' })).status === 200);
   akd.start();
   await until('akd', async () => (await ask({ socketPath: at('akd'), path: '/api/setup' })).status === 200);
-  await call('akd', 'POST', '/api/setup/code', { code: 'ABCD-EFGH-JKLM' });
-  await call('akd', 'POST', '/api/setup/administrator', { name: 'ada', password: 'correct horse battery' });
+  await call('akd', 'POST', '/api/setup/enter-code', { code: 'ABCD-EFGH-JKLM' });
+  await call('akd', 'POST', '/api/setup/create-administrator', { name: 'ada', password: 'correct horse battery' });
   const verifyCertificate = false;
   await call('akd', 'POST', '/api/destinations', {
     ...{ name: 'Traps', kind: 'snmp', enabled: true },
@@ -208,7 +208,7 @@ try {
   await until('the burst', async () => told() >= BURST, 120);
   await sleep(2_000);
   const log = await ask(
-    { socketPath: at('akd'), path: '/api/alerts/export?format=json&text=burst' },
+    { socketPath: at('akd'), path: '/api/alert-export?format=json&search=burst' },
     { method: 'GET', headers: { host: 'cistern.test', cookie } },
   );
   const logged = (log.json() as { items: { ruleName: string }[] }).items.filter((alert) => alert.ruleName === 'Burst');

@@ -69,9 +69,9 @@ try {
   row('first boot: power to a usable page', `${seconds(powered).toFixed(0)} s`, asked);
 
   const code = await until('the set-up code', 60, () => /Set-up code {2}(\S+)/.exec(machine.console())?.[1]);
-  await api.get('POST', '/api/setup/code', { code });
-  await api.get('POST', '/api/setup/administrator', { name: 'admin', password: 'measured and found well' });
-  await api.get('POST', '/api/setup/identity', { hostName: 'bench', timeZone: 'Etc/UTC' });
+  await api.get('POST', '/api/setup/enter-code', { code });
+  await api.get('POST', '/api/setup/create-administrator', { name: 'admin', password: 'measured and found well' });
+  await api.get('POST', '/api/setup/set-identity', { hostName: 'bench', timeZone: 'Etc/UTC' });
   const disks = machine.disks.map(({ serial }) => `scsi-0QEMU_QEMU_HARDDISK_${serial}`);
   await api.get('POST', '/api/pools', { name: 'tank', layout: 'mirror', disks, telemetry: true });
   await until(

@@ -87,8 +87,8 @@ try {
       return undefined;
     }
   });
-  await call('POST', '/api/setup/code', { code: 'ABCD-EFGH-JKLM' });
-  await call('POST', '/api/setup/administrator', { name: 'bench', password: 'correct horse battery' });
+  await call('POST', '/api/setup/enter-code', { code: 'ABCD-EFGH-JKLM' });
+  await call('POST', '/api/setup/create-administrator', { name: 'bench', password: 'correct horse battery' });
   await pool('tank', [1, 2]);
   await pool('archive', [3, 4]);
   await call('POST', '/internal/sim/dataset-generate', { pool: 'tank', datasets: DATASETS, snapshots: SNAPSHOTS });
@@ -106,7 +106,7 @@ try {
   await measure('datasets, pages of 50 in turn', (at) => `/api/datasets?limit=50&offset=${(at % 20) * 50}`);
   await measure('datasets, sorted by what they use', () => '/api/datasets?limit=50&sort=used');
   await measure('datasets, searched', (at) => `/api/datasets?limit=50&search=data${at % 10}`);
-  await measure('one dataset', (at) => `/api/dataset?name=tank/bench0${String(at % 90).padStart(2, '0')}`);
+  await measure('one dataset', (at) => `/api/datasets/tank%2Fbench0${String(at % 90).padStart(2, '0')}`);
   await measure('snapshots, the newest', (at) => `/api/snapshots?limit=50&offset=${at}`);
   await measure('snapshots, sorted by what they hold', () => '/api/snapshots?limit=50&sort=used');
   await measure('snapshots, searched', (at) => `/api/snapshots?limit=50&search=bench00${at % 10}`);

@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import { signed } from '../../appliance-kit/tests/certificates.ts';
 import { eventually } from '../../appliance-kit/tests/harness.ts';
 import { type Letter, smtp } from '../../appliance-kit/tests/smtp.ts';
-import { setUp } from '../stack/api.ts';
+import { setUp, signIn } from '../stack/api.ts';
 import type { Stack } from '../stack/stack.ts';
 import { lookAt, type Person, person, signInBy, withStack } from './browser.ts';
 
@@ -200,6 +200,42 @@ test('a rule by a ready form, with hours, missing data and an action; it is trie
     ['delta(boiler_pressure[5m])', 300, [1, 2, 3, 4, 5, 6], 'Europe/Berlin', 'bundle'],
   );
   await page.request.delete(`${stack.url}/api/thresholds/${surge.id}`, { headers: { origin: stack.url } });
+});
+
+test('two edit one rule at once: the second is told what changed, loads it, and loses nothing of what was typed', async (t) => {
+  const api = await signIn(stack);
+  const made = await api.get<{ id: string }>('POST', '/api/thresholds', {
+    ...{ name: 'Shared', expression: 'boiler_pressure', direction: 'above', raise: 80, clear: 60, severity: 'info' },
+    ...{ raiseForSeconds: 0, clearForSeconds: 0, repostSeconds: 0, enabled: false, destinations: [] },
+    ...{ noDataSeconds: 0, actions: [] },
+  });
+  const path = `/alerts/thresholds/${made.id}`;
+  const { page: first } = await someone.visit(t, `/sign-in?to=${encodeURIComponent(path)}`);
+  const { page: second, expect } = await someone.visit(t, `/sign-in?to=${encodeURIComponent(path)}`);
+  for (const page of [first, second]) {
+    await signInBy(page);
+    await page.getByLabel('Name of the rule').waitFor();
+  }
+  await second.getByRole('textbox', { name: 'Limit', exact: true }).fill('90');
+  await first.getByLabel('Name of the rule').fill('Shared by both');
+  await first.getByRole('button', { name: 'Save the rule' }).click();
+  await first.getByRole('button', { name: 'New rule' }).waitFor();
+
+  expect(/status of 412/);
+  await second.getByRole('button', { name: 'Save the rule' }).click();
+  const refusal = second.getByRole('alert').filter({ hasText: 'Somebody else has changed it' });
+  await refusal.getByText(/^name was changed after it was loaded.* by admin at /).waitFor();
+  await refusal.getByText('Reload, compare, save again.').waitFor();
+  await lookAt(second, 'alerts-edit-conflict');
+  await refusal.getByRole('button', { name: 'Load the current values' }).click();
+  await second.getByText('The current values were loaded').waitFor();
+  assert.equal(await second.getByLabel('Name of the rule').inputValue(), 'Shared by both');
+  assert.equal(await second.getByRole('textbox', { name: 'Limit', exact: true }).inputValue(), '90');
+  await second.getByRole('button', { name: 'Save the rule' }).click();
+  await second.getByRole('button', { name: 'New rule' }).waitFor();
+  const { name, raise } = await api.get<{ name: string; raise: number }>('GET', `/api/thresholds/${made.id}`);
+  assert.deepEqual([name, raise], ['Shared by both', 90]);
+  await api.get('DELETE', `/api/thresholds/${made.id}`);
 });
 
 test('an SNMP destination is added, changed without its secret being asked again, and removed', async (t) => {

@@ -134,7 +134,7 @@ test('the wizard, from the code to moving data', async (t) => {
       .first()
       .waitFor();
     // Where the wizard stood before is answered late: that must not lead back a step.
-    const goneOn = page.waitForResponse((response) => response.url().endsWith('/api/setup/step'));
+    const goneOn = page.waitForResponse((response) => response.url().endsWith('/api/setup/go-to-step'));
     await page.route('**/api/setup', async (route) => {
       const response = await route.fetch();
       await goneOn;

@@ -48,9 +48,9 @@ export async function signIn(stack: Stack): Promise<Person> {
 /** The wizard, without the pages: an administrator, and a pool of two mirrors that holds the telemetry. */
 export async function setUp(stack: Stack): Promise<Person> {
   const person = new Person(stack.url);
-  await person.get('POST', '/api/setup/code', { code: stack.setupCode });
-  await person.get('POST', '/api/setup/administrator', administrator);
-  await person.get('POST', '/api/setup/identity', { hostName: 'cistern-dev', timeZone: 'UTC' });
+  await person.get('POST', '/api/setup/enter-code', { code: stack.setupCode });
+  await person.get('POST', '/api/setup/create-administrator', administrator);
+  await person.get('POST', '/api/setup/set-identity', { hostName: 'cistern-dev', timeZone: 'UTC' });
   const { items } = await person.get<{ items: { id: string; state: string }[] }>('GET', '/api/disks');
   const disks = items.filter((disk) => disk.state === 'available').map((disk) => disk.id);
   const job = await person.get<{ id: string }>('POST', '/api/pools', {
@@ -64,7 +64,7 @@ export async function setUp(stack: Stack): Promise<Person> {
     if (state === 'failed') throw new Error(JSON.stringify(error));
     return state === 'done' || undefined;
   });
-  for (const step of ['destinations', 'done']) await person.get('POST', '/api/setup/step', { step });
+  for (const step of ['destinations', 'done']) await person.get('POST', '/api/setup/go-to-step', { step });
   await person.get('POST', '/api/setup/finish');
   return person;
 }

@@ -117,7 +117,7 @@ test('alerts, at real receivers', async (t) => {
 
   await step('above one limit a traced statistic is measured, below another no longer', async () => {
     type Dataset = { state: string; reason: string | null };
-    const path = `/api/analytics/dataset?name=${encodeURIComponent(TRACED)}`;
+    const path = `/api/statistic-datasets/${encodeURIComponent(TRACED)}`;
     const state = async () => (await api.get<Dataset>('GET', path)).state;
     const before = await api.ask('GET', path);
     assert.ok(before.status === 404 || before.json<Dataset>().state === 'stopped', before.text);

@@ -127,14 +127,14 @@ test('the clock and the network of the machine itself', async (t) => {
 
   await step('the installed systems: one, and an empty slot that cannot be chosen', async () => {
     type System = { name: string; running: boolean; starts: string; version: string; bytes: number; obstacle: string };
-    const { items } = await api.get<{ items: System[] }>('GET', '/api/systems');
+    const { items } = await api.get<{ items: System[] }>('GET', '/api/boot-environments');
     const { version } = await api.get<{ version: string }>('GET', '/api/status');
     const [a, b] = items as [System, System];
     assert.deepEqual([a.name, a.running, a.starts, a.version, a.obstacle], ['A', true, 'next', version, null]);
     assert.ok(a.bytes > 50 * 2 ** 20, `${a.bytes} bytes`);
     assert.deepEqual([b.name, b.running, b.starts, b.bytes], ['B', false, 'no', null]);
     assert.equal(b.obstacle, 'Nothing is installed in this slot.');
-    assert.equal((await api.ask('POST', '/api/systems/B/activate')).status, 409);
+    assert.equal((await api.ask('POST', '/api/boot-environments/B/activate')).status, 409);
     // What runs is copied into it, as an update would be; then it can be chosen, and A again.
     await machine.sh(
       'set -e; disk=$(cat /run/cistern-root/disk); part() { lsblk -nrpo NAME,PARTLABEL /dev/$disk | grep " cistern-$1$" | cut -d" " -f1; }; ' +
@@ -142,7 +142,9 @@ test('the clock and the network of the machine itself', async (t) => {
         'cp /run/esp/cistern/a/* /run/esp/cistern/b/; umount /run/esp; sync',
     );
     const starts = async (name: string) =>
-      (await api.get<{ items: System[] }>('POST', `/api/systems/${name}/activate`)).items.map((one) => one.starts);
+      (await api.get<{ items: System[] }>('POST', `/api/boot-environments/${name}/activate`)).items.map(
+        (one) => one.starts,
+      );
     assert.deepEqual(await starts('B'), ['no', 'next']);
     assert.deepEqual(await starts('A'), ['next', 'no']);
   });

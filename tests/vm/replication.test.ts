@@ -121,7 +121,7 @@ test('replication', async (t) => {
     const host = { host: '10.0.2.2', port: second.ports.replication };
     const { hostKey, fingerprint } = await api.get<{ hostKey: string; fingerprint: string }>(
       'POST',
-      '/api/replications/host-key',
+      '/api/replications/fetch-host-key',
       host,
     );
     const { accepting } = await there.get<{ accepting: { hostFingerprint: string } }>(
@@ -131,10 +131,14 @@ test('replication', async (t) => {
     assert.equal(fingerprint, accepting.hostFingerprint);
     address = { kind: 'ssh', ...host, user: 'cistern', hostKey };
     const look = (dataset: string) =>
-      api.get<{ possible: boolean; sentence: string; cistern: { under: string } }>('POST', '/api/replications/look', {
-        dataset: 'tank/home',
-        target: { ...address, dataset },
-      });
+      api.get<{ possible: boolean; sentence: string; cistern: { under: string } }>(
+        'POST',
+        '/api/replications/preview',
+        {
+          dataset: 'tank/home',
+          target: { ...address, dataset },
+        },
+      );
     const inside = await look('tank/in/home');
     assert.deepEqual([inside.possible, inside.cistern.under], [true, 'tank/in']);
     await assert.rejects(look('tank/telemetry'), /below 'tank\/in'/);

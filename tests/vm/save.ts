@@ -33,6 +33,6 @@ await saved(ready, async () => {
     api,
     await api.get<{ id: string }>('POST', '/api/pools', { name: 'tank', layout: 'mirror', disks, telemetry: true }),
   );
-  for (const step of ['destinations', 'done']) await api.get('POST', '/api/setup/step', { step });
+  for (const step of ['destinations', 'done']) await api.get('POST', '/api/setup/go-to-step', { step });
   await api.get('POST', '/api/setup/finish');
 });

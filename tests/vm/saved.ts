@@ -36,9 +36,9 @@ export async function setUpToPool(machine: Machine): Promise<void> {
   );
   const api = new Person(machine.url, PATIENCE_MS);
   await until('management answers', 300, async () => (await api.ask('GET', '/api/setup')).status === 200, 1000);
-  await api.get('POST', '/api/setup/code', { code: shown[1] });
-  await api.get('POST', '/api/setup/administrator', admin);
-  await api.get('POST', '/api/setup/identity', { hostName: 'first', timeZone: 'Europe/Berlin' });
+  await api.get('POST', '/api/setup/enter-code', { code: shown[1] });
+  await api.get('POST', '/api/setup/create-administrator', admin);
+  await api.get('POST', '/api/setup/set-identity', { hostName: 'first', timeZone: 'Europe/Berlin' });
 }
 
 /** A job's end, as it is then. */

@@ -90,7 +90,7 @@ async function disksOf(t: TestContext, machine: Machine, api: Person): Promise<v
     const advice = await until('the new disk is offered', 30, async () => {
       const found = await api.get<{ sentence: string; recommended: string | null }>(
         'GET',
-        `/api/pools/tank/replace?device=${byId('DATA1')}`,
+        `/api/pools/tank/replacements?device=${byId('DATA1')}`,
       );
       return found.recommended !== null && found;
     });
@@ -157,7 +157,7 @@ async function disksOf(t: TestContext, machine: Machine, api: Person): Promise<v
       (await alerts(api, 'all')).find((one) => one.class === 'scrub.found'),
     );
     assert.match(told.text, /repaired [\d.]+ MiB.*Checksum errors were on /);
-    const history = await api.get<{ items: { kind: string; sentence: string }[] }>('GET', '/api/pools/tank/scrubs');
+    const history = await api.get<{ items: { kind: string; sentence: string }[] }>('GET', '/api/pools/tank/scans');
     assert.match(history.items[0]?.sentence ?? '', /^It repaired/);
     assert.equal(await machine.sh('echo 3 >/proc/sys/vm/drop_caches; sha256sum /srv/files/kept'), before);
     await api.get('POST', '/api/pools/tank/clear', {});
@@ -183,7 +183,7 @@ async function disksOf(t: TestContext, machine: Machine, api: Person): Promise<v
     );
     assert.match(alert.text, /\/srv\/files\/lost/);
     await until('the scrub ends', 180, async () => (await pool(api)).scan?.state === 'finished');
-    await api.get('DELETE', '/api/dataset?name=tank/files', { confirm: 'tank/files', recursive: true });
+    await api.get('DELETE', '/api/datasets/tank%2Ffiles', { confirm: 'tank/files', recursive: true });
     // ZFS forgets an error once two scrubs did not see it.
     for (let n = 0; n < 2; n++) {
       await api.get('POST', '/api/pools/tank/scrub', { action: 'start' });
@@ -233,11 +233,11 @@ async function datasetsOf(t: TestContext, machine: Machine, api: Person): Promis
       await send(2);
       const preview = await api.get<{ writtenSince: number }>(
         'GET',
-        '/api/snapshot/rollback?name=tank/telemetry@before',
+        '/api/snapshots/tank%2Ftelemetry%40before/rollback-preview',
       );
       assert.ok(preview.writtenSince > 0, 'something was written since, just now');
       t.diagnostic(`what would be lost: ${JSON.stringify(preview).slice(0, 300)}`);
-      const job = await api.get<{ id: string }>('POST', '/api/snapshot/rollback?name=tank/telemetry@before', {
+      const job = await api.get<{ id: string }>('POST', '/api/snapshots/tank%2Ftelemetry%40before/rollback', {
         confirm: 'tank/telemetry',
         keep: true,
         destroyNewer: false,
@@ -320,19 +320,19 @@ async function datasetsOf(t: TestContext, machine: Machine, api: Person): Promis
     await machine.sh('mkdir /srv/home/docs; echo first >"/srv/home/docs/a file"; zpool sync tank');
     await api.get('POST', '/api/snapshots', { datasets: ['tank/home'], name: 'one', recursive: false });
     await machine.sh('echo second >"/srv/home/docs/a file"; echo more >/srv/home/new');
-    const file = await api.ask('GET', '/api/snapshot/file?name=tank/home@one&path=docs/a%20file');
+    const file = await api.ask('GET', '/api/snapshots/tank%2Fhome%40one/files/content?path=docs/a%20file');
     assert.equal(file.text, 'first\n');
-    const out = await api.ask('GET', '/api/snapshot/file?name=tank/home@one&path=../../../etc/shadow');
+    const out = await api.ask('GET', '/api/snapshots/tank%2Fhome%40one/files/content?path=../../../etc/shadow');
     assert.equal(out.status, 400, out.text);
     const { items } = await api.get<{ items: { change: string; path: string }[] }>(
       'GET',
-      '/api/snapshot/diff?name=tank/home@one',
+      '/api/snapshots/tank%2Fhome%40one/differences',
     );
     assert.ok(
       items.some(({ path }) => path.endsWith('new')) && items.some(({ path }) => path.endsWith('a file')),
       JSON.stringify(items),
     );
-    await api.get('POST', '/api/snapshot/clone?name=tank/home@one', { name: 'tank/copy', mountpoint: '/srv/copy' });
+    await api.get('POST', '/api/snapshots/tank%2Fhome%40one/clone', { name: 'tank/copy', mountpoint: '/srv/copy' });
     assert.equal(await machine.sh('cat "/srv/copy/docs/a file"'), 'first\n');
     await api.get('POST', '/api/snapshots/hold', { names: ['tank/home@one'], tag: 'keep' });
     const kept = await api.get<{ refused: { name: string; reason: string }[] }>('POST', '/api/snapshots/destroy', {
@@ -340,7 +340,7 @@ async function datasetsOf(t: TestContext, machine: Machine, api: Person): Promis
     });
     assert.equal(kept.refused.length, 1);
     await api.get('POST', '/api/snapshots/release', { names: ['tank/home@one'], tag: 'keep' });
-    await api.get('DELETE', '/api/dataset?name=tank/copy', { confirm: 'tank/copy', recursive: false });
+    await api.get('DELETE', '/api/datasets/tank%2Fcopy', { confirm: 'tank/copy', recursive: false });
     const gone = await api.get<{ destroyed: string[] }>('POST', '/api/snapshots/destroy', { names: ['tank/home@one'] });
     assert.equal(gone.destroyed.length, 1);
   });
@@ -353,12 +353,12 @@ async function datasetsOf(t: TestContext, machine: Machine, api: Person): Promis
       encryption: { format: 'passphrase', passphrase: 'c4nary-Passphrase' },
     });
     await machine.sh('echo hidden >/srv/secret/file');
-    const key = (body: object) => api.ask('POST', '/api/dataset/key?name=tank/secret', body);
-    assert.equal((await key({ action: 'unload' })).status, 200);
+    const key = (verb: string, body?: object) => api.ask('POST', `/api/datasets/tank%2Fsecret/${verb}-key`, body);
+    assert.equal((await key('unload')).status, 200);
     assert.equal((await machine.sh('ls /srv/secret 2>/dev/null || true')).trim(), '');
-    const wrong = await key({ action: 'load', passphrase: 'not the passphrase' });
+    const wrong = await key('load', { passphrase: 'not the passphrase' });
     assert.equal(wrong.json<{ code: string }>().code, 'wrong_key', wrong.text);
-    assert.equal((await key({ action: 'load', passphrase: 'c4nary-Passphrase' })).status, 200);
+    assert.equal((await key('load', { passphrase: 'c4nary-Passphrase' })).status, 200);
     assert.equal(await machine.sh('cat /srv/secret/file'), 'hidden\n');
     assert.equal(
       await machine.sh(
@@ -387,7 +387,11 @@ async function datasetsOf(t: TestContext, machine: Machine, api: Person): Promis
         properties: { mountpoint: `/srv/${kind}`, compression: 'off' },
       });
       await machine.sh(`${command} >/srv/${kind}/data; zpool sync tank`);
-      const job = await api.get<{ id: string }>('POST', `/api/dataset/compression-estimate?name=${source}`, {});
+      const job = await api.get<{ id: string }>(
+        'POST',
+        `/api/datasets/${encodeURIComponent(source)}/estimate-compression`,
+        {},
+      );
       await jobDone(api, job, 300);
       const { result } = await api.get<{ result: { levels: { compression: string; ratio: number }[] } }>(
         'GET',
@@ -443,7 +447,7 @@ test('storage', async (t) => {
     // Four who look at the same time see the same: ZFS itself hides a pool from all but one of them.
     const seen = await Promise.all(
       Array.from({ length: 4 }, () =>
-        api.get<{ items: { name: string; guid: string }[] }>('GET', '/api/pools/importable'),
+        api.get<{ items: { name: string; guid: string }[] }>('GET', '/api/importable-pools'),
       ),
     );
     for (const { items } of seen) {
@@ -454,9 +458,9 @@ test('storage', async (t) => {
     }
     const items = (seen[0] as (typeof seen)[0]).items;
     const { guid } = items[0] as { guid: string };
-    const refused = await api.ask('POST', '/api/pools/import', { guid, name: 'tank' });
+    const refused = await api.ask('POST', `/api/importable-pools/${guid}/import`, { name: 'tank' });
     assert.equal(refused.json<{ code: string }>().code, 'pool_exists');
-    await jobDone(api, await api.get('POST', '/api/pools/import', { guid, name: 'attic' }));
+    await jobDone(api, await api.get('POST', `/api/importable-pools/${guid}/import`, { name: 'attic' }));
     assert.equal(await machine.sh('cat /srv/a/file'), 'here\n');
     const { items: done } = await api.get<{ items: { text: string; by: string | null }[] }>(
       'GET',

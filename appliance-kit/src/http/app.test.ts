@@ -64,11 +64,11 @@ test('what is wrong is named by its path', async (t) => {
 test('queries: numbers are read, anything else is refused', async (t) => {
   const { client } = await bench(t);
   await client.setUp();
-  assert.equal((await client.get('/api/audit?limit=1')).body.items.length, 1);
+  assert.equal((await client.get('/api/audit-log?limit=1')).body.items.length, 1);
   for (const query of ['limit=x', 'limit=0', 'limit=1.5', 'limit=100000']) {
-    assert.equal((await client.get(`/api/audit?${query}`)).body.code, 'invalid_request', query);
+    assert.equal((await client.get(`/api/audit-log?${query}`)).body.code, 'invalid_request', query);
   }
-  assert.equal((await client.get('/api/audit?colour=red')).body.code, 'unknown_field');
+  assert.equal((await client.get('/api/audit-log?colour=red')).body.code, 'unknown_field');
   assert.equal((await client.get('/api/status?colour=red')).body.code, 'unknown_field');
   assert.equal((await client.post('/api/setup/finish', { colour: 'red' })).body.code, 'unknown_field');
 });
@@ -104,7 +104,7 @@ test('every change is in the audit log: who, from where, before and after; secre
   const { body: made } = await client.post('/api/thresholds', rule);
   await client.put(`/api/thresholds/${made.id}`, { ...rule, raise: 7 });
   await client.post('/api/tokens', { name: 'agent', role: 'writer' });
-  const { items } = (await client.get('/api/audit')).body;
+  const { items } = (await client.get('/api/audit-log')).body;
   const [token, update, create, user] = items;
   assert.equal(token.action, 'token.create');
   assert.equal(token.after.token, '********');

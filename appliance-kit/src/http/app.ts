@@ -1,11 +1,13 @@
 // Serves the route table: each request passes the gate, is checked against the table's schemas, handed to its
 // domain's handler, and every error on the way becomes a problem document.
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { onBehalfOf } from '../base/on-behalf-of.ts';
 import { asProblem, fail, ProblemError, problem } from '../base/problems/problem.ts';
 import type { Problem } from '../base/problems/schema.ts';
 import { fromText, mustFit } from '../base/validate.ts';
+import { createEtags, type Etags } from './etags.ts';
 import type { Caller } from './gate/caller.ts';
 import { admit, type GateParts } from './gate/gate.ts';
 import type { Handler } from './handlers.ts';
@@ -54,8 +56,13 @@ export interface Served {
   readonly handlers: Readonly<Record<string, unknown>>;
 }
 
-export function createApp(parts: { gate: GateParts; served: readonly Served[]; log: Log }): FastifyInstance {
-  const { gate, served, log } = parts;
+export function createApp(parts: {
+  gate: GateParts;
+  served: readonly Served[];
+  log: Log;
+  clock: Clock;
+}): FastifyInstance {
+  const { gate, served, log, clock } = parts;
   const app = Fastify({
     logger: false,
     bodyLimit: LARGEST_BODY,
@@ -65,7 +72,8 @@ export function createApp(parts: { gate: GateParts; served: readonly Served[]; l
     requestTimeout: 60_000,
     // Closing ends idle keep-alive connections and lets the busy ones finish.
     forceCloseConnections: 'idle',
-    routerOptions: { maxParamLength: 256 },
+    // A name is one segment; how long each may be is in its schema.
+    routerOptions: { maxParamLength: 4096 },
     // Refusals from before there is a route: an address that cannot be decoded, for instance.
     frameworkErrors: (error, _request, reply) => sendProblem(reply, problem('invalid_request', error.message)),
   });
@@ -102,6 +110,11 @@ export function createApp(parts: { gate: GateParts; served: readonly Served[]; l
     // Each domain's types tie its handlers to its routes; here they are all alike.
     Object.entries(routes).map(([id, route]) => ({ route, handler: handlers[id] as Handler<Route> })),
   );
+  const etags = createEtags(
+    served.map(({ routes }) => routes),
+    clock,
+  );
+  const handlerOf = (wanted: Route) => all.find(({ route }) => route === wanted)?.handler as Handler<Route>;
   for (const { route, handler } of all) {
     app.route({
       method: route.method,
@@ -111,15 +124,21 @@ export function createApp(parts: { gate: GateParts; served: readonly Served[]; l
       onRequest: async (request) => {
         request.caller = admit(gate, route, request);
       },
-      handler: (request, reply) => serve(route, handler, request, reply),
+      handler: (request, reply) => serve({ route, handler, handlerOf, etags }, request, reply),
     });
   }
   return app;
 }
 
+interface Serving {
+  readonly route: Route;
+  readonly handler: Handler<Route>;
+  readonly handlerOf: (route: Route) => Handler<Route>;
+  readonly etags: Etags;
+}
+
 async function serve(
-  route: Route,
-  handler: Handler<Route>,
+  { route, handler, handlerOf, etags }: Serving,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -140,10 +159,16 @@ async function serve(
     request,
     reply,
   };
-  const result = await onBehalfOf.run(call.caller.name, () => handler(call as never));
+  const work = async () => handler(call as never);
+  const read = async (get: Route) => handlerOf(get)({ ...call, query: {}, body: undefined } as never);
+  const result = await onBehalfOf.run(call.caller.name, () =>
+    etags.guarded({ route, request, caller: call.caller, read }, work),
+  );
   if (route.answer.stream !== undefined) return reply;
   reply.code(route.answer.status).header('cache-control', 'no-store');
   if (route.answer.schema === null) return reply.send();
   // Plain JSON: the handler's type is the schema's, and the tests hold every answer against it.
-  return reply.type('application/json').send(JSON.stringify(result));
+  const { body, header } = etags.mark(route, result);
+  if (header !== undefined) reply.header('etag', header);
+  return reply.type('application/json').send(JSON.stringify(body));
 }

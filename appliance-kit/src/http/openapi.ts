@@ -2,18 +2,33 @@
 // named ones a place under components and puts a $ref where they were used.
 import { Problem } from '../base/problems/schema.ts';
 import type { TSchema } from '../base/schema/schema.ts';
+import { editedBy } from './etags.ts';
 import type { Route, Routes } from './routes.ts';
 
 type Json = Record<string, unknown>;
 
+const etag = {
+  description: 'Its version, over what can be edited. What changes by itself does not change it',
+  schema: { type: 'string' },
+};
+const ifMatch = {
+  name: 'If-Match',
+  in: 'header',
+  required: false,
+  description:
+    'The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway',
+  schema: { type: 'string' },
+};
+
 /** What can go wrong at any route of the kind, so that a client knows which statuses to expect. */
-function problemStatuses(route: Route): [string, string][] {
+function problemStatuses(route: Route, guarded: boolean): [string, string][] {
   const statuses: [string, string][] = [];
   if (route.body || route.query) statuses.push(['400', 'The request cannot be understood']);
   if (route.access !== 'anyone') {
     statuses.push(['401', 'Not signed in'], ['403', 'Not allowed']);
   }
   if (route.params) statuses.push(['404', 'There is no such thing']);
+  if (guarded) statuses.push(['412', 'It has another ETag than If-Match names: `edit_conflict`']);
   statuses.push(['default', 'Any other problem']);
   return statuses;
 }
@@ -58,11 +73,19 @@ export function openapi(version: string, all: readonly Routes[], schemas: readon
     }));
   };
 
+  const tagged = new Set(
+    all.flatMap((routes) => Object.values(routes)).flatMap(({ editable, answer }) => (editable ? [answer.schema] : [])),
+  );
+
   const success = (route: Route) => {
     const { schema, stream } = route.answer;
     if (stream !== undefined) return { description: 'As asked', content: { [stream]: { schema: { type: 'string' } } } };
     if (schema === null) return { description: 'Done' };
-    return { description: 'As asked', content: { 'application/json': { schema: lift(schema) } } };
+    return {
+      description: 'As asked',
+      ...(tagged.has(schema) && { headers: { ETag: etag } }),
+      content: { 'application/json': { schema: lift(schema) } },
+    };
   };
 
   const paths: Record<string, Json> = {};
@@ -75,7 +98,11 @@ export function openapi(version: string, all: readonly Routes[], schemas: readon
       summary: route.summary,
       description: route.access === 'anyone' ? 'No identity is needed.' : `Needs: ${route.access}.`,
       tags: [path.split('/')[2]],
-      parameters: [...parameters(route.params, 'path'), ...parameters(route.query, 'query')],
+      parameters: [
+        ...parameters(route.params, 'path'),
+        ...parameters(route.query, 'query'),
+        ...(editedBy(route, all) === undefined ? [] : [ifMatch]),
+      ],
       ...(route.body && {
         requestBody: { required: true, content: { 'application/json': { schema: lift(route.body) } } },
       }),
@@ -84,7 +111,10 @@ export function openapi(version: string, all: readonly Routes[], schemas: readon
       responses: {
         [route.answer.status]: success(route),
         ...Object.fromEntries(
-          problemStatuses(route).map(([status, description]) => [status, { description, ...problem }]),
+          problemStatuses(route, editedBy(route, all) !== undefined).map(([status, description]) => [
+            status,
+            { description, ...problem },
+          ]),
         ),
       },
     };

@@ -26,6 +26,11 @@ export interface Route {
   readonly query?: TSchema;
   readonly body?: TSchema;
   readonly answer: Answer;
+  /**
+   * On a GET of one thing that can be edited: the schema of what a change takes, or a function to the fields that one
+   * changes. The thing then has an ETag, and the PUT and the DELETE of the same path take If-Match (http/etags.ts).
+   */
+  readonly editable?: TSchema | ((thing: never) => Readonly<Record<string, unknown>>);
 }
 
 /** A domain's routes, by the names of their handlers. */

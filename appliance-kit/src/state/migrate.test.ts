@@ -65,6 +65,36 @@ test('a database of the last format with one list of steps opens, and keeps ever
   assert.equal(steps, allSteps.flatMap(({ migrations }) => migrations).length);
 });
 
+test('what was stored under earlier names is read under those of today', (t) => {
+  const file = join(folder(t), 'state.db');
+  copyFileSync(GOLDEN, file);
+  const form = { kind: 'people', metric: 'm', slowerThan: 1, overSeconds: 60, by: [] };
+  read(file, (db) => {
+    const history = db.prepare("INSERT INTO alert_history VALUES ('al-names', 1, ?, NULL, '')");
+    for (const kind of ['taken_back', 'held', 'muted']) history.run(kind);
+    const rule = db.prepare('INSERT INTO thresholds VALUES (?, ?, 1)');
+    rule.run('people', JSON.stringify({ name: 'Slow', form, raise: 1 }));
+    rule.run('rate', JSON.stringify({ name: 'Fast', form: { ...form, kind: 'rate' } }));
+    rule.run('none', JSON.stringify({ name: 'Plain', form: null }));
+  });
+  new Database(file, allSteps).close();
+  const found = read(file, (db) => ({
+    kinds: db.prepare("SELECT kind FROM alert_history WHERE alert_id = 'al-names' ORDER BY rowid").all(),
+    rules: ['people', 'rate', 'none'].map((id) =>
+      JSON.parse(String(db.prepare('SELECT rule_json FROM thresholds WHERE id = ?').get(id)?.rule_json)),
+    ),
+  }));
+  assert.deepEqual(
+    found.kinds.map(({ kind }) => kind),
+    ['withdrawn', 'suppressed', 'muted'],
+  );
+  assert.deepEqual(found.rules, [
+    { name: 'Slow', form: { ...form, kind: 'over-limit' }, raise: 1 },
+    { name: 'Fast', form: { ...form, kind: 'rate' } },
+    { name: 'Plain', form: null },
+  ]);
+});
+
 test('a new database has the tables, columns and indexes of one that was taken over', (t) => {
   const directory = folder(t);
   const [taken, fresh] = [join(directory, 'taken.db'), join(directory, 'new.db')];

@@ -119,7 +119,7 @@ func (a *API) Register(mux *http.ServeMux) {
 	mux.HandleFunc("POST /api/v1/query_batch", a.Latencies.timed("query_batch", a.queryBatch()))
 	mux.HandleFunc("POST /api/v1/read", a.Latencies.timed("read", a.remoteRead))
 	for name, handler := range map[string]http.HandlerFunc{
-		"quantiles": a.quantiles, "quantile": a.quantiles, "inverse": a.inverse, "people": a.overLimit, "over": a.overLimit,
+		"quantiles": a.quantiles, "inverse": a.inverse, "over": a.overLimit,
 		"heatmap": a.heatmap, "distribution": a.distribution, "modes": a.modes,
 	} {
 		timed := a.Latencies.timed("histogram", form(handler))

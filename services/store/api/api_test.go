@@ -169,7 +169,7 @@ func TestHistogramRoutes(t *testing.T) {
 	s := began.Unix()
 	for _, c := range []struct{ path, more, want string }{
 		{"heatmap", "step=2", fmt.Sprintf(`{"start":%d,"end":%d,"step":2,"columns":[{"time":%d,"bins":[[0.1,0.11,4],[0.2,0.21,2],[3,3.1,2]]},{"time":%d,"bins":[[0.1,0.11,4],[0.2,0.21,2],[3,3.1,2]]},{"time":%d,"bins":[[5,5.1,1]]}]}`, s, s+9, s, s+2, s+8)},
-		{"quantile", "step=10&q=1&q=0", fmt.Sprintf(`{"columns":[{"time":%d,"count":17,"quantiles":[5.1,0.1]}]}`, s)},
+		{"quantiles", "step=10&q=1&q=0", fmt.Sprintf(`{"columns":[{"time":%d,"count":17,"quantiles":[5.1,0.1]}]}`, s)},
 		{"over", "step=5&limit=1.5", fmt.Sprintf(`{"columns":[{"time":%d,"count":16,"over":4,"total":4},{"time":%d,"count":1,"over":1,"total":5}]}`, s, s+5)},
 		{"heatmap", "step=10&query=number", fmt.Sprintf(`{"start":%d,"end":%d,"step":10,"columns":[]}`, s, s+9)},
 	} {
@@ -183,7 +183,7 @@ func TestHistogramRoutes(t *testing.T) {
 			t.Errorf("%s %s:\n got %s\nwant %s", c.path, c.more, got, c.want)
 		}
 	}
-	for _, bad := range []string{"heatmap?query=latency", "heatmap?query=rate(x[5m])&start=1&end=2", "quantile?query=latency&start=1&end=2&q=2",
+	for _, bad := range []string{"heatmap?query=latency", "heatmap?query=rate(x[5m])&start=1&end=2", "quantiles?query=latency&start=1&end=2&q=2",
 		"over?query=latency&start=1&end=2", "heatmap?query=latency&start=2&end=1", "heatmap?query=latency&start=0&end=1e9&step=1",
 		"heatmap?query=latency&start=NaN&end=1", "heatmap?query={}&start=1&end=2"} {
 		w := httptest.NewRecorder()
@@ -263,7 +263,7 @@ func BenchmarkQuantileDay(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		w := f.get("/api/v1/histogram/quantile", "query", "latency", "start", at(int(day)), "end", at(-1), "step", "900", "q", "0.99")
+		w := f.get("/api/v1/histogram/quantiles", "query", "latency", "start", at(int(day)), "end", at(-1), "step", "900", "q", "0.99")
 		if w.Code != http.StatusOK {
 			b.Fatal(w.Body)
 		}

@@ -326,11 +326,9 @@ func (a *API) inverse(w http.ResponseWriter, r *http.Request) {
 	m.finish(o)
 }
 
-// overLimit is how many measurements were above a limit, not above one, or between two, and how many since start. As
-// "over" it is the older name with the older field.
+// overLimit is how many measurements were above a limit, not above one, or between two, and how many since start.
 func (a *API) overLimit(w http.ResponseWriter, r *http.Request) {
-	old := strings.HasSuffix(r.URL.Path, "/over")
-	above, below, field := math.Inf(-1), math.Inf(1), "people"
+	above, below := math.Inf(-1), math.Inf(1)
 	given := false
 	read := func(name string, to *float64) bool {
 		text := r.FormValue(name)
@@ -347,9 +345,6 @@ func (a *API) overLimit(w http.ResponseWriter, r *http.Request) {
 	}
 	if !read("limit", &above) || !read("above", &above) || !read("below", &below) {
 		return
-	}
-	if old {
-		field = "over"
 	}
 	if !given {
 		badRequest(w, "limit", errors.New("limit: is missing"), "Give limit (or above), or below, or above and below.")
@@ -377,7 +372,7 @@ func (a *API) overLimit(w http.ResponseWriter, r *http.Request) {
 		return n
 	}
 	if wantsColumns(r) {
-		m.table(w, []string{"count", field, "total"}, func(h *histogram.Histogram, _ int) []float64 {
+		m.table(w, []string{"count", "over", "total"}, func(h *histogram.Histogram, _ int) []float64 {
 			return []float64{float64(h.Count()), compute(h), total}
 		})
 		return
@@ -386,7 +381,7 @@ func (a *API) overLimit(w http.ResponseWriter, r *http.Request) {
 	m.columns(o, func(b []byte, h *histogram.Histogram, _ int) []byte {
 		n := compute(h)
 		b = strconv.AppendUint(append(b, `"count":`...), h.Count(), 10)
-		b = appendFloat(append(append(append(b, `,"`...), field...), `":`...), n)
+		b = appendFloat(append(b, `,"over":`...), n)
 		return appendFloat(append(b, `,"total":`...), total)
 	})
 	m.finish(o)

@@ -49,9 +49,9 @@ func TestNewHistogramRoutes(t *testing.T) {
 	for _, c := range []struct{ path, more, want string }{
 		{"quantiles", "step=2&q=1,0&q=0.5", fmt.Sprintf(`{"columns":[{"time":%d,"count":8,"quantiles":[3.1,0.1,0.11]},{"time":%d,"count":8,"quantiles":[3.1,0.1,0.11]}]}`, s, s+2)},
 		{"inverse", "step=4&x=1&x=0.05", fmt.Sprintf(`{"columns":[{"time":%d,"count":16,"fractions":[0.75,0]}]}`, s)},
-		{"people", "step=2&limit=1", fmt.Sprintf(`{"columns":[{"time":%d,"count":8,"people":2,"total":2},{"time":%d,"count":8,"people":2,"total":4}]}`, s, s+2)},
-		{"people", "step=4&below=1", fmt.Sprintf(`{"columns":[{"time":%d,"count":16,"people":12,"total":12}]}`, s)},
-		{"people", "step=4&above=0.15&below=1", fmt.Sprintf(`{"columns":[{"time":%d,"count":16,"people":4,"total":4}]}`, s)},
+		{"over", "step=2&limit=1", fmt.Sprintf(`{"columns":[{"time":%d,"count":8,"over":2,"total":2},{"time":%d,"count":8,"over":2,"total":4}]}`, s, s+2)},
+		{"over", "step=4&below=1", fmt.Sprintf(`{"columns":[{"time":%d,"count":16,"over":12,"total":12}]}`, s)},
+		{"over", "step=4&above=0.15&below=1", fmt.Sprintf(`{"columns":[{"time":%d,"count":16,"over":4,"total":4}]}`, s)},
 		{"heatmap", "step=4&rows=2&min=0&max=2", fmt.Sprintf(`{"start":%d,"end":%d,"step":4,"bounds":[0,1,2],"columns":[{"time":%d,"rows":[[0,12],[1,4]]}]}`, s, s+4, s)},
 		{"distribution", "", fmt.Sprintf(`{"start":%d,"end":%d,"count":16,"sum":13.86,"mean":0.86625,"stddev":1.26144943913`, s, s+4)},
 		{"modes", "", fmt.Sprintf(`{"columns":[{"time":%d,"count":16,"modes":[{"value":0.10500000000000001,"share":0.5},{"value":0.20500000000000002,"share":0.25},{"value":3.05,"share":0.25}]}]}`, s)},
@@ -61,7 +61,7 @@ func TestNewHistogramRoutes(t *testing.T) {
 			t.Errorf("%s %s:\n got %s\nwant %s", c.path, c.more, got, c.want)
 		}
 	}
-	for _, bad := range []string{"inverse?", "inverse?x=NaN&", "people?", "people?above=2&below=1&", "heatmap?rows=1&", "heatmap?min=3&max=1&", "heatmap?rows=x&",
+	for _, bad := range []string{"inverse?", "inverse?x=NaN&", "over?", "over?above=2&below=1&", "heatmap?rows=1&", "heatmap?min=3&max=1&", "heatmap?rows=x&",
 		"modes?timeout=x&", "quantiles?q=0.5,2&"} {
 		w := httptest.NewRecorder()
 		f.mux.ServeHTTP(w, httptest.NewRequest("GET", fmt.Sprintf("/api/v1/histogram/%squery=latency&start=%d&end=%d", bad, s, s+4), nil))
@@ -119,8 +119,8 @@ func TestNativeHistograms(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	// As bins: approximately, and it says so. The first total is no growth.
-	got := f.body(t, "/api/v1/histogram/people", "query", "native", "start", at(0), "end", at(50), "step", "50", "limit", "2")
-	if got != fmt.Sprintf(`{"columns":[{"time":%s,"count":120,"people":80,"total":80}],"approximate":true}`, at(0)) {
+	got := f.body(t, "/api/v1/histogram/over", "query", "native", "start", at(0), "end", at(50), "step", "50", "limit", "2")
+	if got != fmt.Sprintf(`{"columns":[{"time":%s,"count":120,"over":80,"total":80}],"approximate":true}`, at(0)) {
 		t.Error(got)
 	}
 	got = f.body(t, "/api/v1/query", "query", "native", "time", at(10))
@@ -275,13 +275,13 @@ func TestRollupsAreFound(t *testing.T) {
 		step       string
 		told       bool
 	}{{0, 180, "3600", false}, {0, 180, "300", true}, {30, 150, "3600", true}} {
-		got := f.body(t, "/api/v1/histogram/people", "query", "h", "limit", "0", "start", unix(c.start), "end", unix(c.end), "step", c.step)
-		if !strings.Contains(got, `"people":60`) || strings.Contains(got, "only rollups of 1h are left: each is in the window in which it begins") != c.told {
+		got := f.body(t, "/api/v1/histogram/over", "query", "h", "limit", "0", "start", unix(c.start), "end", unix(c.end), "step", c.step)
+		if !strings.Contains(got, `"over":60`) || strings.Contains(got, "only rollups of 1h are left: each is in the window in which it begins") != c.told {
 			t.Errorf("%+v: %s", c, got)
 		}
 	}
 	// A running total's growth in the first window is told by the rollup before it.
-	if got := f.body(t, "/api/v1/histogram/people", "query", "native", "limit", "0", "start", unix(120), "end", unix(240), "step", "3600"); strings.Count(got, `"people":120`) != 2 {
+	if got := f.body(t, "/api/v1/histogram/over", "query", "native", "limit", "0", "start", unix(120), "end", unix(240), "step", "3600"); strings.Count(got, `"over":120`) != 2 {
 		t.Error(got)
 	}
 }
@@ -433,7 +433,7 @@ func FuzzParameters(f *testing.F) {
 	mux := http.NewServeMux()
 	New(store, "test").Register(mux)
 	routes := []string{"query", "query_range", "series", "labels", "label/x/values", "metadata", "query_exemplars", "status/tsdb", "format_query",
-		"histogram/quantiles", "histogram/inverse", "histogram/people", "histogram/heatmap", "histogram/distribution", "histogram/modes", "columns", "metrics"}
+		"histogram/quantiles", "histogram/inverse", "histogram/over", "histogram/heatmap", "histogram/distribution", "histogram/modes", "columns", "metrics"}
 	for i, seed := range []string{"query=rate(n[5m])&start=%d&end=%d&step=60", "query=x&start=%d&end=%d&step=1&q=0.5&x=1&limit=1&rows=3", "query=sum(x)&time=%d&stats=all&end=%d",
 		"match[]={__name__=~\".*\"}&start=%d&end=%d&limit=1", "query=histogram_quantile(0.9,rate(x[1m]))&start=%d&end=%d&step=1e9&timeout=5&lookback_delta=1h"} {
 		f.Add(i, fmt.Sprintf(seed, began.Unix(), began.Unix()+100))

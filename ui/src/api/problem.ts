@@ -6,6 +6,8 @@ export type Problem = components['schemas']['Problem'];
 
 export class Failure extends Error {
   readonly problem: Problem;
+  /** Loads the current values into the form, when somebody else has changed them (edits.ts). */
+  load?: () => Promise<void>;
 
   constructor(problem: Problem) {
     super(problem.detail || problem.title);

@@ -37,7 +37,7 @@ export const disksQuery = queryOptions({
 export const adviceQuery = (disks: string[]) =>
   queryOptions({
     queryKey: ['disks', 'advice', ...[...disks].sort()],
-    queryFn: ({ signal }) => answerOf(client.GET('/api/disks/advice', { params: { query: { disk: disks } }, signal })),
+    queryFn: ({ signal }) => answerOf(client.GET('/api/layout-advice', { params: { query: { disk: disks } }, signal })),
     enabled: disks.length > 0,
     // The layouts stay where they are while others are worked out.
     placeholderData: keepPreviousData,
@@ -60,7 +60,7 @@ export interface AlertFilter {
   state: 'active' | 'all';
   severity?: ('critical' | 'warning' | 'info')[];
   class?: string;
-  text?: string;
+  search?: string;
   from?: number;
   to?: number;
 }
@@ -110,6 +110,6 @@ export const crashesQuery = queryOptions({
 });
 export const timeZonesQuery = queryOptions({
   queryKey: ['timezones'],
-  queryFn: async ({ signal }) => (await answerOf(client.GET('/api/timezones', { signal }))).items,
+  queryFn: async ({ signal }) => (await answerOf(client.GET('/api/time-zones', { signal }))).items,
   staleTime: Number.POSITIVE_INFINITY,
 });

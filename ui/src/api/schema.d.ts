@@ -4,7 +4,7 @@
  */
 
 export interface paths {
-    "/api/audit": {
+    "/api/audit-log": {
         parameters: {
             query?: never;
             header?: never;
@@ -135,7 +135,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * One silence
+         * @description Needs: viewer.
+         */
+        get: operations["getSilence"];
         /**
          * Change a silence that has not ended
          * @description Needs: operator.
@@ -188,7 +192,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/alerts/export": {
+    "/api/alert-export": {
         parameters: {
             query?: never;
             header?: never;
@@ -242,11 +246,27 @@ export interface paths {
          * @description Needs: operator.
          */
         post: operations["acknowledgeAlert"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/alerts/{id}/withdraw-acknowledgement": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
         /**
-         * Take an acknowledgement back
+         * Withdraw an acknowledgement
          * @description Needs: operator.
          */
-        delete: operations["takeBackAcknowledgement"];
+        post: operations["withdrawAcknowledgement"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -279,7 +299,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * One kind of alert, and where it goes
+         * @description Needs: viewer.
+         */
+        get: operations["getAlertClass"];
         /**
          * Decide where alerts of a class go
          * @description Needs: operator.
@@ -323,7 +347,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * One destination
+         * @description Needs: viewer.
+         */
+        get: operations["getDestination"];
         /**
          * Change a destination
          * @description Needs: operator.
@@ -452,7 +480,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/setup/code": {
+    "/api/setup/enter-code": {
         parameters: {
             query?: never;
             header?: never;
@@ -472,7 +500,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/setup/administrator": {
+    "/api/setup/create-administrator": {
         parameters: {
             query?: never;
             header?: never;
@@ -492,7 +520,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/setup/identity": {
+    "/api/setup/set-identity": {
         parameters: {
             query?: never;
             header?: never;
@@ -512,7 +540,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/setup/step": {
+    "/api/setup/go-to-step": {
         parameters: {
             query?: never;
             header?: never;
@@ -552,7 +580,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/timezones": {
+    "/api/time-zones": {
         parameters: {
             query?: never;
             header?: never;
@@ -592,7 +620,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/disks/advice": {
+    "/api/layout-advice": {
         parameters: {
             query?: never;
             header?: never;
@@ -772,7 +800,11 @@ export interface paths {
          * @description Needs: viewer.
          */
         get: operations["getPool"];
-        put?: never;
+        /**
+         * Set its properties: autoexpand, autotrim, comment
+         * @description Needs: administrator.
+         */
+        put: operations["updatePool"];
         post?: never;
         /**
          * Destroy a pool and everything on it
@@ -784,7 +816,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/pools/importable": {
+    "/api/importable-pools": {
         parameters: {
             query?: never;
             header?: never;
@@ -804,7 +836,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/pools/import": {
+    "/api/importable-pools/{guid}/import": {
         parameters: {
             query?: never;
             header?: never;
@@ -864,7 +896,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/pools/{name}/scrubs": {
+    "/api/pools/{name}/scans": {
         parameters: {
             query?: never;
             header?: never;
@@ -1048,7 +1080,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/pools/{name}/replace": {
+    "/api/pools/{name}/replacements": {
         parameters: {
             query?: never;
             header?: never;
@@ -1060,6 +1092,22 @@ export interface paths {
          * @description Needs: viewer.
          */
         get: operations["adviseReplacement"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/pools/{name}/replace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
         put?: never;
         /**
          * Replace a device by a disk; the job ends with the resilver
@@ -1106,26 +1154,6 @@ export interface paths {
          * @description Needs: administrator.
          */
         post: operations["removeFromPool"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/pools/{name}/properties": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        /**
-         * autoexpand, autotrim, comment
-         * @description Needs: administrator.
-         */
-        put: operations["setPoolProperties"];
-        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1192,7 +1220,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/pools/system/telemetry": {
+    "/api/pools/{name}/place-telemetry": {
         parameters: {
             query?: never;
             header?: never;
@@ -1205,7 +1233,7 @@ export interface paths {
          * Keep telemetry on the system pool (a machine with one disk)
          * @description Needs: administrator.
          */
-        post: operations["placeTelemetryOnSystem"];
+        post: operations["placeTelemetry"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1336,7 +1364,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/datasets/compressions": {
+    "/api/dataset-compressions": {
         parameters: {
             query?: never;
             header?: never;
@@ -1356,7 +1384,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/dataset": {
+    "/api/datasets/{name}": {
         parameters: {
             query?: never;
             header?: never;
@@ -1384,7 +1412,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/dataset/destroy": {
+    "/api/datasets/{name}/destroy-preview": {
         parameters: {
             query?: never;
             header?: never;
@@ -1404,7 +1432,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/dataset/rename": {
+    "/api/datasets/{name}/rename": {
         parameters: {
             query?: never;
             header?: never;
@@ -1424,7 +1452,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/dataset/mount": {
+    "/api/datasets/{name}/mount": {
         parameters: {
             query?: never;
             header?: never;
@@ -1434,7 +1462,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Mount a file system, or unmount it
+         * Mount a file system
          * @description Needs: administrator.
          */
         post: operations["mountDataset"];
@@ -1444,7 +1472,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/dataset/key": {
+    "/api/datasets/{name}/unmount": {
         parameters: {
             query?: never;
             header?: never;
@@ -1454,7 +1482,67 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Load, unload or change the key of an encrypted dataset
+         * Unmount a file system
+         * @description Needs: administrator.
+         */
+        post: operations["unmountDataset"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/datasets/{name}/load-key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Load the key of an encrypted dataset
+         * @description Needs: administrator.
+         */
+        post: operations["loadDatasetKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/datasets/{name}/unload-key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Unload the key of an encrypted dataset: nothing of it can be read until it is loaded
+         * @description Needs: administrator.
+         */
+        post: operations["unloadDatasetKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/datasets/{name}/change-key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give an encrypted dataset another key
          * @description Needs: administrator.
          */
         post: operations["changeDatasetKey"];
@@ -1464,7 +1552,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/dataset/compression-estimate": {
+    "/api/datasets/{name}/estimate-compression": {
         parameters: {
             query?: never;
             header?: never;
@@ -1568,7 +1656,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/snapshot": {
+    "/api/snapshots/{name}": {
         parameters: {
             query?: never;
             header?: never;
@@ -1588,7 +1676,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/snapshot/rename": {
+    "/api/snapshots/{name}/rename": {
         parameters: {
             query?: never;
             header?: never;
@@ -1608,7 +1696,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/snapshot/clone": {
+    "/api/snapshots/{name}/clone": {
         parameters: {
             query?: never;
             header?: never;
@@ -1628,7 +1716,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/snapshot/rollback": {
+    "/api/snapshots/{name}/rollback-preview": {
         parameters: {
             query?: never;
             header?: never;
@@ -1641,6 +1729,22 @@ export interface paths {
          */
         get: operations["previewRollback"];
         put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/snapshots/{name}/rollback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
         /**
          * Bring a dataset back to a snapshot
          * @description Needs: administrator.
@@ -1652,7 +1756,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/snapshot/diff": {
+    "/api/snapshots/{name}/differences": {
         parameters: {
             query?: never;
             header?: never;
@@ -1672,7 +1776,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/snapshot/files": {
+    "/api/snapshots/{name}/files": {
         parameters: {
             query?: never;
             header?: never;
@@ -1692,7 +1796,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/snapshot/file": {
+    "/api/snapshots/{name}/files/content": {
         parameters: {
             query?: never;
             header?: never;
@@ -1743,7 +1847,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * One schedule
+         * @description Needs: viewer.
+         */
+        get: operations["getSnapshotSchedule"];
         /**
          * Change a schedule
          * @description Needs: operator.
@@ -1791,7 +1899,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * One replication
+         * @description Needs: viewer.
+         */
+        get: operations["getReplication"];
         /**
          * Change a replication
          * @description Needs: administrator.
@@ -1828,7 +1940,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/replications/host-key": {
+    "/api/replications/fetch-host-key": {
         parameters: {
             query?: never;
             header?: never;
@@ -1841,14 +1953,14 @@ export interface paths {
          * Ask a machine for its key, to be confirmed
          * @description Needs: administrator.
          */
-        post: operations["askHostKey"];
+        post: operations["fetchHostKey"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/api/replications/look": {
+    "/api/replications/preview": {
         parameters: {
             query?: never;
             header?: never;
@@ -1861,7 +1973,7 @@ export interface paths {
          * What there is at a target, and what a replication would do
          * @description Needs: administrator.
          */
-        post: operations["lookAtTarget"];
+        post: operations["previewReplication"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1932,7 +2044,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/analytics/datasets": {
+    "/api/statistic-datasets": {
         parameters: {
             query?: never;
             header?: never;
@@ -1952,7 +2064,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/analytics/dataset": {
+    "/api/statistic-datasets/{name}": {
         parameters: {
             query?: never;
             header?: never;
@@ -1976,7 +2088,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/analytics/dataset/watch": {
+    "/api/statistic-datasets/{name}/watch": {
         parameters: {
             query?: never;
             header?: never;
@@ -1996,7 +2108,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/analytics/dataset/record": {
+    "/api/statistic-datasets/{name}/record": {
         parameters: {
             query?: never;
             header?: never;
@@ -2006,7 +2118,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Have it measured also when nobody looks, or no longer
+         * Have it measured also when nobody looks
          * @description Needs: operator.
          */
         post: operations["recordStatistic"];
@@ -2016,7 +2128,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/analytics/dataset/suspend": {
+    "/api/statistic-datasets/{name}/stop-recording": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Measure it only while somebody looks
+         * @description Needs: operator.
+         */
+        post: operations["stopRecordingStatistic"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/statistic-datasets/{name}/suspend": {
         parameters: {
             query?: never;
             header?: never;
@@ -2036,7 +2168,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/analytics/dataset/resume": {
+    "/api/statistic-datasets/{name}/resume": {
         parameters: {
             query?: never;
             header?: never;
@@ -2056,7 +2188,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/analytics/stacks": {
+    "/api/statistic-datasets/{name}/stacks": {
         parameters: {
             query?: never;
             header?: never;
@@ -2076,7 +2208,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/analytics/marks": {
+    "/api/marks": {
         parameters: {
             query?: never;
             header?: never;
@@ -2192,7 +2324,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/worksheets/{id}/export": {
+    "/api/worksheets/{id}/file": {
         parameters: {
             query?: never;
             header?: never;
@@ -2380,7 +2512,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/crashes/{id}": {
+    "/api/crashes/{id}/dismiss": {
         parameters: {
             query?: never;
             header?: never;
@@ -2389,12 +2521,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        post?: never;
         /**
          * Say that a crash was seen: its alert ends until it happens again
          * @description Needs: operator.
          */
-        delete: operations["dismissCrash"];
+        post: operations["dismissCrash"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -2431,7 +2563,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * One rule and its state
+         * @description Needs: viewer.
+         */
+        get: operations["getThreshold"];
         /**
          * Change a rule
          * @description Needs: operator.
@@ -2468,7 +2604,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/thresholds/{id}/forget": {
+    "/api/thresholds/{id}/forget-series": {
         parameters: {
             query?: never;
             header?: never;
@@ -2488,7 +2624,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/systems": {
+    "/api/boot-environments": {
         parameters: {
             query?: never;
             header?: never;
@@ -2499,7 +2635,7 @@ export interface paths {
          * The installed systems: which one runs, which one starts next time
          * @description Needs: viewer.
          */
-        get: operations["listSystems"];
+        get: operations["listBootEnvironments"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2508,7 +2644,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/systems/{name}/activate": {
+    "/api/boot-environments/{name}/activate": {
         parameters: {
             query?: never;
             header?: never;
@@ -2521,14 +2657,14 @@ export interface paths {
          * Have another system start next time; nothing is restarted
          * @description Needs: administrator.
          */
-        post: operations["activateSystem"];
+        post: operations["activateBootEnvironment"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/api/power": {
+    "/api/machine/reboot": {
         parameters: {
             query?: never;
             header?: never;
@@ -2538,10 +2674,30 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Reboot or switch off
+         * Reboot
          * @description Needs: administrator.
          */
-        post: operations["power"];
+        post: operations["reboot"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/machine/power-off": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Switch off
+         * @description Needs: administrator.
+         */
+        post: operations["powerOff"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2588,7 +2744,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/requests": {
+    "/api/web-requests": {
         parameters: {
             query?: never;
             header?: never;
@@ -2608,7 +2764,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/requests/live": {
+    "/api/web-requests/live": {
         parameters: {
             query?: never;
             header?: never;
@@ -2768,13 +2924,15 @@ export interface components {
             /** @description ISO 8601 time in UTC */
             at: string;
             /** @enum {unknown} */
-            kind: "acknowledged" | "taken_back" | "held" | "released" | "muted" | "escalated" | "action";
+            kind: "acknowledged" | "withdrawn" | "suppressed" | "released" | "muted" | "escalated" | "action";
             by: string | null;
             text: string;
         };
         /** @description A kind of alert that the appliance can raise, with where it goes */
         AlertKind: {
             class: string;
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
             severities: ("critical" | "warning" | "info")[];
             /** @description of an alert as it could be */
             title: string;
@@ -2783,8 +2941,8 @@ export interface components {
             response: string;
             action: string;
             visibleAfterSeconds: number;
-            /** @description happens, and does not last: it is never active */
-            happening: boolean;
+            /** @description an event that does not last: it is never active */
+            transient: boolean;
             /** @description classes whose alerts explain this one */
             explainedBy: string[];
             active: number;
@@ -2842,6 +3000,20 @@ export interface components {
             /** @enum {unknown} */
             layout: "mirror" | "mirror3" | "raidz1" | "raidz2" | "raidz3" | "stripe";
             disks: string[];
+        };
+        BootEnvironment: {
+            /** @description a slot of the system disk, or a boot environment */
+            name: string;
+            running: boolean;
+            /**
+             * @description `next`: it starts next time, and then again; `once`: next time only; `later`: always, but for the next time, which is another one’s
+             * @enum {unknown}
+             */
+            starts: "next" | "once" | "later" | "no";
+            createdAt: string | null;
+            bytes: number | null;
+            version: string | null;
+            obstacle: string | null;
         };
         Breakdown: {
             name: string;
@@ -2907,6 +3079,9 @@ export interface components {
             /** @enum {unknown} */
             topic: "pools" | "disks" | "datasets" | "services" | "alerts" | "alert-classes" | "silences" | "jobs" | "bundles" | "thresholds" | "destinations" | "setup" | "status" | "analytics" | "worksheets" | "crashes";
             id?: string;
+        };
+        ChangeKeyInput: {
+            encryption: components["schemas"]["DatasetEncryption"];
         };
         Chart: {
             /** @description within its worksheet */
@@ -3085,6 +3260,8 @@ export interface components {
             children: number;
             /** @description ISO 8601 time in UTC */
             createdAt: string;
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
             /** @enum {unknown} */
             state: "ok" | "info" | "warning" | "critical";
             sentence: string;
@@ -3095,12 +3272,6 @@ export interface components {
             /** @enum {unknown} */
             format: "passphrase" | "keyFile";
             passphrase?: string;
-        };
-        DatasetKeyInput: {
-            /** @enum {unknown} */
-            action: "load" | "unload" | "change";
-            passphrase?: string;
-            encryption?: components["schemas"]["DatasetEncryption"];
         };
         DatasetPage: {
             items: components["schemas"]["Dataset"][];
@@ -3140,6 +3311,8 @@ export interface components {
         };
         Destination: {
             id: string;
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
             name: string;
             /** @enum {unknown} */
             kind: "email" | "snmp" | "webhook" | "syslog";
@@ -3205,12 +3378,20 @@ export interface components {
             /** @description there is more than is told */
             cut: boolean;
         };
-        /** @description What is not urgent is told once a day, in one message to each destination */
+        DigestInput: {
+            enabled: boolean;
+            /** @description HH:MM in the appliance's time zone */
+            at: string;
+            severities: ("critical" | "warning" | "info")[];
+        };
+        /** @description What is not urgent is sent once a day, in one message to each destination */
         DigestSettings: {
             enabled: boolean;
             /** @description HH:MM in the appliance's time zone */
             at: string;
             severities: ("critical" | "warning" | "info")[];
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
         };
         Disk: {
             /** @description its stable name */
@@ -3402,7 +3583,6 @@ export interface components {
             timeZone: string;
         };
         ImportInput: {
-            guid: string;
             /** @description what it is to be called here; its own name when left out */
             name?: string;
             /** @description take it though another machine has not given it up */
@@ -3423,20 +3603,6 @@ export interface components {
             inUseElsewhere: boolean;
             sentence: string;
             devices: components["schemas"]["ImportableDevice"][];
-        };
-        InstalledSystem: {
-            /** @description a slot of the system disk, or a boot environment */
-            name: string;
-            running: boolean;
-            /**
-             * @description `next`: it starts next time, and then again; `once`: next time only; `later`: always, but for the next time, which is another one’s
-             * @enum {unknown}
-             */
-            starts: "next" | "once" | "later" | "no";
-            createdAt: string | null;
-            bytes: number | null;
-            version: string | null;
-            obstacle: string | null;
         };
         Job: {
             id: string;
@@ -3478,6 +3644,10 @@ export interface components {
             warnings: string[];
             layouts: components["schemas"]["Layout"][];
         };
+        LoadKeyInput: {
+            /** @description left out when the key is in a file */
+            passphrase?: string;
+        };
         LogLine: {
             /** @description ISO 8601 time in UTC */
             time: string;
@@ -3488,9 +3658,9 @@ export interface components {
         };
         LogPage: {
             /** @description the newest first */
-            lines: components["schemas"]["LogLine"][];
-            /** @description empty: there are none before these */
-            older: string;
+            items: components["schemas"]["LogLine"][];
+            /** @description asks for the page before this one; empty: there is none */
+            before: string;
         };
         Machine: {
             clock: components["schemas"]["MachineClock"];
@@ -3660,6 +3830,8 @@ export interface components {
         };
         Pool: {
             name: string;
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
             /** @enum {unknown} */
             state: "ONLINE" | "DEGRADED" | "FAULTED" | "SUSPENDED" | "UNAVAIL" | "OFFLINE" | "REMOVED";
             /** @description the appliance itself lives on it */
@@ -3725,10 +3897,6 @@ export interface components {
             comment: string;
             readOnly: boolean;
         };
-        Power: {
-            /** @enum {unknown} */
-            action: "reboot" | "off";
-        };
         /** @description An error, as RFC 9457 has it */
         Problem: {
             /** @description a URI that names the kind of problem; `about:blank` when the code says it all */
@@ -3750,11 +3918,6 @@ export interface components {
             autoexpand?: boolean;
             autotrim?: boolean;
             comment?: string;
-        };
-        RecordInput: {
-            /** @description STAT[FILTER=VALUE]…[BREAKDOWN] */
-            name: string;
-            recording: boolean;
         };
         RemoveInput: {
             /** @description a device, or a group such as mirror-1 */
@@ -3787,6 +3950,8 @@ export interface components {
         };
         Replication: {
             id: string;
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
             /** @description POOL/NAME */
             dataset: string;
             /** @description also everything below it */
@@ -3835,6 +4000,19 @@ export interface components {
             /** @description an alert when the newest replicated snapshot is older than so many minutes; 0: never */
             lateAfterMinutes: number;
         };
+        ReplicationPreview: {
+            cistern: {
+                version: string;
+                /** @description targets lie below it */
+                under: string;
+            } | null;
+            exists: boolean;
+            snapshots: number;
+            common: string | null;
+            /** @description what a replication would do, in words */
+            sentence: string;
+            possible: boolean;
+        };
         ReplicationTarget: {
             /**
              * @description another pool of this appliance, or another machine
@@ -3852,7 +4030,7 @@ export interface components {
         };
         RequestPage: {
             /** @description the newest first */
-            requests: components["schemas"]["HttpRequest"][];
+            items: components["schemas"]["HttpRequest"][];
             /** @description how many are looked through; the oldest make room */
             kept: number;
             seen: number;
@@ -3865,6 +4043,8 @@ export interface components {
             minuteSeconds: number;
             /** @description how long those of an hour are kept; not shorter than minuteSeconds, in seconds */
             hourSeconds: number;
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
             stored: {
                 rawBytes: number;
                 rollupBytes: number;
@@ -3921,15 +4101,15 @@ export interface components {
         /** @description A ready form of what a rule watches; the appliance makes the expression of it */
         RuleForm: {
             /**
-             * @description rate: how quickly a counter grows; ratio: of two rates, metric ÷ to; change: by how much a value changed; people: how many measurements of a histogram were slower than slowerThan
+             * @description rate: how quickly a counter grows; ratio: of two rates, metric ÷ to; change: by how much a value changed; over-limit: how many measurements of a histogram were slower than slowerThan
              * @enum {unknown}
              */
-            kind: "rate" | "ratio" | "change" | "people";
+            kind: "rate" | "ratio" | "change" | "over-limit";
             /** @description a metric, with labels or without */
             metric: string;
             /** @description ratio: what it is divided by */
             to?: string;
-            /** @description people: in the unit of the histogram, mostly seconds */
+            /** @description over-limit: in the unit of the histogram, mostly seconds */
             slowerThan?: number;
             overSeconds: number;
             /** @description labels: one series for each value */
@@ -3990,6 +4170,8 @@ export interface components {
             action: "start" | "pause" | "stop";
         };
         ScrubSchedule: {
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
             enabled: boolean;
             schedule: components["schemas"]["Schedule"];
             words: string;
@@ -4077,6 +4259,8 @@ export interface components {
         };
         Silence: {
             id: string;
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
             /** @description what it is for */
             name: string;
             /** @description seconds since the epoch */
@@ -4168,6 +4352,8 @@ export interface components {
         };
         SnapshotSchedule: {
             id: string;
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
             /** @description POOL/NAME */
             dataset: string;
             /** @description with all below it */
@@ -4222,6 +4408,8 @@ export interface components {
             contact: string;
             /** @description sysLocation */
             location: string;
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
             communitySet: boolean;
             authPasswordSet: boolean;
             privPasswordSet: boolean;
@@ -4402,19 +4590,6 @@ export interface components {
             verifyCertificate: boolean;
             authority: components["schemas"]["Authority"] | null;
         };
-        TargetLook: {
-            cistern: {
-                version: string;
-                /** @description targets lie below it */
-                under: string;
-            } | null;
-            exists: boolean;
-            snapshots: number;
-            common: string | null;
-            /** @description what a replication would do, in words */
-            sentence: string;
-            possible: boolean;
-        };
         TestResult: {
             ok: boolean;
             exchange: components["schemas"]["ExchangeLine"][];
@@ -4422,6 +4597,8 @@ export interface components {
         };
         Threshold: {
             id: string;
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
             name: string;
             /** @description PromQL */
             expression: string;
@@ -4622,6 +4799,8 @@ export interface components {
             charts: components["schemas"]["Chart"][];
             annotations: components["schemas"]["Annotation"][];
             id: string;
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
             owner: string;
             /** @description came with the appliance: it can be copied, not changed */
             ready: boolean;
@@ -4677,6 +4856,7 @@ export interface operations {
         parameters: {
             query?: {
                 limit?: number;
+                before?: number;
             };
             header?: never;
             path?: never;
@@ -5012,6 +5192,8 @@ export interface operations {
             /** @description As asked */
             201: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -5056,10 +5238,73 @@ export interface operations {
             };
         };
     };
-    updateSilence: {
+    getSilence: {
         parameters: {
             query?: never;
             header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Silence"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    updateSilence: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path: {
                 id: string;
             };
@@ -5074,6 +5319,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -5116,6 +5363,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -5141,6 +5397,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -5191,7 +5449,7 @@ export interface operations {
                 state?: "active" | "all";
                 severity?: ("critical" | "warning" | "info")[];
                 class?: string;
-                text?: string;
+                search?: string;
                 from?: number;
                 to?: number;
                 limit?: number;
@@ -5258,7 +5516,7 @@ export interface operations {
                 state?: "active" | "all";
                 severity?: ("critical" | "warning" | "info")[];
                 class?: string;
-                text?: string;
+                search?: string;
                 from?: number;
                 to?: number;
                 format: "csv" | "json";
@@ -5447,7 +5705,7 @@ export interface operations {
             };
         };
     };
-    takeBackAcknowledgement: {
+    withdrawAcknowledgement: {
         parameters: {
             query?: never;
             header?: never;
@@ -5554,10 +5812,73 @@ export interface operations {
             };
         };
     };
-    routeAlertClass: {
+    getAlertClass: {
         parameters: {
             query?: never;
             header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertKind"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    routeAlertClass: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path: {
                 name: string;
             };
@@ -5572,6 +5893,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -5607,6 +5930,15 @@ export interface operations {
             };
             /** @description There is no such thing */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5690,6 +6022,8 @@ export interface operations {
             /** @description As asked */
             201: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -5734,10 +6068,73 @@ export interface operations {
             };
         };
     };
-    updateDestination: {
+    getDestination: {
         parameters: {
             query?: never;
             header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Destination"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    updateDestination: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path: {
                 id: string;
             };
@@ -5752,6 +6149,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -5794,6 +6193,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -5808,7 +6216,10 @@ export interface operations {
     deleteDestination: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path: {
                 id: string;
             };
@@ -5843,6 +6254,15 @@ export interface operations {
             };
             /** @description There is no such thing */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6937,6 +7357,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -6975,19 +7397,24 @@ export interface operations {
     setDigest: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["DigestSettings"];
+                "application/json": components["schemas"]["DigestInput"];
             };
         };
         responses: {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7014,6 +7441,15 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7153,6 +7589,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7197,12 +7635,100 @@ export interface operations {
             };
         };
     };
+    updatePool: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PropertiesInput"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pool"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     destroyPool: {
         parameters: {
             query: {
                 confirm: string;
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path: {
                 name: string;
             };
@@ -7248,6 +7774,15 @@ export interface operations {
             };
             /** @description There is no such thing */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7319,7 +7854,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: never;
-            path?: never;
+            path: {
+                guid: string;
+            };
             cookie?: never;
         };
         requestBody: {
@@ -7357,6 +7894,15 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7451,6 +7997,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7578,6 +8126,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7625,7 +8175,10 @@ export interface operations {
     setScrubSchedule: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path: {
                 name: string;
             };
@@ -7640,6 +8193,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7675,6 +8230,15 @@ export interface operations {
             };
             /** @description There is no such thing */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7771,6 +8335,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7842,6 +8408,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7913,6 +8481,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7984,6 +8554,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -8126,6 +8698,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -8461,77 +9035,6 @@ export interface operations {
             };
         };
     };
-    setPoolProperties: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["PropertiesInput"];
-            };
-        };
-        responses: {
-            /** @description As asked */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Pool"];
-                };
-            };
-            /** @description The request cannot be understood */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Not signed in */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Not allowed */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such thing */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Any other problem */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
     upgradePool: {
         parameters: {
             query?: never;
@@ -8546,6 +9049,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -8719,11 +9224,13 @@ export interface operations {
             };
         };
     };
-    placeTelemetryOnSystem: {
+    placeTelemetry: {
         parameters: {
             query?: never;
             header?: never;
-            path?: never;
+            path: {
+                name: string;
+            };
             cookie?: never;
         };
         requestBody?: never;
@@ -8748,6 +9255,15 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -9127,6 +9643,8 @@ export interface operations {
             /** @description As asked */
             201: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9222,11 +9740,11 @@ export interface operations {
     };
     getDataset: {
         parameters: {
-            query: {
+            query?: never;
+            header?: never;
+            path: {
                 name: string;
             };
-            header?: never;
-            path?: never;
             cookie?: never;
         };
         requestBody?: never;
@@ -9234,19 +9752,12 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["DatasetDetail"];
-                };
-            };
-            /** @description The request cannot be understood */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description Not signed in */
@@ -9260,6 +9771,15 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -9280,11 +9800,14 @@ export interface operations {
     };
     updateDataset: {
         parameters: {
-            query: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
+            path: {
                 name: string;
             };
-            header?: never;
-            path?: never;
             cookie?: never;
         };
         requestBody: {
@@ -9296,6 +9819,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9329,6 +9854,24 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -9342,11 +9885,14 @@ export interface operations {
     };
     destroyDataset: {
         parameters: {
-            query: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
+            path: {
                 name: string;
             };
-            header?: never;
-            path?: never;
             cookie?: never;
         };
         requestBody: {
@@ -9394,6 +9940,24 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -9407,11 +9971,11 @@ export interface operations {
     };
     previewDestroyDataset: {
         parameters: {
-            query: {
+            query?: never;
+            header?: never;
+            path: {
                 name: string;
             };
-            header?: never;
-            path?: never;
             cookie?: never;
         };
         requestBody?: never;
@@ -9425,15 +9989,6 @@ export interface operations {
                     "application/json": components["schemas"]["Hindrances"];
                 };
             };
-            /** @description The request cannot be understood */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
             /** @description Not signed in */
             401: {
                 headers: {
@@ -9445,6 +10000,15 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -9465,11 +10029,11 @@ export interface operations {
     };
     renameDataset: {
         parameters: {
-            query: {
+            query?: never;
+            header?: never;
+            path: {
                 name: string;
             };
-            header?: never;
-            path?: never;
             cookie?: never;
         };
         requestBody: {
@@ -9483,6 +10047,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9509,6 +10075,15 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -9529,24 +10104,144 @@ export interface operations {
     };
     mountDataset: {
         parameters: {
-            query: {
+            query?: never;
+            header?: never;
+            path: {
                 name: string;
             };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetDetail"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    unmountDataset: {
+        parameters: {
+            query?: never;
             header?: never;
-            path?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetDetail"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    loadDatasetKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
             cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": {
-                    mounted: boolean;
-                };
+                "application/json": components["schemas"]["LoadKeyInput"];
             };
         };
         responses: {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9573,6 +10268,75 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    unloadDatasetKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetDetail"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -9593,22 +10357,24 @@ export interface operations {
     };
     changeDatasetKey: {
         parameters: {
-            query: {
+            query?: never;
+            header?: never;
+            path: {
                 name: string;
             };
-            header?: never;
-            path?: never;
             cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["DatasetKeyInput"];
+                "application/json": components["schemas"]["ChangeKeyInput"];
             };
         };
         responses: {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9642,6 +10408,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -9655,11 +10430,11 @@ export interface operations {
     };
     estimateCompression: {
         parameters: {
-            query: {
+            query?: never;
+            header?: never;
+            path: {
                 name: string;
             };
-            header?: never;
-            path?: never;
             cookie?: never;
         };
         requestBody: {
@@ -9700,6 +10475,15 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -10031,11 +10815,11 @@ export interface operations {
     };
     getSnapshot: {
         parameters: {
-            query: {
+            query?: never;
+            header?: never;
+            path: {
                 name: string;
             };
-            header?: never;
-            path?: never;
             cookie?: never;
         };
         requestBody?: never;
@@ -10047,15 +10831,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SnapshotDetail"];
-                };
-            };
-            /** @description The request cannot be understood */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description Not signed in */
@@ -10076,6 +10851,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -10089,11 +10873,11 @@ export interface operations {
     };
     renameSnapshot: {
         parameters: {
-            query: {
+            query?: never;
+            header?: never;
+            path: {
                 name: string;
             };
-            header?: never;
-            path?: never;
             cookie?: never;
         };
         requestBody: {
@@ -10141,6 +10925,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -10154,11 +10947,11 @@ export interface operations {
     };
     cloneSnapshot: {
         parameters: {
-            query: {
+            query?: never;
+            header?: never;
+            path: {
                 name: string;
             };
-            header?: never;
-            path?: never;
             cookie?: never;
         };
         requestBody: {
@@ -10205,6 +10998,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -10218,11 +11020,11 @@ export interface operations {
     };
     previewRollback: {
         parameters: {
-            query: {
+            query?: never;
+            header?: never;
+            path: {
                 name: string;
             };
-            header?: never;
-            path?: never;
             cookie?: never;
         };
         requestBody?: never;
@@ -10234,15 +11036,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RollbackPreview"];
-                };
-            };
-            /** @description The request cannot be understood */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description Not signed in */
@@ -10263,6 +11056,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -10276,11 +11078,11 @@ export interface operations {
     };
     rollback: {
         parameters: {
-            query: {
+            query?: never;
+            header?: never;
+            path: {
                 name: string;
             };
-            header?: never;
-            path?: never;
             cookie?: never;
         };
         requestBody: {
@@ -10332,6 +11134,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -10345,14 +11156,15 @@ export interface operations {
     };
     diffSnapshot: {
         parameters: {
-            query: {
-                name: string;
+            query?: {
                 other?: string;
                 limit?: number;
                 offset?: number;
             };
             header?: never;
-            path?: never;
+            path: {
+                name: string;
+            };
             cookie?: never;
         };
         requestBody?: never;
@@ -10393,6 +11205,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -10406,12 +11227,13 @@ export interface operations {
     };
     listSnapshotFiles: {
         parameters: {
-            query: {
-                name: string;
+            query?: {
                 path?: string;
             };
             header?: never;
-            path?: never;
+            path: {
+                name: string;
+            };
             cookie?: never;
         };
         requestBody?: never;
@@ -10452,6 +11274,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -10466,11 +11297,12 @@ export interface operations {
     downloadSnapshotFile: {
         parameters: {
             query: {
-                name: string;
                 path: string;
             };
             header?: never;
-            path?: never;
+            path: {
+                name: string;
+            };
             cookie?: never;
         };
         requestBody?: never;
@@ -10504,6 +11336,15 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -10598,6 +11439,8 @@ export interface operations {
             /** @description As asked */
             201: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -10642,10 +11485,73 @@ export interface operations {
             };
         };
     };
-    updateSnapshotSchedule: {
+    getSnapshotSchedule: {
         parameters: {
             query?: never;
             header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SnapshotSchedule"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    updateSnapshotSchedule: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path: {
                 id: string;
             };
@@ -10660,6 +11566,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -10702,6 +11610,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -10716,7 +11633,10 @@ export interface operations {
     deleteSnapshotSchedule: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path: {
                 id: string;
             };
@@ -10751,6 +11671,15 @@ export interface operations {
             };
             /** @description There is no such thing */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -10834,6 +11763,8 @@ export interface operations {
             /** @description As asked */
             201: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -10878,10 +11809,73 @@ export interface operations {
             };
         };
     };
-    updateReplication: {
+    getReplication: {
         parameters: {
             query?: never;
             header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Replication"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    updateReplication: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path: {
                 id: string;
             };
@@ -10896,6 +11890,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -10938,6 +11934,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -10952,7 +11957,10 @@ export interface operations {
     deleteReplication: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path: {
                 id: string;
             };
@@ -10987,6 +11995,15 @@ export interface operations {
             };
             /** @description There is no such thing */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11063,7 +12080,7 @@ export interface operations {
             };
         };
     };
-    askHostKey: {
+    fetchHostKey: {
         parameters: {
             query?: never;
             header?: never;
@@ -11127,7 +12144,7 @@ export interface operations {
             };
         };
     };
-    lookAtTarget: {
+    previewReplication: {
         parameters: {
             query?: never;
             header?: never;
@@ -11150,7 +12167,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TargetLook"];
+                    "application/json": components["schemas"]["ReplicationPreview"];
                 };
             };
             /** @description The request cannot be understood */
@@ -11454,11 +12471,11 @@ export interface operations {
     };
     getStatisticDataset: {
         parameters: {
-            query: {
+            query?: never;
+            header?: never;
+            path: {
                 name: string;
             };
-            header?: never;
-            path?: never;
             cookie?: never;
         };
         requestBody?: never;
@@ -11472,15 +12489,6 @@ export interface operations {
                     "application/json": components["schemas"]["StatisticDataset"];
                 };
             };
-            /** @description The request cannot be understood */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
             /** @description Not signed in */
             401: {
                 headers: {
@@ -11492,6 +12500,15 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11512,11 +12529,11 @@ export interface operations {
     };
     destroyStatistic: {
         parameters: {
-            query: {
+            query?: never;
+            header?: never;
+            path: {
                 name: string;
             };
-            header?: never;
-            path?: never;
             cookie?: never;
         };
         requestBody?: never;
@@ -11527,15 +12544,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
-            };
-            /** @description The request cannot be understood */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
             };
             /** @description Not signed in */
             401: {
@@ -11548,6 +12556,15 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11570,17 +12587,12 @@ export interface operations {
         parameters: {
             query?: never;
             header?: never;
-            path?: never;
+            path: {
+                name: string;
+            };
             cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
-                    /** @description STAT[FILTER=VALUE]…[BREAKDOWN] */
-                    name: string;
-                };
-            };
-        };
+        requestBody?: never;
         responses: {
             /** @description As asked */
             200: {
@@ -11589,15 +12601,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StatisticDataset"];
-                };
-            };
-            /** @description The request cannot be understood */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description Not signed in */
@@ -11611,6 +12614,15 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11633,14 +12645,12 @@ export interface operations {
         parameters: {
             query?: never;
             header?: never;
-            path?: never;
+            path: {
+                name: string;
+            };
             cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["RecordInput"];
-            };
-        };
+        requestBody?: never;
         responses: {
             /** @description As asked */
             200: {
@@ -11649,15 +12659,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StatisticDataset"];
-                };
-            };
-            /** @description The request cannot be understood */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description Not signed in */
@@ -11671,6 +12672,73 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stopRecordingStatistic: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StatisticDataset"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11693,17 +12761,12 @@ export interface operations {
         parameters: {
             query?: never;
             header?: never;
-            path?: never;
+            path: {
+                name: string;
+            };
             cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
-                    /** @description STAT[FILTER=VALUE]…[BREAKDOWN] */
-                    name: string;
-                };
-            };
-        };
+        requestBody?: never;
         responses: {
             /** @description As asked */
             200: {
@@ -11712,15 +12775,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StatisticDataset"];
-                };
-            };
-            /** @description The request cannot be understood */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description Not signed in */
@@ -11734,6 +12788,15 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11756,17 +12819,12 @@ export interface operations {
         parameters: {
             query?: never;
             header?: never;
-            path?: never;
+            path: {
+                name: string;
+            };
             cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
-                    /** @description STAT[FILTER=VALUE]…[BREAKDOWN] */
-                    name: string;
-                };
-            };
-        };
+        requestBody?: never;
         responses: {
             /** @description As asked */
             200: {
@@ -11775,15 +12833,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StatisticDataset"];
-                };
-            };
-            /** @description The request cannot be understood */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description Not signed in */
@@ -11804,6 +12853,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -11817,12 +12875,13 @@ export interface operations {
     };
     getStacks: {
         parameters: {
-            query: {
-                name: string;
+            query?: {
                 seconds?: number;
             };
             header?: never;
-            path?: never;
+            path: {
+                name: string;
+            };
             cookie?: never;
         };
         requestBody?: never;
@@ -11856,6 +12915,15 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11950,6 +13018,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -11988,7 +13058,10 @@ export interface operations {
     setRetention: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -12001,6 +13074,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -12027,6 +13102,15 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -12110,6 +13194,8 @@ export interface operations {
             /** @description As asked */
             201: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -12170,6 +13256,8 @@ export interface operations {
             /** @description As asked */
             201: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -12228,6 +13316,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -12275,7 +13365,10 @@ export interface operations {
     updateWorksheet: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path: {
                 id: string;
             };
@@ -12290,6 +13383,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -12332,6 +13427,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -12346,7 +13450,10 @@ export interface operations {
     deleteWorksheet: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path: {
                 id: string;
             };
@@ -12381,6 +13488,15 @@ export interface operations {
             };
             /** @description There is no such thing */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -13129,6 +14245,8 @@ export interface operations {
             /** @description As asked */
             201: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -13173,10 +14291,73 @@ export interface operations {
             };
         };
     };
-    updateThreshold: {
+    getThreshold: {
         parameters: {
             query?: never;
             header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Threshold"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    updateThreshold: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path: {
                 id: string;
             };
@@ -13191,6 +14372,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -13233,6 +14416,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem */
             default: {
                 headers: {
@@ -13247,7 +14439,10 @@ export interface operations {
     deleteThreshold: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path: {
                 id: string;
             };
@@ -13282,6 +14477,15 @@ export interface operations {
             };
             /** @description There is no such thing */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -13382,6 +14586,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -13435,7 +14641,7 @@ export interface operations {
             };
         };
     };
-    listSystems: {
+    listBootEnvironments: {
         parameters: {
             query?: never;
             header?: never;
@@ -13451,7 +14657,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        items: components["schemas"]["InstalledSystem"][];
+                        items: components["schemas"]["BootEnvironment"][];
                     };
                 };
             };
@@ -13484,7 +14690,7 @@ export interface operations {
             };
         };
     };
-    activateSystem: {
+    activateBootEnvironment: {
         parameters: {
             query?: never;
             header?: never;
@@ -13502,7 +14708,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        items: components["schemas"]["InstalledSystem"][];
+                        items: components["schemas"]["BootEnvironment"][];
                     };
                 };
             };
@@ -13544,18 +14750,14 @@ export interface operations {
             };
         };
     };
-    power: {
+    reboot: {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["Power"];
-            };
-        };
+        requestBody?: never;
         responses: {
             /** @description Done */
             204: {
@@ -13564,14 +14766,50 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The request cannot be understood */
-            400: {
+            /** @description Not signed in */
+            401: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    powerOff: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Not signed in */
             401: {
@@ -13607,9 +14845,9 @@ export interface operations {
             query?: {
                 service?: string;
                 level?: "error" | "warning" | "info" | "debug";
-                text?: string;
+                search?: string;
                 limit?: number;
-                older?: string;
+                before?: string;
             };
             header?: never;
             path?: never;
@@ -13669,7 +14907,7 @@ export interface operations {
             query?: {
                 service?: string;
                 level?: "error" | "warning" | "info" | "debug";
-                text?: string;
+                search?: string;
             };
             header?: never;
             path?: never;
@@ -13908,6 +15146,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -13946,7 +15186,10 @@ export interface operations {
     setSnmpAgent: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -13959,6 +15202,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -13985,6 +15230,15 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -21,7 +21,9 @@ export interface FormShellProps {
 
 export function FormShell(props: FormShellProps) {
   const { busy = false, error, mayNot = null, fields = [] } = props;
-  const errors = error ? asProblem(error).errors : undefined;
+  const problem = error ? asProblem(error) : undefined;
+  // Of a conflict there is more to say than which fields it is about.
+  const errors = problem?.code === 'edit_conflict' ? undefined : problem?.errors;
   const told = errors !== undefined && errors.length > 0 && errors.every(({ path }) => fields.includes(path));
   return (
     <Form

@@ -33,8 +33,9 @@ export class Audit {
     );
   }
 
-  latest(limit: number): AuditEntry[] {
-    return this.#db.all('SELECT * FROM audit ORDER BY id DESC LIMIT ?', limit).map((row) => ({
+  /** The newest first; with `before`, only what is older than the entry of that id. */
+  latest(limit: number, before = Number.MAX_SAFE_INTEGER): AuditEntry[] {
+    return this.#db.all('SELECT * FROM audit WHERE id < ? ORDER BY id DESC LIMIT ?', before, limit).map((row) => ({
       id: row.id as number,
       time: iso(row.time as number),
       user: row.user as string,
@@ -48,5 +49,5 @@ export class Audit {
 }
 
 export function auditRoutes(audit: Audit): Handlers<typeof routes> {
-  return { listAudit: ({ query }) => ({ items: audit.latest(query.limit ?? 100) }) };
+  return { listAudit: ({ query }) => ({ items: audit.latest(query.limit ?? 100, query.before) }) };
 }

@@ -13,6 +13,9 @@ export const AuditEntry = component('AuditEntry', {
 });
 export type AuditEntry = Static<typeof AuditEntry>;
 export const AuditQuery = Type.Object(
-  { limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })) },
+  {
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: '100 when left out' })),
+    before: Type.Optional(Type.Integer({ minimum: 1, description: 'the id of the last entry of the page before' })),
+  },
   { additionalProperties: false },
 );

@@ -80,7 +80,14 @@ const CHANGES: Readonly<Record<string, (target: string) => string>> = {
 
 /** What is done with the appliance as it is configured. A test holds both lists against what is recorded. */
 export const NOT_CONFIGURATION = [
-  ...['alert.acknowledge', 'alert.take-back', 'bundle.', 'crash.dismiss', 'dataset.estimate', 'dataset.mount'],
+  ...[
+    'alert.acknowledge',
+    'alert.withdraw-acknowledgement',
+    'bundle.',
+    'crash.dismiss',
+    'dataset.estimate',
+    'dataset.mount',
+  ],
   ...[
     'dataset.unmount',
     'dataset.key.load',

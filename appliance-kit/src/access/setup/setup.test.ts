@@ -14,27 +14,27 @@ test('the wizard, from the code to the end; and it is over then', async (t) => {
     timeZone: 'UTC',
     applianceName: 'Cistern',
   });
-  assert.equal((await client.post('/api/setup/code', { code: 'abcd efgh jklm' })).body.step, 'administrator');
-  const session = await client.post('/api/setup/administrator', { name: 'ada', password: PASSWORD });
+  assert.equal((await client.post('/api/setup/enter-code', { code: 'abcd efgh jklm' })).body.step, 'administrator');
+  const session = await client.post('/api/setup/create-administrator', { name: 'ada', password: PASSWORD });
   assert.deepEqual(session.body.user, { name: 'ada', role: 'administrator' });
   assert.equal((await client.get('/api/session')).body.user.name, 'ada');
   assert.equal((await step()).step, 'identity');
 
   const identity = { hostName: 'Metrics1.example.org', timeZone: 'Europe/Berlin' };
-  const named = await client.post('/api/setup/identity', identity);
+  const named = await client.post('/api/setup/set-identity', identity);
   assert.equal(named.body.applianceName, 'metrics1.example.org');
   assert.equal(named.body.step, 'pool');
-  assert.equal((await client.post('/api/setup/step', { step: 'destinations' })).body.step, 'destinations');
+  assert.equal((await client.post('/api/setup/go-to-step', { step: 'destinations' })).body.step, 'destinations');
   assert.equal(
-    (await client.post('/api/setup/step', { step: 'pool' })).body.step,
+    (await client.post('/api/setup/go-to-step', { step: 'pool' })).body.step,
     'destinations',
     'it goes forward only',
   );
-  assert.equal((await client.post('/api/setup/step', { step: 'done' })).body.step, 'done');
+  assert.equal((await client.post('/api/setup/go-to-step', { step: 'done' })).body.step, 'done');
   assert.equal((await client.post('/api/setup/finish')).body.completed, true);
 
   const stranger = new Client(appliance);
-  assert.equal((await stranger.post('/api/setup/code', { code: CODE })).body.code, 'setup_done');
+  assert.equal((await stranger.post('/api/setup/enter-code', { code: CODE })).body.code, 'setup_done');
 });
 
 test('it can be left and resumed after a restart, by signing in', async (t) => {
@@ -43,30 +43,34 @@ test('it can be left and resumed after a restart, by signing in', async (t) => {
   const { appliance } = await before.restart();
   const client = new Client(appliance);
   assert.equal((await client.get('/api/setup')).body.step, 'identity');
-  assert.equal((await client.post('/api/setup/identity', { hostName: 'm', timeZone: 'UTC' })).status, 401);
+  assert.equal((await client.post('/api/setup/set-identity', { hostName: 'm', timeZone: 'UTC' })).status, 401);
   await client.post('/api/session', { user: 'ada', password: PASSWORD });
-  assert.equal((await client.post('/api/setup/identity', { hostName: 'm', timeZone: 'UTC' })).status, 200);
+  assert.equal((await client.post('/api/setup/set-identity', { hostName: 'm', timeZone: 'UTC' })).status, 200);
 });
 
 test('a second administrator cannot be made with the code', async (t) => {
   const { client, appliance } = await bench(t);
   const rival = new Client(appliance);
-  await rival.post('/api/setup/code', { code: CODE });
+  await rival.post('/api/setup/enter-code', { code: CODE });
   await client.setUp();
   const body = { name: 'eve', password: PASSWORD };
-  assert.equal((await rival.post('/api/setup/administrator', body)).status, 401, 'the cookie ended with the first one');
-  assert.equal((await rival.post('/api/setup/code', { code: CODE })).body.code, 'setup_done');
+  assert.equal(
+    (await rival.post('/api/setup/create-administrator', body)).status,
+    401,
+    'the cookie ended with the first one',
+  );
+  assert.equal((await rival.post('/api/setup/enter-code', { code: CODE })).body.code, 'setup_done');
   assert.equal((await client.get('/api/users')).body.items.length, 1);
 });
 
 test('two who create the administrator at the same moment: one does', async (t) => {
   const { client, appliance } = await bench(t);
   const rival = new Client(appliance);
-  await client.post('/api/setup/code', { code: CODE });
-  await rival.post('/api/setup/code', { code: CODE });
+  await client.post('/api/setup/enter-code', { code: CODE });
+  await rival.post('/api/setup/enter-code', { code: CODE });
   const answers = await Promise.all([
-    client.post('/api/setup/administrator', { name: 'ada', password: PASSWORD }),
-    rival.post('/api/setup/administrator', { name: 'eve', password: PASSWORD }),
+    client.post('/api/setup/create-administrator', { name: 'ada', password: PASSWORD }),
+    rival.post('/api/setup/create-administrator', { name: 'eve', password: PASSWORD }),
   ]);
   assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409]);
 });
@@ -74,48 +78,53 @@ test('two who create the administrator at the same moment: one does', async (t) 
 test('a wrong code ten times locks that address out for fifteen minutes, also over a restart', async (t) => {
   const first = await bench(t);
   for (let n = 0; n < 10; n++) {
-    assert.equal((await first.client.post('/api/setup/code', { code: `WRONG-${n}` })).body.code, 'wrong_setup_code');
+    assert.equal(
+      (await first.client.post('/api/setup/enter-code', { code: `WRONG-${n}` })).body.code,
+      'wrong_setup_code',
+    );
   }
   const { appliance, clock } = await first.restart();
   const client = new Client(appliance);
-  const locked = await client.post('/api/setup/code', { code: CODE });
+  const locked = await client.post('/api/setup/enter-code', { code: CODE });
   assert.equal(locked.status, 429);
   assert.equal(locked.body.code, 'locked_out');
-  assert.equal((await new Client(appliance, '192.0.2.8').post('/api/setup/code', { code: CODE })).status, 200);
+  assert.equal((await new Client(appliance, '192.0.2.8').post('/api/setup/enter-code', { code: CODE })).status, 200);
   clock.advance(15 * 60 + 1);
-  assert.equal((await client.post('/api/setup/code', { code: CODE })).status, 200);
+  assert.equal((await client.post('/api/setup/enter-code', { code: CODE })).status, 200);
 });
 
 test('a set-up cookie is good for two hours', async (t) => {
   const { client, clock } = await bench(t);
-  await client.post('/api/setup/code', { code: CODE });
+  await client.post('/api/setup/enter-code', { code: CODE });
   clock.advance(2 * 3600 + 1);
-  const answer = await client.post('/api/setup/administrator', { name: 'ada', password: PASSWORD });
+  const answer = await client.post('/api/setup/create-administrator', { name: 'ada', password: PASSWORD });
   assert.equal(answer.status, 401);
 });
 
 test('no code on the machine: said so, and no code is right', async (t) => {
   const { client, directory } = await bench(t);
   rmSync(join(directory, 'code'));
-  const answer = await client.post('/api/setup/code', { code: '' });
+  const answer = await client.post('/api/setup/enter-code', { code: '' });
   assert.equal(answer.body.code, 'service_unavailable');
 });
 
 test('names, passwords, host names and time zones that will not do', async (t) => {
   const { client } = await bench(t);
-  await client.post('/api/setup/code', { code: CODE });
+  await client.post('/api/setup/enter-code', { code: CODE });
   const refused = async (path: string, body: unknown) => {
     const answer = await client.post(path, body);
     assert.equal(answer.status, 400, JSON.stringify(body));
     return answer.body.errors.map((error: { path: string }) => error.path);
   };
-  const administrator = '/api/setup/administrator';
+  const administrator = '/api/setup/create-administrator';
   assert.deepEqual(await refused(administrator, { name: 'Ada L', password: 'short' }), ['/name', '/password']);
   assert.deepEqual(await refused(administrator, { name: 'ada', password: '123456789' }), ['/password']);
   assert.deepEqual(await refused(administrator, { name: 'administrator', password: 'Administrator' }), ['/password']);
   await client.post(administrator, { name: 'ada', password: PASSWORD });
   for (const hostName of ['', '-a', 'a_b', 'a..b', 'a b', `${'a'.repeat(64)}.b`, 'a\nb']) {
-    assert.deepEqual(await refused('/api/setup/identity', { hostName, timeZone: 'UTC' }), ['/hostName'], hostName);
+    assert.deepEqual(await refused('/api/setup/set-identity', { hostName, timeZone: 'UTC' }), ['/hostName'], hostName);
   }
-  assert.deepEqual(await refused('/api/setup/identity', { hostName: 'a', timeZone: 'Mars/Olympus' }), ['/timeZone']);
+  assert.deepEqual(await refused('/api/setup/set-identity', { hostName: 'a', timeZone: 'Mars/Olympus' }), [
+    '/timeZone',
+  ]);
 });

@@ -31,7 +31,7 @@ async function world(t: TestContext): Promise<World> {
   const made: World = {
     ...{ on, value: '1', bundles: 0, supportdUp: true },
     state: async () => {
-      const { items } = (await on.client.get('/api/analytics/datasets')).body;
+      const { items } = (await on.client.get('/api/statistic-datasets')).body;
       return items.find((one: { name: string }) => one.name === STATISTIC)?.state ?? 'none';
     },
     evaluate: async (seconds = 5) => {
@@ -96,7 +96,7 @@ test('a threshold switches a traced statistic on above one limit and off below a
     `The statistic ${STATISTIC} is measured for 60 minutes.`,
     `The statistic ${STATISTIC} was suspended.`,
   ]);
-  const audited = (await it.on.client.get('/api/audit')).body.items.map(
+  const audited = (await it.on.client.get('/api/audit-log')).body.items.map(
     ({ user, action }: { user: string; action: string }) => `${user} ${action}`,
   );
   assert.ok(audited.includes('appliance statistic.resume') && audited.includes('appliance statistic.suspend'));
@@ -146,7 +146,7 @@ async function signedIn({ appliance }: Bench): Promise<Client> {
 }
 
 async function stateOf(on: Bench): Promise<string> {
-  const { items } = (await (await signedIn(on)).get('/api/analytics/datasets')).body;
+  const { items } = (await (await signedIn(on)).get('/api/statistic-datasets')).body;
   return items.find((one: { name: string }) => one.name === STATISTIC)?.state ?? 'none';
 }
 

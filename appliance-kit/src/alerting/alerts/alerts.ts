@@ -1,7 +1,7 @@
 // Raising, repeating and clearing alerts. An alert, the message about it and who is to get it are written in one
 // transaction: none of them can exist without the others.
 //
-//   raise ─▶ a silence holds it back? ─▶ `held`, decided again when the silence ends
+//   raise ─▶ a silence holds it back? ─▶ suppressed, decided again when the silence ends
 //            else ─▶ whom the rule, its class or nobody in particular names ─▶ outbox + deliveries
 //   not acknowledged when its time is up ─▶ also those it escalates to
 
@@ -242,12 +242,12 @@ export class Alerts {
   }
 
   /** It is repeated again from now on; who it would have escalated to is not told later than others would have been. */
-  takeBack(id: string, by: string): Alert {
+  withdraw(id: string, by: string): Alert {
     const { db, changes } = this.#parts;
     if (this.#row(id).acknowledged_at === null) throw fail('conflict', 'The alert is not acknowledged.');
     db.transaction(() => {
       db.run('UPDATE alerts SET acknowledged_at = NULL, acknowledged_by = NULL, note = NULL WHERE id = ?', id);
-      this.#note(id, 'taken_back', by, 'The acknowledgement was taken back.');
+      this.#note(id, 'withdrawn', by, 'The acknowledgement was withdrawn.');
     });
     changes.publish('alerts', id);
     return this.get(id);
@@ -341,7 +341,7 @@ export class Alerts {
     const what = { raise: 'It', clear: 'The all-clear', repost: 'The reminder' }[event];
     this.#note(
       id,
-      'held',
+      'suppressed',
       null,
       `${what} was held back by the silence “${silence.name}”, until ${iso(silence.until)}.`,
     );
@@ -502,8 +502,8 @@ export class Alerts {
     const like = (text: string) => text.replace(/[\\%_]/g, '\\$&');
     if (query.class?.endsWith('*')) and(`class LIKE ? ESCAPE '\\'`, `${like(query.class.slice(0, -1))}%`);
     else if (query.class) and('class = ?', query.class);
-    if (query.text) {
-      const text = `%${like(query.text)}%`;
+    if (query.search) {
+      const text = `%${like(query.search)}%`;
       and(
         `(title LIKE ? ESCAPE '\\' OR text LIKE ? ESCAPE '\\' OR labels_json LIKE ? ESCAPE '\\')`,
         ...[text, text, text],

@@ -39,13 +39,14 @@ export function alertRoutes(parts: {
         audit.record(caller, 'alert.acknowledge', alert.title, null, body);
         return alert;
       }),
-    takeBackAcknowledgement: ({ params, caller }) =>
+    withdrawAcknowledgement: ({ params, caller }) =>
       db.transaction(() => {
-        const alert = alerts.takeBack(params.id, caller.name);
-        audit.record(caller, 'alert.take-back', alert.title);
+        const alert = alerts.withdraw(params.id, caller.name);
+        audit.record(caller, 'alert.withdraw-acknowledgement', alert.title);
         return alert;
       }),
     listAlertClasses: () => ({ items: routing.list() }),
+    getAlertClass: ({ params }) => routing.get(params.name),
     routeAlertClass: ({ params, body, caller }) => routing.set(params.name, body, caller),
   };
 }

@@ -55,4 +55,10 @@ export const migrations: readonly Migration[] = [
   CREATE TABLE class_routes (class TEXT PRIMARY KEY, route_json TEXT NOT NULL) STRICT;
     `,
   },
+  {
+    sql: `
+  UPDATE alert_history SET kind = 'withdrawn' WHERE kind = 'taken_back';
+  UPDATE alert_history SET kind = 'suppressed' WHERE kind = 'held';
+    `,
+  },
 ];

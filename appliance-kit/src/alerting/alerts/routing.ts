@@ -114,7 +114,7 @@ export class Routing {
           response: kind.response(given),
           action: kind.action(given),
           visibleAfterSeconds: kind.visibleAfterSeconds,
-          happening: kind.transient ?? false,
+          transient: kind.transient ?? false,
           explainedBy: [...explainedBy],
           active: (count?.active as number | undefined) ?? 0,
           lastRaisedAt: count === undefined ? null : iso(count.last as number),
@@ -124,10 +124,15 @@ export class Routing {
       .sort((a, b) => (a.class < b.class ? -1 : 1));
   }
 
+  get(name: string): AlertKind {
+    const found = this.list().find((kind) => kind.class === name);
+    if (found === undefined) throw fail('not_found', `There is no class of alerts called ${name}.`);
+    return found;
+  }
+
   set(name: string, route: ClassRoute, caller: Caller): AlertKind {
     const { db, audit, changes } = this.#parts;
-    const before = this.list().find((kind) => kind.class === name);
-    if (before === undefined) throw fail('not_found', `There is no class of alerts called ${name}.`);
+    const before = this.get(name);
     this.mustKnow(route.destinations, '/destinations');
     this.mustKnow(route.escalation?.destinations ?? [], '/escalation/destinations');
     db.transaction(() => {
@@ -141,6 +146,6 @@ export class Routing {
     });
     this.#routes.set(name, route);
     changes.publish('alert-classes', name);
-    return this.list().find((kind) => kind.class === name) as AlertKind;
+    return this.get(name);
   }
 }

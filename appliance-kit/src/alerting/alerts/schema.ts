@@ -1,5 +1,16 @@
 // An alert: something that is, or was, wrong; with what it means, what to do, who was told, and who is on it.
-import { Count, closed, component, Labels, Line, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
+import {
+  Count,
+  closed,
+  component,
+  Etag,
+  Labels,
+  Line,
+  nullable,
+  type Static,
+  Time,
+  Type,
+} from '../../base/schema/schema.ts';
 import { Severity } from '../catalogue/severity.ts';
 
 export const DeliveryEvent = Type.Enum(['raise', 'clear', 'repost', 'escalate']);
@@ -20,8 +31,8 @@ export type Delivery = Static<typeof Delivery>;
 
 export const HistoryKind = Type.Enum([
   'acknowledged',
-  'taken_back',
-  'held',
+  'withdrawn',
+  'suppressed',
   'released',
   'muted',
   'escalated',
@@ -72,7 +83,7 @@ const filter = {
   state: Type.Optional(Type.Enum(['active', 'all'])),
   severity: Type.Optional(Type.Array(Severity, { maxItems: 3 })),
   class: Type.Optional(Type.String({ maxLength: 100, description: 'a class, or the beginning of some: pool.*' })),
-  text: Type.Optional(Type.String({ maxLength: 200, description: 'is in the title, the text or a label' })),
+  search: Type.Optional(Type.String({ maxLength: 200, description: 'is in the title, the text or a label' })),
   from: Type.Optional(Type.Number({ minimum: 0, description: 'seconds: raised then or later' })),
   to: Type.Optional(Type.Number({ minimum: 0, description: 'seconds: raised before then' })),
 };
@@ -108,6 +119,7 @@ export const AlertKind = component(
   'AlertKind',
   {
     class: Type.String(),
+    etag: Etag,
     severities: Type.Array(Severity),
     title: Type.String({ description: 'of an alert as it could be' }),
     text: Type.String(),
@@ -115,7 +127,7 @@ export const AlertKind = component(
     response: Type.String(),
     action: Type.String(),
     visibleAfterSeconds: Count,
-    happening: Type.Boolean({ description: 'happens, and does not last: it is never active' }),
+    transient: Type.Boolean({ description: 'an event that does not last: it is never active' }),
     explainedBy: Type.Array(Type.String(), { description: 'classes whose alerts explain this one' }),
     active: Count,
     lastRaisedAt: nullable(Time),

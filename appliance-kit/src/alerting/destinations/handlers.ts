@@ -82,6 +82,12 @@ export function destinationRoutes(parts: DestinationParts): Handlers<typeof rout
       return destinations.get(destination.id);
     },
 
+    getDestination: ({ params }) => {
+      if (destinations.stored(params.id) === undefined)
+        throw fail('not_found', `There is no destination ${params.id}.`);
+      return destinations.get(params.id);
+    },
+
     updateDestination: async ({ params, body, caller }) => {
       const before = destinations.stored(params.id);
       if (before === undefined) throw fail('not_found', `There is no destination ${params.id}.`);

@@ -1,7 +1,7 @@
 // Where alerts go. Secrets travel one way: in. What is read back says only whether one is set.
 
 import { Problem } from '../../base/problems/schema.ts';
-import { Count, closed, component, Line, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
+import { Count, closed, component, Etag, Line, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
 
 const Port = Type.Integer({ minimum: 1, maximum: 65535 });
 const Secret = (what: string) =>
@@ -129,6 +129,7 @@ export type DestinationHealth = Static<typeof DestinationHealth>;
 
 export const Destination = component('Destination', {
   id: Type.String(),
+  etag: Etag,
   name: Type.String(),
   kind: DestinationKind,
   enabled: Type.Boolean(),

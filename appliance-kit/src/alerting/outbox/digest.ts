@@ -7,9 +7,9 @@ import type { Changes } from '../../http/live-updates/changes.ts';
 import type { Entry } from '../../schedules/timetable.ts';
 import { type Settings, setting } from '../../state/settings.ts';
 import type { routes } from './routes.ts';
-import type { DigestSettings } from './schema.ts';
+import type { DigestInput } from './schema.ts';
 
-interface Kept extends DigestSettings {
+interface Kept extends DigestInput {
   /** When it was last sent, or switched on. */
   readonly since: number;
 }
@@ -32,12 +32,12 @@ export class Digest {
     this.#kept = settings.get(digestSetting) ?? { enabled: false, at: '08:00', severities: ['info'], since: 0 };
   }
 
-  get(): DigestSettings {
+  get(): DigestInput {
     const { since: _, ...settings } = this.#kept;
     return settings;
   }
 
-  set(settings: DigestSettings): void {
+  set(settings: DigestInput): void {
     this.#keep({ ...settings, since: this.#clock.now() });
   }
 
@@ -46,7 +46,7 @@ export class Digest {
     this.#kept = kept;
   }
 
-  canWait(severity: DigestSettings['severities'][number]): boolean {
+  canWait(severity: DigestInput['severities'][number]): boolean {
     return this.#kept.enabled && this.#kept.severities.includes(severity);
   }
 

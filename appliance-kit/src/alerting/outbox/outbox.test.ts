@@ -381,7 +381,7 @@ test('secrets of destinations go in and never come out; the test button fills in
     kept,
     refused,
     (await on.client.get('/api/destinations')).body,
-    (await on.client.get('/api/audit')).body,
+    (await on.client.get('/api/audit-log')).body,
   ]);
   assert.ok(!everything.includes(PASSWORD));
 });

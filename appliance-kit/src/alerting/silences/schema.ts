@@ -1,5 +1,5 @@
 // A silence: what it matches, and for how long.
-import { component, Line, type Static, Time, Type } from '../../base/schema/schema.ts';
+import { component, Etag, Line, type Static, Time, Type } from '../../base/schema/schema.ts';
 import { Severity } from '../catalogue/severity.ts';
 
 const silence = {
@@ -25,6 +25,7 @@ export const SilenceInput = component('SilenceInput', silence);
 export type SilenceInput = Static<typeof SilenceInput>;
 export const Silence = component('Silence', {
   id: Type.String(),
+  etag: Etag,
   ...silence,
   state: Type.Enum(['waiting', 'acting', 'ended']),
   by: Type.String(),

@@ -87,7 +87,7 @@ test('a silence holds back what matches, says so, and what is still active is se
   on.appliance.alerts.tick();
   on.appliance.alerts.tick();
   assert.deepEqual(told(on, staying), ['raise Mail', 'raise Pager']);
-  assert.deepEqual(kinds(on, staying), ['held', 'released']);
+  assert.deepEqual(kinds(on, staying), ['suppressed', 'released']);
   assert.deepEqual(told(on, passing), [], 'what came and went meanwhile is only in the log');
   assert.deepEqual(told(on, before), ['raise Mail', 'raise Pager', 'clear Mail', 'clear Pager']);
   assert.equal((await on.client.get('/api/silences')).body.items[0].state, 'ended');
@@ -163,7 +163,7 @@ test('acknowledging: who, when, a note; it stops escalation, and can be taken ba
 
   on.appliance.alerts.repost(seen, 1, 'again');
   assert.deepEqual(told(on, seen), ['raise Mail'], 'not repeated while somebody is on it');
-  assert.equal((await on.client.delete(`/api/alerts/${seen}/acknowledge`)).body.acknowledged, null);
+  assert.equal((await on.client.post(`/api/alerts/${seen}/withdraw-acknowledgement`)).body.acknowledged, null);
   on.appliance.alerts.repost(seen, 1, 'again');
   assert.deepEqual(told(on, seen), ['raise Mail', 'repost Mail']);
   assert.equal((await on.client.post(`/api/alerts/${ignored}/acknowledge`, { note: '' })).status, 409);
@@ -228,16 +228,16 @@ test('the log: filters, and the same as CSV and JSON', async (t) => {
   assert.equal(await count('state=all&class=p_ol*'), 0);
   assert.equal(await count('state=all&severity=warning'), 2);
   assert.equal(await count('state=all&severity=critical&severity=info'), 0);
-  assert.equal(await count('state=all&text=100%25'), 1);
-  assert.equal(await count('state=all&text=%25tank%25'), 0);
-  assert.equal(await count('state=all&text=TANK'), 1);
+  assert.equal(await count('state=all&search=100%25'), 1);
+  assert.equal(await count('state=all&search=%25tank%25'), 0);
+  assert.equal(await count('state=all&search=TANK'), 1);
   const from = Date.UTC(2026, 0, 1) / 1000;
   assert.equal(await count(`state=all&from=${from + 60}`), 1);
   assert.equal(await count(`state=all&to=${from + 60}`), 1);
 
   const cookie = [...on.client.cookies].map((pair) => pair.join('=')).join('; ');
   const get = async (query: string) =>
-    on.appliance.app.inject({ method: 'GET', url: `/api/alerts/export?${query}`, headers: { cookie, host: 'x' } });
+    on.appliance.app.inject({ method: 'GET', url: `/api/alert-export?${query}`, headers: { cookie, host: 'x' } });
   const csv = await get('format=csv');
   assert.match(String(csv.headers['content-disposition']), /alerts\.csv/);
   const lines = csv.body.split('\r\n');

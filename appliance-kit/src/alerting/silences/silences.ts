@@ -217,6 +217,7 @@ export function silenceRoutes(silences: Silences): Handlers<typeof routes> {
   return {
     listSilences: () => ({ items: silences.list() }),
     createSilence: ({ body, caller }) => silences.create(body, caller),
+    getSilence: ({ params }) => silences.get(params.id),
     updateSilence: ({ params, body, caller }) => silences.update(params.id, body, caller),
     endSilence: ({ params, caller }) => silences.end(params.id, caller),
   };

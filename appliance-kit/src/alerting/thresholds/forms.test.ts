@@ -28,14 +28,14 @@ test('what the forms mean', () => {
   );
   assert.equal(expressionOf(form({ kind: 'change', overSeconds: 7200 })), 'delta(out_total[2h])');
   assert.equal(
-    expressionOf(form({ kind: 'people', metric: '{"checkout.time"}', slowerThan: 1.5 })),
+    expressionOf(form({ kind: 'over-limit', metric: '{"checkout.time"}', slowerThan: 1.5 })),
     '(1 - histogram_fraction(-Inf, 1.5, sum (increase({"checkout.time"}[1m])))) * histogram_count(sum (increase({"checkout.time"}[1m])))',
   );
   const refused = (change: Partial<RuleForm>) => pathOf(() => expressionOf(form(change)));
   assert.equal(refused({ metric: 'a) or (b' }), '/form/metric');
   assert.equal(refused({ metric: ' ' }), '/form/metric');
   assert.equal(refused({ kind: 'ratio' }), '/form/to');
-  assert.equal(refused({ kind: 'people' }), '/form/slowerThan');
+  assert.equal(refused({ kind: 'over-limit' }), '/form/slowerThan');
   assert.equal(refused({ by: ['host', 'x) ('] }), '/form/by/1');
 });
 

@@ -46,7 +46,7 @@ export function expressionOf(form: RuleForm): string {
     }
     case 'change':
       return form.by.length === 0 ? `delta(${of}[${over}])` : `sum${by} (delta(${of}[${over}]))`;
-    case 'people': {
+    case 'over-limit': {
       if (form.slowerThan === undefined) {
         const message = 'is missing';
         throw fail('invalid_request', 'The rule was refused: slowerThan is missing.', undefined, [

@@ -47,6 +47,7 @@ export function thresholdRoutes(parts: {
       void thresholds.evaluate();
       return made;
     },
+    getThreshold: ({ params }) => thresholds.get(params.id),
     updateThreshold: ({ params, body, caller }) =>
       db.transaction(() => {
         mustSee(caller, body.actions);

@@ -25,4 +25,10 @@ export const migrations: readonly Migration[] = [
   ) STRICT;
     `,
   },
+  {
+    sql: `
+  UPDATE thresholds SET rule_json = json_set(rule_json, '$.form.kind', 'over-limit')
+    WHERE json_extract(rule_json, '$.form.kind') = 'people';
+    `,
+  },
 ];

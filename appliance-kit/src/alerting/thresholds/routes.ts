@@ -8,8 +8,9 @@ import { ForgetInput, Threshold, ThresholdInput, ThresholdPreview, ThresholdPrev
 export const routes = {
   listThresholds: { method: 'GET', path: '/api/thresholds', access: 'viewer', summary: 'The threshold rules and their state', answer: ok(list(Threshold)) },
   createThreshold: { method: 'POST', path: '/api/thresholds', access: 'operator', summary: 'Add a rule', body: ThresholdInput, answer: created(Threshold) },
+  getThreshold: { method: 'GET', path: '/api/thresholds/:id', access: 'viewer', summary: 'One rule and its state', params: byId, answer: ok(Threshold), editable: ThresholdInput },
   updateThreshold: { method: 'PUT', path: '/api/thresholds/:id', access: 'operator', summary: 'Change a rule', params: byId, body: ThresholdInput, answer: ok(Threshold) },
   deleteThreshold: { method: 'DELETE', path: '/api/thresholds/:id', access: 'operator', summary: 'Remove a rule; its active alerts are cleared', params: byId, answer: nothing },
   previewThreshold: { method: 'POST', path: '/api/thresholds/preview', access: 'operator', summary: 'What a rule would say now, and when it would have fired', body: ThresholdPreviewInput, answer: ok(ThresholdPreview) },
-  forgetSeries: { method: 'POST', path: '/api/thresholds/:id/forget', access: 'operator', summary: 'Forget a series that is gone for good; its alerts are cleared', params: byId, body: ForgetInput, answer: ok(Threshold) },
+  forgetSeries: { method: 'POST', path: '/api/thresholds/:id/forget-series', access: 'operator', summary: 'Forget a series that is gone for good; its alerts are cleared', params: byId, body: ForgetInput, answer: ok(Threshold) },
 } as const satisfies Routes;

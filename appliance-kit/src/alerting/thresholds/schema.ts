@@ -1,6 +1,17 @@
 // A rule over a PromQL expression, and the state of each series it matches.
 
-import { Count, closed, component, Labels, Line, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
+import {
+  Count,
+  closed,
+  component,
+  Etag,
+  Labels,
+  Line,
+  nullable,
+  type Static,
+  Time,
+  Type,
+} from '../../base/schema/schema.ts';
 import { RuleAction } from '../actions/index.ts';
 import { Severity } from '../catalogue/severity.ts';
 
@@ -16,14 +27,14 @@ const condition = {
 export const RuleForm = component(
   'RuleForm',
   {
-    kind: Type.Enum(['rate', 'ratio', 'change', 'people'], {
+    kind: Type.Enum(['rate', 'ratio', 'change', 'over-limit'], {
       description:
         'rate: how quickly a counter grows; ratio: of two rates, metric ÷ to; change: by how much a value changed; ' +
-        'people: how many measurements of a histogram were slower than slowerThan',
+        'over-limit: how many measurements of a histogram were slower than slowerThan',
     }),
     metric: Type.String({ minLength: 1, maxLength: 1024, description: 'a metric, with labels or without' }),
     to: Type.Optional(Type.String({ maxLength: 1024, description: 'ratio: what it is divided by' })),
-    slowerThan: Type.Optional(Type.Number({ description: 'people: in the unit of the histogram, mostly seconds' })),
+    slowerThan: Type.Optional(Type.Number({ description: 'over-limit: in the unit of the histogram, mostly seconds' })),
     overSeconds: Type.Integer({ minimum: 1, maximum: 30 * 86_400 }),
     by: Type.Array(Type.String({ maxLength: 100 }), { maxItems: 20, description: 'labels: one series for each value' }),
   },
@@ -99,6 +110,7 @@ const ErrorPlace = nullable(
 
 export const Threshold = component('Threshold', {
   id: Type.String(),
+  etag: Etag,
   ...rule,
   state: component('ThresholdState', {
     evaluatedAt: nullable(Time),

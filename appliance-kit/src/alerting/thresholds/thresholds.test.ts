@@ -444,7 +444,7 @@ test('no data is a condition of its own: after its time, once, over a restart, a
   for (let n = 0; n < 14; n++) await evaluate(after);
   assert.equal((await client.get('/api/alerts')).body.items.length, 1, 'known also when it was well at the restart');
   const forget = (host: string) =>
-    client.post(`/api/thresholds/${made.id}/forget`, { labels: { __name__: 'egress', host } });
+    client.post(`/api/thresholds/${made.id}/forget-series`, { labels: { __name__: 'egress', host } });
   assert.equal((await forget('web2')).status, 409, 'it has a value');
   assert.equal((await forget('web9')).status, 404);
   assert.equal((await forget('web1')).body.state.series.length, 1);

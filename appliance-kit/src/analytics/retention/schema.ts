@@ -1,5 +1,5 @@
 // How long measurements are kept, by granularity.
-import { Count, closed, type Static, Type } from '../../base/schema/schema.ts';
+import { Count, closed, Etag, type Static, Type } from '../../base/schema/schema.ts';
 
 const DAY = 86_400;
 const seconds = (description: string) =>
@@ -17,6 +17,7 @@ export type RetentionInput = Static<typeof RetentionInput>;
 export const Retention = closed(
   {
     ...kept,
+    etag: Etag,
     stored: closed({
       rawBytes: Count,
       rollupBytes: Count,

@@ -17,6 +17,8 @@ async function withTracerd(t: TestContext): Promise<Bench & { tracerd: StandIn }
   return { ...made, tracerd };
 }
 
+const of = (name: string) => `/api/statistic-datasets/${encodeURIComponent(name)}`;
+
 /** Somebody with a token of that role. */
 async function as(b: Bench, role: string) {
   const { body } = await b.client.post('/api/tokens', { name: role, role });
@@ -35,20 +37,22 @@ test('the catalogue and a dataset come from tracerd, names with brackets and quo
   const { items } = (await client.get('/api/statistics')).body;
   assert.ok(items.some(({ name }: { name: string }) => name === 'io.ops'));
   const name = 'io.ops[process="a \\"b\\"]&x=1"][disk]';
-  const watched = await client.post('/api/analytics/dataset/watch', { name });
+  const watched = await client.post(`${of(name)}/watch`);
   assert.equal(watched.body.watched, true);
   assert.deepEqual(watched.body.filters, [['process', 'a "b"]&x=1']]);
-  const read = await client.get(`/api/analytics/dataset?name=${encodeURIComponent(watched.body.name)}`);
+  const read = await client.get(of(watched.body.name));
   assert.equal(read.body.name, watched.body.name);
-  assert.equal((await client.get('/api/analytics/datasets')).body.items.length, 1);
-  const { body } = await client.get('/api/analytics/stacks?name=cpu.profile&seconds=30');
+  const odd = 'io.ops[process="100%2F/../é?#"]';
+  assert.deepEqual((await client.post(`${of(odd)}/watch`)).body.filters, [['process', '100%2F/../é?#']]);
+  assert.equal((await client.get('/api/statistic-datasets')).body.items.length, 2);
+  const { body } = await client.get(`${of('cpu.profile')}/stacks?seconds=30`);
   assert.equal(body.samples, 1000);
 });
 
 test('what is stored of a dataset is told with it; without storaged it is not known, and the rest is', async (t) => {
   const { client, directory } = await withTracerd(t);
-  await client.post('/api/analytics/dataset/watch', { name: 'io.ops[disk]' });
-  const size = async () => (await client.get('/api/analytics/datasets')).body.items[0].size;
+  await client.post(`${of('io.ops[disk]')}/watch`);
+  const size = async () => (await client.get('/api/statistic-datasets')).body.items[0].size;
   assert.equal(await size(), null);
   let asked = '';
   let disk = 0;
@@ -65,25 +69,25 @@ test('what is stored of a dataset is told with it; without storaged it is not kn
   assert.deepEqual(await size(), { diskBytes: 0, memoryBytes: 64, bytesPerHour: null });
   assert.equal(asked, '/api/v1/sizes?label=dataset');
   disk = 2000;
-  const { seriesNow } = (await client.get('/api/analytics/datasets')).body.items[0];
+  const { seriesNow } = (await client.get('/api/statistic-datasets')).body.items[0];
   assert.equal((await size()).bytesPerHour, 2 * 3600 * seriesNow);
 });
 
 test('a statistic that takes too much is an alert as long as it stands still; one that somebody suspended is none', async (t) => {
   const b = await withTracerd(t);
   const name = 'io.ops[disk]';
-  await b.client.post('/api/analytics/dataset/record', { name, recording: true });
+  await b.client.post(`${of(name)}/record`);
   const alerts = async (state: string) => {
     await b.appliance.poller.look();
     await b.appliance.poller.look();
     const { items } = (await b.client.get(`/api/alerts?state=${state}`)).body;
     return items.filter((one: { class: string }) => one.class === 'statistic.stopped');
   };
-  await b.client.post('/api/analytics/dataset/suspend', { name });
+  await b.client.post(`${of(name)}/suspend`);
   await alerts('active');
   b.clock.advance(60);
   assert.deepEqual(await alerts('active'), []);
-  await b.client.post('/api/analytics/dataset/resume', { name });
+  await b.client.post(`${of(name)}/resume`);
   b.tracerd.exceedBudget(name);
   await alerts('active');
   b.clock.advance(60);
@@ -94,64 +98,64 @@ test('a statistic that takes too much is an alert as long as it stands still; on
   await b.tracerd.stop();
   assert.equal((await alerts('active')).length, 1);
   await b.tracerd.start();
-  await b.client.post('/api/analytics/dataset/resume', { name });
+  await b.client.post(`${of(name)}/resume`);
   assert.deepEqual(await alerts('active'), []);
   assert.equal((await alerts('all')).length, 1);
 });
 
 test('what tracerd refuses is told in its words', async (t) => {
   const { client } = await withTracerd(t);
-  const unknown = await client.post('/api/analytics/dataset/watch', { name: 'io.opps' });
+  const unknown = await client.post(`${of('io.opps')}/watch`);
   assert.equal(unknown.status, 404);
   assert.equal(unknown.body.code, 'unknown_statistic');
   assert.match(unknown.body.detail, /io\.ops/);
-  const breakdown = await client.post('/api/analytics/dataset/watch', { name: 'io.ops[colour]' });
+  const breakdown = await client.post(`${of('io.ops[colour]')}/watch`);
   assert.equal(breakdown.body.code, 'unknown_breakdown');
   assert.match(breakdown.body.detail, /latency/);
-  assert.equal((await client.post('/api/analytics/dataset/watch', { name: 'zfs.zil' })).body.code, 'not_available');
+  assert.equal((await client.post(`${of('zfs.zil')}/watch`)).body.code, 'not_available');
 });
 
 test('a viewer watches what costs nothing or is recorded; the rest is an operator’s to begin', async (t) => {
   const b = await withTracerd(t);
   const [viewer, operator] = [await as(b, 'viewer'), await as(b, 'operator')];
-  assert.equal((await viewer.post('/api/analytics/dataset/watch', { name: 'net.bytes[device]' })).status, 200);
-  const refused = await viewer.post('/api/analytics/dataset/watch', { name: 'io.ops[disk]' });
+  assert.equal((await viewer.post(`${of('net.bytes[device]')}/watch`)).status, 200);
+  const refused = await viewer.post(`${of('io.ops[disk]')}/watch`);
   assert.equal(refused.status, 403);
   assert.match(refused.body.action, /operator/);
-  assert.equal((await viewer.get('/api/analytics/stacks?name=cpu.profile')).status, 403);
+  assert.equal((await viewer.get(`${of('cpu.profile')}/stacks`)).status, 403);
   // What is merely being watched by somebody is not theirs to prolong.
-  await operator.post('/api/analytics/dataset/watch', { name: 'io.ops[disk]' });
-  assert.equal((await viewer.post('/api/analytics/dataset/watch', { name: 'io.ops[disk]' })).status, 403);
-  await operator.post('/api/analytics/dataset/record', { name: 'io.ops[disk]', recording: true });
-  assert.equal((await viewer.post('/api/analytics/dataset/watch', { name: 'io.ops[disk]' })).status, 200);
+  await operator.post(`${of('io.ops[disk]')}/watch`);
+  assert.equal((await viewer.post(`${of('io.ops[disk]')}/watch`)).status, 403);
+  await operator.post(`${of('io.ops[disk]')}/record`);
+  assert.equal((await viewer.post(`${of('io.ops[disk]')}/watch`)).status, 200);
   for (const what of ['suspend', 'resume'])
-    assert.equal((await viewer.post(`/api/analytics/dataset/${what}`, { name: 'io.ops[disk]' })).status, 403);
-  assert.equal((await viewer.delete('/api/analytics/dataset?name=io.ops%5Bdisk%5D')).status, 403);
+    assert.equal((await viewer.post(`${of('io.ops[disk]')}/${what}`)).status, 403);
+  assert.equal((await viewer.delete(of('io.ops[disk]'))).status, 403);
 });
 
 test('recording, suspending, resuming and destroying are written down; watching is not', async (t) => {
   const { client } = await withTracerd(t);
   const name = 'io.ops[disk]';
-  await client.post('/api/analytics/dataset/watch', { name });
-  await client.post('/api/analytics/dataset/record', { name, recording: true });
-  assert.equal((await client.post('/api/analytics/dataset/suspend', { name })).body.state, 'suspended');
-  assert.equal((await client.post('/api/analytics/dataset/resume', { name })).body.state, 'recording');
-  assert.equal((await client.delete(`/api/analytics/dataset?name=${encodeURIComponent(name)}`)).status, 204);
-  const { items } = (await client.get('/api/audit')).body;
+  await client.post(`${of(name)}/watch`);
+  await client.post(`${of(name)}/record`);
+  assert.equal((await client.post(`${of(name)}/suspend`)).body.state, 'suspended');
+  assert.equal((await client.post(`${of(name)}/resume`)).body.state, 'recording');
+  assert.equal((await client.delete(of(name))).status, 204);
+  const { items } = (await client.get('/api/audit-log')).body;
   const written = items.filter(({ action }: { action: string }) => action.startsWith('statistic.'));
   assert.deepEqual(
     written.map(({ action, target, user }: Record<string, string>) => [action, target, user]),
     ['destroy', 'resume', 'suspend', 'record'].map((verb) => [`statistic.${verb}`, name, 'ada']),
   );
   // What was refused is not.
-  assert.equal((await client.delete(`/api/analytics/dataset?name=${encodeURIComponent(name)}`)).status, 404);
-  assert.equal((await client.get('/api/audit')).body.items[0].action, 'statistic.destroy');
+  assert.equal((await client.delete(of(name))).status, 404);
+  assert.equal((await client.get('/api/audit-log')).body.items[0].action, 'statistic.destroy');
 });
 
 test('with tracerd down the problem says what it means, and everything else goes on', async (t) => {
   const { client, tracerd } = await withTracerd(t);
   await tracerd.stop();
-  for (const path of ['/api/statistics', '/api/analytics/datasets', '/api/analytics/dataset?name=io.ops']) {
+  for (const path of ['/api/statistics', '/api/statistic-datasets', of('io.ops')]) {
     const { status, body } = await client.get(path);
     assert.equal(status, 503, path);
     assert.equal(body.code, 'service_unavailable');
@@ -183,13 +187,13 @@ test('marks: a change of the configuration and a snapshot; who signed in is no m
   };
   await client.post('/api/thresholds', rule);
   const at = clock.now() / 1000;
-  const { body } = await client.get(`/api/analytics/marks?from=${at - 10}&to=${at + 10}`);
+  const { body } = await client.get(`/api/marks?from=${at - 10}&to=${at + 10}`);
   const changes = body.items.filter(({ kind }: { kind: string }) => kind === 'change');
   assert.equal(changes.length, 1);
   assert.deepEqual(
     [changes[0].title, changes[0].detail, changes[0].page],
     ['threshold create: Busy', 'by ada', '/alerts/thresholds'],
   );
-  assert.equal((await client.get(`/api/analytics/marks?from=${at + 10}&to=${at}`)).status, 400);
-  assert.equal((await client.get(`/api/analytics/marks?from=${at - 1000}&to=${at - 500}`)).body.items.length, 0);
+  assert.equal((await client.get(`/api/marks?from=${at + 10}&to=${at}`)).status, 400);
+  assert.equal((await client.get(`/api/marks?from=${at - 1000}&to=${at - 500}`)).body.items.length, 0);
 });

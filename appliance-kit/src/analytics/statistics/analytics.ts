@@ -92,27 +92,27 @@ export function analyticsRoutes(parts: {
   return {
     listStatistics: async () => ({ items: await tracerd.statistics() }),
     listStatisticDatasets: async () => ({ items: await analytics.datasets() }),
-    getStatisticDataset: ({ query }) => tracerd.dataset(query.name),
-    watchStatistic: async ({ body, caller }) => {
-      await analytics.mayWatch(caller, body.name);
-      return tracerd.watch(body.name);
+    getStatisticDataset: ({ params }) => tracerd.dataset(params.name),
+    watchStatistic: async ({ params: { name }, caller }) => {
+      await analytics.mayWatch(caller, name);
+      return tracerd.watch(name);
     },
-    recordStatistic: ({ body, caller }) =>
-      analytics.change(caller, body.recording ? 'record' : 'stop-recording', body.name, () =>
-        tracerd.record(body.name, body.recording),
-      ),
-    suspendStatistic: ({ body, caller }) =>
-      analytics.change(caller, 'suspend', body.name, () => tracerd.suspend(body.name)),
-    resumeStatistic: ({ body, caller }) =>
-      analytics.change(caller, 'resume', body.name, () => tracerd.resume(body.name)),
-    destroyStatistic: ({ query, caller }) =>
-      analytics.change(caller, 'destroy', query.name, async () => {
-        await tracerd.destroy(query.name);
+    recordStatistic: ({ params: { name }, caller }) =>
+      analytics.change(caller, 'record', name, () => tracerd.record(name, true)),
+    stopRecordingStatistic: ({ params: { name }, caller }) =>
+      analytics.change(caller, 'stop-recording', name, () => tracerd.record(name, false)),
+    suspendStatistic: ({ params: { name }, caller }) =>
+      analytics.change(caller, 'suspend', name, () => tracerd.suspend(name)),
+    resumeStatistic: ({ params: { name }, caller }) =>
+      analytics.change(caller, 'resume', name, () => tracerd.resume(name)),
+    destroyStatistic: ({ params: { name }, caller }) =>
+      analytics.change(caller, 'destroy', name, async () => {
+        await tracerd.destroy(name);
         return undefined;
       }),
-    getStacks: async ({ query, caller }) => {
-      await analytics.mayWatch(caller, query.name);
-      return tracerd.stacks(query.name, query.seconds ?? STACK_SECONDS);
+    getStacks: async ({ params: { name }, query, caller }) => {
+      await analytics.mayWatch(caller, name);
+      return tracerd.stacks(name, query.seconds ?? STACK_SECONDS);
     },
     listMarks: ({ query }) => marks.between(query.from * 1000, query.to * 1000),
   };

@@ -19,10 +19,8 @@ export const MeasuredDataset = component('MeasuredDataset', {
 export type MeasuredDataset = Static<typeof MeasuredDataset>;
 
 export const OneStatisticDataset = closed({ name: StatisticName });
-export const RecordInput = component('RecordInput', { name: StatisticName, recording: Type.Boolean() });
 
 export const StacksQuery = closed({
-  name: StatisticName,
   seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 600 })),
 });
 

@@ -1,7 +1,7 @@
 // A worksheet: a named page of charts. A chart is a statistic with its drill-down, or an expression over what was sent.
 
 import { Problem } from '../../base/problems/schema.ts';
-import { closed, component, Line, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
+import { closed, component, Etag, Line, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
 import { StatisticDataset, StatisticName } from '../../peers/statistics.ts';
 
 const Text = (maxLength: number) => Type.String({ maxLength });
@@ -47,6 +47,7 @@ export type WorksheetInput = Static<typeof WorksheetInput>;
 export const Worksheet = component('Worksheet', {
   ...content,
   id: Type.String(),
+  etag: Etag,
   owner: Type.String(),
   ready: Type.Boolean({ description: 'came with the appliance: it can be copied, not changed' }),
   mayChange: Type.Boolean({ description: 'whether who asks may change it' }),

@@ -78,7 +78,7 @@ test('exported and imported: the same charts, private to who took it in', async 
   const { client } = await bench(t);
   await client.setUp();
   for (const id of ['people', (await client.post('/api/worksheets', { ...input, shared: true })).body.id]) {
-    const file = (await client.get(`/api/worksheets/${id}/export`)).body;
+    const file = (await client.get(`/api/worksheets/${id}/file`)).body;
     const taken = await client.post('/api/worksheets/import', file);
     assert.equal(taken.status, 201);
     assert.deepEqual(taken.body.charts, file.worksheet.charts);
@@ -122,6 +122,6 @@ test('suspended and resumed as a whole; what cannot be is told for each', async 
   );
   const resumed = (await client.post(`/api/worksheets/${id}/resume`)).body;
   assert.equal(resumed.items[0].dataset.state, 'stopped', 'nobody looks at it, and nobody has it recorded');
-  const [last] = (await client.get('/api/audit')).body.items;
+  const [last] = (await client.get('/api/audit-log')).body.items;
   assert.deepEqual([last.action, last.after], ['worksheet.resume', { statistics: ['io.ops[disk=sda][latency]'] }]);
 });

@@ -84,6 +84,12 @@ export const problemKinds = {
     meaning: 'The request is valid, but the present state does not allow it.',
     remedy: 'Look at the present state; `detail` says what is in the way.',
   },
+  edit_conflict: {
+    status: 412,
+    title: 'Somebody else has changed it',
+    meaning: 'The If-Match of a change or a removal names a version that is not the present one; nothing was written.',
+    remedy: 'Load it again, compare, and send the change with its new ETag.',
+  },
   pool_exists: {
     status: 409,
     title: 'A pool of that name exists',

@@ -27,6 +27,10 @@ export function list<T extends Type.TSchema>(item: T) {
 /** ISO 8601, UTC, as Date.prototype.toISOString writes it. */
 export const Time = Type.String({ description: 'ISO 8601 time in UTC' });
 export const Bytes = Type.Integer({ minimum: 0, description: 'bytes' });
+/** Added by http/ to what can be edited; a handler does not give it. */
+export const Etag = Type.Optional(
+  Type.String({ description: 'its version, for the If-Match of a change or a removal; always there in an answer' }),
+);
 export const Ratio = Type.Number({ minimum: 0, description: 'ratio, 0..1' });
 export const Labels = Type.Record(Type.String(), Type.String());
 export const Count = Type.Integer({ minimum: 0 });

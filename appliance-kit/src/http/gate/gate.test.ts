@@ -111,7 +111,7 @@ test('the client address is the one nginx appended, not what the client claims',
     { name: 'x', role: 'viewer' },
     { headers: { 'x-forwarded-for': '6.6.6.6, 192.0.2.9' } },
   );
-  const { body } = await client.get('/api/audit');
+  const { body } = await client.get('/api/audit-log');
   assert.equal(body.items[0].address, '192.0.2.9');
 });
 

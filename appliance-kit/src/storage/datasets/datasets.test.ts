@@ -17,7 +17,7 @@ export async function withPool(t: Parameters<typeof bench>[0], telemetry = true)
   return on;
 }
 
-const at = (name: string, rest = '') => `/api/dataset${rest}?name=${encodeURIComponent(name)}`;
+const at = (name: string, rest = '') => `/api/datasets/${encodeURIComponent(name)}${rest}`;
 const home = { name: 'tank/home', kind: 'filesystem', properties: { mountpoint: '/srv/home', compression: 'zstd-3' } };
 const remove = (on: Bench, name: string, recursive = false, confirm = name) =>
   on.client.request('DELETE', at(name), { confirm, recursive });
@@ -49,11 +49,11 @@ test('a dataset is made, changed, reset, renamed and destroyed', async (t) => {
 
   assert.equal((await remove(on, 'tank/people')).body.code, 'conflict');
   assert.equal((await remove(on, 'tank/people', true, 'people')).body.errors[0].path, '/confirm');
-  const preview = (await on.client.get(at('tank/people', '/destroy'))).body;
+  const preview = (await on.client.get(at('tank/people', '/destroy-preview'))).body;
   assert.deepEqual([preview.datasets, preview.snapshots, preview.refused, preview.items], [1, 0, null, []]);
   assert.equal((await remove(on, 'tank/people', true)).status, 204);
   assert.deepEqual(await names(on, '?under=tank/people'), []);
-  const { items } = (await on.client.get('/api/audit')).body;
+  const { items } = (await on.client.get('/api/audit-log')).body;
   const actions = items.map((one: { action: string }) => one.action);
   for (const action of ['dataset.create', 'dataset.update', 'dataset.rename', 'dataset.destroy']) {
     assert.ok(actions.includes(action), action);
@@ -118,19 +118,18 @@ test('a passphrase is never written down, and opens the dataset again', async (t
   const encryption = { format: 'passphrase', passphrase: 'correct horse' };
   const made = await on.client.post('/api/datasets', { ...home, encryption });
   assert.deepEqual([made.body.encrypted, made.body.keyStatus, made.body.keyFormat], [true, 'available', 'passphrase']);
-  const locked = await on.client.post(at('tank/home', '/key'), { action: 'unload' });
+  const locked = await on.client.post(at('tank/home', '/unload-key'));
   assert.deepEqual([locked.body.keyStatus, locked.body.mounted, locked.body.state], ['unavailable', false, 'warning']);
-  const wrong = await on.client.post(at('tank/home', '/key'), { action: 'load', passphrase: 'wrong horse' });
+  const wrong = await on.client.post(at('tank/home', '/load-key'), { passphrase: 'wrong horse' });
   assert.equal(wrong.body.code, 'wrong_key');
-  const open = await on.client.post(at('tank/home', '/key'), { action: 'load', passphrase: 'correct horse' });
+  const open = await on.client.post(at('tank/home', '/load-key'), { passphrase: 'correct horse' });
   assert.deepEqual([open.body.keyStatus, open.body.mounted], ['available', true]);
-  const changed = await on.client.post(at('tank/home', '/key'), {
-    action: 'change',
+  const changed = await on.client.post(at('tank/home', '/change-key'), {
     encryption: { format: 'keyFile' },
   });
   assert.equal(changed.body.keyFormat, 'keyFile');
-  assert.ok(!JSON.stringify((await on.client.get('/api/audit')).body).includes('horse'));
-  assert.equal((await on.client.post(at('tank', '/key'), { action: 'unload' })).status, 409);
+  assert.ok(!JSON.stringify((await on.client.get('/api/audit-log')).body).includes('horse'));
+  assert.equal((await on.client.post(at('tank', '/unload-key'))).status, 409);
 });
 
 test('a quota that is nearly reached and a key that is not loaded raise alerts, and clear them', async (t) => {
@@ -146,10 +145,10 @@ test('a quota that is nearly reached and a key that is not loaded raise alerts, 
   assert.deepEqual(await active(), ['dataset.full']);
   await write(830_000);
   assert.deepEqual(await active(), ['dataset.full'], 'just below the edge');
-  await on.client.post(at('tank/home', '/key'), { action: 'unload' });
+  await on.client.post(at('tank/home', '/unload-key'));
   await write(100_000);
   assert.deepEqual(await active(), ['dataset.locked']);
-  await on.client.post(at('tank/home', '/key'), { action: 'load', passphrase: 'correct horse' });
+  await on.client.post(at('tank/home', '/load-key'), { passphrase: 'correct horse' });
   await write(100_001);
   assert.deepEqual(await active(), []);
 });
@@ -170,7 +169,7 @@ test('names are held against ZFS’ rules', () => {
 test('every compression of the platform has its words', async (t) => {
   const on = await bench(t);
   await on.client.setUp();
-  const { items } = (await on.client.get('/api/datasets/compressions')).body;
+  const { items } = (await on.client.get('/api/dataset-compressions')).body;
   assert.ok(items.some((one: { name: string }) => one.name === 'zstd-19'));
   for (const { benefit, cost } of items) for (const words of [benefit, cost]) assert.match(words, /^\S.*\.$/);
 });

@@ -21,7 +21,7 @@ import type {
   DatasetDetail,
   DatasetQuery,
   Hindrances,
-  KeyInput,
+  KeyChange,
   NewDataset,
   Property,
 } from './schema.ts';
@@ -321,7 +321,7 @@ export class Datasets {
     return this.get(name);
   }
 
-  async key(name: string, input: KeyInput, caller: Caller): Promise<DatasetDetail> {
+  async key(name: string, input: KeyChange, caller: Caller): Promise<DatasetDetail> {
     const { platform, tree, audit } = this.#parts;
     mustBeChangeable(name, platform);
     const known = await tree.now();
@@ -336,11 +336,6 @@ export class Datasets {
       );
     }
     if (input.action === 'unload') mustNotHoldTelemetry(known, name, 'locked');
-    if (input.action === 'change' && input.encryption === undefined) {
-      throw fail('invalid_request', 'Say what the new key is.', undefined, [
-        { path: '/encryption', message: 'is missing' },
-      ]);
-    }
     audit.record(caller, `dataset.key.${input.action}`, name);
     await this.#change(() => platform.datasets.key({ name, ...input }));
     return this.get(name);
@@ -406,17 +401,20 @@ export function datasetRoutes(datasets: Datasets, platform: Platform): Handlers<
   return {
     listDatasets: ({ query }) => datasets.list(query),
     createDataset: ({ body, caller }) => datasets.create(body, caller),
-    getDataset: ({ query }) => datasets.get(query.name),
-    updateDataset: ({ query, body, caller }) => datasets.update(query.name, body, caller),
-    renameDataset: ({ query, body, caller }) => datasets.rename(query.name, body.to, caller),
-    destroyDataset: async ({ query, body, caller }) => {
-      await datasets.destroy(query.name, body, caller);
+    getDataset: ({ params }) => datasets.get(params.name),
+    updateDataset: ({ params, body, caller }) => datasets.update(params.name, body, caller),
+    renameDataset: ({ params, body, caller }) => datasets.rename(params.name, body.to, caller),
+    destroyDataset: async ({ params, body, caller }) => {
+      await datasets.destroy(params.name, body, caller);
       return undefined;
     },
-    previewDestroyDataset: ({ query }) => datasets.hindrances(query.name),
-    mountDataset: ({ query, body, caller }) => datasets.mount(query.name, body.mounted, caller),
-    changeDatasetKey: ({ query, body, caller }) => datasets.key(query.name, body, caller),
+    previewDestroyDataset: ({ params }) => datasets.hindrances(params.name),
+    mountDataset: ({ params, caller }) => datasets.mount(params.name, true, caller),
+    unmountDataset: ({ params, caller }) => datasets.mount(params.name, false, caller),
+    loadDatasetKey: ({ params, body, caller }) => datasets.key(params.name, { action: 'load', ...body }, caller),
+    unloadDatasetKey: ({ params, caller }) => datasets.key(params.name, { action: 'unload' }, caller),
+    changeDatasetKey: ({ params, body, caller }) => datasets.key(params.name, { action: 'change', ...body }, caller),
     listCompressions: () => ({ items: compressionChoices(platform.datasets.facts.compressions) }),
-    estimateCompression: ({ query, body, caller }) => datasets.estimate(query.name, body.bytes, caller),
+    estimateCompression: ({ params, body, caller }) => datasets.estimate(params.name, body.bytes, caller),
   };
 }

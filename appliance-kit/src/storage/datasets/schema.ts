@@ -1,7 +1,17 @@
 // A file system or a volume, as the pages and the command see it.
-import { Bytes, Count, closed, component, nullable, Ratio, type Static, Time, Type } from '../../base/schema/schema.ts';
+import {
+  Bytes,
+  Count,
+  closed,
+  component,
+  Etag,
+  nullable,
+  Ratio,
+  type Static,
+  Time,
+  Type,
+} from '../../base/schema/schema.ts';
 
-/** Names hold slashes, and proxies do not agree on what %2F means in a path: a dataset is named in the query. */
 export const DatasetName = Type.String({ minLength: 1, maxLength: 255, description: 'POOL/NAME' });
 export const OneDataset = closed({ name: DatasetName });
 
@@ -47,12 +57,19 @@ export type Property = Static<typeof Property>;
 
 export const DatasetDetail = component('DatasetDetail', {
   ...Dataset.properties,
+  etag: Etag,
   state: Type.Enum(['ok', 'info', 'warning', 'critical']),
   sentence: Type.String(),
   keyFormat: nullable(Type.Enum(['passphrase', 'keyFile'])),
   properties: Type.Array(Property),
 });
 export type DatasetDetail = Static<typeof DatasetDetail>;
+
+/** What a change sets: each property that can be set, with whether it is the dataset's own. */
+export const editableProperties = ({ properties }: DatasetDetail) =>
+  Object.fromEntries(
+    properties.filter(({ settable }) => settable).map(({ name, value, source }) => [name, [value, source]]),
+  );
 
 const Paging = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: '50 when left out' })),
@@ -106,18 +123,19 @@ export const DatasetChange = component('DatasetChange', {
 export type DatasetChange = Static<typeof DatasetChange>;
 
 export const Rename = closed({ to: Type.String({ minLength: 1, maxLength: 255 }) });
-export const Mount = closed({ mounted: Type.Boolean() });
 export const DestroyDataset = closed({
   confirm: Type.String({ description: 'its name once more' }),
   recursive: Type.Boolean({ description: 'with all below it and with its snapshots' }),
 });
 
-export const KeyInput = component('DatasetKeyInput', {
-  action: Type.Enum(['load', 'unload', 'change']),
-  passphrase: Type.Optional(Type.String({ maxLength: 512 })),
-  encryption: Type.Optional(Encryption),
+export const LoadKeyInput = component('LoadKeyInput', {
+  passphrase: Type.Optional(Type.String({ maxLength: 512, description: 'left out when the key is in a file' })),
 });
-export type KeyInput = Static<typeof KeyInput>;
+export const ChangeKeyInput = component('ChangeKeyInput', { encryption: Encryption });
+export type KeyChange =
+  | { readonly action: 'load'; readonly passphrase?: string }
+  | { readonly action: 'unload' }
+  | { readonly action: 'change'; readonly encryption: Static<typeof Encryption> };
 
 export const Hindrances = component('Hindrances', {
   datasets: Count,

@@ -1,5 +1,5 @@
 // A disk and a pool, as the storage pages show them.
-import { Bytes, Count, component, nullable, Ratio, type Static, Type } from '../../base/schema/schema.ts';
+import { Bytes, Count, component, Etag, nullable, Ratio, type Static, Type } from '../../base/schema/schema.ts';
 import { PoolProperties, PoolState, Scan, Vdev } from '../../platform/pool.ts';
 
 export const DiskState = Type.Enum(['available', 'in_pool', 'system', 'in_use', 'too_small']);
@@ -21,6 +21,7 @@ export type Disk = Static<typeof Disk>;
 
 export const Pool = component('Pool', {
   name: Type.String(),
+  etag: Etag,
   state: PoolState,
   system: Type.Boolean({ description: 'the appliance itself lives on it' }),
   bytes: Bytes,

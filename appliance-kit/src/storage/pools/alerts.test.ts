@@ -62,7 +62,7 @@ test('a scan that ended long ago is remembered, but no news', async (t) => {
   await b.client.post('/internal/sim/resilver', { pool: 'tank', seconds: 60 });
   await later(b, 8);
   assert.deepEqual(await alerts(b, 'resilver.finished'), []);
-  assert.equal((await b.client.get('/api/pools/tank/scrubs')).body.items.length, 3);
+  assert.equal((await b.client.get('/api/pools/tank/scans')).body.items.length, 3);
 });
 
 test('a spare that stands in is a condition of its own, until it is free again', async (t) => {

@@ -5,6 +5,7 @@ import {
   Count,
   closed,
   component,
+  Etag,
   Line,
   list,
   nullable,
@@ -46,6 +47,8 @@ export const PropertiesInput = component('PropertiesInput', {
   comment: Type.Optional(Type.String({ maxLength: 32, pattern: '^[\\u0020-\\u007e]*$' })),
 });
 export type PropertiesInput = Static<typeof PropertiesInput>;
+/** Of a pool, what a change sets. */
+export const editableProperties = ({ properties }: { properties: Required<PropertiesInput> }) => properties;
 export const ConfirmQuery = closed({
   confirm: Type.String({ maxLength: 255, description: "the pool's name again: everything on it is lost" }),
 });
@@ -79,8 +82,8 @@ export const ImportablePool = component('ImportablePool', {
   devices: Type.Array(component('ImportableDevice', { name: Type.String(), state: Type.String(), depth: Count })),
 });
 export type ImportablePool = Static<typeof ImportablePool>;
+export const byGuid = closed({ guid: Type.String({ pattern: '^[0-9]{1,20}$' }) });
 export const ImportInput = component('ImportInput', {
-  guid: Type.String({ pattern: '^[0-9]{1,20}$' }),
   name: Type.Optional(
     Type.String({ maxLength: 255, description: 'what it is to be called here; its own name when left out' }),
   ),
@@ -111,6 +114,7 @@ export const ScanRecord = component('ScanRecord', {
 export type ScanRecord = Static<typeof ScanRecord>;
 
 export const ScrubSchedule = component('ScrubSchedule', {
+  etag: Etag,
   enabled: Type.Boolean(),
   schedule: Schedule,
   words: Type.String(),

@@ -47,7 +47,7 @@ test('a disk that was pulled is replaced: advice, a job that follows the resilve
   await b.simulation.simulate('disk-add', { name: 'large', bytes: 4 * GIB });
   await b.simulation.simulate('disk-add', { name: 'fresh', bytes: 2 * GIB });
   b.clock.advance(5);
-  const advice = (await b.client.get(`/api/pools/tank/replace?device=${id('data2')}`)).body;
+  const advice = (await b.client.get(`/api/pools/tank/replacements?device=${id('data2')}`)).body;
   assert.match(advice.sentence, /^Disk scsi-0QEMU_QEMU_HARDDISK_data2 was removed\. What it held is copied/);
   assert.equal(advice.recommended, id('fresh'));
   assert.deepEqual(
@@ -163,7 +163,7 @@ test('a scrub is started, paused, gone on with and stopped; what it repairs is t
   await scrub('start');
   b.clock.advance(200);
   await looked(b);
-  const { items } = (await b.client.get('/api/pools/tank/scrubs')).body;
+  const { items } = (await b.client.get('/api/pools/tank/scans')).body;
   assert.deepEqual(
     items.map(({ state, sentence }: { state: string; sentence: string }) => [state, sentence]),
     [
@@ -173,7 +173,7 @@ test('a scrub is started, paused, gone on with and stopped; what it repairs is t
   );
   assert.ok((await classes(b)).includes('scrub.found'));
   await looked(b);
-  assert.equal((await b.client.get('/api/pools/tank/scrubs')).body.items.length, 2, 'each once');
+  assert.equal((await b.client.get('/api/pools/tank/scans')).body.items.length, 2, 'each once');
 });
 
 test('pools are scrubbed each month by themselves, or as somebody decides; not during a resilver', async (t) => {
@@ -234,15 +234,15 @@ test('a pool is exported, found again, refused while it may be in use elsewhere,
   await b.simulation.simulate('pool-elsewhere', { pool: 'tank' });
   b.clock.advance(5);
   assert.equal((await b.client.get('/api/pools/tank')).status, 404);
-  const [found] = (await b.client.get('/api/pools/importable')).body.items;
+  const [found] = (await b.client.get('/api/importable-pools')).body.items;
   assert.equal(found.name, 'tank');
   assert.match(found.sentence, /Another machine has used it last/);
-  const refused = await b.client.post('/api/pools/import', { guid: found.guid });
+  const refused = await b.client.post(`/api/importable-pools/${found.guid}/import`, {});
   assert.match(refused.body.action, /by force/);
-  assert.equal((await b.client.post('/api/pools/import', { guid: '1' })).status, 404);
-  const wrong = await b.client.post('/api/pools/import', { guid: found.guid, name: 'mirror' });
+  assert.equal((await b.client.post('/api/importable-pools/1/import', {})).status, 404);
+  const wrong = await b.client.post(`/api/importable-pools/${found.guid}/import`, { name: 'mirror' });
   assert.equal(wrong.body.errors[0].path, '/name');
-  const job = await b.client.post('/api/pools/import', { guid: found.guid, name: 'vault', force: true });
+  const job = await b.client.post(`/api/importable-pools/${found.guid}/import`, { name: 'vault', force: true });
   assert.equal((await ended(b, job.body)).state, 'done');
   b.clock.advance(5);
   assert.equal((await b.client.get('/api/pools/vault')).body.state, 'ONLINE');
@@ -312,7 +312,7 @@ test('alerts: a failed disk is named, and explains the degraded pool; damaged fi
 test('the history of a pool is ZFS’ own and ours, which knows who asked', async (t) => {
   const b = await withTank(t);
   assert.equal(
-    (await b.client.put('/api/pools/tank/properties', { autotrim: false, comment: 'rack 3' })).body.properties.comment,
+    (await b.client.put('/api/pools/tank', { autotrim: false, comment: 'rack 3' })).body.properties.comment,
     'rack 3',
   );
   const { items } = (await b.client.get('/api/pools/tank/history')).body;

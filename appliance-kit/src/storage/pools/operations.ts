@@ -458,12 +458,12 @@ export class PoolOperations {
     });
   }
 
-  async importPool(input: ImportInput, caller: Caller): Promise<Job> {
-    const found = (await this.importable()).find(({ guid }) => guid === input.guid);
+  async importPool(guid: string, input: ImportInput, caller: Caller): Promise<Job> {
+    const found = (await this.importable()).find((one) => one.guid === guid);
     if (found === undefined) {
       throw fail(
         'not_found',
-        `There is no pool ${input.guid} that could be imported.`,
+        `There is no pool ${guid} that could be imported.`,
         'Look at the list again: its disks may have been taken out.',
       );
     }
@@ -534,7 +534,7 @@ export function operationRoutes(
   | 'replaceDisk'
   | 'addToPool'
   | 'removeFromPool'
-  | 'setPoolProperties'
+  | 'updatePool'
   | 'upgradePool'
   | 'exportPool'
   | 'destroyPool'
@@ -554,12 +554,12 @@ export function operationRoutes(
     replaceDisk: ({ params, body, caller }) => pools.replace(params.name, body.device, body.disk, caller),
     addToPool: ({ params, body, caller }) => pools.add(params.name, body, caller),
     removeFromPool: ({ params, body, caller }) => pools.remove(params.name, body.vdev, caller),
-    setPoolProperties: ({ params, body, caller }) => pools.setProperties(params.name, body, caller),
+    updatePool: ({ params, body, caller }) => pools.setProperties(params.name, body, caller),
     upgradePool: ({ params, caller }) => pools.upgrade(params.name, caller),
     exportPool: ({ params, caller }) => pools.exportPool(params.name, caller),
     destroyPool: ({ params, query, caller }) => pools.destroy(params.name, query.confirm, caller),
     listImportable: async () => ({ items: await pools.importable() }),
-    importPool: ({ body, caller }) => pools.importPool(body, caller),
+    importPool: ({ params, body, caller }) => pools.importPool(params.guid, body, caller),
     wipeDisk: async ({ params, body, caller }) => {
       await pools.wipe(params.id, body.confirm, caller);
       return undefined;

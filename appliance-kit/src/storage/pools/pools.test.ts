@@ -165,7 +165,7 @@ test('two pools at the same time: the second has to wait', async (t) => {
 
 test('telemetry on the system pool, for a machine with one disk', async (t) => {
   const on = await ready(t);
-  const { body } = await on.client.post('/api/pools/system/telemetry');
+  const { body } = await on.client.post('/api/pools/system/place-telemetry');
   const job = await finished(on, body.id);
   assert.equal(job.state, 'done');
   assert.match(job.log[0].text, /without a second copy/);
@@ -187,11 +187,11 @@ test('a page never waits for a disk that hangs: it gets what was known, and how 
 test('advice: mirrors first, each layout with its reason', async (t) => {
   const on = await ready(t);
   const ask = async (names: string[]) =>
-    (await on.client.get(`/api/disks/advice?${names.map((name) => `disk=${disk(name)}`).join('&')}`)).body;
+    (await on.client.get(`/api/layout-advice?${names.map((name) => `disk=${disk(name)}`).join('&')}`)).body;
   const allowed = (advice: { layouts: { id: string; allowed: boolean }[] }) =>
     advice.layouts.filter((layout) => layout.allowed).map(({ id }) => id);
 
-  const none = (await on.client.get('/api/disks/advice')).body;
+  const none = (await on.client.get('/api/layout-advice')).body;
   assert.deepEqual([none.recommended, allowed(none)], ['', []]);
   const one = await ask(['data1']);
   assert.deepEqual([one.recommended, allowed(one)], ['', ['stripe']]);

@@ -127,8 +127,17 @@ export class Pools {
     return { pool: wanted.name };
   }
 
-  placeOnSystem(caller: Caller): Job {
-    const { platform, jobs, audit, changed } = this.#parts;
+  async placeTelemetry(name: string, caller: Caller): Promise<Job> {
+    const { platform, jobs, audit, changed, inventory } = this.#parts;
+    if (name !== platform.systemPool) {
+      const { value } = await inventory.pools();
+      if (!value.some((pool) => pool.name === name)) throw fail('not_found', `There is no pool named “${name}”.`);
+      throw fail(
+        'conflict',
+        `The telemetry store cannot be placed on “${name}”: a data pool takes it when the pool is created.`,
+        `Only the system pool, “${platform.systemPool}”, takes it later.`,
+      );
+    }
     if (jobs.isRunning('telemetry.place')) throw fail('conflict', 'The telemetry store is being placed already.');
     audit.record(caller, 'telemetry.place', platform.systemPool);
     const title = 'Place the telemetry store on the system pool';
@@ -147,7 +156,7 @@ export class Pools {
 export function poolRoutes(
   pools: Pools,
   inventory: Inventory,
-): Pick<Handlers<typeof routes>, 'listPools' | 'getPool' | 'createPool' | 'placeTelemetryOnSystem'> {
+): Pick<Handlers<typeof routes>, 'listPools' | 'getPool' | 'createPool' | 'placeTelemetry'> {
   return {
     listPools: async () => {
       const { value, ageSeconds, error } = await inventory.pools();
@@ -160,6 +169,6 @@ export function poolRoutes(
       return pool;
     },
     createPool: ({ body, caller }) => pools.create(body, caller),
-    placeTelemetryOnSystem: ({ caller }) => pools.placeOnSystem(caller),
+    placeTelemetry: ({ params, caller }) => pools.placeTelemetry(params.name, caller),
   };
 }

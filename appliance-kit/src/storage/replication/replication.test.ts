@@ -32,7 +32,7 @@ const input = (target: object, rest: object = {}) => ({
   ...{ lateAfterMinutes: 120, schedule: { every: 'hour', at: '00:00' }, target, ...rest },
 });
 async function there(on: Bench, dataset = 'vault/received/home') {
-  const { body } = await on.client.post('/api/replications/host-key', HOST);
+  const { body } = await on.client.post('/api/replications/fetch-host-key', HOST);
   return { kind: 'ssh', ...HOST, user: 'cistern', hostKey: body.hostKey, dataset };
 }
 const only = async (on: Bench) => (await on.client.get('/api/replications')).body.items[0];
@@ -59,7 +59,7 @@ test('a tree is replicated to another place of the same machine, and keeps one s
   const kept = await snapshots(on, 'tank/home');
   assert.deepEqual(kept, [again.result.snapshot]);
   assert.deepEqual(await snapshots(on, 'tank/copies/home/anna'), [first.result.snapshot, again.result.snapshot]);
-  const { body } = await on.client.get(`/api/snapshot?name=${encodeURIComponent(`tank/home@${kept[0]}`)}`);
+  const { body } = await on.client.get(`/api/snapshots/${encodeURIComponent(`tank/home@${kept[0]}`)}`);
   assert.match(body.keptBy, /replication/);
   assert.equal((await only(on)).lastSuccess.snapshot, kept[0]);
   assert.equal((await on.client.delete(`/api/replications/${made.body.id}`)).status, 204);
@@ -110,7 +110,7 @@ test('what somebody has to mend is said at once, and nothing there is overwritte
   assert.equal((await only(on)).retryAt, null);
   await on.client.post('/internal/sim/replication-cut', { cut: false });
   assert.ok((await active(on)).includes('replication.failed'));
-  const look = await on.client.post('/api/replications/look', {
+  const look = await on.client.post('/api/replications/preview', {
     dataset: 'tank/home',
     target: { kind: 'here', dataset: 'tank/copies/home' },
   });
@@ -140,10 +140,10 @@ test('what makes no sense is refused, with the field that is wrong', async (t) =
   assert.equal((await on.client.post('/api/replications', input(good))).status, 201);
   assert.equal((await on.client.post('/api/replications', input(good))).body.errors[0].path, '/target/dataset');
   assert.equal(
-    (await on.client.post('/api/replications/host-key', { host: 'nobody', port: 1 })).body.code,
+    (await on.client.post('/api/replications/fetch-host-key', { host: 'nobody', port: 1 })).body.code,
     'unreachable',
   );
-  assert.equal((await on.client.post('/api/replications/host-key', { host: 'a b', port: 1 })).status, 400);
+  assert.equal((await on.client.post('/api/replications/fetch-host-key', { host: 'a b', port: 1 })).status, 400);
 });
 
 test('senders: who may replicate to here, and below what', async (t) => {

@@ -28,7 +28,7 @@ import {
 } from '../datasets/index.ts';
 import { OURS, stamp } from '../snapshots/index.ts';
 import type { routes } from './routes.ts';
-import type { Replication, ReplicationInput, ReplicationTarget, TargetLook } from './schema.ts';
+import type { Replication, ReplicationInput, ReplicationPreview, ReplicationTarget } from './schema.ts';
 import type { ReplicationSenders } from './senders.ts';
 
 export interface ReplicationParts {
@@ -133,6 +133,10 @@ export class Replications {
 
   list(): Replication[] {
     return this.#all().map((one) => this.#describe(one));
+  }
+
+  get(id: string): Replication {
+    return this.#describe(this.#find(id));
   }
 
   #describe(one: Stored): Replication {
@@ -297,7 +301,7 @@ export class Replications {
   }
 
   /** What a target is, and what a replication to it would do. */
-  async look(dataset: string, target: ReplicationTarget): Promise<TargetLook> {
+  async preview(dataset: string, target: ReplicationTarget): Promise<ReplicationPreview> {
     const { platform, tree } = this.#parts;
     const known = await tree.now();
     if (target.kind === 'here' && !known.byName.has(parentOf(target.dataset) ?? '')) {
@@ -530,14 +534,15 @@ export function replicationRoutes(parts: {
   return {
     listReplications: () => ({ items: replications.list() }),
     createReplication: ({ body, caller }) => replications.create(body, caller),
+    getReplication: ({ params }) => replications.get(params.id),
     updateReplication: ({ params, body, caller }) => replications.update(params.id, body, caller),
     deleteReplication: async ({ params, caller }) => {
       await replications.remove(params.id, caller);
       return undefined;
     },
     runReplication: ({ params, caller }) => replications.run(params.id, caller),
-    askHostKey: ({ body }) => platform.replication.hostKey(body.host, body.port),
-    lookAtTarget: ({ body }) => replications.look(body.dataset, body.target),
+    fetchHostKey: ({ body }) => platform.replication.hostKey(body.host, body.port),
+    previewReplication: ({ body }) => replications.preview(body.dataset, body.target),
     listSenders: () => senders.list(),
     createSender: ({ body, caller }) => senders.create(body, caller),
     deleteSender: async ({ params, caller }) => {

@@ -1,7 +1,7 @@
 // A replication: what goes where, and when. And who may replicate to here.
 
 import { Problem } from '../../base/problems/schema.ts';
-import { Count, closed, component, Line, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
+import { Count, closed, component, Etag, Line, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
 import { NextRun, Schedule } from '../../schedules/schema.ts';
 import { DatasetName } from '../datasets/index.ts';
 
@@ -50,6 +50,7 @@ export type ReplicationInput = Static<typeof ReplicationInput>;
 
 export const Replication = component('Replication', {
   id: Type.String(),
+  etag: Etag,
   ...fields,
   words: Type.String({ description: 'when and how, in words' }),
   nextRun: NextRun,
@@ -78,8 +79,8 @@ export type Replication = Static<typeof Replication>;
 export const HostInput = closed({ host: Host, port: Port });
 export const HostKey = component('HostKey', { hostKey: Type.String(), fingerprint: Type.String() });
 
-export const LookInput = closed({ dataset: DatasetName, target: ReplicationTarget });
-export const TargetLook = component('TargetLook', {
+export const ReplicationPreviewInput = closed({ dataset: DatasetName, target: ReplicationTarget });
+export const ReplicationPreview = component('ReplicationPreview', {
   cistern: nullable(closed({ version: Type.String(), under: Type.String({ description: 'targets lie below it' }) })),
   exists: Type.Boolean(),
   snapshots: Count,
@@ -87,7 +88,7 @@ export const TargetLook = component('TargetLook', {
   sentence: Type.String({ description: 'what a replication would do, in words' }),
   possible: Type.Boolean(),
 });
-export type TargetLook = Static<typeof TargetLook>;
+export type ReplicationPreview = Static<typeof ReplicationPreview>;
 
 export const SenderInput = component('SenderInput', {
   name: Line({ maxLength: 100 }),

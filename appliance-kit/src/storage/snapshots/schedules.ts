@@ -101,6 +101,11 @@ export class SnapshotSchedules {
       .map((one) => this.#describe(one, counts.get(one.id) ?? 0));
   }
 
+  async get(id: string): Promise<SnapshotSchedule> {
+    this.#find(id);
+    return (await this.list()).find((one) => one.id === id) as SnapshotSchedule;
+  }
+
   #describe(one: Stored, snapshots: number): SnapshotSchedule {
     const { createdAt, lastRunAt, lastError, ...input } = one;
     const next = this.#parts.timetable.nextOf(one.schedule, lastRunAt ?? createdAt);
@@ -171,7 +176,7 @@ export class SnapshotSchedules {
       audit.record(caller, 'schedule.update', input.dataset, was, input);
     });
     this.#changed();
-    return (await this.list()).find((one) => one.id === id) as SnapshotSchedule;
+    return this.get(id);
   }
 
   remove(id: string, caller: Caller): void {
@@ -249,11 +254,16 @@ export function scheduleRoutes(
   schedules: SnapshotSchedules,
 ): Pick<
   Handlers<typeof routes>,
-  'listSnapshotSchedules' | 'createSnapshotSchedule' | 'updateSnapshotSchedule' | 'deleteSnapshotSchedule'
+  | 'listSnapshotSchedules'
+  | 'createSnapshotSchedule'
+  | 'getSnapshotSchedule'
+  | 'updateSnapshotSchedule'
+  | 'deleteSnapshotSchedule'
 > {
   return {
     listSnapshotSchedules: async ({ query }) => ({ items: await schedules.list(query.dataset) }),
     createSnapshotSchedule: ({ body, caller }) => schedules.create(body, caller),
+    getSnapshotSchedule: ({ params }) => schedules.get(params.id),
     updateSnapshotSchedule: ({ params, body, caller }) => schedules.update(params.id, body, caller),
     deleteSnapshotSchedule: ({ params, caller }) => {
       schedules.remove(params.id, caller);

@@ -1,6 +1,17 @@
 // A snapshot, what a rollback would cost, and a schedule that takes and keeps them.
 
-import { Bytes, Count, closed, component, Line, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
+import {
+  Bytes,
+  Count,
+  closed,
+  component,
+  Etag,
+  Line,
+  nullable,
+  type Static,
+  Time,
+  Type,
+} from '../../base/schema/schema.ts';
 import { NextRun, Schedule } from '../../schedules/schema.ts';
 import { DatasetName, Page, Paging } from '../datasets/index.ts';
 
@@ -87,7 +98,6 @@ export const RollbackInput = closed({
 export type RollbackInput = Static<typeof RollbackInput>;
 
 export const DiffQuery = closed({
-  name: SnapshotName,
   other: Type.Optional(Type.String({ maxLength: 255, description: 'a later snapshot; now when left out' })),
   limit: Paging.limit,
   offset: Paging.offset,
@@ -108,8 +118,8 @@ export const DiffPage = component('DiffPage', {
 });
 
 const FilePath = Type.String({ maxLength: 4096, description: 'below the snapshot, without a slash in front' });
-export const FilesQuery = closed({ name: SnapshotName, path: Type.Optional(FilePath) });
-export const FileQuery = closed({ name: SnapshotName, path: FilePath });
+export const FilesQuery = closed({ path: Type.Optional(FilePath) });
+export const FileQuery = closed({ path: FilePath });
 export const FileList = component('FileList', {
   path: Type.String(),
   items: Type.Array(
@@ -144,6 +154,7 @@ export type SnapshotScheduleInput = Static<typeof SnapshotScheduleInput>;
 
 export const SnapshotSchedule = component('SnapshotSchedule', {
   id: Type.String(),
+  etag: Etag,
   ...SnapshotScheduleInput.properties,
   words: Type.String({ description: 'as “every day at 02:00; keeps the newest of 7 days”' }),
   nextRun: NextRun,

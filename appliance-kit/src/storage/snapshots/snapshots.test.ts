@@ -25,7 +25,7 @@ const finished = ({ client }: Bench, id: string) =>
   });
 const take = (on: Bench, name: string, dataset = 'tank/a') =>
   on.client.post('/api/snapshots', { datasets: [dataset], name, recursive: false });
-const of = (name: string, rest = '') => `/api/snapshot${rest}?name=${encodeURIComponent(name)}`;
+const of = (name: string, rest = '') => `/api/snapshots/${encodeURIComponent(name)}${rest}`;
 const list = async (on: Bench, dataset: string) =>
   (await on.client.get(`/api/snapshots?limit=1000&sort=created&order=up&dataset=${encodeURIComponent(dataset)}`)).body
     .items;
@@ -56,12 +56,12 @@ test('snapshots are taken, held, cloned, and destroyed only when nothing needs t
     gone.body.refused.map(({ name }: { name: string }) => name),
     ['tank/a@s1', 'tank/a@s2'],
   );
-  const hinder = (await on.client.get('/api/dataset/destroy?name=tank/a')).body;
+  const hinder = (await on.client.get('/api/datasets/tank%2Fa/destroy-preview')).body;
   assert.deepEqual(
     hinder.items.map(({ message }: { message: string }) => message),
     ['has 1 hold', 'is the origin of the clone “tank/copy”'],
   );
-  const kept = await on.client.request('DELETE', '/api/dataset?name=tank/a', { confirm: 'tank/a', recursive: true });
+  const kept = await on.client.request('DELETE', '/api/datasets/tank%2Fa', { confirm: 'tank/a', recursive: true });
   assert.deepEqual([kept.status, kept.body.errors.length], [409, 2]);
   assert.equal((await on.client.post('/api/snapshots/release', { names: ['tank/a@s1'], tag: 'audit' })).status, 204);
   assert.equal((await on.client.post(of('tank/a@s1', '/rename'), { to: 'first' })).body.snapshot, 'first');
@@ -76,7 +76,7 @@ test('a rollback says what would be lost, and keeps it', async (t) => {
   await take(on, 's2');
   on.clock.advance(3600);
   await write(on, 'two.txt', 300_000, 'three\n');
-  const preview = (await on.client.get(of('tank/a@s1', '/rollback'))).body;
+  const preview = (await on.client.get(of('tank/a@s1', '/rollback-preview'))).body;
   assert.deepEqual(
     preview.newer.map(({ name }: { name: string }) => name),
     ['tank/a@s2'],
@@ -93,10 +93,10 @@ test('a rollback says what would be lost, and keeps it', async (t) => {
   assert.deepEqual([kept.length, kept[0]], [2, 's2']);
   assert.match(kept[1], /^cistern-before-rollback-/);
   assert.deepEqual(
-    (await on.client.get(`/api/snapshot/files?name=${encodeURIComponent('tank/a@s1')}`)).body.items.length,
+    (await on.client.get(`/api/snapshots/${encodeURIComponent('tank/a@s1')}/files`)).body.items.length,
     1,
   );
-  assert.equal((await on.client.get(`/api/snapshot/diff?name=${encodeURIComponent('tank/a@s1')}`)).body.total, 0);
+  assert.equal((await on.client.get(`/api/snapshots/${encodeURIComponent('tank/a@s1')}/differences`)).body.total, 0);
 });
 
 test('a rollback that destroys is asked for, and never takes what is held', async (t) => {
@@ -111,7 +111,7 @@ test('a rollback that destroys is asked for, and never takes what is held', asyn
   await on.client.post('/api/snapshots/release', { names: ['tank/a@s2'], tag: 'x' });
   const { body } = await on.client.post(of('tank/a@s1', '/rollback'), input);
   assert.deepEqual((await finished(on, body.id)).result.destroyed, ['tank/a@s2']);
-  assert.equal((await on.client.get(of('system/state@x', '/rollback'))).status, 404);
+  assert.equal((await on.client.get(of('system/state@x', '/rollback-preview'))).status, 404);
 });
 
 test('a snapshot is looked into, compared and read', async (t) => {
@@ -121,8 +121,8 @@ test('a snapshot is looked into, compared and read', async (t) => {
   on.clock.advance(60);
   await write(on, 'logs/day one.log', 0, '');
   await write(on, 'new.txt', 5, 'new\n');
-  const query = `name=${encodeURIComponent('tank/a@s1')}`;
-  const root = (await on.client.get(`/api/snapshot/files?${query}`)).body;
+  const s1 = of('tank/a@s1');
+  const root = (await on.client.get(`${s1}/files`)).body;
   assert.deepEqual(
     root.items.map(({ name, kind }: { name: string; kind: string }) => [name, kind]),
     [
@@ -130,19 +130,15 @@ test('a snapshot is looked into, compared and read', async (t) => {
       ['one.txt', 'file'],
     ],
   );
-  const diff = (await on.client.get(`/api/snapshot/diff?${query}&limit=1`)).body;
+  const diff = (await on.client.get(`${s1}/differences?limit=1`)).body;
   assert.deepEqual([diff.total, diff.items[0].change, diff.items[0].path], [2, 'removed', 'logs/day one.log']);
-  const next = (await on.client.get(`/api/snapshot/diff?${query}&limit=1&offset=1`)).body;
+  const next = (await on.client.get(`${s1}/differences?limit=1&offset=1`)).body;
   assert.equal(next.items[0].path, 'new.txt');
   for (const path of ['../etc/passwd', 'logs/../..', '/etc', 'a//b', '.']) {
-    assert.equal(
-      (await on.client.get(`/api/snapshot/file?${query}&path=${encodeURIComponent(path)}`)).status,
-      400,
-      path,
-    );
+    assert.equal((await on.client.get(`${s1}/files/content?path=${encodeURIComponent(path)}`)).status, 400, path);
   }
   const response = await on.appliance.app.inject({
-    url: `/api/snapshot/file?${query}&path=${encodeURIComponent('logs/day one.log')}`,
+    url: `${s1}/files/content?path=${encodeURIComponent('logs/day one.log')}`,
     headers: {
       cookie: [...on.client.cookies].map(([name, value]) => `${name}=${value}`).join('; '),
       'x-forwarded-for': on.client.address,
@@ -201,7 +197,7 @@ test('a schedule that fails says why, and an alert does', async (t) => {
   const on = await ready(t);
   const input = { ...daily, dataset: 'tank/a' };
   const { body: schedule } = await on.client.post('/api/snapshot-schedules', input);
-  await on.client.post('/api/dataset/rename?name=tank/a', { to: 'tank/b' });
+  await on.client.post('/api/datasets/tank%2Fa/rename', { to: 'tank/b' });
   assert.equal((await on.client.get('/api/snapshot-schedules')).body.items[0].dataset, 'tank/b');
   // Behind akd's back.
   await on.simulation.datasets.destroy('tank/b', true);

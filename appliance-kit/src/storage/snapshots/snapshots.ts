@@ -369,7 +369,7 @@ export function snapshotRoutes(
 > {
   return {
     listSnapshots: ({ query }) => snapshots.list(query),
-    getSnapshot: ({ query }) => snapshots.get(query.name),
+    getSnapshot: ({ params }) => snapshots.get(params.name),
     createSnapshots: ({ body, caller }) => snapshots.create(body, caller),
     destroySnapshots: ({ body, caller }) => snapshots.destroy(body.names, caller),
     holdSnapshots: async ({ body, caller }) => {
@@ -380,17 +380,17 @@ export function snapshotRoutes(
       await snapshots.hold(body.names, body.tag, false, caller);
       return undefined;
     },
-    renameSnapshot: ({ query, body, caller }) => snapshots.rename(query.name, body.to, caller),
-    cloneSnapshot: async ({ query, body, caller }) => {
-      await snapshots.clone(query.name, body.name, body.mountpoint, caller);
+    renameSnapshot: ({ params, body, caller }) => snapshots.rename(params.name, body.to, caller),
+    cloneSnapshot: async ({ params, body, caller }) => {
+      await snapshots.clone(params.name, body.name, body.mountpoint, caller);
       return undefined;
     },
-    previewRollback: ({ query }) => snapshots.preview(query.name),
-    rollback: ({ query, body, caller }) => snapshots.rollback(query.name, body, caller),
-    diffSnapshot: ({ query }) => snapshots.diff(query.name, query.other, query),
-    listSnapshotFiles: ({ query }) => snapshots.files(query.name, query.path ?? ''),
-    downloadSnapshotFile: async ({ query, reply, caller }) => {
-      const { content, bytes } = await snapshots.open(query.name, query.path, caller);
+    previewRollback: ({ params }) => snapshots.preview(params.name),
+    rollback: ({ params, body, caller }) => snapshots.rollback(params.name, body, caller),
+    diffSnapshot: ({ params, query }) => snapshots.diff(params.name, query.other, query),
+    listSnapshotFiles: ({ params, query }) => snapshots.files(params.name, query.path ?? ''),
+    downloadSnapshotFile: async ({ params, query, reply, caller }) => {
+      const { content, bytes } = await snapshots.open(params.name, query.path, caller);
       const own = encodeURIComponent(query.path.split('/').at(-1) ?? 'file').replaceAll("'", '%27');
       reply.hijack();
       reply.raw.writeHead(200, {

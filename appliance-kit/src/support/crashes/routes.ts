@@ -7,5 +7,5 @@ import { Crash } from './schema.ts';
 // biome-ignore format: one route is one line, so that the list can be read as a table
 export const routes = {
   listCrashes: { method: 'GET', path: '/api/crashes', access: 'operator', summary: 'Processes that crashed, the newest first', answer: ok(list(Crash)) },
-  dismissCrash: { method: 'DELETE', path: '/api/crashes/:id', access: 'operator', summary: 'Say that a crash was seen: its alert ends until it happens again', params: byId, answer: nothing },
+  dismissCrash: { method: 'POST', path: '/api/crashes/:id/dismiss', access: 'operator', summary: 'Say that a crash was seen: its alert ends until it happens again', params: byId, answer: nothing },
 } as const satisfies Routes;

@@ -2,10 +2,10 @@
 
 import { list } from '../../base/schema/schema.ts';
 import { ok, type Routes } from '../../http/routes.ts';
-import { InstalledSystem, SystemName } from './schema.ts';
+import { BootEnvironment, BootEnvironmentName } from './schema.ts';
 
 // biome-ignore format: one route is one line, so that the list can be read as a table
 export const routes = {
-  listSystems: { method: 'GET', path: '/api/systems', access: 'viewer', summary: 'The installed systems: which one runs, which one starts next time', answer: ok(list(InstalledSystem)) },
-  activateSystem: { method: 'POST', path: '/api/systems/:name/activate', access: 'administrator', summary: 'Have another system start next time; nothing is restarted', params: SystemName, answer: ok(list(InstalledSystem)) },
+  listBootEnvironments: { method: 'GET', path: '/api/boot-environments', access: 'viewer', summary: 'The installed systems: which one runs, which one starts next time', answer: ok(list(BootEnvironment)) },
+  activateBootEnvironment: { method: 'POST', path: '/api/boot-environments/:name/activate', access: 'administrator', summary: 'Have another system start next time; nothing is restarted', params: BootEnvironmentName, answer: ok(list(BootEnvironment)) },
 } as const satisfies Routes;

@@ -3,7 +3,7 @@
 import { Bytes, closed, component, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
 import { STARTS } from '../../platform/systems.ts';
 
-export const InstalledSystem = component('InstalledSystem', {
+export const BootEnvironment = component('BootEnvironment', {
   name: Type.String({ description: 'a slot of the system disk, or a boot environment' }),
   running: Type.Boolean(),
   starts: Type.Enum([...STARTS], {
@@ -15,6 +15,6 @@ export const InstalledSystem = component('InstalledSystem', {
   version: nullable(Type.String({ description: 'of Cistern in it; null: not known' })),
   obstacle: nullable(Type.String({ description: 'why it cannot be chosen; null when it can' })),
 });
-export type InstalledSystem = Static<typeof InstalledSystem>;
+export type BootEnvironment = Static<typeof BootEnvironment>;
 
-export const SystemName = closed({ name: Type.String({ minLength: 1, maxLength: 255 }) });
+export const BootEnvironmentName = closed({ name: Type.String({ minLength: 1, maxLength: 255 }) });

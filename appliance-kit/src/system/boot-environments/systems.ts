@@ -6,9 +6,9 @@ import type { Handlers } from '../../http/handlers.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { PlatformSystem } from '../../platform/systems.ts';
 import type { routes } from './routes.ts';
-import type { InstalledSystem } from './schema.ts';
+import type { BootEnvironment } from './schema.ts';
 
-function describe({ createdMs, obstacle, ...rest }: PlatformSystem): InstalledSystem {
+function describe({ createdMs, obstacle, ...rest }: PlatformSystem): BootEnvironment {
   return {
     ...rest,
     createdAt: createdMs === null ? null : iso(createdMs),
@@ -18,8 +18,8 @@ function describe({ createdMs, obstacle, ...rest }: PlatformSystem): InstalledSy
 
 export function systemRoutes(platform: Platform, audit: Audit): Handlers<typeof routes> {
   return {
-    listSystems: async () => ({ items: (await platform.systems.list()).map(describe) }),
-    activateSystem: async ({ params, caller }) => {
+    listBootEnvironments: async () => ({ items: (await platform.systems.list()).map(describe) }),
+    activateBootEnvironment: async ({ params, caller }) => {
       const items = (await platform.systems.activate(params.name)).map(describe);
       audit.record(caller, 'system.activate', params.name);
       return { items };

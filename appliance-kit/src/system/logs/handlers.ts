@@ -23,6 +23,10 @@ function query(values: Record<string, unknown>): string {
     : `?${new URLSearchParams(Object.fromEntries(given.map(([name, value]) => [name, String(value)])))}`;
 }
 
+/** As supportd calls them (docs/api/supportd.md). */
+const logQuery = ({ search, before, ...rest }: { search?: string; before?: string; [name: string]: unknown }) =>
+  query({ ...rest, text: search, older: before });
+
 export function logRoutes(supportd: Peer, identify: (request: FastifyRequest) => Caller): Handlers<typeof routes> {
   const read = (path: string) => supportd.call({ method: 'GET', path, deadlineMs: DEADLINE_MS });
   let open = 0;
@@ -64,10 +68,18 @@ export function logRoutes(supportd: Peer, identify: (request: FastifyRequest) =>
   };
 
   return {
-    readLogs: async ({ query: asked }) => (await read(`/logs${query(asked)}`)) as LogPage,
-    readRequests: async ({ query: asked }) => (await read(`/requests${query(asked)}`)) as RequestPage,
+    readLogs: async ({ query: asked }) => {
+      const { lines, older } = (await read(`/logs${logQuery(asked)}`)) as { lines: LogPage['items']; older: string };
+      return { items: lines, before: older };
+    },
+    readRequests: async ({ query: asked }) => {
+      const { requests, ...rest } = (await read(`/requests${query(asked)}`)) as Omit<RequestPage, 'items'> & {
+        requests: RequestPage['items'];
+      };
+      return { items: requests, ...rest };
+    },
     followLogs: async ({ query: asked, request, reply }) => {
-      await follow(`/logs/live${query(asked)}`, reply, () => identify(request).role !== null);
+      await follow(`/logs/live${logQuery(asked)}`, reply, () => identify(request).role !== null);
       return undefined;
     },
     followRequests: async ({ query: asked, request, reply }) => {

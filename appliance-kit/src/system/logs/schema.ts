@@ -6,15 +6,15 @@ const Service = Type.Optional(Type.String({ maxLength: 32, pattern: '^[a-z0-9-]*
 const Level = Type.Optional(
   Type.Enum(['error', 'warning', 'info', 'debug'], { description: 'this and worse; all when left out' }),
 );
-const Text = Type.Optional(Type.String({ maxLength: 256, description: 'contained in the line, whatever its case' }));
+const Search = Type.Optional(Type.String({ maxLength: 256, description: 'contained in the line, whatever its case' }));
 
-export const LiveLogQuery = closed({ service: Service, level: Level, text: Text });
+export const LiveLogQuery = closed({ service: Service, level: Level, search: Search });
 export const LogQuery = closed({
   service: Service,
   level: Level,
-  text: Text,
+  search: Search,
   limit: Limit,
-  older: Type.Optional(
+  before: Type.Optional(
     Type.String({ maxLength: 512, description: 'as the last answer gave it: what came before that' }),
   ),
 });
@@ -26,8 +26,8 @@ export const LogLine = component('LogLine', {
 });
 export type LogLine = Static<typeof LogLine>;
 export const LogPage = component('LogPage', {
-  lines: Type.Array(LogLine, { description: 'the newest first' }),
-  older: Type.String({ description: 'empty: there are none before these' }),
+  items: Type.Array(LogLine, { description: 'the newest first' }),
+  before: Type.String({ description: 'asks for the page before this one; empty: there is none' }),
 });
 export type LogPage = Static<typeof LogPage>;
 
@@ -58,7 +58,7 @@ export const HttpRequest = component('HttpRequest', {
   contentType: Type.String(),
 });
 export const RequestPage = component('RequestPage', {
-  requests: Type.Array(HttpRequest, { description: 'the newest first' }),
+  items: Type.Array(HttpRequest, { description: 'the newest first' }),
   kept: Type.Integer({ minimum: 0, description: 'how many are looked through; the oldest make room' }),
   seen: Count,
   since: nullable(Time),

@@ -178,7 +178,7 @@ test('what had a carrier is remembered over a restart; one that is gone is told,
   assert.deepEqual(await active(on), []);
   await after(on, 20);
   assert.deepEqual(await active(on), []);
-  const [entry] = (await on.client.get('/api/audit?limit=1')).body.items;
+  const [entry] = (await on.client.get('/api/audit-log?limit=1')).body.items;
   assert.deepEqual([entry.action, entry.target, entry.user], ['link.forget', 'eno1', 'ada']);
 });
 

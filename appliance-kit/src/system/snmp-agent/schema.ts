@@ -1,5 +1,5 @@
 // Who may poll this appliance by SNMP. Secrets travel one way: in.
-import { closed, component, Line, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
+import { closed, component, Etag, Line, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
 
 const Secret = (what: string) =>
   Type.String({ maxLength: 255, writeOnly: true, description: `${what}; left out = as stored, empty = none` });
@@ -17,6 +17,7 @@ const access = {
 };
 export const SnmpAgent = component('SnmpAgent', {
   ...access,
+  etag: Etag,
   communitySet: Type.Boolean(),
   authPasswordSet: Type.Boolean(),
   privPasswordSet: Type.Boolean(),

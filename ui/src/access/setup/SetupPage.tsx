@@ -47,7 +47,7 @@ function useStep() {
   const { set } = useSetup();
   return useMutation({
     mutationFn: (step: 'pool' | 'destinations' | 'done') =>
-      answerOf(client.POST('/api/setup/step', { body: { step } })),
+      answerOf(client.POST('/api/setup/go-to-step', { body: { step } })),
     onSuccess: set,
   });
 }
@@ -56,7 +56,7 @@ function CodeStep({ onGiven }: { onGiven: () => void }) {
   const [code, setCode] = useState('');
   const { set } = useSetup();
   const give = useMutation({
-    mutationFn: () => answerOf(client.POST('/api/setup/code', { body: { code: code.trim() } })),
+    mutationFn: () => answerOf(client.POST('/api/setup/enter-code', { body: { code: code.trim() } })),
     onSuccess: async (setup) => {
       await set(setup);
       onGiven();
@@ -95,7 +95,8 @@ function AdministratorStep({ onRefused }: { onRefused: () => void }) {
   const queries = useQueryClient();
   const { reread } = useSetup();
   const create = useMutation({
-    mutationFn: () => answerOf(client.POST('/api/setup/administrator', { body: { name: name.trim(), password } })),
+    mutationFn: () =>
+      answerOf(client.POST('/api/setup/create-administrator', { body: { name: name.trim(), password } })),
     onSuccess: async (session) => {
       await nowKnown(queries, sessionQuery.queryKey, session);
       await reread();
@@ -162,7 +163,7 @@ function IdentityStep({ setup }: { setup: Setup }) {
   const zone = timeZone || [own, setup.timeZone].find((name) => zones.length === 0 || zones.includes(name)) || 'UTC';
   const save = useMutation({
     mutationFn: () =>
-      answerOf(client.POST('/api/setup/identity', { body: { hostName: hostName.trim(), timeZone: zone } })),
+      answerOf(client.POST('/api/setup/set-identity', { body: { hostName: hostName.trim(), timeZone: zone } })),
     onSuccess: set,
   });
   const problem = save.error ? asProblem(save.error) : null;
@@ -216,8 +217,10 @@ function PoolStep() {
   const { reread } = useSetup();
   const next = useStep();
   const queries = useQueryClient();
+  const systemPool = pools?.items.find((pool) => pool.system)?.name ?? 'system';
   const onSystem = useMutation({
-    mutationFn: () => answerOf(client.POST('/api/pools/system/telemetry')),
+    mutationFn: () =>
+      answerOf(client.POST('/api/pools/{name}/place-telemetry', { params: { path: { name: systemPool } } })),
     onSuccess: async (job) => {
       // Short work, but a job all the same: go on when it is done.
       for (let ended = false; !ended; ) {

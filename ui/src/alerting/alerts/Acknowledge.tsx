@@ -63,8 +63,9 @@ export function Acknowledge({ alert }: { alert: Alert }) {
   const mayNot = useMayNot('operator');
   const queries = useQueryClient();
   const [asking, setAsking] = useState(false);
-  const takeBack = useMutation({
-    mutationFn: () => answerOf(client.DELETE('/api/alerts/{id}/acknowledge', { params: { path: { id: alert.id } } })),
+  const withdraw = useMutation({
+    mutationFn: () =>
+      answerOf(client.POST('/api/alerts/{id}/withdraw-acknowledgement', { params: { path: { id: alert.id } } })),
     onSettled: () => queries.invalidateQueries({ queryKey: ['alerts'] }),
   });
   return (
@@ -73,10 +74,10 @@ export function Acknowledge({ alert }: { alert: Alert }) {
         <Button
           variant="link"
           isInline
-          isLoading={takeBack.isPending}
-          isAriaDisabled={mayNot !== null || takeBack.isPending}
+          isLoading={withdraw.isPending}
+          isAriaDisabled={mayNot !== null || withdraw.isPending}
           aria-label={`${alert.acknowledged ? 'Take the acknowledgement back' : 'Acknowledge'}: ${alert.title}`}
-          onClick={() => (alert.acknowledged ? takeBack.mutate() : setAsking(true))}
+          onClick={() => (alert.acknowledged ? withdraw.mutate() : setAsking(true))}
         >
           {alert.acknowledged ? 'Take the acknowledgement back' : 'Acknowledge'}
         </Button>

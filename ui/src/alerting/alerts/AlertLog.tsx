@@ -62,7 +62,7 @@ export function AlertLog() {
     state: get('state') === 'active' ? 'active' : 'all',
     ...(severity && { severity }),
     ...(get('class') && { class: get('class') }),
-    ...(get('text') && { text: get('text') }),
+    ...(get('text') && { search: get('text') }),
     ...(from !== undefined && { from }),
     ...(to !== undefined && { to }),
   };
@@ -72,7 +72,7 @@ export function AlertLog() {
     for (const [name, value] of Object.entries(filter)) {
       for (const one of Array.isArray(value) ? value : [value]) wanted.append(name, String(one));
     }
-    return `/api/alerts/export?${wanted}`;
+    return `/api/alert-export?${wanted}`;
   };
   const filtered = Object.keys(filter).length > 1 || filter.state === 'active';
   return (

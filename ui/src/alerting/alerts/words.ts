@@ -29,7 +29,7 @@ export function watchedWords({ form, expression }: Pick<ThresholdInput, 'form' |
       return `the rate of ${form.metric} divided by that of ${form.to ?? '…'} over ${time}`;
     case 'change':
       return `the change of ${form.metric} within ${time}`;
-    case 'people':
+    case 'over-limit':
       return `the number of ${form.metric} slower than ${quantity(form.slowerThan ?? 0, 'seconds', false)} within ${time}`;
   }
 }

@@ -14,6 +14,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useSearchParams } from 'react-router';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
+import { keepTyped, useEdited } from '../../api/edits.ts';
 import { alertClassesQuery, destinationsQuery } from '../../api/queries.ts';
 import { useMayNot } from '../../api/session.ts';
 import { Explained } from '../../forms/Explained.tsx';
@@ -26,16 +27,26 @@ import { EscalationFields, Tell } from '../destinations/Tell.tsx';
 
 type Kind = Schemas['AlertKind'];
 
+const routeOf = ({ muted, destinations, escalation }: Kind): Schemas['ClassRoute'] => ({
+  muted,
+  destinations,
+  escalation,
+});
+
 function RouteForm({ kind, onClose }: { kind: Kind; onClose: () => void }) {
-  const [route, setRoute] = useState<Schemas['ClassRoute']>({
-    muted: kind.muted,
-    destinations: kind.destinations,
-    escalation: kind.escalation,
+  const [route, setRoute] = useState(() => routeOf(kind));
+  const path = { name: kind.class };
+  const edit = useEdited({
+    now: kind,
+    read: () => answerOf(client.GET('/api/alert-classes/{name}', { params: { path } })),
+    onLoad: (current, before) => setRoute((mine) => keepTyped(mine, routeOf(before), routeOf(current))),
   });
   const queries = useQueryClient();
   const save = useMutation({
     mutationFn: () =>
-      answerOf(client.PUT('/api/alert-classes/{name}', { params: { path: { name: kind.class } }, body: route })),
+      edit.guard(
+        answerOf(client.PUT('/api/alert-classes/{name}', { params: { path, header: edit.header }, body: route })),
+      ),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['alert-classes'] });
       onClose();
@@ -68,7 +79,7 @@ function RouteForm({ kind, onClose }: { kind: Kind; onClose: () => void }) {
                 chosen={route.destinations}
                 onChange={(destinations) => setRoute({ ...route, destinations })}
               />
-              {!kind.happening && (
+              {!kind.transient && (
                 <EscalationFields
                   none="nobody else is told"
                   value={route.escalation}
@@ -151,7 +162,7 @@ function Item({ kind, onRoute }: { kind: Kind; onRoute: () => void }) {
                 ['Severity', kind.severities.join(' or ')],
                 [
                   'Raised',
-                  kind.happening
+                  kind.transient
                     ? 'when it happens; it does not last'
                     : kind.visibleAfterSeconds > 0
                       ? `when it has lasted for ${duration(kind.visibleAfterSeconds)}`

@@ -3,6 +3,7 @@ import { Button, Radio } from '@patternfly/react-core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { answerOf, client } from '../../api/client.ts';
+import { keepTyped, useEdited } from '../../api/edits.ts';
 import { asProblem, fieldMessage } from '../../api/problem.ts';
 import { Explained } from '../../forms/Explained.tsx';
 import { TextField } from '../../forms/Field.tsx';
@@ -53,6 +54,13 @@ export function DestinationForm(props: {
   const queries = useQueryClient();
   const set = (change: Partial<DestinationDraft>) => setDraft((now) => ({ ...now, ...change }));
   const input = inputOfDestination(draft);
+  const path = { id: existing?.id ?? '' };
+  const edit = useEdited({
+    now: existing,
+    read: () => answerOf(client.GET('/api/destinations/{id}', { params: { path } })),
+    onLoad: (current, before) =>
+      setDraft((mine) => keepTyped(mine, draftOfDestination(before), draftOfDestination(current))),
+  });
   const test = useMutation({
     mutationFn: () =>
       answerOf(client.POST('/api/destinations/test', { body: { ...input, ...(existing && { id: existing.id }) } })),
@@ -61,7 +69,9 @@ export function DestinationForm(props: {
     mutationFn: () =>
       existing === undefined
         ? answerOf(client.POST('/api/destinations', { body: input }))
-        : answerOf(client.PUT('/api/destinations/{id}', { params: { path: { id: existing.id } }, body: input })),
+        : edit.guard(
+            answerOf(client.PUT('/api/destinations/{id}', { params: { path, header: edit.header }, body: input })),
+          ),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['destinations'] });
       props.onSaved();

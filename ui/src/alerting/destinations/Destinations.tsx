@@ -3,6 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'react-router';
 import { answerOf, client } from '../../api/client.ts';
+import { ifMatch } from '../../api/edits.ts';
 import { destinationsQuery } from '../../api/queries.ts';
 import { useMayNot } from '../../api/session.ts';
 import { ConfirmByName } from '../../forms/ConfirmByName.tsx';
@@ -86,7 +87,8 @@ export function Destinations() {
           action="Remove the destination"
           onClose={() => setRemoving(null)}
           onConfirm={async () => {
-            await answerOf(client.DELETE('/api/destinations/{id}', { params: { path: { id: removing.id } } }));
+            const params = { path: { id: removing.id }, header: ifMatch(removing) };
+            await answerOf(client.DELETE('/api/destinations/{id}', { params }));
             await queries.invalidateQueries({ queryKey: ['destinations'] });
           }}
         >

@@ -3,12 +3,15 @@ import { Button, Checkbox, Switch, TextInput } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
+import { keepTyped, useEdited } from '../../api/edits.ts';
 import { digestQuery } from '../../api/queries.ts';
 import { useMayNot } from '../../api/session.ts';
 import { Explained } from '../../forms/Explained.tsx';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 
-type Settings = Schemas['DigestSettings'];
+type Settings = Schemas['DigestInput'];
+
+const settingsOf = ({ enabled, at, severities }: Schemas['DigestSettings']): Settings => ({ enabled, at, severities });
 
 const severities = [
   ['info', 'what is for information'],
@@ -20,15 +23,22 @@ export function DigestForm() {
   const [changed, setChanged] = useState<Settings | null>(null);
   const mayNot = useMayNot('operator');
   const queries = useQueryClient();
+  const edit = useEdited({
+    now: data,
+    read: () => answerOf(client.GET('/api/alert-digest')),
+    onLoad: (current, before) => setChanged((mine) => mine && keepTyped(mine, settingsOf(before), settingsOf(current))),
+    editing: changed !== null,
+  });
   const save = useMutation({
-    mutationFn: (body: Settings) => answerOf(client.PUT('/api/alert-digest', { body })),
+    mutationFn: (body: Settings) =>
+      edit.guard(answerOf(client.PUT('/api/alert-digest', { params: { header: edit.header }, body }))),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['destinations'] });
       setChanged(null);
     },
   });
   if (data === undefined) return null;
-  const settings = changed ?? data;
+  const settings = changed ?? settingsOf(data);
   const set = (change: Partial<Settings>) => setChanged({ ...settings, ...change });
   return (
     <section className="cistern-form" aria-label="Daily digest">

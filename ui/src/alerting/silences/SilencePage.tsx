@@ -4,6 +4,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useNavigate, useParams, useSearchParams } from 'react-router';
 import { answerOf, client } from '../../api/client.ts';
+import { keepTyped, useEdited } from '../../api/edits.ts';
 import { asProblem, fieldMessage } from '../../api/problem.ts';
 import { activeAlertsQuery, alertClassesQuery, silencesQuery } from '../../api/queries.ts';
 import { useMayNot } from '../../api/session.ts';
@@ -94,12 +95,19 @@ function Editor({ existing }: { existing: Silence | undefined }) {
   const { data: alerts = [] } = useQuery(activeAlertsQuery);
   const set = (change: Partial<SilenceDraft>) => setDraft((before) => ({ ...before, ...change }));
   const input = inputOfSilence(draft, now);
+  const path = { id: existing?.id ?? '' };
+  const draftFrom = (one: Silence) => draftOfSilence(one, query, now);
+  const edit = useEdited({
+    now: existing,
+    read: () => answerOf(client.GET('/api/silences/{id}', { params: { path } })),
+    onLoad: (current, before) => setDraft((mine) => keepTyped(mine, draftFrom(before), draftFrom(current))),
+  });
   const back = () => void navigate('/alerts/silences');
   const save = useMutation({
     mutationFn: (body: SilenceInput) =>
       existing === undefined
         ? answerOf(client.POST('/api/silences', { body }))
-        : answerOf(client.PUT('/api/silences/{id}', { params: { path: { id: existing.id } }, body })),
+        : edit.guard(answerOf(client.PUT('/api/silences/{id}', { params: { path, header: edit.header }, body }))),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['silences'] });
       back();

@@ -11,14 +11,14 @@ const kinds: readonly [What, string][] = [
   ['rate', 'how quickly a counter grows'],
   ['ratio', 'the ratio of two rates'],
   ['change', 'how much a value changes'],
-  ['people', 'how many were slower than a limit'],
+  ['over-limit', 'how many were slower than a limit'],
 ];
 const helps: Record<What, string> = {
   expression: "A metric's name, or any PromQL expression.",
   rate: 'A counter; the value is its growth a second.',
   ratio: 'A counter; the value is its rate divided by that of the other.',
   change: 'A metric that goes up and down; the value is by how much it changed in that time.',
-  people: 'A metric of latencies (a statsd timer, a histogram); the value is how many of them were slower.',
+  'over-limit': 'A metric of latencies (a statsd timer, a histogram); the value is how many of them were slower.',
 };
 const times = [10, 30, 60, 300, 600, 900, 1800, 3600, 7200, 14_400, 86_400];
 
@@ -61,7 +61,7 @@ export function RuleWhat(props: {
             label="Metric"
             value={draft.metric}
             onChange={(metric) => set({ metric })}
-            placeholder={draft.what === 'people' ? '{"checkout.time"}' : 'requests_total{site="north"}'}
+            placeholder={draft.what === 'over-limit' ? '{"checkout.time"}' : 'requests_total{site="north"}'}
             help={helps[draft.what]}
             error={fieldMessage(problem, '/form/metric') ?? missing(draft.metric)}
             autoComplete="off"
@@ -78,7 +78,7 @@ export function RuleWhat(props: {
               required
             />
           )}
-          {draft.what === 'people' && (
+          {draft.what === 'over-limit' && (
             <TextField
               label="Slower than"
               value={draft.slowerThan}

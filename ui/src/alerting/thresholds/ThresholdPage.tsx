@@ -4,6 +4,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useId, useState } from 'react';
 import { useNavigate, useParams, useSearchParams } from 'react-router';
 import { answerOf, client } from '../../api/client.ts';
+import { keepTyped, useEdited } from '../../api/edits.ts';
 import { asProblem, fieldMessage, type Problem } from '../../api/problem.ts';
 import { thresholdsQuery } from '../../api/queries.ts';
 import { useMayNot } from '../../api/session.ts';
@@ -96,11 +97,17 @@ function Editor({ rule }: { rule: Threshold | undefined }) {
   const mayNot = useMayNot('operator');
   const set = (change: Partial<Draft>) => setDraft((now) => ({ ...now, ...change }));
   const input = inputOf(draft);
+  const path = { id: rule?.id ?? '' };
+  const edit = useEdited({
+    now: rule,
+    read: () => answerOf(client.GET('/api/thresholds/{id}', { params: { path } })),
+    onLoad: (current, before) => setDraft((mine) => keepTyped(mine, draftOf(before, query), draftOf(current, query))),
+  });
   const save = useMutation({
     mutationFn: (body: ThresholdInput) =>
       rule === undefined
         ? answerOf(client.POST('/api/thresholds', { body }))
-        : answerOf(client.PUT('/api/thresholds/{id}', { params: { path: { id: rule.id } }, body })),
+        : edit.guard(answerOf(client.PUT('/api/thresholds/{id}', { params: { path, header: edit.header }, body }))),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['thresholds'] });
       void navigate('/alerts/thresholds');
@@ -109,7 +116,10 @@ function Editor({ rule }: { rule: Threshold | undefined }) {
   const forget = useMutation({
     mutationFn: (labels: Record<string, string>) =>
       answerOf(
-        client.POST('/api/thresholds/{id}/forget', { params: { path: { id: rule?.id ?? '' } }, body: { labels } }),
+        client.POST('/api/thresholds/{id}/forget-series', {
+          params: { path: { id: rule?.id ?? '' } },
+          body: { labels },
+        }),
       ),
     onSettled: () => queries.invalidateQueries({ queryKey: ['thresholds'] }),
   });

@@ -3,6 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'react-router';
 import { answerOf, client } from '../../api/client.ts';
+import { ifMatch } from '../../api/edits.ts';
 import { thresholdsQuery } from '../../api/queries.ts';
 import { useMayNot } from '../../api/session.ts';
 import { ConfirmByName } from '../../forms/ConfirmByName.tsx';
@@ -65,7 +66,8 @@ export function Thresholds() {
           action="Remove the rule"
           onClose={() => setRemoving(null)}
           onConfirm={async () => {
-            await answerOf(client.DELETE('/api/thresholds/{id}', { params: { path: { id: removing.id } } }));
+            const params = { path: { id: removing.id }, header: ifMatch(removing) };
+            await answerOf(client.DELETE('/api/thresholds/{id}', { params }));
             await queries.invalidateQueries({ queryKey: ['thresholds'] });
           }}
         >

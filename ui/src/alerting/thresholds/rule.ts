@@ -96,7 +96,7 @@ export function formOf(draft: Draft): RuleForm | null | string {
     if (draft.to.trim() === '') return 'Say what to watch: the metric it is divided by is missing.';
     return { ...form, to: draft.to.trim() };
   }
-  if (draft.what === 'people') {
+  if (draft.what === 'over-limit') {
     const slowerThan = parseQuantity(draft.slowerThan);
     if (slowerThan === undefined) return 'Give what is too slow as a number, for instance 1.5 s or 250 ms.';
     return { ...form, slowerThan };

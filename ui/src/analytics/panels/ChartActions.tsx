@@ -29,20 +29,15 @@ export function Actions(props: {
   const queries = useQueryClient();
   const [open, setOpen] = useState(false);
   const [adding, setAdding] = useState(false);
+  const one = { params: { path: { name: dataset?.name ?? '' } } };
   const turn = useMutation({
-    mutationFn: (action: 'suspend' | 'resume') => {
-      const body = { name: dataset?.name ?? '' };
-      return answerOf(
-        action === 'suspend'
-          ? client.POST('/api/analytics/dataset/suspend', { body })
-          : client.POST('/api/analytics/dataset/resume', { body }),
-      );
-    },
+    mutationFn: (action: 'suspend' | 'resume') =>
+      answerOf(client.POST(`/api/statistic-datasets/{name}/${action}`, one)),
     onSettled: () => queries.invalidateQueries({ queryKey: ['analytics'] }),
   });
   const record = useMutation({
     mutationFn: (recording: boolean) =>
-      answerOf(client.POST('/api/analytics/dataset/record', { body: { name: dataset?.name ?? '', recording } })),
+      answerOf(client.POST(`/api/statistic-datasets/{name}/${recording ? 'record' : 'stop-recording'}`, one)),
     onSettled: () => queries.invalidateQueries({ queryKey: ['analytics'] }),
   });
   const mayNotRecord = useMayNot('operator');

@@ -30,7 +30,9 @@ export function FlameGraph({
   const { data, error, refetch } = useQuery({
     queryKey: ['analytics', 'stacks', name, seconds],
     queryFn: ({ signal }) =>
-      answerOf(client.GET('/api/analytics/stacks', { params: { query: { name, seconds } }, signal })),
+      answerOf(
+        client.GET('/api/statistic-datasets/{name}/stacks', { params: { path: { name }, query: { seconds } }, signal }),
+      ),
     refetchInterval: 2_000,
     placeholderData: (before) => before,
   });

@@ -20,7 +20,7 @@ export function useMarks(settled: Settled, annotations: Schemas['Annotation'][])
     queryFn: ({ signal }) => {
       const to = Math.ceil(end ?? Date.now() / 1000) + range / 2;
       const from = Math.max(0, Math.floor(to - 2 * range));
-      return answerOf(client.GET('/api/analytics/marks', { params: { query: { from, to } }, signal }));
+      return answerOf(client.GET('/api/marks', { params: { query: { from, to } }, signal }));
     },
     refetchInterval: REFRESH_MS,
     placeholderData: keepPreviousData,

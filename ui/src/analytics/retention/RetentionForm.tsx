@@ -4,6 +4,7 @@ import { Button, Card, CardBody, CardTitle } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
+import { useEdited } from '../../api/edits.ts';
 import { nowKnown } from '../../api/known.ts';
 import { asProblem } from '../../api/problem.ts';
 import { useMayNot } from '../../api/session.ts';
@@ -55,8 +56,15 @@ export function RetentionForm() {
     queryFn: ({ signal }) => answerOf(client.GET('/api/retention', { signal })),
     retry: false,
   });
+  const edit = useEdited({
+    now: data,
+    read: () => answerOf(client.GET('/api/retention')),
+    onLoad: (current) => void nowKnown(queries, ['retention'], current),
+    editing: Object.keys(typed).length > 0,
+  });
   const save = useMutation({
-    mutationFn: (body: Kept) => answerOf(client.PUT('/api/retention', { body })),
+    mutationFn: (body: Kept) =>
+      edit.guard(answerOf(client.PUT('/api/retention', { params: { header: edit.header }, body }))),
     onSuccess: async (now) => {
       await nowKnown(queries, ['retention'], now);
       setTyped({});

@@ -39,7 +39,7 @@ export default function RecordedDatasetsPage() {
   const [destroying, setDestroying] = useState<string | null>(null);
   const { data, error, refetch } = useQuery({
     queryKey: ['analytics', 'datasets'],
-    queryFn: async ({ signal }) => (await answerOf(client.GET('/api/analytics/datasets', { signal }))).items,
+    queryFn: async ({ signal }) => (await answerOf(client.GET('/api/statistic-datasets', { signal }))).items,
     refetchInterval: 5_000,
     retry: false,
   });
@@ -51,13 +51,11 @@ export default function RecordedDatasetsPage() {
       name: string;
       what: 'suspend' | 'resume' | 'record' | 'forget' | 'destroy';
     }) => {
-      if (what === 'suspend') await answerOf(client.POST('/api/analytics/dataset/suspend', { body: { name } }));
-      else if (what === 'resume') await answerOf(client.POST('/api/analytics/dataset/resume', { body: { name } }));
-      else if (what === 'destroy') {
-        await answerOf(client.DELETE('/api/analytics/dataset', { params: { query: { name } } }));
-      } else {
-        const body = { name, recording: what === 'record' };
-        await answerOf(client.POST('/api/analytics/dataset/record', { body }));
+      const one = { params: { path: { name } } };
+      if (what === 'destroy') await answerOf(client.DELETE('/api/statistic-datasets/{name}', one));
+      else {
+        const verb = what === 'forget' ? 'stop-recording' : what;
+        await answerOf(client.POST(`/api/statistic-datasets/{name}/${verb}`, one));
       }
     },
     onSettled: () => queries.invalidateQueries({ queryKey: ['analytics'] }),

@@ -9,13 +9,13 @@ export function useDataset(name: string | undefined) {
   return useQuery({
     queryKey: ['analytics', 'watch', name],
     queryFn: async ({ signal }): Promise<Dataset> => {
-      const wanted = { name: name as string };
+      const wanted = { params: { path: { name: name as string } }, signal };
       try {
-        return await answerOf(client.POST('/api/analytics/dataset/watch', { body: wanted, signal }));
+        return await answerOf(client.POST('/api/statistic-datasets/{name}/watch', wanted));
       } catch (error) {
         if (!(error instanceof Failure) || error.problem.code !== 'forbidden') throw error;
         // Who may not have it measured may still see what others have measured.
-        return await answerOf(client.GET('/api/analytics/dataset', { params: { query: wanted }, signal })).catch(() => {
+        return await answerOf(client.GET('/api/statistic-datasets/{name}', wanted)).catch(() => {
           throw error;
         });
       }

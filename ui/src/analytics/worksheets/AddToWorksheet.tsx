@@ -15,6 +15,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useNavigate } from 'react-router';
 import { answerOf, client } from '../../api/client.ts';
+import { ifMatch } from '../../api/edits.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { type Chart, newChartId, type Worksheet, type WorksheetInput } from './sheet.ts';
 
@@ -49,7 +50,7 @@ export function AddToWorksheet({ chart, onClose }: { chart: Chart; onClose: () =
       const charts = [...worksheet.charts, { ...chart, id: newChartId(worksheet.charts) }];
       return answerOf(
         client.PUT('/api/worksheets/{id}', {
-          params: { path: { id: worksheet.id } },
+          params: { path: { id: worksheet.id }, header: ifMatch(worksheet) },
           body: { ...inputOf(worksheet), charts },
         }),
       );

@@ -19,6 +19,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ChangeEvent, useMemo, useRef, useState } from 'react';
 import { Link, Navigate, useNavigate, useParams, useSearchParams } from 'react-router';
 import { answerOf, client } from '../../api/client.ts';
+import { ifMatch, useEdited } from '../../api/edits.ts';
 import { useMayNot } from '../../api/session.ts';
 import { download, fileName } from '../../charts/download.ts';
 import { ConfirmByName } from '../../forms/ConfirmByName.tsx';
@@ -106,9 +107,16 @@ function Sheet({ worksheet, all }: { worksheet: Worksheet; all: readonly Workshe
     );
     void queries.invalidateQueries({ queryKey: ['worksheets'] });
   };
+  const path = { id: worksheet.id };
+  const edit = useEdited({
+    now: worksheet,
+    read: () => answerOf(client.GET('/api/worksheets/{id}', { params: { path } })),
+    onLoad: (current) => written(current),
+    editing: differs || dialog !== null,
+  });
   const save = useMutation({
     mutationFn: (input: WorksheetInput) =>
-      answerOf(client.PUT('/api/worksheets/{id}', { params: { path: { id: worksheet.id } }, body: input })),
+      edit.guard(answerOf(client.PUT('/api/worksheets/{id}', { params: { path, header: edit.header }, body: input }))),
     onSuccess: written,
   });
   const asShown = (): WorksheetInput => ({
@@ -124,7 +132,7 @@ function Sheet({ worksheet, all }: { worksheet: Worksheet; all: readonly Workshe
   const exported = useMutation({
     mutationFn: async () => {
       const params = { params: { path: { id: worksheet.id } } };
-      const found = await answerOf(client.GET('/api/worksheets/{id}/export', params));
+      const found = await answerOf(client.GET('/api/worksheets/{id}/file', params));
       const content = new Blob([`${JSON.stringify(found, null, 2)}\n`], { type: 'application/json' });
       download(content, fileName(worksheet.name, 'json'));
     },
@@ -314,7 +322,7 @@ function Sheet({ worksheet, all }: { worksheet: Worksheet; all: readonly Workshe
           action="Delete"
           onClose={close}
           onConfirm={async () => {
-            await answerOf(client.DELETE('/api/worksheets/{id}', { params: { path: { id: worksheet.id } } }));
+            await answerOf(client.DELETE('/api/worksheets/{id}', { params: { path, header: ifMatch(worksheet) } }));
             void navigate('/analytics');
             void queries.invalidateQueries({ queryKey: ['worksheets'] });
           }}

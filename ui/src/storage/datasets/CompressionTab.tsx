@@ -60,12 +60,15 @@ export function CompressionTab({ dataset }: { dataset: DatasetDetail }) {
   const property = dataset.properties.find(({ name }) => name === 'compression');
   const present = property?.value ?? dataset.compression;
   const [chosen, setChosen] = useState(present);
-  const change = useChange(dataset.name);
+  const change = useChange(dataset);
   const { watch, job, running, error } = useJob();
   const estimate = useMutation({
     mutationFn: () =>
       answerOf(
-        client.POST('/api/dataset/compression-estimate', { params: { query: { name: dataset.name } }, body: {} }),
+        client.POST('/api/datasets/{name}/estimate-compression', {
+          params: { path: { name: dataset.name } },
+          body: {},
+        }),
       ),
     onSuccess: (started) => {
       watch(started.id);

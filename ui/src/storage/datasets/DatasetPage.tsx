@@ -37,9 +37,8 @@ function Actions({ dataset }: { dataset: DatasetDetail }) {
   const mount = useMutation({
     mutationFn: () =>
       answerOf(
-        client.POST('/api/dataset/mount', {
-          params: { query: { name: dataset.name } },
-          body: { mounted: !dataset.mounted },
+        client.POST(`/api/datasets/{name}/${dataset.mounted ? 'unmount' : 'mount'}`, {
+          params: { path: { name: dataset.name } },
         }),
       ),
     onSettled: () => queries.invalidateQueries({ queryKey: ['datasets'] }),
@@ -111,7 +110,9 @@ function Actions({ dataset }: { dataset: DatasetDetail }) {
           name={dataset.name}
           about="Its snapshots, what lies below it, its schedules and its replications go along. It stays on the same pool, and its mount point moves when it is inherited."
           rename={(to) =>
-            answerOf(client.POST('/api/dataset/rename', { params: { query: { name: dataset.name } }, body: { to } }))
+            answerOf(
+              client.POST('/api/datasets/{name}/rename', { params: { path: { name: dataset.name } }, body: { to } }),
+            )
           }
           onDone={(to) => void navigate(datasetPath(to), { replace: true })}
           onClose={() => setAsking(null)}
@@ -119,6 +120,7 @@ function Actions({ dataset }: { dataset: DatasetDetail }) {
       )}
       {asking === 'destroy' && (
         <DestroyDataset
+          etag={dataset.etag}
           name={dataset.name}
           onClose={() => setAsking(null)}
           onDone={() => void navigate('/storage/datasets')}

@@ -2,12 +2,18 @@
 import { Button, Modal, ModalBody, ModalFooter, ModalHeader } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
 import { answerOf, client } from '../../api/client.ts';
+import { ifMatch } from '../../api/edits.ts';
 import { ConfirmByName } from '../../forms/ConfirmByName.tsx';
 import { bytes, plural } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { hindrancesQuery } from './queries.ts';
 
-export function DestroyDataset(props: { name: string; onClose: () => void; onDone: () => void }) {
+export function DestroyDataset(props: {
+  name: string;
+  etag: string | undefined;
+  onClose: () => void;
+  onDone: () => void;
+}) {
   const { name, onClose } = props;
   const { data, error } = useQuery({ ...hindrancesQuery(name), staleTime: 0 });
   if (data === undefined || data.refused !== null || data.items.length > 0) {
@@ -51,8 +57,8 @@ export function DestroyDataset(props: { name: string; onClose: () => void; onDon
       onClose={onClose}
       onConfirm={async () => {
         await answerOf(
-          client.DELETE('/api/dataset', {
-            params: { query: { name } },
+          client.DELETE('/api/datasets/{name}', {
+            params: { path: { name }, header: ifMatch(props) },
             body: { confirm: name, recursive: data.datasets + data.snapshots > 0 },
           }),
         );

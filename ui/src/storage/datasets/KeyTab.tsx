@@ -12,11 +12,25 @@ import { FormShell } from '../../forms/FormShell.tsx';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { type DatasetDetail, datasetPath } from './queries.ts';
 
+type KeyChange =
+  | { verb: 'load'; body: Schemas['LoadKeyInput'] }
+  | { verb: 'unload' }
+  | { verb: 'change'; body: Schemas['ChangeKeyInput'] };
+
 function useKey(name: string) {
   const queries = useQueryClient();
   return useMutation({
-    mutationFn: (body: Schemas['DatasetKeyInput']) =>
-      answerOf(client.POST('/api/dataset/key', { params: { query: { name } }, body })),
+    mutationFn: (change: KeyChange) => {
+      const params = { path: { name } };
+      switch (change.verb) {
+        case 'load':
+          return answerOf(client.POST('/api/datasets/{name}/load-key', { params, body: change.body }));
+        case 'unload':
+          return answerOf(client.POST('/api/datasets/{name}/unload-key', { params }));
+        case 'change':
+          return answerOf(client.POST('/api/datasets/{name}/change-key', { params, body: change.body }));
+      }
+    },
     onSuccess: () => queries.invalidateQueries({ queryKey: ['datasets'] }),
   });
 }
@@ -33,7 +47,7 @@ function Load({ dataset }: { dataset: DatasetDetail }) {
       error={key.error}
       mayNot={mayNot ?? (asks && passphrase.length < 8 ? 'Give the passphrase.' : null)}
       onSubmit={() =>
-        key.mutate({ action: 'load', ...(asks && { passphrase }) }, { onSuccess: () => setPassphrase('') })
+        key.mutate({ verb: 'load', body: { ...(asks && { passphrase }) } }, { onSuccess: () => setPassphrase('') })
       }
     >
       {asks ? (
@@ -69,7 +83,7 @@ function ChangeKey({ dataset }: { dataset: DatasetDetail }) {
       }
       onSubmit={() =>
         key.mutate(
-          { action: 'change', encryption: { format, ...(format === 'passphrase' && { passphrase }) } },
+          { verb: 'change', body: { encryption: { format, ...(format === 'passphrase' && { passphrase }) } } },
           { onSuccess: () => setPassphrase('') },
         )
       }
@@ -138,7 +152,7 @@ export function KeyTab({ dataset }: { dataset: DatasetDetail }) {
               variant="secondary"
               isAriaDisabled={mayNot !== null}
               isLoading={unload.isPending}
-              onClick={() => unload.mutate({ action: 'unload' })}
+              onClick={() => unload.mutate({ verb: 'unload' })}
             >
               Lock it now
             </Button>

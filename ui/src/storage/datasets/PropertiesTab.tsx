@@ -5,6 +5,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'react-router';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
+import { useEdited } from '../../api/edits.ts';
 import { asProblem, fieldMessage } from '../../api/problem.ts';
 import { useMayNot } from '../../api/session.ts';
 import { Explained } from '../../forms/Explained.tsx';
@@ -17,10 +18,19 @@ import { choices, isSize, shown, typed } from './words.ts';
 type Property = Schemas['DatasetProperty'];
 type Change = Schemas['DatasetChange'];
 
-export function useChange(name: string) {
+/** @param editing something is being typed: what it is compared with is the dataset as it was then */
+export function useChange(dataset: DatasetDetail, editing = false) {
   const queries = useQueryClient();
+  const path = { name: dataset.name };
+  const edit = useEdited({
+    now: dataset,
+    read: () => answerOf(client.GET('/api/datasets/{name}', { params: { path } })),
+    onLoad: () => void queries.invalidateQueries({ queryKey: ['datasets'] }),
+    editing,
+  });
   return useMutation({
-    mutationFn: (body: Change) => answerOf(client.PUT('/api/dataset', { params: { query: { name } }, body })),
+    mutationFn: (body: Change) =>
+      edit.guard(answerOf(client.PUT('/api/datasets/{name}', { params: { path, header: edit.header }, body }))),
     onSuccess: () => queries.invalidateQueries({ queryKey: ['datasets'] }),
   });
 }
@@ -48,9 +58,10 @@ function Source({ property }: { property: Property }) {
   }
 }
 
-function EditProperty({ name, property, onClose }: { name: string; property: Property; onClose: () => void }) {
+function EditProperty(props: { dataset: DatasetDetail; property: Property; onClose: () => void }) {
+  const { dataset, property, onClose } = props;
   const [text, setText] = useState(shown(property.name, property.value));
-  const change = useChange(name);
+  const change = useChange(dataset, true);
   const known = choices[property.name];
   const [chosen, setChosen] = useState(property.value);
   const value = known ? chosen : typed(property.name, text);
@@ -114,7 +125,7 @@ function EditProperty({ name, property, onClose }: { name: string; property: Pro
 export function PropertiesTab({ dataset }: { dataset: DatasetDetail }) {
   const mayNot = useMayNot('administrator');
   const [editing, setEditing] = useState<Property | null>(null);
-  const change = useChange(dataset.name);
+  const change = useChange(dataset);
   // Compression has a page of its own, with what each choice costs.
   const properties = dataset.properties.filter(({ name }) => name !== 'compression');
   return (
@@ -182,7 +193,7 @@ export function PropertiesTab({ dataset }: { dataset: DatasetDetail }) {
           })}
         </Tbody>
       </Table>
-      {editing && <EditProperty name={dataset.name} property={editing} onClose={() => setEditing(null)} />}
+      {editing && <EditProperty dataset={dataset} property={editing} onClose={() => setEditing(null)} />}
     </>
   );
 }

@@ -24,17 +24,18 @@ export const datasetsQuery = (query: DatasetFilter) =>
 export const datasetQuery = (name: string) =>
   queryOptions({
     queryKey: [topic, 'one', name],
-    queryFn: ({ signal }) => answerOf(client.GET('/api/dataset', { params: { query: { name } }, signal })),
+    queryFn: ({ signal }) => answerOf(client.GET('/api/datasets/{name}', { params: { path: { name } }, signal })),
     refetchInterval: SAFETY_NET,
   });
 export const hindrancesQuery = (name: string) =>
   queryOptions({
     queryKey: [topic, 'hindrances', name],
-    queryFn: ({ signal }) => answerOf(client.GET('/api/dataset/destroy', { params: { query: { name } }, signal })),
+    queryFn: ({ signal }) =>
+      answerOf(client.GET('/api/datasets/{name}/destroy-preview', { params: { path: { name } }, signal })),
   });
 export const compressionsQuery = queryOptions({
   queryKey: ['compressions'],
-  queryFn: async ({ signal }) => (await answerOf(client.GET('/api/datasets/compressions', { signal }))).items,
+  queryFn: async ({ signal }) => (await answerOf(client.GET('/api/dataset-compressions', { signal }))).items,
   staleTime: Number.POSITIVE_INFINITY,
 });
 export const snapshotsQuery = (query: SnapshotFilter) =>
@@ -47,17 +48,19 @@ export const snapshotsQuery = (query: SnapshotFilter) =>
 export const snapshotQuery = (name: string) =>
   queryOptions({
     queryKey: [topic, 'snapshot', name],
-    queryFn: ({ signal }) => answerOf(client.GET('/api/snapshot', { params: { query: { name } }, signal })),
+    queryFn: ({ signal }) => answerOf(client.GET('/api/snapshots/{name}', { params: { path: { name } }, signal })),
   });
 export const rollbackQuery = (name: string) =>
   queryOptions({
     queryKey: [topic, 'rollback', name],
-    queryFn: ({ signal }) => answerOf(client.GET('/api/snapshot/rollback', { params: { query: { name } }, signal })),
+    queryFn: ({ signal }) =>
+      answerOf(client.GET('/api/snapshots/{name}/rollback-preview', { params: { path: { name } }, signal })),
   });
 export const filesQuery = (name: string, path: string) =>
   queryOptions({
     queryKey: ['snapshot-files', name, path],
-    queryFn: ({ signal }) => answerOf(client.GET('/api/snapshot/files', { params: { query: { name, path } }, signal })),
+    queryFn: ({ signal }) =>
+      answerOf(client.GET('/api/snapshots/{name}/files', { params: { path: { name }, query: { path } }, signal })),
   });
 /** `other`: the name of a later snapshot; without it, what there is now. */
 export const diffQuery = (name: string, other: string | undefined, offset: number, limit: number) =>
@@ -65,8 +68,8 @@ export const diffQuery = (name: string, other: string | undefined, offset: numbe
     queryKey: ['snapshot-diff', name, other ?? null, offset],
     queryFn: ({ signal }) =>
       answerOf(
-        client.GET('/api/snapshot/diff', {
-          params: { query: { name, ...(other !== undefined && { other }), offset, limit } },
+        client.GET('/api/snapshots/{name}/differences', {
+          params: { path: { name }, query: { ...(other !== undefined && { other }), offset, limit } },
           signal,
         }),
       ),

@@ -33,9 +33,9 @@ function ImportCard({ pool, busy, onStart }: { pool: Importable; busy: boolean; 
   const take = useMutation({
     mutationFn: () =>
       answerOf(
-        client.POST('/api/pools/import', {
+        client.POST('/api/importable-pools/{guid}/import', {
+          params: { path: { guid: pool.guid } },
           body: {
-            guid: pool.guid,
             ...(name.trim() !== pool.name && { name: name.trim() }),
             ...(pool.inUseElsewhere && { force }),
           },

@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { Link, useNavigate, useParams } from 'react-router';
 import { answerOf, client } from '../../api/client.ts';
+import { ifMatch } from '../../api/edits.ts';
 import { disksQuery, jobsQuery } from '../../api/queries.ts';
 import { useMayNot } from '../../api/session.ts';
 import { Confirm } from '../../forms/Confirm.tsx';
@@ -97,7 +98,7 @@ function Actions({ pool }: { pool: Pool }) {
           onConfirm={async () => {
             await answerOf(
               client.DELETE('/api/pools/{name}', {
-                params: { path: { name: pool.name }, query: { confirm: pool.name } },
+                params: { path: { name: pool.name }, query: { confirm: pool.name }, header: ifMatch(pool) },
               }),
             );
             void navigate('/storage');

@@ -2,6 +2,7 @@
 import { Card, CardBody, CardTitle, Switch } from '@patternfly/react-core';
 import { useState } from 'react';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
+import { useEdited } from '../../api/edits.ts';
 import { useMayNot } from '../../api/session.ts';
 import { Explained } from '../../forms/Explained.tsx';
 import { TextField } from '../../forms/Field.tsx';
@@ -19,9 +20,17 @@ export function PoolProperties({ pool }: { pool: Pool }) {
   const mayNot = useMayNot('administrator');
   const change = usePoolAction();
   const [comment, setComment] = useState<string | null>(null);
+  const path = { name: pool.name };
+  const edit = useEdited({
+    now: pool,
+    read: () => answerOf(client.GET('/api/pools/{name}', { params: { path } })),
+    // The page itself shows the pool as it is; the comment stays as it was typed.
+    onLoad: () => {},
+    editing: comment !== null,
+  });
   const set = (body: Schemas['PropertiesInput'], done?: () => void) =>
     change.mutate(
-      () => answerOf(client.PUT('/api/pools/{name}/properties', { params: { path: { name: pool.name } }, body })),
+      () => edit.guard(answerOf(client.PUT('/api/pools/{name}', { params: { path, header: edit.header }, body }))),
       { onSuccess: done },
     );
   const text = comment ?? pool.properties.comment;

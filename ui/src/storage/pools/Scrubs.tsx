@@ -3,6 +3,7 @@ import { Button, Card, CardBody, CardTitle, Checkbox, Modal, ModalBody, ModalHea
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
+import { keepTyped, useEdited } from '../../api/edits.ts';
 import { useMayNot } from '../../api/session.ts';
 import { Explained } from '../../forms/Explained.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
@@ -16,18 +17,34 @@ type ScrubSchedule = Schemas['ScrubSchedule'];
 
 const SHOWN = 10;
 
-function ScheduleForm(props: { pool: string; was: ScrubSchedule; onClose: () => void }) {
+interface FormProps {
+  pool: string;
+  was: ScrubSchedule;
+  onClose: () => void;
+}
+
+/** Begins anew with what was typed when the current values were loaded. */
+function ScheduleForm(props: FormProps) {
+  const [loaded, setLoaded] = useState(props.was);
+  return <ScheduleFormOf key={loaded.etag ?? ''} {...props} was={loaded} onLoad={setLoaded} />;
+}
+
+function ScheduleFormOf(props: FormProps & { onLoad: (merged: ScrubSchedule) => void }) {
   const { pool, was, onClose } = props;
   const queries = useQueryClient();
   const schedule = useSchedule(was.schedule);
   const [enabled, setEnabled] = useState(was.enabled);
+  const path = { name: pool };
+  const body = { enabled, schedule: schedule.value };
+  const edit = useEdited({
+    now: was,
+    read: () => answerOf(client.GET('/api/pools/{name}/scrub-schedule', { params: { path } })),
+    onLoad: (current, before) => props.onLoad({ ...current, ...keepTyped(body, before, current) }),
+  });
   const save = useMutation({
     mutationFn: () =>
-      answerOf(
-        client.PUT('/api/pools/{name}/scrub-schedule', {
-          params: { path: { name: pool } },
-          body: { enabled, schedule: schedule.value },
-        }),
+      edit.guard(
+        answerOf(client.PUT('/api/pools/{name}/scrub-schedule', { params: { path, header: edit.header }, body })),
       ),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: scrubScheduleQuery(pool).queryKey });

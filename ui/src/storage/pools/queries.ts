@@ -22,7 +22,7 @@ export const scansQuery = (name: string) =>
   queryOptions({
     queryKey: ['pools', 'scans', name],
     queryFn: async ({ signal }) =>
-      (await answerOf(client.GET('/api/pools/{name}/scrubs', { params: { path: { name } }, signal }))).items,
+      (await answerOf(client.GET('/api/pools/{name}/scans', { params: { path: { name } }, signal }))).items,
     refetchInterval: SAFETY_NET,
   });
 export const scrubScheduleQuery = (name: string) =>
@@ -48,13 +48,13 @@ export const replaceQuery = (name: string, device: string) =>
   queryOptions({
     queryKey: ['disks', 'replace', name, device],
     queryFn: ({ signal }) =>
-      answerOf(client.GET('/api/pools/{name}/replace', { params: { path: { name }, query: { device } }, signal })),
+      answerOf(client.GET('/api/pools/{name}/replacements', { params: { path: { name }, query: { device } }, signal })),
     refetchInterval: 3_000,
     retry: false,
   });
 export const importableQuery = queryOptions({
   queryKey: ['disks', 'importable'],
-  queryFn: async ({ signal }) => (await answerOf(client.GET('/api/pools/importable', { signal }))).items,
+  queryFn: async ({ signal }) => (await answerOf(client.GET('/api/importable-pools', { signal }))).items,
   refetchInterval: SAFETY_NET,
 });
 export const diskHealthQuery = (id: string) =>

@@ -5,6 +5,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useNavigate, useParams, useSearchParams } from 'react-router';
 import { answerOf, client } from '../../api/client.ts';
+import { keepTyped, useEdited } from '../../api/edits.ts';
 import { asProblem, fieldMessage } from '../../api/problem.ts';
 import { useMayNot } from '../../api/session.ts';
 import { Explained } from '../../forms/Explained.tsx';
@@ -27,7 +28,13 @@ const wheres: readonly [Where, string, string][] = [
 ];
 const CISTERN_PORT = 8022;
 
+/** Begins anew with what was typed when the current values were loaded. */
 function Form({ was }: { was?: Replication }) {
+  const [loaded, setLoaded] = useState(was);
+  return <FormOf key={loaded?.etag ?? 'new'} was={loaded} onLoad={setLoaded} />;
+}
+
+function FormOf({ was, onLoad }: { was: Replication | undefined; onLoad: (merged: Replication) => void }) {
   const mayNot = useMayNot('administrator');
   const navigate = useNavigate();
   const queries = useQueryClient();
@@ -88,16 +95,22 @@ function Form({ was }: { was?: Replication }) {
 
   const ask = useMutation({
     mutationFn: () =>
-      answerOf(client.POST('/api/replications/host-key', { body: { host: host.trim(), port: Number(port) } })),
+      answerOf(client.POST('/api/replications/fetch-host-key', { body: { host: host.trim(), port: Number(port) } })),
     onSuccess: (found) => setKey({ at, ...found, confirmed: false }),
   });
   const look = useMutation({
-    mutationFn: () => answerOf(client.POST('/api/replications/look', { body: { dataset, target: place } })),
+    mutationFn: () => answerOf(client.POST('/api/replications/preview', { body: { dataset, target: place } })),
+  });
+  const path = { id: was?.id ?? '' };
+  const edit = useEdited({
+    now: was,
+    read: () => answerOf(client.GET('/api/replications/{id}', { params: { path } })),
+    onLoad: (current, before) => onLoad({ ...current, ...keepTyped(body, before, current) }),
   });
   const save = useMutation({
     mutationFn: () =>
       was
-        ? answerOf(client.PUT('/api/replications/{id}', { params: { path: { id: was.id } }, body }))
+        ? edit.guard(answerOf(client.PUT('/api/replications/{id}', { params: { path, header: edit.header }, body })))
         : answerOf(client.POST('/api/replications', { body })),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['datasets'] });

@@ -4,6 +4,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useNavigate } from 'react-router';
 import { answerOf, client } from '../../api/client.ts';
+import { ifMatch } from '../../api/edits.ts';
 import { jobsQuery } from '../../api/queries.ts';
 import { useMayNot } from '../../api/session.ts';
 import { Confirm } from '../../forms/Confirm.tsx';
@@ -232,7 +233,8 @@ export default function ReplicationPage() {
           action="End it"
           onClose={() => setRemoving(null)}
           onConfirm={async () => {
-            await answerOf(client.DELETE('/api/replications/{id}', { params: { path: { id: removing.id } } }));
+            const params = { path: { id: removing.id }, header: ifMatch(removing) };
+            await answerOf(client.DELETE('/api/replications/{id}', { params }));
             await queries.invalidateQueries({ queryKey: ['datasets'] });
           }}
         >

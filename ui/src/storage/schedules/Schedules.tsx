@@ -14,6 +14,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'react-router';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
+import { ifMatch, keepTyped, useEdited } from '../../api/edits.ts';
 import { asProblem, fieldMessage } from '../../api/problem.ts';
 import { useMayNot } from '../../api/session.ts';
 import { ConfirmByName } from '../../forms/ConfirmByName.tsx';
@@ -44,11 +45,19 @@ const fresh: Omit<Input, 'dataset'> = {
   enabled: true,
 };
 
-function ScheduleForm(props: {
+interface FormProps {
   existing?: SnapshotSchedule | undefined;
   dataset?: string | undefined;
   onClose: () => void;
-}) {
+}
+
+/** Begins anew with what was typed when the current values were loaded. */
+function ScheduleForm(props: FormProps) {
+  const [loaded, setLoaded] = useState<SnapshotSchedule | undefined>(props.existing);
+  return <ScheduleFormOf key={loaded?.etag ?? 'new'} {...props} existing={loaded} onLoad={setLoaded} />;
+}
+
+function ScheduleFormOf(props: FormProps & { onLoad: (merged: SnapshotSchedule) => void }) {
   const { existing, onClose } = props;
   const queries = useQueryClient();
   const was = existing ?? fresh;
@@ -71,10 +80,18 @@ function ScheduleForm(props: {
     keep: counts,
     enabled,
   };
+  const path = { id: existing?.id ?? '' };
+  const edit = useEdited({
+    now: existing,
+    read: () => answerOf(client.GET('/api/snapshot-schedules/{id}', { params: { path } })),
+    onLoad: (current, before) => props.onLoad({ ...current, ...keepTyped(body, before, current) }),
+  });
   const save = useMutation({
     mutationFn: () =>
       existing
-        ? answerOf(client.PUT('/api/snapshot-schedules/{id}', { params: { path: { id: existing.id } }, body }))
+        ? edit.guard(
+            answerOf(client.PUT('/api/snapshot-schedules/{id}', { params: { path, header: edit.header }, body })),
+          )
         : answerOf(client.POST('/api/snapshot-schedules', { body })),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['datasets'] });
@@ -254,7 +271,8 @@ export function Schedules({ dataset }: { dataset?: string }) {
           action="Remove the schedule"
           onClose={() => setRemoving(null)}
           onConfirm={async () => {
-            await answerOf(client.DELETE('/api/snapshot-schedules/{id}', { params: { path: { id: removing.id } } }));
+            const params = { path: { id: removing.id }, header: ifMatch(removing) };
+            await answerOf(client.DELETE('/api/snapshot-schedules/{id}', { params }));
             await queries.invalidateQueries({ queryKey: ['datasets'] });
           }}
         >

@@ -115,8 +115,8 @@ export function Rollback({ name }: { name: string }) {
           onClose={() => setSure(false)}
           onConfirm={async () => {
             const started = await answerOf(
-              client.POST('/api/snapshot/rollback', {
-                params: { query: { name } },
+              client.POST('/api/snapshots/{name}/rollback', {
+                params: { path: { name } },
                 body: { confirm: data.dataset, keep, destroyNewer: !keep },
               }),
             );

@@ -25,7 +25,7 @@ function EntryName(props: { entry: Schemas['FileList']['items'][number]; snapsho
         <Link to={to(inside)}>{entry.name}/</Link>
       ) : entry.kind === 'file' ? (
         <a
-          href={`/api/snapshot/file?${new URLSearchParams({ name: snapshot, path: inside })}`}
+          href={`/api/snapshots/${encodeURIComponent(snapshot)}/files/content?${new URLSearchParams({ path: inside })}`}
           download={entry.name}
           aria-label={`Download ${entry.name}`}
         >

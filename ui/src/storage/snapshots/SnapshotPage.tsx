@@ -41,8 +41,8 @@ function CloneForm({ name, onClose }: { name: string; onClose: () => void }) {
   const clone = useMutation({
     mutationFn: () =>
       answerOf(
-        client.POST('/api/snapshot/clone', {
-          params: { query: { name } },
+        client.POST('/api/snapshots/{name}/clone', {
+          params: { path: { name } },
           body: { name: to.trim(), ...(place.trim() !== '' && { mountpoint: place.trim() }) },
         }),
       ),
@@ -171,7 +171,9 @@ function About({ name }: { name: string }) {
           label="New name, behind the @"
           name={data.snapshot}
           about="A schedule gives up only what has the name that it gave; a renamed snapshot stays until somebody destroys it."
-          rename={(to) => answerOf(client.POST('/api/snapshot/rename', { params: { query: { name } }, body: { to } }))}
+          rename={(to) =>
+            answerOf(client.POST('/api/snapshots/{name}/rename', { params: { path: { name } }, body: { to } }))
+          }
           onDone={(to) => void navigate(snapshotPath(`${data.dataset}@${to}`), { replace: true })}
           onClose={() => setAsking(null)}
         />

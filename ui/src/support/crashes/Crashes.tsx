@@ -21,7 +21,7 @@ function how(crash: Crash): string {
 function CrashCard({ crash, mayNot }: { crash: Crash; mayNot: string | null }) {
   const queries = useQueryClient();
   const dismiss = useMutation({
-    mutationFn: () => answerOf(client.DELETE('/api/crashes/{id}', { params: { path: { id: crash.id } } })),
+    mutationFn: () => answerOf(client.POST('/api/crashes/{id}/dismiss', { params: { path: { id: crash.id } } })),
     onSuccess: () => queries.invalidateQueries({ queryKey: ['crashes'] }),
   });
   const name = crash.process === crash.service ? crash.service : `${crash.service} (${crash.process})`;

@@ -13,11 +13,11 @@ import { ConditionIcon } from '../../words/ConditionIcon.tsx';
 import { bytes, exactBytes } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 
-type System = Schemas['InstalledSystem'];
+type System = Schemas['BootEnvironment'];
 
 const systemsQuery = queryOptions({
   queryKey: ['systems'],
-  queryFn: async ({ signal }) => (await answerOf(client.GET('/api/systems', { signal }))).items,
+  queryFn: async ({ signal }) => (await answerOf(client.GET('/api/boot-environments', { signal }))).items,
 });
 
 const starts: Record<System['starts'], string> = {
@@ -70,7 +70,7 @@ export function Systems() {
   if (data === undefined) return <Waiting on={{ error, refetch }} />;
   const choose = async ({ name }: System) => {
     const path = { params: { path: { name } } };
-    const { items } = await answerOf(client.POST('/api/systems/{name}/activate', path));
+    const { items } = await answerOf(client.POST('/api/boot-environments/{name}/activate', path));
     // A list that was asked for before says what was.
     await queries.cancelQueries({ queryKey: systemsQuery.queryKey });
     queries.setQueryData(systemsQuery.queryKey, items);

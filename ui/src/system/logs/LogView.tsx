@@ -13,7 +13,7 @@ export type Level = LogLine['level'];
 export interface LogFilter {
   readonly service?: string;
   readonly level?: Level;
-  readonly text?: string;
+  readonly search?: string;
 }
 
 const PAGE = 200;
@@ -43,11 +43,11 @@ export function LogView({ filter, follow = true }: { filter: LogFilter; follow?:
     queryFn: ({ pageParam, signal }) =>
       answerOf(
         client.GET('/api/logs', {
-          params: { query: { ...filter, limit: PAGE, ...(pageParam !== '' && { older: pageParam }) } },
+          params: { query: { ...filter, limit: PAGE, ...(pageParam !== '' && { before: pageParam }) } },
           signal,
         }),
       ),
-    getNextPageParam: (last) => last.older || undefined,
+    getNextPageParam: (last) => last.before || undefined,
     // What comes is followed; reading it all again would show it twice.
     refetchOnWindowFocus: false,
     refetchOnReconnect: false,
@@ -59,7 +59,7 @@ export function LogView({ filter, follow = true }: { filter: LogFilter; follow?:
     MOST_LIVE,
   );
   if (data === undefined) return <Waiting on={{ error, refetch }} />;
-  const lines = [...stream.lines, ...data.pages.flatMap((page) => page.lines)];
+  const lines = [...stream.lines, ...data.pages.flatMap((page) => page.items)];
   const withService = filter.service === undefined;
   const toggle = (on: boolean) => {
     setLive(on);

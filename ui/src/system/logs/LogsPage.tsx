@@ -29,7 +29,7 @@ export default function LogsPage() {
   const filter: LogFilter = {
     ...(search.get('service') && { service: search.get('service') as string }),
     ...(levels.some(([level]) => level === search.get('level')) && { level: search.get('level') as Level }),
-    ...(search.get('text') && { text: search.get('text') as string }),
+    ...(search.get('text') && { search: search.get('text') as string }),
   };
   return (
     <PageShell title="Logs" sentence="What the services say, the newest first." tabs={<ServicesTabs active="logs" />}>

@@ -79,15 +79,18 @@ function Requests({ filter }: { filter: Filter }) {
   const { data, error, refetch } = useQuery({
     queryKey: ['requests', query],
     queryFn: ({ signal }) =>
-      answerOf(client.GET('/api/requests', { params: { query: { ...query, limit: SHOWN } }, signal })),
+      answerOf(client.GET('/api/web-requests', { params: { query: { ...query, limit: SHOWN } }, signal })),
     refetchOnWindowFocus: false,
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
     retry: false,
   });
-  const stream = useStream<Request>(live && data !== undefined ? `/api/requests/live${queryOf(query)}` : null, SHOWN);
+  const stream = useStream<Request>(
+    live && data !== undefined ? `/api/web-requests/live${queryOf(query)}` : null,
+    SHOWN,
+  );
   if (data === undefined) return <Waiting on={{ error }} />;
-  const requests = [...stream.lines, ...data.requests].slice(0, SHOWN);
+  const requests = [...stream.lines, ...data.items].slice(0, SHOWN);
   return (
     <div className="cistern-stack">
       <div className="cistern-log-bar">

@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { Link } from 'react-router';
 import mib from '../../../../appliance-kit/mib/CISTERN-MIB.txt?url';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
+import { keepTyped, useEdited } from '../../api/edits.ts';
 import { asProblem, fieldMessage } from '../../api/problem.ts';
 import { useMayNot } from '../../api/session.ts';
 import { Explained } from '../../forms/Explained.tsx';
@@ -46,20 +47,29 @@ function AgentForm({ settings, mayNot }: { settings: Settings; mayNot: string | 
   const queries = useQueryClient();
   const { enabled, byCommunity, contact, location, authProtocol } = draft;
   const user = draft.user.trim();
+  const edit = useEdited({
+    now: settings,
+    read: () => answerOf(client.GET('/api/snmp-agent')),
+    onLoad: (current, before) => setDraft((mine) => keepTyped(mine, draftOf(before), draftOf(current))),
+    editing: JSON.stringify(draft) !== JSON.stringify(draftOf(settings)),
+  });
   const save = useMutation({
     mutationFn: () =>
-      answerOf(
-        client.PUT('/api/snmp-agent', {
-          body: {
-            ...{ enabled, contact: contact.trim(), location: location.trim(), sources: words(draft.sources) },
-            ...{ user, authProtocol, ...secret('community', draft.community) },
-            ...(byCommunity ? {} : { community: '' }),
-            ...(user !== '' && {
-              ...secret('authPassword', draft.authPassword),
-              ...secret('privPassword', draft.privPassword),
-            }),
-          },
-        }),
+      edit.guard(
+        answerOf(
+          client.PUT('/api/snmp-agent', {
+            params: { header: edit.header },
+            body: {
+              ...{ enabled, contact: contact.trim(), location: location.trim(), sources: words(draft.sources) },
+              ...{ user, authProtocol, ...secret('community', draft.community) },
+              ...(byCommunity ? {} : { community: '' }),
+              ...(user !== '' && {
+                ...secret('authPassword', draft.authPassword),
+                ...secret('privPassword', draft.privPassword),
+              }),
+            },
+          }),
+        ),
       ),
     onSuccess: async (after) => {
       setDraft(draftOf(after));

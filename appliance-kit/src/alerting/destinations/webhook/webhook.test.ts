@@ -103,7 +103,7 @@ test('an address is kept like a password, and a bad one is refused', async (t) =
   assert.equal(made.status, 201);
   assert.deepEqual([made.body.webhook.secretSet, made.body.webhook.host], [true, new URL(url).host]);
   assert.ok(!JSON.stringify((await on.client.get('/api/destinations')).body).includes('s3cret'));
-  assert.ok(!JSON.stringify((await on.client.get('/api/audit')).body).includes('s3cret'));
+  assert.ok(!JSON.stringify((await on.client.get('/api/audit-log')).body).includes('s3cret'));
   // Left out, it stays.
   const tried = await on.client.post('/api/destinations/test', { ...input(fields), id: made.body.id });
   assert.deepEqual([tried.body.ok, seen.length], [true, 1]);

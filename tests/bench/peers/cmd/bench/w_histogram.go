@@ -403,7 +403,7 @@ func queryHistograms(ctx context.Context, b *bench, s *section, servers map[stri
 		}
 		for _, q := range []question{
 			{"p50, p90, p99", map[string]string{
-				cistern:    "/api/v1/histogram/quantile" + ours + "&q=0.5&q=0.9&q=0.99",
+				cistern:    "/api/v1/histogram/quantiles" + ours + "&q=0.5&q=0.9&q=0.99",
 				victoria:   theirs(`histogram_quantiles("phi", 0.5, 0.9, 0.99, ` + buckets + `)`),
 				prometheus: theirs(`histogram_quantiles(` + native + `, "quantile", 0.5, 0.9, 0.99)`),
 			}, column(func(c map[string]any) (float64, bool) {

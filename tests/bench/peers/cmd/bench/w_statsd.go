@@ -441,7 +441,7 @@ func (b *bench) cisternStatsd(ctx context.Context, s *server, began time.Time, r
 	if err != nil {
 		return 0, err
 	}
-	text, err := s.get(ctx, fmt.Sprintf("/api/v1/histogram/quantile?query=%s&start=%d&end=%d&step=3600&q=0.5", escape(`{__name__=~"bench.time.*"}`), began.Unix()-5, now.Unix()))
+	text, err := s.get(ctx, fmt.Sprintf("/api/v1/histogram/quantiles?query=%s&start=%d&end=%d&step=3600&q=0.5", escape(`{__name__=~"bench.time.*"}`), began.Unix()-5, now.Unix()))
 	if err != nil {
 		return 0, err
 	}

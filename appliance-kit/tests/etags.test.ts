@@ -1,0 +1,270 @@
+// Two people edit the same thing at once: of everything that can be edited, the second to save is told what the first
+// has changed, and loses nothing.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdirSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { allRoutes } from '../src/appliance.ts';
+import { type Answer, type Bench, bench, eventually } from './harness.ts';
+
+const rule = {
+  ...{ name: 'Busy', expression: 'up', direction: 'above', raise: 10, clear: 8, raiseForSeconds: 0 },
+  ...{ clearForSeconds: 0, repostSeconds: 0, severity: 'info', enabled: false, destinations: [] },
+};
+const collector = { name: 'Log', kind: 'syslog', enabled: false };
+const syslog = { host: 'logs.example', port: 514, transport: 'tcp', verifyCertificate: false };
+const silence = { name: 'Work', start: 1_767_225_600, end: 1_767_312_000, classes: [], severities: [], text: '' };
+const worksheet = {
+  name: 'Mine',
+  description: '',
+  shared: true,
+  rangeSeconds: 60,
+  end: null,
+  charts: [],
+  annotations: [],
+};
+const keep = { frequent: 2, hourly: 0, daily: 2, weekly: 0, monthly: 0 };
+const schedule = { dataset: 'tank/a', recursive: false, schedule: { every: 'hour', at: '00:00' }, keep, enabled: true };
+const replication = {
+  ...{ dataset: 'tank/a', recursive: true, target: { kind: 'here', dataset: 'tank/copies/a' } },
+  ...{ schedule: { every: 'hour', at: '00:00' }, enabled: false, intermediate: true, bytesPerSecond: 0 },
+  lateAfterMinutes: 0,
+};
+const agent = { enabled: false, sources: [], user: '', authProtocol: 'SHA', contact: '', location: '' };
+const kept = { rawSeconds: 86_400, minuteSeconds: 864_000, hourSeconds: 8_640_000 };
+const digest = { enabled: false, at: '08:00', severities: ['info'] };
+
+interface Editable {
+  /** The GET that declares it. */
+  readonly operation: string;
+  readonly list?: string;
+  /** What is made, or the path of what is there. */
+  readonly make?: object;
+  readonly path: string;
+  readonly body: object;
+  /** Another value of one field, and the field as the conflict names it. */
+  readonly other: object;
+  readonly field: string;
+  readonly remove?: true | object | string;
+}
+
+const editables: readonly Editable[] = [
+  {
+    operation: 'getThreshold',
+    list: '/api/thresholds',
+    make: rule,
+    path: '/api/thresholds/ID',
+    body: rule,
+    other: { raise: 20 },
+    field: 'raise',
+    remove: true,
+  },
+  {
+    operation: 'getDestination',
+    list: '/api/destinations',
+    make: { ...collector, syslog },
+    path: '/api/destinations/ID',
+    body: { ...collector, syslog },
+    other: { syslog: { ...syslog, port: 515 } },
+    field: 'syslog',
+    remove: true,
+  },
+  {
+    operation: 'getSilence',
+    list: '/api/silences',
+    make: silence,
+    path: '/api/silences/ID',
+    body: silence,
+    other: { end: 1_767_315_600 },
+    field: 'end',
+  },
+  {
+    operation: 'getAlertClass',
+    list: '/api/alert-classes',
+    path: '/api/alert-classes/pool.degraded',
+    body: { muted: false, destinations: [], escalation: null },
+    other: { muted: true },
+    field: 'muted',
+  },
+  { operation: 'getDigest', path: '/api/alert-digest', body: digest, other: { at: '09:00' }, field: 'at' },
+  {
+    operation: 'getRetention',
+    path: '/api/retention',
+    body: kept,
+    other: { hourSeconds: 9_000_000 },
+    field: 'hourSeconds',
+  },
+  {
+    operation: 'getWorksheet',
+    list: '/api/worksheets',
+    make: worksheet,
+    path: '/api/worksheets/ID',
+    body: worksheet,
+    other: { description: 'Ours' },
+    field: 'description',
+    remove: true,
+  },
+  {
+    operation: 'getDataset',
+    path: '/api/datasets/tank%2Fa',
+    body: {},
+    other: { set: { atime: 'on' } },
+    field: 'atime',
+    remove: { confirm: 'tank/a', recursive: true },
+  },
+  {
+    operation: 'getPool',
+    list: '/api/pools',
+    path: '/api/pools/tank',
+    body: {},
+    other: { comment: 'rack 3' },
+    field: 'comment',
+  },
+  {
+    operation: 'getScrubSchedule',
+    path: '/api/pools/tank/scrub-schedule',
+    body: { enabled: true, schedule: { every: 'week', at: '02:00' } },
+    other: { enabled: false },
+    field: 'enabled',
+  },
+  {
+    operation: 'getSnapshotSchedule',
+    list: '/api/snapshot-schedules',
+    make: schedule,
+    path: '/api/snapshot-schedules/ID',
+    body: schedule,
+    other: { enabled: false },
+    field: 'enabled',
+    remove: true,
+  },
+  {
+    operation: 'getReplication',
+    list: '/api/replications',
+    make: replication,
+    path: '/api/replications/ID',
+    body: replication,
+    other: { lateAfterMinutes: 60 },
+    field: 'lateAfterMinutes',
+    remove: true,
+  },
+  { operation: 'getSnmpAgent', path: '/api/snmp-agent', body: agent, other: { contact: 'ada' }, field: 'contact' },
+];
+
+/** A pool with a dataset, and a stand-in for what of storaged can be edited. */
+async function ready(t: TestContext): Promise<Bench> {
+  const on = await bench(t);
+  await on.client.setUp();
+  const disks = [1, 2, 3, 4].map((n) => `scsi-0QEMU_QEMU_HARDDISK_data${n}`);
+  const { body } = await on.client.post('/api/pools', { name: 'tank', layout: 'mirror', disks, telemetry: true });
+  await eventually(async () => assert.equal((await on.client.get(`/api/jobs/${body.id}`)).body.state, 'done'));
+  for (const name of ['tank/a', 'tank/copies']) {
+    assert.equal((await on.client.post('/api/datasets', { name, kind: 'filesystem', properties: {} })).status, 201);
+  }
+  let retention = kept;
+  const store = createServer(async (request, response) => {
+    if (request.method === 'PUT') retention = JSON.parse(Buffer.concat(await request.toArray()).toString('utf8'));
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ ...retention, stored: { rawBytes: Date.now(), rollupBytes: 0, oldest: null } }));
+  });
+  mkdirSync(join(on.directory, 'run', 'storaged'), { recursive: true });
+  store.listen(join(on.directory, 'run', 'storaged', 'http.sock'));
+  await once(store, 'listening');
+  t.after(() => store.close());
+  return on;
+}
+
+/** Makes it if it has to be made; its path. */
+async function made({ client }: Bench, { list, make, path }: Editable): Promise<string> {
+  if (make === undefined) return path;
+  const { status, body, headers } = await client.post(list as string, make);
+  assert.equal(status, 201, JSON.stringify(body));
+  assert.equal(headers.etag, `"${body.etag}"`, 'what was made answers its ETag');
+  return path.replace('ID', body.id);
+}
+
+const put = ({ client }: Bench, path: string, body: object, etag?: string): Promise<Answer> =>
+  client.put(path, body, etag === undefined ? {} : { headers: { 'if-match': etag } });
+const remove = ({ client }: Bench, path: string, body: unknown, etag?: string): Promise<Answer> =>
+  client.request('DELETE', path, body, etag === undefined ? {} : { headers: { 'if-match': etag } });
+
+test('everything that a PUT changes has an ETag, and is in the table of these tests', () => {
+  const routes = allRoutes.flatMap((one) => Object.entries(one)).filter(([, { path }]) => path.startsWith('/api/'));
+  for (const [id, { path }] of routes.filter(([, { method }]) => method === 'PUT')) {
+    const found = routes.find(([, one]) => one.method === 'GET' && one.path === path && one.editable !== undefined);
+    assert.ok(found, `${id}: no GET of ${path} declares what is editable`);
+    assert.ok(
+      editables.some(({ operation }) => operation === found[0]),
+      `${found[0]} is not tested`,
+    );
+  }
+});
+
+for (const one of editables) {
+  test(`two edit at once: ${one.operation.slice(3)}`, async (t) => {
+    const on = await ready(t);
+    const { client } = on;
+    const path = await made(on, one);
+    const first = await client.get(path);
+    const loaded = first.headers.etag as string;
+    assert.equal(loaded, `"${first.body.etag}"`);
+    // What is there already is edited as it was loaded.
+    const body =
+      one.make !== undefined
+        ? one.body
+        : Object.fromEntries(Object.keys(one.body).map((name) => [name, first.body[name]]));
+    // What changes by itself is no edit.
+    on.clock.advance(7);
+    assert.equal((await client.get(path)).headers.etag, loaded);
+    if (one.list !== undefined) {
+      const { items } = (await client.get(one.list)).body;
+      assert.equal(
+        items.filter(({ etag }: { etag: string }) => `"${etag}"` === loaded).length >= 1,
+        true,
+        'in its list',
+      );
+      assert.ok(items.every(({ etag }: { etag: unknown }) => typeof etag === 'string'));
+    }
+
+    const mine = await put(on, path, { ...body, ...one.other }, loaded);
+    assert.equal(mine.status, 200, JSON.stringify(mine.body));
+    const now = (await client.get(path)).headers.etag as string;
+    assert.notEqual(now, loaded);
+    assert.equal(mine.headers.etag, now, 'a change answers the new ETag');
+
+    const theirs = await put(on, path, body, loaded);
+    assert.deepEqual([theirs.status, theirs.body.code], [412, 'edit_conflict']);
+    assert.match(theirs.body.detail, new RegExp(`^${one.field} was changed after it was loaded.* by ada at `));
+    assert.deepEqual(
+      theirs.body.errors.map((error: { path: string }) => error.path),
+      [`/${one.field}`],
+    );
+    assert.match(theirs.body.action, /Reload, compare, save again/);
+    assert.equal((await client.get(path)).headers.etag, now, 'nothing was written');
+
+    if (one.remove !== undefined) {
+      const confirmation = one.remove === true ? undefined : one.remove;
+      assert.equal((await remove(on, path, confirmation, loaded)).body.code, 'edit_conflict');
+      assert.equal((await client.get(path)).status, 200);
+      // A proxy that compresses marks it as weak.
+      assert.equal((await remove(on, path, confirmation, `W/${now}`)).status, 204);
+      assert.equal((await put(on, path, body, now)).status, 404);
+    } else {
+      assert.equal((await put(on, path, body)).status, 200, 'without If-Match a script writes as before');
+    }
+  });
+}
+
+test('of two who save in the same moment one is told; without quotes, and any, are taken too', async (t) => {
+  const on = await ready(t);
+  const { body } = await on.client.post('/api/thresholds', rule);
+  const path = `/api/thresholds/${body.id}`;
+  const both = await Promise.all([20, 30].map((raise) => put(on, path, { ...rule, raise }, body.etag)));
+  assert.deepEqual(both.map(({ status }) => status).sort(), [200, 412]);
+  assert.equal((await put(on, path, rule, '*')).status, 200);
+  // An ETag of another version has another set of fields: it is known that it changed, and not what.
+  const { body: refused } = await put(on, path, rule, '"of-another-version"');
+  assert.match(refused.detail, /^It was changed after it was loaded/);
+  assert.deepEqual(refused.errors ?? [], []);
+});
