@@ -59,7 +59,7 @@ test('who may poll by SNMP is decided, and its secrets are never shown again', a
   await form.getByLabel('Taken from').fill('192.0.2.0/24 10.0.0.0/33');
   await form.getByLabel('SNMPv3 user').fill('poller');
   await form.getByLabel('Authentication password').fill('c4nary auth');
-  await form.getByLabel('Encryption password').fill('c4nary priv');
+  await form.getByLabel('Privacy password').fill('c4nary priv');
   await form.getByLabel('Location').fill('rack 7');
   await form.getByRole('button', { name: 'Save who may poll' }).click();
   await form.getByText('must be a network').first().waitFor();

@@ -2,6 +2,7 @@
 // a button that cannot be pressed says why.
 import { ActionGroup, Button, Form } from '@patternfly/react-core';
 import type { ReactNode } from 'react';
+import { useNavigate } from 'react-router';
 import { asProblem } from '../api/problem.ts';
 import { ProblemAlert } from '../words/ProblemAlert.tsx';
 import { Explained } from './Explained.tsx';
@@ -12,17 +13,20 @@ export interface FormShellProps {
   onSubmit: () => void;
   busy?: boolean;
   error?: unknown;
-  /** Paths of fields that show their own message; a problem about only those needs no second telling. */
+  /** Paths of fields that show their own message; a problem about only those is not shown a second time. */
   fields?: readonly string[];
   mayNot?: string | null;
   danger?: boolean;
+  /** Where “Cancel” goes, or what it does. */
+  cancel?: string | (() => void);
   more?: ReactNode;
 }
 
 export function FormShell(props: FormShellProps) {
-  const { busy = false, error, mayNot = null, fields = [] } = props;
+  const { busy = false, error, mayNot = null, fields = [], cancel } = props;
+  const navigate = useNavigate();
   const errors = error ? asProblem(error).errors : undefined;
-  const told = errors !== undefined && errors.length > 0 && errors.every(({ path }) => fields.includes(path));
+  const shown = errors !== undefined && errors.length > 0 && errors.every(({ path }) => fields.includes(path));
   return (
     <Form
       noValidate
@@ -34,7 +38,7 @@ export function FormShell(props: FormShellProps) {
       }}
     >
       {props.children}
-      {error !== undefined && error !== null && !told && <ProblemAlert error={error} />}
+      {error !== undefined && error !== null && !shown && <ProblemAlert error={error} />}
       <ActionGroup>
         <Explained why={mayNot}>
           <Button
@@ -47,6 +51,11 @@ export function FormShell(props: FormShellProps) {
           </Button>
         </Explained>
         {props.more}
+        {cancel !== undefined && (
+          <Button variant="link" onClick={() => (typeof cancel === 'string' ? void navigate(cancel) : cancel())}>
+            Cancel
+          </Button>
+        )}
       </ActionGroup>
     </Form>
   );

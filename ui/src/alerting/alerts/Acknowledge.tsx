@@ -37,11 +37,7 @@ function NoteForm({ alert, onClose }: { alert: Alert; onClose: () => void }) {
           error={save.error}
           fields={['/note']}
           onSubmit={() => save.mutate()}
-          more={
-            <Button variant="link" onClick={onClose}>
-              Cancel
-            </Button>
-          }
+          cancel={onClose}
         >
           <p>Nobody is reminded of it and it is not escalated any more. It stays active until all is well.</p>
           <TextField

@@ -50,11 +50,7 @@ function RouteForm({ kind, onClose }: { kind: Kind; onClose: () => void }) {
           busy={save.isPending}
           error={save.error}
           onSubmit={() => save.mutate()}
-          more={
-            <Button variant="link" onClick={onClose}>
-              Cancel
-            </Button>
-          }
+          cancel={onClose}
         >
           <Switch
             label="Muted: kept in the log, sent to nobody"

@@ -118,11 +118,7 @@ function Editor({ existing }: { existing: Silence | undefined }) {
       onSubmit={() => {
         if (typeof input !== 'string') save.mutate(input);
       }}
-      more={
-        <Button variant="link" onClick={back}>
-          Cancel
-        </Button>
-      }
+      cancel={back}
     >
       <TextField
         label="What it is for"

@@ -129,11 +129,7 @@ function Editor({ rule }: { rule: Threshold | undefined }) {
           setTried(true);
           if (typeof input !== 'string') save.mutate(input);
         }}
-        more={
-          <Button variant="link" onClick={() => void navigate('/alerts/thresholds')}>
-            Cancel
-          </Button>
-        }
+        cancel="/alerts/thresholds"
       >
         <RuleWhat draft={draft} set={set} problem={problem} tried={tried} />
         <div className="cistern-rule">

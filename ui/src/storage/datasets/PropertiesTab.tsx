@@ -73,11 +73,7 @@ function EditProperty({ name, property, onClose }: { name: string; property: Pro
               : null
           }
           onSubmit={() => change.mutate({ set: { [property.name]: value as string } }, { onSuccess: onClose })}
-          more={
-            <Button variant="link" onClick={onClose}>
-              Cancel
-            </Button>
-          }
+          cancel={onClose}
         >
           {known ? (
             <Field label={property.name} help={property.explanation} error={fieldMessage(problem, field)}>

@@ -56,11 +56,7 @@ export function TakeSnapshot({ dataset, onClose }: { dataset: DatasetDetail; onC
           error={take.error}
           fields={['/name']}
           onSubmit={() => take.mutate()}
-          more={
-            <Button variant="link" onClick={onClose}>
-              Cancel
-            </Button>
-          }
+          cancel={onClose}
         >
           <TextField
             label="Name of the snapshot"
@@ -109,11 +105,7 @@ export function HoldForm({ names, onClose }: { names: readonly string[]; onClose
           fields={['/tag']}
           mayNot={tag.trim() === '' ? 'Say what for.' : null}
           onSubmit={() => hold.mutate()}
-          more={
-            <Button variant="link" onClick={onClose}>
-              Cancel
-            </Button>
-          }
+          cancel={onClose}
         >
           <TextField
             label="What for"

@@ -15,7 +15,7 @@ import {
 } from '@patternfly/react-core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import { Link, useNavigate, useParams, useSearchParams } from 'react-router';
+import { Link, useParams, useSearchParams } from 'react-router';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
 import { Failure } from '../../api/problem.ts';
 import { disksQuery, jobsQuery } from '../../api/queries.ts';
@@ -156,7 +156,6 @@ function Choose(props: { pool: Pool; device: string; disks: readonly Disk[]; onS
   const { pool, device, disks } = props;
   const mayNot = useMayNot('administrator');
   const read = useStorageRead();
-  const navigate = useNavigate();
   const { data, error, refetch } = useQuery(replaceQuery(pool.name, device));
   const [wanted, setWanted] = useState<string | null>(null);
   const [erasing, setErasing] = useState<Candidate | null>(null);
@@ -185,11 +184,7 @@ function Choose(props: { pool: Pool; device: string; disks: readonly Disk[]; onS
           error={start.error}
           mayNot={mayNot ?? (chosen ? null : 'Insert a new disk, or choose one, first.')}
           onSubmit={() => chosen && start.mutate(chosen.disk)}
-          more={
-            <Button variant="link" onClick={() => void navigate(poolPath(pool.name))}>
-              Cancel
-            </Button>
-          }
+          cancel={poolPath(pool.name)}
         >
           <p>
             Insert the new disk; it appears here by itself. It must hold at least {bytes(data.needsBytes)}. Everything

@@ -44,11 +44,7 @@ function ScheduleForm(props: { pool: string; was: ScrubSchedule; onClose: () => 
           error={save.error}
           mayNot={schedule.why}
           onSubmit={() => save.mutate()}
-          more={
-            <Button variant="link" onClick={onClose}>
-              Cancel
-            </Button>
-          }
+          cancel={onClose}
         >
           <ScheduleFields
             schedule={schedule}

@@ -1,16 +1,18 @@
 // A replication in three questions: what, where, when. Where a machine has to be trusted its key is shown and confirmed,
 // and what would happen there is said before anything is sent.
-import { Alert, Button, Checkbox, FormSelect, FormSelectOption, Radio } from '@patternfly/react-core';
+import { Alert, Button, Checkbox } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useNavigate, useParams, useSearchParams } from 'react-router';
 import { answerOf, client } from '../../api/client.ts';
 import { asProblem, fieldMessage } from '../../api/problem.ts';
 import { useMayNot } from '../../api/session.ts';
+import { ChoiceField } from '../../forms/ChoiceField.tsx';
 import { Explained } from '../../forms/Explained.tsx';
-import { Field, TextField } from '../../forms/Field.tsx';
+import { TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
 import { ScheduleFields, useSchedule } from '../../forms/ScheduleFields.tsx';
+import { SelectField } from '../../forms/SelectField.tsx';
 import { PageShell } from '../../shells/PageShell.tsx';
 import { Waiting } from '../../shells/Waiting.tsx';
 import { bytes } from '../../words/format.ts';
@@ -132,42 +134,22 @@ function Form({ was }: { was?: Replication }) {
       fields={['/dataset', '/target/dataset', '/target/host']}
       mayNot={why}
       onSubmit={() => save.mutate()}
-      more={
-        <Button variant="link" onClick={() => void navigate('/storage/replication')}>
-          Cancel
-        </Button>
-      }
+      cancel="/storage/replication"
     >
-      <Field label="Dataset" error={fieldMessage(problem, '/dataset')}>
-        {(id) => (
-          <FormSelect id={id} value={dataset} onChange={(_event, value) => setDataset(value)}>
-            {places.map((name) => (
-              <FormSelectOption key={name} value={name} label={name} />
-            ))}
-          </FormSelect>
-        )}
-      </Field>
+      <SelectField
+        label="Dataset"
+        value={dataset}
+        onChange={setDataset}
+        options={places.map((name) => [name, name])}
+        error={fieldMessage(problem, '/dataset')}
+      />
       <Checkbox
         id="replication-recursive"
         label="With all datasets below it"
         isChecked={recursive}
         onChange={(_event, checked) => setRecursive(checked)}
       />
-      <fieldset className="cistern-choices">
-        <legend>Where to</legend>
-        {wheres.map(([id, label, description]) => (
-          <Radio
-            key={id}
-            id={`where-${id}`}
-            name="where"
-            className="cistern-choice"
-            label={label}
-            description={description}
-            isChecked={where === id}
-            onChange={() => setWhere(id)}
-          />
-        ))}
-      </fieldset>
+      <ChoiceField label="Where to" value={where} onChange={setWhere} options={wheres} />
       {where !== 'here' && (
         <>
           <TextField

@@ -6,8 +6,6 @@ import {
   CardBody,
   CardTitle,
   ClipboardCopy,
-  FormSelect,
-  FormSelectOption,
   Modal,
   ModalBody,
   ModalHeader,
@@ -19,8 +17,9 @@ import { asProblem, fieldMessage } from '../../api/problem.ts';
 import { useMayNot } from '../../api/session.ts';
 import { Confirm } from '../../forms/Confirm.tsx';
 import { Explained } from '../../forms/Explained.tsx';
-import { Field, TextField } from '../../forms/Field.tsx';
+import { TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
+import { SelectField } from '../../forms/SelectField.tsx';
 import { Ago } from '../../words/Ago.tsx';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { datasetsQuery } from '../datasets/queries.ts';
@@ -66,11 +65,7 @@ function NewSender({ onClose }: { onClose: () => void }) {
           fields={['/publicKey', '/under', '/name']}
           mayNot={why}
           onSubmit={() => add.mutate()}
-          more={
-            <Button variant="link" onClick={onClose}>
-              Cancel
-            </Button>
-          }
+          cancel={onClose}
         >
           <TextField label="Name" value={name} onChange={setName} help="Of the machine, for you." autoFocus required />
           <TextField
@@ -81,24 +76,14 @@ function NewSender({ onClose }: { onClose: () => void }) {
             error={fieldMessage(problem, '/publicKey')}
             required
           />
-          <Field
+          <SelectField
             label="It replicates to datasets below"
             help="It can add there, and look at what it has sent. It can destroy nothing, and reach nothing else."
             error={fieldMessage(problem, '/under')}
-          >
-            {(id, described) => (
-              <FormSelect
-                id={id}
-                value={under}
-                aria-describedby={described}
-                onChange={(_event, value) => setUnder(value)}
-              >
-                {places.map((one) => (
-                  <FormSelectOption key={one} value={one} label={one} />
-                ))}
-              </FormSelect>
-            )}
-          </Field>
+            value={under}
+            onChange={setUnder}
+            options={places.map((one) => [one, one])}
+          />
         </FormShell>
       </ModalBody>
     </Modal>

@@ -1,15 +1,5 @@
 // When snapshots are taken by themselves, how many are kept, and how the last time went.
-import {
-  Button,
-  Checkbox,
-  EmptyState,
-  EmptyStateBody,
-  FormSelect,
-  FormSelectOption,
-  Modal,
-  ModalBody,
-  ModalHeader,
-} from '@patternfly/react-core';
+import { Button, Checkbox, EmptyState, EmptyStateBody, Modal, ModalBody, ModalHeader } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'react-router';
@@ -18,9 +8,10 @@ import { asProblem, fieldMessage } from '../../api/problem.ts';
 import { useMayNot } from '../../api/session.ts';
 import { ConfirmByName } from '../../forms/ConfirmByName.tsx';
 import { Explained } from '../../forms/Explained.tsx';
-import { Field, TextField } from '../../forms/Field.tsx';
+import { TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
 import { ScheduleFields, useSchedule } from '../../forms/ScheduleFields.tsx';
+import { SelectField } from '../../forms/SelectField.tsx';
 import { Waiting } from '../../shells/Waiting.tsx';
 import { Ago } from '../../words/Ago.tsx';
 import { ConditionIcon } from '../../words/ConditionIcon.tsx';
@@ -103,22 +94,16 @@ function ScheduleForm(props: {
           fields={['/dataset', '/keep']}
           mayNot={why}
           onSubmit={() => save.mutate()}
-          more={
-            <Button variant="link" onClick={onClose}>
-              Cancel
-            </Button>
-          }
+          cancel={onClose}
         >
           {props.dataset === undefined && !existing && (
-            <Field label="Dataset" error={fieldMessage(problem, '/dataset')}>
-              {(id) => (
-                <FormSelect id={id} value={dataset} onChange={(_event, value) => setDataset(value)}>
-                  {places.map((name) => (
-                    <FormSelectOption key={name} value={name} label={name} />
-                  ))}
-                </FormSelect>
-              )}
-            </Field>
+            <SelectField
+              label="Dataset"
+              value={dataset}
+              onChange={setDataset}
+              options={places.map((name) => [name, name])}
+              error={fieldMessage(problem, '/dataset')}
+            />
           )}
           <Checkbox
             id="schedule-recursive"

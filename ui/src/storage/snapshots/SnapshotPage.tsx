@@ -63,11 +63,7 @@ function CloneForm({ name, onClose }: { name: string; onClose: () => void }) {
           fields={['/name', '/mountpoint']}
           mayNot={to.trim() === '' ? 'Give it a name.' : null}
           onSubmit={() => clone.mutate()}
-          more={
-            <Button variant="link" onClick={onClose}>
-              Cancel
-            </Button>
-          }
+          cancel={onClose}
         >
           <p>A clone begins as the snapshot is, can be written to, and takes space only for what differs.</p>
           <TextField
