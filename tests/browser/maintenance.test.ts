@@ -80,7 +80,7 @@ test('who may poll by SNMP is decided, and its secrets are never shown again', a
   assert.match(readFileSync(await download.path(), 'utf8'), /^CISTERN-MIB DEFINITIONS/);
   await form.getByText('Answer SNMP polls').click();
   await form.getByRole('button', { name: 'Save who may poll' }).click();
-  await form.getByText('Saved: nobody may poll.').waitFor();
+  await form.getByText('Saved: polls are not answered.').waitFor();
 });
 
 test('the machine itself: a clock without a server, a cable that is out and forgotten, heat', async (t) => {

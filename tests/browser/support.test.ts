@@ -49,11 +49,11 @@ test('a crash is an alert and a record, and is dismissed', async (t) => {
   await page.goto(`${stack.url}/maintenance/crashes`);
   const crash = page.getByRole('region', { name: 'Crash of nginx' });
   await crash.getByText(/100 times/).waitFor();
-  await crash.getByRole('button', { name: 'Where it stood' }).click();
+  await crash.getByRole('button', { name: 'Stack' }).click();
   await crash.getByText('epoll_wait').waitFor();
   await lookAt(page, 'maintenance-crash');
   await crash.getByRole('button', { name: /^Dismiss/ }).click();
-  await crash.getByText('Somebody has seen it.').waitFor();
+  await crash.getByText('It has been dismissed.').waitFor();
   await page.goto(`${stack.url}/alerts`);
   await page.getByText('Nothing is wrong').waitFor();
 });
@@ -146,7 +146,7 @@ test('services: why, needs, log; stopped and started again', async (t) => {
   await lookAt(page, 'service');
   await page.getByRole('button', { name: 'Stop' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Stop' }).click();
-  await page.getByText(/Somebody stopped it/).waitFor();
+  await page.getByText(/It was stopped by a user/).waitFor();
   await page.getByRole('button', { name: 'Start' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Start' }).click();
   await page.getByText(/It runs as it should/).waitFor();

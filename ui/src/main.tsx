@@ -1,5 +1,5 @@
 import '@patternfly/react-core/dist/styles/base.css';
-// In this order: what is said later of the same element counts.
+// In this order: of rules for the same element the later one counts.
 import './theme/base.css';
 import './frame/frame.css';
 import './shells/shells.css';

@@ -16,7 +16,7 @@ const HEIGHT = 140;
 
 interface Shared {
   readonly settled: Settled;
-  /** Told by each chart: since when there are values. */
+  /** Reported by each chart: since when there are values. */
   readonly begins: (chart: string, time: number) => void;
 }
 const SharedContext = createContext<Shared | null>(null);

@@ -1,6 +1,6 @@
 // The one time axis of a page: every chart on it shows the same time, moves with the others, and shares the cursor. It is
-// outside React, because it moves with every pointer event: charts repaint on it, and only what has settled makes anybody
-// ask for data or render.
+// outside React, because it moves with every pointer event: charts repaint on it, and only what has settled causes
+// requests and renders.
 import { createContext, use, useCallback, useDeferredValue, useEffect, useSyncExternalStore } from 'react';
 
 export interface Settled {

@@ -89,7 +89,7 @@ function useFrame<F>(source: Source<F>, settled: Settled, shift: number, enabled
     },
     refetchInterval: live ? () => untilBeat(Math.min(Math.max(step, range / 600, 1), 60) * 1000) : false,
     placeholderData: keepPreviousData,
-    // Frames are large, are made anew each second, and nobody else has them.
+    // Frames are large, are made anew each second, and nothing else holds them.
     structuralSharing: false,
     gcTime: 30_000,
     enabled,

@@ -21,7 +21,7 @@ export interface Stats {
   readonly last: number;
 }
 
-/** More lines than this nobody tells apart; what is beyond is drawn as one, or not at all. */
+/** More lines than this cannot be told apart; what is beyond is drawn as one, or not at all. */
 export const MOST_DRAWN = 20;
 
 /** Which places in a frame lie within a time: `from` to `until`, the latter not included. */

@@ -26,7 +26,7 @@ export function NotAnswering({ error }: { error: unknown }) {
               </p>
             )}
             <p>
-              <Spinner size="sm" aria-label="Trying again" /> Trying again by itself.
+              <Spinner size="sm" aria-label="Trying again" /> Trying again automatically.
             </p>
           </EmptyStateBody>
         </EmptyState>

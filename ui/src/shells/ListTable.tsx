@@ -10,7 +10,7 @@ export interface Column<Row> {
   readonly className?: string | ((row: Row) => string);
   readonly head?: Omit<ThProps, 'ref'>;
   readonly modifier?: TdProps['modifier'];
-  /** Of buttons or boxes: the title is for those who cannot see the column. */
+  /** Of buttons or boxes: the title is for screen readers. */
   readonly control?: 'actions' | 'choice';
 }
 

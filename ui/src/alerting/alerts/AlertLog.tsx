@@ -118,7 +118,7 @@ export function AlertLog() {
       {error && <ProblemAlert error={error} retry={() => void refetch()} stale={data !== undefined} />}
       {data === undefined && !error && <PageLoading />}
       {data?.length === 0 && (
-        <EmptyState headingLevel="h2" titleText={filtered ? 'No alert fits' : 'There has been no alert'}>
+        <EmptyState headingLevel="h2" titleText={filtered ? 'No alert matches' : 'There has been no alert'}>
           <EmptyStateBody>
             {filtered ? 'Take a filter away to see more.' : 'What is raised from now on is kept here for 400 days.'}
           </EmptyStateBody>

@@ -41,7 +41,7 @@ export function WebhookFields(props: KindFieldsProps) {
           help={
             storedHelp(existing?.webhook?.secretSet) ??
             (draft.preset === 'json'
-              ? 'The receiver can tell by a signature (HMAC-SHA-256) that a message comes from here. Empty: none.'
+              ? 'The receiver can verify by a signature (HMAC-SHA-256) that a message comes from here. Empty: none.'
               : undefined)
           }
           value={draft.secret}

@@ -1,4 +1,4 @@
-// What the fields of each kind of destination are handed.
+// The props of the fields of each kind of destination.
 import type { Destination, DestinationDraft } from './destination.ts';
 
 export interface KindFieldsProps {
@@ -6,7 +6,7 @@ export interface KindFieldsProps {
   readonly set: (change: Partial<DestinationDraft>) => void;
   /** The appliance's complaint about a field. */
   readonly at: (path: string) => string | undefined;
-  /** What is changed; undefined: a new one. */
+  /** The destination that is changed; undefined for a new one. */
   readonly existing: Destination | undefined;
 }
 

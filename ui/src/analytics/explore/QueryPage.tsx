@@ -18,7 +18,7 @@ import { complaintIn, functionsLike, pointing, wordAt } from './promql.ts';
 const NOTHING: [] = [];
 const TIME = { range: 300, end: null };
 
-/** What the numbers of an expression are, as far as its names tell. */
+/** The unit of an expression, as far as its names give it. */
 function unitIn(expression: string): string {
   const perSecond = /\b(i?rate|deriv)\s*\(/.test(expression) ? '/s' : '';
   const [first = ''] = /[a-zA-Z_:][a-zA-Z0-9_:]*_(?:seconds|bytes|ratio)(?:_total)?\b/.exec(expression) ?? [];

@@ -201,7 +201,7 @@ export function StatisticPanel(props: PanelProps & { text: string; name: Name })
         )
       }
     >
-      {/* That nothing is measured at all is said once, above all charts. */}
+      {/* That nothing is measured at all is shown once, above all charts. */}
       {problem !== null && problem.code !== 'service_unavailable' && (
         <ProblemAlert error={watched.error} stale={problem.code === 'forbidden'} retry={() => void watched.refetch()} />
       )}

@@ -1,5 +1,5 @@
-// How long measurements are kept, by granularity. Letting go sooner loses what is older, for good: that is asked once more,
-// with the day from which on nothing will be there.
+// How long measurements are kept, by granularity. A shorter retention removes what is older for good: that has to be
+// confirmed, with the day before which nothing is kept.
 import { Button, Card, CardBody, CardTitle } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -62,7 +62,7 @@ export function RetentionForm() {
       setTyped({});
     },
   });
-  // That the store does not answer is said above the table already.
+  // That the store does not answer is shown above the table already.
   if (data === undefined) {
     return error && asProblem(error).code !== 'service_unavailable' ? (
       <ProblemAlert error={error} retry={() => void refetch()} />
@@ -120,7 +120,7 @@ export function RetentionForm() {
       </CardBody>
       {asking !== null && (
         <Confirm
-          title="Let go of old measurements?"
+          title="Remove old measurements?"
           action="Remove them"
           danger
           onConfirm={() => save.mutateAsync(wanted)}

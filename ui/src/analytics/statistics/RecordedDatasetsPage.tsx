@@ -1,4 +1,4 @@
-// What is being measured: since when, whether it goes on when nobody looks, and what it costs.
+// What is being measured: since when, whether it is recorded, and what it costs.
 import { Button, EmptyState, EmptyStateBody, Label, PageSection } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -59,7 +59,7 @@ const columns: readonly Column<Measured>[] = [
             {words}
           </Label>
           {(recorded || watched || state !== 'stopped') && (
-            <div className="cistern-quiet">{recorded ? 'recorded' : watched ? 'looked at' : 'always'}</div>
+            <div className="cistern-quiet">{recorded ? 'recorded' : watched ? 'on a page' : 'always'}</div>
           )}
           {reason !== null && <div className="cistern-quiet">{reason}</div>}
         </>
@@ -172,8 +172,8 @@ export default function RecordedDatasetsPage() {
         {data?.length === 0 && (
           <EmptyState titleText="Nothing is being recorded" headingLevel="h2" variant="sm">
             <EmptyStateBody>
-              A <Link to="/analytics/statistics">statistic</Link> that is looked at is measured as long as somebody
-              looks; one that is recorded goes on, also after a restart.
+              A <Link to="/analytics/statistics">statistic</Link> is measured while it is shown on a page; one that is
+              recorded is measured at all times, also after a restart.
             </EmptyStateBody>
           </EmptyState>
         )}

@@ -16,7 +16,7 @@ export interface Sheet {
 const DISPLAYS = ['auto', 'stacked', 'lines', 'heatmap'];
 const MOST = 40;
 
-/** What somebody may have put into a link: taken only as far as it is a chart. */
+/** A link may hold anything: only what is a valid chart is taken from it. */
 function readChart(value: unknown): Chart | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const one = value as Record<string, unknown>;

@@ -17,7 +17,7 @@ import { type Dataset, type DatasetFilter, datasetPath, datasetsQuery } from './
 const PAGE = 50;
 type Sort = NonNullable<DatasetFilter['sort']>;
 
-/** What is said of it where another dataset's mount point stands. */
+/** What stands in the column “Mounted”. */
 function place(dataset: Dataset): string {
   if (dataset.kind === 'volume') return `volume of ${bytes(dataset.volumeBytes ?? 0)}`;
   if (dataset.keyStatus === 'unavailable') return 'locked';

@@ -56,7 +56,7 @@ export function DestroyDataset(props: { name: string; onClose: () => void; onDon
             body: { confirm: name, recursive: data.datasets + data.snapshots > 0 },
           }),
         );
-        // Away from its page first: reading it again would only tell that it is gone.
+        // Away from its page first: reading it again would only fail.
         props.onDone();
       }}
     >

@@ -23,8 +23,8 @@ const kinds: readonly [Kind, string, string][] = [
 type Key = 'none' | 'passphrase' | 'keyFile';
 const keys: readonly [Key, string, string][] = [
   ['none', 'Not encrypted', 'Whoever has the disks can read it. This cannot be changed later.'],
-  ['passphrase', 'With a passphrase', 'Somebody has to give it after every start. Without it the data is lost.'],
-  ['keyFile', 'With a key file', 'The appliance keeps the key on its system disk, and opens it by itself.'],
+  ['passphrase', 'With a passphrase', 'It must be entered after every start. Without it the data is lost.'],
+  ['keyFile', 'With a key file', 'The appliance keeps the key on its system disk, and loads it at every start.'],
 ];
 
 export default function NewDatasetPage() {
@@ -166,7 +166,7 @@ export default function NewDatasetPage() {
             type="password"
             value={passphrase}
             onChange={setPassphrase}
-            help="At least 8 characters. Keep a copy: nobody can recover it."
+            help="At least 8 characters. Keep a copy: it cannot be recovered."
             error={fieldMessage(problem, '/encryption/passphrase')}
             autoComplete="new-password"
             required

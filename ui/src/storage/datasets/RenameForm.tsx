@@ -1,4 +1,4 @@
-// Another name for a dataset or a snapshot: what goes along with it is said first.
+// Another name for a dataset or a snapshot, after listing what is renamed with it.
 import { Modal, ModalBody, ModalHeader } from '@patternfly/react-core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';

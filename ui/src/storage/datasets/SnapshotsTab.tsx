@@ -111,7 +111,7 @@ export function HoldForm({ names, onClose }: { names: readonly string[]; onClose
             label="What for"
             value={tag}
             onChange={setTag}
-            help="A word such as “audit-2026”. As long as it is held, nobody and nothing can destroy it."
+            help="A word such as “audit-2026”. A snapshot with a hold cannot be destroyed."
             error={fieldMessage(problem, '/tag')}
             autoComplete="off"
             autoFocus

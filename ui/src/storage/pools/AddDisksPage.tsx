@@ -127,7 +127,9 @@ function AddDisks({ pool }: { pool: Pool }) {
             }}
           />
         ))}
-        {disks.data && free.length === 0 && <p>No disk is free. Add one to the machine; it appears here by itself.</p>}
+        {disks.data && free.length === 0 && (
+          <p>No disk is free. Add one to the machine; it appears here automatically.</p>
+        )}
       </fieldset>
       {chosen.length > 0 && !single && (
         <LayoutField

@@ -74,7 +74,7 @@ export function AttachDisk({ pool, beside, onClose }: { pool: Pool; beside: Vdev
                 onChange={() => setWanted(disk.id)}
               />
             ))}
-            {free.length === 0 && <p>No disk is free. Add one to the machine; it appears here by itself.</p>}
+            {free.length === 0 && <p>No disk is free. Add one to the machine; it appears here automatically.</p>}
           </fieldset>
         </FormShell>
       </ModalBody>

@@ -88,7 +88,7 @@ export interface PoolFormProps {
 
 export function PoolForm({ submit, forTelemetry, mayNot = null, onStart, onDone, cancel, more }: PoolFormProps) {
   const queries = useQueryClient();
-  // While somebody chooses, a disk that is plugged in should not keep them waiting.
+  // While disks are chosen, one that is plugged in should appear without a wait.
   const disks = useQuery({ ...disksQuery, refetchInterval: 3_000 });
   const pools = useQuery(poolsQuery);
   const held = pools.data?.items.some((pool) => pool.telemetry) ?? false;
@@ -212,7 +212,9 @@ export function PoolForm({ submit, forTelemetry, mayNot = null, onStart, onDone,
             })}
           />
         ))}
-        {disks.data && free.length === 0 && <p>No disk is free. Add one to the machine; it appears here by itself.</p>}
+        {disks.data && free.length === 0 && (
+          <p>No disk is free. Add one to the machine; it appears here automatically.</p>
+        )}
         {chosen.length > 1 && (
           <Checkbox
             id="pool-by-kind"

@@ -187,8 +187,8 @@ function Choose(props: { pool: Pool; device: string; disks: readonly Disk[]; onS
           cancel={poolPath(pool.name)}
         >
           <p>
-            Insert the new disk; it appears here by itself. It must hold at least {bytes(data.needsBytes)}. Everything
-            on it is erased.
+            Insert the new disk; it appears here automatically. It must hold at least {bytes(data.needsBytes)}.
+            Everything on it is erased.
           </p>
           <fieldset className="cistern-choices" aria-live="polite">
             <legend>Disks that could take its place</legend>
@@ -238,8 +238,7 @@ function Running({ pool, job }: { pool: Pool; job: Job }) {
         )}
       </div>
       <p>
-        The pool works meanwhile. You can leave this page: the resilver goes on, also while nobody looks, and when the
-        appliance is restarted.
+        The pool works meanwhile. You can leave this page: the resilver goes on, and when the appliance is restarted.
       </p>
       <ProblemAlert error={cancel.error} />
       {job.cancellable && (
@@ -290,7 +289,7 @@ function Followed({ pool }: { pool: Pool }) {
 
 const wordsOf: Record<string, string> = {
   cancelled: 'The replacement was cancelled. The new disk is free again.',
-  interrupted: 'The appliance was restarted meanwhile. A resilver that had begun goes on by itself.',
+  interrupted: 'The appliance was restarted meanwhile. A resilver that had begun goes on.',
 };
 
 function Ended({ job }: { job: Job }) {

@@ -1,4 +1,4 @@
-// When a pool is scrubbed by itself, and what its scrubs and resilvers found so far.
+// The schedule of scrubs of a pool, and what its scrubs and resilvers found so far.
 import { Button, Card, CardBody, CardTitle, Checkbox, Modal, ModalBody, ModalHeader } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -53,7 +53,7 @@ function ScheduleForm(props: { pool: string; was: ScrubSchedule; onClose: () => 
           />
           <Checkbox
             id="scrub-enabled"
-            label="It is switched on"
+            label="Enabled"
             isChecked={enabled}
             onChange={(_event, checked) => setEnabled(checked)}
           />
@@ -91,7 +91,7 @@ export function Scrubs({ pool }: { pool: string }) {
                   )}
                 </>
               ) : (
-                'It is not scrubbed by itself.'
+                'No scrubs are scheduled.'
               )}
             </span>
             <Explained why={mayNot}>

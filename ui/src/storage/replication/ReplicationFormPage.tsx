@@ -1,5 +1,5 @@
 // A replication in three questions: what, where, when. Where a machine has to be trusted its key is shown and confirmed,
-// and what would happen there is said before anything is sent.
+// and a preview shows what would happen there before anything is sent.
 import { Alert, Button, Checkbox } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -23,9 +23,9 @@ import { type Replication, type ReplicationInput, replicationsQuery, sendersQuer
 
 type Where = 'here' | 'cistern' | 'other';
 const wheres: readonly [Where, string, string][] = [
-  ['cistern', 'Another Cistern', 'It lets this appliance in by its key, below a dataset that it chooses.'],
+  ['cistern', 'Another Cistern', 'It accepts this appliance by its key, below a dataset of its choice.'],
   ['other', 'Another machine with ZFS', 'By SSH, as a user that may receive there.'],
-  ['here', 'This appliance', 'Another pool survives what the first one does not; a fire it does not survive.'],
+  ['here', 'This appliance', 'Another pool protects against the loss of a pool, not against the loss of the machine.'],
 ];
 const CISTERN_PORT = 8022;
 
@@ -88,12 +88,12 @@ function Form({ was }: { was?: Replication }) {
     lateAfterMinutes: Number(late) || 0,
   };
 
-  const ask = useMutation({
+  const readKey = useMutation({
     mutationFn: () =>
       answerOf(client.POST('/api/replications/host-key', { body: { host: host.trim(), port: Number(port) } })),
     onSuccess: (found) => setKey({ at, ...found, confirmed: false }),
   });
-  const look = useMutation({
+  const preview = useMutation({
     mutationFn: () => answerOf(client.POST('/api/replications/look', { body: { dataset, target: place } })),
   });
   const save = useMutation({
@@ -106,23 +106,23 @@ function Form({ was }: { was?: Replication }) {
       void navigate('/storage/replication');
     },
   });
-  const problem = save.error ? asProblem(save.error) : look.error ? asProblem(look.error) : null;
+  const problem = save.error ? asProblem(save.error) : preview.error ? asProblem(preview.error) : null;
   const portWrong = !(Number.isInteger(Number(port)) && Number(port) >= 1 && Number(port) <= 65_535);
-  const whyAsk = host.trim() === '' ? 'Say which machine.' : portWrong ? 'A port is a number from 1 to 65535.' : null;
-  const whyLook =
-    where !== 'here' && whyAsk !== null
-      ? whyAsk
+  const whyNoKey = host.trim() === '' ? 'Enter the machine.' : portWrong ? 'A port is a number from 1 to 65535.' : null;
+  const whyNoPreview =
+    where !== 'here' && whyNoKey !== null
+      ? whyNoKey
       : where === 'other' && user.trim() === ''
-        ? 'Say which user it is.'
+        ? 'Enter the user.'
         : where !== 'here' && !known?.confirmed
-          ? 'Ask the machine for its key, and confirm it.'
+          ? 'Read the key of the machine, and confirm it.'
           : target.trim() === ''
-            ? 'Say which dataset it becomes there.'
+            ? 'Enter the dataset there.'
             : null;
   const why =
     mayNot ??
     (dataset === '' ? 'Choose a dataset.' : null) ??
-    whyLook ??
+    whyNoPreview ??
     schedule.why ??
     (bytesPerSecond === undefined ? 'Write the limit as a size, such as 10 MiB.' : null) ??
     (!/^\d+$/.test(late.trim()) ? 'Minutes are a whole number; 0 is never.' : null);
@@ -179,20 +179,20 @@ function Form({ was }: { was?: Replication }) {
           )}
           {known === null ? (
             <div>
-              <Explained why={whyAsk}>
+              <Explained why={whyNoKey}>
                 <Button
                   variant="secondary"
-                  isLoading={ask.isPending}
-                  isAriaDisabled={whyAsk !== null || ask.isPending}
-                  onClick={() => ask.mutate()}
+                  isLoading={readKey.isPending}
+                  isAriaDisabled={whyNoKey !== null || readKey.isPending}
+                  onClick={() => readKey.mutate()}
                 >
-                  Ask for its key
+                  Read its key
                 </Button>
               </Explained>
             </div>
           ) : known.fingerprint === '' ? (
             <p className="cistern-quiet">
-              Its key was confirmed before. Nothing is sent to a machine that has another.
+              Its key was confirmed before. Nothing is sent to a machine with another key.
             </p>
           ) : (
             <Alert
@@ -206,14 +206,14 @@ function Form({ was }: { was?: Replication }) {
               </p>
               <Checkbox
                 id="replication-key"
-                label="That is what the machine itself says"
+                label="The machine itself shows the same key"
                 description="A Cistern shows it under Replication; elsewhere: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub"
                 isChecked={known.confirmed}
                 onChange={(_event, confirmed) => setKey({ ...known, confirmed })}
               />
             </Alert>
           )}
-          <ProblemAlert error={ask.error} />
+          <ProblemAlert error={readKey.error} />
         </>
       )}
       <TextField
@@ -226,28 +226,28 @@ function Form({ was }: { was?: Replication }) {
         required
       />
       <div>
-        <Explained why={whyLook}>
+        <Explained why={whyNoPreview}>
           <Button
             variant="secondary"
-            isLoading={look.isPending}
-            isAriaDisabled={whyLook !== null || look.isPending}
-            onClick={() => look.mutate()}
+            isLoading={preview.isPending}
+            isAriaDisabled={whyNoPreview !== null || preview.isPending}
+            onClick={() => preview.mutate()}
           >
-            What would happen?
+            Preview
           </Button>
         </Explained>
       </div>
-      {look.data && (
+      {preview.data && (
         <Alert
           isInline
           component="h2"
-          variant={look.data.possible ? 'success' : 'danger'}
-          title={look.data.possible ? 'It can be replicated there' : 'It cannot be replicated there'}
+          variant={preview.data.possible ? 'success' : 'danger'}
+          title={preview.data.possible ? 'It can be replicated there' : 'It cannot be replicated there'}
         >
-          <p>{look.data.sentence}</p>
+          <p>{preview.data.sentence}</p>
         </Alert>
       )}
-      <ProblemAlert error={look.error} />
+      <ProblemAlert error={preview.error} />
       <ScheduleFields schedule={schedule} />
       <Checkbox
         id="replication-intermediate"
@@ -257,22 +257,22 @@ function Form({ was }: { was?: Replication }) {
         onChange={(_event, checked) => setIntermediate(checked)}
       />
       <TextField
-        label="At most, each second"
+        label="Limit per second"
         value={limit}
         onChange={setLimit}
         placeholder="10 MiB"
-        help="Empty: as fast as it goes."
+        help="Empty: no limit."
       />
       <TextField
-        label="Alert when it is behind by so many minutes"
+        label="Alert when it lags by (minutes)"
         value={late}
         onChange={setLate}
         inputMode="numeric"
-        help="How old what is there may be. 0: never."
+        help="The age that the copy may reach. 0: no alert."
       />
       <Checkbox
         id="replication-enabled"
-        label="It is switched on"
+        label="Enabled"
         isChecked={enabled}
         onChange={(_event, checked) => setEnabled(checked)}
       />

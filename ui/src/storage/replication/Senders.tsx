@@ -56,10 +56,10 @@ function NewSender({ onClose }: { onClose: () => void }) {
           : null;
   return (
     <Modal isOpen variant="medium" onClose={onClose} aria-labelledby="sender-title">
-      <ModalHeader title="Let a machine in" labelId="sender-title" />
+      <ModalHeader title="Add a sender" labelId="sender-title" />
       <ModalBody>
         <FormShell
-          submit="Let it in"
+          submit="Add the sender"
           busy={add.isPending}
           error={add.error}
           fields={['/publicKey', '/under', '/name']}
@@ -145,7 +145,7 @@ export function Senders() {
                             isDanger
                             isInline
                             isAriaDisabled={mayNot !== null}
-                            aria-label={`Let ${sender.name} in no more`}
+                            aria-label={`Remove the sender ${sender.name}`}
                             onClick={() => setRemoving(sender)}
                           >
                             Remove
@@ -153,7 +153,7 @@ export function Senders() {
                         </Explained>
                       </div>
                       <p className="cistern-quiet">
-                        Let in <Ago time={sender.createdAt} />.
+                        Added <Ago time={sender.createdAt} />.
                       </p>
                     </li>
                   ))}
@@ -163,7 +163,7 @@ export function Senders() {
             <div>
               <Explained why={mayNot}>
                 <Button variant="secondary" isAriaDisabled={mayNot !== null} onClick={() => setAdding(true)}>
-                  Let a machine in
+                  Add a sender
                 </Button>
               </Explained>
             </div>
@@ -173,7 +173,7 @@ export function Senders() {
       {adding && <NewSender onClose={() => setAdding(false)} />}
       {removing && (
         <Confirm
-          title={`Let “${removing.name}” in no more?`}
+          title={`Remove the sender “${removing.name}”?`}
           action="Remove it"
           onClose={() => setRemoving(null)}
           onConfirm={async () => {
@@ -181,7 +181,7 @@ export function Senders() {
             await queries.invalidateQueries({ queryKey: sendersQuery.queryKey });
           }}
         >
-          <p>What it has sent stays. A replication of it that runs just now is cut off.</p>
+          <p>What it has sent stays. A replication from it that is running is interrupted.</p>
         </Confirm>
       )}
     </div>

@@ -1,4 +1,4 @@
-// When snapshots are taken by themselves, how many are kept, and how the last time went.
+// When snapshots are taken, how many are kept, and how the last run went.
 import { Button, Checkbox, EmptyState, EmptyStateBody, Modal, ModalBody, ModalHeader } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -28,7 +28,7 @@ const granularities: readonly [Granularity, string][] = [
   ['weekly', 'One a week, for so many weeks'],
   ['monthly', 'One a month, for so many months'],
 ];
-const fresh: Omit<Input, 'dataset'> = {
+const defaults: Omit<Input, 'dataset'> = {
   recursive: false,
   schedule: { every: 'hour', at: '00:00' },
   keep: { frequent: 4, hourly: 24, daily: 7, weekly: 4, monthly: 0 },
@@ -42,7 +42,7 @@ function ScheduleForm(props: {
 }) {
   const { existing, onClose } = props;
   const queries = useQueryClient();
-  const was = existing ?? fresh;
+  const was = existing ?? defaults;
   const datasets = useQuery({ ...datasetsQuery({ limit: 1000, sort: 'name' }), enabled: props.dataset === undefined });
   const places = datasets.data?.items.filter(({ system }) => !system).map(({ name }) => name) ?? [];
   const [chosen, setDataset] = useState(existing?.dataset ?? props.dataset ?? null);
@@ -132,7 +132,7 @@ function ScheduleForm(props: {
           </fieldset>
           <Checkbox
             id="schedule-enabled"
-            label="It is switched on"
+            label="Enabled"
             isChecked={enabled}
             onChange={(_event, checked) => setEnabled(checked)}
           />
@@ -160,7 +160,7 @@ export function Schedules({ dataset }: { dataset?: string }) {
         </Explained>
       </div>
       {data.length === 0 && (
-        <EmptyState headingLevel="h2" titleText="No snapshot is taken by itself">
+        <EmptyState headingLevel="h2" titleText="No snapshots are scheduled">
           <EmptyStateBody>
             A schedule takes snapshots at its times, and gives old ones up when there are enough of them.
           </EmptyStateBody>

@@ -103,7 +103,7 @@ function About({ name }: { name: string }) {
   if (data === undefined) return <Waiting on={{ error }} />;
   const facts: [string, React.ReactNode][] = [
     ['Taken', <Ago key="t" time={data.createdAt} />],
-    ['By', data.schedule ? 'a schedule' : (data.reason ?? 'somebody, or another system')],
+    ['By', data.schedule ? 'a schedule' : (data.reason ?? 'a user, or another system')],
     ['Only in it', bytes(data.used)],
     ['Written since', bytes(data.writtenSince)],
     [
@@ -166,7 +166,7 @@ function About({ name }: { name: string }) {
           title="Rename this snapshot"
           label="New name, behind the @"
           name={data.snapshot}
-          about="A schedule gives up only what has the name that it gave; a renamed snapshot stays until somebody destroys it."
+          about="A schedule destroys only snapshots with the names that it gave; a renamed snapshot stays until it is destroyed by hand."
           rename={(to) => answerOf(client.POST('/api/snapshot/rename', { params: { query: { name } }, body: { to } }))}
           onDone={(to) => void navigate(snapshotPath(`${data.dataset}@${to}`), { replace: true })}
           onClose={() => setAsking(null)}

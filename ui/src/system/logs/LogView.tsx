@@ -63,7 +63,7 @@ export function LogView({ filter, follow = true }: { filter: LogFilter; follow?:
   const withService = filter.service === undefined;
   const toggle = (on: boolean) => {
     setLive(on);
-    // What came while nobody followed is read; what was followed is in it.
+    // What came while the log was not followed is read; what was followed is in it.
     void refetch();
   };
   return (
@@ -74,7 +74,7 @@ export function LogView({ filter, follow = true }: { filter: LogFilter; follow?:
           {!live && 'Standing still'}
           {live && stream.state === 'open' && 'Following'}
           {live && stream.state === 'opening' && 'Connecting'}
-          {live && stream.state === 'interrupted' && 'Interrupted; trying again by itself'}
+          {live && stream.state === 'interrupted' && 'Interrupted; trying again automatically'}
         </span>
       </div>
       <ProblemAlert error={error} />

@@ -1,4 +1,4 @@
-// The logs of all services, filtered. The filter is in the address, so that it can be sent to somebody.
+// The logs of all services, filtered. The filter is in the address, so that it can be shared as a link.
 import { FormSelect, FormSelectOption, SearchInput } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';

@@ -16,9 +16,9 @@ export function useStream<Line>(path: string | null, most: number): { lines: rea
     // Many lines at once are drawn once.
     const draw = () => {
       frame = 0;
-      const fresh = waiting.reverse();
+      const arrived = waiting.reverse();
       waiting = [];
-      setLines((before) => [...fresh, ...before].slice(0, most));
+      setLines((before) => [...arrived, ...before].slice(0, most));
     };
     const source = new EventSource(path);
     source.addEventListener('open', () => setState('open'));

@@ -154,7 +154,9 @@ function AgentForm({ settings, mayNot }: { settings: Settings; mayNot: string | 
           </div>
         </>
       )}
-      {save.isSuccess && <p role="status">Saved: {save.data.enabled ? 'polls are answered.' : 'nobody may poll.'}</p>}
+      {save.isSuccess && (
+        <p role="status">Saved: {save.data.enabled ? 'polls are answered.' : 'polls are not answered.'}</p>
+      )}
     </FormShell>
   );
 }
