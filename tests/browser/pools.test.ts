@@ -203,7 +203,7 @@ test('the system pool gets a second disk that the appliance starts from', async 
     .waitFor();
   await dialog(page).getByRole('button', { name: 'Add the disk' }).click();
   await page.getByText(/Healthy\. 2 disks in 1 mirror/).waitFor({ timeout: 60_000 });
-  await page.getByText('The appliance lives on one disk').waitFor({ state: 'detached' });
+  await page.getByText('The appliance is on a single disk').waitFor({ state: 'detached' });
 });
 
 test('disks are added, as safe as those that are there; properties, features, damage and history', async (t) => {

@@ -177,7 +177,7 @@ test('logs: filtered, live, back in time', async (t) => {
   await log.getByText('older line that is new').waitFor();
   await lookAt(page, 'logs');
   await page.getByLabel('Level').selectOption('error');
-  await page.getByText('No line fits').waitFor();
+  await page.getByText('No line matches').waitFor();
 });
 
 test('web requests: by status and URL, live', async (t) => {
@@ -188,7 +188,7 @@ test('web requests: by status and URL, live', async (t) => {
   await page.getByLabel('URL').fill('/api/no-such-*');
   await page.getByLabel('Status').fill('4xx');
   await page.getByRole('button', { name: 'Filter' }).click();
-  await page.getByText('No request fits').waitFor();
+  await page.getByText('No request matches').waitFor();
   await ask(new URL('/api/no-such-thing?token=very-secret', stack.url));
   await table.getByText('/api/no-such-thing?token=[redacted]').waitFor();
   await lookAt(page, 'requests');

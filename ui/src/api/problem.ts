@@ -1,4 +1,4 @@
-// One place where whatever went wrong becomes words. Everything that fails throws a Failure, and every Failure holds a
+// One place where errors become texts. Everything that fails throws a Failure, and every Failure holds a
 // problem document, whether the appliance sent one or the request never got there.
 import type { components } from './schema.d.ts';
 

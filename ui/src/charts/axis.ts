@@ -171,9 +171,9 @@ export function useTicking(axis: TimeAxis): void {
 }
 
 /** As many steps as can be told apart, and a step that people count in. */
-export function stepFor(range: number, most: number): number {
+export function stepFor(range: number, maxSteps: number): number {
   const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21_600, 86_400];
-  return steps.find((step) => step >= range / most) ?? 86_400;
+  return steps.find((step) => step >= range / maxSteps) ?? 86_400;
 }
 
 /** What is read for a window that stands still: more than is seen, so that panning has something to show at once. */

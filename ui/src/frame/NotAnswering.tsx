@@ -1,4 +1,4 @@
-// What is left to say when the page has loaded and nothing behind it answers.
+// Shown when the page has loaded and no part of the appliance answers.
 import { Bullseye, EmptyState, EmptyStateBody, Spinner } from '@patternfly/react-core';
 import ExclamationTriangleIcon from '@patternfly/react-icons/dist/esm/icons/exclamation-triangle-icon';
 import { asProblem } from '../api/problem.ts';

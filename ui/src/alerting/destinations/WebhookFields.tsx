@@ -28,7 +28,7 @@ export function WebhookFields(props: KindFieldsProps) {
         help={
           existing?.webhook
             ? `One at ${existing.webhook.host} is stored; leave this empty to keep it.`
-            : 'It is kept like a password, since whoever knows it can post there.'
+            : 'It is stored like a password, because anyone who knows it can post there.'
         }
         error={at('url')}
         autoComplete="off"

@@ -4,7 +4,7 @@ import type { Destination, DestinationDraft } from './destination.ts';
 export interface KindFieldsProps {
   readonly draft: DestinationDraft;
   readonly set: (change: Partial<DestinationDraft>) => void;
-  /** The appliance's complaint about a field. */
+  /** The appliance's error message about a field. */
   readonly at: (path: string) => string | undefined;
   /** The destination that is changed; undefined for a new one. */
   readonly existing: Destination | undefined;

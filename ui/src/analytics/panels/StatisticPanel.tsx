@@ -29,7 +29,7 @@ import { PanelFrame } from './PanelFrame.tsx';
 import type { PanelProps } from './panel.ts';
 import { type Drill, SeriesBody } from './SeriesBody.tsx';
 
-/** How it is being measured, when that is not simply "yes". */
+/** The state of its measurement, where it is not simply measured. */
 function State({ dataset }: { dataset: Dataset | undefined }) {
   if (dataset === undefined) return <Label isCompact>Asking…</Label>;
   switch (dataset.state) {

@@ -16,7 +16,7 @@ import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 type Kept = Schemas['RetentionInput'];
 
 const DAY = 86_400;
-const MOST_DAYS = 200 * 365;
+const MAX_DAYS = 200 * 365;
 const FIELDS = [
   ['rawSeconds', 'As they came, each second (days)'],
   ['minuteSeconds', 'Of each minute (days)'],
@@ -27,7 +27,7 @@ const date = new Intl.DateTimeFormat(undefined, { dateStyle: 'long' });
 /** What is wrong with each of the three, by its place. */
 function complaints(days: readonly number[]): (string | undefined)[] {
   return days.map((value, at) => {
-    if (!Number.isInteger(value) || value < 1 || value > MOST_DAYS) return `From 1 to ${MOST_DAYS} whole days.`;
+    if (!Number.isInteger(value) || value < 1 || value > MAX_DAYS) return `From 1 to ${MAX_DAYS} whole days.`;
     if (at > 0 && value < (days[at - 1] as number)) return 'Not shorter than the one before it.';
     return undefined;
   });
@@ -129,7 +129,7 @@ export function RetentionForm() {
           {asking.map((line) => (
             <p key={line}>{line}</p>
           ))}
-          <p>That begins within a minute and cannot be undone; a snapshot of the file system keeps what it held.</p>
+          <p>This begins within a minute and cannot be undone; snapshots of the file system keep what they hold.</p>
         </Confirm>
       )}
     </Card>

@@ -199,8 +199,8 @@ export default function RecordedDatasetsPage() {
           onClose={() => setDestroying(null)}
         >
           <p>
-            {destroying} is measured no longer, and forgotten. What was recorded of it stays in the store until its
-            retention ends.
+            {destroying} is no longer measured, and is removed from this list. What was recorded of it stays in the
+            store until its retention ends.
           </p>
         </ConfirmByName>
       )}

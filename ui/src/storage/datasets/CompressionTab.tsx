@@ -74,7 +74,7 @@ export function CompressionTab({ dataset }: { dataset: DatasetDetail }) {
   });
   const why =
     mayNot ??
-    (dataset.system ? 'The appliance itself lives on it.' : chosen === present ? 'It is set to that already.' : null);
+    (dataset.system ? 'The appliance itself lives on it.' : chosen === present ? 'It is set to this already.' : null);
   const result = job?.state === 'done' ? (job.result as Estimate) : null;
   return (
     <div className="cistern-stack">
@@ -108,7 +108,7 @@ export function CompressionTab({ dataset }: { dataset: DatasetDetail }) {
           {...(!all.some(({ name }) => name === present) && { above: [present, present] })}
         />
         <p className="cistern-quiet">
-          It counts for what is written from then on; what is there stays as it is.
+          It applies to what is written from then on; existing data stays as it is.
           {property?.source === 'inherited' && ` Now inherited from ${property.from}.`}
         </p>
       </FormShell>

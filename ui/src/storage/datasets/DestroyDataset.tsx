@@ -1,4 +1,4 @@
-// What goes with it, by number and size; and what has to go first.
+// What is destroyed with it, by number and size; and what must be destroyed first.
 import { Button, Modal, ModalBody, ModalFooter, ModalHeader } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
 import { answerOf, client } from '../../api/client.ts';
@@ -21,7 +21,7 @@ export function DestroyDataset(props: { name: string; onClose: () => void; onDon
             'Looking at what depends on it …'
           ) : (
             <>
-              <p>{data.refused ?? 'Something still needs what is in it. Release or destroy this first:'}</p>
+              <p>{data.refused ?? 'Something still depends on it. Release or destroy this first:'}</p>
               <ul className="cistern-list">
                 {data.items.slice(0, 50).map((item) => (
                   <li key={item.path + item.message}>

@@ -103,7 +103,7 @@ export function HoldForm({ names, onClose }: { names: readonly string[]; onClose
           busy={hold.isPending}
           error={hold.error}
           fields={['/tag']}
-          mayNot={tag.trim() === '' ? 'Say what for.' : null}
+          mayNot={tag.trim() === '' ? 'Enter what it is for.' : null}
           onSubmit={() => hold.mutate()}
           cancel={onClose}
         >

@@ -162,7 +162,7 @@ export function Schedules({ dataset }: { dataset?: string }) {
       {data.length === 0 && (
         <EmptyState headingLevel="h2" titleText="No snapshots are scheduled">
           <EmptyStateBody>
-            A schedule takes snapshots at its times, and gives old ones up when there are enough of them.
+            A schedule takes snapshots at its times, and destroys old ones when there are enough of them.
           </EmptyStateBody>
         </EmptyState>
       )}

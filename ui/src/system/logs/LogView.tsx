@@ -18,7 +18,7 @@ export interface LogFilter {
 
 const PAGE = 200;
 /** Of those that come: a page that is left open over night must not fill the browser's memory. */
-const MOST_LIVE = 500;
+const MAX_LIVE = 500;
 
 function Line({ line, withService }: { line: LogLine; withService: boolean }) {
   const time = new Date(line.time);
@@ -56,7 +56,7 @@ export function LogView({ filter, follow = true }: { filter: LogFilter; follow?:
   });
   const stream = useStream<LogLine>(
     live && data !== undefined ? `/api/logs/live${queryOf({ ...filter })}` : null,
-    MOST_LIVE,
+    MAX_LIVE,
   );
   if (data === undefined) return <Waiting on={{ error, refetch }} />;
   const lines = [...stream.lines, ...data.pages.flatMap((page) => page.lines)];
@@ -79,7 +79,7 @@ export function LogView({ filter, follow = true }: { filter: LogFilter; follow?:
       </div>
       <ProblemAlert error={error} />
       {lines.length === 0 ? (
-        <EmptyState headingLevel="h3" titleText="No line fits" variant="sm">
+        <EmptyState headingLevel="h3" titleText="No line matches" variant="sm">
           <EmptyStateBody>
             {hasNextPage ? 'The newest part of the log was searched.' : 'The whole log was searched.'}
           </EmptyStateBody>

@@ -32,7 +32,11 @@ export default function LogsPage() {
     ...(search.get('text') && { text: search.get('text') as string }),
   };
   return (
-    <PageShell title="Logs" sentence="What the services say, the newest first." tabs={<ServicesTabs active="logs" />}>
+    <PageShell
+      title="Logs"
+      sentence="Log lines of all services, the newest first."
+      tabs={<ServicesTabs active="logs" />}
+    >
       <div className="cistern-stack">
         <div className="cistern-log-bar">
           <FormSelect

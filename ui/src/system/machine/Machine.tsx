@@ -160,7 +160,7 @@ export function Machine() {
         <ListTable label="Network links" columns={linkColumns} rows={links} keyOf={({ name }) => name} />
       )}
       {temperatures.length === 0 ? (
-        <p>No sensor of this machine says how warm it is; virtual machines have none.</p>
+        <p>This machine has no temperature sensor that can be read; virtual machines have none.</p>
       ) : (
         <ListTable label="Temperatures" columns={temperatureColumns} rows={temperatures} keyOf={({ id }) => id} />
       )}

@@ -172,8 +172,8 @@ export function SnmpAgent() {
         <a href={mib} download="CISTERN-MIB.txt">
           download it
         </a>
-        ), beside the system group and the network interfaces. What the appliance cannot vouch for at a moment is not
-        answered. Traps are a <Link to="/alerts/destinations">destination of alerts</Link>.
+        ), beside the system group and the network interfaces. Values that are not known at a moment are not answered.
+        Traps are a <Link to="/alerts/destinations">destination of alerts</Link>.
       </p>
       <AgentForm settings={data} mayNot={mayNot} />
     </div>
