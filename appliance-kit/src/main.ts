@@ -66,7 +66,7 @@ async function main(): Promise<void> {
 
 // What nobody caught leaves the state unknown: the service manager starts a fresh one.
 process.on('uncaughtException', (error) => {
-  log.error('akd ends because of an error nobody handled', { error: error.stack ?? error.message });
+  log.error('akd ends because of an unhandled error', { error: error.stack ?? error.message });
   process.exit(1);
 });
 

@@ -410,7 +410,7 @@ test('a message that its receiver refuses: what waits behind it says so, and in 
   await page.goto(`${stack.url}/alerts/log`);
   await page.getByRole('link', { name: '“Ticket desk” refused a message' }).click({ timeout: 20_000 });
   await page
-    .getByText(/was not told of “Kettle”.*422 Unprocessable Content/)
+    .getByText(/did not accept “Kettle”.*422 Unprocessable Content/)
     .first()
     .waitFor();
   await lookAt(page, 'alerts-refused');

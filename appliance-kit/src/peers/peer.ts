@@ -44,7 +44,7 @@ export class Peer {
     return fail(
       'service_unavailable',
       `${this.name} does not answer (${(error as NodeJS.ErrnoException).code ?? error.message}).`,
-      'See Services for what is wrong with it. It is restarted by itself; try again in a moment.',
+      'The reason is shown under Services. It is restarted automatically; try again in a moment.',
     );
   }
 

@@ -38,7 +38,7 @@ export function authorizeRoutes(identify: (request: FastifyRequest) => Caller): 
       const caller = identify(request);
       const method = text(request, 'x-original-method').toUpperCase();
       const uri = text(request, 'x-original-uri');
-      if (caller.role === null) throw fail('unauthenticated', 'Nobody is signed in.', 'Sign in, or send an API token.');
+      if (caller.role === null) throw fail('unauthenticated', 'You are not signed in.', 'Sign in, or send an API token.');
       const role = needed(method, uri);
       // `writer` may only write; every other role that may write may read as well, except that a viewer may not write.
       const allowed =

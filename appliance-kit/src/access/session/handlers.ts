@@ -38,7 +38,7 @@ export function sessionRoutes(parts: SessionParts): Handlers<typeof routes> {
       const user = users.find(name);
       const right = await verifyPassword(password, user?.passwordHash).catch((error: unknown) => {
         if (error instanceof TooManyAtOnce)
-          throw fail('too_many', 'Too many people are signing in.', 'Try again shortly.');
+          throw fail('too_many', 'Too many sign-ins at a time.', 'Try again shortly.');
         throw error;
       });
       if (!right || user === undefined) {

@@ -247,7 +247,7 @@ export class Alerts {
     if (this.#row(id).acknowledged_at === null) throw fail('conflict', 'The alert is not acknowledged.');
     db.transaction(() => {
       db.run('UPDATE alerts SET acknowledged_at = NULL, acknowledged_by = NULL, note = NULL WHERE id = ?', id);
-      this.#note(id, 'taken_back', by, 'The acknowledgement was taken back.');
+      this.#note(id, 'taken_back', by, 'The acknowledgement was withdrawn.');
     });
     changes.publish('alerts', id);
     return this.get(id);
@@ -284,8 +284,8 @@ export class Alerts {
     const wanted = JSON.parse(row.escalate_to_json as string) as string[];
     const to = this.#recipients.enabled().filter((one) => wanted.includes(one.id) && one.id !== row.except_id);
     db.run('UPDATE alerts SET escalate_at = NULL WHERE id = ?', id);
-    const whom = to.length === 0 ? 'nobody: the destinations are gone or off' : to.map(({ name }) => name).join(', ');
-    this.#note(id, 'escalated', null, `Not acknowledged in time: told ${whom}.`);
+    const whom = to.length === 0 ? 'no one: the destinations are removed or off' : to.map(({ name }) => name).join(', ');
+    this.#note(id, 'escalated', null, `Not acknowledged in time: sent to ${whom}.`);
     this.#tell(row, 'escalate', now, to);
   }
 
@@ -343,7 +343,7 @@ export class Alerts {
       id,
       'held',
       null,
-      `${what} was held back by the silence “${silence.name}”, until ${iso(silence.until)}.`,
+      `${what} was suppressed by the silence “${silence.name}”, until ${iso(silence.until)}.`,
     );
   }
 
@@ -364,7 +364,7 @@ export class Alerts {
     db.run('UPDATE alerts SET routed_by = ? WHERE id = ?', by, id);
     if (muted) {
       db.run('UPDATE alerts SET escalate_at = NULL WHERE id = ?', id);
-      this.#note(id, 'muted', null, `${by}: it was sent to nobody.`);
+      this.#note(id, 'muted', null, `${by}: it was not sent.`);
     }
     this.#tell(row, event, clock.now(), recipients);
   }

@@ -45,7 +45,7 @@ export function testMessage(hostName: string, now: number): Message {
       id: newId('test', now),
       class: 'test.message',
       title: `Test message from ${hostName}`,
-      text: 'Somebody pressed the test button. If you can read this, alerts will reach you.',
+      text: 'This is a test. If you can read it, alerts will reach you.',
       severity: 'info',
       state: 'active',
       raisedAt: iso(now),

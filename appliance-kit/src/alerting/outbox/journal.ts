@@ -128,7 +128,7 @@ export class Journal {
     if (this.#child !== child) return;
     this.#child = null;
     if (!this.#closed) this.#log.error('the journal ended', { command: this.#command, how });
-    const error = fail('service_unavailable', `The alert journal ended (${how}). It is started again by itself.`);
+    const error = fail('service_unavailable', `The alert journal ended (${how}). It is restarted automatically.`);
     for (const { reject, timer } of this.#pending.values()) {
       clearTimeout(timer);
       reject(error);

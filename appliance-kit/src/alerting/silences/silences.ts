@@ -146,7 +146,7 @@ export class Silences {
     if (input.end <= input.start) throw wrong('/end', 'must be after the start');
     if (input.end <= now) throw wrong('/end', 'is in the past');
     if (input.end - Math.max(input.start, now) > LONGEST_S) {
-      throw wrong('/end', 'may be a year away at most; a class that nobody wants to hear of can be muted instead');
+      throw wrong('/end', 'may be a year away at most; a class that is not wanted at all can be muted instead');
     }
     input.classes.forEach((one, at) => {
       if (this.#parts.classes.some((kind) => classFits(one, kind.class))) return;

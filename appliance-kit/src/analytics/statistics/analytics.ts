@@ -55,7 +55,7 @@ export class Analytics {
     throw fail(
       'forbidden',
       `${caller.name} is ${caller.role}; measuring ${name} costs something, and it is not being recorded.`,
-      'Ask an operator to record it; it can then be looked at by everybody.',
+      'Ask an operator to record it; then everyone can view it.',
     );
   }
 

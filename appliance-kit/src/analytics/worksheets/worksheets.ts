@@ -110,7 +110,7 @@ export class Worksheets {
     const { name, shared, ...content } = input;
     db.transaction(() => {
       if (Number(db.get('SELECT count(*) AS n FROM worksheets')?.n) >= MOST) {
-        throw fail('too_many', `There are ${MOST} worksheets already.`, 'Delete one that nobody needs.');
+        throw fail('too_many', `There are ${MOST} worksheets already.`, 'Delete one that is not needed.');
       }
       db.run(
         'INSERT INTO worksheets (id, name, owner, shared, content_json, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)',

@@ -108,7 +108,7 @@ function decide(access: Access, caller: Caller, simulated: boolean): void {
       throw fail('unauthenticated', 'The set-up code has not been given, or too long ago.', 'Enter the set-up code.');
     default:
       if (atLeast(caller.role, access)) return;
-      if (caller.role === null) throw fail('unauthenticated', 'Nobody is signed in.', 'Sign in.');
+      if (caller.role === null) throw fail('unauthenticated', 'You are not signed in.', 'Sign in.');
       throw fail('forbidden', `${caller.name} is ${caller.role}; this needs ${access}.`, `Ask an administrator.`);
   }
 }

@@ -107,7 +107,7 @@ export class Pools {
 
   async #carryOut(wanted: NewPool, job: JobHandle): Promise<unknown> {
     const { platform, inventory, changed } = this.#parts;
-    job.step('Checking the disks once more', 0);
+    job.step('Checking the disks again', 0);
     const plan = await this.#plan(wanted, await inventory.renew());
     try {
       await platform.createPool(plan, (step, percent) => job.step(step, percent === null ? null : percent * 0.9));

@@ -167,7 +167,7 @@ export class Scans {
     return {
       enabled,
       schedule,
-      words: enabled ? scheduleWords(schedule) : 'never by itself',
+      words: enabled ? scheduleWords(schedule) : 'no schedule',
       nextRun: enabled ? iso(this.#parts.timetable.nextOf(schedule, since)) : null,
     };
   }

@@ -53,7 +53,7 @@ export function serviceRoutes(parts: {
     const before = (await services.read()).value.find((service) => service.name === name);
     if (before === undefined) throw fail('service_unavailable', `The state of ${name} is not known.`, 'Try again.');
     if (action === 'stop' && NEVER_STOPPED.has(name)) {
-      throw fail('conflict', `Without ${name} nobody could start it again from here.`, 'Restart it instead.');
+      throw fail('conflict', `Without ${name}, it could not be started again from here.`, 'Restart it instead.');
     }
     audit.record(caller, `service.${action}`, name);
     if (CARRIES_THE_ANSWER.has(name)) {
