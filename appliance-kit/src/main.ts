@@ -35,7 +35,7 @@ async function main(): Promise<void> {
   const platform = await createPlatform(config, systemClock, log);
   const appliance = createAppliance({ config, clock: systemClock, platform, log });
 
-  // Nobody may connect before the mode is right: the socket is made with it.
+  // No one may connect before the mode is right: the socket is made with it.
   const before = process.umask(0o117);
   await appliance.app.listen({ path: socket });
   process.umask(before);
@@ -64,7 +64,7 @@ async function main(): Promise<void> {
   process.on('SIGINT', () => stop('SIGINT'));
 }
 
-// What nobody caught leaves the state unknown: the service manager starts a fresh one.
+// An uncaught error leaves the state unknown: the service manager starts a new process.
 process.on('uncaughtException', (error) => {
   log.error('akd ends because of an unhandled error', { error: error.stack ?? error.message });
   process.exit(1);

@@ -18,7 +18,7 @@ export interface SessionParts {
   readonly users: Users;
   readonly sessions: Sessions;
   readonly lockout: Lockout;
-  /** Somebody has guessed too often. */
+  /** Too many wrong passwords. */
   readonly lockedOut: (account: string, address: string) => void;
   readonly audit: Audit;
   readonly cookies: CookiePolicy;

@@ -12,7 +12,7 @@ export interface DeliveryArgs {
   readonly waiting: number;
   /** Network links that are down. */
   readonly linksDown: readonly string[];
-  /** No other is up: nothing can be delivered, to anybody. */
+  /** No other is up: nothing can be delivered anywhere. */
   readonly cutOff: boolean;
 }
 
@@ -46,7 +46,7 @@ export interface RefusedArgs {
   readonly destinationId: string;
   readonly destinationName: string;
   readonly eventId: string;
-  /** Of the alert that was to be told. */
+  /** Of the alert that was to be sent. */
   readonly title: string;
   readonly error: string;
 }

@@ -102,7 +102,7 @@ export interface RuleErrorArgs {
   readonly error: string;
 }
 
-/** A rule that is not watched looks like one whose value is well: nobody would miss its alerts. */
+/** A rule that is not watched looks like one whose value is well: the lack of its alerts would not be noticed. */
 export const thresholdFailing = alertClass<RuleErrorArgs>({
   class: 'threshold.failing',
   severity: () => 'warning',

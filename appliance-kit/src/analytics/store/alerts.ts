@@ -99,7 +99,8 @@ export const datagramsDropped = alertClass<DropArgs>({
   title: ({ input }) => `Datagrams of ${input} are dropped`,
   text: ({ input, dropped }) =>
     `${plural(dropped, 'datagram')} of ${input} ${dropped === 1 ? 'was' : 'were'} dropped: they came faster than they could be taken in.`,
-  impact: () => 'Measurements are missing: counters are too low, and gauges may be old. Their senders are not informed.',
+  impact: () =>
+    'Measurements are missing: counters are too low, and gauges may be old. Their senders are not informed.',
   response: ({ input }) =>
     `The kernel holds what its buffer has room for, and each drop is counted: cistern_storaged_${input}_kernel_drops_total.`,
   action: () =>

@@ -169,7 +169,7 @@ export interface SpareArgs {
   /** The spare. */
   readonly device: string;
   readonly words: string;
-  /** What it stands in for, as people find it. */
+  /** What it stands in for, as a disk is found. */
   readonly failed: string;
 }
 

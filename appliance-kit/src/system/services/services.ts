@@ -17,14 +17,14 @@ const PATIENCE_MS = 1_500;
 /** Services the answer itself travels through: they are restarted after it has gone out. */
 const CARRIES_THE_ANSWER = new Set(['akd', 'nginx']);
 const AFTER_THE_ANSWER_MS = 300;
-/** What starts others, or lets anybody reach this. */
+/** What starts others, or makes this reachable. */
 const NEVER_STOPPED = new Set(['akd', 'execd', 'nginx']);
 
 export class Services {
-  readonly #fresh: CachedReading<Service[]>;
+  readonly #reading: CachedReading<Service[]>;
 
   constructor(platform: Platform, clock: Clock) {
-    this.#fresh = new CachedReading(() => platform.services(), clock, {
+    this.#reading = new CachedReading(() => platform.services(), clock, {
       maxAgeMs: MAX_AGE_MS,
       patienceMs: PATIENCE_MS,
       nothing: [],
@@ -32,11 +32,11 @@ export class Services {
   }
 
   read(): Promise<Reading<Service[]>> {
-    return this.#fresh.get();
+    return this.#reading.get();
   }
 
   renew(): Promise<Service[]> {
-    return this.#fresh.now();
+    return this.#reading.now();
   }
 }
 
