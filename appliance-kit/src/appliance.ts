@@ -126,7 +126,7 @@ export type Appliance = Provided<typeof domains> & {
   readonly db: Database;
   readonly timetable: Timetable;
   readonly poller: Poller;
-  /** Begins what goes on by itself. */
+  /** Starts background work. */
   start(): Promise<void>;
   /** Ends it in order; what is not done is taken up at the next start. */
   stop(): Promise<void>;

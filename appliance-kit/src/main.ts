@@ -13,7 +13,7 @@ async function start(config: Config, socket: string, log: Log) {
   mkdirSync(config.state, { recursive: true, mode: 0o700 });
   const platform = await createPlatform(config, systemClock, log);
   const appliance = createAppliance({ config, clock: systemClock, platform, log });
-  // Nobody may connect before the mode is right: the socket is made with it.
+  // No one may connect before the mode is right: the socket is made with it.
   const before = process.umask(0o117);
   await appliance.app.listen({ path: socket });
   process.umask(before);

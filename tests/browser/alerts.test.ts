@@ -1,4 +1,4 @@
-// A rule is written as a sentence; it fires; the page shows it, says who was told, and clears it.
+// A rule is written as a sentence; it fires; the page shows it, says where it was sent, and clears it.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
@@ -93,7 +93,7 @@ test('an alert is acknowledged with a note, silenced, and seen in the log; its c
   const { page } = await someone.visit(t, '/sign-in?to=%2Falerts%2Fcatalogue');
   await signInBy(page);
   await page.getByRole('textbox', { name: 'Search the catalogue' }).fill('pool.full');
-  await page.getByText('1 kind of alerts.').waitFor();
+  await page.getByText('1 alert class.').waitFor();
   await page.getByText('For instance: Pool “tank” is 85 % full').waitFor();
   await page.getByRole('button', { name: 'What it means and what to do' }).click();
   await page.getByText(/when it has lasted for/).waitFor();
@@ -101,7 +101,7 @@ test('an alert is acknowledged with a note, silenced, and seen in the log; its c
   await page.getByRole('switch', { name: /Muted/ }).click({ force: true });
   await lookAt(page, 'alerts-catalogue-route');
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('Kept in the log, sent to nobody').waitFor();
+  await page.getByText('Kept in the log, not sent').waitFor();
   await page.getByRole('textbox', { name: 'Search the catalogue' }).fill('');
   await lookAt(page, 'alerts-catalogue');
 
@@ -117,7 +117,7 @@ test('an alert is acknowledged with a note, silenced, and seen in the log; its c
   await page.getByRole('button', { name: 'Acknowledge: Boiler (site="north")' }).click({ timeout: 30_000 });
   await page.getByLabel('Note').fill('Somebody is at the valve');
   await lookAt(page, 'alerts-acknowledge');
-  await page.getByRole('button', { name: 'I am on it' }).click();
+  await page.getByRole('button', { name: 'Acknowledge', exact: true }).click();
   await page.getByText('Note: Somebody is at the valve').waitFor();
   await page.getByRole('link', { name: /^Boiler/ }).click();
   await page.getByText(/Acknowledged: Somebody is at the valve/).waitFor();
@@ -128,13 +128,13 @@ test('an alert is acknowledged with a note, silenced, and seen in the log; its c
   assert.equal(await page.getByLabel('With the text').inputValue(), 'site=north');
   await page.getByLabel('What it is for').fill('Valve is rebuilt');
   await page.getByRole('button', { name: '4 hours' }).click();
-  await page.getByText(/with “site=north”, until .*\. 1 alert is active now that it fits: Boiler/).waitFor();
+  await page.getByText(/with “site=north”, until .*\. 1 alert is active now that it matches: Boiler/).waitFor();
   await lookAt(page, 'alerts-silence-new');
   await page.getByRole('button', { name: 'Begin the silence' }).click();
-  await page.getByText('1 active alert is held back.').waitFor();
+  await page.getByText('1 active alert is suppressed.').waitFor();
   await lookAt(page, 'alerts-silences');
   await page.getByRole('link', { name: /^Active/ }).click();
-  await page.getByText('held back by Valve is rebuilt').waitFor();
+  await page.getByText('suppressed by Valve is rebuilt').waitFor();
   level = 5;
   await page.getByRole('button', { name: 'No active alerts' }).waitFor({ timeout: 30_000 });
 
@@ -152,7 +152,7 @@ test('an alert is acknowledged with a note, silenced, and seen in the log; its c
   assert.match(text, /threshold\.exceeded,warning,cleared,/);
   assert.match(text, /Somebody is at the valve/);
   await page.getByLabel('Severity').selectOption('info');
-  await page.getByText('No alert fits').waitFor();
+  await page.getByText('No alert matches').waitFor();
 
   await page.getByRole('link', { name: 'Silences' }).click();
   await page.getByRole('button', { name: 'End it now: Valve is rebuilt' }).click();
@@ -446,7 +446,7 @@ test('a message that its receiver refuses: what waits behind it says so, and in 
   await page.goto(`${stack.url}/alerts/log`);
   await page.getByRole('link', { name: '“Ticket desk” refused a message' }).click({ timeout: 20_000 });
   await page
-    .getByText(/was not told of “Kettle”.*422 Unprocessable Content/)
+    .getByText(/did not accept “Kettle”.*422 Unprocessable Content/)
     .first()
     .waitFor();
   await lookAt(page, 'alerts-refused');

@@ -1,4 +1,4 @@
-// Datasets and snapshots as somebody manages them who does not know ZFS' commands.
+// Datasets and snapshots as managed without knowledge of ZFS' commands.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
@@ -142,7 +142,7 @@ test('a snapshot is taken and held, and the dataset goes back to it without losi
     .getByRole('tooltip')
     .getByText(/is newer\. It has 1 hold\./)
     .waitFor();
-  await page.getByRole('radio', { name: /Keep it beside it/ }).check();
+  await page.getByRole('radio', { name: /Keep it as a dataset of its own/ }).check();
   await lookAt(page, 'snapshot-rollback');
   await page.getByRole('button', { name: 'Roll back' }).click();
   await dialog(page)
@@ -209,7 +209,7 @@ test('a schedule is added, changed and removed', async (t) => {
   await make('tank/mail');
   const { page } = await someone.visit(t, '/sign-in?to=%2Fstorage%2Fschedules');
   await signInBy(page);
-  await page.getByText('No snapshot is taken by itself', { exact: true }).waitFor();
+  await page.getByText('No snapshots are scheduled', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'New schedule' }).click();
   await dialog(page).getByLabel('Dataset', { exact: true }).selectOption('tank/mail');
   await dialog(page).getByLabel('When').selectOption('day');
@@ -228,12 +228,12 @@ test('a schedule is added, changed and removed', async (t) => {
   await list.getByText('Every day at 02:30; keeps the newest 4, and one of each of 7 days and 4 weeks.').waitFor();
   await list.getByText(/^Next in /).waitFor();
   await page.getByRole('button', { name: 'Change the schedule of tank/mail' }).click();
-  await dialog(page).getByLabel('It is switched on').uncheck();
+  await dialog(page).getByLabel('Enabled').uncheck();
   await dialog(page).getByRole('button', { name: 'Save' }).click();
   await list.getByText(/Switched off/).waitFor();
   await page.getByRole('button', { name: 'Remove the schedule of tank/mail' }).click();
   await typeName(page, 'tank/mail', 'Remove the schedule');
-  await page.getByText('No snapshot is taken by itself', { exact: true }).waitFor();
+  await page.getByText('No snapshots are scheduled', { exact: true }).waitFor();
 });
 
 test('compression is estimated before it is chosen', async (t) => {

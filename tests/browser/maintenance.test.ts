@@ -59,7 +59,7 @@ test('who may poll by SNMP is decided, and its secrets are never shown again', a
   await form.getByLabel('Taken from').fill('192.0.2.0/24 10.0.0.0/33');
   await form.getByLabel('SNMPv3 user').fill('poller');
   await form.getByLabel('Authentication password').fill('c4nary auth');
-  await form.getByLabel('Encryption password').fill('c4nary priv');
+  await form.getByLabel('Privacy password').fill('c4nary priv');
   await form.getByLabel('Location').fill('rack 7');
   await form.getByRole('button', { name: 'Save who may poll' }).click();
   await form.getByText('must be a network').first().waitFor();
@@ -80,7 +80,7 @@ test('who may poll by SNMP is decided, and its secrets are never shown again', a
   assert.match(readFileSync(await download.path(), 'utf8'), /^CISTERN-MIB DEFINITIONS/);
   await form.getByText('Answer SNMP polls').click();
   await form.getByRole('button', { name: 'Save who may poll' }).click();
-  await form.getByText('Saved: nobody may poll.').waitFor();
+  await form.getByText('Saved: polls are not answered.').waitFor();
 });
 
 test('the machine itself: a clock without a server, a cable that is out and forgotten, heat', async (t) => {

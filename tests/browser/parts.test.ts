@@ -1,4 +1,4 @@
-// Parts that are down: the page says which, since when, and comes back by itself. Metrics go on flowing.
+// Parts that are down: the page says which, since when, and recovers automatically. Metrics go on flowing.
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

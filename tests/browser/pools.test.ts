@@ -1,4 +1,4 @@
-// Pools and disks as somebody looks after them: a disk replaced, a scrub, a pool given up, taken back and destroyed.
+// Pools and disks as an operator works with them: a disk replaced, a scrub, a pool exported, imported and destroyed.
 import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { type Person as ApiPerson, setUp } from '../stack/api.ts';
@@ -65,7 +65,7 @@ test('a disk that was pulled is replaced by one that is plugged in while the pag
   await away(page);
   await lookAt(page, 'pool-replace-chosen');
 
-  // Somebody else's disk is refused until its name was typed; then it is the better choice.
+  // A disk with data of another system is refused until its name was typed; then it is the better choice.
   await page.getByRole('button', { name: 'Erase it… used' }).click();
   await dialog(page)
     .getByText(/It carries an ext4 file system/)
@@ -122,7 +122,7 @@ test('a scrub is started, paused, gone on with, stopped, and remembered; its sch
   await scan.getByText(/Less than a minute left\./).waitFor();
   await scan.getByRole('button', { name: 'Pause' }).click();
   await scan.getByText(/^The scrub is paused, \d+ % done\.$/).waitFor();
-  await scan.getByText(/It does not go on until somebody says so\./).waitFor();
+  await scan.getByText(/It does not go on until it is resumed\./).waitFor();
   await lookAt(page, 'pool-scrub-paused');
   await scan.getByRole('button', { name: 'Go on' }).click();
   await scan.getByText(/Scrub is running/).waitFor();
@@ -203,7 +203,7 @@ test('the system pool gets a second disk that the appliance starts from', async 
     .waitFor();
   await dialog(page).getByRole('button', { name: 'Add the disk' }).click();
   await page.getByText(/Healthy\. 2 disks in 1 mirror/).waitFor({ timeout: 60_000 });
-  await page.getByText('The appliance lives on one disk').waitFor({ state: 'detached' });
+  await page.getByText('The appliance is on a single disk').waitFor({ state: 'detached' });
 });
 
 test('disks are added, as safe as those that are there; properties, features, damage and history', async (t) => {

@@ -1,4 +1,4 @@
-// Replication as somebody sets it up: a machine that has to be trusted, what would happen, an interruption, the other
+// Replication as an administrator sets it up: a machine that has to be trusted, what would happen, an interruption, the other
 // direction.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -33,21 +33,21 @@ test('a dataset is replicated to another Cistern, whose key is confirmed first; 
   await page.getByLabel(exactly('Dataset')).selectOption('tank/home');
   await page.getByRole('textbox', { name: 'Machine' }).fill('nobody.example');
   expect(/status of 502/);
-  await page.getByRole('button', { name: 'Ask for its key' }).click();
+  await page.getByRole('button', { name: 'Read its key' }).click();
   await page.getByText(/nobody\.example:8022 cannot be reached/).waitFor();
   await page.getByRole('textbox', { name: 'Machine' }).fill('backup.example');
-  await page.getByRole('button', { name: 'Ask for its key' }).click();
+  await page.getByRole('button', { name: 'Read its key' }).click();
   await page.getByText('backup.example shows this key').waitFor();
   await page.getByLabel('Dataset there').fill('vault/elsewhere');
   // Not before the key is confirmed.
   await page.getByRole('button', { name: 'Begin to replicate' }).hover();
-  await page.getByText('Ask the machine for its key, and confirm it.').first().waitFor();
-  await page.getByLabel('That is what the machine itself says').check();
-  await page.getByRole('button', { name: 'What would happen?' }).click();
+  await page.getByText('Read the key of the machine, and confirm it.').first().waitFor();
+  await page.getByLabel('The machine itself shows the same key').check();
+  await page.getByRole('button', { name: 'Preview' }).click();
   await page.getByText('It cannot be replicated there').waitFor();
   await page.getByText(/takes in what lies below “vault\/received”/).waitFor();
   await page.getByLabel('Dataset there').fill('vault/received/home');
-  await page.getByRole('button', { name: 'What would happen?' }).click();
+  await page.getByRole('button', { name: 'Preview' }).click();
   await page.getByText(/everything is sent first/).waitFor();
   await lookAt(page, 'replication-new-filled');
   await page.getByRole('button', { name: 'Begin to replicate' }).click();
@@ -74,7 +74,7 @@ test('a dataset is replicated to another Cistern, whose key is confirmed first; 
 
   await page.getByRole('button', { name: 'Change the replication of tank/home' }).click();
   await page.getByText('Its key was confirmed before.', { exact: false }).waitFor();
-  await page.getByLabel('At most, each second').fill('10 MiB');
+  await page.getByLabel('Limit per second').fill('10 MiB');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText(/at most 10 MiB a second/).waitFor();
   const { items } = await api.get<{ items: { bytesPerSecond: number }[] }>('GET', '/api/replications');
@@ -85,27 +85,27 @@ test('a dataset is replicated to another Cistern, whose key is confirmed first; 
   await page.getByText('Nothing is replicated to another place.').waitFor();
 });
 
-test('another machine is let in below a dataset, and let in no more', async (t) => {
+test('a sender is added below a dataset, and removed', async (t) => {
   const { page, expect } = await someone.visit(t, '/sign-in?to=%2Fstorage%2Freplication');
   await signInBy(page);
   await page.getByText('None. Nothing listens for them.').waitFor();
   const key = await page.getByRole('textbox', { name: 'Public key' }).inputValue();
   assert.match(key, /^ssh-ed25519 /);
-  await page.getByRole('button', { name: 'Let a machine in' }).click();
+  await page.getByRole('button', { name: 'Add a sender' }).click();
   await page.getByLabel(exactly('Name')).fill('backup of Berlin');
   await page.getByLabel('Its public key').fill(key);
   await page.getByLabel('It replicates to datasets below').selectOption('tank/copies');
   await lookAt(page, 'replication-sender');
-  await page.getByRole('button', { name: 'Let it in' }).click();
+  await page.getByRole('button', { name: 'Add the sender' }).click();
   await page.getByText(/They reach this appliance at port 8022/).waitFor();
-  await page.getByRole('button', { name: 'Let a machine in' }).click();
+  await page.getByRole('button', { name: 'Add a sender' }).click();
   await page.getByLabel(exactly('Name')).fill('again');
   await page.getByLabel('Its public key').fill(key);
   expect(/status of 400/);
-  await page.getByRole('button', { name: 'Let it in' }).click();
+  await page.getByRole('button', { name: 'Add the sender' }).click();
   await page.getByText(/is the key of “backup of Berlin” already/i).waitFor();
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
-  await page.getByRole('button', { name: 'Let backup of Berlin in no more' }).click();
+  await page.getByRole('button', { name: 'Remove the sender backup of Berlin' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Remove it' }).click();
   await page.getByText('None. Nothing listens for them.').waitFor();
 });

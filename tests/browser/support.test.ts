@@ -49,11 +49,11 @@ test('a crash is an alert and a record, and is dismissed', async (t) => {
   await page.goto(`${stack.url}/maintenance/crashes`);
   const crash = page.getByRole('region', { name: 'Crash of nginx' });
   await crash.getByText(/100 times/).waitFor();
-  await crash.getByRole('button', { name: 'Where it stood' }).click();
+  await crash.getByRole('button', { name: 'Stack' }).click();
   await crash.getByText('epoll_wait').waitFor();
   await lookAt(page, 'maintenance-crash');
   await crash.getByRole('button', { name: /^Dismiss/ }).click();
-  await crash.getByText('Somebody has seen it.').waitFor();
+  await crash.getByText('It has been dismissed.').waitFor();
   await page.goto(`${stack.url}/alerts`);
   await page.getByText('Nothing is wrong').waitFor();
 });
@@ -146,7 +146,7 @@ test('services: why, needs, log; stopped and started again', async (t) => {
   await lookAt(page, 'service');
   await page.getByRole('button', { name: 'Stop' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Stop' }).click();
-  await page.getByText(/Somebody stopped it/).waitFor();
+  await page.getByText(/It was stopped by a user/).waitFor();
   await page.getByRole('button', { name: 'Start' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Start' }).click();
   await page.getByText(/It runs as it should/).waitFor();
@@ -177,7 +177,7 @@ test('logs: filtered, live, back in time', async (t) => {
   await log.getByText('older line that is new').waitFor();
   await lookAt(page, 'logs');
   await page.getByLabel('Level').selectOption('error');
-  await page.getByText('No line fits').waitFor();
+  await page.getByText('No line matches').waitFor();
 });
 
 test('web requests: by status and URL, live', async (t) => {
@@ -188,7 +188,7 @@ test('web requests: by status and URL, live', async (t) => {
   await page.getByLabel('URL').fill('/api/no-such-*');
   await page.getByLabel('Status').fill('4xx');
   await page.getByRole('button', { name: 'Filter' }).click();
-  await page.getByText('No request fits').waitFor();
+  await page.getByText('No request matches').waitFor();
   await ask(new URL('/api/no-such-thing?token=very-secret', stack.url));
   await table.getByText('/api/no-such-thing?token=[redacted]').waitFor();
   await lookAt(page, 'requests');

@@ -353,7 +353,7 @@ test('the catalogue explains; what is not available says why; datasets are recor
   await page.getByRole('button', { name: 'Show Disk operations' }).click();
   await page.getByRole('heading', { name: 'How to read it' }).waitFor();
   await page.getByRole('button', { name: 'Actions of Disk operations by size' }).click();
-  await page.getByRole('menuitem', { name: 'Record it, also when nobody looks' }).click();
+  await page.getByRole('menuitem', { name: 'Record it at all times' }).click();
   await page.getByText('Recorded', { exact: true }).waitFor();
   await page.getByRole('link', { name: 'Recorded datasets' }).click();
   const row = page.getByRole('row', { name: /io\.ops\[size\]/ });
@@ -422,7 +422,7 @@ test('a profile is a flame graph: as wide as its share, a click makes a frame th
 test('a heatmap tells what was not measured from what did not happen', async (t) => {
   const { page } = await someone.visit(t, to(charts({ statistic: 'io.ops[size]' })));
   await signInBy(page);
-  // From when on somebody looks; before, nobody had it measured.
+  // From when a page shows it; before, it was not measured.
   await page.getByText('Not measured', { exact: true }).waitFor({ timeout: 20_000 });
   await lookAt(page, 'analytics-not-measured');
 });

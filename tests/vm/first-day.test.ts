@@ -121,7 +121,7 @@ test('the first day of an appliance', async (t) => {
     assert.equal(await page.getByRole('alert').count(), 0, 'something is called wrong before the first pool is there');
     await person.look('wizard-pool');
     await page.getByRole('button', { name: 'Create the pool' }).click();
-    await page.getByText('who should know').waitFor({ timeout: 180_000 });
+    await page.getByText('Where should alerts be sent').waitFor({ timeout: 180_000 });
     const status = await machine.ssh('zpool', 'status', 'tank');
     assert.match(status, /mirror-0[\s\S]*DATA[\s\S]*DATA[\s\S]*mirror-1[\s\S]*DATA[\s\S]*DATA/);
     assert.equal((await machine.ssh('zpool', 'get', '-H', '-o', 'value', 'ashift', 'tank')).trim(), '12');

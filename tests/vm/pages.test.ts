@@ -88,7 +88,7 @@ test('storage in a browser', async (t) => {
     await page.getByLabel(/^Dataset\s*\*?$/).selectOption('tank/home');
     await page.getByRole('radio', { name: 'This appliance' }).check();
     await page.getByLabel('Dataset there').fill('tank/copy-of-home');
-    await page.getByRole('button', { name: 'What would happen?' }).click();
+    await page.getByRole('button', { name: 'Preview' }).click();
     await page.getByText('It can be replicated there').waitFor(slow);
     await page.getByRole('button', { name: 'Begin to replicate' }).click();
     await page.getByRole('button', { name: 'Replicate now: tank/home' }).click();

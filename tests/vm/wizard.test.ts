@@ -75,7 +75,7 @@ test('what goes wrong in the wizard', async (t) => {
   await step('with the disks that are left, the pool is made', async () => {
     await user.page.getByRole('checkbox', { name: /DATA3/ }).uncheck();
     await user.page.getByRole('button', { name: 'Create the pool' }).click();
-    await user.page.getByText('who should know').waitFor({ timeout: 180_000 });
+    await user.page.getByText('Where should alerts be sent').waitFor({ timeout: 180_000 });
   });
 
   await step('parts that are killed come back', async () => {

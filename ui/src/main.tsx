@@ -1,5 +1,5 @@
 import '@patternfly/react-core/dist/styles/base.css';
-// In this order: what is said later of the same element counts.
+// In this order: of rules for the same element the later one counts.
 import './theme/base.css';
 import './frame/frame.css';
 import './shells/shells.css';
@@ -23,7 +23,7 @@ const queries: QueryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 1_000,
-      // A refusal does not get better by asking again; a part that is down may be back in a moment.
+      // A refused request is not retried; a part that is down may be back in a moment.
       retry: (count, error) => count < 2 && asProblem(error).status >= 500,
       retryDelay: 500,
       refetchOnWindowFocus: true,
@@ -32,7 +32,7 @@ const queries: QueryClient = new QueryClient({
   },
   queryCache: new QueryCache({
     onError: (error, query) => {
-      // The session ended behind our back: finding that out leads to the sign-in page.
+      // The session has ended: reading it again leads to the sign-in page.
       if (asProblem(error).code === 'unauthenticated' && query.queryKey[0] !== 'session') {
         void queries.invalidateQueries({ queryKey: sessionQuery.queryKey });
       }

@@ -1,4 +1,4 @@
-// A reading of the machine that nobody has to wait for: the last known answer with its age, renewed behind it. A
+// A reading of the machine that no request waits for: the last known answer with its age, renewed behind it. A
 // disk that hangs makes the answer older, not the page slower.
 import type { Clock } from './clock.ts';
 import { asProblem } from './problems/problem.ts';
@@ -17,7 +17,7 @@ export class CachedReading<T> {
   readonly #patienceMs: number;
   readonly #nothing: T;
   #value: T | undefined;
-  /** By the clock that nobody sets: one that is set back must not keep an old answer. */
+  /** By the monotonic clock: one that is set back must not keep an old answer. */
   #at = 0;
   #failure: unknown = null;
   #renewing: Promise<void> | null = null;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 export interface Config {
   readonly platform: 'sim' | 'linux' | 'illumos';
-  /** The folder of everybody's sockets. */
+  /** The folder of all sockets. */
   readonly run: string;
   readonly state: string;
   readonly setupCodeFile: string;

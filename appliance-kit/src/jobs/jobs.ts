@@ -1,5 +1,5 @@
 // Long work: started, watched, cancelled, and remembered. A job cannot outlive the process that runs it, so one that
-// was running when akd ended is marked as interrupted at the next start, and says so.
+// was running when akd ended is marked as interrupted at the next start.
 
 import type { Audit } from '../access/audit/index.ts';
 import { type Clock, iso } from '../base/clock.ts';
@@ -17,10 +17,10 @@ import type { Job } from './schema.ts';
 const KEPT = 200;
 const LONGEST_LOG = 500;
 
-/** What a running job is given to tell about itself. */
+/** What a running job reports by. */
 export interface JobHandle {
   readonly id: string;
-  /** Aborted when somebody asked the job to stop. */
+  /** Aborted when the job was cancelled. */
   readonly signal: AbortSignal;
   step(text: string, percent?: number | null): void;
   log(text: string): void;

@@ -1,4 +1,4 @@
-// Datagrams that the kernel dropped because they came faster than they were taken in: nobody who sent them is told.
+// Datagrams that the kernel dropped because they came faster than they were taken in: their senders are not informed.
 
 /** Drops are one trouble as long as there are more within this time. */
 const QUIET_MS = 60_000;
@@ -14,7 +14,7 @@ export class DropWatch {
    * @returns how many were dropped since it began; 0 when none was within the last minute
    */
   look(total: number | null, now: number): number {
-    // A number that went down was begun anew. What was dropped before anybody looked is no news.
+    // A number that went down was begun anew. What was dropped before the first reading is not reported.
     const more = total === null || this.#last === null ? 0 : total < this.#last ? total : total - this.#last;
     if (now - this.#at > QUIET_MS) this.#count = 0;
     if (more > 0) {

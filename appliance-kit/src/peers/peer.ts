@@ -16,7 +16,7 @@ export interface PeerRequest {
   readonly form?: Record<string, string>;
   readonly headers?: Record<string, string>;
   readonly deadlineMs: number;
-  readonly mostBytes?: number;
+  readonly maxBytes?: number;
   /** Over a connection that is kept: for what is asked hundreds of times a second. Only for what may be asked twice. */
   readonly kept?: boolean;
 }
@@ -28,7 +28,7 @@ export interface PeerAnswer {
 
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** A peer that has just ended leaves connections behind that it will never answer on: they are tried once more, anew. */
+/** A peer that has just ended leaves connections behind that it will never answer on: they are tried again on a new connection. */
 const agent = new http.Agent({ keepAlive: true, maxFreeSockets: 8, timeout: 60_000 });
 
 export class Peer {
@@ -44,7 +44,7 @@ export class Peer {
     return fail(
       'service_unavailable',
       `${this.name} does not answer (${(error as NodeJS.ErrnoException).code ?? error.message}).`,
-      'See Services for what is wrong with it. It is restarted by itself; try again in a moment.',
+      'The reason is shown under Services. It is restarted automatically; try again in a moment.',
     );
   }
 
@@ -78,7 +78,7 @@ export class Peer {
         let bytes = 0;
         response.on('data', (chunk: Buffer) => {
           bytes += chunk.length;
-          if (bytes > (request.mostBytes ?? MAX_BYTES)) {
+          if (bytes > (request.maxBytes ?? MAX_BYTES)) {
             sent.destroy(fail('service_unavailable', `${this.name} answered with more than can be taken in.`));
           }
           chunks.push(chunk);

@@ -4,7 +4,7 @@ import type { Peer } from './peer.ts';
 
 /** A rule that takes longer than this to evaluate would delay all others. */
 const QUERY_DEADLINE_MS = 10_000;
-/** Somebody waits for it, looking at a form. */
+/** A user waits for it in a form. */
 const RANGE_DEADLINE_MS = 20_000;
 const MAX_RANGE_BYTES = 24 * 1024 * 1024;
 /** Rules with 10,000 series each, heard of for the first time. */
@@ -31,7 +31,7 @@ export class ExpressionError extends Error {
 
 export interface Question {
   readonly expression: string;
-  /** The `set` of an earlier result: its labels are not told again. */
+  /** The `set` of an earlier result: its labels are not sent again. */
   readonly known: string | null;
 }
 
@@ -178,7 +178,7 @@ export class Storaged {
       ...{ method: 'POST', path: '/api/v1/query_batch', json: { queries }, kept: true },
       // The last of them may begin after a second.
       deadlineMs: QUERY_DEADLINE_MS + 2_000,
-      mostBytes: MAX_BATCH_BYTES,
+      maxBytes: MAX_BATCH_BYTES,
     })) as { results: BatchResult[] };
     return questions.map((_, at) => {
       const one = results[at];
@@ -211,7 +211,7 @@ export class Storaged {
         timeout: `${RANGE_DEADLINE_MS / 1000}s`,
       },
       deadlineMs: RANGE_DEADLINE_MS + 500,
-      mostBytes: MAX_RANGE_BYTES,
+      maxBytes: MAX_RANGE_BYTES,
     });
     const answer = body as QueryAnswer | undefined;
     if (answer?.status === 'error') throw new ExpressionError(answer.error);

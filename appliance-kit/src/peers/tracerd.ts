@@ -25,7 +25,7 @@ export class Tracerd {
         problem(
           'service_unavailable',
           `Statistics of this machine are not being measured: ${error.problem.detail}`,
-          'What was recorded before is still drawn. tracerd is restarted by itself; Services says what is wrong with it.',
+          'What was recorded before is still drawn. tracerd is restarted automatically; the reason is shown under Services.',
         ),
       );
     }

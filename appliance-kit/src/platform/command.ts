@@ -5,7 +5,7 @@ import { fail } from '../base/problems/problem.ts';
 
 export interface CommandOptions {
   readonly deadlineMs?: number;
-  readonly mostBytes?: number;
+  readonly maxBytes?: number;
 }
 
 export type Command = (program: string, args: readonly string[], options?: CommandOptions) => Promise<string>;
@@ -27,7 +27,7 @@ export const run: Command = (program, args, options = {}) => {
       // A process that waits for a dying disk cannot be killed at once; we only stop waiting for it.
       timeout: deadlineMs,
       killSignal: 'SIGKILL',
-      maxBuffer: options.mostBytes ?? 16 * 1024 * 1024,
+      maxBuffer: options.maxBytes ?? 16 * 1024 * 1024,
       env: { PATH: `${process.env.PATH ?? ''}:${PATH}`, LC_ALL: 'C', TZ: 'UTC' },
     },
     (error, stdout, stderr) => {

@@ -173,7 +173,7 @@ export interface DatasetPlatform {
   renameSnapshot(name: string, to: string): Promise<void>;
   clone(snapshot: string, name: string, properties: Record<string, string>): Promise<void>;
   rollback(plan: RollbackPlan): Promise<RolledBack>;
-  /** What changed from the snapshot to a later one, or to now. `cut`: there was more than is told. */
+  /** What changed from the snapshot to a later one, or to now. `cut`: there was more than is listed. */
   diff(snapshot: string, other: string | null): Promise<{ items: Difference[]; cut: boolean }>;
   files(snapshot: string, path: string): Promise<{ items: FileEntry[]; cut: boolean }>;
   readFile(snapshot: string, path: string): Promise<{ content: Readable; bytes: number }>;

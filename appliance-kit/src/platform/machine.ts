@@ -2,7 +2,7 @@
 // Nothing of it needs privilege. A driver answers with facts; what they mean is decided in `machine/`, the same for all.
 
 export interface TimeSource {
-  /** The program that keeps the clock, as people find it. */
+  /** The program that keeps the clock, by its usual name. */
   readonly daemon: string;
   /** False: it does not run, or does not answer. */
   readonly running: boolean;
@@ -18,7 +18,7 @@ export interface TimeSource {
   readonly synchronised: boolean;
 }
 
-/** How an address was got: from a DHCP server, by somebody's configuration, or made up from the network's prefix. */
+/** How an address was got: from a DHCP server, by configuration, or made up from the network's prefix. */
 export const ORIGINS = ['dhcp', 'static', 'autoconfigured'] as const;
 
 export interface LinkAddress {
@@ -38,7 +38,7 @@ export interface PlatformLink {
   readonly member: string | null;
   /** False: it was switched off, or nothing uses it. */
   readonly enabled: boolean;
-  /** It has a carrier: a cable, and somebody at its other end. */
+  /** It has a carrier: a cable, and a live port at its other end. */
   readonly carrier: boolean;
   /** Megabits a second; null: not known, as with most virtual ones. */
   readonly megabits: number | null;

@@ -1,7 +1,7 @@
 // What the management plane needs of an operating system, and nothing else knows about one. Each driver answers in
 // these terms: `linux/`, `illumos/` and `sim/`, which behaves like the real ones without touching anything.
 //
-// Every call ends by itself within its own deadline; a call that fails throws a ProblemError that names the device
+// Every call ends within its own deadline; a call that fails throws a ProblemError that names the device
 // and says what can be done. Reading never needs privilege; what changes the machine goes through execd.
 
 import type { DatasetPlatform } from './datasets.ts';
@@ -29,7 +29,7 @@ export interface PlatformDisk {
   readonly rotational: boolean | null;
   /** The appliance runs from it. */
   readonly system: boolean;
-  /** What already lives on it, in words, or null. A pool this machine has imported is told apart by the join. */
+  /** What already lives on it, in words, or null. A pool this machine has imported is recognised by the join. */
   readonly occupant: string | null;
   readonly readOnly: boolean;
 }
@@ -64,13 +64,13 @@ export interface PoolPlan {
   readonly compression: string;
 }
 
-/** How long work is told about: a step in words, and how far it is if that is known. */
+/** The progress of long work: a step in words, and how far it is if that is known. */
 export type Progress = (step: string, percent: number | null) => void;
 
 /** `clear`: forget that it failed, and start it. */
 export type ServiceAction = 'start' | 'stop' | 'restart' | 'clear';
 
-/** Who may poll the appliance by SNMP; neither a community nor a user: nobody. */
+/** Who may poll the appliance by SNMP; neither a community nor a user: polling is off. */
 export interface SnmpAccess {
   /** Hexadecimal. */
   readonly engineId: string;
@@ -87,7 +87,7 @@ export interface SnmpAccess {
   readonly location: string;
 }
 
-/** Something that the operating system says is broken, until somebody has told it that it was repaired. */
+/** A fault that the operating system has diagnosed, until it is marked as repaired. */
 export interface PlatformFault {
   /** The same for as long as it lasts. */
   readonly id: string;

@@ -1,5 +1,5 @@
 // What can be done to pools and disks that exist. Each driver carries it out: `zfs/` through execd on both operating
-// systems, `sim/` on the simulated machine. A call that fails throws a ProblemError in words for people; one whose
+// systems, `sim/` on the simulated machine. A call that fails throws a ProblemError with a text for users; one whose
 // deadline has passed may have been carried out or not, so whoever calls reads the machine again.
 import type { VdevPlan } from './pool.ts';
 

@@ -1,5 +1,5 @@
 // Listens to what happens to pools, so that a change is seen at once and not at the next look. It only ever causes a look:
-// events get lost (while nobody listens, or when the kernel has too many), and what they say need not be so any more.
+// events get lost (while nothing listens, or when the kernel has too many), and may be out of date.
 import type { Readable } from 'node:stream';
 
 export interface PoolEventParts {
@@ -101,7 +101,7 @@ export function followPoolEvents({ open, changed, ...options }: PoolEventParts):
   let retry = firstRetry;
   const go = async (): Promise<void> => {
     const began = performance.now();
-    // That it does not work is no news: execd's own state is watched, and looking at intervals goes on.
+    // That it does not work needs no log line: execd's own state is watched, and looking at intervals goes on.
     await listen().catch(() => {});
     content = null;
     if (stopped) return;

@@ -17,7 +17,7 @@ export interface ReplicationIdentity {
   /** What others see when they replicate to here. */
   readonly hostKey: string;
   readonly hostFingerprint: string;
-  /** 0: nobody can replicate to here. */
+  /** 0: replication to here is off. */
   readonly port: number;
   /** Why it does not listen although it should; "" otherwise. */
   readonly failure: string;

@@ -1,4 +1,4 @@
-// Looks at everything that domains have asked it to, every few seconds and whenever somebody knows that something has
+// Looks at everything that domains have asked it to, every few seconds and whenever something is known to have
 // changed: the pages are informed of what is different, and conditions are reported to the alerts. Events of the system
 // (platform/poolEvents.ts) only make it look sooner: events get lost.
 import type { Changes } from '../http/live-updates/changes.ts';
@@ -7,8 +7,8 @@ import type { Topic } from '../http/live-updates/schema.ts';
 export interface Watch {
   /**
    * Reads, and returns what is to be done with the reading. All watches read at the same time; what they return is called
-   * in the order of the domains, so that a cause is reported before what it explains. A reading that fails is nobody's
-   * news: nothing is reported then, and so nothing is cleared.
+   * in the order of the domains, so that a cause is reported before what it explains. A reading that fails reports
+   * nothing, and so clears nothing.
    */
   look(): Promise<() => void | Promise<void>>;
 }
@@ -41,7 +41,7 @@ export class Poller {
     this.#watches.push(...watches);
   }
 
-  /** Looks now, or once more when a look is under way that may have begun too early. */
+  /** Polls now, or again when a poll is under way that may have begun too early. */
   look(): Promise<void> {
     if (this.#looking !== null) {
       this.#again = true;

@@ -12,7 +12,7 @@ export class Hourly {
   readonly #work: () => Promise<void>;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param failed what the log is told when it fails */
+  /** @param failed the log message when it fails */
   constructor(log: Log, failed: string, work: () => Promise<void>) {
     this.#log = log;
     this.#failed = failed;

@@ -8,12 +8,12 @@ import { nextRun } from './schedule.ts';
 import type { Schedule } from './schema.ts';
 
 export interface Entry {
-  /** Tells it from all others: `scrub/tank`. */
+  /** Its unique key: `scrub/tank`. */
   readonly id: string;
   readonly schedule: Schedule;
   /** When it last ran, or was made: what was due since then and was not done is done now. */
   readonly since: number;
-  /** `due`: the moment it was meant for. A failure is logged; telling people is the entry's own business. */
+  /** `due`: the moment it was meant for. A failure is logged; raising an alert is left to the entry. */
   readonly run: (due: number) => Promise<void>;
 }
 

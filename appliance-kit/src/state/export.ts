@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { masked } from '../base/masked.ts';
 
-/** What is of no use to anybody but a thief. */
+/** Secrets: never exported. */
 const left = new Set(['sessions', 'sqlite_sequence']);
 const secretColumn = /^(password_hash|hash)$/;
 

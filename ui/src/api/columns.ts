@@ -31,7 +31,8 @@ export interface BinsFrame {
 }
 
 const MAGIC = 0x31435343; // "CSC1", little-endian
-const MOST_NEGATIVE = 23_040;
+/** The number of the lowest bin; the first bin of a histogram is counted from it. */
+const LOWEST_BIN = -23_040;
 
 class Reader {
   readonly view: DataView;
@@ -108,7 +109,7 @@ export function decodeBins(buffer: ArrayBuffer): BinsFrame {
     let bin = 0;
     let total = 0;
     for (let i = 0; i < size; i += 1) {
-      bin = i === 0 ? reader.varint() - MOST_NEGATIVE : bin + reader.varint();
+      bin = i === 0 ? reader.varint() + LOWEST_BIN : bin + reader.varint();
       at[i] = bin;
       counts[i] = reader.varint();
       total += counts[i] as number;

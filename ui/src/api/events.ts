@@ -16,7 +16,7 @@ export function listen(queries: QueryClient): () => void {
   const open = () => {
     source = new EventSource('/api/events');
     source.addEventListener('open', () => {
-      // What changed while nobody listened is not known: everything may have.
+      // What changed while the stream was interrupted is not known: everything may have.
       if (interrupted) void queries.invalidateQueries();
       interrupted = false;
     });

@@ -1,4 +1,4 @@
-// One place where whatever went wrong becomes words. Everything that fails throws a Failure, and every Failure holds a
+// One place where errors become texts. Everything that fails throws a Failure, and every Failure holds a
 // problem document, whether the appliance sent one or the request never got there.
 import type { components } from './schema.d.ts';
 
@@ -23,7 +23,7 @@ const UNREACHABLE: Problem = {
   status: 0,
   code: 'unreachable',
   detail: 'The request did not reach the appliance, or its answer did not come back.',
-  action: 'Check the network between this browser and the appliance. The page tries again by itself.',
+  action: 'Check the network between this browser and the appliance. The page tries again automatically.',
 };
 
 function isProblem(value: unknown): value is Problem {

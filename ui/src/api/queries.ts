@@ -97,7 +97,7 @@ export const bundlesQuery = queryOptions({
   queryFn: async ({ signal }) => (await answerOf(client.GET('/api/bundles', { signal }))).items,
   refetchInterval: (query) => (query.state.data?.some((bundle) => bundle.state === 'building') ? 500 : SAFETY_NET),
 });
-/** Fresh each time it is opened: disks come and go. */
+/** Read again each time it is opened: disks come and go. */
 export const bundleOptionsQuery = queryOptions({
   queryKey: ['bundle-options'],
   queryFn: ({ signal }) => answerOf(client.GET('/api/bundle-options', { signal })),

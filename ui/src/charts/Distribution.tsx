@@ -16,7 +16,7 @@ export interface DistributionProps {
 export function Distribution({ bins, figure, scale, title }: DistributionProps) {
   const extent = bins === null ? null : extentOf(bins, scale, 0);
   const counts = bins === null || extent === null ? new Float64Array() : cellsOf([bins], extent, ROWS);
-  const most = Math.max(...counts);
+  const largest = Math.max(...counts);
   return (
     <section className="cistern-distribution" aria-label={`Distribution: ${title}`}>
       <h3>{title}</h3>
@@ -27,7 +27,7 @@ export function Distribution({ bins, figure, scale, title }: DistributionProps) 
             {Array.from(counts, (value, row) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: a row is its place
               <div key={row} title={`${figure(valueAtPlace(row / ROWS, extent))}: ${Math.round(value)}`}>
-                <i style={{ width: value > 0 ? `${Math.max(2, (100 * value) / most)}%` : 0 }} />
+                <i style={{ width: value > 0 ? `${Math.max(2, (100 * value) / largest)}%` : 0 }} />
               </div>
             )).reverse()}
           </div>

@@ -20,7 +20,7 @@ import { usePlotGestures } from './usePlotGestures.ts';
 import { useWidth } from './useWidth.ts';
 
 export interface PlotProps {
-  /** Said to those who cannot see it. */
+  /** Read by screen readers. */
   readonly label: string;
   readonly height: number;
   /** Anew whenever what it paints is another thing. */

@@ -13,7 +13,7 @@ import type { Figure } from './units.ts';
 
 export interface SeriesChartProps {
   readonly title: string;
-  /** Said to those who cannot see it. */
+  /** Read by screen readers. */
   readonly label: string;
   readonly height: number;
   /** undefined: not read yet. */

@@ -5,7 +5,7 @@ import { asProblem } from '../api/problem.ts';
 import { plural } from '../words/format.ts';
 import { AxisContext, type Settled, TimeAxis, useTicking } from './axis.ts';
 import { useSeriesFrame } from './frames.ts';
-import { Colours, lastValue, linesOf, MOST_DRAWN, type Named } from './lines.ts';
+import { Colours, lastValue, linesOf, MAX_DRAWN, type Named } from './lines.ts';
 import { SeriesChart } from './SeriesChart.tsx';
 import { figureOf } from './units.ts';
 
@@ -16,7 +16,7 @@ const HEIGHT = 140;
 
 interface Shared {
   readonly settled: Settled;
-  /** Told by each chart: since when there are values. */
+  /** Reported by each chart: since when there are values. */
   readonly begins: (chart: string, time: number) => void;
 }
 const SharedContext = createContext<Shared | null>(null);
@@ -83,7 +83,7 @@ export function SmallChart(props: {
     { enabled: query !== '', points: props.points ?? POINTS },
   );
   const lines = useMemo(
-    () => (frame === undefined ? undefined : linesOf(frame, nameOf, colours.current, MOST_DRAWN, false)),
+    () => (frame === undefined ? undefined : linesOf(frame, nameOf, colours.current, MAX_DRAWN, false)),
     [frame, nameOf],
   );
   const figure = useMemo(() => figureOf(unit, perSecond), [unit, perSecond]);

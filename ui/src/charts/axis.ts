@@ -1,6 +1,6 @@
 // The one time axis of a page: every chart on it shows the same time, moves with the others, and shares the cursor. It is
-// outside React, because it moves with every pointer event: charts repaint on it, and only what has settled makes anybody
-// ask for data or render.
+// outside React, because it moves with every pointer event: charts repaint on it, and only what has settled causes
+// requests and renders.
 import { createContext, use, useCallback, useDeferredValue, useEffect, useSyncExternalStore } from 'react';
 
 export interface Settled {
@@ -171,9 +171,9 @@ export function useTicking(axis: TimeAxis): void {
 }
 
 /** As many steps as can be told apart, and a step that people count in. */
-export function stepFor(range: number, most: number): number {
+export function stepFor(range: number, maxSteps: number): number {
   const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21_600, 86_400];
-  return steps.find((step) => step >= range / most) ?? 86_400;
+  return steps.find((step) => step >= range / maxSteps) ?? 86_400;
 }
 
 /** What is read for a window that stands still: more than is seen, so that panning has something to show at once. */

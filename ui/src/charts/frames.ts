@@ -12,8 +12,8 @@ const WHOLE_EVERY_MS = 60_000;
 const WHOLE_AGAIN_MS = 5_000;
 /** Older than this, seconds may be gone and rollups left. */
 const MAY_BE_ROLLED_UP = 86_400;
-const MOST_POINTS = 1_800;
-const MOST_COLUMNS = 900;
+const MAX_POINTS = 1_800;
+const MAX_COLUMNS = 900;
 
 const seconds = () => Date.now() / 1000;
 
@@ -31,7 +31,7 @@ function untilBeat(period: number): number {
 
 interface Source<F> {
   readonly kind: string;
-  readonly most: number;
+  readonly maxSteps: number;
   query(step: number): string;
   fetch(query: string, window: Window, signal: AbortSignal): Promise<F>;
   join(known: F, tail: F, from: number): F;
@@ -47,7 +47,7 @@ function useFrame<F>(source: Source<F>, settled: Settled, shift: number, enabled
   const queries: QueryClient = useQueryClient();
   const { range, end } = settled;
   const live = end === null && shift === 0;
-  const step = stepFor(range, source.most);
+  const step = stepFor(range, source.maxSteps);
   // A comparison with yesterday follows the clock; all of its time is past, so it is read ahead of it.
   const until = end ?? Math.floor(seconds() / step) * step;
   const span = fetchSpan({ range, end: until - shift }, step, seconds());
@@ -89,7 +89,7 @@ function useFrame<F>(source: Source<F>, settled: Settled, shift: number, enabled
     },
     refetchInterval: live ? () => untilBeat(Math.min(Math.max(step, range / 600, 1), 60) * 1000) : false,
     placeholderData: keepPreviousData,
-    // Frames are large, are made anew each second, and nobody else has them.
+    // Frames are large, are made anew each second, and nothing else holds them.
     structuralSharing: false,
     gcTime: 30_000,
     enabled,
@@ -101,11 +101,11 @@ function useFrame<F>(source: Source<F>, settled: Settled, shift: number, enabled
 export function useSeriesFrame(
   query: (step: number) => string,
   settled: Settled,
-  { enabled = true, shift = 0, points = MOST_POINTS }: { enabled?: boolean; shift?: number; points?: number } = {},
+  { enabled = true, shift = 0, points = MAX_POINTS }: { enabled?: boolean; shift?: number; points?: number } = {},
 ) {
   const source: Source<SeriesFrame> = {
     kind: 'series',
-    most: points,
+    maxSteps: points,
     query,
     fetch: (text, window, signal) => {
       // The appliance's own series come each second: a look-back of minutes would draw over a gap. Others may be rarer.
@@ -126,7 +126,7 @@ export function useBinsFrame(
 ) {
   const source: Source<BinsFrame> = {
     kind: 'bins',
-    most: MOST_COLUMNS,
+    maxSteps: MAX_COLUMNS,
     query: () => selector,
     fetch: fetchBins,
     join: joinBins,

@@ -21,8 +21,8 @@ export interface Stats {
   readonly last: number;
 }
 
-/** More lines than this nobody tells apart; what is beyond is drawn as one, or not at all. */
-export const MOST_DRAWN = 20;
+/** More lines than this cannot be told apart; what is beyond is drawn as one, or not at all. */
+export const MAX_DRAWN = 20;
 
 /** Which places in a frame lie within a time: `from` to `until`, the latter not included. */
 export function within(
@@ -115,7 +115,7 @@ export function linesOf(
   frame: SeriesFrame,
   name: (labels: Readonly<Record<string, string>>) => Named | null,
   colours: Colours,
-  most = MOST_DRAWN,
+  maxDrawn = MAX_DRAWN,
   /** The values of different lines are amounts: those that are not drawn each for itself are drawn as their sum. */
   amount = true,
 ): Lines {
@@ -147,8 +147,8 @@ export function linesOf(
       }
     }
   }
-  const drawn = all.slice(0, most);
-  const left = all.slice(most);
+  const drawn = all.slice(0, maxDrawn);
+  const left = all.slice(maxDrawn);
   if (left.length > 0 && (amount || additive)) {
     const values = new Float64Array(frame.count).fill(Number.NaN);
     for (const line of left) {

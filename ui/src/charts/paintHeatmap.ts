@@ -114,14 +114,14 @@ export function paintHeatmap(pen: Pen, picture: HeatmapPicture): ValueScale {
   }
   if (beyond !== null) {
     const bottom = top + pen.innerHeight;
-    let most = 1;
-    for (const count of beyond) if (count > most) most = count;
+    let largest = 1;
+    for (const count of beyond) if (count > largest) largest = count;
     context.fillStyle = colours.limit;
     for (let i = 0; i < beyond.length; i += 1) {
       const count = beyond[i] as number;
       if (!(count > 0)) continue;
       const [a, b] = [pen.x(frame.start + i * frame.step), pen.x(frame.start + (i + 1) * frame.step)];
-      const size = Math.max(2, ((BEYOND - 8) * count) / most);
+      const size = Math.max(2, ((BEYOND - 8) * count) / largest);
       context.fillRect(a, bottom - size, Math.max(1, b - a - 0.5), size);
     }
   }

@@ -35,7 +35,7 @@ export function usePlotGestures(options: {
     return column;
   };
 
-  // Not React's: a listener that may prevent scrolling has to say so.
+  // Not React's: a listener that may prevent scrolling must be registered as not passive.
   // biome-ignore lint/correctness/useExhaustiveDependencies: it reads the width when it is called
   useEffect(() => {
     const element = box.current;

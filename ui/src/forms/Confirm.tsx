@@ -1,4 +1,4 @@
-// Before something that can be undone, or loses nothing, but should not happen by a slip: says what it does.
+// Asks before something that can be undone, or loses nothing, but should not happen by mistake.
 import type { ReactNode } from 'react';
 import { ConfirmDialog } from './ConfirmDialog.tsx';
 

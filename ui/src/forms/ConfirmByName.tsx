@@ -1,4 +1,4 @@
-// Before something is lost: says what, by name, and wants the name typed.
+// Asks before data is lost: names what, and requires the name to be typed.
 import { type ReactNode, useState } from 'react';
 import { ConfirmDialog } from './ConfirmDialog.tsx';
 import { TextField } from './Field.tsx';

@@ -1,4 +1,4 @@
-// A control that cannot be used says why, to the pointer, the keyboard and the screen reader alike.
+// A disabled control gives the reason, to pointer, keyboard and screen reader alike.
 import { Tooltip } from '@patternfly/react-core';
 import type { ReactElement } from 'react';
 

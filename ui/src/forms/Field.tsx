@@ -1,4 +1,4 @@
-// One field of a form: label, control, help, and the appliance's complaint about it right below.
+// One field of a form: label, control, help, and the appliance's error message about it right below.
 import {
   FormGroup,
   FormHelperText,

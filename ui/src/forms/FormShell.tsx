@@ -2,6 +2,7 @@
 // a button that cannot be pressed says why.
 import { ActionGroup, Button, Form } from '@patternfly/react-core';
 import type { ReactNode } from 'react';
+import { useNavigate } from 'react-router';
 import { asProblem } from '../api/problem.ts';
 import { ProblemAlert } from '../words/ProblemAlert.tsx';
 import { Explained } from './Explained.tsx';
@@ -12,19 +13,22 @@ export interface FormShellProps {
   onSubmit: () => void;
   busy?: boolean;
   error?: unknown;
-  /** Paths of fields that show their own message; a problem about only those needs no second telling. */
+  /** Paths of fields that show their own message; a problem about only those is not shown a second time. */
   fields?: readonly string[];
   mayNot?: string | null;
   danger?: boolean;
+  /** Where “Cancel” goes, or what it does. */
+  cancel?: string | (() => void);
   more?: ReactNode;
 }
 
 export function FormShell(props: FormShellProps) {
-  const { busy = false, error, mayNot = null, fields = [] } = props;
+  const { busy = false, error, mayNot = null, fields = [], cancel } = props;
+  const navigate = useNavigate();
   const problem = error ? asProblem(error) : undefined;
   // Of a conflict there is more to say than which fields it is about.
   const errors = problem?.code === 'edit_conflict' ? undefined : problem?.errors;
-  const told = errors !== undefined && errors.length > 0 && errors.every(({ path }) => fields.includes(path));
+  const shown = errors !== undefined && errors.length > 0 && errors.every(({ path }) => fields.includes(path));
   return (
     <Form
       noValidate
@@ -36,7 +40,7 @@ export function FormShell(props: FormShellProps) {
       }}
     >
       {props.children}
-      {error !== undefined && error !== null && !told && <ProblemAlert error={error} />}
+      {error !== undefined && error !== null && !shown && <ProblemAlert error={error} />}
       <ActionGroup>
         <Explained why={mayNot}>
           <Button
@@ -49,6 +53,11 @@ export function FormShell(props: FormShellProps) {
           </Button>
         </Explained>
         {props.more}
+        {cancel !== undefined && (
+          <Button variant="link" onClick={() => (typeof cancel === 'string' ? void navigate(cancel) : cancel())}>
+            Cancel
+          </Button>
+        )}
       </ActionGroup>
     </Form>
   );

@@ -1,4 +1,4 @@
-// What lists of things that people make have in common: adding one, being empty, removing one.
+// What lists of things that users create have in common: adding one, being empty, removing one.
 import { Button, EmptyState, EmptyStateActions, EmptyStateBody, EmptyStateFooter } from '@patternfly/react-core';
 import type { ReactElement, ReactNode } from 'react';
 import { useNavigate } from 'react-router';
@@ -28,7 +28,7 @@ export function EmptyList({ title, add, children }: { title: string; add: ReactE
   );
 }
 
-/** At the end of a row; `what` is for who cannot see the row: “the rule Egress”. */
+/** At the end of a row; `what` is for screen readers: “the rule Egress”. */
 export function RemoveButton({ what, why, onRemove }: { what: string; why: string | null; onRemove: () => void }) {
   return (
     <Explained why={why}>

@@ -1,4 +1,4 @@
-// What is shown at all: the wizard while set-up is not finished, the sign-in page for nobody, else the frame with a page.
+// What is shown: the wizard until set-up is finished, the sign-in page without a session, else the frame with a page.
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useRef } from 'react';
 import { Navigate, Route, Routes, useLocation } from 'react-router';

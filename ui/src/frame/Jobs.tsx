@@ -10,7 +10,7 @@ import { Ago } from '../words/Ago.tsx';
 import { plural } from '../words/format.ts';
 
 type Job = Schemas['Job'];
-const MOST = 6;
+const MAX_SHOWN = 6;
 const ended: Record<Exclude<Job['state'], 'running'>, string> = {
   done: 'Done',
   failed: 'Failed',
@@ -67,7 +67,7 @@ export function Jobs() {
           'Nothing has run yet. Long work, such as creating a pool, shows here.'
         ) : (
           <ul className="cistern-jobs">
-            {jobs.slice(0, MOST).map((job) => (
+            {jobs.slice(0, MAX_SHOWN).map((job) => (
               <JobLine key={job.id} job={job} />
             ))}
           </ul>

@@ -40,7 +40,7 @@ export default function MaintenancePage() {
         ['Version', status.version],
         ['Running for', duration(status.uptimeSeconds)],
         ['Time zone', setup?.timeZone ?? 'unknown'],
-        ['Its clock says', new Date(status.time).toLocaleString(undefined, { timeZoneName: 'short' })],
+        ['Clock', new Date(status.time).toLocaleString(undefined, { timeZoneName: 'short' })],
       ]
     : [];
   return (

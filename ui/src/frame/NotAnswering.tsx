@@ -1,4 +1,4 @@
-// What is left to say when the page has loaded and nothing behind it answers.
+// Shown when the page has loaded and no part of the appliance answers.
 import { Bullseye, EmptyState, EmptyStateBody, Spinner } from '@patternfly/react-core';
 import ExclamationTriangleIcon from '@patternfly/react-icons/dist/esm/icons/exclamation-triangle-icon';
 import { asProblem } from '../api/problem.ts';
@@ -26,7 +26,7 @@ export function NotAnswering({ error }: { error: unknown }) {
               </p>
             )}
             <p>
-              <Spinner size="sm" aria-label="Trying again" /> Trying again by itself.
+              <Spinner size="sm" aria-label="Trying again" /> Trying again automatically.
             </p>
           </EmptyStateBody>
         </EmptyState>

@@ -11,7 +11,7 @@ interface Hit {
   readonly about: string;
   readonly to: string;
 }
-const MOST = 12;
+const MAX_SHOWN = 12;
 
 export function Search({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState('');
@@ -36,7 +36,7 @@ export function Search({ onClose }: { onClose: () => void }) {
         about: metric.type,
         to: `/analytics/explore?metric=${encodeURIComponent(metric.name)}`,
       })),
-  ].slice(0, MOST);
+  ].slice(0, MAX_SHOWN);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new text starts again at the first hit
   useEffect(() => setAt(0), [text]);
 

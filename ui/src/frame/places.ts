@@ -8,7 +8,7 @@ export interface Place {
 }
 
 export const navigation: readonly Place[] = [
-  { title: 'Status', path: '/status', key: 's', about: 'How the appliance is' },
+  { title: 'Status', path: '/status', key: 's', about: 'The state of the appliance' },
   { title: 'Analytics', path: '/analytics', key: 'a', about: 'What this machine is doing' },
   { title: 'Alerts', path: '/alerts', key: 'l', about: 'What is wrong now, and what was' },
   { title: 'Storage', path: '/storage', key: 't', about: 'Pools, disks and datasets' },
@@ -25,9 +25,14 @@ export const places: readonly Place[] = [
   { title: 'Threshold rules', path: '/alerts/thresholds', key: '', about: 'When a metric raises an alert' },
   { title: 'Alert destinations', path: '/alerts/destinations', key: '', about: 'Where alerts are sent' },
   { title: 'Alert log', path: '/alerts/log', key: '', about: 'Every alert there was' },
-  { title: 'Silences', path: '/alerts/silences', key: '', about: 'What is held back, and until when' },
+  { title: 'Silences', path: '/alerts/silences', key: '', about: 'Which alerts are suppressed, and until when' },
   { title: 'New silence', path: '/alerts/silences/new', key: '', about: 'A maintenance window' },
-  { title: 'Alert catalogue', path: '/alerts/catalogue', key: '', about: 'Every kind of alert, and where it goes' },
+  {
+    title: 'Alert catalogue',
+    path: '/alerts/catalogue',
+    key: '',
+    about: 'Every alert class, and where its alerts are sent',
+  },
   { title: 'Create a pool', path: '/storage/new', key: '', about: 'From disks that are free' },
   { title: 'Import a pool', path: '/storage/import', key: '', about: 'From disks that another machine has used' },
   { title: 'Datasets', path: '/storage/datasets', key: '', about: 'File systems and volumes, and their snapshots' },
@@ -35,14 +40,14 @@ export const places: readonly Place[] = [
   { title: 'Snapshot schedules', path: '/storage/schedules', key: '', about: 'When snapshots are taken and kept' },
   { title: 'Replication', path: '/storage/replication', key: '', about: 'Copies on other pools and machines' },
   { title: 'New replication', path: '/storage/new-replication', key: '', about: 'To another pool or machine' },
-  { title: 'Logs', path: '/services/logs', key: '', about: 'What the services say' },
+  { title: 'Logs', path: '/services/logs', key: '', about: 'Log lines of all services' },
   { title: 'Web requests', path: '/services/requests', key: '', about: 'What the web server answered' },
   { title: 'SNMP agent', path: '/maintenance/snmp', key: '', about: 'Who may poll this appliance, and its MIB' },
   {
     title: 'Clock, network and temperatures',
     path: '/maintenance/machine',
     key: '',
-    about: 'How the machine itself is',
+    about: 'The state of the machine itself',
   },
   { title: 'Installed systems', path: '/maintenance/system', key: '', about: 'Which one starts next time' },
   { title: 'New threshold rule', path: '/alerts/thresholds/new', key: '', about: 'When … stays above …' },

@@ -1,4 +1,4 @@
-// What is known of one thing: terms and their values.
+// The facts of one thing: terms and their values.
 import {
   DescriptionList,
   DescriptionListDescription,

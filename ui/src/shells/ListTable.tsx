@@ -4,11 +4,13 @@ import type { Key, ReactNode } from 'react';
 
 export interface Column<Row> {
   readonly title: string;
+  /** Where two columns may have the same title. */
+  readonly id?: string;
   readonly cell: (row: Row) => ReactNode;
   readonly className?: string | ((row: Row) => string);
   readonly head?: Omit<ThProps, 'ref'>;
   readonly modifier?: TdProps['modifier'];
-  /** Of buttons or boxes: the title is for those who cannot see the column. */
+  /** Of buttons or boxes: the title is for screen readers. */
   readonly control?: 'actions' | 'choice';
 }
 
@@ -26,13 +28,13 @@ export function ListTable<Row>(props: {
     <Table aria-label={label} variant={variant} gridBreakPoint={cardsBelow}>
       <Thead>
         <Tr>
-          {columns.map(({ title, head, control }) =>
+          {columns.map(({ title, id = title, head, control }) =>
             control === undefined ? (
-              <Th key={title} {...head}>
+              <Th key={id} {...head}>
                 {title}
               </Th>
             ) : (
-              <Th key={title} {...head} screenReaderText={title} />
+              <Th key={id} {...head} screenReaderText={title} />
             ),
           )}
         </Tr>
@@ -40,9 +42,9 @@ export function ListTable<Row>(props: {
       <Tbody>
         {rows.map((row, index) => (
           <Tr key={keyOf(row, index)}>
-            {columns.map(({ title, cell, className, modifier, control }) => (
+            {columns.map(({ title, id = title, cell, className, modifier, control }) => (
               <Td
-                key={title}
+                key={id}
                 {...(control === undefined && { dataLabel: title })}
                 {...(control === 'actions' && { isActionCell: true })}
                 {...(modifier && { modifier })}

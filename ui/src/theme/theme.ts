@@ -21,7 +21,7 @@ function apply(): void {
   document.documentElement.classList.toggle('pf-v6-theme-dark', isDark());
   for (const listener of listeners) listener();
 }
-// Only its event is asked after this: Chromium does not fire it when somebody has read `matches` since the change, and the
+// Only its event is asked after this: Chromium does not fire it when `matches` was read since the change, and the
 // page would stay half light and half dark.
 let systemIsDark = system.matches;
 system.addEventListener('change', (event) => {

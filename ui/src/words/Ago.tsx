@@ -1,4 +1,4 @@
-// "4 minutes ago", moving by itself, with the exact time in the reader's zone on hover.
+// "4 minutes ago", kept up to date, with the exact time in the reader's zone on hover.
 import { useEffect, useState } from 'react';
 import { ago } from './format.ts';
 

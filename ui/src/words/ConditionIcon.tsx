@@ -1,4 +1,4 @@
-// How something is, as an icon with its name for those who cannot see it.
+// A condition as an icon, with its name for screen readers.
 import { Icon } from '@patternfly/react-core';
 import CheckCircleIcon from '@patternfly/react-icons/dist/esm/icons/check-circle-icon';
 import ExclamationCircleIcon from '@patternfly/react-icons/dist/esm/icons/exclamation-circle-icon';

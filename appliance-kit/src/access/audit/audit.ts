@@ -1,5 +1,5 @@
 // The record of every change: who, from where, what, from which value to which. Secrets are masked before they
-// are written, so that nobody has to be trusted with the log.
+// are written, so that the log need not be kept secret.
 
 import { type Clock, iso } from '../../base/clock.ts';
 import { masked } from '../../base/masked.ts';

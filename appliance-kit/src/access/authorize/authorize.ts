@@ -15,10 +15,10 @@ const WRITERS = /^\/api\/v1\/(write|import|trap|trap\/[^/]+)$/;
 /** OpenTelemetry's exporters put this path behind the endpoint they are given. */
 const OTLP = '/v1/metrics';
 
-/** What the request needs, or undefined when nobody may. Exported for the test that lists every case. */
+/** What the request needs, or undefined when no one may. Exported for the test that lists every case. */
 export function needed(method: string, uri: string): TokenRole | undefined {
   const path = uri.split('?', 1)[0] as string;
-  // nginx matched the *normalised* path and we see the raw one. Where the two could differ, nobody may.
+  // nginx matched the *normalised* path and we see the raw one. Where the two could differ, no one may.
   if (/\/\/|\/\.|%2e|%2f|%5c|%00|\\/i.test(path)) return undefined;
   if (path.startsWith('/admin/')) return 'administrator';
   if (path === OTLP) return method === 'POST' ? 'writer' : undefined;
@@ -38,7 +38,8 @@ export function authorizeRoutes(identify: (request: FastifyRequest) => Caller): 
       const caller = identify(request);
       const method = text(request, 'x-original-method').toUpperCase();
       const uri = text(request, 'x-original-uri');
-      if (caller.role === null) throw fail('unauthenticated', 'Nobody is signed in.', 'Sign in, or send an API token.');
+      if (caller.role === null)
+        throw fail('unauthenticated', 'You are not signed in.', 'Sign in, or send an API token.');
       const role = needed(method, uri);
       // `writer` may only write; every other role that may write may read as well, except that a viewer may not write.
       const allowed =

@@ -21,9 +21,9 @@ export const configurationChanged = alertClass<ChangedArgs>({
       : `${enumerate(users)} changed the configuration (${plural(count, 'change')})`,
   text: ({ count, what, users }) =>
     `${enumerate(users)}: ${what.join('; ')}${count > what.length ? `; and ${count - what.length} more` : ''}.`,
-  impact: () => 'The appliance works as it was told.',
+  impact: () => 'The appliance works as it is configured now.',
   response: () => 'Each change is in the audit log, with who made it, from where, and what was there before.',
-  action: () => 'Nothing, if you know of it. Otherwise ask whoever is named.',
+  action: () => 'Nothing, if you know of it. Otherwise ask the users named.',
   page: () => '/alerts/log',
   labels: ({ users }) => ({ user: users.join(', ') }),
   dedupKey: ({ from, to }) => `configuration.changed/${from}-${to}`,

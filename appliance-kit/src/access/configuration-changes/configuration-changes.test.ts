@@ -10,7 +10,7 @@ import {
   changeInWords,
   GATHER_MS,
   NOT_CONFIGURATION,
-  told,
+  reported,
 } from './configuration-changes.ts';
 
 /** Every action that is written into the audit log, as its own source has it: `${…}` for what is filled in. */
@@ -62,7 +62,7 @@ const changed = async (on: Bench) =>
 /** As the appliance has it, looked at by hand; `from`: from now on. */
 function newsOf(on: Bench, from: 'now' | 'kept' = 'now'): ConfigurationChangeAlerts {
   const { db, alerts } = on.appliance;
-  if (from === 'now') new Settings(db).set(told, db.get('SELECT max(id) AS last FROM audit')?.last as number);
+  if (from === 'now') new Settings(db).set(reported, db.get('SELECT max(id) AS last FROM audit')?.last as number);
   return new ConfigurationChangeAlerts({ db, clock: on.clock, settings: new Settings(db), alerts });
 }
 function wait(on: Bench, news: ConfigurationChangeAlerts): void {
@@ -71,7 +71,7 @@ function wait(on: Bench, news: ConfigurationChangeAlerts): void {
   news.tick();
 }
 
-test('the changes of a minute are one alert, which names them and no secret; it is in the log and sent to nobody', async (t) => {
+test('the changes of a minute are one alert, which names them and no secret; it is in the log and not sent', async (t) => {
   const on = await bench(t);
   await on.client.setUp();
   const news = newsOf(on);
@@ -108,7 +108,7 @@ test('the changes of a minute are one alert, which names them and no secret; it 
   );
 });
 
-test('what is no change of the configuration, and what the appliance does itself, is not told; names forge nothing', async (t) => {
+test('what is no change of the configuration, and what the appliance does itself, is not reported; names forge nothing', async (t) => {
   const on = await bench(t);
   await on.client.setUp();
   const news = newsOf(on);
@@ -127,7 +127,7 @@ test('what is no change of the configuration, and what the appliance does itself
   assert.match(alert.text, /removed the rule “R1 Bcc: all”; .*; and 3 more\.$/);
 });
 
-test('what was told is not told again after a restart, and what was not is', async (t) => {
+test('what was reported is not reported again after a restart, and what was not is', async (t) => {
   const before = await bench(t);
   await before.client.setUp();
   const news = newsOf(before);
@@ -145,7 +145,7 @@ test('what was told is not told again after a restart, and what was not is', asy
   assert.deepEqual(texts, ['ada: made the API token “second”.', 'ada: made the API token “first”.']);
 });
 
-test('an alert that cannot be written leaves the changes to be told', async (t) => {
+test('an alert that cannot be written leaves the changes to be reported', async (t) => {
   const on = await bench(t);
   await on.client.setUp();
   const { db, alerts } = on.appliance;

@@ -1,7 +1,7 @@
 // Changes of the configuration, as alerts: who changed what, from the audit log. Those of a minute are one. How far it has
-// told is kept in the transaction that tells, so that a restart neither repeats a change nor leaves one out.
+// reported is written in the transaction of the alert, so that a restart neither repeats a change nor leaves one out.
 //
-// Only the action and the name of what was changed are told, never what it was before or after: a field that nobody thought
+// Only the action and the name of what was changed are in it, never the values before or after: a field that was not thought
 // of as secret stays in the log that only administrators read.
 
 import type { Alerts } from '../../alerting/alerts/index.ts';
@@ -11,13 +11,13 @@ import type { Database } from '../../state/database.ts';
 import { type Settings, setting } from '../../state/settings.ts';
 import { configurationChanged } from './alerts.ts';
 
-/** The number of the last entry that was told. */
-export const told = setting<number>('audit.told');
+/** The number of the last entry of the audit log that an alert reports. */
+export const reported = setting<number>('audit.told');
 /** The first change waits so long for others. */
 export const GATHER_MS = 60_000;
 const NAMED = 10;
-/** More than that in one go are told in several. */
-const MOST = 1_000;
+/** More than that at once are reported in several alerts. */
+const MAX_ENTRIES = 1_000;
 
 /** What is a change of the configuration, in words that follow a name; the target is in quotation marks. */
 const CHANGES: Readonly<Record<string, (target: string) => string>> = {
@@ -102,7 +102,7 @@ export const NOT_CONFIGURATION = [
   'worksheet.',
 ] as const;
 
-/** As it is told, or null when it is no change of the configuration. */
+/** Its text in the alert, or null when it is no change of the configuration. */
 export function changeInWords(action: string, target: string): string | null {
   const words = Object.hasOwn(CHANGES, action) ? CHANGES[action] : undefined;
   return words === undefined ? null : words(`“${oneLine(target, 120)}”`);
@@ -110,16 +110,16 @@ export function changeInWords(action: string, target: string): string | null {
 
 export class ConfigurationChangeAlerts {
   readonly #parts: { db: Database; clock: Clock; settings: Settings; alerts: Alerts };
-  #told: number;
-  /** When the first entry that is not told yet was seen, by the clock that nobody sets. */
+  #reported: number;
+  /** When the first entry that is not reported yet was seen, by the monotonic clock. */
   #since: number | null = null;
 
   constructor(parts: { db: Database; clock: Clock; settings: Settings; alerts: Alerts }) {
     this.#parts = parts;
-    const before = parts.settings.get(told);
-    // What was changed before there were such alerts is no news.
-    this.#told = before ?? this.#last();
-    if (before === undefined) parts.settings.set(told, this.#told);
+    const before = parts.settings.get(reported);
+    // What was changed before there were such alerts is not reported.
+    this.#reported = before ?? this.#last();
+    if (before === undefined) parts.settings.set(reported, this.#reported);
   }
 
   #last(): number {
@@ -129,35 +129,35 @@ export class ConfigurationChangeAlerts {
   /** Once a second. */
   tick(): void {
     const now = this.#parts.clock.monotonic();
-    if (this.#last() <= this.#told) return;
+    if (this.#last() <= this.#reported) return;
     this.#since ??= now;
     if (now - this.#since < GATHER_MS) return;
     this.#since = null;
-    this.#tell();
+    this.#report();
   }
 
-  #tell(): void {
+  #report(): void {
     const { db, settings, alerts } = this.#parts;
     const rows = db.all(
       'SELECT id, user, action, target FROM audit WHERE id > ? ORDER BY id LIMIT ?',
-      this.#told,
-      MOST,
+      this.#reported,
+      MAX_ENTRIES,
     );
     const changes = rows.flatMap(({ id, user, action, target }) => {
       const what = changeInWords(String(action), String(target));
-      // What the appliance does by itself is told by what made it do so.
+      // What the appliance does itself is not a change by a user.
       return what === null || user === 'appliance' ? [] : [{ id: id as number, user: oneLine(String(user), 80), what }];
     });
     const last = rows.at(-1)?.id as number;
     const users = [...new Set(changes.map(({ user }) => user))];
     const said = changes.map(({ user, what }) => (users.length > 1 ? `${user} ${what}` : what));
     db.transaction(() => {
-      settings.set(told, last);
+      settings.set(reported, last);
       const [first] = changes;
       if (first === undefined) return;
       const args = { from: first.id, to: last, count: changes.length, users, what: said.slice(0, NAMED) };
       alerts.raise({ kind: configurationChanged, args });
     });
-    this.#told = last;
+    this.#reported = last;
   }
 }

@@ -15,9 +15,9 @@ export const signInLocked = alertClass<LockedOutArgs>({
   title: ({ address }) => `Too many wrong passwords from ${address}`,
   text: ({ account, address, attempts }) =>
     `${attempts} wrong passwords for “${account}” came from ${address}, one after the other.`,
-  impact: () => 'Somebody has forgotten a password, or somebody guesses.',
-  response: () => 'That address is not listened to for a quarter of an hour, for this account.',
-  action: () => 'If nobody you know was it, find out who has that address, and keep it away from the page.',
+  impact: () => 'A user has forgotten a password, or someone is guessing it.',
+  response: () => 'Sign-ins to this account from that address are refused for a quarter of an hour.',
+  action: () => 'If it was none of your users, find out who has that address, and block it.',
   page: () => '/alerts/log',
   labels: ({ account, address }) => ({ account, address }),
   dedupKey: ({ account, address, at }) => `signin.locked/${account}/${address}/${at}`,

@@ -18,7 +18,7 @@ export interface SessionParts {
   readonly users: Users;
   readonly sessions: Sessions;
   readonly lockout: Lockout;
-  /** Somebody has guessed too often. */
+  /** Too many wrong passwords. */
   readonly lockedOut: (account: string, address: string) => void;
   readonly audit: Audit;
   readonly cookies: CookiePolicy;
@@ -38,7 +38,7 @@ export function sessionRoutes(parts: SessionParts): Handlers<typeof routes> {
       const user = users.find(name);
       const right = await verifyPassword(password, user?.passwordHash).catch((error: unknown) => {
         if (error instanceof TooManyAtOnce)
-          throw fail('too_many', 'Too many people are signing in.', 'Try again shortly.');
+          throw fail('too_many', 'Too many sign-ins at a time.', 'Try again shortly.');
         throw error;
       });
       if (!right || user === undefined) {

@@ -1,10 +1,10 @@
-// Keeping passwords so that a copy of the state does not tell them, and comparing them so that the time it takes
-// tells nothing either.
+// Keeping passwords so that a copy of the state does not reveal them, and comparing them so that the time it takes
+// reveals nothing either.
 import { type BinaryLike, randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
 
 /**
  * OWASP's scrypt setting with the smallest memory (16 MiB a hash) of those it holds to be equal: the appliance is
- * to stay within 500 MB while somebody tries passwords at it.
+ * to stay within 500 MB under a password-guessing attack.
  */
 const COST = { N: 2 ** 14, r: 8, p: 5 } as const;
 const KEY_BYTES = 32;
@@ -34,14 +34,14 @@ async function derive(password: string, salt: Buffer, cost: ScryptOptions): Prom
       );
     });
   } finally {
-    // The place is handed on, not given up, when somebody waits.
+    // The place is handed on, not given up, when another request waits.
     const next = waiting.shift();
     if (next) next();
     else running--;
   }
 }
 
-/** As `scrypt$N$r$p$salt$key`, so that the cost can be raised later without locking anybody out. */
+/** As `scrypt$N$r$p$salt$key`, so that the cost can be raised later without locking anyone out. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(16);
   const key = await derive(password, salt, COST);

@@ -27,7 +27,7 @@ export function isHostName(name: string): boolean {
   return name.length > 0 && name.length <= 253 && name.split('.').every((label) => LABEL.test(label));
 }
 
-/** Compared as the console shows it or without its hyphens, in any case: people read it off a screen. */
+/** Compared as the console shows it or without its hyphens, in any case: it is read off a screen. */
 function codeHash(code: string): Buffer {
   return createHash('sha256')
     .update(code.toUpperCase().replace(/[^A-Z0-9]/g, ''))
@@ -72,7 +72,7 @@ export class Setup {
     };
   }
 
-  /** The wizard only ever goes forward by itself; a page may be revisited without losing the place. */
+  /** The wizard only ever goes forward; a page may be revisited without losing the place. */
   reach(step: SetupStep): void {
     const { settings, changes } = this.#parts;
     if (order.indexOf(step) <= order.indexOf(this.document().step)) return;
@@ -145,7 +145,7 @@ export function setupRoutes(
       checkNewUser(body.name, body.password);
       const hash = await hashPassword(body.password);
       return db.transaction(() => {
-        // Again: hashing took a while, and somebody else may have been quicker.
+        // Again: hashing took a while, and another request may have been quicker.
         mustHaveNoUser();
         users.create(body.name, 'administrator', hash);
         users.signedIn(body.name);

@@ -54,7 +54,7 @@ export class Tokens {
     return row && fromRow(row);
   }
 
-  /** Looked up by its hash: the time this takes tells nothing about any token. */
+  /** Looked up by its hash: the time this takes reveals nothing about any token. */
   find(secret: string): { name: string; role: TokenRole } | undefined {
     const now = this.#clock.now();
     const row = this.#db.get('SELECT * FROM tokens WHERE hash = ?', secretHash(secret));

@@ -1,4 +1,4 @@
-// The people who may sign in.
+// The users who may sign in.
 import { logFailure } from '../../base/problems/log-failure.ts';
 import { domain, type Kernel } from '../../domain/domain.ts';
 import { keepAdministrators } from './administrators.ts';

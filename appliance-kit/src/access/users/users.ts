@@ -1,4 +1,4 @@
-// The people who may sign in, and what their names and passwords have to be like.
+// The users who may sign in, and the rules for their names and passwords.
 
 import { type Clock, iso } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';

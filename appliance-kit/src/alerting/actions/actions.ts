@@ -1,4 +1,4 @@
-// What a rule does besides telling somebody: measures a statistic, resumes or suspends a worksheet, takes a snapshot,
+// The actions of a rule besides notifications: measures a statistic, resumes or suspends a worksheet, takes a snapshot,
 // starts a support bundle. An action is written down with the alert and done right after it, at least once: doing one
 // twice is harmless. What was resumed is suspended again, so that a forgotten trace ends.
 
@@ -138,7 +138,7 @@ export class Actions {
     const why = action.expiry ? ' again' : '';
     switch (kind) {
       case 'resume-statistic':
-        // Recorded, so that it is measured also when nobody looks.
+        // Recorded, so that it is measured also when no page shows it.
         await tracerd.record(target, true);
         await tracerd.resume(target);
         audit.record(appliance, 'statistic.resume', target);

@@ -24,9 +24,9 @@ export interface Raise<Args> {
   readonly ruleName?: string;
   readonly value?: number;
   readonly limit?: number;
-  /** Ids of the destinations that are told; none: whoever its class goes to. */
+  /** Ids of the destinations that get it; none: those of its class. */
   readonly only?: readonly string[];
-  /** A destination that is not told: it is what the alert is about. */
+  /** A destination that does not get it: it is what the alert is about. */
   readonly except?: string;
   /** Instead of what was decided about its class. */
   readonly escalation?: Escalation | null;
@@ -107,7 +107,7 @@ export class Alerts {
     this.#written = written;
   }
 
-  /** The id of the alert, or null when nobody is to be told: it is active already, or another alert explains it. */
+  /** The id of the alert, or null when none is sent: it is active already, or another alert explains it. */
   raise<Args>(request: Raise<Args>): string | null {
     const { db, clock, changes, routing } = this.#parts;
     const { kind, args } = request;
@@ -161,7 +161,7 @@ export class Alerts {
     return id;
   }
 
-  /** What a condition says of itself while it lasts is kept true; nobody is told again for that. */
+  /** What a condition says of itself while it lasts is kept up to date; nothing is sent again for that. */
   #reword(id: string, text: string): void {
     if (this.#parts.db.run('UPDATE alerts SET text = ? WHERE id = ? AND text <> ?', text, id, text) > 0)
       this.#parts.changes.publish('alerts', id);
@@ -187,7 +187,7 @@ export class Alerts {
     this.#written();
   }
 
-  /** Tells again, of an alert that is still active; not when somebody has acknowledged it. */
+  /** Sends an alert again that is still active; not when it is acknowledged. */
   repost(id: string, value: number, text: string): void {
     const { db, changes } = this.#parts;
     db.transaction(() => {
@@ -220,7 +220,7 @@ export class Alerts {
     return this.#parts.db.all("SELECT * FROM alerts WHERE state = 'active'").map(subjectOf);
   }
 
-  /** Somebody is on it: it is not repeated and not escalated. */
+  /** A user takes charge of it: it is not repeated and not escalated. */
   acknowledge(id: string, by: string, note: string): Alert {
     const { db, clock, changes } = this.#parts;
     const row = this.#row(id);
@@ -241,7 +241,7 @@ export class Alerts {
     return this.get(id);
   }
 
-  /** It is repeated again from now on; who it would have escalated to is not told later than others would have been. */
+  /** It is repeated again from now on; those that it would have escalated to are notified no later than otherwise. */
   withdraw(id: string, by: string): Alert {
     const { db, changes } = this.#parts;
     if (this.#row(id).acknowledged_at === null) throw fail('conflict', 'The alert is not acknowledged.');
@@ -253,7 +253,7 @@ export class Alerts {
     return this.get(id);
   }
 
-  /** What is due by the clock: escalations, what silences held back and do no longer, forgetting. */
+  /** What is due by the clock: escalations, alerts of silences that have ended, forgetting. */
   tick(): void {
     const { db, clock } = this.#parts;
     const now = clock.now();
@@ -284,12 +284,13 @@ export class Alerts {
     const wanted = JSON.parse(row.escalate_to_json as string) as string[];
     const to = this.#recipients.enabled().filter((one) => wanted.includes(one.id) && one.id !== row.except_id);
     db.run('UPDATE alerts SET escalate_at = NULL WHERE id = ?', id);
-    const whom = to.length === 0 ? 'nobody: the destinations are gone or off' : to.map(({ name }) => name).join(', ');
-    this.#note(id, 'escalated', null, `Not acknowledged in time: told ${whom}.`);
-    this.#tell(row, 'escalate', now, to);
+    const whom =
+      to.length === 0 ? 'no one: the destinations are removed or off' : to.map(({ name }) => name).join(', ');
+    this.#note(id, 'escalated', null, `Not acknowledged in time: sent to ${whom}.`);
+    this.#notify(row, 'escalate', now, to);
   }
 
-  /** Decides anew about everything that a silence has held back. */
+  /** Decides again about everything that a silence has suppressed. */
   release(): void {
     const { db, clock } = this.#parts;
     const now = clock.now();
@@ -343,16 +344,16 @@ export class Alerts {
       id,
       'suppressed',
       null,
-      `${what} was held back by the silence “${silence.name}”, until ${iso(silence.until)}.`,
+      `${what} was suppressed by the silence “${silence.name}”, until ${iso(silence.until)}.`,
     );
   }
 
-  /** To whom it goes now. The first time that is decided by rule and class, later it is who was told then. */
+  /** To whom it goes now. The first time that is decided by rule and class, later it is those that got it then. */
   #send(row: Row, event: 'raise' | 'clear' | 'repost'): void {
     const { db, clock, routing } = this.#parts;
     const id = row.id as string;
     if (event !== 'raise') {
-      this.#tell(row, event, clock.now(), this.#toldBefore(id));
+      this.#notify(row, event, clock.now(), this.#toldBefore(id));
       return;
     }
     const { recipients, muted, by } = routing.audience({
@@ -364,12 +365,12 @@ export class Alerts {
     db.run('UPDATE alerts SET routed_by = ? WHERE id = ?', by, id);
     if (muted) {
       db.run('UPDATE alerts SET escalate_at = NULL WHERE id = ?', id);
-      this.#note(id, 'muted', null, `${by}: it was sent to nobody.`);
+      this.#note(id, 'muted', null, `${by}: it was not sent.`);
     }
-    this.#tell(row, event, clock.now(), recipients);
+    this.#notify(row, event, clock.now(), recipients);
   }
 
-  #tell(row: Row, event: DeliveryEvent, now: number, to: readonly Recipient[]): void {
+  #notify(row: Row, event: DeliveryEvent, now: number, to: readonly Recipient[]): void {
     if (to.length === 0) return;
     const { db } = this.#parts;
     const eventId = newId('ev', now);
@@ -398,7 +399,7 @@ export class Alerts {
     }
   }
 
-  /** The message that told of it together with others, if one did. */
+  /** The message that it was sent in together with others, if it was. */
   #thread(id: string): { thread: string; others: number } | null {
     const { db } = this.#parts;
     const row = db.get(

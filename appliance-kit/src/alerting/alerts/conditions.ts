@@ -8,7 +8,7 @@ import type { Alerts, Raise } from './alerts.ts';
 export class Conditions {
   readonly #alerts: Alerts;
   readonly #clock: Clock;
-  /** When each state was first seen, by the clock that nobody sets: a clock that is set must not make a state old. */
+  /** When each state was first seen, by the monotonic clock: a clock that is set must not make a state old. */
   readonly #since = new Map<string, number>();
 
   constructor(alerts: Alerts, clock: Clock) {

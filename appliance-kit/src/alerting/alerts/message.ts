@@ -1,10 +1,10 @@
 // What a destination is sent about an alert.
 import type { Alert, DeliveryEvent } from './schema.ts';
 
-/** The part of an alert that is the same for whoever is told. */
+/** The part of an alert that is the same for all recipients. */
 export type Told = Omit<Alert, 'deliveries' | 'history' | 'acknowledged' | 'silence' | 'routedBy' | 'escalatesAt'>;
 
-/** What the journal holds, and a destination is told. It says all there is to say, whatever changes meanwhile. */
+/** What the journal holds and a destination receives. It is complete, whatever changes meanwhile. */
 export interface Message {
   readonly version: 1;
   readonly eventId: string;
@@ -12,11 +12,11 @@ export interface Message {
   readonly at: string;
   readonly hostName: string;
   readonly alert: Told;
-  /** What raise, reminders and all-clear have in common: the alert's id, or that of the message that told of many. */
+  /** What raise, reminders and all-clear have in common: the alert's id, or that of the message for many. */
   readonly thread?: string;
   /** How many others of the same thread are still active. */
   readonly others?: number;
-  /** There: it tells of many, and `alert` is what can be said of all of them. */
+  /** There: it is for many, and `alert` is what they have in common. */
   readonly group?: MessageGroup;
 }
 

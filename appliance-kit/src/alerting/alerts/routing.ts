@@ -1,5 +1,5 @@
-// Who is told of which class of alerts. What a rule says of itself comes first, then what was decided about the class,
-// then everybody; a class that is muted is kept in the log and sent to nobody, whatever a rule says.
+// Which destinations get which class of alerts. The destinations of a rule come first, then those of the class,
+// then all; a class that is muted is kept in the log and not sent, whatever a rule says.
 
 import type { Audit } from '../../access/audit/index.ts';
 import { iso } from '../../base/clock.ts';
@@ -38,7 +38,7 @@ export class Routing {
   readonly #parts: RoutingParts;
   readonly #routes = new Map<string, ClassRoute>();
   #recipients: Recipients = { enabled: () => [], known: () => false };
-  /** What holds for a class that nobody has decided about. */
+  /** The routing of a class without a setting. */
   readonly #undecided: ReadonlyMap<string, ClassRoute>;
 
   constructor(parts: RoutingParts) {
@@ -64,7 +64,7 @@ export class Routing {
     const all = this.#recipients.enabled().filter(({ id }) => id !== wish.except);
     const route = this.#route(wish.class);
     if (route.muted) return { recipients: [], muted: true, by: `The class ${wish.class} is muted` };
-    // Destinations that were removed since are no reason to tell nobody.
+    // Destinations that were removed since must not leave an alert without any.
     const known = (ids: readonly string[]) => ids.filter((id) => this.#recipients.known(id));
     const meant = known(wish.only);
     if (meant.length > 0) {

@@ -1,5 +1,5 @@
 // What an alert class is. Every domain declares its own in its `alerts.ts`; what is declared there is what the pages, the
-// mails and the traps say, and nobody words an alert anywhere else. docs/manual/alerts.md is printed from those lists.
+// mails and the traps say, and alerts have their texts nowhere else. docs/manual/alerts.md is printed from those lists.
 import type { Severity } from './severity.ts';
 
 export interface AlertClass<Args> {
@@ -12,7 +12,7 @@ export interface AlertClass<Args> {
   readonly text: (args: Args) => string;
   /** What it means for the users of the appliance. */
   readonly impact: (args: Args) => string;
-  /** What the appliance does about it by itself. */
+  /** What the appliance does about it. */
   readonly response: (args: Args) => string;
   /** What the reader should do. */
   readonly action: (args: Args) => string;
@@ -26,11 +26,11 @@ export interface AlertClass<Args> {
   readonly example: Args;
   /** Keys of alerts that explain this one: while one of them is active, this one is not raised. */
   readonly dependsOn: (args: Args) => string[];
-  /** How long it has to last before anybody is told: shorter trouble mends itself. */
+  /** How long it has to last before it is raised: shorter trouble needs no one. */
   readonly visibleAfterSeconds: number;
   /** A transient event, not a condition: it is never active. */
   readonly transient?: boolean;
-  /** Kept in the log and sent to nobody, as long as nobody has decided otherwise. */
+  /** Kept in the log and not sent, unless it is set otherwise. */
   readonly muted?: boolean;
 }
 

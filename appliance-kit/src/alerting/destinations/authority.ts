@@ -1,4 +1,4 @@
-// Whose certificates a destination is believed with: the authority that somebody has given for it, instead of those that the
+// Whose certificates are trusted for a destination: the authority that was given for it, instead of those that the
 // operating system knows.
 import { X509Certificate } from 'node:crypto';
 import type { Authority } from './schema.ts';
@@ -27,7 +27,7 @@ const named = (subject: string) => subject.split('\n').join(', ');
 export function authorityProblem(pem: string, now: number): string | null {
   try {
     for (const one of parsed(pem)) {
-      // A server's certificate that nobody else has signed may be believed as it is.
+      // A self-signed certificate of a server may be trusted as it is.
       if (!one.ca && one.subject !== one.issuer)
         return `is no authority’s: ${named(one.subject)} was signed by ${named(one.issuer)}, whose certificate is wanted`;
       if (Date.parse(one.validTo) < now) return `is of no use any more: ${named(one.subject)} ended on ${one.validTo}`;

@@ -1,4 +1,4 @@
-// Who delivers to destinations: they are there before the outbox is, which tells them of itself.
+// Who delivers to destinations: they exist before the outbox, which registers with them.
 export interface Delivery {
   /** Subscribes a new destination: it gets what is raised from now on. */
   join(id: string): Promise<void>;

@@ -13,7 +13,7 @@ import { complete, type Destinations, type StoredDestination } from './destinati
 import type { routes } from './routes.ts';
 import type { ExchangeLine } from './schema.ts';
 
-/** Sends now, and tells `line` what went over the wire (without secrets). */
+/** Sends now, and reports to `line` what went over the wire (without secrets). */
 export type Try = (
   destination: StoredDestination,
   message: Message,
@@ -31,7 +31,7 @@ export interface DestinationParts {
   readonly hostName: () => string;
 }
 
-/** Longer exchanges than this are not read by anybody. */
+/** Longer exchanges than this are cut. */
 const MAX_LINES = 500;
 
 export function testMessage(hostName: string, now: number): Message {
@@ -45,7 +45,7 @@ export function testMessage(hostName: string, now: number): Message {
       id: newId('test', now),
       class: 'test.message',
       title: `Test message from ${hostName}`,
-      text: 'Somebody pressed the test button. If you can read this, alerts will reach you.',
+      text: 'This is a test. If you can read it, alerts will reach you.',
       severity: 'info',
       state: 'active',
       raisedAt: iso(now),

@@ -12,7 +12,7 @@ export interface DeliveryArgs {
   readonly waiting: number;
   /** Network links that are down. */
   readonly linksDown: readonly string[];
-  /** No other is up: nothing can be delivered, to anybody. */
+  /** No other is up: nothing can be delivered anywhere. */
   readonly cutOff: boolean;
 }
 
@@ -22,8 +22,8 @@ export const deliveryFailing = alertClass<DeliveryArgs>({
   title: ({ destinationName }) => `Alerts cannot be delivered to “${destinationName}”`,
   text: ({ destinationName, error, waiting, linksDown }) =>
     `“${destinationName}” does not take alerts: ${error}. ${waiting} ${waiting === 1 ? 'is' : 'are'} waiting.${linksDown.length === 0 ? '' : ` The network ${linksDown.length === 1 ? 'link' : 'links'} ${enumerate(linksDown)} ${linksDown.length === 1 ? 'is' : 'are'} down, which may be why.`}`,
-  impact: () => 'Whoever relies on this destination is not told of trouble.',
-  response: () => 'Delivery is tried again and again, at most five minutes apart; what waits is delivered in order.',
+  impact: () => 'The readers of this destination do not learn of problems.',
+  response: () => 'Delivery is retried, at most five minutes apart; what waits is delivered in order.',
   action: () => 'Check the destination with its test button.',
   page: ({ destinationId }) => `/alerts/destinations/${destinationId}`,
   labels: ({ destinationName }) => ({ destination: destinationName }),
@@ -46,7 +46,7 @@ export interface RefusedArgs {
   readonly destinationId: string;
   readonly destinationName: string;
   readonly eventId: string;
-  /** Of the alert that was to be told. */
+  /** Of the alert that was to be sent. */
   readonly title: string;
   readonly error: string;
 }
@@ -56,8 +56,8 @@ export const deliveryRefused = alertClass<RefusedArgs>({
   severity: () => 'warning',
   title: ({ destinationName }) => `“${destinationName}” refused a message`,
   text: ({ destinationName, title, error }) =>
-    `“${destinationName}” was not told of “${title}”: it refused that message again and again, and took one that came after it. ${sentences(error)}`,
-  impact: () => 'Whoever relies on this destination does not know of what the message told.',
+    `“${destinationName}” did not accept “${title}”: it refused that message repeatedly, and accepted one that came after it. ${sentences(error)}`,
+  impact: () => 'The readers of this destination do not have that message.',
   response: () => 'That message is not sent there again; those after it are. The log has all it said.',
   action: () => 'Read the alert in the log, and see in the receiver’s own log why it was refused.',
   page: () => '/alerts/log',

@@ -1,4 +1,4 @@
-// The daily digest: which alerts can wait, and when they are told.
+// The daily digest: which alerts can wait, and when they are sent.
 
 import type { Audit } from '../../access/audit/index.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -73,7 +73,7 @@ export function digestRoutes(parts: {
     setDigest: ({ body, caller }) => {
       audit.record(caller, 'alerts.digest', 'digest', digest.get(), body);
       digest.set(body);
-      // What was gathered and may not wait any more is told now.
+      // What was collected and may not wait any more is sent now.
       if (!body.enabled) outbox.sendDigest();
       changes.publish('destinations');
       return digest.get();

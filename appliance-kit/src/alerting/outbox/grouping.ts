@@ -1,5 +1,5 @@
 // One message instead of many: a burst of one class becomes one message to each destination, and what is not urgent is
-// told once a day. What is merged stays in the log alert by alert, and each alert's delivery is that of the message.
+// sent once a day. What is merged stays in the log alert by alert, and each alert's delivery is that of the message.
 
 import { iso } from '../../base/clock.ts';
 import { plural } from '../../base/words.ts';
@@ -12,7 +12,7 @@ const IN_TEXT = 10;
 const rank = { critical: 0, warning: 1, info: 2 } as const;
 const words = { raise: 'raised', repost: 'still active', escalate: 'not acknowledged', clear: 'cleared' } as const;
 
-/** In which order the events of a class are told: an all-clear never before what it is about. */
+/** In which order the events of a class are sent: an all-clear never before what it is about. */
 export const ORDER: readonly Message['event'][] = ['raise', 'escalate', 'repost', 'clear'];
 
 /** What all have in common, or null. */
@@ -79,7 +79,7 @@ export function merged(
 }
 
 /**
- * When a class is told of. A few at a time go out at once; when there are more it is a burst, and waited for until it is
+ * When alerts of a class are sent. A few at a time go out at once; when there are more it is a burst, and waited for until it is
  * quiet; after a burst the next ones are gathered for a while. Times are those of the machine's own clock.
  */
 export class Bursts {
@@ -91,7 +91,7 @@ export class Bursts {
     this.#options = options;
   }
 
-  /** Milliseconds to wait before it is told of; 0: now. `merge`: as one message. */
+  /** Milliseconds to wait before it is sent; 0: now. `merge`: as one message. */
   look(name: string, count: number, now: number): { wait: number; merge: boolean } {
     const { many, quietMs, maxMs, afterMs } = this.#options;
     let seen = this.#pending.get(name);
@@ -127,7 +127,7 @@ export interface BurstOptions {
   readonly many: number;
   /** A burst has ended when there was nothing new for so long. */
   readonly quietMs: number;
-  /** It is told of after so long even when it has not. */
+  /** It is sent after so long even when it has not. */
   readonly maxMs: number;
   /** What comes so soon after a burst is gathered until then. */
   readonly afterMs: number;

@@ -33,7 +33,7 @@ export const outboxDomain = domain({
       ...{ digest, db, clock, journal, destinations, changes, log, ...deliveryTiming },
       send: (destination, message) => senders.send(destination, message),
       refused: ({ id, name }, { eventId, alert: { class: of, title } }, error) => {
-        // Nor is it told of that a message about a refusal was refused.
+        // Nor is an alert raised when a message about a refusal was refused.
         if (of === deliveryRefused.class) return;
         const args = { destinationId: id, destinationName: name, eventId, title, error };
         alerts.raise({ kind: deliveryRefused, args });

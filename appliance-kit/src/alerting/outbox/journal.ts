@@ -127,9 +127,9 @@ export class Journal {
   #gone(child: ChildProcessWithoutNullStreams, how: string): void {
     if (this.#child !== child) return;
     this.#child = null;
-    // It is started again; a stop of the service ends it together with akd.
+    // It is restarted; a stop of the service ends it together with akd.
     if (!this.#closed) this.#log.warn('the journal ended', { path: this.#command, reason: how });
-    const error = fail('service_unavailable', `The alert journal ended (${how}). It is started again by itself.`);
+    const error = fail('service_unavailable', `The alert journal ended (${how}). It is restarted automatically.`);
     for (const { reject, timer } of this.#pending.values()) {
       clearTimeout(timer);
       reject(error);

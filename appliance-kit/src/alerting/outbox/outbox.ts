@@ -7,7 +7,7 @@
 //   read from the journal → sent → (sent again, with the same event id) → delivery noted → checkpoint
 //
 // A destination that is away takes nothing: all waits, in order. One that is there and refuses a message, again and again,
-// is tried with those behind it: when it takes one of them and refuses the first once more, that one is given up, with
+// is tried with those behind it: when it takes one of them and refuses the first again, that one is dropped, with
 // the receiver's words in the log. When it takes none, it is the receiver, and all waits as before.
 
 import type { Clock } from '../../base/clock.ts';
@@ -67,7 +67,7 @@ export interface OutboxParts {
   readonly digest: Pick<Digest, 'canWait'>;
 }
 
-/** Something to wait for: woken by whoever has news, at the latest when the time is up. */
+/** Something to wait for: woken by any change, at the latest when the time is up. */
 class Bell {
   #ring: (() => void) | null = null;
   #rung = false;
@@ -96,7 +96,7 @@ type Tried = 'delivered' | 'over' | 'refused' | 'failed';
 interface Worker {
   readonly bell: Bell;
   stopped: boolean;
-  /** Attempts in a row that failed since there was news: as many as that, and not all ever, say how long to wait. */
+  /** Attempts in a row that failed since the last change: as many as that, and not all ever, say how long to wait. */
   failures: number;
   readonly done: Promise<void>;
 }
@@ -155,7 +155,7 @@ export class Outbox {
 
   /**
    * What waits is tried at once, and soon again: something has changed that may have been why it waits. Without it, whoever
-   * was cut off for an hour would be told five minutes after the cable is back.
+   * was cut off for an hour would be notified five minutes after the cable is back.
    */
   tryAgain(): void {
     for (const worker of this.#workers.values()) {
@@ -276,7 +276,7 @@ export class Outbox {
       for (const event of ORDER) {
         for (const one of messages) {
           if (one.event !== event) continue;
-          // What was delivered before a crash is not told again.
+          // What was delivered before a crash is not sent again.
           const to = db
             .all("SELECT destination_id FROM deliveries WHERE event_id = ? AND state = 'waiting'", one.id)
             .map((row) => row.destination_id as string)
@@ -310,7 +310,7 @@ export class Outbox {
     const id = newId('gr', now);
     const read = `SELECT message_json FROM ${table} WHERE event_id = ?`;
     const messages = ids.map((one) => JSON.parse(db.get(read, one)?.message_json as string) as Message);
-    // An all-clear of all that one message told of belongs to it.
+    // An all-clear of all alerts of one message belongs to it.
     const threads = new Set(
       messages[0]?.event === 'raise'
         ? [id]
@@ -331,7 +331,7 @@ export class Outbox {
     return id;
   }
 
-  /** Tells all that could wait: one message to each destination. */
+  /** Sends the digest: one message to each destination. */
   sendDigest(): void {
     const { db, clock } = this.#parts;
     db.transaction(() => {
@@ -385,7 +385,7 @@ export class Outbox {
       refusals = tried === 'refused' ? refusals + 1 : 0;
       if (refusals >= REFUSED_OFTEN && !takesOthers && (await this.#takesNext(id, worker))) {
         takesOthers = true;
-        continue; // once more, at once
+        continue; // again, at once
       }
       worker.failures += 1;
       await worker.bell.wait(this.#retryAfterMs(worker.failures));
@@ -407,7 +407,7 @@ export class Outbox {
 
   /**
    * One attempt. `over`: it needs no more, because it was delivered before, is given up, or is not for this destination.
-   * @param takesOthers what was behind this message was taken: refused once more, it is given up
+   * @param takesOthers what was behind this message was accepted: refused again, it is dropped
    */
   async #try(id: string, worker: Worker, data: Buffer, takesOthers = false): Promise<Tried> {
     const { db, clock, destinations, changes, log } = this.#parts;
@@ -427,7 +427,7 @@ export class Outbox {
     const destination = destinations.stored(id);
     if (destination === undefined || worker.stopped) return 'over';
     const attempts = (delivery.attempts as number) + 1;
-    /** @param says whether it tells how the destination is */
+    /** @param says whether it shows the state of the destination */
     const note = (state: 'waiting' | 'delivered' | 'failed', error: string | null, says = true) => {
       db.transaction(() => {
         db.run(

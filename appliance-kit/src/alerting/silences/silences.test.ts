@@ -73,10 +73,10 @@ test('a silence holds back what matches, says so, and what is still active is se
   assert.deepEqual(told(on, other), ['raise Mail', 'raise Pager'], 'another class goes out');
   on.appliance.alerts.clear(passing);
   on.appliance.alerts.clear(before);
-  assert.deepEqual(told(on, before), ['raise Mail', 'raise Pager'], 'its all-clear is held back');
+  assert.deepEqual(told(on, before), ['raise Mail', 'raise Pager'], 'its all-clear is suppressed');
   const shown = (await on.client.get(`/api/alerts/${staying}`)).body;
   assert.equal(shown.silence.name, 'New shelf');
-  assert.match(shown.history[0].text, /held back by the silence “New shelf”/);
+  assert.match(shown.history[0].text, /suppressed by the silence “New shelf”/);
   const [listed] = (await on.client.get('/api/silences')).body.items;
   assert.deepEqual([listed.state, listed.active, listed.held], ['acting', 1, 4]);
 
@@ -134,7 +134,7 @@ test('a silence that makes no sense is refused, naming the field', async (t) => 
   assert.deepEqual((await on.client.get('/api/silences')).body.items, []);
 });
 
-test('acknowledging: who, when, a note; it stops escalation, and can be taken back', async (t) => {
+test('acknowledging: who, when, a note; it stops escalation, and can be withdrawn', async (t) => {
   const { on, ids } = await ready(t);
   const route = { muted: false, destinations: [ids[0]], escalation: { afterSeconds: 600, destinations: [ids[1]] } };
   assert.equal((await on.client.put('/api/alert-classes/pool.degraded', route)).status, 200);
@@ -157,7 +157,7 @@ test('acknowledging: who, when, a note; it stops escalation, and can be taken ba
   assert.deepEqual(told(on, seen), ['raise Mail']);
   assert.deepEqual(told(on, cleared), ['raise Mail', 'clear Mail']);
   assert.deepEqual(told(on, ignored), ['raise Mail', 'escalate Pager']);
-  assert.match(on.appliance.alerts.get(ignored).history[0]?.text ?? '', /Not acknowledged in time: told Pager/);
+  assert.match(on.appliance.alerts.get(ignored).history[0]?.text ?? '', /Not acknowledged in time: sent to Pager/);
   on.appliance.alerts.clear(ignored);
   assert.deepEqual(told(on, ignored), ['raise Mail', 'escalate Pager', 'clear Mail', 'clear Pager']);
 

@@ -1,5 +1,5 @@
 // Silences and maintenance windows: for a time that always ends, alerts that match are raised and logged but sent to
-// nobody. What was held back is written down; whatever of it is still true when the silence ends is sent then.
+// no one. What was suppressed is recorded; whatever of it is still active when the silence ends is sent then.
 
 import type { Audit } from '../../access/audit/index.ts';
 import { type Clock, iso } from '../../base/clock.ts';
@@ -58,9 +58,9 @@ export interface SilenceParts {
 
 /** What a silence acts on. */
 export interface Silenced {
-  /** One began, ended or was changed: what it holds back is to be looked at anew. */
+  /** One began, ended or was changed: what it suppresses must be decided again. */
   changed(): void;
-  /** The active alerts, for how many of them a silence holds back. */
+  /** The active alerts, to count those that a silence suppresses. */
   activeSubjects(): readonly Subject[];
 }
 
@@ -146,7 +146,7 @@ export class Silences {
     if (input.end <= input.start) throw wrong('/end', 'must be after the start');
     if (input.end <= now) throw wrong('/end', 'is in the past');
     if (input.end - Math.max(input.start, now) > LONGEST_S) {
-      throw wrong('/end', 'may be a year away at most; a class that nobody wants to hear of can be muted instead');
+      throw wrong('/end', 'may be a year away at most; a class that is not wanted at all can be muted instead');
     }
     input.classes.forEach((one, at) => {
       if (this.#parts.classes.some((kind) => classFits(one, kind.class))) return;

@@ -34,8 +34,8 @@ export const thresholdExceeded = alertClass<ThresholdArgs>({
   title: ({ ruleName, labels }) => `${ruleName}${ofSeries(labels)}`,
   text: ({ ruleName, value, limit, direction, labels }) =>
     `${ruleName}${ofSeries(labels)} is ${figure(value)}, ${direction} the limit of ${figure(limit)}.`,
-  impact: () => 'A value somebody set a limit for is beyond it. What that means is for whoever set the limit to say.',
-  response: () => 'The appliance goes on measuring, and tells when the value is back within its limit.',
+  impact: () => 'A value is beyond the limit that was set for it. What that means is known to whoever set the limit.',
+  response: () => 'The appliance goes on measuring, and sends an all-clear when the value is back within its limit.',
   action: ({ expression }) => `Look at the chart of ${expression} and find out what changed.`,
   page: ({ ruleId }) => `/alerts/thresholds/${ruleId}`,
   labels: ({ labels }) => labels,
@@ -75,7 +75,7 @@ export const thresholdNoData = alertClass<NoDataArgs>({
   text: ({ ruleName, labels, noDataSeconds }) =>
     `${ruleName}${ofSeries(labels)} has had no value for ${duration(noDataSeconds)}.`,
   impact: () => 'Whether the value is within its limit is not known: what sent it may be down.',
-  response: () => 'The appliance goes on looking, and tells when values arrive again.',
+  response: () => 'The appliance goes on checking, and sends an all-clear when values arrive again.',
   action: ({ expression }) =>
     `See whether what sends ${expression} is running and reaches the appliance. If it is gone for good, have the rule forget the series.`,
   page: ({ ruleId }) => `/alerts/thresholds/${ruleId}`,
@@ -102,7 +102,7 @@ export interface RuleErrorArgs {
   readonly error: string;
 }
 
-/** A rule that is not watched looks like one whose value is well: nobody would miss its alerts. */
+/** A rule that is not watched looks like one whose value is well: the lack of its alerts would not be noticed. */
 export const thresholdFailing = alertClass<RuleErrorArgs>({
   class: 'threshold.failing',
   severity: () => 'warning',

@@ -11,7 +11,7 @@ export interface HintedRules {
   /** Those that are evaluated, by id. */
   limits(): ReadonlyMap<string, Limit>;
   evaluateSoon(ids: readonly string[]): void;
-  /** Those that are watched from now on; of the others nothing is told. */
+  /** Those that are watched from now on; of the others nothing is reported. */
   watched(ids: ReadonlySet<string>): void;
 }
 
@@ -24,7 +24,7 @@ export interface HintParts {
 }
 
 const SETTLE_MS = 1_000;
-/** The store says something every 15 s; one that does not is tried anew. */
+/** The store sends a line every 15 s; a stream without one is opened again. */
 const SILENT_MS = 60_000;
 
 export class Hints {
@@ -68,13 +68,13 @@ export class Hints {
     this.#opening = true;
     const limits = this.#parts.rules.limits();
     try {
-      const fresh = limits.size === 0 ? undefined : await this.#parts.storaged.watch([...limits.values()]);
-      // Only now, so that there is no moment that nobody watches.
+      const stream = limits.size === 0 ? undefined : await this.#parts.storaged.watch([...limits.values()]);
+      // Only now, so that there is no moment without a watch.
       this.#stream?.destroy();
-      this.#stream = this.#stopped ? undefined : fresh;
-      if (fresh === undefined) this.#parts.rules.watched(new Set());
-      if (this.#stopped) fresh?.destroy();
-      else if (fresh !== undefined) this.#read(fresh, [...limits.keys()]);
+      this.#stream = this.#stopped ? undefined : stream;
+      if (stream === undefined) this.#parts.rules.watched(new Set());
+      if (this.#stopped) stream?.destroy();
+      else if (stream !== undefined) this.#read(stream, [...limits.keys()]);
       this.#failed = null;
     } catch (error) {
       const { detail } = asProblem(error);
@@ -99,7 +99,7 @@ export class Hints {
       silence.refresh();
       try {
         const { crossed = [], leftOut } = JSON.parse(line) as { crossed?: number[]; leftOut?: number[] };
-        // The first line, also when it has nothing to tell.
+        // The first line, also when it reports nothing.
         if (first) this.#parts.rules.watched(new Set(ids.filter((_, place) => !leftOut?.includes(place))));
         first = false;
         const known = crossed.flatMap((place) => ids[place] ?? []);
@@ -108,7 +108,7 @@ export class Hints {
         // The end of a line that was cut off with the stream.
       }
     });
-    stream.on('error', () => undefined); // told by its end
+    stream.on('error', () => undefined); // its end reports it
     stream.on('close', () => {
       clearTimeout(silence);
       lines.close();

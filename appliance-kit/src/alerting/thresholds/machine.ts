@@ -88,7 +88,7 @@ export function step(
 }
 
 /**
- * After time in which nothing was evaluated, nobody knows whether the value stayed beyond its limit: a minimum time
+ * After time in which nothing was evaluated, it is not known whether the value stayed beyond its limit: a minimum time
  * that was running begins anew.
  */
 export function afterGap(before: SeriesRecord, now: number): SeriesRecord {

@@ -50,7 +50,7 @@ export interface ThresholdParts {
   readonly changes: Changes;
   readonly alerts: Alerts;
   readonly storaged: Pick<Storaged, 'query' | 'queryRange' | 'queryBatch'>;
-  /** What rules do besides telling somebody. */
+  /** The actions of rules besides notifications. */
   readonly actions: () => Pick<Actions, 'queue'>;
   readonly audience: { mustKnow: (destinations: readonly string[], path: string) => void };
   readonly log: Log;
@@ -405,7 +405,7 @@ export class Thresholds {
       });
       for (const [key, series] of rule.series) {
         if (seen.has(key)) continue;
-        // Nobody knows whether it was missing while nobody looked.
+        // Whether it was missing while it was not evaluated is not known.
         if (gap && series.noDataAlertId === null) series.record = afterGap(series.record, now);
         this.#step(rule, key, series, null, now, open);
       }

@@ -20,7 +20,7 @@ export const statisticStopped = alertClass<StatisticStoppedArgs>({
   response: ({ overBudget }) =>
     overBudget
       ? 'It stays suspended, so that measuring does not slow down what is measured. The other statistics go on.'
-      : 'It is tried again by itself, later each time.',
+      : 'It is retried automatically, with growing intervals.',
   action: ({ overBudget }) =>
     overBudget
       ? 'Filter it or break it down less, then resume it on the page Recorded datasets; or destroy it.'

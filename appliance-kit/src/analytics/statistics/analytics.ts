@@ -44,7 +44,7 @@ export class Analytics {
 
   /**
    * Throws unless the caller may have it measured: an operator anything, a viewer what costs nothing or is being recorded
-   * anyway. What nobody knows costs nothing: tracerd then says what there is.
+   * anyway. Without it nothing is lost: tracerd then reports what there is.
    */
   async mayWatch(caller: Caller, name: string): Promise<void> {
     if (atLeast(caller.role, 'operator')) return;
@@ -55,7 +55,7 @@ export class Analytics {
     throw fail(
       'forbidden',
       `${caller.name} is ${caller.role}; measuring ${name} costs something, and it is not being recorded.`,
-      'Ask an operator to record it; it can then be looked at by everybody.',
+      'Ask an operator to record it; then everyone can view it.',
     );
   }
 

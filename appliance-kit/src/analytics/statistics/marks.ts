@@ -1,4 +1,4 @@
-// What happened while a chart was drawn: alerts, snapshots, scrubs, and what somebody changed.
+// What happened while a chart was drawn: alerts, snapshots, scrubs, and changes by users.
 import { iso } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
 import { oneLine, plural } from '../../base/words.ts';
@@ -6,7 +6,7 @@ import type { Database, Row } from '../../state/database.ts';
 import type { Tree } from '../../storage/datasets/index.ts';
 import type { Mark, Marks } from './schema.ts';
 
-/** More marks than this nobody reads on one axis; of what is left out, the least severe goes first. */
+/** More marks than this cannot be read on one axis; of what is left out, the least severe goes first. */
 const MOST = 300;
 /** Of each kind, looked at. */
 const LOOKED_AT = 2_000;
@@ -41,7 +41,7 @@ export class MarksSource {
   }
 
   #alerts(from: number, to: number): Found[] {
-    // What was changed is marked from the audit log, each change by itself.
+    // What was changed is marked from the audit log, each change on its own.
     const rows = this.#db.all(
       `SELECT id, title, text, severity, raised_at, cleared_at FROM alerts
        WHERE raised_at <= ? AND (cleared_at IS NULL OR cleared_at >= ?) AND class <> 'configuration.changed'

@@ -12,7 +12,7 @@ export function statisticWatch({ tracerd, conditions }: { tracerd: Tracerd; cond
     look: async () => {
       const measured = await tracerd.datasets(TRACERD_MS);
       return () => {
-        // What somebody suspended is as it should be, and what nobody has recorded says on its chart what is wrong.
+        // What a user suspended is intended, and what is not recorded shows its state on its chart.
         const stopped = measured.filter(
           ({ overBudget, recorded, state }) => overBudget || (recorded && state === 'failed'),
         );

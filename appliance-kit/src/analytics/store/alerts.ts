@@ -71,7 +71,7 @@ export const storeRefusing = alertClass<RefusingArgs>({
   impact: () =>
     'What is refused is lost unless its sender keeps it and sends it again: Prometheus and OpenTelemetry do, statsd and Graphite do not.',
   response: () =>
-    'Senders are told so where their protocol has an answer. What is stored can be read; measurements are taken again as soon as that is possible.',
+    'Senders are informed where their protocol has an answer. What is stored can be read; measurements are taken again as soon as that is possible.',
   action: ({ because }) =>
     because === 'storage_error'
       ? 'Make room: raise the quota of the telemetry dataset, destroy snapshots of it, add disks to its pool, or keep measurements for less long. If there is room, look at the disks of the pool.'
@@ -99,7 +99,8 @@ export const datagramsDropped = alertClass<DropArgs>({
   title: ({ input }) => `Datagrams of ${input} are dropped`,
   text: ({ input, dropped }) =>
     `${plural(dropped, 'datagram')} of ${input} ${dropped === 1 ? 'was' : 'were'} dropped: they came faster than they could be taken in.`,
-  impact: () => 'Measurements are missing: counters are too low, and gauges may be old. Nobody who sent them knows.',
+  impact: () =>
+    'Measurements are missing: counters are too low, and gauges may be old. Their senders are not informed.',
   response: ({ input }) =>
     `The kernel holds what its buffer has room for, and each drop is counted: cistern_storaged_${input}_kernel_drops_total.`,
   action: () =>

@@ -1,4 +1,4 @@
-// Worksheets: the ready ones, and those that people made. A private one is its owner's alone; not even its name is told
+// Worksheets: the ready ones, and those that users made. A private one is its owner's alone; not even its name is shown
 // to others, administrators excepted.
 
 import type { Audit } from '../../access/audit/index.ts';
@@ -74,7 +74,7 @@ export class Worksheets {
 
   #row(caller: Caller, id: string): Row {
     const row = this.#parts.db.get('SELECT * FROM worksheets WHERE id = ?', id);
-    // Somebody else's private one is not told from one that is not there.
+    // Another user's private one is answered like one that does not exist.
     if (row === undefined || !maySee(caller, row)) throw fail('not_found', `There is no worksheet ${id}.`);
     return row;
   }
@@ -110,7 +110,7 @@ export class Worksheets {
     const { name, shared, ...content } = input;
     db.transaction(() => {
       if (Number(db.get('SELECT count(*) AS n FROM worksheets')?.n) >= MOST) {
-        throw fail('too_many', `There are ${MOST} worksheets already.`, 'Delete one that nobody needs.');
+        throw fail('too_many', `There are ${MOST} worksheets already.`, 'Delete one that is not needed.');
       }
       db.run(
         'INSERT INTO worksheets (id, name, owner, shared, content_json, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)',

@@ -51,7 +51,7 @@ export const problemKinds = {
   wrong_credentials: {
     status: 401,
     title: 'Name or password is wrong',
-    meaning: 'Nobody has this name with this password.',
+    meaning: 'No user has this name with this password.',
     remedy: 'Check both and try again; ten failures in a row lock the address out for a quarter of an hour.',
   },
   wrong_setup_code: {

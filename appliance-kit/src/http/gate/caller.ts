@@ -2,7 +2,7 @@
 import type { TokenRole } from './roles.ts';
 
 export interface Caller {
-  /** A user's name, `token:NAME`, `setup`, `nginx`, or empty for nobody in particular. */
+  /** A user's name, `token:NAME`, `setup`, `nginx`, or empty for an anonymous caller. */
   readonly name: string;
   readonly role: TokenRole | null;
   /** `cookie` callers are browsers, whose writes must come from our own pages. */

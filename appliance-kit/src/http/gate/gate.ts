@@ -7,7 +7,7 @@ import { atLeast, type Caller } from './caller.ts';
 import { readCookie, SESSION_COOKIE, SETUP_COOKIE } from './cookies.ts';
 import type { Role, TokenRole } from './roles.ts';
 
-/** Whom a secret belongs to; undefined: nobody that this one knows. */
+/** Whom a secret belongs to; undefined: it is not known here. */
 export interface Identities {
   bySession?(secret: string): { readonly user: string; readonly role: Role; readonly expiresAt: number } | undefined;
   byToken?(secret: string): { readonly name: string; readonly role: TokenRole } | undefined;
@@ -54,7 +54,7 @@ function first<T>({ identities }: GateParts, ask: (one: Identities) => T | undef
   return undefined;
 }
 
-/** Who is asking. An identity that was given but is not known is nobody; it never falls back to another. */
+/** Who is asking. An identity that was given but is not known is anonymous; it never falls back to another. */
 export function identify(parts: GateParts, request: FastifyRequest): Caller {
   const address = addressOf(request);
   const nobody: Caller = { name: '', role: null, by: 'nobody', address };
@@ -89,7 +89,7 @@ export function fromOwnPages(request: FastifyRequest): boolean {
   }
 }
 
-/** A sign-in has no cookie yet, but another site must not be able to sign a browser in as somebody else. */
+/** A sign-in has no cookie yet, but another site must not be able to sign a browser in as another user. */
 function fromAnotherSite(request: FastifyRequest): boolean {
   const saysWhere = request.headers.origin !== undefined || request.headers['sec-fetch-site'] !== undefined;
   return saysWhere && !fromOwnPages(request);
@@ -108,7 +108,7 @@ function decide(access: Access, caller: Caller, simulated: boolean): void {
       throw fail('unauthenticated', 'The set-up code has not been given, or too long ago.', 'Enter the set-up code.');
     default:
       if (atLeast(caller.role, access)) return;
-      if (caller.role === null) throw fail('unauthenticated', 'Nobody is signed in.', 'Sign in.');
+      if (caller.role === null) throw fail('unauthenticated', 'You are not signed in.', 'Sign in.');
       throw fail('forbidden', `${caller.name} is ${caller.role}; this needs ${access}.`, `Ask an administrator.`);
   }
 }

@@ -1,10 +1,10 @@
-// Tells open pages what changed, so that they read it anew. It carries names, never values: what a client may see
+// Informs open pages of what changed, so that they read it again. It carries names, never values: what a client may see
 // is decided where it reads.
 import type { ServerResponse } from 'node:http';
 import { fail } from '../../base/problems/problem.ts';
 import type { Change, Topic } from './schema.ts';
 
-/** Changes within this time are told once: a busy job must not make every page read it a hundred times a second. */
+/** Changes within this time are sent once: a busy job must not make every page read it a hundred times a second. */
 const GATHER_MS = 150;
 /** Shorter than any proxy's patience; also how soon a session that ended is noticed. */
 const HEARTBEAT_MS = 15_000;

@@ -1,4 +1,4 @@
-// The machine as illumos tells of it: chrony or ntpd for the clock, dladm and ipadm for the links. Temperatures are those of the
+// The machine as illumos reports it: chrony or ntpd for the clock, dladm and ipadm for the links. Temperatures are those of the
 // disks only: what fmtopo and ipmitool print of the machine's own sensors takes privileges that akd has not, and differs
 // between machines. Written after chronyc(1), ntpq(8), dladm(8), ipadm(8) and ipadm.c; not run on illumos yet.
 import { asProblem, fail } from '../../base/problems/problem.ts';
@@ -76,7 +76,7 @@ function rows(output: string, command: string, columns: number): string[][] {
 const ORIGIN: Readonly<Record<string, LinkAddress['origin']>> = {
   ...{ dhcp: 'dhcp', static: 'static', addrconf: 'autoconfigured' },
 };
-/** An address that is not in use: taken away by somebody, or not known to be nobody else's. */
+/** An address that is not in use: removed, or not yet checked for duplicates. */
 const IN_USE = new Set(['ok', 'inaccessible']);
 
 /** @param output `ipadm show-addr -p -o addrobj,type,state,addr`; by link */

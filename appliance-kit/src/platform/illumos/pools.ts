@@ -9,7 +9,7 @@ import { number, parseProperties, STATES, time, UPGRADABLE } from '../linux/pool
 import type { PlatformPool } from '../platform.ts';
 import type { PoolState, Vdev } from '../pool.ts';
 
-/** The comment comes last: it is the only one that somebody writes. */
+/** The comment comes last: it is the only one with free text. */
 const COLUMNS = ['name', 'size', 'allocated', 'free', 'fragmentation', 'health', 'autoexpand', 'autotrim', 'readonly'];
 export const LIST_COLUMNS = [...COLUMNS, 'comment'].join(',');
 

@@ -73,7 +73,7 @@ export function parseUse(output: string): Map<number, Use> {
   return contracts;
 }
 
-/** What of the appliance's own each instance depends on, by the names that people know: every property `entities`. */
+/** What of the appliance's own each instance depends on, by the names that are shown: every property `entities`. */
 export function parseNeeds(output: string): Map<string, string[]> {
   const needs = new Map<string, string[]>();
   for (const line of output.split('\n')) {

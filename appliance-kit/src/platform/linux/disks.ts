@@ -128,7 +128,7 @@ export function parseDisks(
         occupant:
           occupant(device) ??
           (id === undefined
-            ? 'It has no serial number, so it could not be told from another disk after a reboot.'
+            ? 'It has no serial number, so it could not be distinguished from another disk after a reboot.'
             : null),
         readOnly: truthy(device.ro),
       },

@@ -394,7 +394,7 @@ test('commands: a deadline, a limit on output, and their own words', async () =>
     run('sleep', ['30'], { deadlineMs: 50 }),
     (error: { problem?: { code: string } }) => error.problem?.code === 'timeout',
   );
-  await assert.rejects(run('yes', [], { mostBytes: 1000 }), { name: 'ProblemError' });
+  await assert.rejects(run('yes', [], { maxBytes: 1000 }), { name: 'ProblemError' });
   await assert.rejects(run('ls', ['/no/such/place']), /No such file/);
   await assert.rejects(run('no-such-command', []), { name: 'ProblemError' });
 });

@@ -35,7 +35,7 @@ const BY_ID = '/dev/disk/by-id';
 const BY_PARTUUID = '/dev/disk/by-partuuid';
 /** Left by the initramfs: the kernel's name of the disk the machine runs from. */
 const SYSTEM_DISK_FILE = '/run/cistern-root/disk';
-/** ZFS' default is right for disks with 512 bytes to a sector, and most of them say so while having 4096. */
+/** ZFS' default is right for disks with 512 bytes to a sector, and most that report 512 have 4096. */
 const ASHIFT = 12;
 
 export interface LinuxOptions {

@@ -1,4 +1,4 @@
-// The machine as Linux tells of it: systemd-timesyncd over the bus, links and sensors from /sys.
+// The machine as Linux reports it: systemd-timesyncd over the bus, links and sensors from /sys.
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import os from 'node:os';
 import { basename, join } from 'node:path';
@@ -59,7 +59,7 @@ export function parseTimesync(output: string): TimeSource {
   };
 }
 
-/** What busctl says when nobody has that name on the bus. */
+/** What busctl prints when no service has that name on the bus. */
 const NOT_RUNNING = /not activatable|ServiceUnknown|NameHasNoOwner|was not provided|does not exist|could not activate/i;
 
 /** What systemd-networkd knows of the links. It is asked, not started. */
@@ -68,7 +68,7 @@ export const NETWORKD_ARGS = [
   ...['org.freedesktop.network1', '/org/freedesktop/network1', 'org.freedesktop.network1.Manager', 'Describe'],
 ];
 
-/** networkd's words for where an address is from; `foreign` is somebody else's, of whom it knows nothing. */
+/** networkd's words for where an address is from; `foreign` was set by another program. */
 const ORIGIN: Readonly<Record<string, LinkAddress['origin']>> = {
   ...{ DHCPv4: 'dhcp', DHCPv6: 'dhcp', 'DHCP-PD': 'dhcp', static: 'static' },
   ...{ NDisc: 'autoconfigured', IPv4LL: 'autoconfigured' },
@@ -186,7 +186,7 @@ export class LinuxMachine implements MachinePlatform {
   async #originsOf(used: string): Promise<Origins> {
     const now = performance.now();
     if (this.#known === null || this.#known.used !== used || now - this.#known.at > ORIGINS_MS) {
-      // Without networkd the addresses are there, and nobody knows where they are from.
+      // Without networkd the addresses are known, and not where they are from.
       const origins = await this.#command('busctl', NETWORKD_ARGS)
         .then(parseOrigins)
         .catch((): Origins => new Map());
@@ -256,12 +256,12 @@ export class LinuxMachine implements MachinePlatform {
   }
 }
 
-/** The kernel gives every link such an address by itself (RFC 4291, 2.5.6: fe80::/10). */
+/** The kernel gives every link such an address (RFC 4291, 2.5.6: fe80::/10). */
 function linkLocal(address: string): LinkAddress['origin'] {
   return /^fe[89ab][0-9a-f]:/i.test(address) ? 'autoconfigured' : null;
 }
 
-/** Thousandths of a degree; 0 and the like are what a chip says that was never told a limit. */
+/** Thousandths of a degree; 0 and the like are reported by a chip without a limit. */
 function limit(text: string | undefined): number | null {
   const celsius = Number(text) / 1000;
   return text && celsius >= BELIEVED.lowestLimit && celsius <= BELIEVED.highestLimit ? celsius : null;

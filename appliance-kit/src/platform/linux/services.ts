@@ -61,7 +61,7 @@ function cpu(value: string | undefined): number | null {
   return value === undefined || nanoseconds >= 2 ** 60 ? null : Math.round(nanoseconds / 1e6) / 1e3;
 }
 
-/** Those of the appliance's own, by the names that people know; what every unit needs of systemd is left out. */
+/** Those of the appliance's own, by the names that are shown; what every unit needs of systemd is left out. */
 function needs(unit: Record<string, string>): string[] {
   const units = `${unit.Requires ?? ''} ${unit.Wants ?? ''}`.split(/\s+/);
   const ours = units.filter((one) => /^(cistern-.*|nginx|snmpd)\.service$/.test(one));

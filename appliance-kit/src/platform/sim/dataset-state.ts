@@ -1,4 +1,4 @@
-// What the simulated machine remembers of its datasets and snapshots, and what holds for a property that nobody set.
+// What the simulated machine remembers of its datasets and snapshots, and the values of properties that are not set.
 
 /** A file's content is its text, repeated until it has so many bytes. */
 export interface SimFile {
@@ -43,7 +43,7 @@ export interface Root {
   readonly allocated: number;
 }
 
-/** Its value when nobody in the line of parents says otherwise; those that are here are inherited. */
+/** Its value when no parent sets it; those that are here are inherited. */
 export const DEFAULTS: Record<string, string> = {
   compression: 'on',
   recordsize: '131072',

@@ -473,7 +473,7 @@ export class SimDatasets extends SimDatasetTree implements DatasetPlatform {
   }
 }
 
-/** "none" for a quota or a reservation is how one says that there is none; zfs tells it as 0. */
+/** "none" for a quota or a reservation is how one says that there is none; zfs prints it as 0. */
 function assigned(local: Record<string, string>, properties: Record<string, string>): Record<string, string> {
   for (const [property, value] of Object.entries(properties)) {
     if (value === 'none' && OWN[property] !== undefined) delete local[property];

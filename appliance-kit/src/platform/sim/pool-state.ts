@@ -8,7 +8,7 @@ export interface SimDisk {
   name: string;
   bytes: number;
   present: boolean;
-  /** What somebody else put on it. */
+  /** What another system put on it. */
   occupant: string | null;
 }
 

@@ -87,7 +87,7 @@ export class SimPools implements PoolActions {
     return this.#parts.machine().pools.map((pool) => this.describe(pool));
   }
 
-  /** What ends by itself: a resilver puts the new disk in the old one's place, a scrub mends what rotted. */
+  /** What ends with time: a resilver puts the new disk in the old one's place, a scrub mends what rotted. */
   #settle(pool: SimPool): void {
     if (pool.scan === null || progress(pool.scan, this.#parts.clock.now()).endedAt === null) return;
     if (pool.scan.kind === 'scrub' && pool.rotten > 0 && pool.scan.stoppedAt === null) {

@@ -54,11 +54,11 @@ export interface SimulationOptions {
   readonly file?: string;
   /** How long each step of creating a pool takes; 0 in tests. */
   readonly stepMs?: number;
-  /** How long a scrub or a resilver takes, by the clock: as long as ten steps unless told. */
+  /** How long a scrub or a resilver takes, by the clock: as long as ten steps unless set. */
   readonly scanSeconds?: number;
 }
 
-function fresh(now: number): SimState {
+function initial(now: number): SimState {
   const data = (n: number): SimDisk => ({ name: `data${n}`, bytes: 2 * GIB, present: true, occupant: null });
   const online = (): SimService => ({ state: 'online', since: now, restarts: 0, reason: null });
   return {
@@ -147,7 +147,7 @@ export class Simulation implements Platform {
     this.#file = options.file;
     this.#stepMs = options.stepMs ?? 600;
     this.#bootedAt = options.clock.now();
-    this.#state = { ...fresh(options.clock.now()), ...this.#load() };
+    this.#state = { ...initial(options.clock.now()), ...this.#load() };
     this.poolActions = new SimPools({
       clock: options.clock,
       machine: () => this.#state,
@@ -285,7 +285,7 @@ export class Simulation implements Platform {
     const now = this.#clock.now();
     switch (what) {
       case 'reset':
-        this.#state = fresh(now);
+        this.#state = initial(now);
         this.#delayMs = 0;
         this.#faults = [];
         this.poolActions.vanishing = null;
@@ -379,7 +379,7 @@ export class Simulation implements Platform {
         break;
       case 'link': {
         const found = this.#state.links.find(({ name }) => name === args.name);
-        const fresh = {
+        const initial = {
           name: String(args.name),
           bond: false,
           member: null,
@@ -390,7 +390,7 @@ export class Simulation implements Platform {
           mac: null,
           addresses: [],
         };
-        if (found === undefined) this.#state.links.push({ ...fresh, ...args });
+        if (found === undefined) this.#state.links.push({ ...initial, ...args });
         else Object.assign(found, args);
         break;
       }

@@ -41,7 +41,7 @@ export class ZfsDatasets implements DatasetPlatform {
     // Sorted by creation within what is otherwise ZFS' own order: parents, then their snapshots, then their children.
     const output = await this.#command('zfs', ['list', '-Hp', '-t', 'all', '-o', TREE_COLUMNS.join(',')], {
       deadlineMs: TREE_DEADLINE_MS,
-      mostBytes: MAX_TREE_BYTES,
+      maxBytes: MAX_TREE_BYTES,
     });
     if (this.#last?.output !== output) this.#last = { output, tree: parseTree(output) };
     return this.#last.tree;

@@ -150,7 +150,7 @@ export function unescaped(path: string): string {
   return Buffer.from(bytes).toString('utf8');
 }
 
-/** `zfs diff -H -F -t`: time, change, kind, path, and for a rename where to. Paths are told below the mount point. */
+/** `zfs diff -H -F -t`: time, change, kind, path, and for a rename where to. Paths are relative to the mount point. */
 export function parseDiff(output: string, mountpoint: string): Difference[] {
   const below = (path: string) => {
     const plain = unescaped(path);

@@ -52,7 +52,7 @@ export function readSmart(value: unknown): SmartReport {
   const used = number(nvme.percentage_used) ?? number(report.scsi_percentage_used_endurance_indicator);
   const heat = object(report.temperature);
   const temperature = heat.current;
-  // 0 is what a disk says that was never told a limit.
+  // 0 is reported by a disk without a limit.
   const limit = (name: string) => ((number(heat[name]) ?? 0) >= 30 ? number(heat[name]) : null);
   const passed = typeof status === 'boolean' ? status : null;
   return {

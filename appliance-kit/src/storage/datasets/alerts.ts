@@ -40,7 +40,7 @@ export const datasetLocked = alertClass<LockedDatasetArgs>({
   title: ({ dataset }) => `The key of “${dataset}” is not loaded`,
   text: ({ dataset }) => `“${dataset}” is encrypted, and its key is not loaded.`,
   impact: () => 'Nothing of it can be read or written until the key is loaded.',
-  response: () => 'Keys in files are loaded when the appliance starts; a passphrase has to be given by somebody.',
+  response: () => 'Keys in files are loaded when the appliance starts; a passphrase must be entered.',
   action: () => 'Load the key on the page of the dataset.',
   page: datasetPage,
   labels: ({ dataset }) => ({ dataset }),

@@ -1,4 +1,4 @@
-// Looks at the datasets for what somebody should know: a quota that is nearly reached, a key that is not loaded.
+// Conditions of datasets: a quota that is nearly reached, a key that is not loaded.
 
 import type { Conditions } from '../../alerting/alerts/index.ts';
 import { datasetFull, datasetLocked } from './alerts.ts';

@@ -27,7 +27,7 @@ import type {
 } from './schema.ts';
 import type { Known, Reading, Tree } from './tree.ts';
 
-/** A quota that is this full is told about. */
+/** A quota that is this full raises an alert. */
 export const NEARLY = 0.9;
 const PAGE = 50;
 const SAMPLE_BYTES = 64 * 2 ** 20;
@@ -138,7 +138,7 @@ export class Datasets {
   async get(name: string): Promise<DatasetDetail> {
     const { tree, platform } = this.#parts;
     const known = await tree.get();
-    // One that was made a moment ago by somebody else is not in the tree yet.
+    // One that was made elsewhere a moment ago is not in the tree yet.
     const found = known.byName.get(name) ?? mustBeKnown(await tree.now(), name);
     const properties = await platform.datasets.properties(name);
     const format = properties.find((property) => property.name === 'keyformat')?.value;

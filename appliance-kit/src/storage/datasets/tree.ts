@@ -56,7 +56,7 @@ function index(tree: PlatformTree, generation: number): Known {
     if (known === undefined) snapshotsOf.set(snapshot.dataset, [snapshot]);
     else known.push(snapshot);
   }
-  // Stable: of one moment, in the order in which ZFS tells them.
+  // Stable: of one moment, in the order in which ZFS lists them.
   for (const all of snapshotsOf.values()) all.sort((a, b) => a.createdAt - b.createdAt);
   return {
     datasets,

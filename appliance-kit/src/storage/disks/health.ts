@@ -55,7 +55,7 @@ export class DiskHealths {
     this.#parts = parts;
   }
 
-  #fresh(id: string): CachedReading<SmartReport> {
+  #reading(id: string): CachedReading<SmartReport> {
     let one = this.#known.get(id);
     if (one === undefined) {
       const read = async () => this.#parts.platform.poolActions.smart(await this.#link(id));
@@ -85,7 +85,7 @@ export class DiskHealths {
 
   async read(id: string): Promise<DiskHealth> {
     await this.#disk(id);
-    const { value, ageSeconds, error } = await this.#fresh(id).get();
+    const { value, ageSeconds, error } = await this.#reading(id).get();
     const { selfTests, highestCelsius: _, criticalCelsius: __, ...facts } = value;
     return {
       ...facts,
@@ -105,7 +105,7 @@ export class DiskHealths {
     await this.#disk(id);
     this.#parts.audit.record(caller, `disk.test.${kind}`, id);
     await this.#parts.platform.poolActions.selfTest(await this.#link(id), kind);
-    await this.#fresh(id).soon();
+    await this.#reading(id).soon();
     return this.read(id);
   }
 
@@ -126,9 +126,9 @@ export class DiskHealths {
     const present = new Set(disks.map(({ id }) => id));
     for (const id of this.#known.keys()) if (!present.has(id)) this.#known.delete(id);
     return disks.flatMap((disk) => {
-      const fresh = this.#fresh(disk.id);
-      void fresh.get().catch(() => {});
-      const reason = complaint(fresh.last().value);
+      const reading = this.#reading(disk.id);
+      void reading.get().catch(() => {});
+      const reason = complaint(reading.last().value);
       return reason === null ? [] : [{ disk, reason }];
     });
   }

@@ -25,7 +25,7 @@ export const poolDegraded = alertClass<PoolArgs>({
   text: (args) => args.sentence,
   impact: () => 'No data is lost, but it has fewer copies than intended: another failure may lose some.',
   response: () => 'The pool goes on with the remaining disks, and with a spare if it has one.',
-  action: () => 'Reseat or replace the disk that is named; the pool then resilvers by itself.',
+  action: () => 'Reseat or replace the disk that is named; the pool then resilvers automatically.',
   page: poolPage,
   labels: pool,
   dedupKey: poolKey('pool.degraded'),
@@ -169,7 +169,7 @@ export interface SpareArgs {
   /** The spare. */
   readonly device: string;
   readonly words: string;
-  /** What it stands in for, as people find it. */
+  /** What it stands in for, as a disk is found. */
   readonly failed: string;
 }
 
@@ -207,7 +207,7 @@ export const poolDamaged = alertClass<DamagedPoolArgs>({
   impact: () => 'Reading what is damaged fails. Everything else is there.',
   response: () => 'ZFS never gives out wrong data for it: reading it is an error.',
   action: () =>
-    'Restore the files from a snapshot, a replica or a backup, then scrub the pool; this clears when they are mended.',
+    'Restore the files from a snapshot, a replica or a backup, then scrub the pool; this clears when they are repaired.',
   page: ({ pool: name }) => `/storage/pools/${encodeURIComponent(name)}`,
   labels: ({ pool: name }) => ({ pool: name }),
   dedupKey: ({ pool: name }) => `pool.damaged/${name}`,

@@ -21,7 +21,7 @@ export interface OperationParts {
   readonly inventory: Inventory;
   readonly jobs: Jobs;
   readonly audit: Audit;
-  /** Reads the machine anew and tells the pages. */
+  /** Reads the machine again and informs the pages. */
   readonly changed: () => void;
   /** How often a job looks at the pool it waits for. */
   readonly lookEveryMs?: number;
@@ -66,7 +66,7 @@ export class PoolOperations {
     throw fail('not_found', `The pool “${pool.name}” has no device ${device}.`, `It has ${names}.`);
   }
 
-  /** Does something short, and answers with the pool as it is afterwards, also when nobody knows whether it was done. */
+  /** Does something short, and answers with the pool as it is afterwards, also when it is not known whether it was done. */
   async #now(name: string, work: (pool: Pool) => Promise<void>): Promise<Pool> {
     const { pool } = await this.#pool(name);
     try {
@@ -239,7 +239,7 @@ export class PoolOperations {
     const old = leaf.diskId ?? leaf.name;
     this.#parts.audit.record(caller, 'disk.replace', old, null, { pool: name, disk: diskId });
     const title = `Replace disk ${old} of pool “${name}” with ${diskId}`;
-    // In the old one's place both go by one name: nobody could say which of the two is to be taken out again.
+    // In the old one's place both go by one name: which of the two is to be removed again would not be known.
     return this.#parts.jobs.start({ kind: 'disk.replace', title, cancellable: !sameSlot }, async (job) => {
       const { platform, changed } = this.#parts;
       job.step(`Putting ${diskId} in the place of ${old}`, 0);
@@ -370,7 +370,7 @@ export class PoolOperations {
         }
         throw error;
       } finally {
-        // Whoever is told that the job has ended sees what it did.
+        // A page that learns that the job has ended reads what it did.
         await this.#parts.inventory.renew().catch(() => {});
         this.#parts.changed();
       }
@@ -380,7 +380,7 @@ export class PoolOperations {
 
   async remove(name: string, vdev: string, caller: Caller): Promise<Job> {
     const { pool } = await this.#pool(name);
-    // Not “logs” or “spares”: those are headings, each device below them is removed by itself.
+    // Not “logs” or “spares”: those are headings, each device below them is removed on its own.
     const group = pool.vdevs.find((one) => one.name === vdev && /-\d+$/.test(one.name));
     const target = group === undefined ? zfsName(this.#leaf(pool, vdev)) : group.name;
     this.#parts.audit.record(caller, 'pool.remove', name, null, { vdev: target });

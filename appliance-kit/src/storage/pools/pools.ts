@@ -1,4 +1,4 @@
-// Pools: what there are, and making one. Creation is checked when it is asked for and once more right before it is
+// Pools: what there are, and making one. Creation is checked when it is requested and again right before it is
 // done; what can still go wrong after that, execd undoes.
 
 import type { Audit } from '../../access/audit/index.ts';
@@ -22,7 +22,7 @@ export interface PoolParts {
   readonly inventory: Inventory;
   readonly jobs: Jobs;
   readonly audit: Audit;
-  /** Reads the machine anew and tells the pages. */
+  /** Reads the machine again and informs the pages. */
   readonly changed: () => void;
 }
 
@@ -107,7 +107,7 @@ export class Pools {
 
   async #carryOut(wanted: NewPool, job: JobHandle): Promise<unknown> {
     const { platform, inventory, changed } = this.#parts;
-    job.step('Checking the disks once more', 0);
+    job.step('Checking the disks again', 0);
     const plan = await this.#plan(wanted, await inventory.renew());
     try {
       await platform.createPool(plan, (step, percent) => job.step(step, percent === null ? null : percent * 0.9));

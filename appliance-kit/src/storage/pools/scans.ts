@@ -19,12 +19,12 @@ import { resilverFinished, scrubFound } from './alerts.ts';
 import type { PoolHistory, ScanRecord, ScrubSchedule, ScrubScheduleInput } from './operations.schema.ts';
 import type { routes } from './routes.ts';
 
-/** What a pool gets that nobody has decided about: a month is what ZFS' own advice is for disks made for servers. */
+/** The default of a pool: a month is what ZFS' own advice is for disks made for servers. */
 const DEFAULT: Schedule = { every: 'month', day: 1, at: '02:00' };
 /** Scans that are remembered of each pool. */
 const KEPT = 200;
 const HISTORY_LINES = 1_000;
-/** What ended longer ago is no news: the pool was imported, or nobody looked for a long time. */
+/** What ended longer ago raises no alert: the pool was imported, or was not read for a long time. */
 const NEWS_MS = 7 * 24 * 3_600_000;
 
 export interface ScanParts {
@@ -167,7 +167,7 @@ export class Scans {
     return {
       enabled,
       schedule,
-      words: enabled ? scheduleWords(schedule) : 'never by itself',
+      words: enabled ? scheduleWords(schedule) : 'no schedule',
       nextRun: enabled ? iso(this.#parts.timetable.nextOf(schedule, since)) : null,
     };
   }

@@ -77,7 +77,7 @@ const fromRow = (row: Row): Stored => ({
   attempts: row.attempts as number,
 });
 
-/** What passes by itself is tried again; what somebody has to change is not. */
+/** What may pass is tried again; what needs a change by a user is not. */
 const PASSES = new Set(['interrupted', 'unreachable', 'target_busy', 'timeout', 'service_unavailable']);
 const RETRY_MINUTES = [1, 2, 5, 10, 20, 30];
 
@@ -280,7 +280,7 @@ export class Replications {
   moved(from: string, to: string | null): void {
     const { db } = this.#parts;
     for (const one of this.#all().filter(({ dataset }) => within(dataset, from))) {
-      // Its target has what was destroyed: the replication stays, says that its source is gone, and is somebody's to end.
+      // Its target has what was destroyed: the replication stays, reports that its source is gone, and is left to be removed.
       if (to === null) continue;
       const { dataset, recursive, target, schedule, enabled, intermediate, bytesPerSecond, lateAfterMinutes } = one;
       const name = to + dataset.slice(from.length);
@@ -494,7 +494,7 @@ export class Replications {
   /** For the alerts. */
   failing(): { id: string; dataset: string; target: string; failure: string; action: string }[] {
     return this.#all().flatMap(({ id, dataset, target, lastError, attempts }) =>
-      // What passes by itself is worth a word when it has not after some attempts.
+      // What may pass raises an alert when it has not after some attempts.
       lastError !== null && (retryAfterMinutes(lastError.code, 1) === null || attempts >= 3)
         ? [{ id, dataset, target: targetWords(target), failure: lastError.detail, action: lastError.action ?? '' }]
         : [],
@@ -510,7 +510,7 @@ export class Replications {
     });
   }
 
-  /** At the start: runs that ended with the last akd are taken up again, and replicd hears who is let in. */
+  /** At the start: runs that ended with the last akd are taken up again, and replicd gets the list of senders. */
   async begin(): Promise<void> {
     const { db, clock, log, senders } = this.#parts;
     db.run(

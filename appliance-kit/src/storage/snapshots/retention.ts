@@ -1,5 +1,5 @@
 // Which of a schedule's snapshots of one dataset are kept: the newest ones, and the last of each of so many hours, days,
-// weeks and months that have one. What somebody or something else needs is never given up.
+// weeks and months that have one. What is needed by anything else is never destroyed.
 
 import { enumerate, plural } from '../../base/words.ts';
 import type { PlatformSnapshot } from '../../platform/datasets.ts';

@@ -245,7 +245,7 @@ export class SnapshotSchedules {
       .flatMap(({ name }) => superfluous(known.snapshotsOf.get(name) ?? [], stored, timeZone, moments));
     if (names.length === 0) return;
     const { refused } = await platform.datasets.destroySnapshots(names);
-    // Held or cloned since it was looked at: it will be looked at again. Anything else somebody should know.
+    // Held or cloned since it was looked at: it will be tried again. Anything else is an error to report.
     for (const { name, reason } of refused) log.info('a snapshot was kept', { snapshot: name, reason });
   }
 }

@@ -398,11 +398,11 @@ export function snapshotRoutes(
         'content-length': bytes,
         'content-disposition': `attachment; filename*=UTF-8''${own}`,
         'cache-control': 'no-store',
-        // Somebody else's file must never run as a page of ours.
+        // A user's file must never run as a page of ours.
         'x-content-type-options': 'nosniff',
         'content-security-policy': 'sandbox',
       });
-      // Either side going away ends both; a length that was promised and not kept tells the client.
+      // Either side going away ends both; the client notices by a length that is not reached.
       await pipeline(content, reply.raw).catch(() => reply.raw.destroy());
       return undefined;
     },

@@ -11,7 +11,7 @@ import type { routes } from './routes.ts';
 import type { Bundle, BundleOptions } from './schema.ts';
 
 const DEADLINE_MS = 10_000;
-/** How often a bundle that is being made is looked at, so that pages can be told. */
+/** How often a bundle that is being made is polled, so that pages can be informed. */
 const WATCH_MS = 1_000;
 /** Headers of supportd's answer that mean something to the browser. */
 const PASSED_ON = [
@@ -32,7 +32,7 @@ export function bundleRoutes(parts: { supportd: Peer; audit: Audit; changes: Cha
   const get = async (id: string) =>
     (await supportd.call({ method: 'GET', path: path(id), deadlineMs: DEADLINE_MS })) as Bundle;
 
-  /** Tells pages about its progress until it is made. Ends by itself, and never keeps akd from ending. */
+  /** Informs pages about its progress until it is made. Never keeps akd from ending. */
   const watch = (id: string) => {
     const timer = setInterval(async () => {
       const state = await get(id).then(

@@ -24,7 +24,7 @@ export const processCrashed = alertClass<CrashedArgs>({
       ? `${title} (${process}) was ended by a signal a moment ago. Where it stood is being recorded.`
       : `${title} (${process}) ended ${signal ? `by ${signal}` : 'by an error that nothing handled'}${count > 1 ? `, ${count} times so far` : ''}.${reason ? ` It said: “${reason}”.` : ''}`,
   impact: ({ service }) => serviceFact(service)?.impact ?? 'What it does was not done until it was started again.',
-  response: () => 'It is started again by itself. What it was doing, and where it stood, is kept as a crash record.',
+  response: () => 'It is restarted automatically. Its stacks and its last log lines are kept as a crash record.',
   action: () =>
     'Make a support bundle and send it in. Dismiss the crash on the page Maintenance; this alert then ends.',
   page: () => '/maintenance/crashes',

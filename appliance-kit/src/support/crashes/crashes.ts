@@ -43,7 +43,7 @@ export class Crashes {
     return (await this.#supportd.call({ method: 'GET', path, deadlineMs })) as Answer;
   }
 
-  /** Tells the alerts what there is: active until it is dismissed. */
+  /** Reports the conditions: active until dismissed. */
   report(crashes: readonly Crash[]): void {
     this.#conditions.report(
       processCrashed,

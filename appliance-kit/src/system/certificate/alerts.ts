@@ -24,7 +24,7 @@ export const certificateExpiring = alertClass<ExpiringCertificateArgs>({
   impact: () =>
     'Browsers warn of a certificate that has expired, and whatever sends metrics may refuse to go on sending.',
   response: () => 'The appliance goes on answering with it.',
-  action: () => 'Install a new certificate; senders that trust this one by itself need the new one too.',
+  action: () => 'Install a new certificate; senders that trust this certificate itself need the new one too.',
   page: () => '/maintenance',
   labels: () => ({}),
   dedupKey: ({ days }) => `certificate.expiring/${days < 0 ? 0 : days < 7 ? 7 : 30}`,

@@ -4,7 +4,7 @@ import { connect } from 'node:tls';
 
 const DEADLINE_MS = 10_000;
 
-/** Rejects when nobody answers at `port` of this machine, or without a certificate. */
+/** Rejects when nothing answers at `port` of this machine, or without a certificate. */
 export function servedCertificate(port: number): Promise<{ validTo: number; names: string }> {
   return new Promise((resolve, reject) => {
     // Whoever signed it: when it ends is asked, not whether to believe it.

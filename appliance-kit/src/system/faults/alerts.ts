@@ -19,12 +19,12 @@ export const hardwareFaulty = alertClass<FaultArgs>({
   severity: ({ faultSeverity }) => (faultSeverity === 'Minor' ? 'warning' : 'critical'),
   severities: ['critical', 'warning'],
   title: ({ parts, code }) =>
-    `The system says that ${parts.length === 0 ? 'a part' : enumerate(parts)} is faulty (${code})`,
+    `The system reports that ${parts.length === 0 ? 'a part' : enumerate(parts)} is faulty (${code})`,
   text: ({ diagnosis, code }) => `${sentences(diagnosis)} The system's name for it is ${code}.`,
   impact: () => 'What the part does may fail, or has been taken over by others.',
   response: () => 'The system has taken the part out of use where it could do without it.',
   action: ({ advice, faultId }) =>
-    `${advice === '' ? 'Replace the part' : sentences(advice).slice(0, -1)}. When it was repaired, tell the system so: fmadm repaired, or fmadm acquit ${faultId}.`,
+    `${advice === '' ? 'Replace the part' : sentences(advice).slice(0, -1)}. When it was repaired, report that to the system: fmadm repaired, or fmadm acquit ${faultId}.`,
   page: () => '/maintenance',
   labels: ({ code }) => ({ code }),
   dedupKey: ({ faultId }) => `hardware.faulty/${faultId}`,

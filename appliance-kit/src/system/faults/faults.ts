@@ -1,5 +1,5 @@
-// What the operating system has diagnosed of the machine's parts by itself (illumos' fault manager), as alerts. What other
-// alerts tell better is left out: pools and their disks (ZFS says more), and the appliance's own services.
+// What the operating system has diagnosed of the machine's parts (illumos' fault manager), as alerts. What other
+// alerts explain is left out: pools and their disks (ZFS says more), and the appliance's own services.
 
 import type { Conditions } from '../../alerting/alerts/index.ts';
 import { CachedReading } from '../../base/cached-reading.ts';
@@ -18,12 +18,12 @@ const toldElsewhere = ({ classes, affects }: PlatformFault) =>
 
 export class Faults implements Watch {
   readonly #conditions: Conditions;
-  readonly #fresh: CachedReading<PlatformFault[]> | null;
+  readonly #faults: CachedReading<PlatformFault[]> | null;
 
   constructor(platform: Platform, clock: Clock, conditions: Conditions) {
     this.#conditions = conditions;
     const read = platform.faults?.bind(platform);
-    this.#fresh =
+    this.#faults =
       read === undefined
         ? null
         : new CachedReading(read, clock, { maxAgeMs: MAX_AGE_MS, patienceMs: PATIENCE_MS, nothing: [] });
@@ -31,7 +31,7 @@ export class Faults implements Watch {
 
   /** What cannot be read changes nothing: what was known stands. */
   async look(): Promise<() => void> {
-    const reading = await this.#fresh?.get();
+    const reading = await this.#faults?.get();
     return () => {
       if (reading !== undefined && reading.error === null) this.#report(reading.value);
     };

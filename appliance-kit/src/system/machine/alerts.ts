@@ -49,7 +49,7 @@ export const clockStepped = alertClass<SteppedArgs>({
       : 'What was measured in that time is stored twice for the same moments, or refused as too late.',
   response: () => 'Everything goes on by the new time. What waits for some time to pass does not count the step.',
   action: () =>
-    'Nothing, if the appliance was just started or somebody has set its clock. Otherwise see to its time server, or to the battery of its board; a virtual machine that was halted shows this too.',
+    'Nothing, if the appliance was just started or its clock was set by hand. Otherwise check its time server, or to the battery of its board; a virtual machine that was halted shows this too.',
   page: () => '/maintenance/machine',
   labels: () => ({}),
   dedupKey: ({ at }) => `clock.stepped/${at}`,

@@ -1,4 +1,4 @@
-// Whether the clock is right, by what the program says that keeps it; and whether somebody has set it.
+// Whether the clock is right, by what the program says that keeps it; and whether it was set.
 import { type Clock, iso } from '../../base/clock.ts';
 import { ago, duration } from '../../base/words.ts';
 import type { TimeSource } from '../../platform/machine.ts';
@@ -48,7 +48,7 @@ export function describeClock(time: TimeSource, now: number, lasting: boolean): 
   };
 }
 
-/** Notices that the clock was set: it then moved otherwise than the one that nobody sets. */
+/** Notices that the clock was set: it then moved otherwise than the monotonic clock. */
 export class Steps {
   readonly #clock: Clock;
   readonly #raise: (args: { seconds: number; at: string }) => void;

@@ -1,5 +1,5 @@
-// Which network links are down that should be up: those that have had a carrier before. A port that nobody has ever plugged
-// a cable into is no trouble. What had one is remembered until somebody says that it may be forgotten.
+// Which network links are down that should be up: those that have had a carrier before. A port that never had
+// a cable is no problem. What had one is remembered until a user forgets it.
 
 import type { PlatformLink } from '../../platform/machine.ts';
 import { type Settings, setting } from '../../state/settings.ts';

@@ -1,4 +1,4 @@
-// Looks at the machine itself and tells the alerts what is wrong. Each of the three is asked for itself: one that cannot be
+// Looks at the machine itself and reports its conditions. Each of the three is asked for itself: one that cannot be
 // asked changes nothing of what is known of it, and hides nothing of the others.
 
 import type { Audit } from '../../access/audit/index.ts';
@@ -115,7 +115,7 @@ export class Machine {
     const { conditions, healths } = this.#parts;
     const ofDisks: Heat[] = healths.temperatures(this.disks);
     const all: Heat[] = [...sensors.map((sensor) => ({ ...sensor, disk: null })), ...ofDisks];
-    // Two chips of one name and no device: told apart by their order.
+    // Two chips of one name and no device: distinguished by their order.
     const times = new Map<string, number>();
     return all.map((heat) => {
       const count = (times.get(heat.id) ?? 0) + 1;

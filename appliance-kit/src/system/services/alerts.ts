@@ -50,13 +50,13 @@ export const serviceRestarting = alertClass<RestartingArgs>({
   class: 'service.restarting',
   severity: ofService,
   severities: ['critical', 'warning'],
-  title: ({ title, service }) => `${title} (${service}) ends again and again`,
+  title: ({ title, service }) => `${title} (${service}) ends repeatedly`,
   text: ({ title, service, reason }) =>
     `${title} (${service}) was started again three times or more within five minutes.${reason === null ? '' : ` ${reason}`}`,
   impact: ({ service }) => serviceFact(service)?.impact ?? 'What the service does is done with interruptions at best.',
-  response: () => 'It is started again each time, without end. This alert ends when it has run for five minutes.',
+  response: () => 'It is restarted each time, without limit. This alert ends when it has run for five minutes.',
   action: ({ title }) =>
-    `Read on the Services page what the log of ${title} says before each end. If that does not tell what to do, make a support bundle.`,
+    `Read on the Services page what the log of ${title} says before each end. If that does not help, make a support bundle.`,
   page: () => '/services',
   labels: ({ service }) => ({ service }),
   dedupKey: ({ service }) => `service.restarting/${service}`,

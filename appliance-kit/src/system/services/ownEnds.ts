@@ -1,5 +1,5 @@
-// How often akd itself has ended without being told to, since the system was started: what is kept in memory is gone with
-// it, so nobody else would know that it ends again and again.
+// How often akd itself has ended without a request to, since the system was started: what is kept in memory is gone with
+// it, so nothing else would know that it ends repeatedly.
 import { type Settings, setting } from '../../state/settings.ts';
 import { WITHIN_MS } from './restarts.ts';
 
@@ -33,7 +33,7 @@ export class OwnEnds {
     return ends.map((at) => upMs - at);
   }
 
-  /** It was told to end, and does. */
+  /** It ends on request. */
   stopped(): void {
     const kept = this.#settings.get(ownEnds);
     if (kept !== undefined) this.#settings.set(ownEnds, { ...kept, running: false } satisfies Kept);

@@ -2,7 +2,7 @@
 // limit, SMF's child services) never calls them failed, and between two ends they look well.
 import type { Service } from '../../platform/service.ts';
 
-/** Three in five minutes is no coincidence; one is an update, or somebody who restarted it elsewhere. */
+/** Three in five minutes is no coincidence; one is an update, or a restart from elsewhere. */
 const MANY = 3;
 export const WITHIN_MS = 5 * 60_000;
 
@@ -20,7 +20,7 @@ export class RestartWatch {
   /** That a service ended before this watch began, each time so many ms before `now`. */
   ended(name: string, ago: readonly number[], now: number): void {
     const added = ago.map((ms) => ({ at: now - ms, count: 1 }));
-    // However many restarts its manager has counted by now: they are no news.
+    // However many restarts its manager has counted by now: they are not reported.
     this.#known.set(name, { last: Number.POSITIVE_INFINITY, added, reason: null });
   }
 
@@ -29,7 +29,7 @@ export class RestartWatch {
     return services.flatMap(({ name, title, restarts, reason }) => {
       const known = this.#known.get(name) ?? { last: restarts, added: [], reason: null };
       const added = known.added.filter(({ at }) => at > now - WITHIN_MS);
-      // A number that went down was begun anew, by somebody's own restart.
+      // A number that went down was begun again, by a manual restart.
       if (restarts > known.last) added.push({ at: now, count: restarts - known.last });
       // What it said when it ended; while it runs there is nothing to say.
       this.#known.set(name, { last: restarts, added, reason: reason ?? known.reason });

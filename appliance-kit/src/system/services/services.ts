@@ -18,14 +18,14 @@ const PATIENCE_MS = 1_500;
 /** Services the answer itself travels through: they are restarted after it has gone out. */
 const CARRIES_THE_ANSWER = new Set(['akd', 'nginx']);
 const AFTER_THE_ANSWER_MS = 300;
-/** What starts others, or lets anybody reach this. */
+/** What starts others, or makes this reachable. */
 const NEVER_STOPPED = new Set(['akd', 'execd', 'nginx']);
 
 export class Services {
-  readonly #fresh: CachedReading<Service[]>;
+  readonly #reading: CachedReading<Service[]>;
 
   constructor(platform: Platform, clock: Clock) {
-    this.#fresh = new CachedReading(() => platform.services(), clock, {
+    this.#reading = new CachedReading(() => platform.services(), clock, {
       maxAgeMs: MAX_AGE_MS,
       patienceMs: PATIENCE_MS,
       nothing: [],
@@ -33,11 +33,11 @@ export class Services {
   }
 
   read(): Promise<Reading<Service[]>> {
-    return this.#fresh.get();
+    return this.#reading.get();
   }
 
   renew(): Promise<Service[]> {
-    return this.#fresh.now();
+    return this.#reading.now();
   }
 }
 
@@ -54,7 +54,7 @@ export function serviceRoutes(parts: {
     const before = (await services.read()).value.find((service) => service.name === name);
     if (before === undefined) throw fail('service_unavailable', `The state of ${name} is not known.`, 'Try again.');
     if (action === 'stop' && NEVER_STOPPED.has(name)) {
-      throw fail('conflict', `Without ${name} nobody could start it again from here.`, 'Restart it instead.');
+      throw fail('conflict', `Without ${name}, it could not be started again from here.`, 'Restart it instead.');
     }
     audit.record(caller, `service.${action}`, name);
     if (CARRIES_THE_ANSWER.has(name)) {

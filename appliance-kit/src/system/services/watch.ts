@@ -22,7 +22,7 @@ export function serviceWatch(parts: {
     look: async () => {
       const running = await services.renew();
       return () => {
-        // Memory changes with every look; it is no reason to inform anybody.
+        // Memory changes with every look; it is no reason to inform pages.
         detector.compare(running.map(({ memoryBytes: _, ...service }) => service));
         const failed = running.filter(({ state }) => state === 'failed' || state === 'maintenance');
         const pool = (service: string) => (service === 'storaged' ? telemetryPool.name : null);

@@ -2,7 +2,7 @@
 // which reads a file that is written here every few seconds (its form: services/snmp). snmpd runs as its own user and can
 // reach nothing of ours but that file. When akd is dead the file runs out, and nothing is answered.
 //
-// Who may poll is kept in the settings; execd writes snmpd's configuration of it (`snmp.configure`). As long as nobody may,
+// Who may poll is kept in the settings; execd writes snmpd's configuration of it (`snmp.configure`). As long as polling is off,
 // snmpd listens nowhere and no file is written.
 
 import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -67,7 +67,7 @@ export class RowNumbers {
     return number;
   }
 
-  /** Called after every row was asked for once, before anybody is told of them. */
+  /** Called after every row was asked for once, before any is handed on. */
   keep(): void {
     for (const [table, used] of this.#used) {
       const known = this.#indexes[table];

@@ -11,7 +11,7 @@ import type { Services } from '../services/index.ts';
 import type { Status } from '../status/index.ts';
 import { mebibytes, rowLines, scalarLines, type Table, type Values } from './objects.ts';
 
-/** What was read longer ago than this is not told any more. */
+/** What was read longer ago than this is not answered any more. */
 export const OLDEST_S = 60;
 const MAX_ALERTS = 1_000;
 const MAX_DATASETS = 10_000;
@@ -54,7 +54,7 @@ export async function collect(parts: CollectParts): Promise<string[]> {
     services.read().catch(() => null),
     storaged.status().catch(() => null),
   ]);
-  const fresh = (reading: { ageSeconds: number } | null) => reading !== null && reading.ageSeconds <= OLDEST_S;
+  const recent = (reading: { ageSeconds: number } | null) => reading !== null && reading.ageSeconds <= OLDEST_S;
   const readAt = (reading: { ageSeconds: number }) => now - reading.ageSeconds * 1000;
   const lines: string[] = [];
 
@@ -63,7 +63,7 @@ export async function collect(parts: CollectParts): Promise<string[]> {
     const values = { Version: version, UpTime: uptimeSeconds, Condition: conditions[severity], Sentence: sentence };
     lines.push(...scalarLines('System', { LastUpdate: now, ...values }));
   }
-  if (pools !== null && fresh(pools)) {
+  if (pools !== null && recent(pools)) {
     lines.push(...scalarLines('Pools', { LastUpdate: readAt(pools) }));
     for (const { name, state, bytes, allocated, free, capacity, errors, scan, sentence } of pools.value) {
       const scanning = scan?.state === 'scanning' ? scan : null;
@@ -76,7 +76,7 @@ export async function collect(parts: CollectParts): Promise<string[]> {
       );
     }
   }
-  if (disks !== null && fresh(disks) && pools !== null && fresh(pools)) {
+  if (disks !== null && recent(disks) && pools !== null && recent(pools)) {
     lines.push(...scalarLines('Disks', { LastUpdate: readAt(disks) }));
     const places = new Map(pools.value.flatMap(({ vdevs }) => leaves(vdevs)).map((vdev) => [vdev.diskId, vdev]));
     for (const { id, model, serial, state, bytes, pool } of disks.value) {
@@ -90,7 +90,7 @@ export async function collect(parts: CollectParts): Promise<string[]> {
       );
     }
   }
-  if (datasets !== null && fresh(datasets)) {
+  if (datasets !== null && recent(datasets)) {
     lines.push(...scalarLines('Datasets', { LastUpdate: readAt(datasets) }));
     for (const one of datasets.datasets.slice(0, MAX_DATASETS)) {
       lines.push(
@@ -102,7 +102,7 @@ export async function collect(parts: CollectParts): Promise<string[]> {
       );
     }
   }
-  if (running !== null && fresh(running)) {
+  if (running !== null && recent(running)) {
     lines.push(...scalarLines('Services', { LastUpdate: readAt(running) }));
     for (const { name, state, memoryBytes, restarts } of running.value) {
       const MemoryMiB = memoryBytes === null ? null : mebibytes(memoryBytes);

@@ -13,7 +13,7 @@ export const versionDomain = domain({
     start: async () => {
       const { version } = config;
       const bootId = await platform.bootId();
-      // Before set-up there is nobody to inform, and no name to do it by.
+      // Before set-up there is no destination, and no name of the appliance.
       if (setup.completed()) alerts.raise({ kind: applianceStarted, args: { hostName: hostName(), version, bootId } });
       noteVersion(settings, version, (before) => {
         const args = { hostName: hostName(), before, version, bootId };

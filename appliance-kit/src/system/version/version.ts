@@ -5,8 +5,8 @@ import { type Settings, setting } from '../../state/settings.ts';
 export const lastVersion = setting<string>('appliance.version');
 
 /**
- * Tells the version of the last start when it was another one; nothing at the first start of all. This one is remembered
- * after it was told: a start that is cut off between the two tells again.
+ * Reports the version of the last start when it was another one; nothing at the first start of all. This one is remembered
+ * after it was reported: a start that is cut off between the two reports again.
  */
 export function noteVersion(settings: Settings, version: string, tell: (before: string) => void): void {
   const before = settings.get(lastVersion);

@@ -72,7 +72,7 @@ function CodeStep({ onGiven }: { onGiven: () => void }) {
     >
       <p>
         The appliance shows a set-up code on its console: the screen, or the serial port. It proves that you are the one
-        who installed it, and it is good for this once.
+        who installed it, and it can be used once.
       </p>
       <TextField
         label="Set-up code"
@@ -119,7 +119,7 @@ function AdministratorStep({ onRefused }: { onRefused: () => void }) {
         if (password === again) create.mutate();
       }}
     >
-      <p>The administrator may do everything. There is no default password: choose one that is only used here.</p>
+      <p>The administrator may do everything. There is no default password: choose one that is not used elsewhere.</p>
       <TextField
         label="Name"
         value={name}
@@ -304,8 +304,8 @@ function DestinationsStep() {
   return (
     <>
       <p>
-        When a disk fails or a limit is passed, who should know? Send a test first: it shows the whole exchange with the
-        server.
+        Where should alerts be sent, when a disk fails or a limit is passed? Send a test first: it shows the whole
+        exchange with the server.
       </p>
       <ProblemAlert error={next.error} />
       <DestinationForm

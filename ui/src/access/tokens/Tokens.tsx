@@ -49,11 +49,7 @@ function NewToken({ onMade, onCancel }: { onMade: (token: Token) => void; onCanc
       error={create.error}
       fields={['/name']}
       mayNot={name.trim() === '' ? 'Give it a name.' : null}
-      more={
-        <Button variant="link" onClick={onCancel}>
-          Cancel
-        </Button>
-      }
+      cancel={onCancel}
     >
       <TextField
         label="Name of the token"

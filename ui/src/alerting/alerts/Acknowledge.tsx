@@ -1,4 +1,4 @@
-// "I am on it", with a note for the others; and the way to a silence that would hold such an alert back.
+// Acknowledging an alert, with a note for the others; and the link to a silence that would suppress such an alert.
 import { Button, Modal, ModalBody, ModalHeader } from '@patternfly/react-core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -32,23 +32,19 @@ function NoteForm({ alert, onClose }: { alert: Alert; onClose: () => void }) {
       <ModalHeader title={`Acknowledge “${alert.title}”`} labelId="acknowledge-title" />
       <ModalBody>
         <FormShell
-          submit="I am on it"
+          submit="Acknowledge"
           busy={save.isPending}
           error={save.error}
           fields={['/note']}
           onSubmit={() => save.mutate()}
-          more={
-            <Button variant="link" onClick={onClose}>
-              Cancel
-            </Button>
-          }
+          cancel={onClose}
         >
-          <p>Nobody is reminded of it and it is not escalated any more. It stays active until all is well.</p>
+          <p>No more reminders are sent and it is not escalated any more. It stays active until all is well.</p>
           <TextField
             label="Note"
             value={note}
             onChange={setNote}
-            help="What you know, or what you do about it. Everybody sees it."
+            help="What you know, or what you do about it. Everyone sees it."
             error={fieldMessage(save.error ? asProblem(save.error) : null, '/note')}
             autoComplete="off"
             autoFocus
@@ -76,10 +72,10 @@ export function Acknowledge({ alert }: { alert: Alert }) {
           isInline
           isLoading={withdraw.isPending}
           isAriaDisabled={mayNot !== null || withdraw.isPending}
-          aria-label={`${alert.acknowledged ? 'Take the acknowledgement back' : 'Acknowledge'}: ${alert.title}`}
+          aria-label={`${alert.acknowledged ? 'Withdraw the acknowledgement' : 'Acknowledge'}: ${alert.title}`}
           onClick={() => (alert.acknowledged ? withdraw.mutate() : setAsking(true))}
         >
-          {alert.acknowledged ? 'Take the acknowledgement back' : 'Acknowledge'}
+          {alert.acknowledged ? 'Withdraw the acknowledgement' : 'Acknowledge'}
         </Button>
       </Explained>
       {asking && <NoteForm alert={alert} onClose={() => setAsking(false)} />}

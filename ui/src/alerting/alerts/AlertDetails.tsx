@@ -22,7 +22,7 @@ export function AlertDetails({ alert }: { alert: Alert }) {
         : `${quantity(alert.value, unit, perSecond)}${alert.limit === null ? '' : `, the limit is ${quantity(alert.limit, unit, perSecond)}`}`,
     ],
     ['Class', alert.class],
-    ['Who is told is decided by', alert.routedBy ?? ''],
+    ['Recipients decided by', alert.routedBy ?? ''],
   ];
   const times = [
     ...alert.history.map((one, index) => ({ key: `h${index}`, at: one.at, bad: false, history: one, delivery: null })),
@@ -75,10 +75,10 @@ export function AlertDetails({ alert }: { alert: Alert }) {
             )}
           </li>
         ))}
-        {times.length === 0 && <li className="cistern-quiet">Nobody was told: there was no destination.</li>}
+        {times.length === 0 && <li className="cistern-quiet">Sent to no one: there was no destination.</li>}
         {alert.escalatesAt && (
           <li className="cistern-quiet">
-            Not acknowledged: others are told at {new Date(alert.escalatesAt).toLocaleTimeString()}
+            Not acknowledged: it is sent to others at {new Date(alert.escalatesAt).toLocaleTimeString()}
           </li>
         )}
         {alert.clearedAt && (

@@ -1,4 +1,4 @@
-// Alerts, each opening to what it means, what to do, and who was told.
+// Alerts, each opening to what it means, what to do, and where it was sent.
 import { ExpandableSection, Label } from '@patternfly/react-core';
 import { useState } from 'react';
 import { Link } from 'react-router';
@@ -8,7 +8,7 @@ import { Acknowledge, SilenceLink } from './Acknowledge.tsx';
 import { AlertDetails } from './AlertDetails.tsx';
 import { type Alert, conditionOf } from './words.ts';
 
-/** What is to be known of it at a glance. */
+/** Its state at a glance. */
 export function AlertLabels({ alert }: { alert: Alert }) {
   return (
     <>
@@ -20,12 +20,12 @@ export function AlertLabels({ alert }: { alert: Alert }) {
       )}{' '}
       {alert.acknowledged && alert.state === 'active' && (
         <Label isCompact color="blue" title={alert.acknowledged.note || 'Without a note'}>
-          {alert.acknowledged.by} is on it
+          acknowledged by {alert.acknowledged.by}
         </Label>
       )}{' '}
       {alert.silence && (
         <Label isCompact color="purple" title="It is sent when the silence ends, if it is still active then">
-          held back by {alert.silence.name}
+          suppressed by {alert.silence.name}
         </Label>
       )}
     </>
@@ -57,7 +57,7 @@ function Item({ alert }: { alert: Alert }) {
         </div>
       )}
       <ExpandableSection
-        toggleText={open ? 'Less' : 'What it means, what to do, who was told'}
+        toggleText={open ? 'Less' : 'What it means, what to do, where it was sent'}
         isExpanded={open}
         onToggle={(_event, now) => setOpen(now)}
       >

@@ -18,7 +18,7 @@ import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { AlertList } from './AlertList.tsx';
 
 const PAGE = 100;
-const MOST = 1000;
+const MAX_SHOWN = 1000;
 
 const severities: readonly [string, string][] = [
   ['', 'Any severity'],
@@ -118,27 +118,27 @@ export function AlertLog() {
       {error && <ProblemAlert error={error} retry={() => void refetch()} stale={data !== undefined} />}
       {data === undefined && !error && <PageLoading />}
       {data?.length === 0 && (
-        <EmptyState headingLevel="h2" titleText={filtered ? 'No alert fits' : 'There has been no alert'}>
+        <EmptyState headingLevel="h2" titleText={filtered ? 'No alert matches' : 'There has been no alert'}>
           <EmptyStateBody>
             {filtered ? 'Take a filter away to see more.' : 'What is raised from now on is kept here for 400 days.'}
           </EmptyStateBody>
         </EmptyState>
       )}
       {data && data.length > 0 && <AlertList alerts={data} label="All alerts" />}
-      {data && data.length >= limit && limit < MOST && (
+      {data && data.length >= limit && limit < MAX_SHOWN && (
         <div>
           <Button
             variant="secondary"
             isLoading={isPlaceholderData}
-            onClick={() => setLimit(Math.min(MOST, limit + 3 * PAGE))}
+            onClick={() => setLimit(Math.min(MAX_SHOWN, limit + 3 * PAGE))}
           >
             Older ones
           </Button>
         </div>
       )}
-      {data && data.length >= MOST && (
+      {data && data.length >= MAX_SHOWN && (
         <p className="cistern-quiet">
-          {plural(MOST, 'alert')} are shown. The file has all of them; a filter finds the older ones.
+          {plural(MAX_SHOWN, 'alert')} are shown. The file has all of them; a filter finds the older ones.
         </p>
       )}
     </div>

@@ -1,4 +1,4 @@
-// What is wrong now, what was, by which rules, what is held back, what there can be, and who is told.
+// The parts of Alerts: active alerts, the log, rules, silences, the catalogue and destinations.
 import { EmptyState, EmptyStateBody } from '@patternfly/react-core';
 import CheckCircleIcon from '@patternfly/react-icons/dist/esm/icons/check-circle-icon';
 import { useQuery } from '@tanstack/react-query';

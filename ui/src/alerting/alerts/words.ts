@@ -56,7 +56,7 @@ export function labelWords(labels: Record<string, string>): string {
     .join(', ');
 }
 
-/** How a rule stands: its worst series says it. */
+/** The state of a rule: that of its worst series. */
 export function standing(rule: Threshold): { state: Condition | 'off'; words: string } {
   if (!rule.enabled) return { state: 'off', words: 'Switched off' };
   if (rule.state.error !== null) return { state: 'warning', words: `Cannot be evaluated: ${rule.state.error}` };

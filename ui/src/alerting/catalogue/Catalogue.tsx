@@ -1,4 +1,4 @@
-// Every kind of alert that this appliance can raise: what it would say, what to do, and where it goes.
+// Every alert class of this appliance: what an alert of it would say, what to do, and where it is sent.
 import {
   Button,
   EmptyState,
@@ -23,7 +23,7 @@ import { Waiting } from '../../shells/Waiting.tsx';
 import { Ago } from '../../words/Ago.tsx';
 import { ConditionIcon } from '../../words/ConditionIcon.tsx';
 import { duration, plural } from '../../words/format.ts';
-import { EscalationFields, Tell } from '../destinations/Tell.tsx';
+import { EscalationFields, Recipients } from '../destinations/Recipients.tsx';
 
 type Kind = Schemas['AlertKind'];
 
@@ -61,27 +61,23 @@ function RouteForm({ kind, onClose }: { kind: Kind; onClose: () => void }) {
           busy={save.isPending}
           error={save.error}
           onSubmit={() => save.mutate()}
-          more={
-            <Button variant="link" onClick={onClose}>
-              Cancel
-            </Button>
-          }
+          cancel={onClose}
         >
           <Switch
-            label="Muted: kept in the log, sent to nobody"
+            label="Muted: kept in the log, not sent"
             isChecked={route.muted}
             onChange={(_event, muted) => setRoute({ ...route, muted })}
           />
           {!route.muted && (
             <>
-              <Tell
-                everybody="Every destination, also those added later"
+              <Recipients
+                all="All destinations, including those added later"
                 chosen={route.destinations}
                 onChange={(destinations) => setRoute({ ...route, destinations })}
               />
               {!kind.transient && (
                 <EscalationFields
-                  none="nobody else is told"
+                  none="it is not sent to anyone else"
                   value={route.escalation}
                   onChange={(escalation) => setRoute({ ...route, escalation })}
                 />
@@ -135,7 +131,7 @@ function Item({ kind, onRoute }: { kind: Kind; onRoute: () => void }) {
       <p>For instance: {kind.title}</p>
       <p className="cistern-quiet">
         {kind.muted
-          ? 'Kept in the log, sent to nobody'
+          ? 'Kept in the log, not sent'
           : `Goes to ${kind.destinations.length === 0 ? 'every destination' : named(kind.destinations)}`}
         {kind.escalation &&
           `; not acknowledged for ${duration(kind.escalation.afterSeconds)}, to ${named(kind.escalation.destinations)}`}
@@ -207,12 +203,12 @@ export function Catalogue() {
             onClear={() => setQuery({}, { replace: true })}
           />
         </div>
-        <p>{plural(found.length, 'kind')} of alerts.</p>
+        <p>{plural(found.length, 'alert class', 'alert classes')}.</p>
       </div>
       {found.length === 0 ? (
-        <EmptyState headingLevel="h2" titleText="No kind of alert fits" />
+        <EmptyState headingLevel="h2" titleText="No alert class matches" />
       ) : (
-        <ul className="cistern-alerts" aria-label="Kinds of alerts">
+        <ul className="cistern-alerts" aria-label="Alert classes">
           {found.map((kind) => (
             <Item key={kind.class} kind={kind} onRoute={() => setRouting(kind)} />
           ))}

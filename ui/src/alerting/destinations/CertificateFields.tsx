@@ -10,7 +10,7 @@ export function CertificateFields({ draft, set, at, existing }: KindFieldsProps)
       <Checkbox
         id="verify"
         label="Verify the server's certificate"
-        description="Switch this off only when nothing else helps: anybody could read what is sent."
+        description="Switch this off only as a last resort: anyone could read what is sent."
         isChecked={draft.verifyCertificate}
         onChange={(_event, verifyCertificate) => set({ verifyCertificate })}
       />
@@ -40,7 +40,7 @@ export function CertificateFields({ draft, set, at, existing }: KindFieldsProps)
               {known && (
                 <Checkbox
                   id="forget-ca"
-                  label="Believe those that the operating system knows instead"
+                  label="Trust the authorities of the operating system instead"
                   isChecked={draft.ca === ''}
                   onChange={(_event, on) => set({ ca: on ? '' : null })}
                 />

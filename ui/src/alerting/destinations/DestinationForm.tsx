@@ -45,6 +45,7 @@ export function DestinationForm(props: {
   submit: string;
   onSaved: () => void;
   mayNot?: string | null;
+  cancel?: () => void;
   more?: ReactNode;
 }) {
   const { existing, mayNot = null } = props;
@@ -108,6 +109,7 @@ export function DestinationForm(props: {
         'ca',
       ].map((name) => `/${draft.kind}/${name}`)}
       mayNot={mayNot ?? missing}
+      {...(props.cancel && { cancel: props.cancel })}
       more={
         <>
           <Explained why={mayNot ?? missing}>

@@ -1,5 +1,3 @@
-// One destination: changed, or added.
-import { Button } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from 'react-router';
 import { destinationsQuery } from '../../api/queries.ts';
@@ -27,11 +25,7 @@ export default function DestinationPage() {
           submit={existing ? 'Save' : 'Add the destination'}
           mayNot={mayNot}
           onSaved={back}
-          more={
-            <Button variant="link" onClick={back}>
-              Cancel
-            </Button>
-          }
+          cancel={back}
         />
       )}
     </EditPage>

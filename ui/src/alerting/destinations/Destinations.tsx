@@ -44,7 +44,8 @@ export function Destinations() {
   if (data.length === 0) {
     return (
       <EmptyList title="Alerts go nowhere yet" add={add}>
-        They are shown here. Add an email address, a webhook, an SNMP receiver or a syslog server to be told as well.
+        They are shown here. Add an email address, a webhook, an SNMP receiver or a syslog server to be notified as
+        well.
       </EmptyList>
     );
   }

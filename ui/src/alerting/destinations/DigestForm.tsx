@@ -1,4 +1,4 @@
-// What is not urgent, told once a day: whether, when, and which.
+// The daily digest: whether, when, and of which severities.
 import { Button, Checkbox, Switch, TextInput } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -43,10 +43,10 @@ export function DigestForm() {
   return (
     <section className="cistern-form" aria-label="Daily digest">
       <h2>Daily digest</h2>
-      <p>What can wait is gathered, and told in one message a day to each destination.</p>
+      <p>What can wait is collected and sent to each destination in one message a day.</p>
       <Explained why={mayNot}>
         <Switch
-          label="Gather what can wait"
+          label="Collect what can wait"
           isChecked={settings.enabled}
           isDisabled={mayNot !== null}
           onChange={(_event, enabled) => set({ enabled })}

@@ -1,4 +1,4 @@
-// How a mail server is reached, and who is written to.
+// How a mail server is reached, and the recipients.
 import { TextField } from '../../forms/Field.tsx';
 import { SelectField } from '../../forms/SelectField.tsx';
 import { CertificateFields } from './CertificateFields.tsx';

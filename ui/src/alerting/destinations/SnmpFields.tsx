@@ -2,6 +2,7 @@
 import { Checkbox } from '@patternfly/react-core';
 import { TextField } from '../../forms/Field.tsx';
 import { SelectField } from '../../forms/SelectField.tsx';
+import { CommunityField, UserSecurityFields } from '../../forms/SnmpFields.tsx';
 import { type KindFieldsProps, storedHelp } from './kindFields.ts';
 
 export function SnmpFields(props: KindFieldsProps) {
@@ -18,14 +19,11 @@ export function SnmpFields(props: KindFieldsProps) {
         ]}
       />
       {draft.version === '2c' ? (
-        <TextField
-          label="Community"
-          type="password"
+        <CommunityField
           help={storedHelp(existing?.snmp?.communitySet)}
           value={draft.community}
           onChange={(community) => set({ community })}
           error={at('community')}
-          autoComplete="new-password"
         />
       ) : (
         <>
@@ -36,36 +34,22 @@ export function SnmpFields(props: KindFieldsProps) {
             error={at('user')}
             autoComplete="off"
           />
-          <SelectField
-            label="Authentication"
-            value={draft.authProtocol}
-            onChange={(value) => set({ authProtocol: value })}
-            options={[
-              ['SHA', 'SHA'],
-              ['SHA-256', 'SHA-256'],
-              ['SHA-512', 'SHA-512'],
-            ]}
+          <UserSecurityFields
+            authProtocol={draft.authProtocol}
+            onAuthProtocol={(authProtocol) => set({ authProtocol })}
+            authPassword={{
+              help: storedHelp(existing?.snmp?.authPasswordSet),
+              value: draft.authPassword,
+              onChange: (authPassword) => set({ authPassword }),
+              error: at('authPassword'),
+            }}
+            privPassword={{
+              help: storedHelp(existing?.snmp?.privPasswordSet),
+              value: draft.privPassword,
+              onChange: (privPassword) => set({ privPassword }),
+              error: at('privPassword'),
+            }}
           />
-          <div className="cistern-pair">
-            <TextField
-              label="Authentication password"
-              type="password"
-              help={storedHelp(existing?.snmp?.authPasswordSet)}
-              value={draft.authPassword}
-              onChange={(authPassword) => set({ authPassword })}
-              error={at('authPassword')}
-              autoComplete="new-password"
-            />
-            <TextField
-              label="Privacy password (AES)"
-              type="password"
-              help={storedHelp(existing?.snmp?.privPasswordSet)}
-              value={draft.privPassword}
-              onChange={(privPassword) => set({ privPassword })}
-              error={at('privPassword')}
-              autoComplete="new-password"
-            />
-          </div>
         </>
       )}
       {draft.version === '3' && existing?.snmp && (

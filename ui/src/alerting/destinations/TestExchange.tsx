@@ -1,4 +1,4 @@
-// What came of a test message: whether it was accepted, and every line that was exchanged.
+// The result of a test message: whether it was accepted, and every line that was exchanged.
 import type { Schemas } from '../../api/client.ts';
 import { Failure } from '../../api/problem.ts';
 import { ConditionIcon } from '../../words/ConditionIcon.tsx';

@@ -28,7 +28,7 @@ export function WebhookFields(props: KindFieldsProps) {
         help={
           existing?.webhook
             ? `One at ${existing.webhook.host} is stored; leave this empty to keep it.`
-            : 'It is kept like a password, since whoever knows it can post there.'
+            : 'It is stored like a password, because anyone who knows it can post there.'
         }
         error={at('url')}
         autoComplete="off"
@@ -41,7 +41,7 @@ export function WebhookFields(props: KindFieldsProps) {
           help={
             storedHelp(existing?.webhook?.secretSet) ??
             (draft.preset === 'json'
-              ? 'The receiver can tell by a signature (HMAC-SHA-256) that a message comes from here. Empty: none.'
+              ? 'The receiver can verify by a signature (HMAC-SHA-256) that a message comes from here. Empty: none.'
               : undefined)
           }
           value={draft.secret}

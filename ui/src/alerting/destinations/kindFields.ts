@@ -1,12 +1,12 @@
-// What the fields of each kind of destination are handed.
+// The props of the fields of each kind of destination.
 import type { Destination, DestinationDraft } from './destination.ts';
 
 export interface KindFieldsProps {
   readonly draft: DestinationDraft;
   readonly set: (change: Partial<DestinationDraft>) => void;
-  /** The appliance's complaint about a field. */
+  /** The appliance's error message about a field. */
   readonly at: (path: string) => string | undefined;
-  /** What is changed; undefined: a new one. */
+  /** The destination that is changed; undefined for a new one. */
   readonly existing: Destination | undefined;
 }
 

@@ -1,4 +1,4 @@
-// One silence: what it is for, from when to when, and what it holds back.
+// One silence: what it is for, from when to when, and which alerts it suppresses.
 import { Button, Checkbox, FormSelect, FormSelectOption, Label, LabelGroup, TextInput } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -114,7 +114,7 @@ function Editor({ existing }: { existing: Silence | undefined }) {
     },
   });
   const problem = save.error ? asProblem(save.error) : null;
-  const holds = typeof input === 'string' ? [] : alerts.filter((one) => fits(input, one));
+  const suppressed = typeof input === 'string' ? [] : alerts.filter((one) => fits(input, one));
   const from = draft.start === '' ? now : new Date(draft.start).getTime() / 1000;
   return (
     <FormShell
@@ -126,11 +126,7 @@ function Editor({ existing }: { existing: Silence | undefined }) {
       onSubmit={() => {
         if (typeof input !== 'string') save.mutate(input);
       }}
-      more={
-        <Button variant="link" onClick={back}>
-          Cancel
-        </Button>
-      }
+      cancel={back}
     >
       <TextField
         label="What it is for"
@@ -184,10 +180,10 @@ function Editor({ existing }: { existing: Silence | undefined }) {
       />
       {typeof input !== 'string' && (
         <p aria-live="polite">
-          {silenceWords(input)}, until {moment(input.end)}. {plural(holds.length, 'alert')}{' '}
-          {holds.length === 1 ? 'is' : 'are'} active now that it fits
-          {holds.length > 0 &&
-            `: ${holds
+          {silenceWords(input)}, until {moment(input.end)}. {plural(suppressed.length, 'alert')}{' '}
+          {suppressed.length === 1 ? 'is' : 'are'} active now that it matches
+          {suppressed.length > 0 &&
+            `: ${suppressed
               .slice(0, 5)
               .map(({ title }) => title)
               .join('; ')}`}
@@ -206,7 +202,7 @@ export default function SilencePage() {
       list={useQuery(silencesQuery)}
       newTitle="New silence"
       way={[['Silences', '/alerts/silences']]}
-      sentence="Alerts that fit are logged and not sent. What is still active when it ends is sent then."
+      sentence="Alerts that match are logged and not sent. What is still active when it ends is sent then."
     >
       {(existing) => <Editor key={id} existing={existing} />}
     </EditPage>

@@ -1,4 +1,4 @@
-// What is held back now, what will be, and what was.
+// Silences: those that act, that will, and that have ended.
 import { Button, Label } from '@patternfly/react-core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -51,8 +51,8 @@ function Item({ one, onEnd }: { one: Silence; onEnd: () => void }) {
       </p>
       <p className="cistern-quiet">
         {one.state === 'acting' &&
-          `${plural(one.active, 'active alert')} ${one.active === 1 ? 'is' : 'are'} held back. `}
-        {plural(one.held, 'message')} {one.state === 'ended' ? 'were' : 'have been'} held back. Made by {one.by}.
+          `${plural(one.active, 'active alert')} ${one.active === 1 ? 'is' : 'are'} suppressed. `}
+        {plural(one.held, 'message')} {one.state === 'ended' ? 'were' : 'have been'} suppressed. Made by {one.by}.
       </p>
     </li>
   );
@@ -71,7 +71,7 @@ export function Silences() {
   );
   if (data.length === 0) {
     return (
-      <EmptyList title="Nothing is held back" add={add}>
+      <EmptyList title="Nothing is suppressed" add={add}>
         While disks are changed or a service is rebuilt, a silence keeps alerts that are expected from being sent. They
         are logged, and what is still active when it ends is sent then.
       </EmptyList>
@@ -97,8 +97,8 @@ export function Silences() {
         >
           <p>
             {ending.state === 'waiting'
-              ? 'It will hold nothing back.'
-              : 'What it has held back and what is still active is sent at once.'}
+              ? 'It will suppress nothing.'
+              : 'What it has suppressed and is still active is sent at once.'}
           </p>
         </Confirm>
       )}

@@ -43,8 +43,8 @@ export function draftOfSilence(one: Silence | undefined, query: URLSearchParams,
 /** Or what is missing. An empty start is now. */
 export function inputOfSilence(draft: SilenceDraft, now: number): SilenceInput | string {
   const seconds = (text: string) => Math.floor(new Date(text).getTime() / 1000);
-  if (draft.name.trim() === '') return 'Say what it is for.';
-  if (draft.end === '' || Number.isNaN(seconds(draft.end))) return 'Say when it ends.';
+  if (draft.name.trim() === '') return 'Enter what it is for.';
+  if (draft.end === '' || Number.isNaN(seconds(draft.end))) return 'Enter when it ends.';
   const start = draft.start === '' ? Math.floor(now) : seconds(draft.start);
   return {
     name: draft.name.trim(),

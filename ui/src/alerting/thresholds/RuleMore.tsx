@@ -1,4 +1,4 @@
-// What most rules leave as it is: missing data, days and hours, and what is done besides telling somebody.
+// What most rules leave as it is: missing data, days and hours, and the actions besides notifications.
 import { Button, Checkbox, FormSelect, FormSelectOption, TextInput } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
 import { worksheetsQuery } from '../../analytics/worksheets/AddToWorksheet.tsx';

@@ -21,7 +21,7 @@ const ranges: readonly [number, string][] = [
 ];
 const written = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 
-/** PromQL's complaint, with a mark at the place it is about. */
+/** PromQL's error message, with a mark at its place. */
 export function ExpressionFault(props: { expression: string; error: string; at: Preview['errorAt'] }) {
   const { expression, error, at } = props;
   const line = at === null ? undefined : expression.split('\n')[at.line - 1];

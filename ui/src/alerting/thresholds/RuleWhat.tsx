@@ -29,7 +29,7 @@ export function RuleWhat(props: {
   tried: boolean;
 }) {
   const { draft, set, problem, tried } = props;
-  const missing = (text: string) => (tried && text.trim() === '' ? 'Say what to watch.' : undefined);
+  const missing = (text: string) => (tried && text.trim() === '' ? 'Enter what to watch.' : undefined);
   const over = times.includes(draft.overSeconds) ? times : [...times, draft.overSeconds].sort((a, b) => a - b);
   return (
     <>

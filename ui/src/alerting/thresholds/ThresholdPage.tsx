@@ -20,7 +20,7 @@ import {
   type ThresholdInput,
   unitOfExpression,
 } from '../alerts/words.ts';
-import { EscalationFields, Tell } from '../destinations/Tell.tsx';
+import { EscalationFields, Recipients } from '../destinations/Recipients.tsx';
 import { ActionFields, HoursFields, NoDataField } from './RuleMore.tsx';
 import { RulePreview } from './RulePreview.tsx';
 import { RuleWhat } from './RuleWhat.tsx';
@@ -139,11 +139,7 @@ function Editor({ rule }: { rule: Threshold | undefined }) {
           setTried(true);
           if (typeof input !== 'string') save.mutate(input);
         }}
-        more={
-          <Button variant="link" onClick={() => void navigate('/alerts/thresholds')}>
-            Cancel
-          </Button>
-        }
+        cancel="/alerts/thresholds"
       >
         <RuleWhat draft={draft} set={set} problem={problem} tried={tried} />
         <div className="cistern-rule">
@@ -209,13 +205,13 @@ function Editor({ rule }: { rule: Threshold | undefined }) {
           />
           .
         </div>
-        <Tell
-          everybody="Whoever its class goes to; every destination, unless the catalogue says otherwise"
+        <Recipients
+          all="The destinations of its class: all, unless the catalogue says otherwise"
           chosen={draft.destinations}
           onChange={(destinations) => set({ destinations })}
         />
         <EscalationFields
-          none="as its class says"
+          none="as its class has it"
           value={draft.escalation}
           onChange={(escalation) => set({ escalation })}
         />

@@ -89,11 +89,11 @@ export function draftOf(rule: Threshold | undefined, query: URLSearchParams): Dr
 export function formOf(draft: Draft): RuleForm | null | string {
   if (draft.what === 'expression') return null;
   const metric = draft.metric.trim();
-  if (metric === '') return 'Say what to watch.';
+  if (metric === '') return 'Enter what to watch.';
   const by = draft.by.split(/[\s,]+/).filter((label) => label !== '');
   const form: RuleForm = { kind: draft.what, metric, overSeconds: draft.overSeconds, by };
   if (draft.what === 'ratio') {
-    if (draft.to.trim() === '') return 'Say what to watch: the metric it is divided by is missing.';
+    if (draft.to.trim() === '') return 'Enter the metric that it is divided by.';
     return { ...form, to: draft.to.trim() };
   }
   if (draft.what === 'over-limit') {
@@ -119,11 +119,11 @@ export function inputOf(draft: Draft): ThresholdInput | string {
   const expression = form === null ? draft.expression.trim() : form.metric;
   const raise = parseQuantity(draft.raise);
   const clear = draft.clear.trim() === '' ? raise : parseQuantity(draft.clear);
-  if (expression === '') return 'Say what to watch.';
+  if (expression === '') return 'Enter what to watch.';
   if (raise === undefined) return 'Give the limit as a number, for instance 1.5, 250 ms or 80 %.';
   if (clear === undefined) return 'Give the limit for the all-clear as a number.';
   const incomplete = draft.actions.find(({ kind, target }) => kind !== 'bundle' && target.trim() === '');
-  if (incomplete !== undefined) return 'Say what each action is done to.';
+  if (incomplete !== undefined) return 'Choose what each action applies to.';
   const { direction, raiseForSeconds, clearForSeconds, repostSeconds, noDataSeconds, severity, enabled } = draft;
   return {
     name: draft.name.trim() || `${expression.slice(0, 80)} ${direction} ${draft.raise.trim()}`,

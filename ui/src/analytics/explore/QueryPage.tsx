@@ -1,12 +1,12 @@
 // PromQL: an expression with its names completed and its errors where they are, as a graph, a heatmap or a table.
 import { Button, FormGroup, PageSection, TextArea, ToggleGroup, ToggleGroupItem } from '@patternfly/react-core';
-import { Table, Tbody, Td, Th, Thead, Tr } from '@patternfly/react-table';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useDeferredValue, useRef, useState } from 'react';
 import { Link } from 'react-router';
 import { asProblem } from '../../api/problem.ts';
-import { checkQuery, listMetrics, queryInstant } from '../../api/telemetry.ts';
+import { checkQuery, type InstantSeries, listMetrics, queryInstant } from '../../api/telemetry.ts';
 import { useSettled } from '../../charts/axis.ts';
+import { type Column, ListTable } from '../../shells/ListTable.tsx';
 import { PageHead } from '../../shells/PageHead.tsx';
 import { compact, plural, unitOf } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
@@ -18,7 +18,7 @@ import { complaintIn, functionsLike, pointing, wordAt } from './promql.ts';
 const NOTHING: [] = [];
 const TIME = { range: 300, end: null };
 
-/** What the numbers of an expression are, as far as its names tell. */
+/** The unit of an expression, as far as its names give it. */
 function unitIn(expression: string): string {
   const perSecond = /\b(i?rate|deriv)\s*\(/.test(expression) ? '/s' : '';
   const [first = ''] = /[a-zA-Z_:][a-zA-Z0-9_:]*_(?:seconds|bytes|ratio)(?:_total)?\b/.exec(expression) ?? [];
@@ -37,40 +37,35 @@ function ValuesNow({ query, end }: { query: string; end: number | null }) {
   const names = [...new Set((data ?? []).flatMap(({ metric }) => Object.keys(metric)))].sort((a, b) =>
     a === '__name__' ? -1 : b === '__name__' ? 1 : a < b ? -1 : 1,
   );
+  const columns: Column<InstantSeries>[] = [
+    ...names.map((name) => ({
+      id: `label ${name}`,
+      title: name === '__name__' ? 'Metric' : name,
+      cell: ({ metric }: InstantSeries) => metric[name] ?? '',
+      className: 'cistern-name',
+    })),
+    {
+      title: 'Value',
+      cell: ({ value, histogram }) =>
+        value !== undefined
+          ? value[1]
+          : histogram !== undefined
+            ? `histogram of ${compact(Number(histogram[1].count))}`
+            : '',
+    },
+  ];
   return (
     <>
       <ProblemAlert error={error} />
       {data && (
         <>
           <p className="cistern-quiet">{plural(data.length, 'series', 'series')}</p>
-          <Table aria-label="Values" variant="compact" gridBreakPoint="grid-md">
-            <Thead>
-              <Tr>
-                {names.map((name) => (
-                  <Th key={name}>{name === '__name__' ? 'Metric' : name}</Th>
-                ))}
-                <Th>Value</Th>
-              </Tr>
-            </Thead>
-            <Tbody>
-              {data.slice(0, 500).map(({ metric, value, histogram }) => (
-                <Tr key={JSON.stringify(metric)}>
-                  {names.map((name) => (
-                    <Td key={name} dataLabel={name === '__name__' ? 'Metric' : name} className="cistern-name">
-                      {metric[name] ?? ''}
-                    </Td>
-                  ))}
-                  <Td dataLabel="Value">
-                    {value !== undefined
-                      ? value[1]
-                      : histogram !== undefined
-                        ? `histogram of ${compact(Number(histogram[1].count))}`
-                        : ''}
-                  </Td>
-                </Tr>
-              ))}
-            </Tbody>
-          </Table>
+          <ListTable
+            label="Values"
+            columns={columns}
+            rows={data.slice(0, 500)}
+            keyOf={({ metric }) => JSON.stringify(metric)}
+          />
           {data.length > 500 && <p className="cistern-quiet">The first 500.</p>}
         </>
       )}

@@ -1,4 +1,4 @@
-// The time axis of a page whose address holds the time: it follows the address, and writes what somebody moves it to.
+// The time axis of a page whose address holds the time: it follows the address, and writes what it is moved to.
 import { useEffect, useRef, useState } from 'react';
 import { type Settled, TimeAxis, useTicking } from '../../charts/axis.ts';
 

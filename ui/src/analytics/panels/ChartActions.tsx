@@ -86,7 +86,7 @@ export function Actions(props: {
               tooltipProps={mayNotRecord === null ? undefined : { content: mayNotRecord }}
               onClick={() => mayNotRecord === null && record.mutate(!dataset.recorded)}
             >
-              {dataset.recorded ? 'Stop recording' : 'Record it, also when nobody looks'}
+              {dataset.recorded ? 'Stop recording' : 'Record it at all times'}
             </DropdownItem>
           )}
           {dataset !== null && (

@@ -5,7 +5,7 @@ import type { Dataset } from '../statistics/statistic.ts';
 import { type Chart, changed } from '../worksheets/sheet.ts';
 import type { PanelProps } from './panel.ts';
 
-/** Its options say what it is for; its name is for those who cannot see it. */
+/** Its options say what it is for; its name is for screen readers. */
 export function Choice<V extends string>(props: {
   label: string;
   value: V;

@@ -44,7 +44,7 @@ export function useCharts(saved: readonly Chart[], savedTime: Settled): ChartsSt
     write.current(next, { replace });
   }, []);
 
-  // Somebody went back, or followed a link.
+  // The user went back, or followed a link.
   useEffect(() => {
     if (query.toString() === written.current) return;
     clearTimeout(timer.current);

@@ -12,7 +12,7 @@ import { percent, plural } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { shown } from '../statistics/statistic.ts';
 
-const MOST_SECONDS = 600;
+const MAX_SECONDS = 600;
 
 export function FlameGraph({
   name,
@@ -26,7 +26,7 @@ export function FlameGraph({
   const settled = useSettled(useAxis());
   const dark = useDark();
   const [zoomed, setZoomed] = useState<readonly string[]>([]);
-  const seconds = Math.round(Math.min(settled.range, MOST_SECONDS));
+  const seconds = Math.round(Math.min(settled.range, MAX_SECONDS));
   const { data, error, refetch } = useQuery({
     queryKey: ['analytics', 'stacks', name, seconds],
     queryFn: ({ signal }) =>

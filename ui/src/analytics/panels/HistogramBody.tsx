@@ -31,7 +31,7 @@ export function HistogramBody(props: {
   marks: readonly PlotMark[];
   exporter: RefObject<Exporter | null>;
   empty: string;
-  /** PromQL that has a value wherever something was measured, also when nothing happened; null: nobody can tell. */
+  /** PromQL that has a value wherever something was measured, also when nothing happened; null: it is not known. */
   measured: ((step: number) => string) | null;
 }) {
   const { chart, change, title, selector, unit } = props;

@@ -1,4 +1,4 @@
-// The frame of every panel: a title, how it is, its controls and actions, and what is below.
+// The frame of every panel: a title, its state, its controls and actions, and its content.
 import { Button } from '@patternfly/react-core';
 import SlidersHIcon from '@patternfly/react-icons/dist/esm/icons/sliders-h-icon';
 import { type ReactNode, useId, useState } from 'react';

@@ -1,4 +1,4 @@
-// An expression of somebody's own: a graph, or a heatmap.
+// An expression that the user wrote: a graph, or a heatmap.
 import { useCallback, useRef } from 'react';
 import type { Exporter } from '../../charts/download.ts';
 import type { Named } from '../../charts/lines.ts';

@@ -4,7 +4,7 @@ import { type RefObject, useEffect, useMemo, useRef, useState } from 'react';
 import { useAxis, useCursor, useSettled } from '../../charts/axis.ts';
 import { csv, download, type Exporter, fileName, picture } from '../../charts/download.ts';
 import { useSeriesFrame } from '../../charts/frames.ts';
-import { Colours, linesOf, MOST_DRAWN, type Named, type NamedLine, statsOf, within } from '../../charts/lines.ts';
+import { Colours, linesOf, MAX_DRAWN, type Named, type NamedLine, statsOf, within } from '../../charts/lines.ts';
 import { chartColours, seriesColour } from '../../charts/palette.ts';
 import type { PlotMark } from '../../charts/pen.ts';
 import { SeriesChart } from '../../charts/SeriesChart.tsx';
@@ -54,7 +54,7 @@ export function SeriesBody(props: {
   const before = useSeriesFrame(props.query, settled, { enabled: shift > 0, shift });
 
   const lines = useMemo(
-    () => (frame === undefined ? undefined : linesOf(frame, nameOf, colours.current, MOST_DRAWN, amount)),
+    () => (frame === undefined ? undefined : linesOf(frame, nameOf, colours.current, MAX_DRAWN, amount)),
     [frame, nameOf, amount],
   );
   const figure = useMemo(() => figureOf(unit, perSecond), [unit, perSecond]);

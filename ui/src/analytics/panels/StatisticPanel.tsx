@@ -29,7 +29,7 @@ import { PanelFrame } from './PanelFrame.tsx';
 import type { PanelProps } from './panel.ts';
 import { type Drill, SeriesBody } from './SeriesBody.tsx';
 
-/** How it is being measured, when that is not simply "yes". */
+/** The state of its measurement, where it is not simply measured. */
 function State({ dataset }: { dataset: Dataset | undefined }) {
   if (dataset === undefined) return <Label isCompact>Asking…</Label>;
   switch (dataset.state) {
@@ -201,7 +201,7 @@ export function StatisticPanel(props: PanelProps & { text: string; name: Name })
         )
       }
     >
-      {/* That nothing is measured at all is said once, above all charts. */}
+      {/* That nothing is measured at all is shown once, above all charts. */}
       {problem !== null && problem.code !== 'service_unavailable' && (
         <ProblemAlert error={watched.error} stale={problem.code === 'forbidden'} retry={() => void watched.refetch()} />
       )}

@@ -1,4 +1,4 @@
-// The time that all charts of a page show: chosen, paused, live again, and said in words.
+// The time that all charts of a page show: chosen, paused, live again, and in words.
 import { Button, FormSelect, FormSelectOption } from '@patternfly/react-core';
 import PauseIcon from '@patternfly/react-icons/dist/esm/icons/pause-icon';
 import PlayIcon from '@patternfly/react-icons/dist/esm/icons/play-icon';

@@ -1,4 +1,4 @@
-// What happened in the time that is shown: alerts, snapshots, scrubs, changes, and what somebody noted on the worksheet.
+// What happened in the time that is shown: alerts, snapshots, scrubs, changes, and notes on the worksheet.
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { answerOf, client, type Schemas } from '../../api/client.ts';

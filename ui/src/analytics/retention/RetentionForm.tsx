@@ -1,5 +1,5 @@
-// How long measurements are kept, by granularity. Letting go sooner loses what is older, for good: that is asked once more,
-// with the day from which on nothing will be there.
+// How long measurements are kept, by granularity. A shorter retention removes what is older for good: that has to be
+// confirmed, with the day before which nothing is kept.
 import { Button, Card, CardBody, CardTitle } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -17,7 +17,7 @@ import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 type Kept = Schemas['RetentionInput'];
 
 const DAY = 86_400;
-const MOST_DAYS = 200 * 365;
+const MAX_DAYS = 200 * 365;
 const FIELDS = [
   ['rawSeconds', 'As they came, each second (days)'],
   ['minuteSeconds', 'Of each minute (days)'],
@@ -28,7 +28,7 @@ const date = new Intl.DateTimeFormat(undefined, { dateStyle: 'long' });
 /** What is wrong with each of the three, by its place. */
 function complaints(days: readonly number[]): (string | undefined)[] {
   return days.map((value, at) => {
-    if (!Number.isInteger(value) || value < 1 || value > MOST_DAYS) return `From 1 to ${MOST_DAYS} whole days.`;
+    if (!Number.isInteger(value) || value < 1 || value > MAX_DAYS) return `From 1 to ${MAX_DAYS} whole days.`;
     if (at > 0 && value < (days[at - 1] as number)) return 'Not shorter than the one before it.';
     return undefined;
   });
@@ -70,7 +70,7 @@ export function RetentionForm() {
       setTyped({});
     },
   });
-  // That the store does not answer is said above the table already.
+  // That the store does not answer is shown above the table already.
   if (data === undefined) {
     return error && asProblem(error).code !== 'service_unavailable' ? (
       <ProblemAlert error={error} retry={() => void refetch()} />
@@ -128,7 +128,7 @@ export function RetentionForm() {
       </CardBody>
       {asking !== null && (
         <Confirm
-          title="Let go of old measurements?"
+          title="Remove old measurements?"
           action="Remove them"
           danger
           onConfirm={() => save.mutateAsync(wanted)}
@@ -137,7 +137,7 @@ export function RetentionForm() {
           {asking.map((line) => (
             <p key={line}>{line}</p>
           ))}
-          <p>That begins within a minute and cannot be undone; a snapshot of the file system keeps what it held.</p>
+          <p>This begins within a minute and cannot be undone; snapshots of the file system keep what they hold.</p>
         </Confirm>
       )}
     </Card>

@@ -1,12 +1,12 @@
-// What is being measured: since when, whether it goes on when nobody looks, and what it costs.
+// What is being measured: since when, whether it is recorded, and what it costs.
 import { Button, EmptyState, EmptyStateBody, Label, PageSection } from '@patternfly/react-core';
-import { Table, Tbody, Td, Th, Thead, Tr } from '@patternfly/react-table';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'react-router';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
 import { useMayNot } from '../../api/session.ts';
 import { ConfirmByName } from '../../forms/ConfirmByName.tsx';
+import { type Column, ListTable } from '../../shells/ListTable.tsx';
 import { PageHead } from '../../shells/PageHead.tsx';
 import { Ago } from '../../words/Ago.tsx';
 import { bytes, compact, percent, plural } from '../../words/format.ts';
@@ -14,6 +14,8 @@ import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { AnalyticsTabs } from '../AnalyticsTabs.tsx';
 import { RetentionForm } from '../retention/RetentionForm.tsx';
 import { statisticLink } from '../worksheets/sheet.ts';
+
+type Measured = Schemas['MeasuredDataset'];
 
 const STATES = {
   starting: ['Starting…', 'blue'],
@@ -23,7 +25,7 @@ const STATES = {
   stopped: ['Stopped', 'grey'],
 } as const;
 
-function sentenceOf(datasets: readonly Schemas['MeasuredDataset'][]): string {
+function sentenceOf(datasets: readonly Measured[]): string {
   if (datasets.length === 0) return 'Nothing is being recorded.';
   const recorded = datasets.filter((one) => one.recorded).length;
   const cost = datasets.reduce((sum, one) => sum + one.cpuRatio, 0);
@@ -32,6 +34,79 @@ function sentenceOf(datasets: readonly Schemas['MeasuredDataset'][]): string {
     failed > 0 ? ` ${failed} failed.` : ''
   }`;
 }
+
+const narrow = { modifier: 'fitContent' } as const;
+
+const columns: readonly Column<Measured>[] = [
+  {
+    title: 'Dataset',
+    head: { width: 20 },
+    className: 'cistern-datasetname',
+    cell: ({ name }) => (
+      <Link to={statisticLink(name)} className="cistern-name">
+        {name}
+      </Link>
+    ),
+  },
+  {
+    title: 'State',
+    head: narrow,
+    cell: ({ state, reason, recorded, watched }) => {
+      const [words, colour] = STATES[state];
+      return (
+        <>
+          <Label isCompact color={colour} {...(reason !== null && { title: reason })}>
+            {words}
+          </Label>
+          {(recorded || watched || state !== 'stopped') && (
+            <div className="cistern-quiet">{recorded ? 'recorded' : watched ? 'on a page' : 'always'}</div>
+          )}
+          {reason !== null && <div className="cistern-quiet">{reason}</div>}
+        </>
+      );
+    },
+  },
+  { title: 'Since', head: narrow, modifier: 'nowrap', cell: ({ since }) => <Ago time={since} /> },
+  { title: 'Series now', head: narrow, cell: ({ seriesNow }) => compact(seriesNow) },
+  {
+    title: 'Stored',
+    head: narrow,
+    modifier: 'nowrap',
+    cell: ({ size }) =>
+      size === null ? (
+        <span title="The telemetry store does not answer">–</span>
+      ) : (
+        <span title={`${bytes(size.diskBytes)} on disk, ${bytes(size.memoryBytes)} in memory`}>
+          {bytes(size.diskBytes + size.memoryBytes)}
+        </span>
+      ),
+  },
+  {
+    title: 'An hour',
+    head: narrow,
+    modifier: 'nowrap',
+    cell: ({ size }) =>
+      size?.bytesPerHour == null ? (
+        <span title="What it adds to the disk is not known yet">–</span>
+      ) : (
+        <span title="What it adds to the disk, from what it took so far">{bytes(size.bytesPerHour)}</span>
+      ),
+  },
+  {
+    title: 'Lost',
+    head: narrow,
+    cell: ({ drops, restarts }) =>
+      drops + restarts === 0 ? 'nothing' : `${plural(drops, 'drop')}, ${plural(restarts, 'restart')}`,
+  },
+  {
+    title: 'Cost',
+    head: narrow,
+    modifier: 'nowrap',
+    cell: ({ cpuRatio }) => (
+      <span title="Of one processor core, in the last minute">{cpuRatio === 0 ? 'none' : percent(cpuRatio)}</span>
+    ),
+  },
+];
 
 export default function RecordedDatasetsPage() {
   const queries = useQueryClient();
@@ -72,6 +147,19 @@ export default function RecordedDatasetsPage() {
       {text}
     </Button>
   );
+  const actions: Column<Measured> = {
+    title: 'Actions',
+    control: 'actions',
+    cell: ({ name, state, recorded }) => (
+      <span className="cistern-rowactions">
+        {state === 'suspended' || state === 'failed'
+          ? button(name, 'resume', 'Resume')
+          : button(name, 'suspend', 'Suspend')}
+        {recorded ? button(name, 'forget', 'Stop recording') : button(name, 'record', 'Record')}
+        {button(name, 'destroy', 'Destroy')}
+      </span>
+    ),
+  };
   return (
     <>
       <PageHead title="Analytics" sentence={data && sentenceOf(data)} />
@@ -82,93 +170,19 @@ export default function RecordedDatasetsPage() {
         {data?.length === 0 && (
           <EmptyState titleText="Nothing is being recorded" headingLevel="h2" variant="sm">
             <EmptyStateBody>
-              A <Link to="/analytics/statistics">statistic</Link> that is looked at is measured as long as somebody
-              looks; one that is recorded goes on, also after a restart.
+              A <Link to="/analytics/statistics">statistic</Link> is measured while it is shown on a page; one that is
+              recorded is measured at all times, also after a restart.
             </EmptyStateBody>
           </EmptyState>
         )}
         {data && data.length > 0 && (
-          <Table aria-label="Recorded datasets" variant="compact" gridBreakPoint="grid-lg">
-            <Thead>
-              <Tr>
-                <Th width={20}>Dataset</Th>
-                <Th modifier="fitContent">State</Th>
-                <Th modifier="fitContent">Since</Th>
-                <Th modifier="fitContent">Series now</Th>
-                <Th modifier="fitContent">Stored</Th>
-                <Th modifier="fitContent">An hour</Th>
-                <Th modifier="fitContent">Lost</Th>
-                <Th modifier="fitContent">Cost</Th>
-                <Th screenReaderText="Actions" />
-              </Tr>
-            </Thead>
-            <Tbody>
-              {data.map((one) => {
-                const [words, colour] = STATES[one.state];
-                return (
-                  <Tr key={one.name}>
-                    <Td dataLabel="Dataset" className="cistern-datasetname">
-                      <Link to={statisticLink(one.name)} className="cistern-name">
-                        {one.name}
-                      </Link>
-                    </Td>
-                    <Td dataLabel="State">
-                      <Label isCompact color={colour} {...(one.reason !== null && { title: one.reason })}>
-                        {words}
-                      </Label>
-                      {(one.recorded || one.watched || one.state !== 'stopped') && (
-                        <div className="cistern-quiet">
-                          {one.recorded ? 'recorded' : one.watched ? 'looked at' : 'always'}
-                        </div>
-                      )}
-                      {one.reason !== null && <div className="cistern-quiet">{one.reason}</div>}
-                    </Td>
-                    <Td dataLabel="Since" modifier="nowrap">
-                      <Ago time={one.since} />
-                    </Td>
-                    <Td dataLabel="Series now">{compact(one.seriesNow)}</Td>
-                    <Td dataLabel="Stored" modifier="nowrap">
-                      {one.size === null ? (
-                        <span title="The telemetry store does not answer">–</span>
-                      ) : (
-                        <span title={`${bytes(one.size.diskBytes)} on disk, ${bytes(one.size.memoryBytes)} in memory`}>
-                          {bytes(one.size.diskBytes + one.size.memoryBytes)}
-                        </span>
-                      )}
-                    </Td>
-                    <Td dataLabel="An hour" modifier="nowrap">
-                      {one.size?.bytesPerHour == null ? (
-                        <span title="What it adds to the disk is not known yet">–</span>
-                      ) : (
-                        <span title="What it adds to the disk, from what it took so far">
-                          {bytes(one.size.bytesPerHour)}
-                        </span>
-                      )}
-                    </Td>
-                    <Td dataLabel="Lost">
-                      {one.drops + one.restarts === 0
-                        ? 'nothing'
-                        : `${plural(one.drops, 'drop')}, ${plural(one.restarts, 'restart')}`}
-                    </Td>
-                    <Td dataLabel="Cost" modifier="nowrap" title="Of one processor core, in the last minute">
-                      {one.cpuRatio === 0 ? 'none' : percent(one.cpuRatio)}
-                    </Td>
-                    <Td>
-                      <span className="cistern-rowactions">
-                        {one.state === 'suspended' || one.state === 'failed'
-                          ? button(one.name, 'resume', 'Resume')
-                          : button(one.name, 'suspend', 'Suspend')}
-                        {one.recorded
-                          ? button(one.name, 'forget', 'Stop recording')
-                          : button(one.name, 'record', 'Record')}
-                        {button(one.name, 'destroy', 'Destroy')}
-                      </span>
-                    </Td>
-                  </Tr>
-                );
-              })}
-            </Tbody>
-          </Table>
+          <ListTable
+            label="Recorded datasets"
+            cardsBelow="grid-lg"
+            columns={[...columns, actions]}
+            rows={data}
+            keyOf={({ name }) => name}
+          />
         )}
       </PageSection>
       <PageSection>
@@ -183,8 +197,8 @@ export default function RecordedDatasetsPage() {
           onClose={() => setDestroying(null)}
         >
           <p>
-            {destroying} is measured no longer, and forgotten. What was recorded of it stays in the store until its
-            retention ends.
+            {destroying} is no longer measured, and is removed from this list. What was recorded of it stays in the
+            store until its retention ends.
           </p>
         </ConfirmByName>
       )}

@@ -1,10 +1,10 @@
-// What can be measured, and one dataset while somebody looks at it.
+// What can be measured, and one dataset while a page shows it.
 import { useQuery } from '@tanstack/react-query';
 import { answerOf, client } from '../../api/client.ts';
 import { Failure } from '../../api/problem.ts';
 import type { Dataset } from './statistic.ts';
 
-/** Has it measured as long as somebody looks: tracerd goes on for 30 s after it was asked last. */
+/** Has it measured while a page shows it: tracerd goes on for 30 s after the last request. */
 export function useDataset(name: string | undefined) {
   return useQuery({
     queryKey: ['analytics', 'watch', name],

@@ -1,5 +1,5 @@
 // A statistic's name, `STAT[FILTER=VALUE]…[BREAKDOWN]`, read and written (docs/api/tracerd.md), and
-// what drilling down makes of it. tracerd has the last word on whether such a thing exists.
+// what drilling down makes of it. tracerd decides whether such a dataset exists.
 import type { Schemas } from '../../api/client.ts';
 
 export type Statistic = Schemas['Statistic'];

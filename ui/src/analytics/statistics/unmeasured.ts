@@ -1,4 +1,4 @@
-// A dataset that nobody measures now, as far as the catalogue tells: what was recorded of it can still be drawn.
+// A dataset that is not measured now, as the catalogue describes it: what was recorded of it can still be drawn.
 import type { Dataset, Name, Statistic } from './statistic.ts';
 
 /** As the catalogue would say; without it the name has to. */
@@ -9,7 +9,7 @@ export function unitOfName(statistic: string): string {
 
 const DISTRIBUTIONS = new Set(['latency', 'size', 'offset']);
 
-/** What can be drawn of a statistic nobody measures now: what was recorded of it lies in the store. */
+/** What can be drawn of a statistic that is not measured now: what was recorded of it is in the store. */
 export function unmeasured(text: string, name: Name, statistic: Statistic | undefined): Dataset {
   const breakdown = statistic?.breakdowns.find((one) => one.name === name.breakdown);
   const distribution =

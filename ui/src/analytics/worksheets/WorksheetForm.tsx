@@ -98,7 +98,7 @@ export function WorksheetForm(props: {
       </FormGroup>
       <Checkbox
         id="worksheet-shared"
-        label="Everybody may look at it"
+        label="Everyone may view it"
         isChecked={shared}
         onChange={(_event, value) => setShared(value)}
       />

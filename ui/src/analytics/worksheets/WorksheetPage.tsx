@@ -341,7 +341,7 @@ export default function WorksheetPage() {
   const { id = FIRST } = useParams();
   const [query] = useSearchParams();
   const { data, error, refetch } = useQuery(worksheetsQuery);
-  // As it was when there was nothing but metrics here; such links are in alerts and in people's notes.
+  // As it was when there was nothing but metrics here; such links are in alerts and in notes.
   if (query.get('metric')) return <Navigate to={`/analytics/explore?${query}`} replace />;
   const worksheet = data?.find((one) => one.id === id);
   if (worksheet !== undefined) return <Sheet key={worksheet.id} worksheet={worksheet} all={data ?? []} />;
@@ -355,8 +355,7 @@ export default function WorksheetPage() {
         <ProblemAlert error={error} retry={() => void refetch()} />
         {data && (
           <p>
-            There is no such worksheet, or it is somebody else’s and private.{' '}
-            <Link to="/analytics">All worksheets</Link>
+            There is no such worksheet, or it is another user’s and private. <Link to="/analytics">All worksheets</Link>
           </p>
         )}
       </PageSection>

@@ -14,15 +14,15 @@ export interface Sheet {
 }
 
 const DISPLAYS = ['auto', 'stacked', 'lines', 'heatmap'];
-const MOST = 40;
+const MAX_CHARTS = 40;
 
-/** What somebody may have put into a link: taken only as far as it is a chart. */
+/** A link may hold anything: only what is a valid chart is taken from it. */
 function readChart(value: unknown): Chart | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const one = value as Record<string, unknown>;
-  const text = (key: string, most: number) => {
+  const text = (key: string, maxLength: number) => {
     const found = one[key];
-    return typeof found === 'string' && found !== '' && found.length <= most ? found : undefined;
+    return typeof found === 'string' && found !== '' && found.length <= maxLength ? found : undefined;
   };
   const id = text('id', 64);
   const [statistic, query] = [text('statistic', 4096), text('query', 8192)];
@@ -55,7 +55,7 @@ export function readSheet(query: URLSearchParams): Sheet {
   let charts: Chart[] | null = null;
   try {
     const found: unknown = JSON.parse(query.get('charts') ?? 'null');
-    if (Array.isArray(found)) charts = found.flatMap((one) => readChart(one) ?? []).slice(0, MOST);
+    if (Array.isArray(found)) charts = found.flatMap((one) => readChart(one) ?? []).slice(0, MAX_CHARTS);
   } catch {
     // A link that was cut off shows what is saved.
   }

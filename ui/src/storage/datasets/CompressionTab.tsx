@@ -1,15 +1,15 @@
 // Which compression, with what it costs; and what each would make of this very data, tried out before it is chosen.
-import { Alert, Button, FormSelect, FormSelectOption, Progress } from '@patternfly/react-core';
+import { Alert, Button, Progress } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
 import { useMayNot } from '../../api/session.ts';
 import { Explained } from '../../forms/Explained.tsx';
-import { Field } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
 import { ListTable } from '../../shells/ListTable.tsx';
 import { bytes, digits } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
+import { CompressionField } from './CompressionField.tsx';
 import { useChange } from './PropertiesTab.tsx';
 import { compressionsQuery, type DatasetDetail } from './queries.ts';
 import { useJob } from './useJob.ts';
@@ -75,10 +75,9 @@ export function CompressionTab({ dataset }: { dataset: DatasetDetail }) {
       void queries.invalidateQueries({ queryKey: ['jobs'] });
     },
   });
-  const words = all.find(({ name }) => name === chosen);
   const why =
     mayNot ??
-    (dataset.system ? 'The appliance itself lives on it.' : chosen === present ? 'It is set to that already.' : null);
+    (dataset.system ? 'The appliance itself lives on it.' : chosen === present ? 'It is set to this already.' : null);
   const result = job?.state === 'done' ? (job.result as Estimate) : null;
   return (
     <div className="cistern-stack">
@@ -106,27 +105,13 @@ export function CompressionTab({ dataset }: { dataset: DatasetDetail }) {
           ) : undefined
         }
       >
-        <Field label="Compression" help={words && `${words.benefit} ${words.cost}`}>
-          {(id, described) => (
-            <FormSelect
-              id={id}
-              value={chosen}
-              aria-describedby={described}
-              onChange={(_event, value) => setChosen(value)}
-            >
-              {!all.some(({ name }) => name === present) && <FormSelectOption value={present} label={present} />}
-              {all.map((one) => (
-                <FormSelectOption
-                  key={one.name}
-                  value={one.name}
-                  label={`${one.title}${one.recommended ? ' (recommended)' : ''}`}
-                />
-              ))}
-            </FormSelect>
-          )}
-        </Field>
+        <CompressionField
+          value={chosen}
+          onChange={setChosen}
+          {...(!all.some(({ name }) => name === present) && { above: [present, present] })}
+        />
         <p className="cistern-quiet">
-          It counts for what is written from then on; what is there stays as it is.
+          It applies to what is written from then on; existing data stays as it is.
           {property?.source === 'inherited' && ` Now inherited from ${property.from}.`}
         </p>
       </FormShell>

@@ -1,11 +1,12 @@
 // Every file system and volume, as the tree it is; searched, sorted and paged on the appliance.
 import { EmptyState, EmptyStateBody, Pagination, Progress, SearchInput } from '@patternfly/react-core';
-import { Table, Tbody, Td, Th, Thead, type ThProps, Tr } from '@patternfly/react-table';
+import type { ThProps } from '@patternfly/react-table';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { Link, useSearchParams } from 'react-router';
 import { useMayNot } from '../../api/session.ts';
 import { AddButton } from '../../forms/ListActions.tsx';
+import { type Column, ListTable } from '../../shells/ListTable.tsx';
 import { PageShell } from '../../shells/PageShell.tsx';
 import { PageLoading } from '../../shells/Waiting.tsx';
 import { bytes, digits, duration, exactBytes, percent, plural } from '../../words/format.ts';
@@ -15,17 +16,8 @@ import { type Dataset, type DatasetFilter, datasetPath, datasetsQuery } from './
 
 const PAGE = 50;
 type Sort = NonNullable<DatasetFilter['sort']>;
-const columns: readonly [Sort | null, string][] = [
-  ['name', 'Name'],
-  ['used', 'Used'],
-  ['available', 'Available'],
-  ['ratio', 'Compression'],
-  ['quota', 'Quota'],
-  ['snapshots', 'Snapshots'],
-  [null, 'Mounted'],
-];
 
-/** What is said of it where another dataset's mount point stands. */
+/** What stands in the column “Mounted”. */
 function place(dataset: Dataset): string {
   if (dataset.kind === 'volume') return `volume of ${bytes(dataset.volumeBytes ?? 0)}`;
   if (dataset.keyStatus === 'unavailable') return 'locked';
@@ -46,6 +38,57 @@ export function QuotaBar({ dataset }: { dataset: Dataset }) {
     />
   );
 }
+
+type SortedColumn = Column<Dataset> & {
+  /** What the appliance sorts by; null: it does not sort by this. */
+  readonly sort: Sort | null;
+};
+
+/** In a tree a dataset is indented below its parent and shows only the last part of its name. */
+const nameColumn = (asTree: boolean): SortedColumn => ({
+  title: 'Name',
+  sort: 'name',
+  cell: ({ name, depth, telemetry, origin, encrypted }) => (
+    <span className="cistern-name" style={asTree ? { paddingInlineStart: `${depth * 1.25}rem` } : undefined}>
+      <Link to={datasetPath(name)} title={name}>
+        {asTree ? name.split('/').at(-1) : name}
+      </Link>
+      {telemetry && <small className="cistern-quiet"> holds the measurements</small>}
+      {origin && <small className="cistern-quiet"> a clone</small>}
+      {encrypted && <small className="cistern-quiet"> encrypted</small>}
+    </span>
+  ),
+});
+
+const columns: readonly SortedColumn[] = [
+  nameColumn(true),
+  { title: 'Used', sort: 'used', cell: ({ used }) => <span title={exactBytes(used)}>{bytes(used)}</span> },
+  {
+    title: 'Available',
+    sort: 'available',
+    cell: ({ available }) => <span title={exactBytes(available)}>{bytes(available)}</span>,
+  },
+  {
+    title: 'Compression',
+    sort: 'ratio',
+    cell: ({ compression, compressRatio }) =>
+      compression === 'off' ? 'off' : `${digits(compressRatio)} : 1 with ${compression}`,
+  },
+  { title: 'Quota', sort: 'quota', cell: (dataset) => <QuotaBar dataset={dataset} /> },
+  {
+    title: 'Snapshots',
+    sort: 'snapshots',
+    cell: ({ name, snapshots }) =>
+      snapshots === 0 ? (
+        '0'
+      ) : (
+        <Link to={datasetPath(name, 'snapshots')} aria-label={`${plural(snapshots, 'snapshot')} of ${name}`}>
+          {snapshots}
+        </Link>
+      ),
+  },
+  { title: 'Mounted', sort: null, cell: (dataset) => <span className="cistern-name">{place(dataset)}</span> },
+];
 
 /** The address says what is looked for; typing waits a moment before it asks. */
 function useSearch(): [string, (text: string) => void] {
@@ -83,7 +126,7 @@ export default function DatasetsPage() {
   const [search, setSearch] = useSearch();
   const mayNot = useMayNot('administrator');
   const page = Math.max(1, Number(params.get('page') ?? 1) || 1);
-  const sort = (columns.find(([id]) => id !== null && id === params.get('sort'))?.[0] ?? 'name') as Sort;
+  const sort = columns.find((column) => column.sort !== null && column.sort === params.get('sort'))?.sort ?? 'name';
   const order = params.get('order') === 'up' || params.get('order') === 'down' ? params.get('order') : null;
   const direction = (order ?? (sort === 'name' ? 'up' : 'down')) as 'up' | 'down';
   const wanted = params.get('search') ?? '';
@@ -101,11 +144,13 @@ export default function DatasetsPage() {
     for (const [key, value] of Object.entries(change)) next.set(key, value);
     setParams(next);
   };
-  const sorted = (at: number): NonNullable<ThProps['sort']> => ({
-    sortBy: { index: columns.findIndex(([id]) => id === sort), direction: direction === 'up' ? 'asc' : 'desc' },
+  const sorted = (by: Sort, at: number): NonNullable<ThProps['sort']> => ({
+    sortBy: {
+      index: columns.findIndex((column) => column.sort === sort),
+      direction: direction === 'up' ? 'asc' : 'desc',
+    },
     columnIndex: at,
-    onSort: (_event, _index, way) =>
-      go({ sort: columns[at]?.[0] ?? 'name', order: way === 'asc' ? 'up' : 'down', page: '1' }),
+    onSort: (_event, _index, way) => go({ sort: by, order: way === 'asc' ? 'up' : 'down', page: '1' }),
   });
   const asTree = sort === 'name' && wanted === '';
   return (
@@ -146,65 +191,16 @@ export default function DatasetsPage() {
       )}
       {data && data.items.length > 0 && (
         <>
-          <Table aria-label="Datasets" variant="compact" gridBreakPoint="grid-lg">
-            <Thead>
-              <Tr>
-                {columns.map(([id, title], at) => (
-                  <Th key={title} modifier="nowrap" {...(id !== null && { sort: sorted(at) })}>
-                    {title}
-                  </Th>
-                ))}
-              </Tr>
-            </Thead>
-            <Tbody>
-              {data.items.map((dataset) => (
-                <Tr key={dataset.name}>
-                  <Td dataLabel="Name">
-                    <span
-                      className="cistern-name"
-                      style={asTree ? { paddingInlineStart: `${dataset.depth * 1.25}rem` } : undefined}
-                    >
-                      <Link to={datasetPath(dataset.name)} title={dataset.name}>
-                        {asTree ? dataset.name.split('/').at(-1) : dataset.name}
-                      </Link>
-                      {dataset.telemetry && <small className="cistern-quiet"> holds the measurements</small>}
-                      {dataset.origin && <small className="cistern-quiet"> a clone</small>}
-                      {dataset.encrypted && <small className="cistern-quiet"> encrypted</small>}
-                    </span>
-                  </Td>
-                  <Td dataLabel="Used">
-                    <span title={exactBytes(dataset.used)}>{bytes(dataset.used)}</span>
-                  </Td>
-                  <Td dataLabel="Available">
-                    <span title={exactBytes(dataset.available)}>{bytes(dataset.available)}</span>
-                  </Td>
-                  <Td dataLabel="Compression">
-                    {dataset.compression === 'off'
-                      ? 'off'
-                      : `${digits(dataset.compressRatio)} : 1 with ${dataset.compression}`}
-                  </Td>
-                  <Td dataLabel="Quota">
-                    <QuotaBar dataset={dataset} />
-                  </Td>
-                  <Td dataLabel="Snapshots">
-                    {dataset.snapshots === 0 ? (
-                      '0'
-                    ) : (
-                      <Link
-                        to={datasetPath(dataset.name, 'snapshots')}
-                        aria-label={`${plural(dataset.snapshots, 'snapshot')} of ${dataset.name}`}
-                      >
-                        {dataset.snapshots}
-                      </Link>
-                    )}
-                  </Td>
-                  <Td dataLabel="Mounted">
-                    <span className="cistern-name">{place(dataset)}</span>
-                  </Td>
-                </Tr>
-              ))}
-            </Tbody>
-          </Table>
+          <ListTable
+            label="Datasets"
+            cardsBelow="grid-lg"
+            columns={[nameColumn(asTree), ...columns.slice(1)].map(({ sort: by, ...column }, at) => ({
+              ...column,
+              head: { modifier: 'nowrap', ...(by !== null && { sort: sorted(by, at) }) },
+            }))}
+            rows={data.items}
+            keyOf={({ name }) => name}
+          />
           {data.total > PAGE && (
             <Pagination
               itemCount={data.total}

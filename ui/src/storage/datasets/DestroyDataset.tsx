@@ -1,4 +1,4 @@
-// What goes with it, by number and size; and what has to go first.
+// What is destroyed with it, by number and size; and what must be destroyed first.
 import { Button, Modal, ModalBody, ModalFooter, ModalHeader } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
 import { answerOf, client } from '../../api/client.ts';
@@ -27,7 +27,7 @@ export function DestroyDataset(props: {
             'Looking at what depends on it …'
           ) : (
             <>
-              <p>{data.refused ?? 'Something still needs what is in it. Release or destroy this first:'}</p>
+              <p>{data.refused ?? 'Something still depends on it. Release or destroy this first:'}</p>
               <ul className="cistern-list">
                 {data.items.slice(0, 50).map((item) => (
                   <li key={item.path + item.message}>
@@ -62,7 +62,7 @@ export function DestroyDataset(props: {
             body: { confirm: name, recursive: data.datasets + data.snapshots > 0 },
           }),
         );
-        // Away from its page first: reading it again would only tell that it is gone.
+        // Away from its page first: reading it again would only fail.
         props.onDone();
       }}
     >

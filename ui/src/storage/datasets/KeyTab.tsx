@@ -1,11 +1,12 @@
 // The key of an encrypted dataset: whether it is loaded, loading it, taking it away, changing it.
-import { Button, Radio } from '@patternfly/react-core';
+import { Button } from '@patternfly/react-core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'react-router';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
 import { asProblem, fieldMessage } from '../../api/problem.ts';
 import { useMayNot } from '../../api/session.ts';
+import { ChoiceField } from '../../forms/ChoiceField.tsx';
 import { Explained } from '../../forms/Explained.tsx';
 import { TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
@@ -88,23 +89,15 @@ function ChangeKey({ dataset }: { dataset: DatasetDetail }) {
         )
       }
     >
-      <fieldset className="cistern-choices">
-        <legend>The new key</legend>
-        <Radio
-          id="new-passphrase"
-          name="new-key"
-          label="A passphrase"
-          isChecked={format === 'passphrase'}
-          onChange={() => setFormat('passphrase')}
-        />
-        <Radio
-          id="new-keyfile"
-          name="new-key"
-          label="A key file, which the appliance keeps on its system disk"
-          isChecked={format === 'keyFile'}
-          onChange={() => setFormat('keyFile')}
-        />
-      </fieldset>
+      <ChoiceField
+        label="The new key"
+        value={format}
+        onChange={setFormat}
+        options={[
+          ['passphrase', 'A passphrase'],
+          ['keyFile', 'A key file, which the appliance keeps on its system disk'],
+        ]}
+      />
       {format === 'passphrase' && (
         <TextField
           label="New passphrase"

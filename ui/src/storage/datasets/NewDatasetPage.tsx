@@ -1,22 +1,30 @@
 // A file system or a volume is made.
-import { Button, Checkbox, FormSelect, FormSelectOption, Radio } from '@patternfly/react-core';
+import { Checkbox } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useNavigate, useSearchParams } from 'react-router';
 import { answerOf, client } from '../../api/client.ts';
 import { asProblem, fieldMessage } from '../../api/problem.ts';
 import { useMayNot } from '../../api/session.ts';
-import { Field, TextField } from '../../forms/Field.tsx';
+import { ChoiceField } from '../../forms/ChoiceField.tsx';
+import { TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
+import { SelectField } from '../../forms/SelectField.tsx';
 import { PageShell } from '../../shells/PageShell.tsx';
-import { compressionsQuery, datasetPath, datasetsQuery } from './queries.ts';
+import { CompressionField } from './CompressionField.tsx';
+import { datasetPath, datasetsQuery } from './queries.ts';
 import { sizeIn } from './words.ts';
 
+type Kind = 'filesystem' | 'volume';
+const kinds: readonly [Kind, string, string][] = [
+  ['filesystem', 'File system', 'Files and directories.'],
+  ['volume', 'Volume', 'A disk of a fixed size, for a virtual machine.'],
+];
 type Key = 'none' | 'passphrase' | 'keyFile';
 const keys: readonly [Key, string, string][] = [
   ['none', 'Not encrypted', 'Whoever has the disks can read it. This cannot be changed later.'],
-  ['passphrase', 'With a passphrase', 'Somebody has to give it after every start. Without it the data is lost.'],
-  ['keyFile', 'With a key file', 'The appliance keeps the key on its system disk, and opens it by itself.'],
+  ['passphrase', 'With a passphrase', 'It must be entered after every start. Without it the data is lost.'],
+  ['keyFile', 'With a key file', 'The appliance keeps the key on its system disk, and loads it at every start.'],
 ];
 
 export default function NewDatasetPage() {
@@ -26,11 +34,10 @@ export default function NewDatasetPage() {
   const mayNot = useMayNot('administrator');
   // The places to make it at: one look is enough, longer lists are typed.
   const parents = useQuery(datasetsQuery({ limit: 1000, sort: 'name' })).data?.items.filter(({ system }) => !system);
-  const compressions = useQuery(compressionsQuery).data ?? [];
   const [chosen, setParent] = useState(params.get('below'));
   const parent = chosen ?? parents?.[0]?.name ?? '';
   const [name, setName] = useState('');
-  const [kind, setKind] = useState<'filesystem' | 'volume'>('filesystem');
+  const [kind, setKind] = useState<Kind>('filesystem');
   const [size, setSize] = useState('10 GiB');
   const [sparse, setSparse] = useState(false);
   const [mountpoint, setMountpoint] = useState<string | null>(null);
@@ -74,7 +81,6 @@ export default function NewDatasetPage() {
           : key === 'passphrase' && passphrase.length < 8
             ? 'A passphrase has at least 8 characters.'
             : null);
-  const words = compressions.find((one) => one.name === compression);
   return (
     <PageShell
       title="New dataset"
@@ -89,42 +95,15 @@ export default function NewDatasetPage() {
         fields={['/name', '/properties/mountpoint', '/properties/quota', '/volumeBytes', '/encryption/passphrase']}
         mayNot={why}
         onSubmit={() => create.mutate()}
-        more={
-          <Button variant="link" onClick={() => void navigate('/storage/datasets')}>
-            Cancel
-          </Button>
-        }
+        cancel="/storage/datasets"
       >
-        <fieldset className="cistern-choices">
-          <legend>What it is</legend>
-          <Radio
-            id="kind-filesystem"
-            name="kind"
-            className="cistern-choice"
-            label="File system"
-            description="Files and directories."
-            isChecked={kind === 'filesystem'}
-            onChange={() => setKind('filesystem')}
-          />
-          <Radio
-            id="kind-volume"
-            name="kind"
-            className="cistern-choice"
-            label="Volume"
-            description="A disk of a fixed size, for a virtual machine."
-            isChecked={kind === 'volume'}
-            onChange={() => setKind('volume')}
-          />
-        </fieldset>
-        <Field label="Below">
-          {(id) => (
-            <FormSelect id={id} value={parent} onChange={(_event, value) => setParent(value)}>
-              {(parents ?? []).map((one) => (
-                <FormSelectOption key={one.name} value={one.name} label={one.name} />
-              ))}
-            </FormSelect>
-          )}
-        </Field>
+        <ChoiceField label="What it is" value={kind} onChange={setKind} options={kinds} />
+        <SelectField
+          label="Below"
+          value={parent}
+          onChange={setParent}
+          options={(parents ?? []).map((one) => [one.name, one.name])}
+        />
         <TextField
           label="Name"
           value={name}
@@ -174,47 +153,20 @@ export default function NewDatasetPage() {
             />
           </>
         )}
-        <Field label="Compression" help={words ? `${words.benefit} ${words.cost}` : 'As the dataset above it has it.'}>
-          {(id, described) => (
-            <FormSelect
-              id={id}
-              value={compression}
-              aria-describedby={described}
-              onChange={(_event, value) => setCompression(value)}
-            >
-              <FormSelectOption value="" label={`as ${parent} has it`} />
-              {compressions.map((one) => (
-                <FormSelectOption
-                  key={one.name}
-                  value={one.name}
-                  label={`${one.title}${one.recommended ? ' (recommended)' : ''}`}
-                />
-              ))}
-            </FormSelect>
-          )}
-        </Field>
-        <fieldset className="cistern-choices">
-          <legend>Encryption</legend>
-          {keys.map(([id, label, description]) => (
-            <Radio
-              key={id}
-              id={`key-${id}`}
-              name="key"
-              className="cistern-choice"
-              label={label}
-              description={description}
-              isChecked={key === id}
-              onChange={() => setKey(id)}
-            />
-          ))}
-        </fieldset>
+        <CompressionField
+          value={compression}
+          onChange={setCompression}
+          above={['', `as ${parent} has it`]}
+          help="As the dataset above it has it."
+        />
+        <ChoiceField label="Encryption" value={key} onChange={setKey} options={keys} />
         {key === 'passphrase' && (
           <TextField
             label="Passphrase"
             type="password"
             value={passphrase}
             onChange={setPassphrase}
-            help="At least 8 characters. Keep a copy: nobody can recover it."
+            help="At least 8 characters. Keep a copy: it cannot be recovered."
             error={fieldMessage(problem, '/encryption/passphrase')}
             autoComplete="new-password"
             required

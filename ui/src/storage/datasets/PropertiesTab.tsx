@@ -1,6 +1,5 @@
 // The properties with where their values come from. What is set here can be reset to what is inherited.
 import { Button, FormSelect, FormSelectOption, Label, Modal, ModalBody, ModalHeader } from '@patternfly/react-core';
-import { Table, Tbody, Td, Th, Thead, Tr } from '@patternfly/react-table';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'react-router';
@@ -11,6 +10,7 @@ import { useMayNot } from '../../api/session.ts';
 import { Explained } from '../../forms/Explained.tsx';
 import { Field, TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
+import { type Column, ListTable } from '../../shells/ListTable.tsx';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { type DatasetDetail, datasetPath } from './queries.ts';
 import { choices, isSize, shown, typed } from './words.ts';
@@ -84,11 +84,7 @@ function EditProperty(props: { dataset: DatasetDetail; property: Property; onClo
               : null
           }
           onSubmit={() => change.mutate({ set: { [property.name]: value as string } }, { onSuccess: onClose })}
-          more={
-            <Button variant="link" onClick={onClose}>
-              Cancel
-            </Button>
-          }
+          cancel={onClose}
         >
           {known ? (
             <Field label={property.name} help={property.explanation} error={fieldMessage(problem, field)}>
@@ -122,77 +118,69 @@ function EditProperty(props: { dataset: DatasetDetail; property: Property; onClo
   );
 }
 
+const columns: readonly Column<Property>[] = [
+  {
+    title: 'Property',
+    cell: ({ name, explanation }) => (
+      <div>
+        {name}
+        <div className="cistern-quiet">{explanation}</div>
+      </div>
+    ),
+  },
+  { title: 'Value', cell: ({ name, value }) => <span className="cistern-name">{shown(name, value)}</span> },
+  { title: 'Where from', cell: (property) => <Source property={property} /> },
+];
+
 export function PropertiesTab({ dataset }: { dataset: DatasetDetail }) {
   const mayNot = useMayNot('administrator');
   const [editing, setEditing] = useState<Property | null>(null);
   const change = useChange(dataset);
+  const whyNot = (property: Property) =>
+    mayNot ??
+    (dataset.system
+      ? 'The appliance itself lives on it.'
+      : property.settable
+        ? null
+        : 'It is decided when the dataset is made.');
+  const actions: Column<Property> = {
+    title: 'Actions',
+    control: 'actions',
+    cell: (property) => {
+      const why = whyNot(property);
+      return (
+        <div className="cistern-row-actions">
+          <Explained why={why}>
+            <Button
+              variant="link"
+              isInline
+              isAriaDisabled={why !== null}
+              aria-label={`Change ${property.name}`}
+              onClick={() => setEditing(property)}
+            >
+              Change
+            </Button>
+          </Explained>
+          {property.source === 'local' && property.inheritable && why === null && (
+            <Button
+              variant="link"
+              isInline
+              aria-label={`Reset to inherited: ${property.name}`}
+              onClick={() => change.mutate({ inherit: [property.name] })}
+            >
+              Reset to inherited
+            </Button>
+          )}
+        </div>
+      );
+    },
+  };
   // Compression has a page of its own, with what each choice costs.
   const properties = dataset.properties.filter(({ name }) => name !== 'compression');
   return (
     <>
       <ProblemAlert error={change.error} />
-      <Table aria-label="Properties" variant="compact" gridBreakPoint="grid-md">
-        <Thead>
-          <Tr>
-            <Th>Property</Th>
-            <Th>Value</Th>
-            <Th>Where from</Th>
-            <Th screenReaderText="Actions" />
-          </Tr>
-        </Thead>
-        <Tbody>
-          {properties.map((property) => {
-            const why =
-              mayNot ??
-              (dataset.system
-                ? 'The appliance itself lives on it.'
-                : property.settable
-                  ? null
-                  : 'It is decided when the dataset is made.');
-            return (
-              <Tr key={property.name}>
-                <Td dataLabel="Property">
-                  <div>
-                    {property.name}
-                    <div className="cistern-quiet">{property.explanation}</div>
-                  </div>
-                </Td>
-                <Td dataLabel="Value">
-                  <span className="cistern-name">{shown(property.name, property.value)}</span>
-                </Td>
-                <Td dataLabel="Where from">
-                  <Source property={property} />
-                </Td>
-                <Td isActionCell>
-                  <div className="cistern-row-actions">
-                    <Explained why={why}>
-                      <Button
-                        variant="link"
-                        isInline
-                        isAriaDisabled={why !== null}
-                        aria-label={`Change ${property.name}`}
-                        onClick={() => setEditing(property)}
-                      >
-                        Change
-                      </Button>
-                    </Explained>
-                    {property.source === 'local' && property.inheritable && why === null && (
-                      <Button
-                        variant="link"
-                        isInline
-                        aria-label={`Reset to inherited: ${property.name}`}
-                        onClick={() => change.mutate({ inherit: [property.name] })}
-                      >
-                        Reset to inherited
-                      </Button>
-                    )}
-                  </div>
-                </Td>
-              </Tr>
-            );
-          })}
-        </Tbody>
-      </Table>
+      <ListTable label="Properties" columns={[...columns, actions]} rows={properties} keyOf={({ name }) => name} />
       {editing && <EditProperty dataset={dataset} property={editing} onClose={() => setEditing(null)} />}
     </>
   );

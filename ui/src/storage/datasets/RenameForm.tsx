@@ -1,5 +1,5 @@
-// Another name for a dataset or a snapshot: what goes along with it is said first.
-import { Button, Modal, ModalBody, ModalHeader } from '@patternfly/react-core';
+// Another name for a dataset or a snapshot, after listing what is renamed with it.
+import { Modal, ModalBody, ModalHeader } from '@patternfly/react-core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { asProblem, fieldMessage } from '../../api/problem.ts';
@@ -40,11 +40,7 @@ export function RenameForm(props: {
           fields={['/to']}
           mayNot={to === '' ? 'Give it a name.' : to === name ? 'Change the name first.' : null}
           onSubmit={() => save.mutate()}
-          more={
-            <Button variant="link" onClick={onClose}>
-              Cancel
-            </Button>
-          }
+          cancel={onClose}
         >
           <p>{about}</p>
           <TextField

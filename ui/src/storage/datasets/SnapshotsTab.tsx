@@ -56,11 +56,7 @@ export function TakeSnapshot({ dataset, onClose }: { dataset: DatasetDetail; onC
           error={take.error}
           fields={['/name']}
           onSubmit={() => take.mutate()}
-          more={
-            <Button variant="link" onClick={onClose}>
-              Cancel
-            </Button>
-          }
+          cancel={onClose}
         >
           <TextField
             label="Name of the snapshot"
@@ -107,19 +103,15 @@ export function HoldForm({ names, onClose }: { names: readonly string[]; onClose
           busy={hold.isPending}
           error={hold.error}
           fields={['/tag']}
-          mayNot={tag.trim() === '' ? 'Say what for.' : null}
+          mayNot={tag.trim() === '' ? 'Enter what it is for.' : null}
           onSubmit={() => hold.mutate()}
-          more={
-            <Button variant="link" onClick={onClose}>
-              Cancel
-            </Button>
-          }
+          cancel={onClose}
         >
           <TextField
             label="What for"
             value={tag}
             onChange={setTag}
-            help="A word such as “audit-2026”. As long as it is held, nobody and nothing can destroy it."
+            help="A word such as “audit-2026”. A snapshot with a hold cannot be destroyed."
             error={fieldMessage(problem, '/tag')}
             autoComplete="off"
             autoFocus

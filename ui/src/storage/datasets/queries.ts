@@ -1,4 +1,4 @@
-// What the pages of datasets and snapshots read. All of it is under the one topic `datasets`, as the appliance tells of it.
+// What the pages of datasets and snapshots read. All of it is under the one topic `datasets` of the live updates.
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
 import type { operations } from '../../api/schema.d.ts';

@@ -1,4 +1,4 @@
-// Values of properties as people read and write them.
+// Values of properties as they are shown and typed.
 import { bytes, parseQuantity } from '../../words/format.ts';
 
 const SIZES = new Set(['quota', 'refquota', 'reservation', 'refreservation', 'recordsize', 'volblocksize', 'volsize']);

@@ -71,7 +71,7 @@ function HealthCard({ disk, health }: { disk: Disk; health: Health }) {
         ? 'A test is running.'
         : null);
   const number = (value: number | null, words: (value: number) => string) =>
-    value === null ? 'not said' : words(value);
+    value === null ? 'not reported' : words(value);
   const count = (value: number) => value.toLocaleString('en-US');
   return (
     <Card component="section" aria-label="Health">
@@ -82,7 +82,10 @@ function HealthCard({ disk, health }: { disk: Disk; health: Health }) {
           {health.supported && (
             <Facts
               facts={[
-                ['Its own verdict', health.passed === null ? 'not said' : health.passed ? 'passed' : 'about to fail'],
+                [
+                  'Its own verdict',
+                  health.passed === null ? 'not reported' : health.passed ? 'passed' : 'about to fail',
+                ],
                 ['Temperature', number(health.temperatureCelsius, (value) => `${value} °C`)],
                 ['In use for', number(health.powerOnHours, (value) => duration(value * 3600))],
                 ['Worn', number(health.wearRatio, (value) => percent(value))],
@@ -143,7 +146,7 @@ function HealthCard({ disk, health }: { disk: Disk; health: Health }) {
                     title: 'When',
                     cell: (one) =>
                       one.atPowerOnHours === null
-                        ? 'not said'
+                        ? 'not reported'
                         : health.powerOnHours === null
                           ? `after ${count(one.atPowerOnHours)} hours in use`
                           : `${duration(Math.max(0, health.powerOnHours - one.atPowerOnHours) * 3600)} of use ago`,

@@ -39,7 +39,7 @@ export function LightDot({ light }: { light: Light }) {
   return <i className={`cistern-light cistern-light-${light}`} aria-hidden />;
 }
 
-/** What people call a disk: the serial number printed on it, else its stable name. */
+/** A disk’s name for its operator: the serial number printed on it, else its stable name. */
 export function diskName(disk: Pick<Disk, 'id' | 'serial'>): string {
   return disk.serial || disk.id;
 }

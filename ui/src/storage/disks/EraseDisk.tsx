@@ -1,4 +1,4 @@
-// A disk that somebody else has used is taken only after its name was typed: nobody here knows what is on it.
+// A disk with data of another system is erased only after its name was typed: what is on it is not known.
 import { answerOf, client } from '../../api/client.ts';
 import { ConfirmByName } from '../../forms/ConfirmByName.tsx';
 import { bytes } from '../../words/format.ts';

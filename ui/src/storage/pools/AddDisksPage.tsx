@@ -1,19 +1,20 @@
 // More disks for a pool: room, spares, or fast disks for its log, its cache and its small blocks.
-import { Alert, Button, Progress, Radio } from '@patternfly/react-core';
+import { Progress } from '@patternfly/react-core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useNavigate, useParams } from 'react-router';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
 import { adviceQuery, disksQuery } from '../../api/queries.ts';
 import { useMayNot } from '../../api/session.ts';
+import { ChoiceField } from '../../forms/ChoiceField.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
 import { PageShell } from '../../shells/PageShell.tsx';
 import { Waiting } from '../../shells/Waiting.tsx';
 import { plural } from '../../words/format.ts';
-import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { useJob } from '../datasets/useJob.ts';
+import { LayoutField } from './LayoutField.tsx';
 import { PoolCrumbs } from './PoolCrumbs.tsx';
-import { DiskChoice, LayoutChoice } from './PoolForm.tsx';
+import { DiskChoice } from './PoolForm.tsx';
 import { type Pool, poolPath, poolQuery } from './queries.ts';
 import { useStorageRead } from './usePoolAction.ts';
 import { vdevKinds } from './words.ts';
@@ -103,27 +104,14 @@ function AddDisks({ pool }: { pool: Pool }) {
       error={add.error ?? error}
       mayNot={why}
       onSubmit={() => add.mutate(single ? 'stripe' : (layout?.id ?? 'mirror'))}
-      more={
-        <Button variant="link" onClick={() => void navigate(poolPath(pool.name))}>
-          Cancel
-        </Button>
-      }
+      cancel={poolPath(pool.name)}
     >
-      <fieldset className="cistern-choices">
-        <legend>What for</legend>
-        {vdevKinds.map(([id, title, about]) => (
-          <Radio
-            key={id}
-            id={`kind-${id}`}
-            name="kind"
-            className="cistern-choice"
-            label={<strong>{title}</strong>}
-            description={about}
-            isChecked={kind === id}
-            onChange={() => setKind(id)}
-          />
-        ))}
-      </fieldset>
+      <ChoiceField
+        label="What for"
+        value={kind}
+        onChange={setKind}
+        options={vdevKinds.map(([id, title, about]) => [id, <strong key={id}>{title}</strong>, about])}
+      />
       <fieldset className="cistern-choices">
         <legend>Disks</legend>
         {free.map((disk) => (
@@ -139,25 +127,19 @@ function AddDisks({ pool }: { pool: Pool }) {
             }}
           />
         ))}
-        {disks.data && free.length === 0 && <p>No disk is free. Add one to the machine; it appears here by itself.</p>}
+        {disks.data && free.length === 0 && (
+          <p>No disk is free. Add one to the machine; it appears here automatically.</p>
+        )}
       </fieldset>
       {chosen.length > 0 && !single && (
-        <fieldset className="cistern-choices">
-          <legend>Layout</legend>
-          <ProblemAlert error={advice.error} />
-          {layouts.map((one) => (
-            <LayoutChoice
-              key={one.id}
-              layout={one}
-              recommended={one.id === recommended?.id}
-              chosen={one.id === layout?.id}
-              onChoose={() => setWanted(one.id)}
-            />
-          ))}
-          {advice.data?.warnings.map((warning) => (
-            <Alert key={warning} component="p" isInline isPlain variant="warning" title={warning} />
-          ))}
-        </fieldset>
+        <LayoutField
+          layouts={layouts}
+          recommended={recommended?.id}
+          chosen={layout}
+          onChange={setWanted}
+          warnings={advice.data?.warnings}
+          error={advice.error}
+        />
       )}
       {chosen.length > 0 && (
         <p className="cistern-quiet">

@@ -1,5 +1,5 @@
 // Another side for a disk or a mirror. Of the system pool: a second disk that the appliance starts from.
-import { Button, Modal, ModalBody, ModalHeader, Radio } from '@patternfly/react-core';
+import { Modal, ModalBody, ModalHeader, Radio } from '@patternfly/react-core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { answerOf, client } from '../../api/client.ts';
@@ -43,11 +43,7 @@ export function AttachDisk({ pool, beside, onClose }: { pool: Pool; beside: Vdev
           error={attach.error}
           mayNot={chosen === undefined ? 'No free disk is large enough.' : null}
           onSubmit={() => chosen && attach.mutate(chosen.id)}
-          more={
-            <Button variant="link" onClick={onClose}>
-              Cancel
-            </Button>
-          }
+          cancel={onClose}
         >
           <p>
             {pool.system
@@ -78,7 +74,7 @@ export function AttachDisk({ pool, beside, onClose }: { pool: Pool; beside: Vdev
                 onChange={() => setWanted(disk.id)}
               />
             ))}
-            {free.length === 0 && <p>No disk is free. Add one to the machine; it appears here by itself.</p>}
+            {free.length === 0 && <p>No disk is free. Add one to the machine; it appears here automatically.</p>}
           </fieldset>
         </FormShell>
       </ModalBody>

@@ -165,8 +165,8 @@ export default function ImportPage() {
         {data?.length === 0 && !running && (
           <EmptyState headingLevel="h2" titleText="There is no pool to import">
             <EmptyStateBody>
-              Connect the disks of one that was exported; it appears here by itself. A pool that is in use already is on
-              the page <Link to="/storage">Storage</Link>.
+              Connect the disks of one that was exported; it appears here automatically. A pool that is in use already
+              is on the page <Link to="/storage">Storage</Link>.
             </EmptyStateBody>
           </EmptyState>
         )}

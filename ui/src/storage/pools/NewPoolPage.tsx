@@ -1,5 +1,3 @@
-// A pool is made of disks that are free.
-import { Button } from '@patternfly/react-core';
 import { useNavigate } from 'react-router';
 import { useMayNot } from '../../api/session.ts';
 import { PageShell } from '../../shells/PageShell.tsx';
@@ -18,11 +16,7 @@ export default function NewPoolPage() {
         forTelemetry={false}
         mayNot={useMayNot('administrator')}
         onDone={() => void navigate('/storage')}
-        more={
-          <Button variant="link" onClick={() => void navigate('/storage')}>
-            Cancel
-          </Button>
-        }
+        cancel="/storage"
       />
     </PageShell>
   );

@@ -1,8 +1,8 @@
 // Which disks, and how they are laid out: for the wizard and the storage page alike. What the advice recommends is chosen
 // until the user chooses otherwise.
-import { Alert, Checkbox, FormSelect, FormSelectOption, Progress, Radio } from '@patternfly/react-core';
+import { Checkbox, FormSelect, FormSelectOption, Progress } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
 import { asProblem, Failure, fieldMessage } from '../../api/problem.ts';
 import { adviceQuery, disksQuery, jobsQuery, poolsQuery } from '../../api/queries.ts';
@@ -11,6 +11,7 @@ import { FormShell } from '../../forms/FormShell.tsx';
 import { bytes, exactBytes, plural } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { diskName } from '../disks/DiskTile.tsx';
+import { LayoutField } from './LayoutField.tsx';
 import { vdevKinds } from './words.ts';
 
 type Disk = Schemas['Disk'];
@@ -73,40 +74,6 @@ function besideOf(chosen: readonly string[], kinds: ReadonlyMap<string, Kind>): 
   });
 }
 
-export function LayoutChoice(props: {
-  layout: Schemas['Layout'];
-  recommended: boolean;
-  chosen: boolean;
-  onChoose: () => void;
-}) {
-  const { layout } = props;
-  return (
-    <Radio
-      id={`layout-${layout.id}`}
-      name="layout"
-      className="cistern-choice"
-      label={
-        <>
-          <strong>{layout.title}</strong>
-          {props.recommended && <em> recommended</em>}
-        </>
-      }
-      description={
-        layout.allowed
-          ? `${layout.explanation} ${bytes(layout.usableBytes)} usable; ${
-              layout.survives === 0
-                ? 'any lost disk loses the pool'
-                : `survives the loss of ${layout.survives === 1 ? 'any one disk' : `any ${plural(layout.survives, 'disk')}`}`
-            }.`
-          : (layout.reason ?? 'Not possible with these disks.')
-      }
-      isChecked={props.chosen}
-      isDisabled={!layout.allowed}
-      onChange={props.onChoose}
-    />
-  );
-}
-
 export interface PoolFormProps {
   submit: string;
   /** Where the wizard is: the pool is to hold the measurements, without asking. */
@@ -115,12 +82,13 @@ export interface PoolFormProps {
   /** The pool is being made from now on. */
   onStart?: () => void;
   onDone: (name: string) => void;
-  more?: React.ReactNode;
+  cancel?: string;
+  more?: ReactNode;
 }
 
-export function PoolForm({ submit, forTelemetry, mayNot = null, onStart, onDone, more }: PoolFormProps) {
+export function PoolForm({ submit, forTelemetry, mayNot = null, onStart, onDone, cancel, more }: PoolFormProps) {
   const queries = useQueryClient();
-  // While somebody chooses, a disk that is plugged in should not keep them waiting.
+  // While disks are chosen, one that is plugged in should appear without a wait.
   const disks = useQuery({ ...disksQuery, refetchInterval: 3_000 });
   const pools = useQuery(poolsQuery);
   const held = pools.data?.items.some((pool) => pool.telemetry) ?? false;
@@ -223,6 +191,7 @@ export function PoolForm({ submit, forTelemetry, mayNot = null, onStart, onDone,
       fields={['/name']}
       mayNot={why}
       more={more}
+      {...(cancel !== undefined && { cancel })}
     >
       <fieldset className="cistern-choices">
         <legend>Disks</legend>
@@ -243,7 +212,9 @@ export function PoolForm({ submit, forTelemetry, mayNot = null, onStart, onDone,
             })}
           />
         ))}
-        {disks.data && free.length === 0 && <p>No disk is free. Add one to the machine; it appears here by itself.</p>}
+        {disks.data && free.length === 0 && (
+          <p>No disk is free. Add one to the machine; it appears here automatically.</p>
+        )}
         {chosen.length > 1 && (
           <Checkbox
             id="pool-by-kind"
@@ -269,22 +240,14 @@ export function PoolForm({ submit, forTelemetry, mayNot = null, onStart, onDone,
         )}
       </fieldset>
       {data.length > 0 && (
-        <fieldset className="cistern-choices">
-          <legend>Layout</legend>
-          <ProblemAlert error={advice.error} />
-          {layouts.map((one) => (
-            <LayoutChoice
-              key={one.id}
-              layout={one}
-              recommended={one.id === advice.data?.recommended}
-              chosen={one.id === layout?.id}
-              onChoose={() => setWanted(one.id)}
-            />
-          ))}
-          {advice.data?.warnings.map((warning) => (
-            <Alert key={warning} component="p" isInline isPlain variant="warning" title={warning} />
-          ))}
-        </fieldset>
+        <LayoutField
+          layouts={layouts}
+          recommended={advice.data?.recommended}
+          chosen={layout}
+          onChange={setWanted}
+          warnings={advice.data?.warnings}
+          error={advice.error}
+        />
       )}
       <TextField
         label="Name of the pool"

@@ -6,7 +6,7 @@ import { Waiting } from '../../shells/Waiting.tsx';
 import { Ago } from '../../words/Ago.tsx';
 import { poolHistoryQuery } from './queries.ts';
 
-const MOST = 300;
+const MAX_SHOWN = 300;
 
 export default function PoolHistory({ pool }: { pool: string }) {
   const { data, error, refetch } = useQuery(poolHistoryQuery(pool));
@@ -16,7 +16,7 @@ export default function PoolHistory({ pool }: { pool: string }) {
     <>
       <ListTable
         label="History"
-        rows={data.slice(0, MOST)}
+        rows={data.slice(0, MAX_SHOWN)}
         keyOf={(line, at) => `${line.time} ${line.text} ${at}`}
         columns={[
           { title: 'When', cell: (line) => <Ago time={line.time} /> },
@@ -32,9 +32,9 @@ export default function PoolHistory({ pool }: { pool: string }) {
           { title: 'Who', cell: (line) => line.by ?? '' },
         ]}
       />
-      {data.length > MOST && (
+      {data.length > MAX_SHOWN && (
         <p className="cistern-quiet">
-          The newest {MOST} of {data.length}.
+          The newest {MAX_SHOWN} of {data.length}.
         </p>
       )}
     </>

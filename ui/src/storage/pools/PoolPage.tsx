@@ -83,7 +83,7 @@ function Actions({ pool }: { pool: Pool }) {
           }}
         >
           <p>
-            The appliance gives it up: its {bytes(pool.allocated)} stay on its disks, but cannot be reached here until
+            The appliance releases it: its {bytes(pool.allocated)} stay on its disks, but cannot be reached here until
             it is imported again. Another machine can import it.
           </p>
           {pool.telemetry && <p>The measurements are on it. None are taken in until it is back.</p>}
@@ -184,14 +184,14 @@ function DamagedFiles({ pool }: { pool: string }) {
   );
 }
 
-/** The appliance lives on one disk: it should have two. */
+/** The appliance is on a single disk: it should have two. */
 function SecondSystemDisk({ pool, busy }: { pool: Pool; busy: boolean }) {
   const mayNot = useMayNot('administrator');
   const [open, setOpen] = useState(false);
   const only = pool.vdevs[0];
   if (!pool.system || pool.vdevs.length !== 1 || only === undefined || only.type !== 'disk' || busy) return null;
   return (
-    <Alert component="h2" isInline variant="info" title="The appliance lives on one disk">
+    <Alert component="h2" isInline variant="info" title="The appliance is on a single disk">
       <p>When that disk fails, it does not start any more. With a second one it runs on, and starts from either.</p>
       <div className="cistern-actions">
         <Explained why={mayNot}>

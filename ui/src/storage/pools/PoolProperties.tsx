@@ -12,7 +12,7 @@ import type { Pool } from './queries.ts';
 import { usePoolAction } from './usePoolAction.ts';
 
 const switches = [
-  ['autotrim', 'Tell the disks at once which blocks are free', 'autotrim. SSDs stay fast by it; hard disks ignore it.'],
+  ['autotrim', 'Report free blocks to the disks at once', 'autotrim. SSDs stay fast by it; hard disks ignore it.'],
   ['autoexpand', 'Grow when all disks of a group have grown', 'autoexpand. Otherwise the added room waits.'],
 ] as const;
 

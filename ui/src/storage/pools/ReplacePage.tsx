@@ -15,7 +15,7 @@ import {
 } from '@patternfly/react-core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import { Link, useNavigate, useParams, useSearchParams } from 'react-router';
+import { Link, useParams, useSearchParams } from 'react-router';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
 import { Failure } from '../../api/problem.ts';
 import { disksQuery, jobsQuery } from '../../api/queries.ts';
@@ -156,7 +156,6 @@ function Choose(props: { pool: Pool; device: string; disks: readonly Disk[]; onS
   const { pool, device, disks } = props;
   const mayNot = useMayNot('administrator');
   const read = useStorageRead();
-  const navigate = useNavigate();
   const { data, error, refetch } = useQuery(replaceQuery(pool.name, device));
   const [wanted, setWanted] = useState<string | null>(null);
   const [erasing, setErasing] = useState<Candidate | null>(null);
@@ -185,15 +184,11 @@ function Choose(props: { pool: Pool; device: string; disks: readonly Disk[]; onS
           error={start.error}
           mayNot={mayNot ?? (chosen ? null : 'Insert a new disk, or choose one, first.')}
           onSubmit={() => chosen && start.mutate(chosen.disk)}
-          more={
-            <Button variant="link" onClick={() => void navigate(poolPath(pool.name))}>
-              Cancel
-            </Button>
-          }
+          cancel={poolPath(pool.name)}
         >
           <p>
-            Insert the new disk; it appears here by itself. It must hold at least {bytes(data.needsBytes)}. Everything
-            on it is erased.
+            Insert the new disk; it appears here automatically. It must hold at least {bytes(data.needsBytes)}.
+            Everything on it is erased.
           </p>
           <fieldset className="cistern-choices" aria-live="polite">
             <legend>Disks that could take its place</legend>
@@ -243,8 +238,7 @@ function Running({ pool, job }: { pool: Pool; job: Job }) {
         )}
       </div>
       <p>
-        The pool works meanwhile. You can leave this page: the resilver goes on, also while nobody looks, and when the
-        appliance is restarted.
+        The pool works meanwhile. You can leave this page: the resilver goes on, and when the appliance is restarted.
       </p>
       <ProblemAlert error={cancel.error} />
       {job.cancellable && (
@@ -295,7 +289,7 @@ function Followed({ pool }: { pool: Pool }) {
 
 const wordsOf: Record<string, string> = {
   cancelled: 'The replacement was cancelled. The new disk is free again.',
-  interrupted: 'The appliance was restarted meanwhile. A resilver that had begun goes on by itself.',
+  interrupted: 'The appliance was restarted meanwhile. A resilver that had begun goes on.',
 };
 
 function Ended({ job }: { job: Job }) {

@@ -4,10 +4,10 @@ import { Ago } from '../../words/Ago.tsx';
 import { bytes, duration } from '../../words/format.ts';
 import type { Scan } from './queries.ts';
 
-/** Nobody knows it to the second, so nobody is told seconds. */
+/** It is an estimate, so it is not shown to the second. */
 export function timeLeft(scan: Pick<Scan, 'paused' | 'secondsLeft'>): string {
-  if (scan.paused) return 'It does not go on until somebody says so.';
-  if (scan.secondsLeft === null) return 'Nobody can say yet how long it takes.';
+  if (scan.paused) return 'It does not go on until it is resumed.';
+  if (scan.secondsLeft === null) return 'How long it takes is not known yet.';
   if (scan.secondsLeft < 60) return 'Less than a minute left.';
   const minutes = Math.ceil(scan.secondsLeft / 60);
   return `About ${duration(minutes < 90 ? minutes * 60 : Math.ceil(minutes / 60) * 3600)} left.`;

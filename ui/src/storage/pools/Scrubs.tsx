@@ -1,4 +1,4 @@
-// When a pool is scrubbed by itself, and what its scrubs and resilvers found so far.
+// The schedule of scrubs of a pool, and what its scrubs and resilvers found so far.
 import { Button, Card, CardBody, CardTitle, Checkbox, Modal, ModalBody, ModalHeader } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -61,11 +61,7 @@ function ScheduleFormOf(props: FormProps & { onLoad: (merged: ScrubSchedule) => 
           error={save.error}
           mayNot={schedule.why}
           onSubmit={() => save.mutate()}
-          more={
-            <Button variant="link" onClick={onClose}>
-              Cancel
-            </Button>
-          }
+          cancel={onClose}
         >
           <ScheduleFields
             schedule={schedule}
@@ -74,7 +70,7 @@ function ScheduleFormOf(props: FormProps & { onLoad: (merged: ScrubSchedule) => 
           />
           <Checkbox
             id="scrub-enabled"
-            label="It is switched on"
+            label="Enabled"
             isChecked={enabled}
             onChange={(_event, checked) => setEnabled(checked)}
           />
@@ -112,7 +108,7 @@ export function Scrubs({ pool }: { pool: string }) {
                   )}
                 </>
               ) : (
-                'It is not scrubbed by itself.'
+                'No scrubs are scheduled.'
               )}
             </span>
             <Explained why={mayNot}>

@@ -1,4 +1,4 @@
-// What the pages of one pool and one disk read, under the topics `pools` and `disks`, as the appliance tells of them.
+// What the pages of one pool and one disk read, under the topics `pools` and `disks` of the live updates.
 import { queryOptions } from '@tanstack/react-query';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
 
@@ -10,7 +10,7 @@ export type Vdev = Schemas['Vdev'];
 
 const SAFETY_NET = 15_000;
 
-/** Each second while it is scanned: nothing but the clock tells how far that is. */
+/** Each second while it is scanned: no live update reports the progress. */
 export const poolQuery = (name: string) =>
   queryOptions({
     queryKey: ['pools', 'one', name],
@@ -43,7 +43,7 @@ export const poolHistoryQuery = (name: string) =>
     queryFn: async ({ signal }) =>
       (await answerOf(client.GET('/api/pools/{name}/history', { params: { path: { name } }, signal }))).items,
   });
-/** Under `disks`: a disk that is plugged in changes it. Somebody stands before the machine and waits for that. */
+/** Under `disks`: a disk that is plugged in changes it. An operator in front of the machine waits for that. */
 export const replaceQuery = (name: string, device: string) =>
   queryOptions({
     queryKey: ['disks', 'replace', name, device],

@@ -1,5 +1,5 @@
-// Something short that is done to a pool; whatever is shown of pools and disks is read again afterwards, also when nobody
-// knows whether it was done.
+// Something short that is done to a pool; whatever is shown of pools and disks is read again afterwards, also when it
+// is not known whether it was done.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 
 export function useStorageRead(): () => Promise<void> {

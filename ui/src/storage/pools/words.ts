@@ -26,7 +26,7 @@ export const vdevKinds: readonly [Schemas['AddInput']['kind'], string, string][]
     'Room for data',
     'The pool grows. What is on it stays where it is; what is written from now on uses all disks.',
   ],
-  ['spare', 'Spare', 'Waits in the machine, and stands in by itself when a disk fails.'],
+  ['spare', 'Spare', 'Waits in the machine, and replaces a disk that fails.'],
   [
     'log',
     'Log',

@@ -1,6 +1,6 @@
 // A replication in three questions: what, where, when. Where a machine has to be trusted its key is shown and confirmed,
-// and what would happen there is said before anything is sent.
-import { Alert, Button, Checkbox, FormSelect, FormSelectOption, Radio } from '@patternfly/react-core';
+// and a preview shows what would happen there before anything is sent.
+import { Alert, Button, Checkbox } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useNavigate, useParams, useSearchParams } from 'react-router';
@@ -8,10 +8,12 @@ import { answerOf, client } from '../../api/client.ts';
 import { keepTyped, useEdited } from '../../api/edits.ts';
 import { asProblem, fieldMessage } from '../../api/problem.ts';
 import { useMayNot } from '../../api/session.ts';
+import { ChoiceField } from '../../forms/ChoiceField.tsx';
 import { Explained } from '../../forms/Explained.tsx';
-import { Field, TextField } from '../../forms/Field.tsx';
+import { TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
 import { ScheduleFields, useSchedule } from '../../forms/ScheduleFields.tsx';
+import { SelectField } from '../../forms/SelectField.tsx';
 import { PageShell } from '../../shells/PageShell.tsx';
 import { Waiting } from '../../shells/Waiting.tsx';
 import { bytes } from '../../words/format.ts';
@@ -22,9 +24,9 @@ import { type Replication, type ReplicationInput, replicationsQuery, sendersQuer
 
 type Where = 'here' | 'cistern' | 'other';
 const wheres: readonly [Where, string, string][] = [
-  ['cistern', 'Another Cistern', 'It lets this appliance in by its key, below a dataset that it chooses.'],
+  ['cistern', 'Another Cistern', 'It accepts this appliance by its key, below a dataset of its choice.'],
   ['other', 'Another machine with ZFS', 'By SSH, as a user that may receive there.'],
-  ['here', 'This appliance', 'Another pool survives what the first one does not; a fire it does not survive.'],
+  ['here', 'This appliance', 'Another pool protects against the loss of a pool, not against the loss of the machine.'],
 ];
 const CISTERN_PORT = 8022;
 
@@ -93,12 +95,12 @@ function FormOf({ was, onLoad }: { was: Replication | undefined; onLoad: (merged
     lateAfterMinutes: Number(late) || 0,
   };
 
-  const ask = useMutation({
+  const readKey = useMutation({
     mutationFn: () =>
       answerOf(client.POST('/api/replications/fetch-host-key', { body: { host: host.trim(), port: Number(port) } })),
     onSuccess: (found) => setKey({ at, ...found, confirmed: false }),
   });
-  const look = useMutation({
+  const preview = useMutation({
     mutationFn: () => answerOf(client.POST('/api/replications/preview', { body: { dataset, target: place } })),
   });
   const path = { id: was?.id ?? '' };
@@ -117,23 +119,23 @@ function FormOf({ was, onLoad }: { was: Replication | undefined; onLoad: (merged
       void navigate('/storage/replication');
     },
   });
-  const problem = save.error ? asProblem(save.error) : look.error ? asProblem(look.error) : null;
+  const problem = save.error ? asProblem(save.error) : preview.error ? asProblem(preview.error) : null;
   const portWrong = !(Number.isInteger(Number(port)) && Number(port) >= 1 && Number(port) <= 65_535);
-  const whyAsk = host.trim() === '' ? 'Say which machine.' : portWrong ? 'A port is a number from 1 to 65535.' : null;
-  const whyLook =
-    where !== 'here' && whyAsk !== null
-      ? whyAsk
+  const whyNoKey = host.trim() === '' ? 'Enter the machine.' : portWrong ? 'A port is a number from 1 to 65535.' : null;
+  const whyNoPreview =
+    where !== 'here' && whyNoKey !== null
+      ? whyNoKey
       : where === 'other' && user.trim() === ''
-        ? 'Say which user it is.'
+        ? 'Enter the user.'
         : where !== 'here' && !known?.confirmed
-          ? 'Ask the machine for its key, and confirm it.'
+          ? 'Read the key of the machine, and confirm it.'
           : target.trim() === ''
-            ? 'Say which dataset it becomes there.'
+            ? 'Enter the dataset there.'
             : null;
   const why =
     mayNot ??
     (dataset === '' ? 'Choose a dataset.' : null) ??
-    whyLook ??
+    whyNoPreview ??
     schedule.why ??
     (bytesPerSecond === undefined ? 'Write the limit as a size, such as 10 MiB.' : null) ??
     (!/^\d+$/.test(late.trim()) ? 'Minutes are a whole number; 0 is never.' : null);
@@ -145,42 +147,22 @@ function FormOf({ was, onLoad }: { was: Replication | undefined; onLoad: (merged
       fields={['/dataset', '/target/dataset', '/target/host']}
       mayNot={why}
       onSubmit={() => save.mutate()}
-      more={
-        <Button variant="link" onClick={() => void navigate('/storage/replication')}>
-          Cancel
-        </Button>
-      }
+      cancel="/storage/replication"
     >
-      <Field label="Dataset" error={fieldMessage(problem, '/dataset')}>
-        {(id) => (
-          <FormSelect id={id} value={dataset} onChange={(_event, value) => setDataset(value)}>
-            {places.map((name) => (
-              <FormSelectOption key={name} value={name} label={name} />
-            ))}
-          </FormSelect>
-        )}
-      </Field>
+      <SelectField
+        label="Dataset"
+        value={dataset}
+        onChange={setDataset}
+        options={places.map((name) => [name, name])}
+        error={fieldMessage(problem, '/dataset')}
+      />
       <Checkbox
         id="replication-recursive"
         label="With all datasets below it"
         isChecked={recursive}
         onChange={(_event, checked) => setRecursive(checked)}
       />
-      <fieldset className="cistern-choices">
-        <legend>Where to</legend>
-        {wheres.map(([id, label, description]) => (
-          <Radio
-            key={id}
-            id={`where-${id}`}
-            name="where"
-            className="cistern-choice"
-            label={label}
-            description={description}
-            isChecked={where === id}
-            onChange={() => setWhere(id)}
-          />
-        ))}
-      </fieldset>
+      <ChoiceField label="Where to" value={where} onChange={setWhere} options={wheres} />
       {where !== 'here' && (
         <>
           <TextField
@@ -210,20 +192,20 @@ function FormOf({ was, onLoad }: { was: Replication | undefined; onLoad: (merged
           )}
           {known === null ? (
             <div>
-              <Explained why={whyAsk}>
+              <Explained why={whyNoKey}>
                 <Button
                   variant="secondary"
-                  isLoading={ask.isPending}
-                  isAriaDisabled={whyAsk !== null || ask.isPending}
-                  onClick={() => ask.mutate()}
+                  isLoading={readKey.isPending}
+                  isAriaDisabled={whyNoKey !== null || readKey.isPending}
+                  onClick={() => readKey.mutate()}
                 >
-                  Ask for its key
+                  Read its key
                 </Button>
               </Explained>
             </div>
           ) : known.fingerprint === '' ? (
             <p className="cistern-quiet">
-              Its key was confirmed before. Nothing is sent to a machine that has another.
+              Its key was confirmed before. Nothing is sent to a machine with another key.
             </p>
           ) : (
             <Alert
@@ -237,14 +219,14 @@ function FormOf({ was, onLoad }: { was: Replication | undefined; onLoad: (merged
               </p>
               <Checkbox
                 id="replication-key"
-                label="That is what the machine itself says"
+                label="The machine itself shows the same key"
                 description="A Cistern shows it under Replication; elsewhere: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub"
                 isChecked={known.confirmed}
                 onChange={(_event, confirmed) => setKey({ ...known, confirmed })}
               />
             </Alert>
           )}
-          <ProblemAlert error={ask.error} />
+          <ProblemAlert error={readKey.error} />
         </>
       )}
       <TextField
@@ -257,28 +239,28 @@ function FormOf({ was, onLoad }: { was: Replication | undefined; onLoad: (merged
         required
       />
       <div>
-        <Explained why={whyLook}>
+        <Explained why={whyNoPreview}>
           <Button
             variant="secondary"
-            isLoading={look.isPending}
-            isAriaDisabled={whyLook !== null || look.isPending}
-            onClick={() => look.mutate()}
+            isLoading={preview.isPending}
+            isAriaDisabled={whyNoPreview !== null || preview.isPending}
+            onClick={() => preview.mutate()}
           >
-            What would happen?
+            Preview
           </Button>
         </Explained>
       </div>
-      {look.data && (
+      {preview.data && (
         <Alert
           isInline
           component="h2"
-          variant={look.data.possible ? 'success' : 'danger'}
-          title={look.data.possible ? 'It can be replicated there' : 'It cannot be replicated there'}
+          variant={preview.data.possible ? 'success' : 'danger'}
+          title={preview.data.possible ? 'It can be replicated there' : 'It cannot be replicated there'}
         >
-          <p>{look.data.sentence}</p>
+          <p>{preview.data.sentence}</p>
         </Alert>
       )}
-      <ProblemAlert error={look.error} />
+      <ProblemAlert error={preview.error} />
       <ScheduleFields schedule={schedule} />
       <Checkbox
         id="replication-intermediate"
@@ -288,22 +270,22 @@ function FormOf({ was, onLoad }: { was: Replication | undefined; onLoad: (merged
         onChange={(_event, checked) => setIntermediate(checked)}
       />
       <TextField
-        label="At most, each second"
+        label="Limit per second"
         value={limit}
         onChange={setLimit}
         placeholder="10 MiB"
-        help="Empty: as fast as it goes."
+        help="Empty: no limit."
       />
       <TextField
-        label="Alert when it is behind by so many minutes"
+        label="Alert when it lags by (minutes)"
         value={late}
         onChange={setLate}
         inputMode="numeric"
-        help="How old what is there may be. 0: never."
+        help="The age that the copy may reach. 0: no alert."
       />
       <Checkbox
         id="replication-enabled"
-        label="It is switched on"
+        label="Enabled"
         isChecked={enabled}
         onChange={(_event, checked) => setEnabled(checked)}
       />

@@ -6,8 +6,6 @@ import {
   CardBody,
   CardTitle,
   ClipboardCopy,
-  FormSelect,
-  FormSelectOption,
   Modal,
   ModalBody,
   ModalHeader,
@@ -19,8 +17,9 @@ import { asProblem, fieldMessage } from '../../api/problem.ts';
 import { useMayNot } from '../../api/session.ts';
 import { Confirm } from '../../forms/Confirm.tsx';
 import { Explained } from '../../forms/Explained.tsx';
-import { Field, TextField } from '../../forms/Field.tsx';
+import { TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
+import { SelectField } from '../../forms/SelectField.tsx';
 import { Ago } from '../../words/Ago.tsx';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { datasetsQuery } from '../datasets/queries.ts';
@@ -57,20 +56,16 @@ function NewSender({ onClose }: { onClose: () => void }) {
           : null;
   return (
     <Modal isOpen variant="medium" onClose={onClose} aria-labelledby="sender-title">
-      <ModalHeader title="Let a machine in" labelId="sender-title" />
+      <ModalHeader title="Add a sender" labelId="sender-title" />
       <ModalBody>
         <FormShell
-          submit="Let it in"
+          submit="Add the sender"
           busy={add.isPending}
           error={add.error}
           fields={['/publicKey', '/under', '/name']}
           mayNot={why}
           onSubmit={() => add.mutate()}
-          more={
-            <Button variant="link" onClick={onClose}>
-              Cancel
-            </Button>
-          }
+          cancel={onClose}
         >
           <TextField label="Name" value={name} onChange={setName} help="Of the machine, for you." autoFocus required />
           <TextField
@@ -81,24 +76,14 @@ function NewSender({ onClose }: { onClose: () => void }) {
             error={fieldMessage(problem, '/publicKey')}
             required
           />
-          <Field
+          <SelectField
             label="It replicates to datasets below"
             help="It can add there, and look at what it has sent. It can destroy nothing, and reach nothing else."
             error={fieldMessage(problem, '/under')}
-          >
-            {(id, described) => (
-              <FormSelect
-                id={id}
-                value={under}
-                aria-describedby={described}
-                onChange={(_event, value) => setUnder(value)}
-              >
-                {places.map((one) => (
-                  <FormSelectOption key={one} value={one} label={one} />
-                ))}
-              </FormSelect>
-            )}
-          </Field>
+            value={under}
+            onChange={setUnder}
+            options={places.map((one) => [one, one])}
+          />
         </FormShell>
       </ModalBody>
     </Modal>
@@ -160,7 +145,7 @@ export function Senders() {
                             isDanger
                             isInline
                             isAriaDisabled={mayNot !== null}
-                            aria-label={`Let ${sender.name} in no more`}
+                            aria-label={`Remove the sender ${sender.name}`}
                             onClick={() => setRemoving(sender)}
                           >
                             Remove
@@ -168,7 +153,7 @@ export function Senders() {
                         </Explained>
                       </div>
                       <p className="cistern-quiet">
-                        Let in <Ago time={sender.createdAt} />.
+                        Added <Ago time={sender.createdAt} />.
                       </p>
                     </li>
                   ))}
@@ -178,7 +163,7 @@ export function Senders() {
             <div>
               <Explained why={mayNot}>
                 <Button variant="secondary" isAriaDisabled={mayNot !== null} onClick={() => setAdding(true)}>
-                  Let a machine in
+                  Add a sender
                 </Button>
               </Explained>
             </div>
@@ -188,7 +173,7 @@ export function Senders() {
       {adding && <NewSender onClose={() => setAdding(false)} />}
       {removing && (
         <Confirm
-          title={`Let “${removing.name}” in no more?`}
+          title={`Remove the sender “${removing.name}”?`}
           action="Remove it"
           onClose={() => setRemoving(null)}
           onConfirm={async () => {
@@ -196,7 +181,7 @@ export function Senders() {
             await queries.invalidateQueries({ queryKey: sendersQuery.queryKey });
           }}
         >
-          <p>What it has sent stays. A replication of it that runs just now is cut off.</p>
+          <p>What it has sent stays. A replication from it that is running is interrupted.</p>
         </Confirm>
       )}
     </div>

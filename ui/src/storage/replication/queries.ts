@@ -8,7 +8,7 @@ export type Target = ReplicationInput['target'];
 
 const SAFETY_NET = 15_000;
 
-// Under the topic of datasets: the appliance tells of changes with theirs.
+// Under the topic `datasets`: live updates name changes of replications so.
 export const replicationsQuery = queryOptions({
   queryKey: ['datasets', 'replications'],
   queryFn: async ({ signal }) => (await answerOf(client.GET('/api/replications', { signal }))).items,

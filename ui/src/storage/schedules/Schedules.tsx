@@ -1,15 +1,5 @@
-// When snapshots are taken by themselves, how many are kept, and how the last time went.
-import {
-  Button,
-  Checkbox,
-  EmptyState,
-  EmptyStateBody,
-  FormSelect,
-  FormSelectOption,
-  Modal,
-  ModalBody,
-  ModalHeader,
-} from '@patternfly/react-core';
+// When snapshots are taken, how many are kept, and how the last run went.
+import { Button, Checkbox, EmptyState, EmptyStateBody, Modal, ModalBody, ModalHeader } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'react-router';
@@ -19,9 +9,10 @@ import { asProblem, fieldMessage } from '../../api/problem.ts';
 import { useMayNot } from '../../api/session.ts';
 import { ConfirmByName } from '../../forms/ConfirmByName.tsx';
 import { Explained } from '../../forms/Explained.tsx';
-import { Field, TextField } from '../../forms/Field.tsx';
+import { TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
 import { ScheduleFields, useSchedule } from '../../forms/ScheduleFields.tsx';
+import { SelectField } from '../../forms/SelectField.tsx';
 import { Waiting } from '../../shells/Waiting.tsx';
 import { Ago } from '../../words/Ago.tsx';
 import { ConditionIcon } from '../../words/ConditionIcon.tsx';
@@ -38,7 +29,7 @@ const granularities: readonly [Granularity, string][] = [
   ['weekly', 'One a week, for so many weeks'],
   ['monthly', 'One a month, for so many months'],
 ];
-const fresh: Omit<Input, 'dataset'> = {
+const defaults: Omit<Input, 'dataset'> = {
   recursive: false,
   schedule: { every: 'hour', at: '00:00' },
   keep: { frequent: 4, hourly: 24, daily: 7, weekly: 4, monthly: 0 },
@@ -60,7 +51,7 @@ function ScheduleForm(props: FormProps) {
 function ScheduleFormOf(props: FormProps & { onLoad: (merged: SnapshotSchedule) => void }) {
   const { existing, onClose } = props;
   const queries = useQueryClient();
-  const was = existing ?? fresh;
+  const was = existing ?? defaults;
   const datasets = useQuery({ ...datasetsQuery({ limit: 1000, sort: 'name' }), enabled: props.dataset === undefined });
   const places = datasets.data?.items.filter(({ system }) => !system).map(({ name }) => name) ?? [];
   const [chosen, setDataset] = useState(existing?.dataset ?? props.dataset ?? null);
@@ -120,22 +111,16 @@ function ScheduleFormOf(props: FormProps & { onLoad: (merged: SnapshotSchedule) 
           fields={['/dataset', '/keep']}
           mayNot={why}
           onSubmit={() => save.mutate()}
-          more={
-            <Button variant="link" onClick={onClose}>
-              Cancel
-            </Button>
-          }
+          cancel={onClose}
         >
           {props.dataset === undefined && !existing && (
-            <Field label="Dataset" error={fieldMessage(problem, '/dataset')}>
-              {(id) => (
-                <FormSelect id={id} value={dataset} onChange={(_event, value) => setDataset(value)}>
-                  {places.map((name) => (
-                    <FormSelectOption key={name} value={name} label={name} />
-                  ))}
-                </FormSelect>
-              )}
-            </Field>
+            <SelectField
+              label="Dataset"
+              value={dataset}
+              onChange={setDataset}
+              options={places.map((name) => [name, name])}
+              error={fieldMessage(problem, '/dataset')}
+            />
           )}
           <Checkbox
             id="schedule-recursive"
@@ -164,7 +149,7 @@ function ScheduleFormOf(props: FormProps & { onLoad: (merged: SnapshotSchedule) 
           </fieldset>
           <Checkbox
             id="schedule-enabled"
-            label="It is switched on"
+            label="Enabled"
             isChecked={enabled}
             onChange={(_event, checked) => setEnabled(checked)}
           />
@@ -192,9 +177,9 @@ export function Schedules({ dataset }: { dataset?: string }) {
         </Explained>
       </div>
       {data.length === 0 && (
-        <EmptyState headingLevel="h2" titleText="No snapshot is taken by itself">
+        <EmptyState headingLevel="h2" titleText="No snapshots are scheduled">
           <EmptyStateBody>
-            A schedule takes snapshots at its times, and gives old ones up when there are enough of them.
+            A schedule takes snapshots at its times, and destroys old ones when there are enough of them.
           </EmptyStateBody>
         </EmptyState>
       )}

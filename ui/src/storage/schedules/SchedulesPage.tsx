@@ -16,7 +16,7 @@ function sentenceOf(schedules: readonly SnapshotSchedule[]) {
     };
   }
   const on = schedules.filter(({ enabled }) => enabled).length;
-  if (on === 0) return { state: 'info' as const, sentence: 'No snapshot is taken by itself.' };
+  if (on === 0) return { state: 'info' as const, sentence: 'No snapshots are scheduled.' };
   return {
     state: 'ok' as const,
     sentence: `${plural(on, 'schedule takes', 'schedules take')} snapshots; all are well.`,

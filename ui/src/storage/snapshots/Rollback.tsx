@@ -75,7 +75,7 @@ export function Rollback({ name }: { name: string }) {
           className="cistern-choice"
           label={
             <>
-              <strong>Keep it beside it</strong>
+              <strong>Keep it as a dataset of its own</strong>
               {data.cannotKeep === null && <em> recommended</em>}
             </>
           }

@@ -148,7 +148,7 @@ function ChangeList({ name, other }: { name: string; other: string | undefined }
           { title: 'When', cell: (item) => item.at && <Ago time={item.at} /> },
         ]}
       />
-      {data.cut && <p className="cistern-quiet">There are more changes than can be told.</p>}
+      {data.cut && <p className="cistern-quiet">There are more changes than are shown here.</p>}
       {data.total > PAGE && (
         <Pagination
           itemCount={data.total}

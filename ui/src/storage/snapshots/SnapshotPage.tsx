@@ -63,11 +63,7 @@ function CloneForm({ name, onClose }: { name: string; onClose: () => void }) {
           fields={['/name', '/mountpoint']}
           mayNot={to.trim() === '' ? 'Give it a name.' : null}
           onSubmit={() => clone.mutate()}
-          more={
-            <Button variant="link" onClick={onClose}>
-              Cancel
-            </Button>
-          }
+          cancel={onClose}
         >
           <p>A clone begins as the snapshot is, can be written to, and takes space only for what differs.</p>
           <TextField
@@ -107,7 +103,7 @@ function About({ name }: { name: string }) {
   if (data === undefined) return <Waiting on={{ error }} />;
   const facts: [string, React.ReactNode][] = [
     ['Taken', <Ago key="t" time={data.createdAt} />],
-    ['By', data.schedule ? 'a schedule' : (data.reason ?? 'somebody, or another system')],
+    ['By', data.schedule ? 'a schedule' : (data.reason ?? 'a user, or another system')],
     ['Only in it', bytes(data.used)],
     ['Written since', bytes(data.writtenSince)],
     [
@@ -170,7 +166,7 @@ function About({ name }: { name: string }) {
           title="Rename this snapshot"
           label="New name, behind the @"
           name={data.snapshot}
-          about="A schedule gives up only what has the name that it gave; a renamed snapshot stays until somebody destroys it."
+          about="A schedule destroys only snapshots with the names that it gave; a renamed snapshot stays until it is destroyed by hand."
           rename={(to) =>
             answerOf(client.POST('/api/snapshots/{name}/rename', { params: { path: { name } }, body: { to } }))
           }

@@ -28,7 +28,7 @@ type Bundle = Schemas['Bundle'];
 type Step = Bundle['steps'][number];
 
 /** The rest is one click further. */
-const MOST_FAILURES = 5;
+const MAX_FAILURES = 5;
 
 const marks: Record<Step['state'], ReactNode> = {
   waiting: <PendingIcon aria-hidden />,
@@ -112,12 +112,12 @@ function BundleCard({ bundle, mayNot, onRemove, onRetry }: CardProps) {
         )}
         {!building && bad.length > 0 && !open && (
           <ul className="cistern-bad">
-            {bad.slice(0, MOST_FAILURES).map((step) => (
+            {bad.slice(0, MAX_FAILURES).map((step) => (
               <li key={step.category + step.name}>
                 {step.name}: {describe(step)}
               </li>
             ))}
-            {bad.length > MOST_FAILURES && <li>and {bad.length - MOST_FAILURES} more</li>}
+            {bad.length > MAX_FAILURES && <li>and {bad.length - MAX_FAILURES} more</li>}
           </ul>
         )}
         {(building || open) && <Steps steps={bundle.steps} />}

@@ -1,4 +1,4 @@
-// Processes that crashed: each way it happened once, with how often, where it stood and what it had said before.
+// Processes that crashed: each way it happened once, with how often, its stack, and its last log lines.
 import { Button, Card, CardBody, CardTitle, ExpandableSection } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
@@ -38,7 +38,7 @@ function CrashCard({ crash, mayNot }: { crash: Crash; mayNot: string | null }) {
               , first <Ago time={crash.firstAt} />
             </>
           )}
-          . Version {crash.version}.{crash.dismissed && ' Somebody has seen it.'}
+          . Version {crash.version}.{crash.dismissed && ' It has been dismissed.'}
         </p>
         {crash.recording && <p>Its memory is being read; where it stood will be here when that is done.</p>}
         {crash.reason && (
@@ -47,7 +47,7 @@ function CrashCard({ crash, mayNot }: { crash: Crash; mayNot: string | null }) {
           </p>
         )}
         {crash.stacks !== '' && (
-          <ExpandableSection toggleText="Where it stood">
+          <ExpandableSection toggleText="Stack">
             {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by the keyboard */}
             <pre className="cistern-stacks" tabIndex={0}>
               {crash.stacks}
@@ -55,7 +55,7 @@ function CrashCard({ crash, mayNot }: { crash: Crash; mayNot: string | null }) {
           </ExpandableSection>
         )}
         {crash.log.length > 0 && (
-          <ExpandableSection toggleText="What it said before">
+          <ExpandableSection toggleText="Its last log lines">
             {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by the keyboard */}
             <pre className="cistern-stacks" tabIndex={0}>
               {crash.log.join('\n')}

@@ -1,12 +1,12 @@
 // The systems that this machine can start: which one runs, and which one starts next time.
 import { Button } from '@patternfly/react-core';
-import { Table, Tbody, Td, Th, Thead, Tr } from '@patternfly/react-table';
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
 import { useMayNot } from '../../api/session.ts';
 import { Confirm } from '../../forms/Confirm.tsx';
 import { Explained } from '../../forms/Explained.tsx';
+import { type Column, ListTable } from '../../shells/ListTable.tsx';
 import { Waiting } from '../../shells/Waiting.tsx';
 import { Ago } from '../../words/Ago.tsx';
 import { ConditionIcon } from '../../words/ConditionIcon.tsx';
@@ -29,37 +29,40 @@ const starts: Record<System['starts'], string> = {
 
 const unknown = <span className="cistern-quiet">unknown</span>;
 
-function SystemRow({ system, onChoose }: { system: System; onChoose: () => void }) {
-  const { name, running, version, bytes: size, createdAt, obstacle } = system;
+const columns: readonly Column<System>[] = [
+  { title: 'System', cell: ({ name }) => name },
+  {
+    title: 'Running',
+    cell: ({ running }) => (
+      <span>
+        {running && <ConditionIcon state="ok" />} {running ? 'yes' : 'no'}
+      </span>
+    ),
+  },
+  { title: 'Starts next', cell: (system) => starts[system.starts] },
+  { title: 'Version', cell: ({ version }) => version ?? unknown },
+  {
+    title: 'Size',
+    cell: ({ bytes: size }) => (size === null ? unknown : <span title={exactBytes(size)}>{bytes(size)}</span>),
+  },
+  { title: 'Created', cell: ({ createdAt }) => (createdAt === null ? unknown : <Ago time={createdAt} />) },
+];
+
+function StartNext({ system: { name, starts, obstacle }, onChoose }: { system: System; onChoose: () => void }) {
   const mayNot = useMayNot('administrator');
   const why = mayNot ?? obstacle;
+  if (starts === 'next') return null;
   return (
-    <Tr>
-      <Td dataLabel="System">{name}</Td>
-      <Td dataLabel="Running">
-        <span>
-          {running && <ConditionIcon state="ok" />} {running ? 'yes' : 'no'}
-        </span>
-      </Td>
-      <Td dataLabel="Starts next">{starts[system.starts]}</Td>
-      <Td dataLabel="Version">{version ?? unknown}</Td>
-      <Td dataLabel="Size">{size === null ? unknown : <span title={exactBytes(size)}>{bytes(size)}</span>}</Td>
-      <Td dataLabel="Created">{createdAt === null ? unknown : <Ago time={createdAt} />}</Td>
-      <Td isActionCell>
-        {system.starts !== 'next' && (
-          <Explained why={why}>
-            <Button
-              variant="link"
-              isAriaDisabled={why !== null}
-              onClick={onChoose}
-              aria-label={`Start next time: the system ${name}`}
-            >
-              Start next time
-            </Button>
-          </Explained>
-        )}
-      </Td>
-    </Tr>
+    <Explained why={why}>
+      <Button
+        variant="link"
+        isAriaDisabled={why !== null}
+        onClick={onChoose}
+        aria-label={`Start next time: the system ${name}`}
+      >
+        Start next time
+      </Button>
+    </Explained>
   );
 }
 
@@ -78,24 +81,19 @@ export function Systems() {
   return (
     <>
       {error && <ProblemAlert error={error} retry={() => void refetch()} stale />}
-      <Table aria-label="Installed systems" variant="compact" gridBreakPoint="grid-md">
-        <Thead>
-          <Tr>
-            <Th>System</Th>
-            <Th>Running</Th>
-            <Th>Starts next</Th>
-            <Th>Version</Th>
-            <Th>Size</Th>
-            <Th>Created</Th>
-            <Th screenReaderText="Actions" />
-          </Tr>
-        </Thead>
-        <Tbody>
-          {data.map((system) => (
-            <SystemRow key={system.name} system={system} onChoose={() => setChoosing(system)} />
-          ))}
-        </Tbody>
-      </Table>
+      <ListTable
+        label="Installed systems"
+        columns={[
+          ...columns,
+          {
+            title: 'Actions',
+            cell: (system) => <StartNext system={system} onChoose={() => setChoosing(system)} />,
+            control: 'actions',
+          },
+        ]}
+        rows={data}
+        keyOf={({ name }) => name}
+      />
       {choosing && (
         <Confirm
           title={`Start the system ${choosing.name} next time?`}

@@ -18,7 +18,7 @@ export interface LogFilter {
 
 const PAGE = 200;
 /** Of those that come: a page that is left open over night must not fill the browser's memory. */
-const MOST_LIVE = 500;
+const MAX_LIVE = 500;
 
 function Line({ line, withService }: { line: LogLine; withService: boolean }) {
   const time = new Date(line.time);
@@ -56,14 +56,14 @@ export function LogView({ filter, follow = true }: { filter: LogFilter; follow?:
   });
   const stream = useStream<LogLine>(
     live && data !== undefined ? `/api/logs/live${queryOf({ ...filter })}` : null,
-    MOST_LIVE,
+    MAX_LIVE,
   );
   if (data === undefined) return <Waiting on={{ error, refetch }} />;
   const lines = [...stream.lines, ...data.pages.flatMap((page) => page.items)];
   const withService = filter.service === undefined;
   const toggle = (on: boolean) => {
     setLive(on);
-    // What came while nobody followed is read; what was followed is in it.
+    // What came while the log was not followed is read; what was followed is in it.
     void refetch();
   };
   return (
@@ -74,12 +74,12 @@ export function LogView({ filter, follow = true }: { filter: LogFilter; follow?:
           {!live && 'Standing still'}
           {live && stream.state === 'open' && 'Following'}
           {live && stream.state === 'opening' && 'Connecting'}
-          {live && stream.state === 'interrupted' && 'Interrupted; trying again by itself'}
+          {live && stream.state === 'interrupted' && 'Interrupted; trying again automatically'}
         </span>
       </div>
       <ProblemAlert error={error} />
       {lines.length === 0 ? (
-        <EmptyState headingLevel="h3" titleText="No line fits" variant="sm">
+        <EmptyState headingLevel="h3" titleText="No line matches" variant="sm">
           <EmptyStateBody>
             {hasNextPage ? 'The newest part of the log was searched.' : 'The whole log was searched.'}
           </EmptyStateBody>

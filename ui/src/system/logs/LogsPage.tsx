@@ -1,4 +1,4 @@
-// The logs of all services, filtered. The filter is in the address, so that it can be sent to somebody.
+// The logs of all services, filtered. The filter is in the address, so that it can be shared as a link.
 import { FormSelect, FormSelectOption, SearchInput } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -32,7 +32,11 @@ export default function LogsPage() {
     ...(search.get('text') && { search: search.get('text') as string }),
   };
   return (
-    <PageShell title="Logs" sentence="What the services say, the newest first." tabs={<ServicesTabs active="logs" />}>
+    <PageShell
+      title="Logs"
+      sentence="Log lines of all services, the newest first."
+      tabs={<ServicesTabs active="logs" />}
+    >
       <div className="cistern-stack">
         <div className="cistern-log-bar">
           <FormSelect

@@ -110,8 +110,8 @@ function Requests({ filter }: { filter: Filter }) {
         </span>
       </div>
       {requests.length === 0 ? (
-        <EmptyState headingLevel="h3" titleText="No request fits" variant="sm">
-          <EmptyStateBody>{live && 'One that comes and fits is shown here.'}</EmptyStateBody>
+        <EmptyState headingLevel="h3" titleText="No request matches" variant="sm">
+          <EmptyStateBody>{live && 'New requests that match are shown here.'}</EmptyStateBody>
         </EmptyState>
       ) : (
         <Rows requests={requests} />

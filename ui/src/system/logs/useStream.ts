@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react';
 export type StreamState = 'opening' | 'open' | 'interrupted';
 
 /** `path` null: nothing is followed. What came is dropped when the path changes. */
-export function useStream<Line>(path: string | null, most: number): { lines: readonly Line[]; state: StreamState } {
+export function useStream<Line>(path: string | null, maxLines: number): { lines: readonly Line[]; state: StreamState } {
   const [lines, setLines] = useState<readonly Line[]>([]);
   const [state, setState] = useState<StreamState>('opening');
   useEffect(() => {
@@ -16,23 +16,23 @@ export function useStream<Line>(path: string | null, most: number): { lines: rea
     // Many lines at once are drawn once.
     const draw = () => {
       frame = 0;
-      const fresh = waiting.reverse();
+      const arrived = waiting.reverse();
       waiting = [];
-      setLines((before) => [...fresh, ...before].slice(0, most));
+      setLines((before) => [...arrived, ...before].slice(0, maxLines));
     };
     const source = new EventSource(path);
     source.addEventListener('open', () => setState('open'));
     source.addEventListener('error', () => setState('interrupted'));
     source.addEventListener('message', (event) => {
       waiting.push(JSON.parse(event.data as string) as Line);
-      if (waiting.length > most) waiting.shift();
+      if (waiting.length > maxLines) waiting.shift();
       frame ||= requestAnimationFrame(draw);
     });
     return () => {
       source.close();
       cancelAnimationFrame(frame);
     };
-  }, [path, most]);
+  }, [path, maxLines]);
   return { lines, state };
 }
 

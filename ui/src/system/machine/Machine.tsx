@@ -1,11 +1,11 @@
 // The machine itself: how its clock is kept, its network links, its temperatures.
 import { Button } from '@patternfly/react-core';
-import { Table, Tbody, Td, Th, Thead, Tr } from '@patternfly/react-table';
 import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
 import { useMayNot } from '../../api/session.ts';
 import { Explained } from '../../forms/Explained.tsx';
+import { type Column, ListTable } from '../../shells/ListTable.tsx';
 import { Waiting } from '../../shells/Waiting.tsx';
 import { Ago } from '../../words/Ago.tsx';
 import { type Condition, ConditionIcon } from '../../words/ConditionIcon.tsx';
@@ -58,72 +58,84 @@ function Addresses({ link: { addresses, mac, mtu, state } }: { link: MachineLink
   );
 }
 
-function LinkRow({ link, mayNot }: { link: MachineLink; mayNot: string | null }) {
+/** The columns of the network links. One that is gone, or down for good, can be forgotten. */
+function useLinkColumns(): readonly Column<MachineLink>[] {
+  const mayNot = useMayNot('operator');
   const queries = useQueryClient();
   const forget = useMutation({
-    mutationFn: () => answerOf(client.DELETE('/api/machine/links/{name}', { params: { path: { name: link.name } } })),
+    mutationFn: (name: string) => answerOf(client.DELETE('/api/machine/links/{name}', { params: { path: { name } } })),
     onSuccess: () => queries.invalidateQueries({ queryKey: ['status'] }),
   });
-  const [condition, word] = linkStates[link.state];
-  return (
-    <Tr>
-      <Td dataLabel="Link">{link.name}</Td>
-      <Td dataLabel="State">
-        <span>
-          <ConditionIcon state={condition} /> {word}
-        </span>
-      </Td>
-      <Td dataLabel="In words">
+  return [
+    { title: 'Link', cell: ({ name }) => name },
+    {
+      title: 'State',
+      cell: ({ state }) => {
+        const [condition, word] = linkStates[state];
+        return (
+          <span>
+            <ConditionIcon state={condition} /> {word}
+          </span>
+        );
+      },
+    },
+    {
+      title: 'In words',
+      cell: ({ name, sentence, member }) => (
         <div>
-          {link.sentence}
-          {link.member && ` It belongs to ${link.member}.`}
-          <ProblemAlert error={forget.error} />
+          {sentence}
+          {member && ` It belongs to ${member}.`}
+          <ProblemAlert error={forget.variables === name ? forget.error : null} />
         </div>
-      </Td>
-      <Td dataLabel="Addresses">
-        <Addresses link={link} />
-      </Td>
-      <Td isActionCell>
-        {(link.state === 'down' || link.state === 'gone') && (
+      ),
+    },
+    { title: 'Addresses', cell: (link) => <Addresses link={link} /> },
+    {
+      title: 'Actions',
+      control: 'actions',
+      cell: ({ name, state }) =>
+        (state === 'down' || state === 'gone') && (
           <Explained why={mayNot}>
             <Button
               variant="link"
               isAriaDisabled={mayNot !== null}
-              isLoading={forget.isPending}
-              onClick={() => forget.mutate()}
-              aria-label={`Forget the network link ${link.name}`}
+              isLoading={forget.isPending && forget.variables === name}
+              onClick={() => forget.mutate(name)}
+              aria-label={`Forget the network link ${name}`}
             >
               Forget
             </Button>
           </Explained>
-        )}
-      </Td>
-    </Tr>
-  );
+        ),
+    },
+  ];
 }
 
 const degrees = (celsius: number) => `${Math.round(celsius)} °C`;
 
-function TemperatureRow({ one }: { one: Temperature }) {
-  return (
-    <Tr>
-      <Td dataLabel="Where">
-        {one.disk === null ? one.title : <Link to={`/storage/disks/${encodeURIComponent(one.disk)}`}>{one.title}</Link>}
-      </Td>
-      <Td dataLabel="Now">
-        <span>
-          <ConditionIcon state={one.state} /> {degrees(one.celsius)}
-        </span>
-      </Td>
-      <Td dataLabel="Alert from">
-        {`${degrees(one.warning)}${one.critical === null ? '' : `, critical from ${degrees(one.critical)}`}`}
-      </Td>
-    </Tr>
-  );
-}
+const temperatureColumns: readonly Column<Temperature>[] = [
+  {
+    title: 'Where',
+    cell: ({ disk, title }) =>
+      disk === null ? title : <Link to={`/storage/disks/${encodeURIComponent(disk)}`}>{title}</Link>,
+  },
+  {
+    title: 'Now',
+    cell: ({ state, celsius }) => (
+      <span>
+        <ConditionIcon state={state} /> {degrees(celsius)}
+      </span>
+    ),
+  },
+  {
+    title: 'Alert from',
+    cell: ({ warning, critical }) =>
+      `${degrees(warning)}${critical === null ? '' : `, critical from ${degrees(critical)}`}`,
+  },
+];
 
 export function Machine() {
-  const mayNot = useMayNot('operator');
+  const linkColumns = useLinkColumns();
   const { data, error, refetch } = useQuery(machineQuery);
   if (data === undefined) return <Waiting on={{ error, refetch }} />;
   const { clock, links, temperatures, errors } = data;
@@ -145,40 +157,12 @@ export function Machine() {
         </p>
       ))}
       {links.length > 0 && (
-        <Table aria-label="Network links" variant="compact" gridBreakPoint="grid-md">
-          <Thead>
-            <Tr>
-              <Th>Link</Th>
-              <Th>State</Th>
-              <Th>In words</Th>
-              <Th>Addresses</Th>
-              <Th screenReaderText="Actions" />
-            </Tr>
-          </Thead>
-          <Tbody>
-            {links.map((link) => (
-              <LinkRow key={link.name} link={link} mayNot={mayNot} />
-            ))}
-          </Tbody>
-        </Table>
+        <ListTable label="Network links" columns={linkColumns} rows={links} keyOf={({ name }) => name} />
       )}
       {temperatures.length === 0 ? (
-        <p>No sensor of this machine says how warm it is; virtual machines have none.</p>
+        <p>This machine has no temperature sensor that can be read; virtual machines have none.</p>
       ) : (
-        <Table aria-label="Temperatures" variant="compact" gridBreakPoint="grid-md">
-          <Thead>
-            <Tr>
-              <Th>Where</Th>
-              <Th>Now</Th>
-              <Th>Alert from</Th>
-            </Tr>
-          </Thead>
-          <Tbody>
-            {temperatures.map((one) => (
-              <TemperatureRow key={one.id} one={one} />
-            ))}
-          </Tbody>
-        </Table>
+        <ListTable label="Temperatures" columns={temperatureColumns} rows={temperatures} keyOf={({ id }) => id} />
       )}
     </div>
   );

@@ -19,7 +19,7 @@ import { lost, type Service, serviceState } from './words.ts';
 
 type Action = 'start' | 'stop' | 'restart' | 'clear';
 
-/** Without these nobody could start it again from here. */
+/** Without these a service could not be started again from here. */
 const neverStopped = new Set(['akd', 'execd', 'nginx']);
 
 const act = (name: string, action: Action) => {
@@ -38,16 +38,16 @@ const act = (name: string, action: Action) => {
 
 /** The state in words that say what is to be done. */
 function why(service: Service): string {
-  if (service.waitingFor) return `It waits for ${service.waitingFor}, and starts by itself as soon as that is there.`;
+  if (service.waitingFor) return `It waits for ${service.waitingFor}, and starts as soon as that is running.`;
   switch (service.state) {
     case 'online':
       return service.restarts > 0
-        ? `It was started again ${service.restarts} times by itself.`
+        ? `It was restarted ${service.restarts} times after it had ended.`
         : 'It runs as it should.';
     case 'starting':
       return service.reason ?? 'It is being started.';
     case 'stopped':
-      return 'Somebody stopped it. It starts again when you start it, or when the appliance starts.';
+      return 'It was stopped by a user. It starts again when you start it, or when the appliance starts.';
     case 'failed':
       return `${service.reason ?? 'It has failed.'} Its log below says more. Start it again when the cause is mended.`;
     case 'maintenance':
@@ -75,7 +75,8 @@ export default function ServicePage() {
         [
           'stop',
           'Stop',
-          mayNot ?? (neverStopped.has(name) ? 'Without it nobody could start it again from here. Restart it.' : null),
+          mayNot ??
+            (neverStopped.has(name) ? 'Without it, it could not be started again from here. Restart it.' : null),
         ],
       ];
   const perform = async (action: Action) => {

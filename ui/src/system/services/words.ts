@@ -1,4 +1,4 @@
-// How a service's state is said, and what its absence means.
+// How a service's state is worded, and what its absence means.
 import type { Schemas } from '../../api/client.ts';
 import type { Condition } from '../../words/ConditionIcon.tsx';
 
@@ -12,7 +12,7 @@ export const serviceState: Record<Service['state'], { condition: Condition; word
   maintenance: { condition: 'critical', words: 'in maintenance: it failed too often' },
 };
 
-/** What happens while it is away, said before it is restarted. */
+/** What happens while it is down, shown before it is restarted. */
 export const lost: Record<string, string> = {
   storaged: 'For a few seconds no measurement is taken in. Senders that keep what was not acknowledged lose nothing.',
   akd: 'For a few seconds nothing can be shown or changed. Measurements go on.',

@@ -11,7 +11,7 @@ import { useMayNot } from '../../api/session.ts';
 import { Explained } from '../../forms/Explained.tsx';
 import { TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
-import { SelectField } from '../../forms/SelectField.tsx';
+import { CommunityField, UserSecurityFields } from '../../forms/SnmpFields.tsx';
 import { Waiting } from '../../shells/Waiting.tsx';
 
 type Settings = Schemas['SnmpAgent'];
@@ -104,14 +104,11 @@ function AgentForm({ settings, mayNot }: { settings: Settings; mayNot: string | 
           />
           {byCommunity && (
             <>
-              <TextField
-                label="Community"
-                type="password"
+              <CommunityField
                 help={stored(settings.communitySet) ?? 'It goes over the network in the clear; SNMPv3 does not.'}
                 value={draft.community}
                 onChange={(community) => set({ community })}
                 error={at('/community')}
-                autoComplete="new-password"
               />
               <TextField
                 label="Taken from"
@@ -132,38 +129,22 @@ function AgentForm({ settings, mayNot }: { settings: Settings; mayNot: string | 
             autoComplete="off"
           />
           {user !== '' && (
-            <>
-              <SelectField
-                label="Authentication"
-                value={authProtocol}
-                onChange={(value) => set({ authProtocol: value })}
-                options={[
-                  ['SHA', 'SHA'],
-                  ['SHA-256', 'SHA-256'],
-                  ['SHA-512', 'SHA-512'],
-                ]}
-              />
-              <div className="cistern-pair">
-                <TextField
-                  label="Authentication password"
-                  type="password"
-                  help={stored(settings.authPasswordSet)}
-                  value={draft.authPassword}
-                  onChange={(authPassword) => set({ authPassword })}
-                  error={at('/authPassword')}
-                  autoComplete="new-password"
-                />
-                <TextField
-                  label="Encryption password"
-                  type="password"
-                  help={stored(settings.privPasswordSet)}
-                  value={draft.privPassword}
-                  onChange={(privPassword) => set({ privPassword })}
-                  error={at('/privPassword')}
-                  autoComplete="new-password"
-                />
-              </div>
-            </>
+            <UserSecurityFields
+              authProtocol={authProtocol}
+              onAuthProtocol={(protocol) => set({ authProtocol: protocol })}
+              authPassword={{
+                help: stored(settings.authPasswordSet),
+                value: draft.authPassword,
+                onChange: (authPassword) => set({ authPassword }),
+                error: at('/authPassword'),
+              }}
+              privPassword={{
+                help: stored(settings.privPasswordSet),
+                value: draft.privPassword,
+                onChange: (privPassword) => set({ privPassword }),
+                error: at('/privPassword'),
+              }}
+            />
           )}
           <div className="cistern-pair">
             <TextField
@@ -183,7 +164,9 @@ function AgentForm({ settings, mayNot }: { settings: Settings; mayNot: string | 
           </div>
         </>
       )}
-      {save.isSuccess && <p role="status">Saved: {save.data.enabled ? 'polls are answered.' : 'nobody may poll.'}</p>}
+      {save.isSuccess && (
+        <p role="status">Saved: {save.data.enabled ? 'polls are answered.' : 'polls are not answered.'}</p>
+      )}
     </FormShell>
   );
 }
@@ -199,8 +182,8 @@ export function SnmpAgent() {
         <a href={mib} download="CISTERN-MIB.txt">
           download it
         </a>
-        ), beside the system group and the network interfaces. What the appliance cannot vouch for at a moment is not
-        answered. Traps are a <Link to="/alerts/destinations">destination of alerts</Link>.
+        ), beside the system group and the network interfaces. Values that are not known at a moment are not answered.
+        Traps are a <Link to="/alerts/destinations">destination of alerts</Link>.
       </p>
       <AgentForm settings={data} mayNot={mayNot} />
     </div>

@@ -1,4 +1,4 @@
-// How is it? One sentence, what to do next, four tiles, and what is moving right now.
+// The state of the appliance: one sentence, what to do next, four tiles, and live charts.
 import { Alert, Card, CardBody, CardTitle, Progress } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';

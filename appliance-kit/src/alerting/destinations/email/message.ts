@@ -102,7 +102,7 @@ ${facts.map(([name, value]) => `<tr><th scope="row" style="text-align:left;paddi
 </main></body></html>
 `;
 
-  // The first mail of an alert carries the alert's own id (or that of the message that told of many), so that those
+  // The first mail of an alert carries the alert's own id (or that of the message for many), so that those
   // after it can refer to it without knowing it.
   const root = `<${message.thread ?? alert.id}@${host}>`;
   const isFirst = event === 'raise';

@@ -9,7 +9,7 @@ import type { SnmpIdentity } from './send.ts';
 const PREFIX = '80001f8880';
 
 const engineIdSetting = setting<string>('snmp.engine_id');
-/** How often akd was started: traps of an engine are told apart by it (RFC 3414). */
+/** How often akd was started: traps of an engine are distinguished by it (RFC 3414). */
 const engineBootsSetting = setting<number>('snmp.engine_boots');
 export const snmpSettings = [engineIdSetting, engineBootsSetting];
 

@@ -1,4 +1,4 @@
-// Posts an alert as JSON. With a secret the receiver can tell that it comes from here and is no repetition of an old one:
+// Posts an alert as JSON. With a secret the receiver can verify that it comes from here and is no repetition of an old one:
 // X-Cistern-Signature is "sha256=" and HMAC-SHA-256, in hexadecimal, of X-Cistern-Timestamp, a full stop and the body.
 import { createHmac } from 'node:crypto';
 import http from 'node:http';
@@ -64,7 +64,7 @@ export async function sendWebhook(webhook: WebhookInput, message: Message, onLin
     'content-length': String(Buffer.byteLength(body)),
     'user-agent': 'Cistern',
     'x-cistern-event': message.event,
-    // The same when it is tried again: the receiver can tell that it has it already.
+    // The same when it is tried again: the receiver can see that it has it already.
     'x-cistern-delivery': message.eventId,
     'x-cistern-timestamp': timestamp,
   };

@@ -1,4 +1,4 @@
-// Who is told, and who else when nobody acknowledges: for rules and for classes alike.
+// Where an alert is sent, and where it escalates to without an acknowledgement: for rules and for classes alike.
 import { Checkbox, FormSelect, FormSelectOption } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
 import { useId } from 'react';
@@ -7,10 +7,10 @@ import type { Schemas } from '../../api/client.ts';
 import { destinationsQuery } from '../../api/queries.ts';
 import { duration } from '../../words/format.ts';
 
-/** @param everybody what no choice means */
-export function Tell(props: {
+export function Recipients(props: {
   legend?: string;
-  everybody: string;
+  /** What it means to choose none. */
+  all: string;
   chosen: readonly string[];
   onChange: (ids: string[]) => void;
 }) {
@@ -19,17 +19,17 @@ export function Tell(props: {
   const id = useId();
   return (
     <fieldset className="cistern-choices">
-      <legend>{props.legend ?? 'Tell'}</legend>
+      <legend>{props.legend ?? 'Send to'}</legend>
       {destinations.length === 0 && (
         <p>
-          Nobody yet: there is no destination. <Link to="/alerts/destinations/new">Add one</Link>; the alert shows here
-          in any case.
+          There is no destination yet. <Link to="/alerts/destinations/new">Add one</Link>; the alert is shown here in
+          any case.
         </p>
       )}
       {destinations.length > 0 && (
         <Checkbox
           id={`${id}-all`}
-          label={props.everybody}
+          label={props.all}
           isChecked={chosen.length === 0}
           onChange={(_event, all) => onChange(all ? [] : destinations.map((one) => one.id))}
         />
@@ -52,7 +52,7 @@ const waits = [300, 600, 900, 1800, 3600, 7200, 14_400, 28_800, 86_400];
 
 export function EscalationFields(props: {
   value: Schemas['Escalation'] | null;
-  /** What no escalation of its own means. */
+  /** What it means to have no escalation of its own. */
   none: string;
   onChange: (value: Schemas['Escalation'] | null) => void;
 }) {
@@ -63,7 +63,7 @@ export function EscalationFields(props: {
   const known = value === null || waits.includes(value.afterSeconds);
   return (
     <fieldset className="cistern-choices">
-      <legend>When nobody acknowledges it</legend>
+      <legend>If it is not acknowledged</legend>
       <FormSelect
         aria-label="Escalate after"
         value={value?.afterSeconds ?? 0}
@@ -74,9 +74,11 @@ export function EscalationFields(props: {
         }}
       >
         <FormSelectOption value={0} label={props.none} />
-        {!known && <FormSelectOption value={value.afterSeconds} label={`for ${duration(value.afterSeconds)}, tell`} />}
+        {!known && (
+          <FormSelectOption value={value.afterSeconds} label={`after ${duration(value.afterSeconds)}, send it to`} />
+        )}
         {waits.map((seconds) => (
-          <FormSelectOption key={seconds} value={seconds} label={`for ${duration(seconds)}, tell`} />
+          <FormSelectOption key={seconds} value={seconds} label={`after ${duration(seconds)}, send it to`} />
         ))}
       </FormSelect>
       {value &&
