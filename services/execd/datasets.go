@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cistern/services/daemon/problem"
+	"cistern/services/execd/host"
 	"cistern/services/platform/command"
 	"cistern/services/platform/zfsname"
 )
@@ -64,20 +65,20 @@ func (s *Server) datasetCreate(r *http.Request, a datasetCreateArgument) (any, e
 		return nil, err
 	}
 	if parentOf(a.Name) == "" {
-		return nil, invalid("/name", fmt.Sprintf("'%s' is a pool's name; a dataset is below one: %s/NAME.", a.Name, a.Name))
+		return nil, host.Invalid("/name", fmt.Sprintf("'%s' is a pool's name; a dataset is below one: %s/NAME.", a.Name, a.Name))
 	}
 	if err := mustNotBeOurs(a.Name); err != nil {
 		return nil, err
 	}
 	volume := a.Kind == "volume"
 	if !volume && a.Kind != "filesystem" {
-		return nil, invalid("/kind", "A dataset is a filesystem or a volume.")
+		return nil, host.Invalid("/kind", "A dataset is a filesystem or a volume.")
 	}
 	if volume != (a.VolumeBytes > 0) {
-		return nil, invalid("/volumeBytes", "A volume has a size, and only a volume.")
+		return nil, host.Invalid("/volumeBytes", "A volume has a size, and only a volume.")
 	}
 	if a.Sparse && !volume {
-		return nil, invalid("/sparse", "Only a volume can be sparse.")
+		return nil, host.Invalid("/sparse", "Only a volume can be sparse.")
 	}
 	assignments, err := checked(a.Properties, volume, true)
 	if err != nil {
@@ -143,7 +144,7 @@ func (s *Server) datasetSet(r *http.Request, a datasetSetArgument) (any, error) 
 		return nil, err
 	}
 	if len(a.Properties) == 0 {
-		return nil, invalid("/properties", "Say at least one property.")
+		return nil, host.Invalid("/properties", "Say at least one property.")
 	}
 	ctx := context.WithoutCancel(r.Context())
 	is, err := facts(ctx, a.Name, "type", "volsize", "used", "referenced")
@@ -157,7 +158,7 @@ func (s *Server) datasetSet(r *http.Request, a datasetSetArgument) (any, error) 
 	if wanted, ok := a.Properties["volsize"]; ok {
 		is, _ := strconv.ParseInt(is["volsize"], 10, 64)
 		if n, _ := strconv.ParseInt(wanted, 10, 64); n < is {
-			return nil, invalid("/properties/volsize", fmt.Sprintf("The volume has %d bytes, and what lies beyond %d would be lost: a volume is only made larger here.", is, n))
+			return nil, host.Invalid("/properties/volsize", fmt.Sprintf("The volume has %d bytes, and what lies beyond %d would be lost: a volume is only made larger here.", is, n))
 		}
 	}
 	set := func() error {
@@ -221,11 +222,11 @@ func (s *Server) datasetInherit(r *http.Request, a datasetInheritArgument) (any,
 		return nil, err
 	}
 	if len(a.Properties) == 0 {
-		return nil, invalid("/properties", "Say at least one property.")
+		return nil, host.Invalid("/properties", "Say at least one property.")
 	}
 	for i, name := range a.Properties {
 		if known, ok := properties[name]; !ok || known.noInherit {
-			return nil, invalid(fmt.Sprintf("/properties/%d", i), fmt.Sprintf("The property '%s' cannot be inherited.", name))
+			return nil, host.Invalid(fmt.Sprintf("/properties/%d", i), fmt.Sprintf("The property '%s' cannot be inherited.", name))
 		}
 	}
 	ctx := context.WithoutCancel(r.Context())
@@ -257,11 +258,11 @@ func (s *Server) datasetRename(r *http.Request, a datasetRenameArgument) (any, e
 	}
 	switch {
 	case parentOf(a.Name) == "":
-		return nil, invalid("/name", "A pool is renamed by exporting it and importing it under another name.")
+		return nil, host.Invalid("/name", "A pool is renamed by exporting it and importing it under another name.")
 	case poolOf(a.Name) != poolOf(a.To) || parentOf(a.To) == "":
-		return nil, invalid("/to", fmt.Sprintf("A dataset stays on its pool: the new name begins with '%s/'.", poolOf(a.Name)))
+		return nil, host.Invalid("/to", fmt.Sprintf("A dataset stays on its pool: the new name begins with '%s/'.", poolOf(a.Name)))
 	case zfsname.Within(a.To, a.Name):
-		return nil, invalid("/to", "A dataset cannot be put below itself.")
+		return nil, host.Invalid("/to", "A dataset cannot be put below itself.")
 	}
 	if err := errors.Join(mustNotBeOurs(a.Name), mustNotBeOurs(a.To)); err != nil {
 		return nil, err
@@ -328,10 +329,10 @@ func (s *Server) datasetDestroy(r *http.Request, a datasetDestroyArgument) (any,
 		return nil, err
 	}
 	if parentOf(a.Name) == "" {
-		return nil, invalid("/name", "This is a pool; it is destroyed as such.")
+		return nil, host.Invalid("/name", "This is a pool; it is destroyed as such.")
 	}
 	if a.Confirm != a.Name {
-		return nil, invalid("/confirm", "To destroy a dataset, repeat its name.")
+		return nil, host.Invalid("/confirm", "To destroy a dataset, repeat its name.")
 	}
 	if err := mustNotBeOurs(a.Name); err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cistern/services/daemon/problem"
+	"cistern/services/execd/host"
 	"cistern/services/platform/command"
 )
 
@@ -25,7 +26,7 @@ var (
 
 func mustBeDevice(path, device string) error {
 	if !anyDevice.MatchString(device) || strings.Contains(device, "..") {
-		return invalid(path, fmt.Sprintf("'%s' is no device of a pool: those are a path below /dev, or a number when the device is gone.", device))
+		return host.Invalid(path, fmt.Sprintf("'%s' is no device of a pool: those are a path below /dev, or a number when the device is gone.", device))
 	}
 	return nil
 }
@@ -41,25 +42,5 @@ func mustExist(ctx context.Context, pool string) error {
 // zpool runs zpool with the arguments, and gives a refusal ZFS' own words.
 func zpool(ctx context.Context, what string, arguments ...string) error {
 	_, err := command.Run(ctx, 2*time.Minute, 64<<10, append([]string{"zpool"}, arguments...)...)
-	return refused(err, what)
-}
-
-// refused puts what was tried before what ZFS said; a command that passed its deadline may have done it or not, which is
-// said as well.
-func refused(err error, what string) error {
-	failed, ok := err.(*command.Error)
-	switch {
-	case err == nil:
-		return nil
-	case ok && failed.Timeout:
-		return problem.New(http.StatusGatewayTimeout, "timeout", what+" did not end in time.", "It may be going on, or waiting for a disk that does not answer. Look at the pool's present state before trying again.")
-	case ok && failed.Code > 0:
-		return problem.New(http.StatusConflict, "command_failed", fmt.Sprintf("%s was refused. ZFS says: %s", what, sentence(failed.Said)), "")
-	}
-	return err
-}
-
-// sentence is what a program said, as one: without "cannot do x to y:" lines' line ends.
-func sentence(said string) string {
-	return strings.TrimSuffix(strings.Join(strings.Fields(said), " "), ".") + "."
+	return host.Refused(err, what)
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cistern/services/daemon/problem"
+	"cistern/services/execd/host"
 	"cistern/services/platform/command"
 )
 
@@ -25,7 +26,7 @@ type diskWipeArgument struct {
 func (s *Server) diskWipe(r *http.Request, a diskWipeArgument) (any, error) {
 	ctx := context.WithoutCancel(r.Context())
 	if a.Confirm != filepath.Base(a.Disk) {
-		return nil, invalid("/confirm", "To erase a disk, repeat its name.")
+		return nil, host.Invalid("/confirm", "To erase a disk, repeat its name.")
 	}
 	device, err := s.Host.CheckDisk(a.Disk, 0)
 	if err != nil {
@@ -67,8 +68,6 @@ type diskLocateArgument struct {
 	On   bool   `json:"on"`
 }
 
-var errNoLight = errors.New("no light")
-
 // diskLocate switches the light of the disk's slot, so that a person finds it.
 func (s *Server) diskLocate(r *http.Request, a diskLocateArgument) (any, error) {
 	device, err := s.Host.DiskDevice(a.Disk)
@@ -76,7 +75,7 @@ func (s *Server) diskLocate(r *http.Request, a diskLocateArgument) (any, error) 
 		return nil, err
 	}
 	err = s.Host.Locate(r.Context(), device, a.On)
-	if errors.Is(err, errNoLight) {
+	if errors.Is(err, host.ErrNoLight) {
 		return nil, problem.New(http.StatusConflict, "conflict", fmt.Sprintf("The slot of %s has no light that this system can switch.", filepath.Base(a.Disk)), "Find the disk by its serial number; it is printed on it.")
 	}
 	return a, err
@@ -99,8 +98,8 @@ func (s *Server) diskSelfTest(r *http.Request, a diskTestArgument) (any, error) 
 	case "abort":
 		argv = []string{"smartctl", "--abort", device}
 	default:
-		return nil, invalid("/kind", "The kind is short, long or abort.")
+		return nil, host.Invalid("/kind", "The kind is short, long or abort.")
 	}
 	_, err = command.Run(r.Context(), 20*time.Second, 64<<10, argv...)
-	return a, refused(err, fmt.Sprintf("The self-test of %s", filepath.Base(a.Disk)))
+	return a, host.Refused(err, fmt.Sprintf("The self-test of %s", filepath.Base(a.Disk)))
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"cistern/services/daemon/problem"
+	"cistern/services/execd/host"
 )
 
 type encryptionArgument struct {
@@ -38,17 +39,17 @@ func (s *Server) encryption(a encryptionArgument) (options []string, keyFile str
 	switch a.Format {
 	case "passphrase":
 		if wrong := passphraseProblem(a.Passphrase); wrong != "" {
-			return nil, "", nil, invalid("/encryption/passphrase", wrong)
+			return nil, "", nil, host.Invalid("/encryption/passphrase", wrong)
 		}
 		return []string{"-o", "encryption=on", "-o", "keyformat=passphrase", "-o", "keylocation=prompt"}, "", strings.NewReader(string(a.Passphrase) + "\n"), nil
 	case "keyFile":
 		if a.Passphrase != "" {
-			return nil, "", nil, invalid("/encryption/passphrase", "With a key file there is no passphrase.")
+			return nil, "", nil, host.Invalid("/encryption/passphrase", "With a key file there is no passphrase.")
 		}
 		keyFile, err := s.newKeyFile()
 		return []string{"-o", "encryption=on", "-o", "keyformat=hex", "-o", "keylocation=file://" + keyFile}, keyFile, nil, err
 	}
-	return nil, "", nil, invalid("/encryption/format", "The key is a passphrase or a keyFile.")
+	return nil, "", nil, host.Invalid("/encryption/format", "The key is a passphrase or a keyFile.")
 }
 
 // newKeyFile writes 256 random bits as hexadecimal digits, for root only. Its name says nothing of the dataset, which
@@ -101,7 +102,7 @@ func (s *Server) datasetKey(r *http.Request, a datasetKeyArgument) (any, error) 
 		var input *strings.Reader
 		if is["keylocation"] == "prompt" {
 			if wrong := passphraseProblem(a.Passphrase); wrong != "" {
-				return nil, invalid("/passphrase", wrong)
+				return nil, host.Invalid("/passphrase", wrong)
 			}
 			input = strings.NewReader(string(a.Passphrase) + "\n")
 		}
@@ -136,7 +137,7 @@ func (s *Server) datasetKey(r *http.Request, a datasetKeyArgument) (any, error) 
 			return nil, problem.New(http.StatusConflict, "conflict", fmt.Sprintf("The key of '%s' is not loaded.", a.Name), "Load the present key first.")
 		}
 		if a.Encryption == nil {
-			return nil, invalid("/encryption", "Say what the new key is.")
+			return nil, host.Invalid("/encryption", "Say what the new key is.")
 		}
 		options, keyFile, input, err := s.encryption(*a.Encryption)
 		if err != nil {
@@ -155,5 +156,5 @@ func (s *Server) datasetKey(r *http.Request, a datasetKeyArgument) (any, error) 
 		}
 		return answer, nil
 	}
-	return nil, invalid("/action", "The action is load, unload or change.")
+	return nil, host.Invalid("/action", "The action is load, unload or change.")
 }

@@ -19,83 +19,89 @@ import (
 
 	"cistern/services/daemon/problem"
 	"cistern/services/daemon/unixsocket"
+	"cistern/services/execd/host"
 )
 
-// host is an operating system whose disks are what the test says. zpool and zfs are programs of the test's (see
+// fakeHost is an operating system whose disks are what the test says. zpool and zfs are programs of the test's (see
 // programs): what real ones do is the VM tests' business, what is asked of them is this one's.
-type host struct {
+type fakeHost struct {
 	disks   map[string]string // path → device
 	mounted bool
 	busy    string // a dataset that cannot be unmounted
 	// Where a snapshot is "mounted", and a volume's device.
 	snapshot, volume string
-	systems          []System
+	systems          []host.System
 	stubborn         bool // choosing a system changes nothing
 	did              []string
 }
 
-func (h *host) CheckDisk(path string, _ int64) (string, error) {
+func (h *fakeHost) CheckDisk(path string, _ int64) (string, error) {
 	if device, ok := h.disks[path]; ok {
 		return device, nil
 	}
 	return "", problem.New(http.StatusConflict, "disk_missing", "The disk "+filepath.Base(path)+" is not there.", "Choose another one.")
 }
-func (h *host) DiskDevice(path string) (string, error) { return h.CheckDisk(path, 0) }
-func (h *host) ImportOptions() []string                { return nil }
-func (h *host) WipeDisk(_ context.Context, device string) error {
+func (h *fakeHost) DiskDevice(path string) (string, error) { return h.CheckDisk(path, 0) }
+func (h *fakeHost) ImportOptions() []string                { return nil }
+func (h *fakeHost) WipeDisk(_ context.Context, device string) error {
 	h.did = append(h.did, "wipe "+device)
 	return nil
 }
-func (h *host) Faults(context.Context) (string, error) { return "TIME  EVENT-ID\n", nil }
+func (h *fakeHost) Faults(context.Context) (string, error) { return "TIME  EVENT-ID\n", nil }
 
-func (h *host) Locate(_ context.Context, device string, on bool) error {
+func (h *fakeHost) Locate(_ context.Context, device string, on bool) error {
 	if device != "/dev/sda" {
-		return errNoLight
+		return host.ErrNoLight
 	}
 	h.did = append(h.did, "locate "+device+" "+strconv.FormatBool(on))
 	return nil
 }
-func (h *host) SettleDevices(context.Context)    { h.did = append(h.did, "settle") }
-func (h *host) PoolOptions() []string            { return nil }
-func (h *host) MountPools(context.Context) error { h.did = append(h.did, "mount"); return nil }
-func (h *host) Mounted(string) bool              { return h.mounted }
-func (h *host) Service(_ context.Context, name, action string) error {
+func (h *fakeHost) SettleDevices(context.Context)    { h.did = append(h.did, "settle") }
+func (h *fakeHost) PoolOptions() []string            { return nil }
+func (h *fakeHost) MountPools(context.Context) error { h.did = append(h.did, "mount"); return nil }
+func (h *fakeHost) Mounted(string) bool              { return h.mounted }
+func (h *fakeHost) Service(_ context.Context, name, action string) error {
 	h.did = append(h.did, action+" "+name)
 	return nil
 }
-func (h *host) MountDataset(_ context.Context, dataset string) error {
+func (h *fakeHost) MountDataset(_ context.Context, dataset string) error {
 	h.did = append(h.did, "mount "+dataset)
 	return nil
 }
-func (h *host) UnmountDataset(_ context.Context, dataset string) error {
+func (h *fakeHost) UnmountDataset(_ context.Context, dataset string) error {
 	if h.busy == dataset {
 		return errors.New("target is busy")
 	}
 	h.did = append(h.did, "unmount "+dataset)
 	return nil
 }
-func (h *host) MountSnapshot(context.Context, string) (string, func(), error) {
+func (h *fakeHost) MountSnapshot(context.Context, string) (string, func(), error) {
 	h.did = append(h.did, "mount snapshot")
 	return h.snapshot, func() { h.did = append(h.did, "unmount snapshot") }, nil
 }
-func (h *host) VolumePath(string) string            { return h.volume }
-func (h *host) ApplyIdentity(context.Context) error { h.did = append(h.did, "identity"); return nil }
-func (h *host) AttachSystemDisk(_ context.Context, disk string) error {
+func (h *fakeHost) VolumePath(string) string { return h.volume }
+func (h *fakeHost) ApplyIdentity(context.Context) error {
+	h.did = append(h.did, "identity")
+	return nil
+}
+func (h *fakeHost) AttachSystemDisk(_ context.Context, disk string) error {
 	h.did = append(h.did, "attach "+disk)
 	return nil
 }
-func (h *host) Systems(context.Context) ([]System, error) { return slices.Clone(h.systems), nil }
-func (h *host) ActivateSystem(_ context.Context, systems []System, name string) error {
+func (h *fakeHost) Systems(context.Context) ([]host.System, error) {
+	return slices.Clone(h.systems), nil
+}
+func (h *fakeHost) ActivateSystem(_ context.Context, systems []host.System, name string) error {
 	h.did = append(h.did, "activate "+name)
 	for i, one := range systems {
 		if h.stubborn {
 			break
 		}
-		h.systems[i].Starts = map[bool]string{true: startsNext, false: startsNot}[one.Name == name]
+		h.systems[i].Starts = map[bool]string{true: host.StartsNext, false: host.StartsNot}[one.Name == name]
 	}
 	return nil
 }
-func (h *host) Power(_ context.Context, action string) error {
+func (h *fakeHost) Power(_ context.Context, action string) error {
 	h.did = append(h.did, action)
 	return nil
 }
@@ -103,7 +109,7 @@ func (h *host) Power(_ context.Context, action string) error {
 type bench struct {
 	t      *testing.T
 	state  string
-	host   *host
+	host   *fakeHost
 	client *http.Client
 	end    func() // as when the process is to end
 }
@@ -111,7 +117,7 @@ type bench struct {
 // start serves execd to this process. zpool and zfs are the shell scripts given, first on the PATH.
 func start(t *testing.T, zpool, zfs string, uids ...int) *bench {
 	t.Helper()
-	b := &bench{t: t, state: t.TempDir(), host: &host{disks: map[string]string{}}}
+	b := &bench{t: t, state: t.TempDir(), host: &fakeHost{disks: map[string]string{}}}
 	for _, dir := range []string{"execd", "identity", "setup", "bin"} {
 		if err := os.Mkdir(filepath.Join(b.state, dir), 0o755); err != nil {
 			t.Fatal(err)

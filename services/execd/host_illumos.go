@@ -1,4 +1,9 @@
 package execd
 
+import (
+	"cistern/services/execd/host"
+	"cistern/services/execd/host/illumos"
+)
+
 // NewHost is the host of the OmniOS appliance.
-func NewHost() (Host, error) { return &Illumos{}, nil }
+func NewHost() (host.Host, error) { return &illumos.Host{}, nil }

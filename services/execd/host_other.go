@@ -5,9 +5,11 @@ package execd
 import (
 	"errors"
 	"runtime"
+
+	"cistern/services/execd/host"
 )
 
 // NewHost refuses: pretending would lose data.
-func NewHost() (Host, error) {
+func NewHost() (host.Host, error) {
 	return nil, errors.New("execd has no driver for " + runtime.GOOS)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cistern/services/daemon/problem"
+	"cistern/services/execd/host"
 	"cistern/services/platform/command"
 )
 
@@ -25,7 +26,7 @@ func (a poolNameArgument) pool() string { return a.Name }
 // poolExport gives a pool up, whole, so that another machine can take it. The telemetry's pool stops the store.
 func (s *Server) poolExport(r *http.Request, a poolNameArgument) (any, error) {
 	ctx := context.WithoutCancel(r.Context())
-	if a.Name == SystemPool {
+	if a.Name == host.SystemPool {
 		return nil, problem.New(http.StatusConflict, "conflict", "The appliance itself lives on this pool.", "Switch the appliance off to take its disks out.")
 	}
 	if err := mustExist(ctx, a.Name); err != nil {
@@ -75,7 +76,7 @@ func (s *Server) poolImportable(r *http.Request, _ empty) (any, error) {
 	if failed, ok := err.(*command.Error); ok && failed.Code > 0 && strings.Contains(failed.Said, "no pools available") {
 		return importableAnswer{}, nil
 	}
-	return importableAnswer{string(said.Stdout)}, refused(err, "Looking for pools")
+	return importableAnswer{string(said.Stdout)}, host.Refused(err, "Looking for pools")
 }
 
 var poolGUID = regexp.MustCompile(`^[0-9]{1,20}$`)
@@ -93,10 +94,10 @@ func (a poolImportArgument) wholePool() string { return a.Name }
 func (s *Server) poolImport(r *http.Request, a poolImportArgument) (any, error) {
 	ctx := context.WithoutCancel(r.Context())
 	if !poolGUID.MatchString(a.GUID) {
-		return nil, invalid("/guid", "A pool is named by its number, as the list of importable pools has it.")
+		return nil, host.Invalid("/guid", "A pool is named by its number, as the list of importable pools has it.")
 	}
 	if !anyPool.MatchString(a.Name) || reservedPool.MatchString(a.Name) {
-		return nil, invalid("/name", "This cannot be a pool's name here: it is ZFS' own word, or the system pool's.")
+		return nil, host.Invalid("/name", "This cannot be a pool's name here: it is ZFS' own word, or the system pool's.")
 	}
 	if poolExists(ctx, a.Name) {
 		return nil, problem.New(http.StatusConflict, "pool_exists", fmt.Sprintf("There is a pool '%s' already.", a.Name), "Import it under another name.")
@@ -149,7 +150,7 @@ type importAnswer struct {
 func (s *Server) keepFromHiding(ctx context.Context, pool string) ([]string, error) {
 	listing, err := command.Run(ctx, time.Minute, 8<<20, "zfs", "list", "-H", "-r", "-t", "filesystem", "-o", "name,mountpoint,mounted", pool)
 	if err != nil {
-		return nil, refused(err, fmt.Sprintf("Looking where '%s' wants to be mounted", pool))
+		return nil, host.Refused(err, fmt.Sprintf("Looking where '%s' wants to be mounted", pool))
 	}
 	hidden := []string{}
 	for line := range strings.Lines(string(listing.Stdout)) {
@@ -158,7 +159,7 @@ func (s *Server) keepFromHiding(ctx context.Context, pool string) ([]string, err
 			continue
 		}
 		if _, err := command.Run(ctx, time.Minute, 64<<10, "zfs", "set", "mountpoint=none", f[0]); err != nil {
-			return nil, refused(err, fmt.Sprintf("Keeping '%s' from hiding %s", f[0], f[1]))
+			return nil, host.Refused(err, fmt.Sprintf("Keeping '%s' from hiding %s", f[0], f[1]))
 		}
 		hidden = append(hidden, f[0])
 	}
@@ -215,14 +216,14 @@ func (s *Server) poolSet(r *http.Request, a poolSetArgument) (any, error) {
 	switch a.Property {
 	case "autoexpand", "autotrim":
 		if a.Value != "on" && a.Value != "off" {
-			return nil, invalid("/value", a.Property+" is on or off.")
+			return nil, host.Invalid("/value", a.Property+" is on or off.")
 		}
 	case "comment":
 		if !poolComment.MatchString(a.Value) {
-			return nil, invalid("/value", "A comment is at most 32 printable ASCII characters.")
+			return nil, host.Invalid("/value", "A comment is at most 32 printable ASCII characters.")
 		}
 	default:
-		return nil, invalid("/property", "What can be set is autoexpand, autotrim and comment.")
+		return nil, host.Invalid("/property", "What can be set is autoexpand, autotrim and comment.")
 	}
 	return a, zpool(ctx, fmt.Sprintf("Setting %s of the pool '%s'", a.Property, a.Pool), "set", a.Property+"="+a.Value, a.Pool)
 }
@@ -233,7 +234,7 @@ func (s *Server) poolUpgrade(r *http.Request, a poolNameArgument) (any, error) {
 	if err := mustExist(ctx, a.Name); err != nil {
 		return nil, err
 	}
-	if a.Name == SystemPool {
+	if a.Name == host.SystemPool {
 		return nil, problem.New(http.StatusConflict, "conflict", "The system pool keeps its features: the other system slot must be able to read it.", "")
 	}
 	return a, zpool(ctx, fmt.Sprintf("Upgrading the pool '%s'", a.Name), "upgrade", a.Name)

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"cistern/services/daemon/problem"
+	"cistern/services/execd/host"
 )
 
 // services are the parts that may be started and stopped from the web page, by the names of the management API.
@@ -24,10 +25,10 @@ type serviceActionArgument struct {
 
 func (s *Server) serviceAction(r *http.Request, a serviceActionArgument) (any, error) {
 	if !slices.Contains(services, a.Service) {
-		return nil, invalid("/service", "The services are "+strings.Join(services, ", ")+".")
+		return nil, host.Invalid("/service", "The services are "+strings.Join(services, ", ")+".")
 	}
 	if !slices.Contains([]string{"start", "stop", "restart", "clear"}, a.Action) {
-		return nil, invalid("/action", "The action is start, stop, restart or clear.")
+		return nil, host.Invalid("/action", "The action is start, stop, restart or clear.")
 	}
 	if a.Action == "stop" && (a.Service == "execd" || a.Service == "akd" || a.Service == "nginx") {
 		return nil, problem.New(http.StatusConflict, "conflict", "Without "+a.Service+" nobody could start it again from the web page.", "Restart it instead.")
@@ -51,10 +52,10 @@ func (s *Server) systemIdentity(r *http.Request, a identityArgument) (any, error
 	a.HostName = strings.ToLower(a.HostName)
 	// 64 is what the kernel takes (HOST_NAME_MAX).
 	if len(a.HostName) > 64 || !hostName.MatchString(a.HostName) {
-		return nil, invalid("/hostName", "A host name is made of letters, digits and hyphens, at most 64; it begins and ends with a letter or digit.")
+		return nil, host.Invalid("/hostName", "A host name is made of letters, digits and hyphens, at most 64; it begins and ends with a letter or digit.")
 	}
 	if !zoneName.MatchString(a.TimeZone) {
-		return nil, invalid("/timeZone", "This is no time zone's name; one looks like Europe/Berlin or Etc/UTC.")
+		return nil, host.Invalid("/timeZone", "This is no time zone's name; one looks like Europe/Berlin or Etc/UTC.")
 	}
 	// Linux has them in the first place, illumos in the second.
 	known := func(folder string) bool {
@@ -62,7 +63,7 @@ func (s *Server) systemIdentity(r *http.Request, a identityArgument) (any, error
 		return err == nil && info.Mode().IsRegular()
 	}
 	if !known("/usr/share/zoneinfo") && !known("/usr/share/lib/zoneinfo") {
-		return nil, invalid("/timeZone", fmt.Sprintf("The time zone '%s' is not known here.", a.TimeZone))
+		return nil, host.Invalid("/timeZone", fmt.Sprintf("The time zone '%s' is not known here.", a.TimeZone))
 	}
 	dir := filepath.Join(s.State, "identity")
 	err := errors.Join(replaceFile(filepath.Join(dir, "hostname"), []byte(a.HostName+"\n"), 0o644),
@@ -93,7 +94,7 @@ type powerArgument struct {
 
 func (s *Server) power(r *http.Request, a powerArgument) (any, error) {
 	if a.Action != "reboot" && a.Action != "off" {
-		return nil, invalid("/action", "The action is reboot or off.")
+		return nil, host.Invalid("/action", "The action is reboot or off.")
 	}
 	return empty{}, s.Host.Power(context.WithoutCancel(r.Context()), a.Action)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cistern/services/daemon/problem"
+	"cistern/services/execd/host"
 	"cistern/services/platform/command"
 )
 
@@ -49,27 +50,23 @@ var (
 	compressions = []string{"off", "lz4", "zstd", "gzip", "lzjb", "zle"}
 )
 
-func invalid(path, message string) error {
-	return problem.New(http.StatusBadRequest, "invalid_request", message, "", problem.Field{Path: path, Message: message})
-}
-
 // poolCreate makes a pool. When it fails, no pool of that name is left, and no disk was written to before all of them
 // had been checked.
 func (s *Server) poolCreate(r *http.Request, a poolCreateArgument) (any, error) {
 	if !poolName.MatchString(a.Name) || reservedPool.MatchString(a.Name) {
-		return nil, invalid("/name", "A pool's name is 1 to 32 lower-case letters, digits, - or _, begins with a letter, and is not a word of ZFS' own (mirror, raidz, spare, log, system …).")
+		return nil, host.Invalid("/name", "A pool's name is 1 to 32 lower-case letters, digits, - or _, begins with a letter, and is not a word of ZFS' own (mirror, raidz, spare, log, system …).")
 	}
 	if a.Compression == "" {
 		a.Compression = "lz4"
 	}
 	if !slices.Contains(compressions, a.Compression) {
-		return nil, invalid("/compression", "Compression is one of "+strings.Join(compressions, ", ")+".")
+		return nil, host.Invalid("/compression", "Compression is one of "+strings.Join(compressions, ", ")+".")
 	}
 	if a.Ashift == 0 {
 		a.Ashift = 12
 	}
 	if a.Ashift < 9 || a.Ashift > 16 {
-		return nil, invalid("/ashift", "ashift is 9 to 16; 12 (4 KiB) fits nearly every disk.")
+		return nil, host.Invalid("/ashift", "ashift is 9 to 16; 12 (4 KiB) fits nearly every disk.")
 	}
 	ctx := context.WithoutCancel(r.Context()) // a client that goes away does not leave half a pool
 	argv := []string{"zpool", "create", "-o", fmt.Sprintf("ashift=%d", a.Ashift), "-o", "cachefile=none",
@@ -84,7 +81,7 @@ func (s *Server) poolCreate(r *http.Request, a poolCreateArgument) (any, error) 
 	argv = append(argv, vdevs...)
 	for i, beside := range a.Beside {
 		if beside.Kind == "data" || !slices.Contains(vdevKinds, beside.Kind) {
-			return nil, invalid(fmt.Sprintf("/beside/%d/kind", i), "Beside its data a pool has "+strings.Join(vdevKinds[1:], ", ")+".")
+			return nil, host.Invalid(fmt.Sprintf("/beside/%d/kind", i), "Beside its data a pool has "+strings.Join(vdevKinds[1:], ", ")+".")
 		}
 		vdevs, err := s.vdevArguments(fmt.Sprintf("/beside/%d/vdevs", i), beside.Vdevs, seen)
 		if err != nil {
@@ -158,11 +155,11 @@ type poolDestroyArgument struct {
 func (a poolDestroyArgument) wholePool() string { return a.Name }
 
 func (s *Server) poolDestroy(r *http.Request, a poolDestroyArgument) (any, error) {
-	if !anyPool.MatchString(a.Name) || a.Name == SystemPool {
-		return nil, invalid("/name", "This pool cannot be destroyed: it is the system's own, or no pool's name.")
+	if !anyPool.MatchString(a.Name) || a.Name == host.SystemPool {
+		return nil, host.Invalid("/name", "This pool cannot be destroyed: it is the system's own, or no pool's name.")
 	}
 	if a.Confirm != a.Name {
-		return nil, invalid("/confirm", "To destroy a pool, repeat its name.")
+		return nil, host.Invalid("/confirm", "To destroy a pool, repeat its name.")
 	}
 	ctx := context.WithoutCancel(r.Context())
 	if !poolExists(ctx, a.Name) {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"cistern/services/execd/host"
 )
 
 const (
@@ -87,17 +89,17 @@ func checked(given map[string]string, volume, creating bool) ([]string, error) {
 		where := "/properties/" + name
 		switch value := given[name]; {
 		case !ok:
-			return nil, invalid(where, fmt.Sprintf("The property '%s' cannot be set from here. These can: %s.", name, strings.Join(slices.Sorted(maps.Keys(properties)), ", ")))
+			return nil, host.Invalid(where, fmt.Sprintf("The property '%s' cannot be set from here. These can: %s.", name, strings.Join(slices.Sorted(maps.Keys(properties)), ", ")))
 		case volume && !known.volume:
-			return nil, invalid(where, fmt.Sprintf("A volume has no property '%s'.", name))
+			return nil, host.Invalid(where, fmt.Sprintf("A volume has no property '%s'.", name))
 		case !volume && (name == "volblocksize" || name == "volsize"):
-			return nil, invalid(where, fmt.Sprintf("A file system has no property '%s'.", name))
+			return nil, host.Invalid(where, fmt.Sprintf("A file system has no property '%s'.", name))
 		case known.creation && !creating:
-			return nil, invalid(where, fmt.Sprintf("'%s' can only be chosen when the dataset is made.", name))
+			return nil, host.Invalid(where, fmt.Sprintf("'%s' can only be chosen when the dataset is made.", name))
 		case !known.values.MatchString(value):
-			return nil, invalid(where, fmt.Sprintf("'%s' is no value of %s: it is %s.", value, name, known.means))
+			return nil, host.Invalid(where, fmt.Sprintf("'%s' is no value of %s: it is %s.", value, name, known.means))
 		case name == "mountpoint" && mountpointProblem(value) != "":
-			return nil, invalid(where, fmt.Sprintf("The mount point '%s' %s.", value, mountpointProblem(value)))
+			return nil, host.Invalid(where, fmt.Sprintf("The mount point '%s' %s.", value, mountpointProblem(value)))
 		default:
 			assignments = append(assignments, name+"="+value)
 		}

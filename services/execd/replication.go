@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"cistern/services/execd/host"
 	"cistern/services/platform/zfsname"
 )
 
@@ -34,7 +35,7 @@ func (s *Server) replicationAllow(r *http.Request, a replicationAllowArgument) (
 			return nil, err
 		}
 		if exists, telemetry := telemetryDataset(r.Context()); exists && zfsname.Within(a.Dataset, telemetry) {
-			return nil, invalid("/dataset", fmt.Sprintf("Nothing is received below '%s': the telemetry store works in it.", telemetry))
+			return nil, host.Invalid("/dataset", fmt.Sprintf("Nothing is received below '%s': the telemetry store works in it.", telemetry))
 		}
 	}
 	ctx := context.WithoutCancel(r.Context())

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cistern/services/daemon/problem"
+	"cistern/services/execd/host"
 	"cistern/services/platform/zfsname"
 )
 
@@ -38,13 +39,13 @@ func (s *Server) snapshotRollback(r *http.Request, a snapshotRollbackArgument) (
 		return nil, err
 	}
 	if parentOf(a.Dataset) == "" && a.Keep {
-		return nil, invalid("/keep", "A pool's own dataset cannot be kept aside.")
+		return nil, host.Invalid("/keep", "A pool's own dataset cannot be kept aside.")
 	}
 	if err := mustNotBeOurs(a.Dataset); err != nil {
 		return nil, err
 	}
 	if a.Keep && a.DestroyNewer {
-		return nil, invalid("/destroyNewer", "When what there is now is kept, no snapshot is destroyed.")
+		return nil, host.Invalid("/destroyNewer", "When what there is now is kept, no snapshot is destroyed.")
 	}
 	ctx := context.WithoutCancel(r.Context())
 	newer, err := newerThan(ctx, target)

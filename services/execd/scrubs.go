@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"cistern/services/execd/host"
 	"cistern/services/platform/command"
 )
 
@@ -40,7 +41,7 @@ func (s *Server) scan(r *http.Request, a scanArgument, what string, actions map[
 			names = append(names, name)
 		}
 		slices.Sort(names)
-		return nil, invalid("/action", "The action is one of "+strings.Join(names, ", ")+".")
+		return nil, host.Invalid("/action", "The action is one of "+strings.Join(names, ", ")+".")
 	}
 	// "Starting", "pausing": what was tried, for the refusal.
 	return a, zpool(ctx, fmt.Sprintf("The %s of the pool '%s' (%s)", what, a.Pool, a.Action), append(append([]string{what}, options...), a.Pool)...)
@@ -68,7 +69,7 @@ func (s *Server) poolHistory(r *http.Request, a poolArgument) (any, error) {
 	if len(text) > kept {
 		text = text[len(text)-kept:]
 	}
-	return textAnswer{string(text)}, refused(err, fmt.Sprintf("Reading the history of the pool '%s'", a.Pool))
+	return textAnswer{string(text)}, host.Refused(err, fmt.Sprintf("Reading the history of the pool '%s'", a.Pool))
 }
 
 // poolErrors names the files that are damaged for good.
@@ -77,5 +78,5 @@ func (s *Server) poolErrors(r *http.Request, a poolArgument) (any, error) {
 		return nil, err
 	}
 	said, err := command.Run(r.Context(), 45*time.Second, 1<<20, "zpool", "status", "-v", a.Pool)
-	return textAnswer{string(said.Stdout)}, refused(err, fmt.Sprintf("Reading the errors of the pool '%s'", a.Pool))
+	return textAnswer{string(said.Stdout)}, host.Refused(err, fmt.Sprintf("Reading the errors of the pool '%s'", a.Pool))
 }

@@ -17,15 +17,16 @@ import (
 
 	"cistern/services/daemon/problem"
 	"cistern/services/daemon/unixsocket"
+	"cistern/services/execd/host"
 )
 
 // Server is execd's HTTP handler. Verbs about one pool that exists wait for each other, and so do all others, so that two
 // pool creations never see the same free disk; but a pool whose disks do not answer holds up no other pool, and nobody who
 // wants to restart a service or the machine.
 type Server struct {
-	State string // /var/lib/cistern
-	Host  Host   // the operating system
-	UIDs  []int  // user ids that may connect
+	State string    // /var/lib/cistern
+	Host  host.Host // the operating system
+	UIDs  []int     // user ids that may connect
 	// Ending is closed when the process is to end: what would go on for ever does not hold it up. Nil is never.
 	Ending <-chan struct{}
 	// For tests: how often who follows events hears that there are none.

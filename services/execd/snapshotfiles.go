@@ -17,6 +17,7 @@ import (
 
 	"cistern/services/daemon/problem"
 	"cistern/services/execd/compressestimate"
+	"cistern/services/execd/host"
 	"cistern/services/platform/command"
 )
 
@@ -57,7 +58,7 @@ func (s *Server) snapshotDiff(r *http.Request, a snapshotDiffArgument) (any, err
 	other := dataset
 	if a.Other != "" {
 		if of, _, err := mustBeSnapshot("/other", a.Other); err != nil || of != dataset {
-			return nil, invalid("/other", "The other one is a later snapshot of the same dataset.")
+			return nil, host.Invalid("/other", "The other one is a later snapshot of the same dataset.")
 		}
 		other = a.Other
 	}
@@ -111,7 +112,7 @@ func (s *Server) inSnapshot(ctx context.Context, a snapshotPathArgument, work fu
 	inside := "."
 	if a.Path != "" {
 		if inside = a.Path; !fs.ValidPath(inside) || strings.ContainsRune(inside, 0) {
-			return invalid("/path", "This is no path below the snapshot.")
+			return host.Invalid("/path", "This is no path below the snapshot.")
 		}
 	}
 	_, err = func() (any, error) {
@@ -224,7 +225,7 @@ func (s *Server) datasetSample(r *http.Request, a datasetSampleArgument) (any, e
 		return nil, err
 	}
 	if a.Bytes < leastSample || a.Bytes > maxSample {
-		return nil, invalid("/bytes", fmt.Sprintf("Between %d and %d bytes are read.", leastSample, maxSample))
+		return nil, host.Invalid("/bytes", fmt.Sprintf("Between %d and %d bytes are read.", leastSample, maxSample))
 	}
 	return func() (any, error) {
 		is, err := facts(r.Context(), a.Dataset, "type", "mounted", "mountpoint", "recordsize", "volblocksize")

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"cistern/services/daemon/problem"
+	"cistern/services/execd/host"
 	"cistern/services/platform/zfsname"
 )
 
@@ -53,7 +54,7 @@ func datasetOf(snapshot string) string {
 // mustBeSnapshots checks every name, and that none is there twice.
 func mustBeSnapshots(names []string) error {
 	if len(names) == 0 || len(names) > maxNames {
-		return invalid("/names", fmt.Sprintf("Name 1 to %d snapshots.", maxNames))
+		return host.Invalid("/names", fmt.Sprintf("Name 1 to %d snapshots.", maxNames))
 	}
 	seen := make(map[string]bool, len(names))
 	for i, name := range names {
@@ -61,7 +62,7 @@ func mustBeSnapshots(names []string) error {
 			return err
 		}
 		if seen[name] {
-			return invalid(fmt.Sprintf("/names/%d", i), fmt.Sprintf("The snapshot '%s' is named twice.", name))
+			return host.Invalid(fmt.Sprintf("/names/%d", i), fmt.Sprintf("The snapshot '%s' is named twice.", name))
 		}
 		seen[name] = true
 	}
@@ -80,7 +81,7 @@ type snapshotCreateArgument struct {
 // tagged says what may stand in one of our own properties: what is shown on pages and compared, on one line.
 func tagged(path, value string) error {
 	if len(value) > 200 || strings.ContainsFunc(value, func(c rune) bool { return c < ' ' || c == 0x7f }) {
-		return invalid(path, "At most 200 characters on one line.")
+		return host.Invalid(path, "At most 200 characters on one line.")
 	}
 	return nil
 }
@@ -230,7 +231,7 @@ func (s *Server) holdOrRelease(r *http.Request, a snapshotHoldArgument, action s
 		return nil, err
 	}
 	if wrong := zfsname.Component(a.Tag); wrong != "" || len(a.Tag) > zfsname.Longest || strings.HasPrefix(a.Tag, "-") {
-		return nil, invalid("/tag", "A hold's tag is letters, digits, '_', '.', ':' and '-', and does not begin with '-'.")
+		return nil, host.Invalid("/tag", "A hold's tag is letters, digits, '_', '.', ':' and '-', and does not begin with '-'.")
 	}
 	ctx := context.WithoutCancel(r.Context())
 	for _, names := range chunks(a.Names, 1) {
@@ -260,7 +261,7 @@ func (s *Server) snapshotRename(r *http.Request, a snapshotRenameArgument) (any,
 		return nil, err
 	}
 	if to != dataset {
-		return nil, invalid("/to", "A snapshot stays with its dataset.")
+		return nil, host.Invalid("/to", "A snapshot stays with its dataset.")
 	}
 	if err := run(context.WithoutCancel(r.Context()), nil, "rename", a.Name, a.To); err != nil {
 		return nil, zfsFailure(err, fmt.Sprintf("'%s' was not renamed", a.Name))
@@ -283,7 +284,7 @@ func (s *Server) snapshotClone(r *http.Request, a snapshotCloneArgument) (any, e
 		return nil, err
 	}
 	if poolOf(a.Name) != poolOf(dataset) || parentOf(a.Name) == "" {
-		return nil, invalid("/name", fmt.Sprintf("A clone is on the pool of its snapshot: its name begins with '%s/'.", poolOf(dataset)))
+		return nil, host.Invalid("/name", fmt.Sprintf("A clone is on the pool of its snapshot: its name begins with '%s/'.", poolOf(dataset)))
 	}
 	if err := mustNotBeOurs(dataset); err != nil {
 		return nil, err

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"cistern/services/execd/host"
 )
 
 // snmpArgument is who may poll the appliance by SNMP. Neither a community nor a user: snmpd listens nowhere.
@@ -46,10 +48,10 @@ func (a snmpArgument) configuration() (string, error) {
 	line := func(format string, values ...any) { fmt.Fprintf(&b, format+"\n", values...) }
 	line("# Written by execd for akd; changed in the web page.")
 	if !snmpEngineID.MatchString(a.EngineID) || len(a.EngineID)%2 != 0 {
-		return "", invalid("/engineId", "An engine id has 5 to 32 octets in hexadecimal.")
+		return "", host.Invalid("/engineId", "An engine id has 5 to 32 octets in hexadecimal.")
 	}
 	if !snmpText.MatchString(a.Contact) || !snmpText.MatchString(a.Location) {
-		return "", invalid("/contact", "Contact and location are lines of at most 255 characters without \", # and \\.")
+		return "", host.Invalid("/contact", "Contact and location are lines of at most 255 characters without \", # and \\.")
 	}
 	line("exactEngineID 0x%s", a.EngineID)
 	if a.Contact != "" {
@@ -67,7 +69,7 @@ func (a snmpArgument) configuration() (string, error) {
 	}
 	if a.Community != "" {
 		if !snmpSecret.MatchString(string(a.Community)) {
-			return "", invalid("/community", "A community holds printable ASCII characters other than \" and \\.")
+			return "", host.Invalid("/community", "A community holds printable ASCII characters other than \" and \\.")
 		}
 		sources := slices.Clone(a.Sources)
 		if len(sources) == 0 {
@@ -77,7 +79,7 @@ func (a snmpArgument) configuration() (string, error) {
 			if source != "default" {
 				network, err := netip.ParsePrefix(source)
 				if err != nil || !network.Addr().Is4() {
-					return "", invalid(fmt.Sprintf("/sources/%d", i), "A source is a network of IPv4, as 192.0.2.0/24.")
+					return "", host.Invalid(fmt.Sprintf("/sources/%d", i), "A source is a network of IPv4, as 192.0.2.0/24.")
 				}
 				source = network.Masked().String()
 			}
@@ -86,14 +88,14 @@ func (a snmpArgument) configuration() (string, error) {
 	}
 	if u := a.User; u != nil {
 		if !snmpUserName.MatchString(u.Name) {
-			return "", invalid("/user/name", "A user's name holds printable ASCII characters other than space, \", # and \\.")
+			return "", host.Invalid("/user/name", "A user's name holds printable ASCII characters other than space, \", # and \\.")
 		}
 		if !slices.Contains([]string{"SHA", "SHA-256", "SHA-512"}, u.AuthProtocol) {
-			return "", invalid("/user/authProtocol", "The protocol is SHA, SHA-256 or SHA-512.")
+			return "", host.Invalid("/user/authProtocol", "The protocol is SHA, SHA-256 or SHA-512.")
 		}
 		for path, password := range map[string]secret{"/user/authPassword": u.AuthPassword, "/user/privPassword": u.PrivPassword} {
 			if len(password) < 8 || !snmpSecret.MatchString(string(password)) {
-				return "", invalid(path, "A password has 8 printable ASCII characters or more, other than \" and \\.")
+				return "", host.Invalid(path, "A password has 8 printable ASCII characters or more, other than \" and \\.")
 			}
 		}
 		line(`createUser %s %s "%s" AES "%s"`, u.Name, u.AuthProtocol, string(u.AuthPassword), string(u.PrivPassword))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cistern/services/daemon/problem"
+	"cistern/services/execd/host"
 	"cistern/services/platform/command"
 )
 
@@ -25,7 +26,7 @@ func (s *Server) systemAttach(r *http.Request, a systemAttachArgument) (any, err
 	if _, err := s.Host.CheckDisk(a.Disk, minDisk); err != nil {
 		return nil, err
 	}
-	leaves, err := systemLeaves(ctx)
+	leaves, err := host.SystemLeaves(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -44,37 +45,16 @@ type systemDetachArgument struct {
 // when the other one does not hold everything.
 func (s *Server) systemDetach(r *http.Request, a systemDetachArgument) (any, error) {
 	ctx := context.WithoutCancel(r.Context())
-	leaves, err := systemLeaves(ctx)
+	leaves, err := host.SystemLeaves(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if !slices.Contains(leaves, a.Device) {
-		return nil, invalid("/device", fmt.Sprintf("'%s' is no side of the system pool; those are %s.", a.Device, strings.Join(leaves, " and ")))
+		return nil, host.Invalid("/device", fmt.Sprintf("'%s' is no side of the system pool; those are %s.", a.Device, strings.Join(leaves, " and ")))
 	}
 	if len(leaves) == 1 {
 		return nil, problem.New(http.StatusConflict, "conflict", "This is the only disk of the system pool.", "Attach another one first.")
 	}
-	_, err = command.Run(ctx, time.Minute, 64<<10, "zpool", "detach", SystemPool, a.Device)
+	_, err = command.Run(ctx, time.Minute, 64<<10, "zpool", "detach", host.SystemPool, a.Device)
 	return a, err
-}
-
-// systemLeaves are the devices of the system pool, as ZFS names them; the guid of one that is gone.
-func systemLeaves(ctx context.Context) ([]string, error) { return poolLeaves(ctx, SystemPool) }
-
-// poolLeaves are those of a pool of one disk or one mirror.
-func poolLeaves(ctx context.Context, pool string) ([]string, error) {
-	listing, err := command.Run(ctx, 20*time.Second, 64<<10, "zpool", "list", "-v", "-H", "-P", "-o", "name", pool)
-	if err != nil {
-		return nil, err
-	}
-	var leaves []string
-	for line := range strings.Lines(string(listing.Stdout)) {
-		// A vdev is indented by a tab, a side of a mirror by two; log, cache and spares cannot be added here.
-		name, _, _ := strings.Cut(strings.TrimSpace(line), "\t")
-		if !strings.HasPrefix(line, "\t") || name == "" || strings.HasPrefix(name, "mirror-") || strings.HasPrefix(name, "replacing-") {
-			continue
-		}
-		leaves = append(leaves, name)
-	}
-	return leaves, nil
 }

@@ -7,42 +7,12 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 
 	"cistern/services/daemon/problem"
+	"cistern/services/execd/host"
 )
-
-// When a System starts.
-const (
-	startsNext  = "next"  // next time, and then again
-	startsOnce  = "once"  // next time only
-	startsLater = "later" // always, but for the next time, which is another one's
-	startsNot   = "no"
-)
-
-// System is an installed operating system with Cistern in it. A nil pointer is what the system does not say.
-type System struct {
-	Name      string  `json:"name"`
-	Running   bool    `json:"running"`
-	Starts    string  `json:"starts"`
-	CreatedMs *int64  `json:"createdMs"` // since the epoch
-	Bytes     *int64  `json:"bytes"`
-	Version   *string `json:"version"` // of Cistern
-	// Obstacle says in a sentence why it cannot be chosen; empty when it can.
-	Obstacle string `json:"obstacle"`
-}
-
-var versionText = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+~_-]{0,63}$`)
-
-// versionIn is the version that a file says, nil when it says none.
-func versionIn(text []byte) *string {
-	if version := strings.TrimSpace(string(text)); versionText.MatchString(version) {
-		return &version
-	}
-	return nil
-}
 
 func (s *Server) systemList(r *http.Request, _ struct{}) (any, error) {
 	systems, err := s.Host.Systems(r.Context())
@@ -60,7 +30,7 @@ func (s *Server) systemActivate(r *http.Request, a systemActivateArgument) (any,
 	if err != nil {
 		return nil, err
 	}
-	chosen := func(one System) bool { return one.Name == a.Name }
+	chosen := func(one host.System) bool { return one.Name == a.Name }
 	at := slices.IndexFunc(systems, chosen)
 	if at < 0 {
 		var names []string
@@ -72,14 +42,14 @@ func (s *Server) systemActivate(r *http.Request, a systemActivateArgument) (any,
 	if systems[at].Obstacle != "" {
 		return nil, problem.New(http.StatusConflict, "conflict", fmt.Sprintf("The system %s cannot be started: %s", a.Name, systems[at].Obstacle), "Choose another one.")
 	}
-	if systems[at].Starts != startsNext {
+	if systems[at].Starts != host.StartsNext {
 		if err := s.Host.ActivateSystem(ctx, systems, a.Name); err != nil {
 			return nil, err
 		}
 		if systems, err = s.Host.Systems(ctx); err != nil {
 			return nil, err
 		}
-		if at = slices.IndexFunc(systems, chosen); at < 0 || systems[at].Starts != startsNext {
+		if at = slices.IndexFunc(systems, chosen); at < 0 || systems[at].Starts != host.StartsNext {
 			return nil, fmt.Errorf("the system %s was chosen without an error, but another one still starts next time", a.Name)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"cistern/services/daemon/problem"
+	"cistern/services/execd/host"
 )
 
 type vdevAddArgument struct {
@@ -27,7 +28,7 @@ func (s *Server) vdevAdd(r *http.Request, a vdevAddArgument) (any, error) {
 		return nil, err
 	}
 	if !slices.Contains(vdevKinds, a.Kind) {
-		return nil, invalid("/kind", "What is added is one of "+strings.Join(vdevKinds, ", ")+".")
+		return nil, host.Invalid("/kind", "What is added is one of "+strings.Join(vdevKinds, ", ")+".")
 	}
 	argv := []string{"zpool", "add", a.Pool}
 	if a.Kind != "data" {
@@ -37,7 +38,7 @@ func (s *Server) vdevAdd(r *http.Request, a vdevAddArgument) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a, refused(s.partitioning(ctx, append(argv, vdevs...)...), fmt.Sprintf("Adding to the pool '%s'", a.Pool))
+	return a, host.Refused(s.partitioning(ctx, append(argv, vdevs...)...), fmt.Sprintf("Adding to the pool '%s'", a.Pool))
 }
 
 var vdevKinds = []string{"data", "spare", "log", "cache", "special"}
@@ -47,15 +48,15 @@ var vdevKinds = []string{"data", "spare", "log", "cache", "special"}
 func (s *Server) vdevArguments(path string, vdevs []vdevArgument, seen map[string]string) ([]string, error) {
 	var words []string
 	if len(vdevs) == 0 {
-		return nil, invalid(path, "There must be at least one vdev.")
+		return nil, host.Invalid(path, "There must be at least one vdev.")
 	}
 	for i, v := range vdevs {
 		fewest, ok := fewestDisks[v.Type]
 		if !ok {
-			return nil, invalid(fmt.Sprintf("%s/%d/type", path, i), "A vdev is a stripe, mirror, raidz1, raidz2 or raidz3.")
+			return nil, host.Invalid(fmt.Sprintf("%s/%d/type", path, i), "A vdev is a stripe, mirror, raidz1, raidz2 or raidz3.")
 		}
 		if len(v.Disks) < fewest {
-			return nil, invalid(fmt.Sprintf("%s/%d/disks", path, i), fmt.Sprintf("A %s needs at least %d disks; %d given.", v.Type, fewest, len(v.Disks)))
+			return nil, host.Invalid(fmt.Sprintf("%s/%d/disks", path, i), fmt.Sprintf("A %s needs at least %d disks; %d given.", v.Type, fewest, len(v.Disks)))
 		}
 		if v.Type != "stripe" {
 			words = append(words, v.Type)
@@ -66,7 +67,7 @@ func (s *Server) vdevArguments(path string, vdevs []vdevArgument, seen map[strin
 				return nil, err
 			}
 			if other, twice := seen[device]; twice {
-				return nil, invalid(fmt.Sprintf("%s/%d/disks", path, i), fmt.Sprintf("%s and %s are the same disk.", other, disk))
+				return nil, host.Invalid(fmt.Sprintf("%s/%d/disks", path, i), fmt.Sprintf("%s and %s are the same disk.", other, disk))
 			}
 			seen[device] = disk
 			words = append(words, disk)
@@ -124,14 +125,14 @@ func (s *Server) vdevAttach(r *http.Request, a vdevAttachArgument) (any, error) 
 	if err := (vdevArgumentOne{a.Pool, a.Device}).check(ctx); err != nil {
 		return nil, err
 	}
-	if a.Pool == SystemPool {
+	if a.Pool == host.SystemPool {
 		return nil, problem.New(http.StatusConflict, "conflict", "A side of the system pool must be able to start the machine.", "Use system.attach.")
 	}
 	if _, err := s.Host.CheckDisk(a.Disk, minDisk); err != nil {
 		return nil, err
 	}
 	err := s.partitioning(ctx, "zpool", "attach", a.Pool, a.Device, a.Disk)
-	return a, refused(err, fmt.Sprintf("Attaching a disk to the pool '%s'", a.Pool))
+	return a, host.Refused(err, fmt.Sprintf("Attaching a disk to the pool '%s'", a.Pool))
 }
 
 func (s *Server) vdevDetach(r *http.Request, a vdevArgumentOne) (any, error) {
@@ -156,14 +157,14 @@ func (s *Server) vdevReplace(r *http.Request, a vdevReplaceArgument) (any, error
 	if err := (vdevArgumentOne{a.Pool, a.Device}).check(ctx); err != nil {
 		return nil, err
 	}
-	if a.Pool == SystemPool {
+	if a.Pool == host.SystemPool {
 		return nil, problem.New(http.StatusConflict, "conflict", "A disk of the system pool must be able to start the machine.", "Attach the new disk as a system disk, then detach the old one.")
 	}
 	if _, err := s.Host.CheckDisk(a.Disk, minDisk); err != nil {
 		return nil, err
 	}
 	err := s.partitioning(ctx, "zpool", "replace", a.Pool, a.Device, a.Disk)
-	return a, refused(err, fmt.Sprintf("Replacing %s in the pool '%s'", a.Device, a.Pool))
+	return a, host.Refused(err, fmt.Sprintf("Replacing %s in the pool '%s'", a.Device, a.Pool))
 }
 
 type vdevStateArgument struct {
@@ -185,7 +186,7 @@ func (s *Server) vdevState(r *http.Request, a vdevStateArgument) (any, error) {
 	argv := []string{a.Action}
 	switch {
 	case a.Action != "online" && a.Action != "offline":
-		return nil, invalid("/action", "The action is online or offline.")
+		return nil, host.Invalid("/action", "The action is online or offline.")
 	case a.Temporary && a.Action == "offline":
 		argv = append(argv, "-t")
 	case a.Expand && a.Action == "online":

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cistern/services/daemon/problem"
+	"cistern/services/execd/host"
 	"cistern/services/platform/command"
 	"cistern/services/platform/zfsname"
 )
@@ -23,7 +24,7 @@ func (s secret) MarshalJSON() ([]byte, error) {
 
 func mustBeDataset(path, name string) error {
 	if wrong := zfsname.Dataset(name); wrong != "" {
-		return invalid(path, fmt.Sprintf("The dataset name '%s' %s.", name, wrong))
+		return host.Invalid(path, fmt.Sprintf("The dataset name '%s' %s.", name, wrong))
 	}
 	return nil
 }
@@ -32,7 +33,7 @@ func mustBeDataset(path, name string) error {
 func mustBeSnapshot(path, name string) (dataset, own string, err error) {
 	dataset, own, wrong := zfsname.Snapshot(name)
 	if wrong != "" {
-		return "", "", invalid(path, fmt.Sprintf("The snapshot name '%s' %s.", name, wrong))
+		return "", "", host.Invalid(path, fmt.Sprintf("The snapshot name '%s' %s.", name, wrong))
 	}
 	return dataset, own, nil
 }
@@ -52,7 +53,7 @@ func parentOf(dataset string) string {
 // ours says that the appliance itself lives on the dataset: everything on the system pool but the telemetry and what
 // is kept aside of it.
 func ours(dataset string) bool {
-	return poolOf(dataset) == SystemPool && !strings.HasPrefix(dataset, SystemPool+"/telemetry")
+	return poolOf(dataset) == host.SystemPool && !strings.HasPrefix(dataset, host.SystemPool+"/telemetry")
 }
 
 func mustNotBeOurs(dataset string) error {

@@ -1,4 +1,6 @@
-package execd
+// Package host is what execd needs of the operating system: the interface that each one implements in a folder of its own,
+// and what those have in common.
+package host
 
 import "context"
 
@@ -13,7 +15,7 @@ type Host interface {
 	// DiskDevice is the device of a disk's stable name (/dev/disk/by-id/…) for looking at it; it may be in use. The
 	// error is a problem document.
 	DiskDevice(path string) (device string, err error)
-	// Locate switches the light of the slot that a device sits in; errNoLight when there is none.
+	// Locate switches the light of the slot that a device sits in; ErrNoLight when there is none.
 	Locate(ctx context.Context, device string, on bool) error
 	// Faults is what the system has diagnosed of its parts, as its own tool prints it; "" when it does no such thing.
 	Faults(ctx context.Context) (string, error)

@@ -1,4 +1,4 @@
-package execd
+package host
 
 import "context"
 

@@ -1,4 +1,4 @@
-package execd
+package linux
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"cistern/services/daemon/problem"
+	"cistern/services/execd/host"
 	"cistern/services/platform/command"
 )
 
@@ -36,7 +37,7 @@ type partition struct {
 }
 
 // systemTable reads the partitions of a system disk, such as sda, by name.
-func (l *Linux) systemTable(ctx context.Context, disk string) (map[string]partition, error) {
+func (l *Host) systemTable(ctx context.Context, disk string) (map[string]partition, error) {
 	said, err := command.Run(ctx, 30*time.Second, 1<<20, "sfdisk", "--json", "/dev/"+disk)
 	if err != nil {
 		return nil, err
@@ -82,7 +83,7 @@ const byPartUUID = "/dev/disk/by-partuuid/"
 
 // AttachSystemDisk makes the disk bootable, then a side of the system pool. Until ZFS has taken the disk a failure erases
 // its partition table again.
-func (l *Linux) AttachSystemDisk(ctx context.Context, disk string) (err error) {
+func (l *Host) AttachSystemDisk(ctx context.Context, disk string) (err error) {
 	device, err := filepath.EvalSymlinks(disk)
 	if err != nil {
 		return err
@@ -99,7 +100,7 @@ func (l *Linux) AttachSystemDisk(ctx context.Context, disk string) (err error) {
 	if err != nil {
 		return err
 	}
-	leaves, err := systemLeaves(ctx)
+	leaves, err := host.SystemLeaves(ctx)
 	if err != nil {
 		return err
 	}
@@ -131,12 +132,12 @@ func (l *Linux) AttachSystemDisk(ctx context.Context, disk string) (err error) {
 			return fmt.Errorf("copying the partition %s to %s: %w", name, filepath.Base(disk), err)
 		}
 	}
-	_, err = command.Run(ctx, time.Minute, 64<<10, "zpool", "attach", SystemPool, leaves[0], byPartUUID+guid)
+	_, err = command.Run(ctx, time.Minute, 64<<10, "zpool", "attach", host.SystemPool, leaves[0], byPartUUID+guid)
 	return err
 }
 
 // mustHold refuses a disk on which the pool's partition would be smaller than the one it is to mirror.
-func (l *Linux) mustHold(disk, device string, pool partition) error {
+func (l *Host) mustHold(disk, device string, pool partition) error {
 	text, err := os.ReadFile(filepath.Join("/sys/class/block", filepath.Base(device), "size"))
 	if err != nil {
 		return err

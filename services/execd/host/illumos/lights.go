@@ -1,4 +1,4 @@
-package execd
+package illumos
 
 // The lights of disks' slots on illumos: indicators of the hardware's topology, which fmtopo reads and switches. Written
 // after fmtopo.c, diskinfo.c and libtopo's providers of facilities; it has not run on illumos yet.
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cistern/services/daemon/problem"
+	"cistern/services/execd/host"
 	"cistern/services/platform/command"
 )
 
@@ -65,7 +66,7 @@ var literally = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 var topoBay = regexp.MustCompile(`^.*/bay=[0-9a-f]+`)
 
 // fmtopo walks the whole topology, which takes seconds where there are many shelves.
-func (i *Illumos) fmtopo(ctx context.Context, pattern string, properties ...string) ([]topoNode, string, error) {
+func (i *Host) fmtopo(ctx context.Context, pattern string, properties ...string) ([]topoNode, string, error) {
 	argv := []string{i.Root + "/usr/lib/fm/fmd/fmtopo"}
 	for _, property := range properties {
 		argv = append(argv, "-P", property)
@@ -75,7 +76,7 @@ func (i *Illumos) fmtopo(ctx context.Context, pattern string, properties ...stri
 }
 
 // Locate implements Host.
-func (i *Illumos) Locate(ctx context.Context, device string, on bool) error {
+func (i *Host) Locate(ctx context.Context, device string, on bool) error {
 	disk := filepath.Base(device)
 	// Bays, what is in them, and their lights. Nodes that have not all three properties are complained of.
 	nodes, _, err := i.fmtopo(ctx, "*/bay=*", topoDisk, topoType, topoMode)
@@ -89,7 +90,7 @@ func (i *Illumos) Locate(ctx context.Context, device string, on bool) error {
 		}
 	}
 	if bay == "" {
-		return errNoLight // it is in no bay that the topology knows
+		return host.ErrNoLight // it is in no bay that the topology knows
 	}
 	light := ""
 	for _, node := range nodes {
@@ -98,7 +99,7 @@ func (i *Illumos) Locate(ctx context.Context, device string, on bool) error {
 		}
 	}
 	if light == "" {
-		return errNoLight
+		return host.ErrNoLight
 	}
 	want := map[bool]string{true: "1", false: "0"}[on]
 	after, complaint, err := i.fmtopo(ctx, literally.Replace(light), topoMode+"=uint32:"+want)

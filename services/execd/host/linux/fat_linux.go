@@ -1,4 +1,4 @@
-package execd
+package linux
 
 // Just as much of FAT32 as reading files of an EFI system partition takes, by their short names. Nothing is cached, and
 // what the partition says of itself is believed only within its own bounds.

@@ -1,4 +1,4 @@
-package execd
+package illumos
 
 import (
 	"bytes"
@@ -10,10 +10,12 @@ import (
 	"testing"
 
 	"cistern/services/daemon/problem"
+	"cistern/services/execd/host"
+	"cistern/services/execd/host/hosttest"
 )
 
 // onIllumos is a host in a folder, with programs that print what OmniOS' print and note how they were called.
-func onIllumos(t *testing.T) (host *Illumos, calls func() string) {
+func onIllumos(t *testing.T) (machine *Host, calls func() string) {
 	t.Helper()
 	root := t.TempDir()
 	put := func(path, text string, mode os.FileMode) {
@@ -66,7 +68,7 @@ echo 'TIME            EVENT-ID                              MSG-ID         SEVER
 	program("lib/svc/method/cistern-pools", "")
 	program("lib/svc/method/cistern-identity", "echo 'cistern: the host name cannot be set' >&2; exit 96")
 	t.Setenv("PATH", filepath.Join(root, "bin")+":"+os.Getenv("PATH"))
-	return &Illumos{Root: root}, func() string {
+	return &Host{Root: root}, func() string {
 		said, _ := os.ReadFile(filepath.Join(root, "calls"))
 		_ = os.Remove(filepath.Join(root, "calls"))
 		return string(said)
@@ -74,7 +76,7 @@ echo 'TIME            EVENT-ID                              MSG-ID         SEVER
 }
 
 func TestDisksOfIllumos(t *testing.T) {
-	host, _ := onIllumos(t)
+	machine, _ := onIllumos(t)
 	for _, c := range []struct {
 		path string
 		min  int64
@@ -94,7 +96,7 @@ func TestDisksOfIllumos(t *testing.T) {
 		{"c2t1d0", 0, "invalid_request", "whole disk"},
 		{"/dev/dsk/-f", 0, "invalid_request", "whole disk"},
 	} {
-		device, err := host.CheckDisk(c.path, c.min)
+		device, err := machine.CheckDisk(c.path, c.min)
 		var said problem.Document
 		switch {
 		case c.code == "" && (err != nil || device != c.path):
@@ -106,24 +108,24 @@ func TestDisksOfIllumos(t *testing.T) {
 }
 
 func TestFaultsOfIllumos(t *testing.T) {
-	host, calls := onIllumos(t)
-	text, err := host.Faults(context.Background())
+	machine, calls := onIllumos(t)
+	text, err := machine.Faults(context.Background())
 	if err != nil || !strings.HasPrefix(text, "TIME ") || calls() != "fmadm faulty\n" {
 		t.Errorf("%q %v", text, err)
 	}
-	if err := os.WriteFile(filepath.Join(host.Root, "broken"), nil, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(machine.Root, "broken"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := host.Faults(context.Background()); err == nil || !strings.Contains(err.Error(), "failed to connect to fmd") {
+	if _, err := machine.Faults(context.Background()); err == nil || !strings.Contains(err.Error(), "failed to connect to fmd") {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestADiskOfIllumosIsWiped(t *testing.T) {
-	host, calls := onIllumos(t)
-	raw := filepath.Join(host.Root, "dev/rdsk/c2t1d0p0")
-	if err := errors.Join(os.MkdirAll(filepath.Dir(raw), 0o755), os.MkdirAll(filepath.Join(host.Root, dsk), 0o755),
-		os.WriteFile(filepath.Join(host.Root, dsk, "c2t1d0s0"), nil, 0o644)); err != nil {
+	machine, calls := onIllumos(t)
+	raw := filepath.Join(machine.Root, "dev/rdsk/c2t1d0p0")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(raw), 0o755), os.MkdirAll(filepath.Join(machine.Root, dsk), 0o755),
+		os.WriteFile(filepath.Join(machine.Root, dsk, "c2t1d0s0"), nil, 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	f, err := os.Create(raw)
@@ -138,7 +140,7 @@ func TestADiskOfIllumosIsWiped(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := host.WipeDisk(context.Background(), "/dev/dsk/c2t1d0"); err != nil {
+	if err := machine.WipeDisk(context.Background(), "/dev/dsk/c2t1d0"); err != nil {
 		t.Fatal(err)
 	}
 	if said := calls(); !strings.Contains(said, "zpool labelclear -f /dev/dsk/c2t1d0s0\n") || strings.Contains(said, "d0s1\n") {
@@ -156,22 +158,22 @@ func TestADiskOfIllumosIsWiped(t *testing.T) {
 }
 
 func TestWhatIllumosIsTold(t *testing.T) {
-	host, calls := onIllumos(t)
+	machine, calls := onIllumos(t)
 	ctx := context.Background()
 	for _, c := range []struct {
 		do   func() error
 		told string
 	}{
-		{func() error { return host.Service(ctx, "storaged", "start") }, "svcadm enable -rs svc:/application/cistern/storaged:default\n"},
-		{func() error { return host.Service(ctx, "nginx", "stop") }, "svcadm disable -s svc:/network/cistern/nginx:default\n"},
-		{func() error { return host.Service(ctx, "akd", "start") }, "svcadm enable -r svc:/application/cistern/akd:default\n"},
-		{func() error { return host.Service(ctx, "execd", "restart") }, "svcadm restart svc:/application/cistern/execd:default\n"},
-		{func() error { return host.Service(ctx, "tracerd", "clear") }, "svcadm clear svc:/application/cistern/tracerd:default\n"},
-		{func() error { return host.Power(ctx, "reboot") }, "init 6\n"},
-		{func() error { return host.Power(ctx, "off") }, "init 5\n"},
-		{func() error { return host.MountDataset(ctx, "tank/a b") }, "zfs mount tank/a b\n"},
-		{func() error { return host.UnmountDataset(ctx, "tank/a") }, "zfs unmount tank/a\n"},
-		{func() error { return host.MountPools(ctx) }, "cistern-pools refresh\n"},
+		{func() error { return machine.Service(ctx, "storaged", "start") }, "svcadm enable -rs svc:/application/cistern/storaged:default\n"},
+		{func() error { return machine.Service(ctx, "nginx", "stop") }, "svcadm disable -s svc:/network/cistern/nginx:default\n"},
+		{func() error { return machine.Service(ctx, "akd", "start") }, "svcadm enable -r svc:/application/cistern/akd:default\n"},
+		{func() error { return machine.Service(ctx, "execd", "restart") }, "svcadm restart svc:/application/cistern/execd:default\n"},
+		{func() error { return machine.Service(ctx, "tracerd", "clear") }, "svcadm clear svc:/application/cistern/tracerd:default\n"},
+		{func() error { return machine.Power(ctx, "reboot") }, "init 6\n"},
+		{func() error { return machine.Power(ctx, "off") }, "init 5\n"},
+		{func() error { return machine.MountDataset(ctx, "tank/a b") }, "zfs mount tank/a b\n"},
+		{func() error { return machine.UnmountDataset(ctx, "tank/a") }, "zfs unmount tank/a\n"},
+		{func() error { return machine.MountPools(ctx) }, "cistern-pools refresh\n"},
 	} {
 		if err := c.do(); err != nil {
 			t.Errorf("%s: %v", c.told, err)
@@ -180,14 +182,14 @@ func TestWhatIllumosIsTold(t *testing.T) {
 			t.Errorf("it was told %q, not %q", said, c.told)
 		}
 	}
-	if err := host.ApplyIdentity(ctx); err == nil || !strings.Contains(err.Error(), "the host name cannot be set") {
+	if err := machine.ApplyIdentity(ctx); err == nil || !strings.Contains(err.Error(), "the host name cannot be set") {
 		t.Errorf("%v", err)
 	}
-	if !host.Mounted("/srv/telemetry") || host.Mounted("/srv") || host.Mounted("tank/telemetry") {
+	if !machine.Mounted("/srv/telemetry") || machine.Mounted("/srv") || machine.Mounted("tank/telemetry") {
 		t.Error("what is mounted")
 	}
 	calls()
-	place, release, err := host.MountSnapshot(ctx, "tank/a@now")
+	place, release, err := machine.MountSnapshot(ctx, "tank/a@now")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,41 +203,41 @@ func TestWhatIllumosIsTold(t *testing.T) {
 }
 
 func TestBootEnvironments(t *testing.T) {
-	host, calls := onIllumos(t)
+	machine, calls := onIllumos(t)
 	put := func(path, text string, mode os.FileMode) {
-		path = filepath.Join(host.Root, path)
+		path = filepath.Join(machine.Root, path)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), mode)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	put("opt/cistern/version", "0.1.0\n", 0o644)
 	// Prints what is in a file, and fails on demand.
-	put("bin/beadm", "#!/bin/sh\necho \"beadm $*\" >>"+host.Root+"/calls\n[ \"$1\" != list ] || exec cat "+host.Root+"/environments\n"+
-		"case \"$*\" in \"$(cat "+host.Root+"/fails)\") echo 'Unable to activate' >&2; exit 1 ;; esac\n", 0o755)
+	put("bin/beadm", "#!/bin/sh\necho \"beadm $*\" >>"+machine.Root+"/calls\n[ \"$1\" != list ] || exec cat "+machine.Root+"/environments\n"+
+		"case \"$*\" in \"$(cat "+machine.Root+"/fails)\") echo 'Unable to activate' >&2; exit 1 ;; esac\n", 0o755)
 	put("fails", "nothing", 0o644)
-	list := func(text string) []System {
+	list := func(text string) []host.System {
 		t.Helper()
 		put("environments", text, 0o644)
-		systems, err := host.Systems(context.Background())
+		systems, err := machine.Systems(context.Background())
 		if err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}
 		return systems
 	}
 	const uuid = "215b8387-4968-627c-d2d0-f4a011414bab"
-	recorded(t, "systems-illumos.json", list("omnios-r151054;"+uuid+";NR;/;191690365;static;1785535200\n"+
+	hosttest.Recorded(t, "systems-illumos.json", list("omnios-r151054;"+uuid+";NR;/;191690365;static;1785535200\n"+
 		"omnios r151058 (test): 1;;;;4096;static;1787323275\n"))
 	for _, c := range []struct{ line, name, starts, obstacle string }{
-		{"BE2;;;;55296;static;1211397974", "BE2", startsNot, ""},
-		{"BE2;;-;-;55296;static;1211397974", "BE2", startsNot, ""}, // older ones print dashes
-		{"a:b.c_d-e;" + uuid + ";R;/mnt/a;b;1;static;1", "a:b.c_d-e", startsNext, ""},
-		{"-v;;;;1;static;1", "-v", startsNot, ""},
-		{"BE6;;T;;1;static;1", "BE6", startsOnce, ""},
-		{"BE6;;RT;;1;static;1", "BE6", startsNext, ""},
-		{"BE7;;!;;1;static;1", "BE7", startsNot, "beadm says that it is not bootable."},
-		{"BE7;;!R;;1;static;1", "BE7", startsNext, "beadm says that it is not bootable."},
-		{"zbe;;x;;1;static;1", "zbe", startsNot, "It belongs to a boot environment of the global zone that is not active."},
-		{"zbe;;xb;;1;static;1", "zbe", startsNot, "It belongs to a boot environment of the global zone that is not active."},
+		{"BE2;;;;55296;static;1211397974", "BE2", host.StartsNot, ""},
+		{"BE2;;-;-;55296;static;1211397974", "BE2", host.StartsNot, ""}, // older ones print dashes
+		{"a:b.c_d-e;" + uuid + ";R;/mnt/a;b;1;static;1", "a:b.c_d-e", host.StartsNext, ""},
+		{"-v;;;;1;static;1", "-v", host.StartsNot, ""},
+		{"BE6;;T;;1;static;1", "BE6", host.StartsOnce, ""},
+		{"BE6;;RT;;1;static;1", "BE6", host.StartsNext, ""},
+		{"BE7;;!;;1;static;1", "BE7", host.StartsNot, "beadm says that it is not bootable."},
+		{"BE7;;!R;;1;static;1", "BE7", host.StartsNext, "beadm says that it is not bootable."},
+		{"zbe;;x;;1;static;1", "zbe", host.StartsNot, "It belongs to a boot environment of the global zone that is not active."},
+		{"zbe;;xb;;1;static;1", "zbe", host.StartsNot, "It belongs to a boot environment of the global zone that is not active."},
 	} {
 		systems := list(c.line + "\n")
 		if one := systems[0]; len(systems) != 1 || one.Name != c.name || one.Starts != c.starts || one.Obstacle != c.obstacle || one.Running || one.Version != nil {
@@ -257,7 +259,7 @@ func TestBootEnvironments(t *testing.T) {
 	// BE6 was to start once: after it, BE5 again.
 	const once = "BE5;;NR;/;1;static;1\nBE6;;T;;1;static;1\n-v;;;;1;static;1\n"
 	systems := list(once)
-	if systems[0].Starts != startsLater || systems[1].Starts != startsOnce {
+	if systems[0].Starts != host.StartsLater || systems[1].Starts != host.StartsOnce {
 		t.Errorf("%+v", systems)
 	}
 	for _, c := range []struct{ name, fails, want string }{
@@ -270,7 +272,7 @@ func TestBootEnvironments(t *testing.T) {
 	} {
 		put("fails", c.fails, 0o644)
 		calls()
-		err := host.ActivateSystem(context.Background(), systems, c.name)
+		err := machine.ActivateSystem(context.Background(), systems, c.name)
 		if said := calls(); said != c.want || (err != nil) != (c.fails != "nothing") {
 			t.Errorf("%s: %v, and it was told %q", c.name, err, said)
 		}

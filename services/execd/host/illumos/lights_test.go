@@ -1,4 +1,4 @@
-package execd
+package illumos
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"cistern/services/daemon/problem"
+	"cistern/services/execd/host"
 )
 
 // fakeTopology prints as fmtopo does: two disks in bays of a shelf, one in a chassis whose bay has a light for faults only, and one
@@ -67,25 +68,25 @@ esac
 `
 
 func TestLightsOfIllumos(t *testing.T) {
-	host, _ := onIllumos(t)
+	machine, _ := onIllumos(t)
 	put := func(path, text string) {
 		t.Helper()
-		path = filepath.Join(host.Root, path)
+		path = filepath.Join(machine.Root, path)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o755)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	read := func(name string) string {
-		text, _ := os.ReadFile(filepath.Join(host.Root, name))
+		text, _ := os.ReadFile(filepath.Join(machine.Root, name))
 		return strings.TrimSpace(string(text))
 	}
-	put("usr/lib/fm/fmd/fmtopo", "#!/bin/sh\nroot="+host.Root+fakeTopology)
+	put("usr/lib/fm/fmd/fmtopo", "#!/bin/sh\nroot="+machine.Root+fakeTopology)
 	put("light-1", "0")
 	put("light-11", "0")
 	const shelfDisk, otherDisk = "/dev/dsk/c0t5000CCA01234ABCDd0", "/dev/dsk/c2t1d0"
 	switched := func(disk string, on bool, one, eleven string) {
 		t.Helper()
-		if err := host.Locate(context.Background(), disk, on); err != nil {
+		if err := machine.Locate(context.Background(), disk, on); err != nil {
 			t.Errorf("%s %v: %v", disk, on, err)
 		}
 		if read("light-1") != one || read("light-11") != eleven {
@@ -102,7 +103,7 @@ func TestLightsOfIllumos(t *testing.T) {
 		"/dev/dsk/c9t1d0": "it is in no bay",
 		"/dev/dsk/c0t5":   "there is none of that name",
 	} {
-		if err := host.Locate(context.Background(), disk, true); !errors.Is(err, errNoLight) {
+		if err := machine.Locate(context.Background(), disk, true); !errors.Is(err, host.ErrNoLight) {
 			t.Errorf("%s (%s): %v", disk, why, err)
 		}
 	}
@@ -112,12 +113,12 @@ func TestLightsOfIllumos(t *testing.T) {
 		"broken":  "failed to open topology tree: permission denied",
 	} {
 		put(file, "")
-		err := host.Locate(context.Background(), shelfDisk, true)
+		err := machine.Locate(context.Background(), shelfDisk, true)
 		var document problem.Document
-		if err == nil || !strings.Contains(err.Error(), says) || errors.Is(err, errNoLight) || (file != "broken" && !errors.As(err, &document)) {
+		if err == nil || !strings.Contains(err.Error(), says) || errors.Is(err, host.ErrNoLight) || (file != "broken" && !errors.As(err, &document)) {
 			t.Errorf("%s: %v", file, err)
 		}
-		_ = os.Remove(filepath.Join(host.Root, file))
+		_ = os.Remove(filepath.Join(machine.Root, file))
 	}
 	if read("light-1") != "0" {
 		t.Error("what failed has switched it")

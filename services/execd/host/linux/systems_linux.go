@@ -1,4 +1,4 @@
-package execd
+package linux
 
 // The two system slots of the Debian image: what is in them, and GRUB's environment, which says the one that starts. The
 // EFI system partition is mounted by nobody, so it is read, and its one file written, as it lies on the disk.
@@ -15,6 +15,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"cistern/services/execd/host"
 )
 
 // slots by their names in grub.cfg; a person calls them A and B.
@@ -23,7 +25,7 @@ var slots = []string{"a", "b"}
 func slotPartition(slot string) string { return map[string]string{"a": partA, "b": partB}[slot] }
 
 // Systems implements Host.
-func (l *Linux) Systems(ctx context.Context) ([]System, error) {
+func (l *Host) Systems(ctx context.Context) ([]host.System, error) {
 	table, err := l.systemTable(ctx, l.SystemDisk)
 	if err != nil {
 		return nil, err
@@ -50,7 +52,7 @@ func (l *Linux) Systems(ctx context.Context) ([]System, error) {
 }
 
 // readSlots reads what is in the slots. images are their partitions, kernel is the command line of the one that runs.
-func readSlots(esp io.ReaderAt, images []io.ReaderAt, kernel string) ([]System, error) {
+func readSlots(esp io.ReaderAt, images []io.ReaderAt, kernel string) ([]host.System, error) {
 	boot, err := openFAT(esp)
 	if err != nil {
 		return nil, err
@@ -60,11 +62,11 @@ func readSlots(esp io.ReaderAt, images []io.ReaderAt, kernel string) ([]System, 
 		return nil, err
 	}
 	words := strings.Fields(kernel)
-	var systems []System
+	var systems []host.System
 	for i, slot := range slots {
-		one := System{Name: strings.ToUpper(slot), Starts: startsNot, Running: slices.Contains(words, "root=PARTLABEL="+slotPartition(slot))}
+		one := host.System{Name: strings.ToUpper(slot), Starts: host.StartsNot, Running: slices.Contains(words, "root=PARTLABEL="+slotPartition(slot))}
 		if environment.chosen() == slot {
-			one.Starts = startsNext
+			one.Starts = host.StartsNext
 		}
 		if one.Bytes, err = squashfsBytes(images[i]); err != nil {
 			return nil, fmt.Errorf("reading the system slot %s: %w", one.Name, err)
@@ -88,7 +90,7 @@ func readSlots(esp io.ReaderAt, images []io.ReaderAt, kernel string) ([]System, 
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, err
 		}
-		one.Version = versionIn(text)
+		one.Version = host.VersionIn(text)
 		systems = append(systems, one)
 	}
 	return systems, nil
@@ -178,7 +180,7 @@ func writeEnvironment(esp *os.File, boot *fat, place []int64, text []byte) error
 }
 
 // ActivateSystem implements Host: on every disk that the machine may start from, or on none.
-func (l *Linux) ActivateSystem(ctx context.Context, _ []System, name string) error {
+func (l *Host) ActivateSystem(ctx context.Context, _ []host.System, name string) error {
 	nodes, err := l.bootPartitions(ctx)
 	if err != nil {
 		return err
@@ -232,8 +234,8 @@ func chooseSlot(nodes []string, slot string) (err error) {
 
 // bootPartitions are the EFI system partitions of all disks that the machine may start from: those with a side of the
 // system pool that is there. The one it has started from is the last.
-func (l *Linux) bootPartitions(ctx context.Context) ([]string, error) {
-	leaves, err := systemLeaves(ctx)
+func (l *Host) bootPartitions(ctx context.Context) ([]string, error) {
+	leaves, err := host.SystemLeaves(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package execd
+package linux
 
 import (
 	"bytes"
@@ -10,6 +10,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"cistern/services/execd/host"
+	"cistern/services/execd/host/hosttest"
 )
 
 // bootPartition is an EFI system partition that mtools made as image/debian/disk.sh does: esp-one has a system in slot A,
@@ -45,7 +48,7 @@ func squashfs(used uint64) io.ReaderAt {
 const runsA = "BOOT_IMAGE=/cistern/a/vmlinuz root=PARTLABEL=cistern-a rootfstype=squashfs ro\n"
 
 func TestSlots(t *testing.T) {
-	read := func(esp []byte, a, b uint64, kernel string) []System {
+	read := func(esp []byte, a, b uint64, kernel string) []host.System {
 		t.Helper()
 		systems, err := readSlots(bytes.NewReader(esp), []io.ReaderAt{squashfs(a), squashfs(b)}, kernel)
 		if err != nil {
@@ -54,11 +57,11 @@ func TestSlots(t *testing.T) {
 		return systems
 	}
 	one, two := bootPartition(t, "esp-one"), bootPartition(t, "esp-two")
-	recorded(t, "systems-linux.json", read(two, 191690365, 4096, runsA))
+	hosttest.Recorded(t, "systems-linux.json", read(two, 191690365, 4096, runsA))
 
 	// As it leaves the factory.
 	factory := read(one, 191690365, 0, runsA)
-	if b := factory[1]; b.Obstacle != "Nothing is installed in this slot." || b.Bytes != nil || b.Version != nil || b.Running || b.Starts != startsNot {
+	if b := factory[1]; b.Obstacle != "Nothing is installed in this slot." || b.Bytes != nil || b.Version != nil || b.Running || b.Starts != host.StartsNot {
 		t.Errorf("an empty slot: %+v", b)
 	}
 	// The file system was written, and the kernel was not yet.

@@ -1,4 +1,4 @@
-package execd
+package illumos
 
 // The OmniOS appliance: SMF, diskinfo, illumos' ZFS. Written after the manual pages; tested on Linux with programs that
 // print what theirs print. Nothing here has run on illumos yet (docs/OMNIOS.md).
@@ -20,11 +20,12 @@ import (
 	"time"
 
 	"cistern/services/daemon/problem"
+	"cistern/services/execd/host"
 	"cistern/services/platform/command"
 )
 
-// Illumos is the host on OmniOS. Root is put before the paths of files and devices; the tests run it in a folder.
-type Illumos struct {
+// Host is the host on OmniOS. Root is put before the paths of files and devices; the tests run it in a folder.
+type Host struct {
 	Root string
 }
 
@@ -41,7 +42,7 @@ var illumosSlice = regexp.MustCompile(`^(s[0-9]{1,2}|p[0-4])?$`)
 
 // disks are the whole disks there are, with their sizes in bytes: diskinfo -Hpc, a line each of tab-separated type, disk,
 // vendor, product, serial number, bytes, flags and location.
-func (i *Illumos) disks(ctx context.Context) (map[string]int64, error) {
+func (i *Host) disks(ctx context.Context) (map[string]int64, error) {
 	said, err := command.Run(ctx, 30*time.Second, 4<<20, "diskinfo", "-Hpc")
 	if err != nil {
 		return nil, err
@@ -60,10 +61,10 @@ func (i *Illumos) disks(ctx context.Context) (map[string]int64, error) {
 }
 
 // diskOf finds a disk by its path, /dev/dsk/NAME.
-func (i *Illumos) diskOf(path string) (name string, size int64, err error) {
+func (i *Host) diskOf(path string) (name string, size int64, err error) {
 	name, ok := strings.CutPrefix(path, dsk)
 	if !ok || !illumosDisk.MatchString(name) {
-		return "", 0, invalid("/disk", fmt.Sprintf("'%s' is not a whole disk (%sc1t0d0).", path, dsk))
+		return "", 0, host.Invalid("/disk", fmt.Sprintf("'%s' is not a whole disk (%sc1t0d0).", path, dsk))
 	}
 	disks, err := i.disks(context.Background())
 	if err != nil {
@@ -77,7 +78,7 @@ func (i *Illumos) diskOf(path string) (name string, size int64, err error) {
 }
 
 // DiskDevice implements Host.
-func (i *Illumos) DiskDevice(path string) (string, error) {
+func (i *Host) DiskDevice(path string) (string, error) {
 	name, _, err := i.diskOf(path)
 	if err != nil {
 		return "", err
@@ -92,7 +93,7 @@ func belongs(device, disk string) bool {
 }
 
 // usedBy says in words what uses a disk: a pool that is imported, a file system, swap. Empty when nothing does.
-func (i *Illumos) usedBy(ctx context.Context, disk string) (string, error) {
+func (i *Host) usedBy(ctx context.Context, disk string) (string, error) {
 	status, err := command.Run(ctx, 30*time.Second, 4<<20, "zpool", "status", "-P")
 	if err != nil {
 		return "", err
@@ -131,7 +132,7 @@ func (i *Illumos) usedBy(ctx context.Context, disk string) (string, error) {
 }
 
 // CheckDisk implements Host.
-func (i *Illumos) CheckDisk(path string, min int64) (string, error) {
+func (i *Host) CheckDisk(path string, min int64) (string, error) {
 	name, size, err := i.diskOf(path)
 	if err != nil {
 		return "", err
@@ -154,7 +155,7 @@ func (i *Illumos) CheckDisk(path string, min int64) (string, error) {
 
 // WipeDisk implements Host: the labels of pools, of which there are copies at both ends of a slice, and then both ends of
 // the disk itself, where its own labels are.
-func (i *Illumos) WipeDisk(ctx context.Context, device string) error {
+func (i *Host) WipeDisk(ctx context.Context, device string) error {
 	name, size, err := i.diskOf(device)
 	if err != nil {
 		return err
@@ -178,38 +179,38 @@ func (i *Illumos) WipeDisk(ctx context.Context, device string) error {
 }
 
 // ImportOptions implements Host: zpool looks in /dev/dsk by itself.
-func (i *Illumos) ImportOptions() []string { return nil }
+func (i *Host) ImportOptions() []string { return nil }
 
 // Faults implements Host: fmadm looks at the machine's topology, which takes seconds where there are many shelves.
-func (i *Illumos) Faults(ctx context.Context) (string, error) {
+func (i *Host) Faults(ctx context.Context) (string, error) {
 	said, err := command.Run(ctx, 45*time.Second, 1<<20, "fmadm", "faulty")
 	return string(said.Stdout), err
 }
 
 // SettleDevices implements Host.
-func (i *Illumos) SettleDevices(ctx context.Context) {
+func (i *Host) SettleDevices(ctx context.Context) {
 	_, _ = command.Run(ctx, time.Minute, 4<<10, "devfsadm", "-c", "disk") // whoever waited finds out
 }
 
 // PoolOptions implements Host.
-func (i *Illumos) PoolOptions() []string {
+func (i *Host) PoolOptions() []string {
 	return []string{"-o", "autotrim=on", "-O", "aclinherit=passthrough-x"}
 }
 
 // method runs an SMF method of Cistern's; what it says goes into the error.
-func (i *Illumos) method(ctx context.Context, name string) error {
+func (i *Host) method(ctx context.Context, name string) error {
 	_, err := command.Run(ctx, 5*time.Minute, 64<<10, i.Root+"/lib/svc/method/"+name, "refresh")
 	return err
 }
 
 // MountPools implements Host.
-func (i *Illumos) MountPools(ctx context.Context) error { return i.method(ctx, "cistern-pools") }
+func (i *Host) MountPools(ctx context.Context) error { return i.method(ctx, "cistern-pools") }
 
 // ApplyIdentity implements Host.
-func (i *Illumos) ApplyIdentity(ctx context.Context) error { return i.method(ctx, "cistern-identity") }
+func (i *Host) ApplyIdentity(ctx context.Context) error { return i.method(ctx, "cistern-identity") }
 
 // mounts are what is mounted, and where: /etc/mnttab, tab-separated special file, mount point, type, options, time.
-func (i *Illumos) mounts() (list [][2]string, err error) {
+func (i *Host) mounts() (list [][2]string, err error) {
 	text, err := os.ReadFile(i.Root + "/etc/mnttab")
 	for line := range strings.Lines(string(text)) {
 		if f := strings.Split(line, "\t"); len(f) > 1 {
@@ -220,7 +221,7 @@ func (i *Illumos) mounts() (list [][2]string, err error) {
 }
 
 // Mounted implements Host.
-func (i *Illumos) Mounted(path string) bool {
+func (i *Host) Mounted(path string) bool {
 	mounts, _ := i.mounts()
 	return slices.ContainsFunc(mounts, func(m [2]string) bool { return m[1] == path })
 }
@@ -233,7 +234,7 @@ func fmri(name string) string {
 }
 
 // Service implements Host.
-func (i *Illumos) Service(ctx context.Context, name, action string) error {
+func (i *Host) Service(ctx context.Context, name, action string) error {
 	arguments := map[string][]string{
 		// -s waits, as long as SMF itself does; -r also starts what it depends on.
 		"start": {"enable", "-rs"}, "stop": {"disable", "-s"}, "restart": {"restart"}, "clear": {"clear"},
@@ -252,8 +253,8 @@ func (i *Illumos) Service(ctx context.Context, name, action string) error {
 
 // environments reads beadm list -H: a line each of name, uuid, when it is active, mount point, bytes, policy and when it
 // was created, with semicolons between. ZFS has none in a name, but a mount point may.
-func environments(text string) ([]System, error) {
-	var systems []System
+func environments(text string) ([]host.System, error) {
+	var systems []host.System
 	once := false
 	for line := range strings.Lines(text) {
 		f := strings.Split(strings.TrimSuffix(line, "\n"), ";")
@@ -261,12 +262,12 @@ func environments(text string) ([]System, error) {
 			return nil, fmt.Errorf("beadm printed a line that cannot be read: %.200q", line)
 		}
 		active := f[2]
-		one := System{Name: f[0], Running: strings.Contains(active, "N"), Starts: startsNot}
+		one := host.System{Name: f[0], Running: strings.Contains(active, "N"), Starts: host.StartsNot}
 		switch {
 		case strings.Contains(active, "T") && !strings.Contains(active, "R"):
-			one.Starts, once = startsOnce, true
+			one.Starts, once = host.StartsOnce, true
 		case strings.Contains(active, "R"):
-			one.Starts = startsNext
+			one.Starts = host.StartsNext
 		}
 		switch {
 		case strings.Contains(active, "!"):
@@ -284,15 +285,15 @@ func environments(text string) ([]System, error) {
 		systems = append(systems, one)
 	}
 	for i := range systems {
-		if once && systems[i].Starts == startsNext {
-			systems[i].Starts = startsLater
+		if once && systems[i].Starts == host.StartsNext {
+			systems[i].Starts = host.StartsLater
 		}
 	}
 	return systems, nil
 }
 
 // Systems implements Host.
-func (i *Illumos) Systems(ctx context.Context) ([]System, error) {
+func (i *Host) Systems(ctx context.Context) ([]host.System, error) {
 	said, err := command.Run(ctx, time.Minute, 1<<20, "beadm", "list", "-H")
 	if err != nil {
 		return nil, err
@@ -304,18 +305,18 @@ func (i *Illumos) Systems(ctx context.Context) ([]System, error) {
 		}
 		// Another environment's files are not looked at: it would have to be mounted.
 		text, _ := os.ReadFile(i.Root + "/opt/cistern/version")
-		systems[at].Version = versionIn(text)
+		systems[at].Version = host.VersionIn(text)
 	}
 	return systems, err
 }
 
 // ActivateSystem implements Host. A system that was to start once is taken back after that: until then nothing has changed
 // for the next time.
-func (i *Illumos) ActivateSystem(ctx context.Context, systems []System, name string) error {
+func (i *Host) ActivateSystem(ctx context.Context, systems []host.System, name string) error {
 	// It writes the boot loader again if the other environment's is another one.
 	const patience = 5 * time.Minute
 	for _, one := range systems {
-		if one.Name != name || one.Starts == startsLater {
+		if one.Name != name || one.Starts == host.StartsLater {
 			continue
 		}
 		if _, err := command.Run(ctx, patience, 64<<10, "beadm", "activate", "--", name); err != nil {
@@ -323,7 +324,7 @@ func (i *Illumos) ActivateSystem(ctx context.Context, systems []System, name str
 		}
 	}
 	for _, one := range systems {
-		if one.Starts != startsOnce {
+		if one.Starts != host.StartsOnce {
 			continue
 		}
 		if _, err := command.Run(ctx, patience, 64<<10, "beadm", "activate", "-T", "--", one.Name); err != nil {
@@ -334,25 +335,25 @@ func (i *Illumos) ActivateSystem(ctx context.Context, systems []System, name str
 }
 
 // Power implements Host: init's state 6 is a reboot, 5 is off.
-func (i *Illumos) Power(ctx context.Context, action string) error {
+func (i *Host) Power(ctx context.Context, action string) error {
 	_, err := command.Run(ctx, 30*time.Second, 4<<10, "init", map[string]string{"reboot": "6", "off": "5"}[action])
 	return err
 }
 
 // MountDataset implements DatasetHost.
-func (i *Illumos) MountDataset(ctx context.Context, dataset string) error {
+func (i *Host) MountDataset(ctx context.Context, dataset string) error {
 	_, err := command.Run(ctx, 3*time.Minute, 64<<10, "zfs", "mount", dataset)
 	return err
 }
 
 // UnmountDataset implements DatasetHost.
-func (i *Illumos) UnmountDataset(ctx context.Context, dataset string) error {
+func (i *Host) UnmountDataset(ctx context.Context, dataset string) error {
 	_, err := command.Run(ctx, 3*time.Minute, 64<<10, "zfs", "unmount", dataset)
 	return err
 }
 
 // MountSnapshot implements DatasetHost. It is seen by everybody, in a folder that only root can enter.
-func (i *Illumos) MountSnapshot(ctx context.Context, snapshot string) (string, func(), error) {
+func (i *Host) MountSnapshot(ctx context.Context, snapshot string) (string, func(), error) {
 	dir, err := os.MkdirTemp("", "snapshot-") // mode 0700
 	if err != nil {
 		return "", nil, err
@@ -373,4 +374,4 @@ func (i *Illumos) MountSnapshot(ctx context.Context, snapshot string) (string, f
 }
 
 // VolumePath implements DatasetHost.
-func (i *Illumos) VolumePath(dataset string) string { return "/dev/zvol/dsk/" + dataset }
+func (i *Host) VolumePath(dataset string) string { return "/dev/zvol/dsk/" + dataset }

@@ -1,4 +1,4 @@
-package execd
+package illumos
 
 // Second system disks on illumos. ZFS itself gives a disk that is attached to the pool the machine starts from a label
 // like the present one's, with a partition for UEFI of the same size; the boot loader is bootadm's. Written after zpool(8),
@@ -18,18 +18,19 @@ import (
 	"time"
 
 	"cistern/services/daemon/problem"
+	"cistern/services/execd/host"
 	"cistern/services/platform/command"
 )
 
 // AttachSystemDisk implements Host. Until ZFS has taken the disk a failure erases the label that ZFS gave it, and nothing
 // when it gave none; after that it is detached first. The boot loader comes last: a disk on which this was cut off is none
 // that a machine would try to start from.
-func (i *Illumos) AttachSystemDisk(ctx context.Context, disk string) (err error) {
+func (i *Host) AttachSystemDisk(ctx context.Context, disk string) (err error) {
 	name, size, err := i.diskOf(disk)
 	if err != nil {
 		return err
 	}
-	leaves, err := poolLeaves(ctx, rootPool)
+	leaves, err := host.PoolLeaves(ctx, rootPool)
 	if err != nil {
 		return err
 	}
@@ -50,7 +51,7 @@ func (i *Illumos) AttachSystemDisk(ctx context.Context, disk string) (err error)
 		}
 	}()
 	if _, err := command.Run(ctx, 3*time.Minute, 64<<10, "zpool", "attach", rootPool, leaves[0], dsk+name); err != nil {
-		return refused(err, "Attaching "+name+" to the pool "+rootPool)
+		return host.Refused(err, "Attaching "+name+" to the pool "+rootPool)
 	}
 	side, err := taken()
 	if err == nil && side == "" {
@@ -65,7 +66,7 @@ func (i *Illumos) AttachSystemDisk(ctx context.Context, disk string) (err error)
 }
 
 // canHaveSecond refuses what ZFS would refuse only after it had written a label, and pools whose disks it labels otherwise.
-func (i *Illumos) canHaveSecond(ctx context.Context, leaf, name string, size int64) error {
+func (i *Host) canHaveSecond(ctx context.Context, leaf, name string, size int64) error {
 	said, err := command.Run(ctx, 20*time.Second, 4<<10, "zpool", "get", "-Hp", "-o", "value", "bootsize", rootPool)
 	if err != nil {
 		return err
@@ -90,8 +91,8 @@ func (i *Illumos) canHaveSecond(ctx context.Context, leaf, name string, size int
 }
 
 // sideOn is the side of the system pool that lies on a disk; empty when none does.
-func (i *Illumos) sideOn(ctx context.Context, name string) (string, error) {
-	leaves, err := poolLeaves(ctx, rootPool)
+func (i *Host) sideOn(ctx context.Context, name string) (string, error) {
+	leaves, err := host.PoolLeaves(ctx, rootPool)
 	if at := slices.IndexFunc(leaves, func(leaf string) bool { return belongs(leaf, name) }); at >= 0 {
 		return leaves[at], err
 	}
@@ -99,7 +100,7 @@ func (i *Illumos) sideOn(ctx context.Context, name string) (string, error) {
 }
 
 // raw is the device of a whole disk: with an SMI label only fdisk's node reaches all of it.
-func (i *Illumos) raw(name string) string {
+func (i *Host) raw(name string) string {
 	path := i.Root + "/dev/rdsk/" + name
 	if _, err := os.Stat(path); err != nil {
 		path += "p0"
@@ -108,7 +109,7 @@ func (i *Illumos) raw(name string) string {
 }
 
 // label is the beginning of a disk: its partition tables, whatever their kind.
-func (i *Illumos) label(name string) ([]byte, error) {
+func (i *Host) label(name string) ([]byte, error) {
 	f, err := os.Open(i.raw(name))
 	if err != nil {
 		return nil, err
@@ -120,7 +121,7 @@ func (i *Illumos) label(name string) ([]byte, error) {
 }
 
 // giveUp leaves the disk as good as empty, if anything was written to it.
-func (i *Illumos) giveUp(ctx context.Context, name string, before []byte, taken func() (string, error)) error {
+func (i *Host) giveUp(ctx context.Context, name string, before []byte, taken func() (string, error)) error {
 	side, err := taken()
 	if err != nil {
 		return fmt.Errorf("and whether %s is in the pool %s now is not known: %w", name, rootPool, err)

@@ -1,6 +1,4 @@
-//go:build !linux
-
-package execd
+package host
 
 // SystemPool is the pool that the appliance itself lives on.
-const SystemPool = rootPool
+const SystemPool = "system"

@@ -1,4 +1,4 @@
-package execd
+package linux
 
 import (
 	"context"
@@ -26,18 +26,18 @@ func unitName(dataset string) string {
 }
 
 // MountDataset has systemd run 'zfs mount': what execd mounts itself stays inside its own sandbox.
-func (l *Linux) MountDataset(ctx context.Context, dataset string) error {
+func (l *Host) MountDataset(ctx context.Context, dataset string) error {
 	return systemctl(ctx, "start", "cistern-mount@"+unitName(dataset)+".service")
 }
 
-func (l *Linux) UnmountDataset(ctx context.Context, dataset string) error {
+func (l *Host) UnmountDataset(ctx context.Context, dataset string) error {
 	return systemctl(ctx, "start", "cistern-unmount@"+unitName(dataset)+".service")
 }
 
 // MountSnapshot mounts a snapshot on a directory of its own. The automounts below .zfs/snapshot are made in the
 // machine's mount namespace and may not be seen in execd's; this mount is, is seen by nobody else, and goes with the
 // process if that dies.
-func (l *Linux) MountSnapshot(_ context.Context, snapshot string) (string, func(), error) {
+func (l *Host) MountSnapshot(_ context.Context, snapshot string) (string, func(), error) {
 	dir, err := os.MkdirTemp("", "snapshot-")
 	if err != nil {
 		return "", nil, err
@@ -52,4 +52,4 @@ func (l *Linux) MountSnapshot(_ context.Context, snapshot string) (string, func(
 	}, nil
 }
 
-func (l *Linux) VolumePath(dataset string) string { return "/dev/zvol/" + dataset }
+func (l *Host) VolumePath(dataset string) string { return "/dev/zvol/" + dataset }

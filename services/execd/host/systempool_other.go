@@ -1,4 +1,6 @@
-package execd
+//go:build !linux
+
+package host
 
 // SystemPool is the pool that the appliance itself lives on.
-const SystemPool = "system"
+const SystemPool = "rpool"

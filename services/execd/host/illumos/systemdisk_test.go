@@ -1,4 +1,4 @@
-package execd
+package illumos
 
 import (
 	"bytes"
@@ -62,22 +62,22 @@ func TestSecondSystemDiskOfIllumos(t *testing.T) {
 		{name: "no boot loader, and it stays", fails: "bootadm detach", says: []string{"cannot bootadm", "c4t0d0 stays in the pool rpool, without a boot loader", "cannot detach"}, taken: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			host, calls := onIllumos(t)
+			machine, calls := onIllumos(t)
 			put := func(path, text string) {
 				t.Helper()
-				path = filepath.Join(host.Root, path)
+				path = filepath.Join(machine.Root, path)
 				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o755)); err != nil {
 					t.Fatal(err)
 				}
 			}
-			raw := filepath.Join(host.Root, "dev/rdsk/c4t0d0")
+			raw := filepath.Join(machine.Root, "dev/rdsk/c4t0d0")
 			old := bytes.Repeat([]byte("somebody's "), 10000)
 			put("dev/rdsk/c4t0d0", string(old))
 			if err := os.Truncate(raw, 17179869184); err != nil {
 				t.Fatal(err)
 			}
 			first, second, _ := strings.Cut(c.fails, " ")
-			script := "#!/bin/sh\nroot=" + host.Root
+			script := "#!/bin/sh\nroot=" + machine.Root
 			put("bin/zpool", script+systemZpool)
 			put("bin/bootadm", script+"\necho \"bootadm $*\" >>$root/calls\n[ '"+first+"' != bootadm ] || { echo '"+second+"' >$root/fails; echo 'cannot bootadm: the test says so' >&2; exit 1; }\n")
 			put("fails", first)
@@ -85,7 +85,7 @@ func TestSecondSystemDiskOfIllumos(t *testing.T) {
 			if c.disk == "" {
 				c.disk = disk
 			}
-			err := host.AttachSystemDisk(context.Background(), c.disk)
+			err := machine.AttachSystemDisk(context.Background(), c.disk)
 			ran := calls()
 			if c.says == nil && c.code == "" {
 				at := -1
@@ -118,7 +118,7 @@ func TestSecondSystemDiskOfIllumos(t *testing.T) {
 					t.Errorf("it does not say %q: %s", says, text)
 				}
 			}
-			if _, err := os.Stat(filepath.Join(host.Root, "taken")); (err == nil) != c.taken {
+			if _, err := os.Stat(filepath.Join(machine.Root, "taken")); (err == nil) != c.taken {
 				t.Errorf("in the pool: %v", err == nil)
 			}
 			f, err := os.Open(raw)
