@@ -399,7 +399,7 @@ test('the mail of an alert and of its end, as its reader sees them, with the pic
   await send('delete', `/api/destinations/${destination}`);
 });
 
-test('a message that its receiver refuses: what waits behind it says so, and in the end it is given up, which is told', async (t) => {
+test('a message that its receiver refuses: what waits behind it shows why, and in the end it is dropped, with an alert', async (t) => {
   const taken: string[] = [];
   const server = http.createServer((request, response) => {
     let body = '';

@@ -127,7 +127,7 @@ test('a snapshot is taken and held, and the dataset goes back to it without losi
   assert.ok(content.startsWith('Dear Ann\nDear Ann\n'));
   await tab(page, 'Changes').click();
   await page.getByRole('row', { name: /added letters\/bob\.txt/ }).waitFor();
-  // Between two snapshots: what came after the later one is not told.
+  // Between two snapshots: what came after the later one is not listed.
   await write('letters/eve.txt', 10, 'Dear Eve\n');
   await page.getByLabel('From this snapshot to').selectOption('after');
   await page.getByRole('row', { name: /added letters\/bob\.txt/ }).waitFor();
@@ -172,7 +172,7 @@ test('a snapshot and a dataset get another name, and one that exists is refused'
   await page.goto(`${stack.url}/storage/datasets/tank%2Fold`);
   await page.getByRole('button', { name: 'Rename', exact: true }).click();
   await dialog(page).getByLabel(exactly('New name')).fill('tank/taken');
-  // And the old name may be asked for once more before the page is at the new one.
+  // And the old name may be asked for again before the page is at the new one.
   expect(/status of 40[04]/);
   await dialog(page).getByRole('button', { name: 'Rename', exact: true }).click();
   await dialog(page)
@@ -265,7 +265,7 @@ test('an encrypted dataset is locked and opened again', async (t) => {
   await signInBy(page);
   await page.getByRole('button', { name: 'Lock it now' }).click();
   await page.getByText(/Locked\. Its key is not loaded/).waitFor();
-  // And the old name may be asked for once more before the page is at the new one.
+  // And the old name may be asked for again before the page is at the new one.
   expect(/status of 409/);
   await page.getByLabel('Passphrase').fill('wrong horse');
   await page.getByRole('button', { name: 'Load the key' }).click();

@@ -1,4 +1,4 @@
-// The ways in that go through nginx: each reaches the store with a writer's token, and without one nobody gets in.
+// The ways in that go through nginx: each reaches the store with a writer's token, and is refused without one.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Person, setUp } from '../stack/api.ts';

@@ -191,7 +191,7 @@ test('datagrams come faster than they are taken in: those that the kernel drops 
     stack.hang('storaged', false);
   }
   await eventually(async () => {
-    await send(10); // the kernel tells with the next datagram how many it dropped before
+    await send(10); // the kernel reports with the next datagram how many it dropped before
     assert.ok((await dropped()) > 0);
   }, 20_000);
   t.diagnostic(`${await dropped()} of 5000 datagrams were dropped`);

@@ -293,7 +293,7 @@ test('what a disk says of itself, and a test of it', async (t) => {
 
 test('a pool is exported and imported, by force only after the warning', async (t) => {
   const { page, expect } = await someone.visit(t, at('/storage/pools/tank'));
-  // Its own page is still open when it goes, and may ask for it once more.
+  // Its own page is still open when it goes, and may ask for it again.
   expect(/status of 404 .*\/api\/pools\/tank/);
   await signInBy(page);
   await page.getByRole('button', { name: 'Export' }).click();
@@ -325,7 +325,7 @@ test('a pool is exported and imported, by force only after the warning', async (
 
 test('a pool is destroyed only by typing its name', async (t) => {
   const { page, expect } = await someone.visit(t, at('/storage/pools/vault'));
-  // Its own page is still open when it goes, and may ask for it once more.
+  // Its own page is still open when it goes, and may ask for it again.
   expect(/status of 404 .*\/api\/pools\/vault/);
   await signInBy(page);
   await page.getByRole('button', { name: 'Destroy' }).click();

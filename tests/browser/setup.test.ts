@@ -73,7 +73,7 @@ test('the wizard, from the code to moving data', async (t) => {
     await step('Administrator');
   });
 
-  await part('the administrator: two passwords that differ and a short one are told beside the field', async () => {
+  await part('the administrator: two passwords that differ and a short one are reported beside the field', async () => {
     expect(/status of 400/);
     await form.getByLabel('Name').fill(administrator.name);
     await form.getByLabel(exactly('Password')).fill('short');
@@ -138,7 +138,7 @@ test('the wizard, from the code to moving data', async (t) => {
     await page.route('**/api/setup', async (route) => {
       const response = await route.fetch();
       await goneOn;
-      await route.fulfill({ response }).catch(() => undefined); // nobody waits for it any more
+      await route.fulfill({ response }).catch(() => undefined); // nothing waits for it any more
     });
     await create.click();
     await step('Alerts');

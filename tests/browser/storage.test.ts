@@ -88,7 +88,7 @@ test('a pool from a disk that is added; a disk in use says why it cannot be chos
     .waitFor();
 });
 
-test('a viewer is told why a control is not for them', async (t) => {
+test('a viewer sees why a control is disabled', async (t) => {
   // There is one user in this slice; what a viewer would see is decided by the session the page reads.
   const { page } = await someone.visit(t, '/sign-in?to=%2Fservices');
   await page.route('**/api/session', async (route) => {

@@ -86,7 +86,7 @@ test('its viewer shows the last day and lets one read the steps, without a netwo
     const made = await stack.socket('supportd', '/bundles', { body });
     return made.status === 202 && made.json<{ id: string }>().id;
   });
-  // The progress is told at once and until the end.
+  // Progress is reported from the start to the end.
   const lines = (await stack.socket('supportd', `/bundles/${id}/progress`)).text.trim().split('\n');
   const last = JSON.parse(lines.at(-1) ?? '') as { state: string };
   assert.equal(last.state, 'done');

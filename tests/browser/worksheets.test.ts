@@ -48,7 +48,7 @@ async function painted(page: Page | Locator, name: RegExp, from = 0, until = 1):
   );
 }
 
-test('the ready worksheet draws this machine, live, without anybody having set it up', async (t) => {
+test('the ready worksheet draws this machine, live, without any configuration', async (t) => {
   const { page } = await someone.visit(t, to('/analytics'));
   await signInBy(page);
   for (const name of [/^CPU utilization by mode/, /^Disk bytes by disk/, /^Network bytes by direction/]) {
@@ -191,7 +191,7 @@ test('the limit line counts people, in each moment and in all; by pointer and by
   await page.mouse.down();
   await page.mouse.move(knob.x + 5, knob.y - 1000, { steps: 5 });
   await page.mouse.up();
-  await until('above everything there is nobody', async () => (await beyond()) === 0);
+  await until('nothing is above the highest limit', async () => (await beyond()) === 0);
   await until('it is in the address', async () => /limit/.test(page.url()));
   await page.goto(page.url().replace(/%22limit%22%3A[^%]+/, '%22limit%22%3A0.1'));
   await said.waitFor();
@@ -330,7 +330,7 @@ test('a ready worksheet is changed, copied, noted upon, exported, imported and d
   await page.getByRole('textbox', { name: /^Type/ }).fill('Morning round');
   await page.getByRole('button', { name: 'Delete', exact: true }).click();
   // The page that comes, and not the one that goes, is given the file. The copy has its description too, and behind the
-  // open dialog nothing has a role: what tells them apart is the label of the private one.
+  // open dialog nothing has a role: what distinguishes them is the label of the private one.
   await page.getByText('Private to admin').waitFor({ state: 'detached' });
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   await page.getByText('Processor, memory, disks and network at once').waitFor();
@@ -419,7 +419,7 @@ test('a profile is a flame graph: as wide as its share, a click makes a frame th
   await all.waitFor();
 });
 
-test('a heatmap tells what was not measured from what did not happen', async (t) => {
+test('a heatmap distinguishes what was not measured from what did not happen', async (t) => {
   const { page } = await someone.visit(t, to(charts({ statistic: 'io.ops[size]' })));
   await signInBy(page);
   // From when a page shows it; before, it was not measured.

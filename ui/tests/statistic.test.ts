@@ -40,7 +40,7 @@ test('filters are sorted by name, so that one dataset has one name', () => {
   assert.equal(writeName({ statistic: 'io.ops', filters, breakdown: null }), 'io.ops[disk=sda][type=read]');
 });
 
-test('drilling down narrows and splits anew; a filter can be taken back', () => {
+test('drilling down narrows and splits anew; a filter can be removed', () => {
   const by = parseName('io.ops[disk]');
   assert.ok(by);
   const down = drill(by, 'sda', 'latency');

@@ -106,7 +106,7 @@ declare const __CISTERN_VERSION__: string | undefined;
 
 export function ownVersion(): string {
   if (typeof __CISTERN_VERSION__ === 'string') return __CISTERN_VERSION__;
-  return JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')).version;
+  return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
 }
 
 /** From the values of configFlags, each of which was checked. */

@@ -69,7 +69,7 @@ export interface ReplicationPlatform {
   look(target: ReplicationTarget): Promise<TargetLook>;
   /** What the replication may do with a dataset and what lies below it: exactly this. */
   allow(dataset: string, may: { send: boolean; receive: boolean }): Promise<void>;
-  send(order: SendOrder, told: (progress: SendProgress) => void, signal: AbortSignal): Promise<Sent>;
+  send(order: SendOrder, onProgress: (progress: SendProgress) => void, signal: AbortSignal): Promise<Sent>;
   /** Replaces who may replicate to here; port 0 ends it. */
   accept(port: number, senders: readonly AcceptedSender[]): Promise<void>;
 }

@@ -170,7 +170,7 @@ export function useTicking(axis: TimeAxis): void {
   }, [axis]);
 }
 
-/** As many steps as can be told apart, and a step that people count in. */
+/** As many steps as can be told apart, and a step of whole minutes, hours or days. */
 export function stepFor(range: number, maxSteps: number): number {
   const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21_600, 86_400];
   return steps.find((step) => step >= range / maxSteps) ?? 86_400;

@@ -1,5 +1,5 @@
 // How a line is called, by the labels of its series.
-/** A series by the labels that tell it from the others. */
+/** A series by the labels that distinguish it from the others. */
 export function seriesName(labels: Readonly<Record<string, string>>, metric: string): string {
   const pairs = Object.entries(labels).filter(([name]) => name !== '__name__');
   if (pairs.length === 0) return metric;

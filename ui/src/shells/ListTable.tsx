@@ -10,8 +10,11 @@ export interface Column<Row> {
   readonly className?: string | ((row: Row) => string);
   readonly head?: Omit<ThProps, 'ref'>;
   readonly modifier?: TdProps['modifier'];
-  /** Of buttons or boxes: the title is for screen readers. */
-  readonly control?: 'actions' | 'choice';
+  /**
+   * Of buttons or boxes: the title is for screen readers. On a card `actions` stand beside the values, which leaves room for
+   * one or two short ones; `buttons` stand below them.
+   */
+  readonly control?: 'actions' | 'buttons' | 'choice';
 }
 
 export function ListTable<Row>(props: {

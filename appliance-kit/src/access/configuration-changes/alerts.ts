@@ -3,7 +3,7 @@ import { alertClass } from '../../alerting/catalogue/alert-class.ts';
 import { enumerate, plural } from '../../base/words.ts';
 
 export interface ChangedArgs {
-  /** The numbers of the first and the last entry of the audit log that it tells of. */
+  /** The numbers of the first and the last entry of the audit log that it reports. */
   readonly from: number;
   readonly to: number;
   readonly count: number;

@@ -49,7 +49,7 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /** What is compared with when there is no such user: no password has this key, and it takes just as long. */
-const nobody = [
+const noUser = [
   'scrypt',
   COST.N,
   COST.r,
@@ -59,7 +59,7 @@ const nobody = [
 ];
 
 export async function verifyPassword(password: string, stored: string | undefined): Promise<boolean> {
-  const [, N, r, p, salt, key] = stored === undefined ? nobody : stored.split('$');
+  const [, N, r, p, salt, key] = stored === undefined ? noUser : stored.split('$');
   const expected = Buffer.from(String(key), 'base64');
   const cost = { N: Number(N), r: Number(r), p: Number(p) };
   const actual = await derive(password, Buffer.from(String(salt), 'base64'), cost);

@@ -1,8 +1,8 @@
 // Raising, repeating and clearing alerts. An alert, the message about it and who is to get it are written in one
 // transaction: none of them can exist without the others.
 //
-//   raise ─▶ a silence holds it back? ─▶ suppressed, decided again when the silence ends
-//            else ─▶ whom the rule, its class or nobody in particular names ─▶ outbox + deliveries
+//   raise ─▶ it is silenced? ─▶ suppressed, decided again when the silence ends
+//            else ─▶ the destinations of the rule, of its class, or all ─▶ outbox + deliveries
 //   not acknowledged when its time is up ─▶ also those it escalates to
 
 import { type Clock, iso } from '../../base/clock.ts';
@@ -301,12 +301,12 @@ export class Alerts {
       db.transaction(() => {
         db.run('UPDATE held SET released_at = ? WHERE alert_id = ? AND released_at IS NULL', now, id as string);
         if (row === undefined) return;
-        const told = db.get('SELECT 1 FROM deliveries WHERE alert_id = ?', id as string) !== undefined;
+        const sent = db.get('SELECT 1 FROM deliveries WHERE alert_id = ?', id as string) !== undefined;
         const active = row.state === 'active';
-        if (active && !told) {
+        if (active && !sent) {
           this.#note(id as string, 'released', null, 'The silence has ended and it is still active: it is sent now.');
           this.#send(row, 'raise');
-        } else if (!active && told && this.#isHeld(id as string, 'clear')) {
+        } else if (!active && sent && this.#isHeld(id as string, 'clear')) {
           this.#note(id as string, 'released', null, 'The silence has ended: the all-clear is sent now.');
           this.#send(row, 'clear');
         }
@@ -322,11 +322,11 @@ export class Alerts {
   }
 
   #toldBefore(alertId: string): Recipient[] {
-    const told = this.#parts.db.all(
+    const sent = this.#parts.db.all(
       "SELECT DISTINCT destination_id FROM deliveries WHERE alert_id = ? AND event IN ('raise', 'escalate')",
       alertId,
     );
-    const ids = new Set(told.map((row) => row.destination_id));
+    const ids = new Set(sent.map((row) => row.destination_id));
     return this.#recipients.enabled().filter((one) => ids.has(one.id));
   }
 

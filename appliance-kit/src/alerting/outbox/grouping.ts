@@ -115,7 +115,7 @@ export class Bursts {
     return { wait: Math.max(after, Math.min(quiet, patience)), merge: true };
   }
 
-  told(name: string, merge: boolean, now: number): void {
+  sent(name: string, merge: boolean, now: number): void {
     this.#pending.delete(name);
     if (merge) this.#lastBurst.set(name, now);
     else if ((this.#lastBurst.get(name) ?? 0) + this.#options.afterMs < now) this.#lastBurst.delete(name);

@@ -261,7 +261,7 @@ export class Outbox {
         again = Math.min(again, wait);
         continue;
       }
-      this.#bursts.told(name, merge, now);
+      this.#bursts.sent(name, merge, now);
       if (merge) ready.push(...this.#merge(messages));
       else ready.push(...messages.map(({ id }) => id));
     }

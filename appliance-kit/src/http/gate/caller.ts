@@ -6,7 +6,7 @@ export interface Caller {
   readonly name: string;
   readonly role: TokenRole | null;
   /** `cookie` callers are browsers, whose writes must come from our own pages. */
-  readonly by: 'nobody' | 'cookie' | 'token' | 'setup';
+  readonly by: 'anonymous' | 'cookie' | 'token' | 'setup';
   /** Where from: the client's address as nginx saw it, or `local` for a caller on the socket itself. */
   readonly address: string;
   /** When the session ends, for those who have one: milliseconds since the epoch. */
@@ -20,4 +20,4 @@ export function atLeast(role: TokenRole | null, needed: TokenRole): boolean {
 }
 
 /** The appliance itself, in the audit log. */
-export const appliance: Caller = { name: 'appliance', role: 'administrator', by: 'nobody', address: 'local' };
+export const appliance: Caller = { name: 'appliance', role: 'administrator', by: 'anonymous', address: 'local' };

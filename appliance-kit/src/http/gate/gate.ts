@@ -57,11 +57,11 @@ function first<T>({ identities }: GateParts, ask: (one: Identities) => T | undef
 /** Who is asking. An identity that was given but is not known is anonymous; it never falls back to another. */
 export function identify(parts: GateParts, request: FastifyRequest): Caller {
   const address = addressOf(request);
-  const nobody: Caller = { name: '', role: null, by: 'nobody', address };
+  const anonymous: Caller = { name: '', role: null, by: 'anonymous', address };
   if (request.headers.authorization !== undefined) {
     const secret = tokenIn(request);
     const token = secret === undefined ? undefined : first(parts, (one) => one.byToken?.(secret));
-    return token === undefined ? nobody : { name: `token:${token.name}`, role: token.role, by: 'token', address };
+    return token === undefined ? anonymous : { name: `token:${token.name}`, role: token.role, by: 'token', address };
   }
   const cookie = readCookie(request, SESSION_COOKIE);
   const session = cookie === undefined ? undefined : first(parts, (one) => one.bySession?.(cookie));
@@ -71,7 +71,7 @@ export function identify(parts: GateParts, request: FastifyRequest): Caller {
   const setup = readCookie(request, SETUP_COOKIE);
   if (setup !== undefined && parts.identities.some((one) => one.isSetup?.(setup) === true))
     return { name: 'setup', role: null, by: 'setup', address };
-  return nobody;
+  return anonymous;
 }
 
 /**
@@ -118,7 +118,7 @@ export function admit(parts: GateParts, route: Route, request: FastifyRequest): 
   const caller = identify(parts, request);
   const write = WRITES.has(route.method);
   const byBrowser = caller.by === 'cookie' || caller.by === 'setup';
-  if (write && (byBrowser ? !fromOwnPages(request) : caller.by === 'nobody' && fromAnotherSite(request))) {
+  if (write && (byBrowser ? !fromOwnPages(request) : caller.by === 'anonymous' && fromAnotherSite(request))) {
     throw fail('out_of_origin', 'A change was asked for from a page that is not this appliance’s own.');
   }
   decide(route.access, caller, parts.simulated);

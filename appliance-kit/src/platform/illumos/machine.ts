@@ -164,7 +164,7 @@ export class IllumosMachine implements MachinePlatform {
     try {
       output = await this.#command(program, args, { deadlineMs: 15_000 });
     } catch (error) {
-      // chronyc says where its answer would be that nobody answers it, and fails.
+      // chronyc says in place of its answer that nothing answers it, and fails.
       return MISSING.test(asProblem(error).detail) ? null : { daemon, running: false, ...NOTHING };
     }
     // ntpq says so too, and ends as if all were well.

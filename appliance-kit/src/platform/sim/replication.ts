@@ -104,8 +104,8 @@ export class SimReplication implements ReplicationPlatform {
     this.#may.set(dataset, may);
   }
 
-  async send(order: SendOrder, told: (progress: SendProgress) => void, signal: AbortSignal): Promise<Sent> {
-    told({ phase: 'looking', text: 'Looking for the newest snapshot that both sides have', sent: 0 });
+  async send(order: SendOrder, onProgress: (progress: SendProgress) => void, signal: AbortSignal): Promise<Sent> {
+    onProgress({ phase: 'looking', text: 'Looking for the newest snapshot that both sides have', sent: 0 });
     const { datasets, snapshots } = await this.#parts.tree();
     const source = datasets.find(({ name }) => name === order.dataset);
     if (source === undefined) throw fail('not_found', `There is no dataset “${order.dataset}”.`);
@@ -137,7 +137,7 @@ export class SimReplication implements ReplicationPlatform {
     const text = last === undefined ? 'Sending everything' : `Sending what changed since “${last.split('@')[1]}”`;
     const step = Math.ceil(total / STEPS);
     while (sent < total) {
-      told({ phase: resumed ? 'resuming' : 'sending', text, sent, total });
+      onProgress({ phase: resumed ? 'resuming' : 'sending', text, sent, total });
       await sleep(Math.max(this.#parts.stepMs / 4, 10), undefined, { ref: false });
       if (this.#cut || signal.aborted) {
         if (sent > 0) this.#there.set(key, { snapshots: [...(there?.snapshots ?? [])], partial: sent });

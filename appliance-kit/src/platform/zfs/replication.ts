@@ -51,7 +51,7 @@ export class ZfsReplication implements ReplicationPlatform {
     await this.#execd.run('replication.allow', { dataset, ...may });
   }
 
-  async send(order: SendOrder, told: (progress: SendProgress) => void, signal: AbortSignal): Promise<Sent> {
+  async send(order: SendOrder, onProgress: (progress: SendProgress) => void, signal: AbortSignal): Promise<Sent> {
     const { content } = await this.#replicd.open({ path: '/v1/send', json: order, deadlineMs: REACH_MS });
     // Going away is how it is cancelled.
     const stop = () => content.destroy();
@@ -60,7 +60,7 @@ export class ZfsReplication implements ReplicationPlatform {
       if (signal.aborted) stop();
       for await (const line of createInterface({ input: content, crlfDelay: Number.POSITIVE_INFINITY })) {
         const said = JSON.parse(line) as { progress?: SendProgress; sent?: Sent; problem?: unknown };
-        if (said.progress !== undefined) told(said.progress);
+        if (said.progress !== undefined) onProgress(said.progress);
         if (said.sent !== undefined) return said.sent;
         if (said.problem !== undefined) throw problemOf(said.problem, 'replicd');
       }

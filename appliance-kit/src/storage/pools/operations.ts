@@ -301,31 +301,31 @@ export class PoolOperations {
     const name = before.name;
     const known = new Set(leaves(before.vdevs).map((leaf) => leaf.name));
     const began = Date.now();
-    let told = '';
+    let shown = '';
     for (;;) {
       const pool = (await inventory.renew()).pools.find((one) => one.name === name);
       if (pool === undefined) throw fail('not_found', `The pool “${name}” is not there any more.`);
       // In the old one's place the old one goes by the same id, until it is gone.
       const own = leaves(pool.vdevs).filter((leaf) => leaf.diskId === diskId);
-      const fresh = own.find(({ state }) => state === 'ONLINE') ?? own.find((leaf) => !known.has(leaf.name));
+      const added = own.find(({ state }) => state === 'ONLINE') ?? own.find((leaf) => !known.has(leaf.name));
       if (job.signal.aborted) {
-        if (fresh !== undefined) await platform.poolActions.detach(name, zfsName(fresh));
+        if (added !== undefined) await platform.poolActions.detach(name, zfsName(added));
         changed();
         throw new Error('cancelled');
       }
       const scan = pool.scan?.kind === 'resilver' && pool.scan.startedAt !== before.scan?.startedAt ? pool.scan : null;
       const running = scan?.state === 'scanning';
-      if (fresh !== undefined && ['FAULTED', 'REMOVED', 'UNAVAIL'].includes(fresh.state)) {
+      if (added !== undefined && ['FAULTED', 'REMOVED', 'UNAVAIL'].includes(added.state)) {
         throw fail(
           'disk_missing',
-          `The new disk ${diskId} failed while it was being filled (${fresh.state}).`,
+          `The new disk ${diskId} failed while it was being filled (${added.state}).`,
           'Check its cabling, or choose another disk.',
         );
       }
-      const parent = fresh === undefined ? null : parentOf(pool.vdevs, fresh);
+      const parent = added === undefined ? null : parentOf(pool.vdevs, added);
       // ONLINE without a resilver of its own may also be the moment before it begins.
       const resilvered = scan !== null ? !running : Date.now() - began > RESILVER_BEGINS_MS;
-      if (fresh?.state === 'ONLINE' && parent?.type !== 'replacing' && resilvered) {
+      if (added?.state === 'ONLINE' && parent?.type !== 'replacing' && resilvered) {
         if (scan !== null && scan.errors > 0) job.log(`The resilver ended with ${plural(scan.errors, 'error')}.`);
         job.log(
           `${diskId} holds everything it should, after ${plural(Math.round((Date.now() - began) / 1000), 'second')}.`,
@@ -334,8 +334,8 @@ export class PoolOperations {
       }
       const words = running && scan !== null ? scan.sentence : 'Waiting for the resilver to begin';
       const percent = running && scan !== null ? scan.percent : null;
-      if (words + percent !== told) job.step(words, percent);
-      told = words + percent;
+      if (words + percent !== shown) job.step(words, percent);
+      shown = words + percent;
       await wait(lookEveryMs);
     }
   }

@@ -343,8 +343,8 @@ export class Replications {
     return this.#start(id, true);
   }
 
-  /** `fresh`: with a new snapshot; otherwise with that of the run that was interrupted. */
-  #start(id: string, fresh: boolean): Job {
+  /** `anew`: with a new snapshot; otherwise with that of the run that was interrupted. */
+  #start(id: string, anew: boolean): Job {
     const { jobs, db, clock, log } = this.#parts;
     const one = this.#find(id);
     const begun = clock.now();
@@ -357,7 +357,7 @@ export class Replications {
         bytes = sent;
       };
       try {
-        const result = await this.#carryOut(id, fresh, handle, count);
+        const result = await this.#carryOut(id, anew, handle, count);
         this.#ended(id, null, bytes, begun);
         return result;
       } catch (error) {
@@ -391,7 +391,7 @@ export class Replications {
     );
   }
 
-  async #carryOut(id: string, fresh: boolean, job: JobHandle, count: (bytes: number) => void): Promise<unknown> {
+  async #carryOut(id: string, anew: boolean, job: JobHandle, count: (bytes: number) => void): Promise<unknown> {
     const { platform, tree, clock, db } = this.#parts;
     const one = this.#find(id);
     const { byName } = await tree.now();
@@ -402,7 +402,7 @@ export class Replications {
         'It was renamed or destroyed: end its replication, or bring it back.',
       );
     }
-    let own = fresh ? null : one.pending;
+    let own = anew ? null : one.pending;
     if (own !== null && !(await tree.get()).snapshotByName.has(`${one.dataset}@${own}`)) own = null;
     if (own === null) {
       const now = clock.now();
@@ -424,7 +424,7 @@ export class Replications {
     let bytes = 0;
     for (const [at, dataset] of datasets.entries()) {
       job.signal.throwIfAborted();
-      let told = '';
+      let shown = '';
       const sent = await platform.replication.send(
         {
           dataset,
@@ -440,8 +440,8 @@ export class Replications {
           const which = datasets.length > 1 ? `“${dataset}”: ` : '';
           const of = progress.total ? `, ${size(progress.sent)} of about ${size(progress.total)}` : '';
           // A line of the log for each percent, not for each second.
-          if (progress.text + percent !== told) job.step(`${which}${progress.text}${of}`, percent);
-          told = progress.text + percent;
+          if (progress.text + percent !== shown) job.step(`${which}${progress.text}${of}`, percent);
+          shown = progress.text + percent;
         },
         job.signal,
       );
@@ -518,7 +518,7 @@ export class Replications {
       clock.now(),
     );
     await senders
-      .tell()
+      .configure()
       .catch((error: unknown) =>
         log.warn('replicd was not given the list of senders', { error: asProblem(error).detail }),
       );

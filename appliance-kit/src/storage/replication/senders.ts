@@ -41,7 +41,7 @@ export class ReplicationSenders {
   }
 
   /** replicd keeps the list too; after a restoration of akd's state ours is the one that counts. */
-  async tell(): Promise<void> {
+  async configure(): Promise<void> {
     const senders = this.all();
     const accepted = senders.map(({ name, publicKey, under }) => ({ name, publicKey, under }));
     await this.#parts.platform.replication.accept(senders.length === 0 ? 0 : CISTERN_PORT, accepted);
@@ -73,11 +73,11 @@ export class ReplicationSenders {
     );
     try {
       // replicd is who knows whether it is a key; nothing of a refused one stays.
-      await this.tell();
+      await this.configure();
       await this.changed(input.under);
     } catch (error) {
       db.run('DELETE FROM replication_senders WHERE id = ?', id);
-      await this.tell().catch(() => {});
+      await this.configure().catch(() => {});
       throw error;
     }
     audit.record(caller, 'replication.sender-add', input.name, null, input);
@@ -90,7 +90,7 @@ export class ReplicationSenders {
     if (found === undefined) throw fail('not_found', `There is no sender ${id}.`);
     db.run('DELETE FROM replication_senders WHERE id = ?', id);
     audit.record(caller, 'replication.sender-remove', found.name, found, null);
-    await this.tell();
+    await this.configure();
     await this.changed(found.under);
   }
 }

@@ -149,7 +149,7 @@ export default function RecordedDatasetsPage() {
   );
   const actions: Column<Measured> = {
     title: 'Actions',
-    control: 'actions',
+    control: 'buttons',
     cell: ({ name, state, recorded }) => (
       <span className="cistern-rowactions">
         {state === 'suspended' || state === 'failed'

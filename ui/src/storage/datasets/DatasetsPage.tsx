@@ -87,7 +87,13 @@ const columns: readonly SortedColumn[] = [
         </Link>
       ),
   },
-  { title: 'Mounted', sort: null, cell: (dataset) => <span className="cistern-name">{place(dataset)}</span> },
+  {
+    title: 'Mounted',
+    sort: null,
+    // A path may be broken anywhere; without a width of its own the column would be as narrow as its title.
+    head: { width: 15 },
+    cell: (dataset) => <span className="cistern-name">{place(dataset)}</span>,
+  },
 ];
 
 /** The address says what is looked for; typing waits a moment before it asks. */
@@ -196,7 +202,7 @@ export default function DatasetsPage() {
             cardsBelow="grid-lg"
             columns={[nameColumn(asTree), ...columns.slice(1)].map(({ sort: by, ...column }, at) => ({
               ...column,
-              head: { modifier: 'nowrap', ...(by !== null && { sort: sorted(by, at) }) },
+              head: { ...column.head, modifier: 'nowrap', ...(by !== null && { sort: sorted(by, at) }) },
             }))}
             rows={data.items}
             keyOf={({ name }) => name}

@@ -288,7 +288,7 @@ export function SnapshotsTab({ dataset }: { dataset: DatasetDetail }) {
         >
           <p>
             At least {bytes(size)} that are nowhere else are lost. What is held, or the origin of a clone, stays and is
-            told.
+            reported.
           </p>
         </ConfirmByName>
       )}

@@ -1,4 +1,4 @@
-// The few properties of a pool that are anybody's to decide.
+// The few properties of a pool that an administrator may set.
 import { Card, CardBody, CardTitle, Switch } from '@patternfly/react-core';
 import { useState } from 'react';
 import { answerOf, client, type Schemas } from '../../api/client.ts';

@@ -190,7 +190,7 @@ export function Bundles() {
     <div className="cistern-stack">
       <p>
         A support bundle holds logs, states and configuration: what is needed to find out what went wrong. Passwords and
-        other secrets are taken out before it is written.
+        other secrets are removed before it is written.
       </p>
       <div>
         <Explained why={why}>
