@@ -193,6 +193,7 @@ func (d *description) command(method, path string, o operation) command {
 		switch {
 		case endsInParameter:
 			c.words = append(c.words, "show")
+		case strings.HasSuffix(path, "-preview"): // what it would hit is part of the answer
 		case d.isList(o):
 			c.words = append(c.words, "list")
 		case len(d.Paths[path]) > 1:

@@ -97,7 +97,7 @@ func TestEveryRouteIsACommand(t *testing.T) {
 		"pools list": "GET /api/pools", "pools create": "POST /api/pools", "pools show": "GET /api/pools/{name}",
 		"services restart": "POST /api/services/{name}/restart", "destinations set": "PUT /api/destinations/{id}",
 		"tokens delete": "DELETE /api/tokens/{id}", "status": "GET /api/status", "machine reboot": "POST /api/machine/reboot", "machine": "GET /api/machine",
-		"layout-advice": "GET /api/layout-advice", "datasets show": "GET /api/datasets/{name}", "snapshots destroy": "POST /api/snapshots/destroy", "bundles content show": "",
+		"layout-advice": "GET /api/layout-advice", "datasets show": "GET /api/datasets/{name}", "datasets destroy-preview": "GET /api/datasets/{name}/destroy-preview", "snapshots destroy": "POST /api/snapshots/destroy", "bundles content show": "",
 	} {
 		if seen[name] != want {
 			t.Errorf("“%s” is %q, want %q", name, seen[name], want)
