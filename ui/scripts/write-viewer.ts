@@ -17,6 +17,8 @@ export async function viewer(): Promise<string> {
       target: 'es2022',
       // A difference of the file that is checked in can be read.
       minify: false,
+      // Its comments name files from here, wherever it is run.
+      rolldownOptions: { cwd: path.join(import.meta.dirname, '..') },
       lib: { entry: path.join(source, 'viewer.ts'), formats: ['iife'], name: 'viewer', fileName: 'viewer' },
     },
   })) as Rolldown.RolldownOutput[];
