@@ -1,5 +1,5 @@
-// Writes the tables that are printed from what the domains declare: docs/api/routes.md, docs/api/errors.md and
-// docs/manual/alerts.md. `--check` says whether they are up to date instead.
+// Writes the tables that are printed from what the domains declare: docs/api/routes.md, docs/api/jobs.md,
+// docs/api/errors.md and docs/manual/alerts.md. `--check` says whether they are up to date instead.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import process from 'node:process';
@@ -76,6 +76,26 @@ do what an operator may, an operator what a viewer may. What a request takes in 
 [\`appliance-kit/openapi.json\`](../../appliance-kit/openapi.json); how errors are answered in [errors.md](errors.md).
 
 ${sections.join('\n\n')}
+`;
+}
+
+function jobsPage(): string {
+  const kinds = all.flatMap(({ name, jobKinds = {} }) =>
+    Object.entries(jobKinds).map(([kind, about]) => [`\`${kind}\``, about, name]),
+  );
+  const topics = all.flatMap(({ name, topics = [] }) => topics.map((topic) => [`\`${topic}\``, name]));
+  return `${HOW}
+
+# Jobs and live updates
+
+What takes long is answered with 202 and a job (\`GET /api/jobs/{id}\`), of one of these kinds:
+
+${table(['kind', 'what it does', 'domain'], kinds)}
+
+\`GET /api/events\` is a stream of server-sent events. Each \`change\` names a topic, and what of it changed when that is
+one thing: the client reads it again. It carries no values, because what a client may see is decided where it reads.
+
+${table(['topic', 'domain'], topics)}
 `;
 }
 
@@ -156,6 +176,7 @@ ${sections.join('\n\n')}
 
 const pages = {
   'docs/api/routes.md': routesPage(),
+  'docs/api/jobs.md': jobsPage(),
   'docs/api/errors.md': errorsPage(),
   'docs/manual/alerts.md': alertsPage(),
 };

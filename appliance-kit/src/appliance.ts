@@ -30,6 +30,7 @@ import { type AnyDomain, inOrder, type Provided } from './domain/in-order.ts';
 import { createApp } from './http/app.ts';
 import { type GateParts, identify } from './http/gate/gate.ts';
 import { Changes } from './http/live-updates/changes.ts';
+import { changeSchema } from './http/live-updates/schema.ts';
 import { openapi } from './http/openapi.ts';
 import type { Routes } from './http/routes.ts';
 import { jobsDomain } from './jobs/index.ts';
@@ -113,12 +114,15 @@ export const allSteps: readonly Steps[] = [
   { name: 'state', migrations: settingsMigrations },
   ...(domains as readonly AnyDomain[]).map(({ name, migrations = [] }) => ({ name, migrations })),
 ];
+const allTopics: readonly string[] = (domains as readonly AnyDomain[]).flatMap(({ topics }) => topics ?? []).sort();
+const allJobKinds: readonly string[] = (domains as readonly AnyDomain[]).flatMap(({ jobKinds }) =>
+  Object.keys(jobKinds ?? {}),
+);
 export const describeApi = (version: string) =>
-  openapi(
-    version,
-    allRoutes,
-    (domains as readonly AnyDomain[]).flatMap(({ schemas }) => schemas ?? []),
-  );
+  openapi(version, allRoutes, [
+    changeSchema(allTopics),
+    ...(domains as readonly AnyDomain[]).flatMap(({ schemas }) => schemas ?? []),
+  ]);
 
 export type Appliance = Provided<typeof domains> & {
   readonly app: FastifyInstance;
@@ -143,7 +147,7 @@ export interface ApplianceParts {
 export function createAppliance({ config, clock, platform, log, deliveryTiming = {} }: ApplianceParts): Appliance {
   mkdirSync(config.state, { recursive: true, mode: 0o700 });
   const db = new Database(join(config.state, 'state.db'), allSteps);
-  const changes = new Changes();
+  const changes = new Changes(allTopics);
   const timetable = new Timetable({ clock, log, timeZone: () => platform.identity().timeZone });
   const poller = new Poller();
   const peer = (name: string) => new Peer(name, join(config.run, name, 'http.sock'));
@@ -156,6 +160,7 @@ export function createAppliance({ config, clock, platform, log, deliveryTiming =
     tracerd: new Tracerd(peer('tracerd')),
     supportd: peer('supportd'),
     alertClasses: allAlertClasses,
+    jobKinds: new Set(allJobKinds),
     hostName: () => platform.identity().hostName,
     identify: (request) => identify(gate, request),
     openapi: () => describeApi(config.version),

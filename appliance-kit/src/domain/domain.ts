@@ -51,6 +51,8 @@ export interface Kernel {
   readonly deliveryTiming: DeliveryTiming;
   /** Every alert class of every domain. */
   readonly alertClasses: readonly AnyAlertClass[];
+  /** Every kind of job that a domain has declared. */
+  readonly jobKinds: ReadonlySet<string>;
   hostName(): string;
   /** Who a request comes from, asked again: a session may have ended since the gate let it through. */
   identify(request: FastifyRequest): Caller;
@@ -89,6 +91,10 @@ export interface Domain<Parts, Provided, Declared extends Routes> {
   /** Components of the OpenAPI document that no route names. */
   readonly schemas?: readonly TSchema[];
   readonly alertClasses?: readonly AnyAlertClass[];
+  /** What pages are informed of when it changes. Other domains may publish a topic that they change, too. */
+  readonly topics?: readonly string[];
+  /** The kinds of jobs that it starts, and what a job of each does. */
+  readonly jobKinds?: Readonly<Record<string, string>>;
   // biome-ignore lint/suspicious/noExplicitAny: each setting has a type of its own
   readonly settings?: readonly Setting<any>[];
   readonly migrations?: readonly Migration[];

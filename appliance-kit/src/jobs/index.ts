@@ -15,9 +15,10 @@ export interface JobsDomain {
 export const jobsDomain = domain({
   name: 'jobs',
   routes,
+  topics: ['jobs'],
   migrations,
-  create: ({ db, clock, changes, log, audit }: Kernel & AuditDomain) => {
-    const jobs = new Jobs({ db, clock, changes, log });
+  create: ({ db, clock, changes, log, jobKinds, audit }: Kernel & AuditDomain) => {
+    const jobs = new Jobs({ db, clock, changes, log, kinds: jobKinds });
     return { provides: { jobs } satisfies JobsDomain, handlers: jobRoutes(jobs, audit) };
   },
 });

@@ -54,9 +54,11 @@ export class Jobs {
   readonly #clock: Clock;
   readonly #changes: Changes;
   readonly #log: Log;
+  readonly #kinds: ReadonlySet<string>;
   readonly #running = new Map<string, { abort: AbortController; ended: Promise<void> }>();
 
-  constructor(parts: { db: Database; clock: Clock; changes: Changes; log: Log }) {
+  constructor(parts: { db: Database; clock: Clock; changes: Changes; log: Log; kinds: ReadonlySet<string> }) {
+    this.#kinds = parts.kinds;
     this.#db = parts.db;
     this.#clock = parts.clock;
     this.#changes = parts.changes;
@@ -78,6 +80,7 @@ export class Jobs {
   }
 
   start(request: JobRequest, work: (job: JobHandle) => Promise<unknown>): Job {
+    if (!this.#kinds.has(request.kind)) throw new Error(`no domain declares the kind of job “${request.kind}”`);
     const now = this.#clock.now();
     const id = newId('job', now);
     this.#db.run(

@@ -6,7 +6,7 @@ import { component, nullable, Percent, type Static, Time, Type } from '../base/s
 export const JobState = Type.Enum(['running', 'done', 'failed', 'cancelled', 'interrupted']);
 export const Job = component('Job', {
   id: Type.String(),
-  kind: Type.String({ description: 'pool.create, telemetry.place' }),
+  kind: Type.String({ description: 'One of those in docs/api/jobs.md, as pool.create' }),
   title: Type.String(),
   state: JobState,
   percent: nullable(Percent),

@@ -2,7 +2,6 @@
 // changed: the pages are informed of what is different, and conditions are reported to the alerts. Events of the system
 // (platform/poolEvents.ts) only make it look sooner: events get lost.
 import type { Changes } from '../http/live-updates/changes.ts';
-import type { Topic } from '../http/live-updates/schema.ts';
 
 export interface Watch {
   /**
@@ -16,10 +15,10 @@ export interface Watch {
 /** Publishes a change when a reading differs from the one before it. */
 export class ChangeDetector {
   readonly #changes: Changes;
-  readonly #topic: Topic;
+  readonly #topic: string;
   #last: string | undefined;
 
-  constructor(changes: Changes, topic: Topic) {
+  constructor(changes: Changes, topic: string) {
     this.#changes = changes;
     this.#topic = topic;
   }

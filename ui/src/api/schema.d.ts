@@ -3077,7 +3077,7 @@ export interface components {
         };
         Change: {
             /** @enum {unknown} */
-            topic: "pools" | "disks" | "datasets" | "services" | "alerts" | "alert-classes" | "silences" | "jobs" | "bundles" | "thresholds" | "destinations" | "setup" | "status" | "analytics" | "worksheets" | "crashes";
+            topic: "alert-classes" | "alerts" | "analytics" | "bundles" | "crashes" | "datasets" | "destinations" | "disks" | "jobs" | "pools" | "services" | "setup" | "silences" | "status" | "thresholds" | "worksheets";
             id?: string;
         };
         ChangeKeyInput: {
@@ -3606,7 +3606,7 @@ export interface components {
         };
         Job: {
             id: string;
-            /** @description pool.create, telemetry.place */
+            /** @description One of those in docs/api/jobs.md, as pool.create */
             kind: string;
             title: string;
             /** @enum {unknown} */

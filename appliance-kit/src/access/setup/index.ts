@@ -17,6 +17,7 @@ export interface SetupDomain {
 export const setupDomain = domain({
   name: 'access/setup',
   routes,
+  topics: ['setup'],
   settings,
   create: (parts: Kernel & AuditDomain & UsersDomain & SessionDomain) => {
     const { config } = parts;

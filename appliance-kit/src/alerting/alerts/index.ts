@@ -22,6 +22,7 @@ export interface AlertsDomain {
 export const alertsDomain = domain({
   name: 'alerting/alerts',
   routes,
+  topics: ['alerts', 'alert-classes'],
   migrations,
   create: ({ db, clock, changes, alertClasses, hostName, audit, silences }: Kernel & AuditDomain & SilencesDomain) => {
     const routing = new Routing({ db, audit, changes, classes: alertClasses });

@@ -27,6 +27,7 @@ export interface DestinationsDomain {
 export const destinationsDomain = domain({
   name: 'alerting/destinations',
   routes,
+  topics: ['destinations'],
   settings: snmpSettings,
   migrations,
   create: ({

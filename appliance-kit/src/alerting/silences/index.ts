@@ -14,6 +14,7 @@ export interface SilencesDomain {
 export const silencesDomain = domain({
   name: 'alerting/silences',
   routes,
+  topics: ['silences'],
   migrations,
   create: ({ db, clock, changes, alertClasses, audit }: Kernel & AuditDomain) => {
     const silences = new Silences({ db, clock, audit, changes, classes: alertClasses });

@@ -21,6 +21,7 @@ export interface ThresholdsDomain {
 export const thresholdsDomain = domain({
   name: 'alerting/thresholds',
   routes,
+  topics: ['thresholds'],
   alertClasses,
   migrations,
   create: (parts: Kernel & AuditDomain & AlertsDomain & DestinationsDomain & WorksheetsDomain & ActionsDomain) => {

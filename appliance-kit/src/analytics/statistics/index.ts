@@ -12,6 +12,7 @@ import { statisticWatch } from './watch.ts';
 export const statisticsDomain = domain({
   name: 'analytics/statistics',
   routes,
+  topics: ['analytics'],
   alertClasses,
   create: (parts: Kernel & AuditDomain & AlertsDomain & DatasetsDomain) => {
     const { db, tracerd, conditions, tree } = parts;

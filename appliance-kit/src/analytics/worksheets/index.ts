@@ -14,6 +14,7 @@ export interface WorksheetsDomain {
 export const worksheetsDomain = domain({
   name: 'analytics/worksheets',
   routes,
+  topics: ['worksheets'],
   migrations,
   create: (parts: Kernel & AuditDomain) => {
     const worksheets = new Worksheets(parts);

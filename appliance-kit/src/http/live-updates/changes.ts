@@ -2,7 +2,7 @@
 // is decided where it reads.
 import type { ServerResponse } from 'node:http';
 import { fail } from '../../base/problems/problem.ts';
-import type { Change, Topic } from './schema.ts';
+import type { Change } from './schema.ts';
 
 /** Changes within this time are sent once: a busy job must not make every page read it a hundred times a second. */
 const GATHER_MS = 150;
@@ -23,8 +23,15 @@ export class Changes {
   readonly #pending = new Map<string, Change>();
   #timer: NodeJS.Timeout | null = null;
   #heartbeat: NodeJS.Timeout | null = null;
+  readonly #topics: ReadonlySet<string>;
 
-  publish(topic: Topic, id?: string): void {
+  /** @param topics those that the domains declare; another one is a mistake of the program, and throws */
+  constructor(topics: readonly string[]) {
+    this.#topics = new Set(topics);
+  }
+
+  publish(topic: string, id?: string): void {
+    if (!this.#topics.has(topic)) throw new Error(`no domain declares the topic “${topic}”`);
     const change: Change = id === undefined ? { topic } : { topic, id };
     for (const listener of this.#listeners) listener(change);
     if (this.#clients.size === 0) return;

@@ -1,24 +1,11 @@
 // What changed; the client then reads it anew.
-import { component, type Static, Type } from '../../base/schema/schema.ts';
+import { component, type TSchema, Type } from '../../base/schema/schema.ts';
 
-export const Topic = Type.Enum([
-  'pools',
-  'disks',
-  'datasets',
-  'services',
-  'alerts',
-  'alert-classes',
-  'silences',
-  'jobs',
-  'bundles',
-  'thresholds',
-  'destinations',
-  'setup',
-  'status',
-  'analytics',
-  'worksheets',
-  'crashes',
-]);
-export type Topic = Static<typeof Topic>;
-export const Change = component('Change', { topic: Topic, id: Type.Optional(Type.String()) });
-export type Change = Static<typeof Change>;
+export interface Change {
+  readonly topic: string;
+  readonly id?: string;
+}
+
+/** @param topics those that the domains declare */
+export const changeSchema = (topics: readonly string[]): TSchema =>
+  component('Change', { topic: Type.Enum([...topics]), id: Type.Optional(Type.String()) });

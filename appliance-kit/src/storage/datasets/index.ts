@@ -34,6 +34,10 @@ export interface DatasetsDomain {
 export const datasetsDomain = domain({
   name: 'storage/datasets',
   routes,
+  topics: ['datasets'],
+  jobKinds: {
+    'dataset.estimate': 'Samples of a dataset are compressed in each way; its result is a CompressionEstimate',
+  },
   // The result of a job, which has no schema of its own.
   schemas: [CompressionEstimate],
   alertClasses,

@@ -21,6 +21,7 @@ export interface DisksDomain {
 export const disksDomain = domain({
   name: 'storage/disks',
   routes,
+  topics: ['disks'],
   alertClasses,
   create: ({
     platform,

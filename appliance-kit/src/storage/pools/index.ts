@@ -26,6 +26,18 @@ export interface PoolsDomain {
 export const poolsDomain = domain({
   name: 'storage/pools',
   routes,
+  topics: ['pools'],
+  jobKinds: {
+    'pool.create': 'A pool is made of disks',
+    'pool.import': 'A pool that was found on disks is imported',
+    'pool.export': 'A pool is given up, so that another machine can import it',
+    'pool.destroy': 'A pool is destroyed',
+    'pool.add': 'Disks are added to a pool',
+    'pool.remove': 'A device is taken out of a pool, and its data are moved',
+    'disk.replace': 'A device is replaced by a disk',
+    'disk.attach': 'A mirror gets another side',
+    'telemetry.place': 'The telemetry gets its dataset',
+  },
   schemas: [Vdev],
   alertClasses,
   migrations,

@@ -17,6 +17,9 @@ export interface ReplicationDomain {
 export const replicationDomain = domain({
   name: 'storage/replication',
   routes,
+  jobKinds: {
+    replication: 'A dataset is replicated; its result says how many bytes were sent',
+  },
   alertClasses,
   migrations,
   create: (parts: Kernel & AuditDomain & JobsDomain & AlertsDomain & DatasetsDomain) => {

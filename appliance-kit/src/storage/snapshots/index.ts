@@ -21,6 +21,9 @@ export interface SnapshotsDomain {
 export const snapshotsDomain = domain({
   name: 'storage/snapshots',
   routes,
+  jobKinds: {
+    'snapshot.rollback': 'A dataset goes back to a snapshot',
+  },
   alertClasses,
   migrations,
   create: (parts: Kernel & AuditDomain & JobsDomain & AlertsDomain & DatasetsDomain) => {

@@ -7,5 +7,6 @@ import { routes } from './routes.ts';
 export const bundlesDomain = domain({
   name: 'support/bundles',
   routes,
+  topics: ['bundles'],
   create: (parts: Kernel & AuditDomain) => ({ handlers: bundleRoutes(parts) }),
 });

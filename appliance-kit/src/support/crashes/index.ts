@@ -9,6 +9,7 @@ import { routes } from './routes.ts';
 export const crashesDomain = domain({
   name: 'support/crashes',
   routes,
+  topics: ['crashes'],
   alertClasses,
   create: (parts: Kernel & AuditDomain & AlertsDomain) => {
     const crashes = new Crashes(parts);

@@ -1,12 +1,10 @@
 // The API's own description, and the stream of what changes.
 import { domain, type Kernel } from '../../domain/domain.ts';
-import { Change } from '../../http/live-updates/schema.ts';
 import { routes } from './routes.ts';
 
 export const apiDomain = domain({
   name: 'system/api',
   routes,
-  schemas: [Change],
   create: ({ changes, identify, openapi }: Kernel) => ({
     handlers: {
       getOpenapi: () => openapi(),

@@ -19,6 +19,7 @@ export interface ServicesDomain {
 export const servicesDomain = domain({
   name: 'system/services',
   routes,
+  topics: ['services'],
   alertClasses,
   settings: [ownEnds],
   create: (parts: Kernel & AuditDomain & AlertsDomain & PoolsDomain) => {

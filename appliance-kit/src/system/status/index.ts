@@ -16,6 +16,7 @@ export interface StatusDomain {
 export const statusDomain = domain({
   name: 'system/status',
   routes,
+  topics: ['status'],
   create: (parts: Kernel & SetupDomain & AlertsDomain & InventoryDomain & ServicesDomain) => {
     const status = new Status({ ...parts, version: parts.config.version });
     return { provides: { status } satisfies StatusDomain, handlers: statusRoutes(status) };
