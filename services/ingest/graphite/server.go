@@ -94,19 +94,17 @@ func Listen(address, pickleAddress string, store tsdb.Ingester) (*Server, error)
 
 func (s *Server) open(address, pickleAddress string) error {
 	if address != "" {
-		tcp, err := net.Listen("tcp", address)
+		tcp, err := sockets.ListenBoth(address, func(address string) error {
+			udp, err := net.ListenPacket("udp", address)
+			if err == nil {
+				s.udp = udp.(*net.UDPConn)
+			}
+			return err
+		})
 		if err != nil {
-			return fmt.Errorf("listening for Graphite on %s/tcp: %w", address, err)
+			return fmt.Errorf("listening for Graphite on %w", err)
 		}
 		s.tcp = tcp
-		resolved, err := net.ResolveUDPAddr("udp", address)
-		if err == nil {
-			resolved.Port = tcp.Addr().(*net.TCPAddr).Port // with port 0 both get the same
-			s.udp, err = net.ListenUDP("udp", resolved)
-		}
-		if err != nil {
-			return fmt.Errorf("listening for Graphite on %s/udp: %w", address, err)
-		}
 		s.buffer = sockets.Enlarge(s.udp, wantedBuffer)
 	}
 	if pickleAddress != "" {

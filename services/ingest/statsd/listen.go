@@ -87,21 +87,21 @@ func Listen(store tsdb.Ingester, o Options) (_ *Server, err error) {
 		}
 	}()
 	if o.Address != "" {
-		if s.tcp, err = net.Listen("tcp", o.Address); err != nil {
-			return nil, fmt.Errorf("listening for statsd on %s/tcp: %w", o.Address, err)
-		}
-		// With port 0 both get the same.
-		resolved, err := net.ResolveUDPAddr("udp", o.Address)
+		s.tcp, err = sockets.ListenBoth(o.Address, func(address string) error {
+			endpoints, err := listenUDP(address, o.Readers)
+			if err != nil {
+				for _, one := range endpoints {
+					_ = one.close()
+				}
+				return err
+			}
+			for _, one := range endpoints {
+				s.sockets = append(s.sockets, &socket{network: "udp", endpoint: one})
+			}
+			return nil
+		})
 		if err != nil {
-			return nil, fmt.Errorf("listening for statsd on %s/udp: %w", o.Address, err)
-		}
-		resolved.Port = s.tcp.Addr().(*net.TCPAddr).Port
-		endpoints, err := listenUDP(resolved.String(), o.Readers)
-		for _, one := range endpoints {
-			s.sockets = append(s.sockets, &socket{network: "udp", endpoint: one})
-		}
-		if err != nil {
-			return nil, fmt.Errorf("listening for statsd on %s/udp: %w", o.Address, err)
+			return nil, fmt.Errorf("listening for statsd on %w", err)
 		}
 	}
 	if o.Socket != "" {
