@@ -11,7 +11,7 @@ function listen(): Promise<Server> {
 
 /**
  * `count` free TCP ports, each another (and very likely free UDP ones of the same numbers). They are held until all
- * are known: one that was let go at once can be given a second time.
+ * are known: one that was closed at once can be given a second time.
  */
 export async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(Array.from({ length: count }, listen));

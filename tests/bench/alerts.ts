@@ -204,8 +204,8 @@ try {
   posted.length = 0;
   traps.length = 0;
   began = performance.now();
-  const told = () => posted.reduce((sum, { count }) => sum + count, 0);
-  await until('the burst', async () => told() >= BURST, 120);
+  const sent = () => posted.reduce((sum, { count }) => sum + count, 0);
+  await until('the burst', async () => sent() >= BURST, 120);
   await sleep(2_000);
   const log = await ask(
     { socketPath: at('akd'), path: '/api/alert-export?format=json&search=burst' },
@@ -216,7 +216,7 @@ try {
   row('                           messages to the webhook', String(posted.length), '1');
   row('                           traps', String(traps.filter(({ text }) => text.includes('Burst')).length), '1');
   row(
-    '                           until the last was told',
+    '                           until the last was sent',
     `${((Math.max(...posted.map((p) => p.at)) - began) / 1000).toFixed(1)} s`,
   );
 } finally {

@@ -98,7 +98,7 @@ try {
   );
   row('later boots: reset to a usable sign-in page', `${seconds(again).toFixed(0)} s`, asked);
 
-  // Idle: a minute in which nobody asks for anything.
+  // Idle: a minute without a request.
   await machine.waitForSsh(120);
   await new Promise((done) => setTimeout(done, 60_000));
   const processes = (

@@ -93,7 +93,7 @@ try {
   await pool('archive', [3, 4]);
   await call('POST', '/internal/sim/dataset-generate', { pool: 'tank', datasets: DATASETS, snapshots: SNAPSHOTS });
 
-  // Somebody writes all the time: a reading differs from the one before, as on a machine that is at work.
+  // Something writes all the time: a reading differs from the one before, as on a machine that is at work.
   let writing = true;
   const writer = (async () => {
     for (let at = 1; writing; at++) {

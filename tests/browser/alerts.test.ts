@@ -202,7 +202,7 @@ test('a rule by a ready form, with hours, missing data and an action; it is trie
   await page.request.delete(`${stack.url}/api/thresholds/${surge.id}`, { headers: { origin: stack.url } });
 });
 
-test('two edit one rule at once: the second is told what changed, loads it, and loses nothing of what was typed', async (t) => {
+test('two edit one rule at once: the second learns what changed, loads it, and loses nothing of what was typed', async (t) => {
   const api = await signIn(stack);
   const made = await api.get<{ id: string }>('POST', '/api/thresholds', {
     ...{ name: 'Shared', expression: 'boiler_pressure', direction: 'above', raise: 80, clear: 60, severity: 'info' },

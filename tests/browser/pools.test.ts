@@ -114,7 +114,7 @@ test('a replacement that is cancelled leaves the pool as it was; one that runs i
   await page.getByRole('radio', { name: /^large/ }).waitFor();
 });
 
-test('a scrub is started, paused, gone on with, stopped, and remembered; its schedule is changed', async (t) => {
+test('a scrub is started, paused, resumed, stopped, and remembered; its schedule is changed', async (t) => {
   const { page } = await someone.visit(t, at('/storage/pools/tank'));
   await signInBy(page);
   const scan = page.getByRole('region', { name: 'Scrub and resilver' });

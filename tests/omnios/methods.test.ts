@@ -54,7 +54,7 @@ test('an image says at its console how to go on, until it is set up', () => {
     mkdirSync(join(machine.root, one), { recursive: true });
   const run = () => machine.run(join(methods, 'cistern-identity'));
   assert.equal(run().status, 0);
-  assert.throws(() => machine.read('dev/msglog'), { code: 'ENOENT' }, 'not on a machine of somebody’s own');
+  assert.throws(() => machine.read('dev/msglog'), { code: 'ENOENT' }, 'not on any other machine');
   machine.write('etc/opt/cistern/image', '9.9.9\n');
   assert.equal(run().status, 0);
   const said = machine.read('dev/msglog');
@@ -105,7 +105,7 @@ test('pools lets the store run where its dataset is mounted, and nowhere else', 
   assert.equal(machine.run(join(methods, 'cistern-pools')).status, 95);
 });
 
-test('the self-test tells of each failure and counts them', () => {
+test('the self-test reports each failure and counts them', () => {
   using machine = new Machine();
   machine.write('etc/release', '  OmniOS v11 r151054\n');
   const selftest = join(import.meta.dirname, '../../image/omnios/selftest');

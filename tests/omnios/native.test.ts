@@ -120,7 +120,7 @@ test('whichever command fails: it is said, nothing is left in use, and the next 
     using host = new Host();
     const failed = host.make({ FAKE_FAIL_AT: String(at) });
     const call = calls[at - 1] as string;
-    // Looking whether something is there: its failing is the answer "no". The last ones let go what is not in use any more.
+    // Looking whether something is there: its failing is the answer "no". The last ones release what is not in use any more.
     if (failed.status === 0) {
       assert.match(call, /^(zpool list|umount -f|lofiadm ?$|beadm list|df )/, `call ${at}`);
       continue;
@@ -150,12 +150,12 @@ test('whichever command fails: it is said, nothing is left in use, and the next 
   }
 });
 
-test('killed anywhere, the next run lets go what is in use and makes it', () => {
+test('killed anywhere, the next run releases what is in use and makes it', () => {
   using whole = new Host();
   whole.make();
   const calls = whole.state('calls').trim().split('\n').length;
   let busy = 0;
-  // The last three let go what is not in use any more.
+  // The last three release what is not in use any more.
   for (let at = 12; at <= calls - 3; at += 7) {
     using host = new Host();
     const killed = host.make({ FAKE_KILL_AT: String(at) });

@@ -350,7 +350,7 @@ test('the packages hold what they say, and agree with docs/ARCHITECTURE.md', () 
   assert.deepEqual(users.sort(), ['cistern', 'cistern-replicate', 'cistern-store', 'cistern-trace']);
 });
 
-test('mistakes in a package are told, all at once', () => {
+test('mistakes in a package are reported, all at once', () => {
   const tree = join(payload, 'tree');
   const sources = readSources();
   const wrong = (name: string, line: string) =>

@@ -60,7 +60,7 @@ test('of Node’s tests a file that fails as a whole is one, too', () => {
   );
 });
 
-test('a job’s output is whole in its own log, and a failure is told with its command', async () => {
+test('a job’s output is whole in its own log, and a failure is printed with its command', async () => {
   const failing = job('a check: one', { argv: ['sh', '-c', 'echo first; echo second >&2; exit 3'] });
   const ended = await runJob(failing);
   assert.equal(ended.code, 3);

@@ -43,12 +43,12 @@ export function nginxConfiguration(values: NginxValues): string {
     VITE_UPSTREAM: 'vitePort' in values.ui ? `http://127.0.0.1:${values.ui.vitePort}` : '',
     INLINE: vite ? " 'unsafe-inline'" : '',
   };
-  // As on the appliance each request is told to supportd; there is no tracerd to tell here.
+  // As on the appliance each request is reported to supportd; there is no tracerd here.
   const log = `access_log syslog:server=unix:${values.run}/supportd/access.sock,nohostname,tag=nginx cistern_http;`;
   const text = readFileSync(template, 'utf8').replace('access_log off;', log);
   return text.replace(/@([A-Z0-9_]+)@/g, (_, name: string) => {
     const value = replacements[name];
-    if (value === undefined) throw new Error(`${template} has a placeholder that nobody fills in: @${name}@`);
+    if (value === undefined) throw new Error(`${template} has a placeholder that is not filled in: @${name}@`);
     return value;
   });
 }

@@ -19,7 +19,7 @@ export interface StackOptions {
   /** `built`: as the appliance has them. `vite`: from source, with hot replacement. */
   readonly ui?: 'built' | 'vite';
   readonly httpsPort?: number;
-  /** statsd over UDP and TCP; a free one unless told. */
+  /** statsd over UDP and TCP; a free one unless given. */
   readonly statsdPort?: number;
   /** Restart akd when its sources change. */
   readonly watch?: boolean;

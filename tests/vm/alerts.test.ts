@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import type { Person } from '../stack/api.ts';
 import { killedServices } from './clean.ts';
 import { until } from './machine.ts';
-import { names, Receivers, type Told } from './receivers.ts';
+import { names, type Received, Receivers } from './receivers.ts';
 import { rowOf } from './row.ts';
 import { readyMachine } from './saved.ts';
 
@@ -64,17 +64,17 @@ test('alerts, at real receivers', async (t) => {
 
   const alerts = async () => (await api.get<{ items: Alert[] }>('GET', '/api/alerts?state=all&limit=1000')).items;
   const outage = async (n: number) => (await alerts()).find(({ labels }) => labels.n === String(n));
-  /** What each receiver was told of the outages, in order. */
-  const outages = (all: readonly Told[]) => all.filter(({ text }) => text.includes('Outage'));
+  /** What each receiver got about the outages, in order. */
+  const outages = (all: readonly Received[]) => all.filter(({ text }) => text.includes('Outage'));
   const heard = () => {
-    const told = receivers.told();
-    return names.map((name) => outages(told[name]));
+    const received = receivers.received();
+    return names.map((name) => outages(received[name]));
   };
-  const summary = (told: readonly Told[]) => told.map(({ event, id }) => `${event} ${id}`);
+  const summary = (received: readonly Received[]) => received.map(({ event, id }) => `${event} ${id}`);
   const everybody = (what: string, count: number, seconds: number) =>
-    until(what, seconds, () => heard().every((told) => told.length >= count), 500).catch((error: Error) => {
-      const told = heard().map((all, at) => `${names[at]}: ${all.length} of ${count}`);
-      throw new Error(`${error.message}; ${told.join(', ')}`);
+    until(what, seconds, () => heard().every((received) => received.length >= count), 500).catch((error: Error) => {
+      const received = heard().map((all, at) => `${names[at]}: ${all.length} of ${count}`);
+      throw new Error(`${error.message}; ${received.join(', ')}`);
     });
 
   await step('five destinations, each tested', async () => {
@@ -87,24 +87,24 @@ test('alerts, at real receivers', async (t) => {
       assert.ok(tried.ok, `${destination.name}: ${tried.exchange.map(({ text }) => text).join('\n')}`);
       await api.get('POST', '/api/destinations', destination);
     }
-    await until('the test messages', 20, () => names.every((name) => receivers.told()[name].length === 1));
+    await until('the test messages', 20, () => names.every((name) => receivers.received()[name].length === 1));
     await api.get('POST', '/api/thresholds', { ...rule, name: 'Outage', expression: 'outage', raise: 10, clear: 5 });
   });
 
-  await step('a limit is passed: each receiver is told, once', async () => {
+  await step('a limit is passed: each receiver is notified, once', async () => {
     const began = Date.now();
     await client.set('outage', 44, { n: '1' });
-    await everybody('all five are told', 1, 60);
+    await everybody('all five are notified', 1, 60);
     t.diagnostic(`from the sample to the last of five receivers: ${((Date.now() - began) / 1000).toFixed(1)} s`);
-    const [mail, v2c, v3, syslog, webhook] = heard().map(([told]) => told as Told);
+    const [mail, v2c, v3, syslog, webhook] = heard().map(([received]) => received as Received);
     assert.equal(
-      new Set([mail, v2c, v3, syslog, webhook].map((told) => told?.id)).size,
+      new Set([mail, v2c, v3, syslog, webhook].map((received) => received?.id)).size,
       1,
       'it is one and the same event',
     );
-    for (const told of [v2c, v3]) {
-      assert.match(told?.text ?? '', /7710\.1\.1\.6 = STRING: "44"/);
-      assert.match(told?.text ?? '', /7710\.1\.1\.7 = STRING: "10"/);
+    for (const received of [v2c, v3]) {
+      assert.match(received?.text ?? '', /7710\.1\.1\.6 = STRING: "44"/);
+      assert.match(received?.text ?? '', /7710\.1\.1\.7 = STRING: "10"/);
     }
     assert.match(
       syslog?.text ?? '',
@@ -123,7 +123,7 @@ test('alerts, at real receivers', async (t) => {
     assert.ok(before.status === 404 || before.json<Dataset>().state === 'stopped', before.text);
     const made = await api.get<{ id: string }>('POST', '/api/thresholds', {
       ...{ ...rule, severity: 'info', name: 'Queue', expression: '{"queue.depth"}', raise: 10, clear: 5 },
-      // To nobody else: what the others are told is counted here.
+      // To no one else: what the others receive is counted here.
       destinations: [(await api.get<{ items: { id: string }[] }>('GET', '/api/destinations')).items[4]?.id],
       actions: [{ on: 'raise', kind: 'resume-statistic', target: TRACED, forSeconds: 0 }],
     });
@@ -148,7 +148,7 @@ test('alerts, at real receivers', async (t) => {
     const [alert] = (await alerts()).filter((one) => one.class === 'threshold.exceeded' && one.labels.n === undefined);
     const actions = alert?.history.filter(({ kind }) => kind === 'action').map(({ text }) => text) ?? [];
     assert.equal(actions.length, 2, actions.join());
-    await until('the all-clear was told', 30, async () =>
+    await until('the all-clear was sent', 30, async () =>
       (await alerts()).find(({ id }) => id === alert?.id)?.deliveries.every(({ state }) => state === 'delivered'),
     );
     await api.get('DELETE', `/api/thresholds/${made.id}`);
@@ -175,7 +175,7 @@ test('alerts, at real receivers', async (t) => {
       await until('an all-clear waits as well', 60, async () => (await outage(2))?.state === 'cleared');
       for (const n of [2, 3])
         for (const { state, destinationName } of (await outage(n))?.deliveries ?? [])
-          assert.equal(state, 'waiting', `${destinationName} is down, and was told of ${n}`);
+          assert.equal(state, 'waiting', `${destinationName} is down, and was notified of ${n}`);
       await machine.reset();
       await receivers.start();
       await machine.waitForSsh(300);
@@ -186,7 +186,7 @@ test('alerts, at real receivers', async (t) => {
         1000,
       );
       await client.set('outage', 47, { n: '4' });
-      await everybody('all five are told of all', heardBefore + 4, 180);
+      await everybody('all five have received all', heardBefore + 4, 180);
       await until(
         'nothing waits any more',
         180,
@@ -197,22 +197,22 @@ test('alerts, at real receivers', async (t) => {
       await everybody('and of the end of the last one', heardBefore + 5, 90);
 
       const labels = new Map((await alerts()).map(({ id, labels }) => [id, labels.n]));
-      const told = receivers.told();
+      const received = receivers.received();
       for (const name of names) {
-        const ids = told[name].map(({ id }) => id);
+        const ids = received[name].map(({ id }) => id);
         assert.ok(!ids.includes(''), `${name}: a message without an id`);
         assert.deepEqual(
           ids.filter((id, at) => ids.indexOf(id) !== at),
           [],
-          `${name} was told twice`,
+          `${name} was notified twice`,
         );
       }
-      const inOrder = outages(told.webhook);
+      const inOrder = outages(received.webhook);
       assert.deepEqual(
         inOrder.map(({ event, alerts: [id] }) => `${event} ${labels.get(id as string)}`),
         ['raise 1', 'raise 2', 'raise 3', 'clear 2', 'raise 4', 'clear 4'],
       );
-      for (const name of names) assert.deepEqual(summary(outages(told[name])), summary(inOrder), name);
+      for (const name of names) assert.deepEqual(summary(outages(received[name])), summary(inOrder), name);
       // Also what the appliance had to say itself: that it has started, that the receivers did not answer.
       await until('that has been posted as well', 60, async () => {
         const expected = (await alerts()).flatMap(({ id, deliveries }) =>
@@ -221,85 +221,91 @@ test('alerts, at real receivers', async (t) => {
             .map(({ event }) => `${event} ${id}`),
         );
         const posted = receivers
-          .told()
+          .received()
           .webhook.filter((one) => one.class !== 'test.message')
           .flatMap(({ event, alerts: ids }) => ids.map((id) => `${event} ${id}`));
         assert.deepEqual(posted.sort(), expected.sort());
         return true;
       });
       assert.deepEqual(receivers.wrong, []);
-      t.diagnostic(`messages: ${names.map((name) => `${name} ${told[name].length}`).join(', ')}; none twice`);
+      t.diagnostic(`messages: ${names.map((name) => `${name} ${received[name].length}`).join(', ')}; none twice`);
     },
   );
 
-  await step('polled by SNMP, it says what the management API says; nobody may until somebody is let in', async () => {
-    const user = { name: 'poller', authPassword: 'c4nary auth poll', privPassword: 'c4nary priv poll' };
-    const v2c = ['-v2c', '-c', 'c4nary-Poll'];
-    const keys = ['-A', user.authPassword, '-x', 'AES', '-X', user.privPassword];
-    const v3 = ['-v3', '-l', 'authPriv', '-u', user.name, '-a', 'SHA-256', ...keys];
-    const mib = resolve('appliance-kit/mib');
-    const env = { PATH: process.env.PATH, MIBDIRS: `${mib}:${mib}/base`, MIBS: 'CISTERN-MIB' };
-    const ask = (tool: string, who: readonly string[], ...args: string[]) =>
-      new Promise<string>((done, failed) =>
-        execFile(
-          tool,
-          [...who, '-t', '3', '-r', '2', ...args.toSpliced(-1, 0, `127.0.0.1:${machine.ports.snmp}`)],
-          { env, timeout: 120_000, maxBuffer: 16 << 20 },
-          (error, stdout, stderr) => (error ? failed(new Error(stderr + stdout)) : done(stdout)),
-        ),
+  await step(
+    'polled by SNMP, it says what the management API says; no one may until a manager is allowed',
+    async () => {
+      const user = { name: 'poller', authPassword: 'c4nary auth poll', privPassword: 'c4nary priv poll' };
+      const v2c = ['-v2c', '-c', 'c4nary-Poll'];
+      const keys = ['-A', user.authPassword, '-x', 'AES', '-X', user.privPassword];
+      const v3 = ['-v3', '-l', 'authPriv', '-u', user.name, '-a', 'SHA-256', ...keys];
+      const mib = resolve('appliance-kit/mib');
+      const env = { PATH: process.env.PATH, MIBDIRS: `${mib}:${mib}/base`, MIBS: 'CISTERN-MIB' };
+      const ask = (tool: string, who: readonly string[], ...args: string[]) =>
+        new Promise<string>((done, failed) =>
+          execFile(
+            tool,
+            [...who, '-t', '3', '-r', '2', ...args.toSpliced(-1, 0, `127.0.0.1:${machine.ports.snmp}`)],
+            { env, timeout: 120_000, maxBuffer: 16 << 20 },
+            (error, stdout, stderr) => (error ? failed(new Error(stderr + stdout)) : done(stdout)),
+          ),
+        );
+      const get = async (name: string) => (await ask('snmpget', v3, '-Oqv', `CISTERN-MIB::${name}`)).trim();
+      const listening = () => machine.sh('ss -Hlnu | grep -c ":161 " || true');
+      assert.equal((await listening()).trim(), '0', 'it listens before anybody may poll');
+      const settings = { sources: [], authProtocol: 'SHA-256', contact: 'ops@example.com', location: 'rack 7' };
+      await api.get('PUT', '/api/snmp-agent', {
+        ...{ ...settings, enabled: true, community: 'c4nary-Poll' },
+        ...{ user: user.name, authPassword: user.authPassword, privPassword: user.privPassword },
+      });
+      await until('SNMPv3 is answered', 60, async () => /^20\d\d/.test(await get('cisternSystemLastUpdate.0')), 1000);
+      await assert.rejects(ask('snmpget', ['-v2c', '-c', 'public', '-r', '0'], 'CISTERN-MIB::cisternSystemVersion.0'));
+
+      // Alerts come and go: what is compared is to be of the same moment, sooner or later.
+      const walked = await until(
+        'it says what the API says',
+        90,
+        async () => {
+          const said = await ask('snmpwalk', v2c, '-Oq', 'CISTERN-MIB::cisternMIB');
+          const column = (name: string) =>
+            said
+              .split('\n')
+              .filter((line) => line.startsWith(`CISTERN-MIB::${name}.`))
+              .map((line) => line.slice(line.indexOf(' ') + 1))
+              .sort();
+          type Named = { items: { name: string; id: string; bytes: number; state: string }[] };
+          const pools = (await api.get<Named>('GET', '/api/pools')).items;
+          assert.deepEqual(column('cisternPoolName'), pools.map(({ name }) => name).sort());
+          assert.deepEqual(column('cisternPoolSize'), pools.map(({ bytes }) => String(bytes)).sort());
+          assert.deepEqual(column('cisternPoolState'), ['online', 'online']);
+          const disks = (await api.get<Named>('GET', '/api/disks')).items;
+          assert.deepEqual(column('cisternDiskName'), disks.map(({ id }) => id).sort());
+          assert.deepEqual(column('cisternDiskSizeMiB').filter((size) => size === '2048').length, 4);
+          const services = (await api.get<Named>('GET', '/api/services')).items;
+          assert.deepEqual(column('cisternServiceName'), services.map(({ name }) => name).sort());
+          assert.ok(column('cisternDatasetName').includes('tank/telemetry'), column('cisternDatasetName').join());
+          const active = (await api.get<{ items: { id: string }[] }>('GET', '/api/alerts?state=active')).items;
+          assert.ok(active.length > 0);
+          assert.deepEqual(column('cisternActiveAlertId'), active.map(({ id }) => id).sort());
+          assert.ok(
+            Number(column('cisternIngestSeries')[0]) > 0 && column('cisternInputName').includes('import'),
+            said,
+          );
+          return said;
+        },
+        1000,
       );
-    const get = async (name: string) => (await ask('snmpget', v3, '-Oqv', `CISTERN-MIB::${name}`)).trim();
-    const listening = () => machine.sh('ss -Hlnu | grep -c ":161 " || true');
-    assert.equal((await listening()).trim(), '0', 'it listens before anybody may poll');
-    const settings = { sources: [], authProtocol: 'SHA-256', contact: 'ops@example.com', location: 'rack 7' };
-    await api.get('PUT', '/api/snmp-agent', {
-      ...{ ...settings, enabled: true, community: 'c4nary-Poll' },
-      ...{ user: user.name, authPassword: user.authPassword, privPassword: user.privPassword },
-    });
-    await until('SNMPv3 is answered', 60, async () => /^20\d\d/.test(await get('cisternSystemLastUpdate.0')), 1000);
-    await assert.rejects(ask('snmpget', ['-v2c', '-c', 'public', '-r', '0'], 'CISTERN-MIB::cisternSystemVersion.0'));
+      const table = await ask('snmptable', v3, '-Cf', '|', '-Ci', 'CISTERN-MIB::cisternPoolTable');
+      assert.match(table, /^\d+\|tank\|online\|\d+\|/m);
+      t.diagnostic(`snmpwalk: ${walked.trim().split('\n').length} objects`);
 
-    // Alerts come and go: what is compared is to be of the same moment, sooner or later.
-    const walked = await until(
-      'it says what the API says',
-      90,
-      async () => {
-        const said = await ask('snmpwalk', v2c, '-Oq', 'CISTERN-MIB::cisternMIB');
-        const column = (name: string) =>
-          said
-            .split('\n')
-            .filter((line) => line.startsWith(`CISTERN-MIB::${name}.`))
-            .map((line) => line.slice(line.indexOf(' ') + 1))
-            .sort();
-        type Named = { items: { name: string; id: string; bytes: number; state: string }[] };
-        const pools = (await api.get<Named>('GET', '/api/pools')).items;
-        assert.deepEqual(column('cisternPoolName'), pools.map(({ name }) => name).sort());
-        assert.deepEqual(column('cisternPoolSize'), pools.map(({ bytes }) => String(bytes)).sort());
-        assert.deepEqual(column('cisternPoolState'), ['online', 'online']);
-        const disks = (await api.get<Named>('GET', '/api/disks')).items;
-        assert.deepEqual(column('cisternDiskName'), disks.map(({ id }) => id).sort());
-        assert.deepEqual(column('cisternDiskSizeMiB').filter((size) => size === '2048').length, 4);
-        const services = (await api.get<Named>('GET', '/api/services')).items;
-        assert.deepEqual(column('cisternServiceName'), services.map(({ name }) => name).sort());
-        assert.ok(column('cisternDatasetName').includes('tank/telemetry'), column('cisternDatasetName').join());
-        const active = (await api.get<{ items: { id: string }[] }>('GET', '/api/alerts?state=active')).items;
-        assert.ok(active.length > 0);
-        assert.deepEqual(column('cisternActiveAlertId'), active.map(({ id }) => id).sort());
-        assert.ok(Number(column('cisternIngestSeries')[0]) > 0 && column('cisternInputName').includes('import'), said);
-        return said;
-      },
-      1000,
-    );
-    const table = await ask('snmptable', v3, '-Cf', '|', '-Ci', 'CISTERN-MIB::cisternPoolTable');
-    assert.match(table, /^\d+\|tank\|online\|\d+\|/m);
-    t.diagnostic(`snmpwalk: ${walked.trim().split('\n').length} objects`);
-
-    // Who hangs vouches for nothing.
-    await machine.ssh('systemctl', 'kill', '-s', 'STOP', 'cistern-akd');
-    await until('nothing is answered', 90, async () => /No Such/.test(await get('cisternPoolsLastUpdate.0')), 2000);
-    await machine.ssh('systemctl', 'kill', '-s', 'CONT', 'cistern-akd');
-    await until('it is answered again', 60, async () => /^20\d\d/.test(await get('cisternPoolsLastUpdate.0')), 1000);
-    await api.get('PUT', '/api/snmp-agent', { ...settings, enabled: false, user: '' });
-    await until('nobody may poll', 30, async () => (await listening()).trim() === '0', 1000);
-  });
+      // Who hangs vouches for nothing.
+      await machine.ssh('systemctl', 'kill', '-s', 'STOP', 'cistern-akd');
+      await until('nothing is answered', 90, async () => /No Such/.test(await get('cisternPoolsLastUpdate.0')), 2000);
+      await machine.ssh('systemctl', 'kill', '-s', 'CONT', 'cistern-akd');
+      await until('it is answered again', 60, async () => /^20\d\d/.test(await get('cisternPoolsLastUpdate.0')), 1000);
+      await api.get('PUT', '/api/snmp-agent', { ...settings, enabled: false, user: '' });
+      await until('no one may poll', 30, async () => (await listening()).trim() === '0', 1000);
+    },
+  );
 });

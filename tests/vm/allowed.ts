@@ -2,7 +2,7 @@
 export const allowed: readonly (readonly [line: RegExp, reason: string])[] = [
   [/^systemd-ssh-generator: Failed to query local AF_VSOCK CID/, 'QEMU gives the machine no VSOCK device'],
   [/^\(sd-exec-?\S*: .*systemd-ssh-generator failed/, 'the same, as systemd reports it'],
-  [/^snmpd: .*agent\.conf: No such file or directory/, 'the agent is configured only once somebody may poll'],
+  [/^snmpd: .*agent\.conf: No such file or directory/, 'the agent is configured only once a manager may poll'],
   [/^udevadm: Timed out while waiting for udev queue/, 'a boot under emulation, on a host that is busy'],
   [/^sshd(-session)?: /, 'ssh is off in the image; only the tests use it, and cut its connections'],
   [

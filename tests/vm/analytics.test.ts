@@ -230,7 +230,7 @@ async function analyticsOf(t: TestContext, machine: Machine, api: Person): Promi
       all.seconds += time - (before.get(disk)?.seconds ?? 0);
       edge.operations += own.operations;
       edge.seconds += own.seconds;
-      // The system's own disk works before and after as well; of it there is too little to tell.
+      // The system's own disk works before and after as well; of it there is too little.
       if (there < 600) continue;
       const traced = counted.get(disk) ?? 0;
       t.diagnostic(`${disk}: ${traced} operations traced, ${there} counted by the kernel`);
@@ -373,7 +373,7 @@ async function analyticsOf(t: TestContext, machine: Machine, api: Person): Promi
   });
 
   await step('the web server’s own probes: a D program sees who asks for what, and how it ended', async () => {
-    // Strings that are not text, one that is cut, an address that somebody pretends to forward.
+    // Strings that are not text, one that is cut, an address that a client pretends to forward.
     const program = `
 #pragma D option quiet
 BEGIN { printf("ready\\n"); }
@@ -449,7 +449,7 @@ http*:::request-done { printf("done %s %d %d %d %d %s %s %s\\n", xlate <http_req
     await machine.sh('systemctl stop cistern-tracerd');
     for (let i = 0; i < 10; i++) assert.equal((await api.ask('GET', '/without-tracerd')).status, 200);
     const lines = Number(await machine.sh('journalctl -u nginx --no-pager | grep -c access.sock || true'));
-    t.diagnostic(`nginx wrote ${lines} lines about a log that nobody takes`);
+    t.diagnostic(`nginx wrote ${lines} lines about a log that is not read`);
     await machine.sh('systemctl start cistern-tracerd');
     await until('it is traced again', 120, async () => (await tracerd.get('io.ops[disk]')).state === 'recording', 1000);
     assert.equal((await tracerd.get('io.ops[disk]')).restarts, 0);

@@ -449,7 +449,7 @@ test('the first day of an appliance', async (t) => {
     assert.deepEqual(pools.items.map(({ name, state }) => `${name} ${state}`).sort(), ['system ONLINE', 'tank ONLINE']);
     assert.ok((await query(after, 'count_over_time({"queue.depth"}[1h])')).length > 0, 'the earlier metrics are gone');
     assert.equal((await machine.ssh('hostname')).trim(), 'first');
-    // The session is kept as well: nobody has to sign in again.
+    // The session is kept as well: no one has to sign in again.
     await page.goto(`${machine.url}/status`);
     await page.getByRole('navigation', { name: 'Pages' }).waitFor({ state: 'attached' });
     await page.getByRole('heading', { level: 1 }).first().waitFor();

@@ -424,7 +424,7 @@ export class Machine {
   /** Pulls a disk that was plugged in, and keeps what is on it as a plain file. */
   async takeOut(serial: string, file: string): Promise<void> {
     await this.unplug(serial);
-    await until(`${serial} is let go of`, 30, async () => {
+    await until(`${serial} is released`, 30, async () => {
       await this.qmp('blockdev-del', { 'node-name': `plugged-${serial}` }).catch((error: Error) => {
         if (!/in use/.test(error.message)) throw error;
         return this.qmp('query-status');

@@ -85,7 +85,7 @@ test('the clock and the network of the machine itself', async (t) => {
       (one) => one.class === kind,
     );
 
-  const told: { event: string; class: string }[] = [];
+  const received: { event: string; class: string }[] = [];
   const hook = createServer((request, response) => {
     let text = '';
     request.on('data', (data) => {
@@ -93,7 +93,7 @@ test('the clock and the network of the machine itself', async (t) => {
     });
     request.on('end', () => {
       const { event, alert } = JSON.parse(text) as { event: string; alert: { class: string } };
-      told.push({ event, class: alert.class });
+      received.push({ event, class: alert.class });
       response.end();
     });
   });
@@ -149,7 +149,7 @@ test('the clock and the network of the machine itself', async (t) => {
     assert.deepEqual(await starts('A'), ['next', 'no']);
   });
 
-  await step('a time server answers: the clock is set by it, which is told, and then follows it', async () => {
+  await step('a time server answers: the clock is set by it, which is an alert, and then follows it', async () => {
     const server = await timeServer();
     try {
       await machine.sh(
@@ -162,7 +162,7 @@ test('the clock and the network of the machine itself', async (t) => {
       assert.equal(clock.source, HOST);
       assert.ok((clock.offsetSeconds ?? 1) < 0.1, `${clock.offsetSeconds} s off`);
       // The clock is also set whenever a kept machine is woken up.
-      const stepped = await until('the step is told', 30, async () =>
+      const stepped = await until('the step is an alert', 30, async () =>
         (await log('clock.stepped')).find(({ title }) => title === 'The clock was set forward by 5 minutes'),
       );
       t.diagnostic(`${clock.sentence} ${stepped.text}`);
@@ -180,20 +180,20 @@ test('the clock and the network of the machine itself', async (t) => {
     assert.equal(running.trim(), 'inactive', 'asking has not started it');
   });
 
-  await step('a change of the configuration is in the log within two minutes, and sent to nobody', async () => {
+  await step('a change of the configuration is in the log within two minutes, and not sent', async () => {
     const found = await until('it is in the log', 120, async () =>
       (await log('configuration.changed')).find(({ text }) => text.includes('“hook”')),
     );
     assert.match(found.text, /added the destination “hook”/);
     assert.ok(!JSON.stringify(found).includes('c4nary'));
-    assert.ok(!told.some((one) => one.class === 'configuration.changed'));
+    assert.ok(!received.some((one) => one.class === 'configuration.changed'));
   });
 
-  await step('the cable is pulled: the link is down, which is told once it can be, and clears', async () => {
+  await step('the cable is pulled: the link is down, which is sent once it can be, and clears', async () => {
     const [{ name } = { name: '' }] = (await itself()).links;
     await machine.link(false);
     try {
-      // Nobody can be asked meanwhile. Two looks of ten seconds each, and the ten seconds that a flap may last.
+      // It cannot be asked meanwhile. Two looks of ten seconds each, and the ten seconds that a flap may last.
       await sleep(OUT_SECONDS * 1000);
     } finally {
       await machine.link(true);
@@ -210,9 +210,14 @@ test('the clock and the network of the machine itself', async (t) => {
     assert.equal((await log('link.down')).length, 1);
     assert.equal((await itself()).links[0]?.state, 'up');
     // Not when the next try would be by the clock: the cable is why it failed.
-    await until('both are delivered', 120, () => told.filter((one) => one.class === 'link.down').length === 2, 1000);
+    await until(
+      'both are delivered',
+      120,
+      () => received.filter((one) => one.class === 'link.down').length === 2,
+      1000,
+    );
     assert.deepEqual(
-      told.filter((one) => one.class === 'link.down').map(({ event }) => event),
+      received.filter((one) => one.class === 'link.down').map(({ event }) => event),
       ['raise', 'clear'],
     );
   });

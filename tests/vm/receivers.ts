@@ -1,4 +1,4 @@
-// Everything that can be told of an alert, as programs that no one here wrote: an SMTP server with TLS and authentication,
+// Everything that an alert can be sent to, as programs that no one here wrote: an SMTP server with TLS and authentication,
 // net-snmp's trap receiver for SNMPv2c and for v3, rsyslog over TLS; and a web server that checks the signature. They run on
 // this machine, where the guest finds them at 10.0.2.2, and can be stopped and started again on the same ports.
 import { createHmac, timingSafeEqual } from 'node:crypto';
@@ -17,11 +17,11 @@ const MIB = '.1.3.6.1.4.1.8072.9999.9999.7710';
 const FRESH_S = 300;
 
 /** One message, as a receiver has understood it. */
-export interface Told {
+export interface Received {
   readonly id: string;
   readonly event: string;
   readonly class: string;
-  /** The alerts that it tells of; a trap does not name them. */
+  /** The alerts that it is about; a trap does not name them. */
   readonly alerts: readonly string[];
   readonly text: string;
 }
@@ -35,7 +35,7 @@ const secrets = {
   webhook: 'c4nary-Signing-Key',
 };
 
-function fromMail({ content }: { content: string }): Told {
+function fromMail({ content }: { content: string }): Received {
   const header = (name: string) => new RegExp(`^${name}: (.*)$`, 'mi').exec(content)?.[1]?.trim() ?? '';
   return {
     id: header('X-Cistern-Event-Id'),
@@ -46,14 +46,14 @@ function fromMail({ content }: { content: string }): Told {
   };
 }
 
-function fromTrap(line: string): Told {
+function fromTrap(line: string): Received {
   const variable = (number: number) =>
     new RegExp(`${MIB}\\.1\\.1\\.${number} = STRING: "([^"]*)"`).exec(line)?.[1] ?? '';
   const event = line.includes(`${MIB}.0.2`) ? 'clear' : line.includes(`${MIB}.0.1`) ? 'raise' : '';
   return { id: variable(1), event, class: variable(2), alerts: [], text: line };
 }
 
-function fromSyslog(line: string): Told {
+function fromSyslog(line: string): Received {
   const parameter = (name: string) => new RegExp(` ${name}="([^"]*)"`).exec(line)?.[1] ?? '';
   return {
     id: parameter('eventId'),
@@ -75,7 +75,7 @@ export class Receivers {
   readonly #t: TestContext;
   readonly #ports: Record<Name, number>;
   readonly #identity: Signed;
-  readonly #told: Record<Name, Told[]> = { mail: [], v2c: [], v3: [], syslog: [], webhook: [] };
+  readonly #received: Record<Name, Received[]> = { mail: [], v2c: [], v3: [], syslog: [], webhook: [] };
   /** What was wrong with what came: an empty list is how it should be. */
   readonly wrong: string[] = [];
   #mail: Mailbox | undefined;
@@ -137,7 +137,7 @@ export class Receivers {
         if (request.headers['x-cistern-delivery'] !== eventId)
           this.wrong.push(`webhook: ${eventId} has another delivery id`);
         const alerts = group ? group.items.map(({ id }) => id) : [alert.id];
-        this.#told.webhook.push({ id: eventId, event, class: alert.class, alerts, text: body.toString('utf8') });
+        this.#received.webhook.push({ id: eventId, event, class: alert.class, alerts, text: body.toString('utf8') });
         response.writeHead(204).end();
       });
     });
@@ -162,11 +162,11 @@ export class Receivers {
     this.#v2c = this.#v3 = this.#mail = this.#syslog = this.#web = undefined;
   }
 
-  #running(): Record<Name, Told[]> {
+  #running(): Record<Name, Received[]> {
     const letters = this.#mail?.letters ?? [];
     for (const letter of letters)
       if (!letter.secure || letter.user !== secrets.mail.user)
-        this.wrong.push('mail: not encrypted, or nobody signed in');
+        this.wrong.push('mail: not encrypted, or without signing in');
     return {
       mail: letters.map(fromMail),
       v2c: (this.#v2c?.traps() ?? []).map(fromTrap),
@@ -178,22 +178,22 @@ export class Receivers {
 
   #keep(): void {
     const running = this.#running();
-    for (const name of names) this.#told[name].push(...running[name]);
+    for (const name of names) this.#received[name].push(...running[name]);
   }
 
   /** Everything that each of them has ever heard, in order. */
-  told(): Record<Name, Told[]> {
+  received(): Record<Name, Received[]> {
     const running = this.#running();
-    return Object.fromEntries(names.map((name) => [name, [...this.#told[name], ...running[name]]])) as Record<
+    return Object.fromEntries(names.map((name) => [name, [...this.#received[name], ...running[name]]])) as Record<
       Name,
-      Told[]
+      Received[]
     >;
   }
 
   /** The settings of the destinations, as the management API takes them. */
   destinations(): { name: Name; kind: string; enabled: boolean; [settings: string]: unknown }[] {
     const at = (name: Name) => ({ host: HOST, port: this.#ports[name] });
-    // An authority of the receivers' own: nobody else's certificate would be believed.
+    // An authority of the receivers' own: no other certificate would be believed.
     const trust = { verifyCertificate: true, ca: this.#identity.ca };
     const addresses = { from: 'cistern@example.com', to: ['oncall@example.com'] };
     return [

@@ -1,6 +1,6 @@
 // Replication on real ZFS: to another dataset of the same machine, and to a second appliance, whose cable is pulled while
-// it receives. What has arrived is gone on with, a missed week finds the newest snapshot that both have, an encrypted
-// dataset arrives as it is, and what somebody wrote at the target stays.
+// it receives. What has arrived is resumed from, a missed week finds the newest snapshot that both have, an encrypted
+// dataset arrives as it is, and what was written at the target stays.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Person } from '../stack/api.ts';
@@ -144,7 +144,7 @@ test('replication', async (t) => {
     await assert.rejects(look('tank/telemetry'), /below 'tank\/in'/);
   });
 
-  await step('its cable is pulled meanwhile: what has arrived is kept, and gone on with by itself', async () => {
+  await step('its cable is pulled meanwhile: what has arrived is kept, and it is resumed automatically', async () => {
     await api.get('POST', '/api/datasets', {
       name: 'tank/big',
       kind: 'filesystem',

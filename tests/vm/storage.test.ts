@@ -126,7 +126,7 @@ async function disksOf(t: TestContext, machine: Machine, api: Person): Promise<v
     },
   );
 
-  await step('one side of a mirror rots: a scrub repairs it, tells how much, and the file is as it was', async () => {
+  await step('one side of a mirror rots: a scrub repairs it, says how much, and the file is as it was', async () => {
     await api.get('POST', '/api/datasets', {
       name: 'tank/files',
       kind: 'filesystem',
@@ -153,10 +153,10 @@ async function disksOf(t: TestContext, machine: Machine, api: Person): Promise<v
     assert.ok(scrubbed.repairedBytes > 2 ** 20, `it repaired ${scrubbed.repairedBytes} bytes`);
     assert.equal(scrubbed.errors, 0);
     t.diagnostic(`the scrub repaired ${(scrubbed.repairedBytes / 2 ** 20).toFixed(1)} MiB`);
-    const told = await until('it is alerted', 30, async () =>
+    const alert = await until('it is alerted', 30, async () =>
       (await alerts(api, 'all')).find((one) => one.class === 'scrub.found'),
     );
-    assert.match(told.text, /repaired [\d.]+ MiB.*Checksum errors were on /);
+    assert.match(alert.text, /repaired [\d.]+ MiB.*Checksum errors were on /);
     const history = await api.get<{ items: { kind: string; sentence: string }[] }>('GET', '/api/pools/tank/scans');
     assert.match(history.items[0]?.sentence ?? '', /^It repaired/);
     assert.equal(await machine.sh('echo 3 >/proc/sys/vm/drop_caches; sha256sum /srv/files/kept'), before);
@@ -311,7 +311,7 @@ async function datasetsOf(t: TestContext, machine: Machine, api: Person): Promis
     },
   );
 
-  await step('snapshots: a file is found and read in one, compared, cloned, held and given up', async () => {
+  await step('snapshots: a file is found and read in one, compared, cloned, held and destroyed', async () => {
     await api.get('POST', '/api/datasets', {
       name: 'tank/home',
       kind: 'filesystem',

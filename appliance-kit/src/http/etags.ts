@@ -13,7 +13,7 @@ export type Fields = (thing: never) => Readonly<Record<string, unknown>>;
 
 /** Each field has a hash of its own, so that a conflict can name what changed; 36 bits of each are enough for that. */
 const DIGITS = 6;
-/** Who wrote what last is remembered for so many things. It is told when it is known; nothing depends on it. */
+/** Who wrote what last is remembered for so many things. It is named when it is known; nothing depends on it. */
 const MAX_WRITERS = 1_000;
 
 /** The same value gives the same text, whatever the order of its keys. */

@@ -107,7 +107,7 @@ const port = (name: string, files: Record<string, string>) =>
     ]),
   );
 
-/** Without what is told of addresses. */
+/** Without addresses. */
 const facts = async (machine: LinuxMachine | IllumosMachine) =>
   (await machine.links()).map(({ name, bond, member, enabled, carrier, megabits }) => {
     return { name, bond, member, enabled, carrier, megabits };

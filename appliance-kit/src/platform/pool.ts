@@ -51,7 +51,7 @@ export type Scan = Static<typeof Scan>;
 
 export const PoolProperties = component('PoolProperties', {
   autoexpand: Type.Boolean({ description: 'the pool grows when all disks of a vdev have grown' }),
-  autotrim: Type.Boolean({ description: 'disks are told at once which blocks are free' }),
+  autotrim: Type.Boolean({ description: 'free blocks are reported to the disks at once' }),
   comment: Type.String(),
   readOnly: Type.Boolean(),
 });

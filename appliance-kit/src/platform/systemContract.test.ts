@@ -1,4 +1,4 @@
-// The installed systems of Debian, OmniOS and the simulation are told in the same terms. What execd answers on the first two
+// The installed systems of Debian, OmniOS and the simulation are described in the same terms. What execd answers on the first two
 // is held by its own tests against the files that are read here in its place.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -16,7 +16,7 @@ import type { PlatformSystem, SystemsPlatform } from './systems.ts';
 
 type Answer = { systems: PlatformSystem[] };
 
-/** An execd that answers what was recorded, and lets itself be told which system starts. */
+/** An execd that answers what was recorded, and can be set to start another system. */
 async function runFolder(t: TestContext, recorded: string): Promise<string> {
   const answer = JSON.parse(
     readFileSync(new URL(`../../../services/execd/testdata/${recorded}`, import.meta.url), 'utf8'),

@@ -242,7 +242,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Say that somebody is on it: it is not repeated and not escalated
+         * Acknowledge that it is being worked on: it is not repeated and not escalated
          * @description Needs: operator.
          */
         post: operations["acknowledgeAlert"];
@@ -748,12 +748,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Whether what is not urgent is told once a day
+         * Whether what is not urgent is sent once a day
          * @description Needs: viewer.
          */
         get: operations["getDigest"];
         /**
-         * Decide what is told once a day, and when
+         * Decide what is sent once a day, and when
          * @description Needs: operator.
          */
         put: operations["setDigest"];
@@ -970,7 +970,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Tell its disks which blocks are free: start, suspend or cancel
+         * Report free blocks to its disks: start, suspend or cancel
          * @description Needs: operator.
          */
         post: operations["trimPool"];
@@ -1606,7 +1606,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Destroy snapshots; what is refused is told with why
+         * Destroy snapshots; what is refused is listed with the reason
          * @description Needs: administrator.
          */
         post: operations["destroySnapshots"];
@@ -2118,7 +2118,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Have it measured also when nobody looks
+         * Have it measured also while no page shows it
          * @description Needs: operator.
          */
         post: operations["recordStatistic"];
@@ -2138,7 +2138,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Measure it only while somebody looks
+         * Measure it only while a page shows it
          * @description Needs: operator.
          */
         post: operations["stopRecordingStatistic"];
@@ -2872,7 +2872,7 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description Somebody is on it */
+        /** @description Who works on it */
         Acknowledgement: {
             /** @description ISO 8601 time in UTC */
             at: string;
@@ -2947,7 +2947,7 @@ export interface components {
             explainedBy: string[];
             active: number;
             lastRaisedAt: string | null;
-            /** @description kept in the log, sent to nobody */
+            /** @description kept in the log, and not sent */
             muted: boolean;
             /** @description ids; empty = all */
             destinations: string[];
@@ -3105,7 +3105,7 @@ export interface components {
             highlight?: string[];
         };
         ClassRoute: {
-            /** @description kept in the log, sent to nobody */
+            /** @description kept in the log, and not sent */
             muted: boolean;
             /** @description ids; empty = all */
             destinations: string[];
@@ -3163,7 +3163,7 @@ export interface components {
             alert: string;
             /** @description it has just happened: its core is being taken, and where it stood is not known yet */
             recording?: boolean;
-            /** @description somebody has seen it; it is no alert until it happens again */
+            /** @description it was seen; it raises no alert until it happens again */
             dismissed: boolean;
         };
         Credentials: {
@@ -3306,7 +3306,7 @@ export interface components {
             lastError: string | null;
             /** @description ISO 8601 time in UTC */
             at: string;
-            /** @description one message told of this and others */
+            /** @description one message reported this and others */
             grouped: boolean;
         };
         Destination: {
@@ -3375,7 +3375,7 @@ export interface components {
             }[];
             total: number;
             offset: number;
-            /** @description there is more than is told */
+            /** @description there is more than is listed */
             cut: boolean;
         };
         DigestInput: {
@@ -3489,7 +3489,7 @@ export interface components {
             clientSecretSet: boolean;
             refreshTokenSet: boolean;
         };
-        /** @description Who is told as well when nobody has acknowledged it by then */
+        /** @description Who is notified as well when it has not been acknowledged by then */
         Escalation: {
             afterSeconds: number;
             destinations: string[];
@@ -3510,7 +3510,7 @@ export interface components {
                 /** @description ISO 8601 time in UTC */
                 modifiedAt: string;
             }[];
-            /** @description there is more than is told */
+            /** @description there is more than is listed */
             cut: boolean;
         };
         Firing: {
@@ -3892,7 +3892,7 @@ export interface components {
         PoolProperties: {
             /** @description the pool grows when all disks of a vdev have grown */
             autoexpand: boolean;
-            /** @description disks are told at once which blocks are free */
+            /** @description free blocks are reported to the disks at once */
             autotrim: boolean;
             comment: string;
             readOnly: boolean;
@@ -4087,7 +4087,7 @@ export interface components {
             /** @description what is stopped meanwhile */
             services: string[];
         };
-        /** @description What is done besides telling somebody */
+        /** @description What is done besides sending notifications */
         RuleAction: {
             /** @enum {unknown} */
             on: "raise" | "clear";
@@ -4210,7 +4210,7 @@ export interface components {
                 fingerprint: string;
             };
             accepting: {
-                /** @description 0: nobody can replicate to here */
+                /** @description 0: replications to here are not accepted */
                 port: number;
                 hostFingerprint: string;
                 failure: string | null;
@@ -4280,8 +4280,8 @@ export interface components {
             createdAt: string;
             /** @description active alerts that it holds back now */
             active: number;
-            /** @description messages that it has held back so far */
-            held: number;
+            /** @description messages that it has suppressed so far */
+            suppressed: number;
         };
         SilenceInput: {
             /** @description what it is for */
@@ -9898,7 +9898,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description its name once more */
+                    /** @description its name, again */
                     confirm: string;
                     /** @description with all below it and with its snapshots */
                     recursive: boolean;

@@ -1,4 +1,4 @@
-// One change somebody made.
+// One change, and who made it.
 import { component, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
 
 export const AuditEntry = component('AuditEntry', {

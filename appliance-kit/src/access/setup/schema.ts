@@ -1,4 +1,4 @@
-// What the set-up wizard sends and is told.
+// What the set-up wizard sends and gets.
 import { closed, component, Line, type Static, Type } from '../../base/schema/schema.ts';
 
 export const SetupStep = Type.Enum(['code', 'administrator', 'identity', 'pool', 'destinations', 'done']);

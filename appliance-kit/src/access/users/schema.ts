@@ -1,4 +1,4 @@
-// The people who may sign in.
+// The users who may sign in.
 import { component, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
 import { Role } from '../../http/gate/roles.ts';
 

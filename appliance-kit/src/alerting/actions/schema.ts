@@ -23,6 +23,6 @@ export const RuleAction = component(
       description: 'of resuming: after that it is suspended again; 0: when the alert clears, a day at most',
     }),
   },
-  'What is done besides telling somebody',
+  'What is done besides sending notifications',
 );
 export type RuleAction = Static<typeof RuleAction>;

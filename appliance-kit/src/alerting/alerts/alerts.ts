@@ -13,7 +13,7 @@ import type { Database, Row } from '../../state/database.ts';
 import { newId } from '../../state/id.ts';
 import type { AlertClass } from '../catalogue/alert-class.ts';
 import type { Silences, Subject } from '../silences/index.ts';
-import type { Message, Recipient, Recipients, Told } from './message.ts';
+import type { AlertFacts, Message, Recipient, Recipients } from './message.ts';
 import type { Routing } from './routing.ts';
 import type { Alert, AlertHistory, AlertQuery, Delivery, DeliveryEvent, Escalation, HistoryKind } from './schema.ts';
 
@@ -54,7 +54,7 @@ function finite(value: number | undefined): number | null {
   return Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, value));
 }
 
-function toldFrom(row: Row): Told {
+function factsFrom(row: Row): AlertFacts {
   return {
     id: row.id as string,
     class: row.class as string,
@@ -380,7 +380,7 @@ export class Alerts {
       event,
       at: iso(now),
       hostName: this.#parts.hostName(),
-      alert: toldFrom(row),
+      alert: factsFrom(row),
       ...(event !== 'raise' && this.#thread(row.id as string)),
     };
     db.run('INSERT INTO outbox VALUES (?, ?, ?)', eventId, JSON.stringify(message), now);
@@ -440,7 +440,7 @@ export class Alerts {
       id,
     );
     return {
-      ...toldFrom(row),
+      ...factsFrom(row),
       acknowledged:
         row.acknowledged_at === null
           ? null

@@ -2,7 +2,10 @@
 import type { Alert, DeliveryEvent } from './schema.ts';
 
 /** The part of an alert that is the same for all recipients. */
-export type Told = Omit<Alert, 'deliveries' | 'history' | 'acknowledged' | 'silence' | 'routedBy' | 'escalatesAt'>;
+export type AlertFacts = Omit<
+  Alert,
+  'deliveries' | 'history' | 'acknowledged' | 'silence' | 'routedBy' | 'escalatesAt'
+>;
 
 /** What the journal holds and a destination receives. It is complete, whatever changes meanwhile. */
 export interface Message {
@@ -11,7 +14,7 @@ export interface Message {
   readonly event: DeliveryEvent;
   readonly at: string;
   readonly hostName: string;
-  readonly alert: Told;
+  readonly alert: AlertFacts;
   /** What raise, reminders and all-clear have in common: the alert's id, or that of the message for many. */
   readonly thread?: string;
   /** How many others of the same thread are still active. */

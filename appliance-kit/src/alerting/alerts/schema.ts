@@ -1,4 +1,4 @@
-// An alert: something that is, or was, wrong; with what it means, what to do, who was told, and who is on it.
+// An alert: something that is, or was, wrong; with what it means, what to do, who was notified, and who works on it.
 import {
   Count,
   closed,
@@ -25,7 +25,7 @@ export const Delivery = component('Delivery', {
     Type.String({ description: 'why it was not taken; of one that was not tried yet, why the one before it was not' }),
   ),
   at: Time,
-  grouped: Type.Boolean({ description: 'one message told of this and others' }),
+  grouped: Type.Boolean({ description: 'one message reported this and others' }),
 });
 export type Delivery = Static<typeof Delivery>;
 
@@ -67,13 +67,13 @@ export const Alert = component('Alert', {
   action: Type.String(),
   page: Type.String({ description: 'the page of the UI to go to' }),
   acknowledged: nullable(
-    component('Acknowledgement', { at: Time, by: Type.String(), note: Type.String() }, 'Somebody is on it'),
+    component('Acknowledgement', { at: Time, by: Type.String(), note: Type.String() }, 'Who works on it'),
   ),
   silence: nullable(
     component('AlertSilence', { id: Type.String(), name: Type.String(), until: Time }, 'What holds it back now'),
   ),
-  routedBy: nullable(Type.String({ description: 'what decided who is told, in words' })),
-  escalatesAt: nullable(Type.String({ description: 'ISO 8601: others are told then, unless it is acknowledged' })),
+  routedBy: nullable(Type.String({ description: 'what decided who is notified, in words' })),
+  escalatesAt: nullable(Type.String({ description: 'ISO 8601: others are notified then, unless it is acknowledged' })),
   history: Type.Array(AlertHistory),
   deliveries: Type.Array(Delivery),
 });
@@ -104,12 +104,12 @@ export const Escalation = component(
     afterSeconds: Type.Integer({ minimum: 10, maximum: 30 * 86_400 }),
     destinations: Type.Array(Type.String({ maxLength: 64 }), { minItems: 1, maxItems: 100 }),
   },
-  'Who is told as well when nobody has acknowledged it by then',
+  'Who is notified as well when it has not been acknowledged by then',
 );
 export type Escalation = Static<typeof Escalation>;
 
 const route = {
-  muted: Type.Boolean({ description: 'kept in the log, sent to nobody' }),
+  muted: Type.Boolean({ description: 'kept in the log, and not sent' }),
   destinations: Type.Array(Type.String({ maxLength: 64 }), { maxItems: 100, description: 'ids; empty = all' }),
   escalation: nullable(Escalation),
 };

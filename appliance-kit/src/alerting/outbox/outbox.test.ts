@@ -75,7 +75,7 @@ test('an alert reaches every destination once, in order; a new destination gets 
   assert.deepEqual([health.state, health.waiting, health.lastError], ['ok', 0, null]);
 });
 
-test('a destination that is down gets its messages when it is back; meanwhile it is red and the others are told', async (t) => {
+test('a destination that is down gets its messages when it is back; meanwhile it is red and the others are sent theirs', async (t) => {
   const on = await start(t);
   await on.client.setUp();
   let words: string | null = 'disk full';
@@ -116,7 +116,7 @@ test('a destination that is down gets its messages when it is back; meanwhile it
   assert.deepEqual((await on.client.get('/api/alerts')).body.items, []);
 });
 
-test('a message that a destination refuses for good is given up when it takes others, which is told', async (t) => {
+test('a message that a destination refuses for good is given up when it takes others, which is an alert', async (t) => {
   const on = await start(t, { retryAfterMs: () => 20 });
   await on.client.setUp();
   const mailbox = await smtp(t, {
@@ -136,8 +136,8 @@ test('a message that a destination refuses for good is given up when it takes ot
   // The mail that tells of it names the alert in its text alone.
   await eventually(() => assert.match(mailbox.letters[1]?.content ?? '', /^X-Cistern-Class: delivery.refused/m));
   const { items } = (await on.client.get('/api/alerts?state=all')).body;
-  const told = items.find((one: { class: string }) => one.class === 'delivery.refused');
-  assert.match(told.text, /“Mail” did not accept “poison has started”.* 554 5.7.1 This looks like spam\.$/);
+  const refusal = items.find((one: { class: string }) => one.class === 'delivery.refused');
+  assert.match(refusal.text, /“Mail” did not accept “poison has started”.* 554 5.7.1 This looks like spam\.$/);
   const { health } = (await on.client.get('/api/destinations')).body.items[0];
   assert.deepEqual([health.state, health.waiting], ['ok', 0]);
   happen(on, 'three');
@@ -245,7 +245,7 @@ test('over a restart nothing is lost and nothing comes twice', async (t) => {
     assert.equal((await before.client.get('/api/destinations')).body.items[0].health.state, 'failing');
   });
   const after = await before.restart();
-  assert.equal(happen(after, 'one'), null, 'what was told of before is known');
+  assert.equal(happen(after, 'one'), null, 'what was reported before is known');
   words = null;
   happen(after, 'four');
   await eventually(() => assert.deepEqual(subjects(mailbox), ['one', 'two', 'three', 'four']));
@@ -428,7 +428,7 @@ test('10,000 events in a burst: all in the log, one message of them to each dest
   const single = appliance.alerts.raise({ kind: poolDegraded, args }) as string;
   const wrote = Date.now() - began;
   await eventually(() => assert.deepEqual([mailbox.letters.length, other.letters.length], [2, 2]), 30_000);
-  t.diagnostic(`10,000 alerts: written in ${wrote} ms, told after ${Date.now() - began} ms`);
+  t.diagnostic(`10,000 alerts: written in ${wrote} ms, sent after ${Date.now() - began} ms`);
   const subjects = mailbox.letters.map(({ content }) => /^Subject: (.*)$/m.exec(content.replace(/\r/g, ''))?.[1] ?? '');
   assert.match(subjects[0] as string, /Pool/, 'what is not of the burst does not wait for it');
   assert.match(subjects[1] as string, /10000 alerts of the class disk\.ailing/);
@@ -445,7 +445,7 @@ test('10,000 events in a burst: all in the log, one message of them to each dest
   );
   assert.equal((await deliveries(on.client, single))[0].grouped, false);
 
-  // One that clears belongs to the conversation of the message that told of it.
+  // One that clears belongs to the conversation of the message that reported it.
   appliance.alerts.clear(last.id);
   await eventually(() => assert.equal(mailbox.letters.length, 3), 5_000);
   const root = /^Message-ID: (<gr-[^>]*>)/im.exec(mailbox.letters[1]?.content ?? '')?.[1];
@@ -453,7 +453,7 @@ test('10,000 events in a burst: all in the log, one message of them to each dest
   assert.match(mailbox.letters[2]?.content ?? '', new RegExp(`In-Reply-To:\\s+${root}`));
 });
 
-test('a burst that was interrupted by a restart is told once', async (t) => {
+test('a burst that was interrupted by a restart is sent once', async (t) => {
   const before = await start(t, { gatherMs: 20, bursts: { ...quick, quietMs: 1_500 } });
   await before.client.setUp();
   const mailbox = await smtp(t);

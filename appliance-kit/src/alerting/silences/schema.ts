@@ -31,6 +31,6 @@ export const Silence = component('Silence', {
   by: Type.String(),
   createdAt: Time,
   active: Type.Integer({ minimum: 0, description: 'active alerts that it holds back now' }),
-  held: Type.Integer({ minimum: 0, description: 'messages that it has held back so far' }),
+  suppressed: Type.Integer({ minimum: 0, description: 'messages that it has suppressed so far' }),
 });
 export type Silence = Static<typeof Silence>;

@@ -47,8 +47,8 @@ const pool = (name: string) => ({ pool: name, sentence: 'Degraded.', system: fal
 const degraded = ({ appliance }: Bench, name = 'tank') =>
   appliance.alerts.raise({ kind: poolDegraded, args: pool(name) }) as string;
 
-/** Who was told what, in order, as "raise Mail". */
-const told = ({ appliance }: Bench, id: string) =>
+/** Who was notified of what, in order, as "raise Mail". */
+const notified = ({ appliance }: Bench, id: string) =>
   appliance.alerts.get(id).deliveries.map((one) => `${one.event} ${one.destinationName}`);
 const kinds = ({ appliance }: Bench, id: string) => appliance.alerts.get(id).history.map(({ kind }) => kind);
 
@@ -69,27 +69,27 @@ test('a silence holds back what matches, says so, and what is still active is se
     kind: diskAiling,
     args: { device: 'sda', words: 'A', complaint: 'It is hot.' },
   }) as string;
-  assert.deepEqual(told(on, staying), []);
-  assert.deepEqual(told(on, other), ['raise Mail', 'raise Pager'], 'another class goes out');
+  assert.deepEqual(notified(on, staying), []);
+  assert.deepEqual(notified(on, other), ['raise Mail', 'raise Pager'], 'another class goes out');
   on.appliance.alerts.clear(passing);
   on.appliance.alerts.clear(before);
-  assert.deepEqual(told(on, before), ['raise Mail', 'raise Pager'], 'its all-clear is suppressed');
+  assert.deepEqual(notified(on, before), ['raise Mail', 'raise Pager'], 'its all-clear is suppressed');
   const shown = (await on.client.get(`/api/alerts/${staying}`)).body;
   assert.equal(shown.silence.name, 'New shelf');
   assert.match(shown.history[0].text, /suppressed by the silence “New shelf”/);
   const [listed] = (await on.client.get('/api/silences')).body.items;
-  assert.deepEqual([listed.state, listed.active, listed.held], ['acting', 1, 4]);
+  assert.deepEqual([listed.state, listed.active, listed.suppressed], ['acting', 1, 4]);
 
   on.clock.advance(3599);
   on.appliance.alerts.tick();
-  assert.deepEqual(told(on, staying), []);
+  assert.deepEqual(notified(on, staying), []);
   on.clock.advance(1);
   on.appliance.alerts.tick();
   on.appliance.alerts.tick();
-  assert.deepEqual(told(on, staying), ['raise Mail', 'raise Pager']);
+  assert.deepEqual(notified(on, staying), ['raise Mail', 'raise Pager']);
   assert.deepEqual(kinds(on, staying), ['suppressed', 'released']);
-  assert.deepEqual(told(on, passing), [], 'what came and went meanwhile is only in the log');
-  assert.deepEqual(told(on, before), ['raise Mail', 'raise Pager', 'clear Mail', 'clear Pager']);
+  assert.deepEqual(notified(on, passing), [], 'what came and went meanwhile is only in the log');
+  assert.deepEqual(notified(on, before), ['raise Mail', 'raise Pager', 'clear Mail', 'clear Pager']);
   assert.equal((await on.client.get('/api/silences')).body.items[0].state, 'ended');
 });
 
@@ -99,13 +99,13 @@ test('ended by hand, ended while akd was down, one silence after the other', asy
   const { body: second } = await on.client.post('/api/silences', silence(on, { name: 'Longer', text: 'tank' }));
   const [tank, other] = [degraded(on, 'tank'), degraded(on, 'other')];
   assert.equal((await on.client.post(`/api/silences/${first.id}/end`)).body.state, 'ended');
-  assert.deepEqual(told(on, other), ['raise Mail', 'raise Pager']);
-  assert.deepEqual(told(on, tank), [], 'the other one still holds it back');
+  assert.deepEqual(notified(on, other), ['raise Mail', 'raise Pager']);
+  assert.deepEqual(notified(on, tank), [], 'the other one still silences it');
   assert.equal((await on.client.post(`/api/silences/${first.id}/end`)).status, 409);
   on.clock.advance(7200);
   const again = await on.restart();
   again.appliance.alerts.tick();
-  assert.deepEqual(told(again, tank), ['raise Mail', 'raise Pager'], second.name);
+  assert.deepEqual(notified(again, tank), ['raise Mail', 'raise Pager'], second.name);
 });
 
 test('a maintenance window that has not begun holds nothing back', async (t) => {
@@ -113,9 +113,9 @@ test('a maintenance window that has not begun holds nothing back', async (t) => 
   const now = on.clock.now() / 1000;
   await on.client.post('/api/silences', silence(on, { start: now + 600, end: now + 1200 }));
   assert.equal((await on.client.get('/api/silences')).body.items[0].state, 'waiting');
-  assert.equal(told(on, degraded(on, 'early')).length, 2);
+  assert.equal(notified(on, degraded(on, 'early')).length, 2);
   on.clock.advance(700);
-  assert.equal(told(on, degraded(on, 'within')).length, 0);
+  assert.equal(notified(on, degraded(on, 'within')).length, 0);
 });
 
 test('a silence that makes no sense is refused, naming the field', async (t) => {
@@ -139,7 +139,7 @@ test('acknowledging: who, when, a note; it stops escalation, and can be withdraw
   const route = { muted: false, destinations: [ids[0]], escalation: { afterSeconds: 600, destinations: [ids[1]] } };
   assert.equal((await on.client.put('/api/alert-classes/pool.degraded', route)).status, 200);
   const [seen, ignored, cleared] = [degraded(on, 'a'), degraded(on, 'b'), degraded(on, 'c')];
-  assert.deepEqual(told(on, seen), ['raise Mail']);
+  assert.deepEqual(notified(on, seen), ['raise Mail']);
   assert.equal(on.appliance.alerts.get(seen).routedBy, 'The routing of the class pool.degraded');
   on.clock.advance(300);
   const { body } = await on.client.post(`/api/alerts/${seen}/acknowledge`, { note: 'New disk is on its way' });
@@ -150,22 +150,22 @@ test('acknowledging: who, when, a note; it stops escalation, and can be withdraw
   on.appliance.alerts.clear(cleared);
   on.clock.advance(299);
   on.appliance.alerts.tick();
-  assert.deepEqual(told(on, ignored), ['raise Mail']);
+  assert.deepEqual(notified(on, ignored), ['raise Mail']);
   on.clock.advance(1);
   on.appliance.alerts.tick();
   on.appliance.alerts.tick();
-  assert.deepEqual(told(on, seen), ['raise Mail']);
-  assert.deepEqual(told(on, cleared), ['raise Mail', 'clear Mail']);
-  assert.deepEqual(told(on, ignored), ['raise Mail', 'escalate Pager']);
+  assert.deepEqual(notified(on, seen), ['raise Mail']);
+  assert.deepEqual(notified(on, cleared), ['raise Mail', 'clear Mail']);
+  assert.deepEqual(notified(on, ignored), ['raise Mail', 'escalate Pager']);
   assert.match(on.appliance.alerts.get(ignored).history[0]?.text ?? '', /Not acknowledged in time: sent to Pager/);
   on.appliance.alerts.clear(ignored);
-  assert.deepEqual(told(on, ignored), ['raise Mail', 'escalate Pager', 'clear Mail', 'clear Pager']);
+  assert.deepEqual(notified(on, ignored), ['raise Mail', 'escalate Pager', 'clear Mail', 'clear Pager']);
 
   on.appliance.alerts.repost(seen, 1, 'again');
-  assert.deepEqual(told(on, seen), ['raise Mail'], 'not repeated while somebody is on it');
+  assert.deepEqual(notified(on, seen), ['raise Mail'], 'not repeated while somebody is on it');
   assert.equal((await on.client.post(`/api/alerts/${seen}/withdraw-acknowledgement`)).body.acknowledged, null);
   on.appliance.alerts.repost(seen, 1, 'again');
-  assert.deepEqual(told(on, seen), ['raise Mail', 'repost Mail']);
+  assert.deepEqual(notified(on, seen), ['raise Mail', 'repost Mail']);
   assert.equal((await on.client.post(`/api/alerts/${ignored}/acknowledge`, { note: '' })).status, 409);
 });
 
@@ -177,10 +177,10 @@ test('an escalation waits for the end of a silence', async (t) => {
   await on.client.post('/api/silences', silence(on));
   on.clock.advance(1000);
   on.appliance.alerts.tick();
-  assert.deepEqual(told(on, id), ['raise Mail']);
+  assert.deepEqual(notified(on, id), ['raise Mail']);
   on.clock.advance(3000);
   on.appliance.alerts.tick();
-  assert.deepEqual(told(on, id), ['raise Mail', 'escalate Pager']);
+  assert.deepEqual(notified(on, id), ['raise Mail', 'escalate Pager']);
 });
 
 test('the catalogue: every class, where it goes; muted ones are only logged, removed destinations lose nothing', async (t) => {
@@ -194,15 +194,15 @@ test('the catalogue: every class, where it goes; muted ones are only logged, rem
   assert.match(faulted.title, /Pool “tank” is faulted/);
   await on.client.put('/api/alert-classes/pool.degraded', { muted: true, destinations: [], escalation: null });
   const muted = degraded(on);
-  assert.deepEqual(told(on, muted), []);
+  assert.deepEqual(notified(on, muted), []);
   assert.deepEqual(kinds(on, muted), ['muted']);
   on.appliance.alerts.clear(muted);
-  assert.deepEqual(told(on, muted), []);
+  assert.deepEqual(notified(on, muted), []);
 
   await on.client.put('/api/alert-classes/pool.faulted', { muted: false, destinations: [ids[1]], escalation: null });
   on.appliance.db.run('DELETE FROM destinations WHERE id = ?', ids[1] as string);
   const id = on.appliance.alerts.raise({ kind: poolFaulted, args: pool('x') }) as string;
-  assert.deepEqual(told(on, id), ['raise Mail']);
+  assert.deepEqual(notified(on, id), ['raise Mail']);
 
   const { status, body } = await on.client.put('/api/alert-classes/pool.faulted', {
     ...{ muted: false, destinations: ['dst-gone'], escalation: null },

@@ -124,7 +124,7 @@ export class Silences {
     const state = input.end * 1000 <= now ? 'ended' : input.start * 1000 > now ? 'waiting' : 'acting';
     const { n } = this.#parts.db.get('SELECT count(*) AS n FROM held WHERE silence_id = ?', id) as { n: number };
     const active = state === 'acting' ? subjects.filter((one) => matches(input, one)).length : 0;
-    return { id, ...input, state, by, createdAt: iso(createdAt), active, held: n };
+    return { id, ...input, state, by, createdAt: iso(createdAt), active, suppressed: n };
   }
 
   list(): Silence[] {

@@ -12,7 +12,7 @@ export const MeasuredDataset = component('MeasuredDataset', {
         memoryBytes: Bytes,
         bytesPerHour: nullable(Type.Number({ minimum: 0, description: 'what it adds to the disk now, from its past' })),
       },
-      { description: 'what is stored of it; null when storaged does not tell' },
+      { description: 'what is stored of it; null when storaged does not say' },
     ),
   ),
 });

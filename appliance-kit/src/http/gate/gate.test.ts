@@ -152,7 +152,7 @@ test('what storaged may be asked, by whom', () => {
   for (const [method, uri, role] of cases) assert.equal(needed(method, uri), role, `${method} ${uri}`);
 });
 
-test('nginx is told yes or no', async (t) => {
+test('nginx is answered yes or no', async (t) => {
   const { client, appliance } = await bench(t);
   await client.setUp();
   const token = async (role: string) => (await client.post('/api/tokens', { name: role, role })).body.token as string;

@@ -81,7 +81,7 @@ test('errors are counted, whether they come as numbers or as text', () => {
   assert.deepEqual([pool.errors, pool.scan?.errors, pool.scan?.repairedBytes], [2, 2, 8192]);
 });
 
-test('spares, logs and caches are told from data', () => {
+test('spares, logs and caches are distinguished from data', () => {
   const pool = read(zpool.spare);
   assert.deepEqual(
     pool.vdevs.map(({ name, type }) => [name, type]),

@@ -124,7 +124,7 @@ export type DatasetChange = Static<typeof DatasetChange>;
 
 export const Rename = closed({ to: Type.String({ minLength: 1, maxLength: 255 }) });
 export const DestroyDataset = closed({
-  confirm: Type.String({ description: 'its name once more' }),
+  confirm: Type.String({ description: 'its name, again' }),
   recursive: Type.Boolean({ description: 'with all below it and with its snapshots' }),
 });
 

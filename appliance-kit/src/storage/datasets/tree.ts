@@ -72,7 +72,7 @@ function index(tree: PlatformTree, generation: number): Known {
 export class Tree {
   readonly #platform: DatasetPlatform;
   readonly #clock: Clock;
-  /** Told when a reading differs from the one before. */
+  /** Called when a reading differs from the one before. */
   readonly #changed: () => void;
   #known: Known | null = null;
   #of: PlatformTree | null = null;

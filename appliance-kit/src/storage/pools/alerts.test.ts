@@ -30,16 +30,16 @@ const alerts = async (b: Bench, name: string) => {
   return items.filter((alert: { class: string }) => alert.class === name);
 };
 
-test('that a resilver has ended is told once, as something that happened', async (t) => {
+test('that a resilver has ended is reported once, as an event', async (t) => {
   const b = await withTank(t);
   await b.client.post('/internal/sim/resilver', { pool: 'tank', seconds: 60 });
   assert.deepEqual(await alerts(b, 'resilver.finished'), []);
   b.clock.advance(61);
-  const [told, ...more] = await alerts(b, 'resilver.finished');
+  const [ended, ...more] = await alerts(b, 'resilver.finished');
   assert.deepEqual(more, []);
-  assert.deepEqual([told.severity, told.state], ['info', 'cleared']);
-  assert.match(told.text, /without errors/);
-  assert.match(told.action, /Nothing/);
+  assert.deepEqual([ended.severity, ended.state], ['info', 'cleared']);
+  assert.match(ended.text, /without errors/);
+  assert.match(ended.action, /Nothing/);
   assert.equal((await alerts(b, 'resilver.finished')).length, 1);
   // A scrub is no resilver, and one that finds nothing is no news.
   await b.client.post('/api/pools/tank/scrub', { action: 'start' });
@@ -70,10 +70,10 @@ test('a spare that stands in is a condition of its own, until it is free again',
   const reading = (status: object) => async () =>
     parsePools(JSON.stringify(status), JSON.stringify(zpool.list), zpool.properties, b.clock.now());
   b.simulation.pools = reading(zpool.spare);
-  const [told, ...more] = await alerts(b, 'spare.used');
+  const [ended, ...more] = await alerts(b, 'spare.used');
   assert.deepEqual(more, [], 'the list of spares is none');
-  assert.deepEqual([told.severity, told.state, told.labels.disk], ['warning', 'active', 'scsi-S']);
-  assert.equal(told.text, 'The spare scsi-S of “tank” stands in for scsi-A.');
+  assert.deepEqual([ended.severity, ended.state, ended.labels.disk], ['warning', 'active', 'scsi-S']);
+  assert.equal(ended.text, 'The spare scsi-S of “tank” stands in for scsi-A.');
   // The disk was replaced.
   b.simulation.pools = reading(zpool.healthy);
   assert.deepEqual(

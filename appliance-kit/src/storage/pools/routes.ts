@@ -45,7 +45,7 @@ export const routes = {
   getScrubSchedule: { method: 'GET', path: '/api/pools/:name/scrub-schedule', access: 'viewer', summary: 'When it is scrubbed by itself', params: byName, answer: ok(ScrubSchedule), editable: ScrubScheduleInput },
   setScrubSchedule: { method: 'PUT', path: '/api/pools/:name/scrub-schedule', access: 'operator', summary: 'Decide when it is scrubbed by itself', params: byName, body: ScrubScheduleInput, answer: ok(ScrubSchedule) },
   listDamagedFiles: { method: 'GET', path: '/api/pools/:name/damaged-files', access: 'viewer', summary: 'Files that are damaged beyond repair, by name', params: byName, answer: ok(DamagedFiles) },
-  trimPool: { method: 'POST', path: '/api/pools/:name/trim', access: 'operator', summary: 'Tell its disks which blocks are free: start, suspend or cancel', params: byName, body: TrimInput, answer: ok(Pool) },
+  trimPool: { method: 'POST', path: '/api/pools/:name/trim', access: 'operator', summary: 'Report free blocks to its disks: start, suspend or cancel', params: byName, body: TrimInput, answer: ok(Pool) },
   clearPool: { method: 'POST', path: '/api/pools/:name/clear', access: 'operator', summary: 'Forget the errors that were counted; a suspended pool goes on', params: byName, body: ClearInput, answer: ok(Pool) },
   onlineDevice: { method: 'POST', path: '/api/pools/:name/online', access: 'operator', summary: 'Take a device into use again', params: byName, body: DeviceInput, answer: ok(Pool) },
   offlineDevice: { method: 'POST', path: '/api/pools/:name/offline', access: 'administrator', summary: 'Take a device out of use', params: byName, body: DeviceInput, answer: ok(Pool) },

@@ -67,7 +67,7 @@ test('a tree is replicated to another place of the same machine, and keeps one s
   assert.equal((await snapshots(on, 'tank/copies/home')).length, 2);
 });
 
-test('an interrupted run is gone on with by itself, and a late one is told about', async (t) => {
+test('an interrupted run is resumed automatically, and a late one is reported', async (t) => {
   const on = await ready(t);
   const made = await on.client.post('/api/replications', input(await there(on), { bytesPerSecond: 20_000_000 }));
   const { id } = made.body;

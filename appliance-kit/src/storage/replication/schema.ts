@@ -106,7 +106,7 @@ export const SenderList = component('SenderList', {
     { description: 'what other machines are given' },
   ),
   accepting: closed({
-    port: Type.Integer({ minimum: 0, description: '0: nobody can replicate to here' }),
+    port: Type.Integer({ minimum: 0, description: '0: replications to here are not accepted' }),
     hostFingerprint: Type.String(),
     failure: nullable(Type.String()),
   }),

@@ -19,7 +19,7 @@ const fromRow = (row: Row): Sender => ({
 
 export class ReplicationSenders {
   readonly #parts: { db: Database; clock: Clock; platform: Platform; tree: Tree; audit: Audit };
-  /** Told when what a dataset may be used for has changed. */
+  /** Called when what a dataset may be used for has changed. */
   changed: (dataset: string) => Promise<void> = async () => {};
 
   constructor(parts: { db: Database; clock: Clock; platform: Platform; tree: Tree; audit: Audit }) {

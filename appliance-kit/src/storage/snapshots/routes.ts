@@ -32,7 +32,7 @@ import {
 export const routes = {
   listSnapshots: { method: 'GET', path: '/api/snapshots', access: 'viewer', summary: 'Snapshots, a page at a time, newest first', query: SnapshotQuery, answer: ok(SnapshotPage) },
   createSnapshots: { method: 'POST', path: '/api/snapshots', access: 'operator', summary: 'Take snapshots, all of one pool at one moment', body: NewSnapshots, answer: created(Taken) },
-  destroySnapshots: { method: 'POST', path: '/api/snapshots/destroy', access: 'administrator', summary: 'Destroy snapshots; what is refused is told with why', body: DestroySnapshots, answer: ok(DestroyedSnapshots) },
+  destroySnapshots: { method: 'POST', path: '/api/snapshots/destroy', access: 'administrator', summary: 'Destroy snapshots; what is refused is listed with the reason', body: DestroySnapshots, answer: ok(DestroyedSnapshots) },
   holdSnapshots: { method: 'POST', path: '/api/snapshots/hold', access: 'operator', summary: 'Hold snapshots: they cannot be destroyed', body: HoldInput, answer: nothing },
   releaseSnapshots: { method: 'POST', path: '/api/snapshots/release', access: 'administrator', summary: 'Release a hold', body: HoldInput, answer: nothing },
   getSnapshot: { method: 'GET', path: '/api/snapshots/:name', access: 'viewer', summary: 'One snapshot, with who holds it', params: OneSnapshot, answer: ok(SnapshotDetail) },

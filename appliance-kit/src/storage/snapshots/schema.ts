@@ -114,7 +114,7 @@ export const DiffPage = component('DiffPage', {
   ),
   total: Count,
   offset: Count,
-  cut: Type.Boolean({ description: 'there is more than is told' }),
+  cut: Type.Boolean({ description: 'there is more than is listed' }),
 });
 
 const FilePath = Type.String({ maxLength: 4096, description: 'below the snapshot, without a slash in front' });
@@ -130,7 +130,7 @@ export const FileList = component('FileList', {
       modifiedAt: Time,
     }),
   ),
-  cut: Type.Boolean({ description: 'there is more than is told' }),
+  cut: Type.Boolean({ description: 'there is more than is listed' }),
 });
 
 const Kept = Type.Integer({ minimum: 0, maximum: 10_000 });

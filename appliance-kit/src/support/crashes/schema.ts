@@ -20,6 +20,6 @@ export const Crash = component('Crash', {
   recording: Type.Optional(
     Type.Boolean({ description: 'it has just happened: its core is being taken, and where it stood is not known yet' }),
   ),
-  dismissed: Type.Boolean({ description: 'somebody has seen it; it is no alert until it happens again' }),
+  dismissed: Type.Boolean({ description: 'it was seen; it raises no alert until it happens again' }),
 });
 export type Crash = Static<typeof Crash>;

@@ -52,7 +52,7 @@ function Item({ one, onEnd }: { one: Silence; onEnd: () => void }) {
       <p className="cistern-quiet">
         {one.state === 'acting' &&
           `${plural(one.active, 'active alert')} ${one.active === 1 ? 'is' : 'are'} suppressed. `}
-        {plural(one.held, 'message')} {one.state === 'ended' ? 'were' : 'have been'} suppressed. Made by {one.by}.
+        {plural(one.suppressed, 'message')} {one.state === 'ended' ? 'were' : 'have been'} suppressed. Made by {one.by}.
       </p>
     </li>
   );

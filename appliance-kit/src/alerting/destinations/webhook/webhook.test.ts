@@ -14,7 +14,7 @@ interface Seen {
   body: string;
 }
 
-/** A receiver that answers as it is told. */
+/** A receiver that answers as it is set. */
 async function receiver(t: { after(work: () => void): void }, status = 204, answer = '') {
   const seen: Seen[] = [];
   const server = http.createServer((request, response) => {
@@ -53,7 +53,7 @@ test('JSON is posted with a signature that the receiver can check', async (t) =>
   assert.ok(lines.includes('< 204 No Content'));
 });
 
-test('a refusal, a redirection and silence are told in the other side’s words', async (t) => {
+test('a refusal, a redirection and silence are reported in the other side’s words', async (t) => {
   const post = async (status: number, answer: string) => {
     const { url } = await receiver(t, status, answer);
     return sendWebhook({ preset: 'json', url, verifyCertificate: true }, message(), () => {}).then(
