@@ -223,8 +223,9 @@ export class Storaged {
     }));
   }
 
-  async status(): Promise<StorageStatus> {
-    const request = { method: 'GET', path: '/api/v1/status/storage', deadlineMs: STATUS_DEADLINE_MS } as const;
+  /** @param deadlineMs a page waits no longer than a second, unless said otherwise */
+  async status(deadlineMs = STATUS_DEADLINE_MS): Promise<StorageStatus> {
+    const request = { method: 'GET', path: '/api/v1/status/storage', deadlineMs } as const;
     return (await this.#peer.call(request)) as StorageStatus;
   }
 

@@ -17,6 +17,9 @@ function spanOf({ minTime, maxTime }: Damage): string | null {
   return maxTime === 0 ? null : `${words(minTime)} to ${words(maxTime)} UTC`;
 }
 
+/** A store that cannot write answers slowly, and that is when its alerts are needed. */
+const PATIENCE_MS = 10_000;
+
 export function storeWatch(parts: {
   storaged: Storaged;
   conditions: Conditions;
@@ -27,7 +30,7 @@ export function storeWatch(parts: {
   const drops = (['statsd', 'graphite', 'collectd'] as const).map((input) => ({ input, watch: new DropWatch() }));
   return {
     look: async () => {
-      const store = await storaged.status();
+      const store = await storaged.status(PATIENCE_MS);
       return () => {
         const damaged = store.damaged ?? [];
         conditions.report(
