@@ -153,6 +153,7 @@ export function createAppliance({ config, clock, platform, log, deliveryTiming =
   const peer = (name: string) => new Peer(name, join(config.run, name, 'http.sock'));
   const identities: GateParts['identities'][number][] = [];
   const gate: GateParts = { identities, simulated: platform.simulate !== undefined };
+  let described: ReturnType<typeof describeApi> | undefined;
   const kernel: Kernel = {
     ...{ config, clock, log, platform, db, changes, timetable, poller, deliveryTiming },
     settings: new Settings(db),
@@ -163,7 +164,8 @@ export function createAppliance({ config, clock, platform, log, deliveryTiming =
     jobKinds: new Set(allJobKinds),
     hostName: () => platform.identity().hostName,
     identify: (request) => identify(gate, request),
-    openapi: () => describeApi(config.version),
+    // It never changes, and the command line reads it each time.
+    openapi: () => (described ??= describeApi(config.version)),
   };
 
   let provided: object = kernel;

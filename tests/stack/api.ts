@@ -1,5 +1,6 @@
 // A person at the API: keeps the cookies, and sends what a browser on our own pages sends.
 import { ask, type Reply, until } from './http.ts';
+import { noteSlow } from './slow.ts';
 import type { Stack } from './stack.ts';
 
 export const administrator = { name: 'admin', password: 'correct horse battery' };
@@ -19,10 +20,12 @@ export class Person {
   async ask(method: string, path: string, body?: unknown): Promise<Reply> {
     const cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const headers: Record<string, string> = { origin: this.#url, ...(cookie && { cookie }) };
+    const began = Date.now();
     const reply = await ask(new URL(path, this.#url), {
       ...{ method, headers, body },
       ...(this.#timeoutMs !== undefined && { timeoutMs: this.#timeoutMs }),
     });
+    noteSlow(`${method} ${path}`, began);
     for (const line of reply.headers['set-cookie'] ?? []) {
       const [name, value] = (line.split(';', 1)[0] as string).split('=', 2) as [string, string];
       if (value === '') this.#cookies.delete(name);

@@ -14,6 +14,7 @@ import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import { freePort, freePorts } from '../ports.ts';
+import { noteSlow } from '../stack/slow.ts';
 import { firmware, kvmWorks, qemuImg, spawnQemu } from './qemu.ts';
 
 export interface Ports {
@@ -32,12 +33,16 @@ export async function until<T>(
   probe: () => Promise<T> | T,
   every = 500,
 ): Promise<Exclude<NonNullable<T>, false>> {
-  const deadline = Date.now() + seconds * 1000;
+  const began = Date.now();
+  const deadline = began + seconds * 1000;
   let last: unknown;
   for (;;) {
     try {
       const value = await probe();
-      if (value) return value as Exclude<NonNullable<T>, false>;
+      if (value) {
+        noteSlow(`until ${what}`, began);
+        return value as Exclude<NonNullable<T>, false>;
+      }
       last = undefined;
     } catch (error) {
       last = error;
@@ -321,6 +326,7 @@ export class Machine {
 
   /** Runs a command in the guest as root and answers with its output; throws with what it said when it fails. */
   async ssh(...command: string[]): Promise<string> {
+    const began = Date.now();
     const quoted = command.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
     return new Promise((resolve, reject) => {
       execFile(
@@ -328,6 +334,7 @@ export class Machine {
         [...this.sshArgs(), quoted],
         { timeout: 180_000, maxBuffer: 64 << 20 },
         (error, stdout, stderr) => {
+          noteSlow(`in the guest, ${command.join(' ')}`, began);
           if (error) reject(new Error(`in the guest, ${command.join(' ')}: ${stderr || error.message}`));
           else resolve(stdout);
         },
