@@ -60,12 +60,12 @@ test_tools() {
     kit) wanted+=(openssl:openssl /usr/sbin/snmptrapd:snmptrapd /usr/sbin/snmpd:snmpd snmptrap:snmp zstd:zstd) ;;
     omnios) wanted+=(ksh93:ksh93u+m zstd:zstd) ;;
     browser)
-      wanted+=(chromium:chromium /usr/sbin/nginx:nginx-light openssl:openssl fc-list:fontconfig
+      wanted+=(chromium-headless-shell:chromium-headless-shell /usr/sbin/nginx:nginx-light openssl:openssl fc-list:fontconfig
         /usr/share/fonts/truetype/dejavu:fonts-dejavu-core)
       ;;
     vm)
       as_root 'test vm'
-      wanted+=(chromium:chromium ssh:openssh-client zstd:zstd openssl:openssl /usr/sbin/snmptrapd:snmptrapd snmpwalk:snmp
+      wanted+=(chromium-headless-shell:chromium-headless-shell ssh:openssh-client zstd:zstd openssl:openssl /usr/sbin/snmptrapd:snmptrapd snmpwalk:snmp
         /usr/sbin/rsyslogd:rsyslog /usr/lib/x86_64-linux-gnu/rsyslog/lmnsd_ossl.so:rsyslog-openssl
         /usr/share/fonts/truetype/dejavu:fonts-dejavu-core "${IMAGE_TOOLS[@]}")
       ;;

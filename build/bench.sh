@@ -71,7 +71,7 @@ verb_bench() {
       node tests/bench/alerts.ts "${options[@]}"
       ;;
     analytics)
-      need chromium:chromium /usr/sbin/nginx:nginx-light openssl:openssl
+      need chromium-headless-shell:chromium-headless-shell /usr/sbin/nginx:nginx-light openssl:openssl
       node tests/bench/analytics.ts
       ;;
     nginx)

@@ -51,15 +51,16 @@ const patterns: Readonly<Record<string, string>> = {
 
 /** How long a file takes, in seconds, as measured on two cores: the longest ones are started first. */
 const seconds: Readonly<Record<string, number>> = {
-  'vm/analytics': 430,
-  'vm/storage': 420,
-  'vm/support': 400,
-  'vm/first-day': 300,
+  'vm/replication': 300,
+  'vm/first-day': 260,
+  'vm/support': 280,
+  'vm/storage': 270,
+  'vm/analytics': 240,
+  'vm/pages': 220,
+  'vm/datasets': 170,
+  'vm/network': 170,
+  'vm/alerts': 150,
   'vm/wizard': 90,
-  'vm/alerts': 300,
-  'vm/replication': 240,
-  'vm/network': 280,
-  'vm/pages': 200,
 };
 
 const filesOf = (part: string): string[] =>
@@ -167,8 +168,7 @@ export function jobsOf(selection: Selection): Job[] {
     case 'browser':
       return files.map((one) =>
         nodeJob(part, `browser-${path.basename(one, '.test.ts')}`, [one], name, {
-          // A page waits more than it computes.
-          ...{ priority: 40, slots: 0.5, after: ['prepare-tools', 'prepare-pages'] },
+          ...{ priority: 40, after: ['prepare-tools', 'prepare-pages'] },
         }),
       );
     case 'vm':
@@ -178,7 +178,8 @@ export function jobsOf(selection: Selection): Job[] {
           ...{
             minutes: 30,
             alone: 'machine',
-            pairsAtTheEnd: true,
+            // Replication has two machines itself.
+            pairsAtTheEnd: called !== 'replication',
             priority: 80 + (seconds[`vm/${called}`] ?? 100) / 100,
           },
           after: ['prepare-tools', called === 'first-day' ? 'prepare-image' : 'prepare-machines', 'prepare-prometheus'],

@@ -39,7 +39,8 @@ export async function schedule(jobs: readonly Job[], options: ScheduleOptions): 
       if (takes(job) > free || needs.some((name) => !done.has(name))) continue;
       if (job.alone && [...running.keys()].some((other) => other.alone === job.alone)) {
         const only = [...waiting, ...running.keys()].every((other) => other.alone === job.alone);
-        if (!(job.pairsAtTheEnd && only)) continue;
+        const pairs = job.pairsAtTheEnd && [...running.keys()].every((other) => other.pairsAtTheEnd);
+        if (!(only && pairs)) continue;
       }
       waiting.splice(waiting.indexOf(job), 1);
       free -= takes(job);
