@@ -4,7 +4,6 @@ package crash
 // one becomes a record with what pstack says of it. Tested on Linux with a pstack that prints what illumos' prints.
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -14,7 +13,6 @@ import (
 	"time"
 
 	"cistern/services/platform/command"
-	"cistern/services/support/logs"
 )
 
 // maxCores of a folder are kept; the oldest go.
@@ -70,46 +68,6 @@ func (c *Records) newCores(dir string, known map[string]time.Time) []string {
 		found = append(found, path)
 	}
 	return found
-}
-
-// dumpSettled is how long a kernel dump has not been written to when savecore is done with it.
-const dumpSettled = time.Minute
-
-// WatchDumps makes a record of each kernel dump (vmdump.N of savecore(8)) that is newer than the last of their kind, and
-// looks again every minute, for savecore may need long after the boot. What the kernel said stands in the system's log.
-func (c *Records) WatchDumps(ctx context.Context, messages string, patterns ...string) {
-	for {
-		c.noticeDumps(messages, time.Now().Add(-dumpSettled), patterns...)
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(time.Minute):
-		}
-	}
-}
-
-func (c *Records) noticeDumps(messages string, settled time.Time, patterns ...string) {
-	last := c.lastKernel()
-	for _, pattern := range patterns {
-		paths, _ := filepath.Glob(pattern)
-		for _, path := range paths {
-			info, err := os.Lstat(path)
-			if err != nil || !info.Mode().IsRegular() || info.ModTime().After(settled) || !info.ModTime().After(last.Add(time.Second)) {
-				continue
-			}
-			reason := "The kernel stopped"
-			var log bytes.Buffer
-			if logs.Tail(&log, messages, 4<<20) == nil {
-				for line := range strings.Lines(log.String()) {
-					if _, said, ok := strings.Cut(line, "reboot after panic: "); ok { // the latest
-						reason = strings.TrimSpace(said)
-					}
-				}
-			}
-			c.Note(Record{Kind: KindKernel, Service: "kernel", Process: "kernel", Version: c.Version, Reason: reason, Core: path, LastAt: info.ModTime().UTC(),
-				Stacks: "The dump is " + path + ". `savecore -f` unpacks it, and mdb reads what comes of it: ::status, ::stack.\n"})
-		}
-	}
 }
 
 func (c *Records) takeCore(ctx context.Context, path, pstack string) {
