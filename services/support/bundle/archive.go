@@ -34,7 +34,7 @@ type archive struct {
 	prefix string
 	time   time.Time
 	small  *zstd.Encoder
-	// room says an error when so many more bytes should not be written; nil: no limit.
+	// room returns an error when so many more bytes must not be written; nil: no limit.
 	room func(bytes int64) error
 }
 

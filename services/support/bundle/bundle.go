@@ -1,5 +1,5 @@
 // Package bundle makes support bundles: declared steps, run side by side, each with its deadline and size limit; a
-// step that fails or is cut is recorded with its reason and the bundle goes on. It depends on no other part of Cistern.
+// step that fails or is cut is recorded with its reason and the bundle goes on. It needs no other part of Cistern to run.
 //
 // A bundle is ID.tar.zst (ID.tar.zst.age when it is encrypted) beside ID.json, its state, in the folder of its place: on
 // the system pool, or in memory. While it is being made, what the running steps collect is in ID.part/. The archive gets

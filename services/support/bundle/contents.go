@@ -12,6 +12,15 @@ import (
 	"cistern/services/platform/command"
 )
 
+// Paths are where the things are that steps look at; the defaults are the appliance's.
+type Paths struct {
+	Run   string // sockets, /run/cistern
+	State string // /var/lib/cistern
+	Opt   string // /opt/cistern
+	// Temporary is a folder in memory; empty: the system's own.
+	Temporary string
+}
+
 // configuration is akd's configuration as JSON, exported by a program of akd's from a *copy* of its database, so that it
 // works when akd is dead and cannot disturb it when it is not. Without the just-in-time compiler: supportd's sandbox
 // allows no memory that is written and then run.
@@ -55,15 +64,6 @@ func copyFile(from, to string, limit int64) error {
 		err = fmt.Errorf("%s is larger than %d MB", from, limit>>20)
 	}
 	return errors.Join(err, out.Close())
-}
-
-// Paths says where the things that steps look at are; the defaults are the appliance's.
-type Paths struct {
-	Run   string // sockets, /run/cistern
-	State string // /var/lib/cistern
-	Opt   string // /opt/cistern
-	// Temporary is a folder in memory; empty: the system's own.
-	Temporary string
 }
 
 // WebRequests is the web server's last requests, as lines of JSON that write gives.

@@ -10,7 +10,7 @@ import (
 // Deadlines are for what hangs, not for a machine that is busy: a step of an instant may have to wait for all the others.
 const short, long = 45 * time.Second, 90 * time.Second
 
-// goServices have a socket that tells what they are doing (package diagnose).
+// goServices have a debug socket that answers what they are doing (package daemon/diagnostics).
 var goServices = []string{"storaged", "tracerd", "execd", "replicd", "supportd"}
 
 // LinuxSteps is what a bundle of the Debian appliance holds.

@@ -52,7 +52,7 @@ func requestError(format string, args ...any) error {
 }
 
 // Open reads what is kept. A bundle that was being made when the process ended is marked failed. A folder that cannot be
-// read is said, and the others are used: supportd is needed most when something is broken.
+// used is an error, but the other one is used: supportd is needed most when something is broken.
 func (m *Maker) Open() error {
 	m.cancel = map[string]context.CancelFunc{}
 	m.changed = make(chan struct{})
@@ -149,7 +149,7 @@ func (k *kept) archive() string {
 	return filepath.Join(k.dir, k.ID+".tar.zst")
 }
 
-// Categories are all that can be asked for, with those that have to be.
+// Categories are those of a bundle when none is named, and those that are in it only when they are named.
 func (m *Maker) Categories() (all, onRequest []string) {
 	for _, s := range m.Steps {
 		switch {
@@ -291,7 +291,7 @@ func (m *Maker) begin(k *kept, p place, steps []Step, names *redact.Names, recip
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	m.cancel[k.ID] = cancel
-	m.tell()
+	m.notify()
 	m.making.Add(1)
 	go func() {
 		defer m.making.Done()
@@ -300,8 +300,8 @@ func (m *Maker) begin(k *kept, p place, steps []Step, names *redact.Names, recip
 	return nil
 }
 
-// tell needs mu.
-func (m *Maker) tell() {
+// notify wakes those who wait for a change. It needs mu.
+func (m *Maker) notify() {
 	close(m.changed)
 	m.changed = make(chan struct{})
 }
@@ -329,7 +329,7 @@ func (m *Maker) remove(k *kept) {
 	}
 	_ = os.Remove(filepath.Join(k.dir, k.ID+".json"))
 	m.bundles = slices.DeleteFunc(m.bundles, func(o *kept) bool { return o == k })
-	m.tell()
+	m.notify()
 }
 
 // Stop cancels what is being made and waits for it.
@@ -355,7 +355,7 @@ func (m *Maker) save(k *kept) error {
 	return os.Rename(path+".new", path)
 }
 
-// trim lets the oldest bundles go until the rest is within the caps; never the newest.
+// trim removes the oldest bundles until the rest is within Keep and KeepSize; never the newest.
 func (m *Maker) trim(newest *kept) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -43,7 +43,7 @@ func (w *making) change(alter func(*kept)) {
 	defer w.m.mu.Unlock()
 	alter(w.k)
 	_ = w.m.save(w.k)
-	w.m.tell()
+	w.m.notify()
 }
 
 func (w *making) run(ctx context.Context) {
@@ -178,7 +178,7 @@ func (w *making) collectAll(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// tick tells of the bytes while steps run.
+// tick updates how many bytes were collected while steps run.
 func (w *making) tick(stop <-chan struct{}) {
 	ticker := time.NewTicker(500 * time.Millisecond)
 	defer ticker.Stop()

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mount puts a disk's file system at dir, in this process' own view of the file system. The kernel tells the kind:
-// those that a person's USB disk has.
+// mount puts a disk's file system at dir, in this process' own view of the file system. It tries the kinds
+// of file system that a person's USB disk has.
 func mount(device, dir string) (unmount func() error, err error) {
 	const flags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
 	var failed error

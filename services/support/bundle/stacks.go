@@ -87,7 +87,7 @@ type process struct {
 	argv []string
 }
 
-// is says whether a process is the program called so: its own name, or the script it runs.
+// is returns whether a process is the program called so: its own name, or the script it runs.
 func (p process) is(name string) bool {
 	return len(p.argv) > 0 && (slices.ContainsFunc(p.argv, func(a string) bool { return filepath.Base(a) == name }) ||
 		// nginx writes its state over its arguments: "nginx: worker process".
@@ -107,7 +107,7 @@ func processes() []process {
 	return found
 }
 
-// threads says of every thread of the processes that are called so what it waits for, in the kernel's words. It works on a
+// threads lists for every thread of the processes that are called so what it waits for, in the kernel's words. It works on a
 // process that no longer answers, and disturbs none.
 func threads(file string, names ...string) Step {
 	return Step{Name: file, Category: "stacks", Deadline: short, Limit: usualLimit, Collect: func(ctx context.Context, limit int64, w io.Writer) error {
@@ -188,7 +188,7 @@ func nodeReport(name, script, report string) Step {
 	}}
 }
 
-// catches says whether a process has a handler for a signal.
+// catches returns whether a process has a handler for a signal.
 func catches(pid int, signal syscall.Signal) bool {
 	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

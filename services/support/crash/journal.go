@@ -1,6 +1,6 @@
 package crash
 
-// Crashes as systemd tells of them in its journal.
+// Crashes that systemd reports in its journal.
 
 import (
 	"bytes"
@@ -27,14 +27,14 @@ const (
 
 const (
 	maxLog = 30 // lines of a crashed process that are kept
-	// coreWithin is how long the journal may take to tell of a core after the process has ended: reading the stacks of a large one
-	// takes its time. Then the record is made without.
+	// coreWithin is how long the journal may take to report a core after the process has ended: reading the stacks of a
+	// large one takes long. Then the record is made without.
 	coreWithin = 20 * time.Second
-	// exitWithin is how long after its core the journal may tell that the process has ended.
+	// exitWithin is how long after its core the journal may report that the process has ended.
 	exitWithin = time.Minute
 )
 
-// coreTaker is the unit by which systemd takes a core: its start is the first that is heard of a crash.
+// coreTaker is the unit by which systemd takes a core: its start is the first sign of a crash.
 const coreTaker = "systemd-coredump@"
 
 type journalEvent struct {
@@ -84,7 +84,7 @@ func (c *Records) Watch(ctx context.Context, journal logs.Journal) {
 		if ctx.Err() != nil {
 			return
 		}
-		// A journal that was rotated away knows its own cursor no longer.
+		// A cursor is unknown to the journal when what it points at was rotated away.
 		slog.Warn("the journal cannot be followed for crashes, trying again", "error", err)
 		if cursor != "" && err != nil && strings.Contains(err.Error(), "cursor") {
 			c.mu.Lock()
@@ -117,9 +117,9 @@ func (w *watcher) take(ctx context.Context, line []byte) {
 	case e.ID == unitExited && logs.IsOurs(e.Unit) && e.ExitCode == "exited" && e.ExitStatus != "0":
 		w.fatal(ctx, e)
 	case e.ID == unitExited && logs.IsOurs(e.Unit) && (e.ExitCode == "dumped" || e.ExitCode == "killed" && fatalSignal(e.ExitStatus)):
-		told, ok := w.taken[e.Unit]
+		reported, ok := w.taken[e.Unit]
 		delete(w.taken, e.Unit)
-		if since := micros(e.Time).Sub(told); ok && since > -exitWithin && since < exitWithin {
+		if since := micros(e.Time).Sub(reported); ok && since > -exitWithin && since < exitWithin {
 			return
 		}
 		w.mu.Lock()
@@ -134,7 +134,7 @@ func (w *watcher) take(ctx context.Context, line []byte) {
 	}
 }
 
-// dumping notes whose core is being taken now: the kernel says so in /proc/PID/status (CoreDumping, proc_pid_status(5)), and
+// dumping notes whose core is being taken now: /proc/PID/status says so (CoreDumping, proc_pid_status(5)), and the kernel
 // keeps the process until the core has been read.
 func (w *watcher) dumping(now time.Time) {
 	paths, _ := filepath.Glob(filepath.Join(w.proc, "[0-9]*", "status"))
@@ -154,7 +154,7 @@ func (w *watcher) dumping(now time.Time) {
 			process = filepath.Base(exe)
 		}
 		pid, _ := strconv.Atoi(filepath.Base(dir))
-		w.c.NoteRecording(logs.ServiceOf(unit), process, pid, now)
+		w.c.noteRecording(logs.ServiceOf(unit), process, pid, now)
 	}
 }
 
@@ -163,7 +163,7 @@ func fatalSignal(status string) bool {
 	return slices.Contains([]string{"3", "4", "6", "7", "8", "11", "31", "QUIT", "ILL", "ABRT", "BUS", "FPE", "SEGV", "SYS"}, status)
 }
 
-// settle says whether the end of a unit's process was waiting for its core.
+// settle returns whether the end of a unit's process was waiting for its core, and ends that wait.
 func (w *watcher) settle(unit string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -209,7 +209,7 @@ func (w *watcher) core(ctx context.Context, e journalEvent) {
 func (w *watcher) fatal(ctx context.Context, e journalEvent) {
 	reason, trace, before := ownTrace(w.journal.Messages(ctx, "_SYSTEMD_INVOCATION_ID="+e.Invocation))
 	if trace == "" {
-		return // it ended with an error and said so: Services shows it, and that is no crash
+		return // it ended with an error that it reported: Services shows it, and that is no crash
 	}
 	w.c.Note(Record{Kind: KindFatal, Service: logs.ServiceOf(e.Unit), Process: logs.ServiceOf(e.Unit), Version: w.c.Version, Reason: reason, Stacks: trace, Log: lastOf(before), LastAt: micros(e.Time)})
 }

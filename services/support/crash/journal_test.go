@@ -70,7 +70,7 @@ esac
 	}
 }
 
-// What the kernel says of a process whose core is being read, as a folder like /proc; then the core's own word.
+// What the kernel shows of a process whose core is being read, in a folder like /proc; then the core itself.
 func TestACrashIsKnownBeforeItsCoreIsRead(t *testing.T) {
 	proc := t.TempDir()
 	process := func(pid, coreDumping, unit string) {
@@ -98,7 +98,7 @@ func TestACrashIsKnownBeforeItsCoreIsRead(t *testing.T) {
 	c.Note(core)
 	list, after, _ := c.List()
 	if len(list) != 1 || list[0].Recording || list[0].Alert != alert || list[0].ID == alert || after == before {
-		t.Fatalf("the record is not told as the crash that was: %+v", list)
+		t.Fatalf("the record is not that of the crash that was being recorded: %+v", list)
 	}
 	// The next one is the same, most likely: no second alert until it is known to be another.
 	w.dumping(now.Add(time.Minute))
@@ -119,7 +119,7 @@ func TestACrashIsKnownBeforeItsCoreIsRead(t *testing.T) {
 	}
 }
 
-// The journal tells twice of a process that ended with a core, in either order: that is one crash.
+// The journal reports twice that a process ended with a core, in either order: that is one crash.
 func TestACoreAndAnExitAreOneCrash(t *testing.T) {
 	core := `{"__CURSOR":"1","__REALTIME_TIMESTAMP":"1767225600500000","MESSAGE_ID":"` + coreTaken + `","MESSAGE":"x","COREDUMP_UNIT":"nginx.service","COREDUMP_PID":"812","COREDUMP_EXE":"/usr/sbin/nginx","COREDUMP_SIGNAL_NAME":"SIGSEGV","COREDUMP_TIMESTAMP":"1767225600000000"}`
 	exit := `{"__CURSOR":"2","__REALTIME_TIMESTAMP":"1767225601000000","MESSAGE_ID":"` + unitExited + `","UNIT":"nginx.service","EXIT_CODE":"dumped","EXIT_STATUS":"11"}`

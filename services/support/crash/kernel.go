@@ -13,18 +13,6 @@ import (
 	"cistern/services/support/logs"
 )
 
-// lastKernel is when the kernel stopped last, of what there are records of.
-func (c *Records) lastKernel() (last time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, one := range c.list {
-		if one.Kind == KindKernel && one.LastAt.After(last) {
-			last = one.LastAt
-		}
-	}
-	return last
-}
-
 // NoticeKernel makes records of what the kernel left when the machine itself went down: files of pstore that are newer than
 // the last record of their kind.
 func (c *Records) NoticeKernel(patterns ...string) {
@@ -89,4 +77,16 @@ func (c *Records) noticeDumps(messages string, settled time.Time, patterns ...st
 				Stacks: "The dump is " + path + ". `savecore -f` unpacks it, and mdb reads what comes of it: ::status, ::stack.\n"})
 		}
 	}
+}
+
+// lastKernel is when the kernel stopped last, of what there are records of.
+func (c *Records) lastKernel() (last time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, one := range c.list {
+		if one.Kind == KindKernel && one.LastAt.After(last) {
+			last = one.LastAt
+		}
+	}
+	return last
 }

@@ -54,10 +54,10 @@ func TestKernelDumpsBecomeRecords(t *testing.T) {
 		t.Fatalf("%+v", list)
 	}
 	put(2, 2*time.Minute)
-	// After supportd was started anew it is known which were told.
+	// After a restart it is known which have a record.
 	c = Open(filepath.Join(dir, "crashes.json"), "1")
 	if list = look(); list[0].Count != 2 && len(list) != 2 {
-		t.Errorf("the second dump is not told: %+v", list)
+		t.Errorf("the second dump has no record: %+v", list)
 	}
 	// Without a log there is still the dump.
 	c = Open(filepath.Join(dir, "other.json"), "1")

@@ -20,7 +20,7 @@ import (
 	"cistern/services/support/redact"
 )
 
-// Record is a record.
+// Record is one crash: where it happened, when, and how often.
 type Record struct {
 	ID        string    `json:"id"` // the fingerprint
 	Kind      string    `json:"kind"`
@@ -28,7 +28,7 @@ type Record struct {
 	Process   string    `json:"process"`
 	Version   string    `json:"version"`
 	Signal    string    `json:"signal,omitempty"`
-	Reason    string    `json:"reason,omitempty"` // what the program itself said
+	Reason    string    `json:"reason,omitempty"` // what the program wrote of it
 	FirstAt   time.Time `json:"firstAt"`
 	LastAt    time.Time `json:"lastAt"`
 	Count     int       `json:"count"`
@@ -76,7 +76,7 @@ type recordFile struct {
 	Crashes []*Record `json:"crashes"`
 }
 
-// Open reads what is kept; a file that cannot be read is begun anew, and set aside.
+// Open reads the records of the file path. A file that is damaged is set aside, and the list begins empty.
 func Open(path, version string) *Records {
 	c := &Records{Path: path, Version: version, changed: make(chan struct{})}
 	content, err := os.ReadFile(path)
@@ -154,13 +154,13 @@ func (c *Records) Note(one Record) {
 		c.list = c.list[len(c.list)-maxRecords:]
 	}
 	c.save()
-	c.tell()
+	c.notify()
 }
 
-// NoteRecording says that the core of a process is being taken, which takes its time when the process was large, so that the
+// noteRecording notes that the core of a process is being taken, which takes long when the process was large, so that the
 // crash is known at once. Where the same process has a record that nobody has dismissed there is an alert already, and
 // its count is about to rise.
-func (c *Records) NoteRecording(service, process string, pid int, at time.Time) {
+func (c *Records) noteRecording(service, process string, pid int, at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	same := func(k *Record) bool { return k.Service == service && k.Process == process && !k.Dismissed }
@@ -170,25 +170,25 @@ func (c *Records) NoteRecording(service, process string, pid int, at time.Time) 
 	id := fmt.Sprintf("recording-%d-%d", pid, at.Unix())
 	one := &Record{ID: id, Alert: id, Kind: KindSignal, Service: service, Process: process, Version: c.Version, PID: pid, FirstAt: at, LastAt: at, Count: 1, Log: []string{}, Recording: true}
 	c.recording = append(c.recording, one)
-	c.tell()
+	c.notify()
 	time.AfterFunc(recordingWithin, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if i := slices.Index(c.recording, one); i >= 0 {
 			c.recording = slices.Delete(c.recording, i, i+1)
-			c.tell()
+			c.notify()
 		}
 	})
 }
 
-// tell needs mu.
-func (c *Records) tell() {
+// notify wakes those who wait for a change. It needs mu.
+func (c *Records) notify() {
 	c.seq++
 	close(c.changed)
 	c.changed = make(chan struct{})
 }
 
-// List is all records, the newest first, with a number that changes when they do, and a channel closed then.
+// List returns all records, the newest first, with a number that changes when they do, and a channel that is closed then.
 func (c *Records) List() (list []Record, seq int64, changed <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -201,7 +201,7 @@ func (c *Records) List() (list []Record, seq int64, changed <-chan struct{}) {
 	return list, c.seq, c.changed
 }
 
-// Dismiss says that a person has seen it: it is no trouble any more until it happens again.
+// Dismiss marks a record as seen by a person, until the crash happens again; false when there is no such record.
 func (c *Records) Dismiss(id string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -209,7 +209,7 @@ func (c *Records) Dismiss(id string) bool {
 		if one.ID == id {
 			one.Dismissed = true
 			c.save()
-			c.tell()
+			c.notify()
 			return true
 		}
 	}

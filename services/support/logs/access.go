@@ -1,6 +1,6 @@
 package logs
 
-// The web server's log, as nginx tells it by datagrams: the last requests, in memory, never more than so many bytes of them
+// The web server's log, which nginx sends as datagrams: the last requests, in memory, never more than so many bytes of them
 // however long it runs.
 
 import (
@@ -106,7 +106,8 @@ func (a *AccessLog) add(r Request) {
 	}
 }
 
-// Since gives what came after the first n of all, and a channel that is closed when there is more.
+// Since returns what is kept of the requests after the first n, how many there have been in all, and a channel that is
+// closed when there is another.
 func (a *AccessLog) Since(n int64) (requests []Request, seen int64, more <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -139,7 +140,7 @@ func matches(pattern, text string) bool {
 	return ok
 }
 
-// Wants says whether a request is one of those.
+// Wants returns whether a request is one of those.
 func (f *RequestFilter) Wants(r *Request) bool {
 	if f.Status != "" {
 		status := strconv.Itoa(r.Status)

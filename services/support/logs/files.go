@@ -84,7 +84,7 @@ func structured(text string) (at time.Time, level, rest string, ok bool) {
 
 // Read implements Source.
 func (f Files) Read(ctx context.Context, q Query) ([]Line, string, error) {
-	paths := f.paths(q.Service) // none: a service that has said nothing yet
+	paths := f.paths(q.Service) // none: a service that has written nothing yet
 	before, seen := parseOlder(q.Older)
 	var lines []Line
 	for _, path := range paths {
@@ -171,7 +171,7 @@ func (f Files) Follow(ctx context.Context, q Query, line func(Line) error) error
 	}
 }
 
-// readNew hands on the whole lines of path from an offset, and says how many bytes they were.
+// readNew passes on the whole lines of path from an offset, and returns how many bytes they were.
 func readNew(path string, from int64, line func(string) error) (int64, error) {
 	f, err := os.Open(path)
 	if err != nil {

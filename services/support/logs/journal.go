@@ -12,10 +12,10 @@ import (
 	"cistern/services/platform/command"
 )
 
-// Journal reads systemd's.
+// Journal reads systemd's journal with Program, the path of journalctl.
 type Journal struct{ Program string }
 
-// unitOf is how Debian calls a service.
+// unitOf is the unit of a service on Debian.
 func unitOf(service string) string {
 	if service == "nginx" || service == "snmpd" {
 		return service + ".service"
@@ -23,12 +23,12 @@ func unitOf(service string) string {
 	return "cistern-" + service + ".service"
 }
 
-// ServiceOf is the service of a unit that is ours.
+// ServiceOf is the service of a unit of the appliance.
 func ServiceOf(unit string) string {
 	return strings.TrimPrefix(strings.TrimSuffix(unit, ".service"), "cistern-")
 }
 
-// IsOurs says whether a unit is one of the appliance's.
+// IsOurs returns whether a unit is one of the appliance's.
 func IsOurs(unit string) bool {
 	return strings.HasPrefix(unit, "cistern-") && strings.HasSuffix(unit, ".service") || unit == "nginx.service" || unit == "snmpd.service"
 }
@@ -91,7 +91,7 @@ func entry(line []byte) (Line, bool) {
 	return l, true
 }
 
-// lineWriter hands on whole lines; what is longer than a megabyte is dropped up to its end.
+// lineWriter passes on whole lines; what is longer than a megabyte is dropped up to its end.
 type lineWriter struct {
 	buffer []byte
 	drop   bool
@@ -164,14 +164,14 @@ func (j Journal) Follow(ctx context.Context, q Query, line func(Line) error) err
 	}}, j.argv(q, "-f", "-n", "0")...)
 }
 
-// FollowEntries hands on whole entries, as journalctl's JSON, until ctx ends: those that match args, and begin where args
-// say (-b, --after-cursor=…).
+// FollowEntries passes on each entry with all its fields, as a line of journalctl's JSON, until ctx ends. args are
+// journalctl's: which entries (FIELD=VALUE) and from where on (-b, --after-cursor=CURSOR).
 func (j Journal) FollowEntries(ctx context.Context, entry func(line []byte) error, args ...string) error {
 	argv := append([]string{j.Program, "--no-pager", "-a", "-o", "json", "-f", "--no-tail"}, args...)
 	return command.Follow(ctx, &lineWriter{line: entry}, argv...)
 }
 
-// Messages are the texts of the last entries that match, oldest first; as much as could be read.
+// Messages are the texts of the last entries that match (FIELD=VALUE), oldest first; what could be read when journalctl fails.
 func (j Journal) Messages(ctx context.Context, match string) []string {
 	r, err := command.Run(ctx, 10*time.Second, 1<<20, j.Program, "--no-pager", "-o", "cat", "-n", "1500", match)
 	if err != nil {

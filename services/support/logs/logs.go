@@ -42,7 +42,7 @@ type Source interface {
 	Follow(ctx context.Context, q Query, line func(Line) error) error
 }
 
-// Levels, worst first; the index is what a query compares.
+// Levels are a line's levels, worst first; a query compares their index.
 var Levels = []string{"error", "warning", "info", "debug"}
 
 const (
@@ -57,7 +57,7 @@ func (q *Query) wants(l *Line) bool {
 	return q.Text == "" || strings.Contains(strings.ToLower(l.Text), strings.ToLower(q.Text))
 }
 
-// Clean is a line's text as it may be shown: one that holds a secret must not tell it on a page either.
+// Clean returns a line's text as it may be shown: without secrets, valid UTF-8, and not longer than longestLog.
 func Clean(text string) string {
 	if len(text) > longestLog {
 		text = text[:longestLog] + " …"
@@ -65,7 +65,8 @@ func Clean(text string) string {
 	return strings.ToValidUTF8(redact.Text(text), "\uFFFD")
 }
 
-// Tail copies the last limit bytes of a file. Files of /proc say a size of 0; they are read from the beginning.
+// Tail copies the last limit bytes of a file to w, after a line that says how many were left out. Files of /proc have a
+// size of 0: they are read from the beginning.
 func Tail(w io.Writer, path string, limit int64) error {
 	// Before it is opened: that alone may wait for ever, on a pipe.
 	info, err := os.Stat(path)

@@ -23,15 +23,15 @@ type API struct {
 }
 
 // Handler is for the management plane and root: those whose user ids are in uids.
-func (s *API) Handler(uids []int) http.Handler {
+func (a *API) Handler(uids []int) http.Handler {
 	mux := http.NewServeMux()
-	s.bundleRoutes(mux, "")
-	mux.HandleFunc("GET /crashes", s.listCrashes)
-	mux.HandleFunc("DELETE /crashes/{id}", s.dismissCrash)
-	mux.HandleFunc("GET /logs", s.readLogs)
-	mux.HandleFunc("GET /logs/live", s.followLogs)
-	mux.HandleFunc("GET /requests", s.readRequests)
-	mux.HandleFunc("GET /requests/live", s.followRequests)
+	a.bundleRoutes(mux, "")
+	mux.HandleFunc("GET /crashes", a.listCrashes)
+	mux.HandleFunc("DELETE /crashes/{id}", a.dismissCrash)
+	mux.HandleFunc("GET /logs", a.readLogs)
+	mux.HandleFunc("GET /logs/live", a.followLogs)
+	mux.HandleFunc("GET /requests", a.readRequests)
+	mux.HandleFunc("GET /requests/live", a.followRequests)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if uid, err := unixsocket.RequestPeerUID(r); err != nil || !slices.Contains(uids, uid) {
 			problem.Write(w, http.StatusForbidden, "forbidden", "This socket is for the management plane only.", "")

@@ -13,9 +13,9 @@ import (
 	"cistern/services/support/bundle"
 )
 
-// bundleRoutes are the same for the management plane and for the page that is there without it, below prefix.
-func (s *API) bundleRoutes(mux *http.ServeMux, prefix string) {
-	m := s.Maker
+// bundleRoutes adds the routes of bundles below prefix; they are the same for the management plane and for the page.
+func (a *API) bundleRoutes(mux *http.ServeMux, prefix string) {
+	m := a.Maker
 	mux.HandleFunc("GET "+prefix+"/bundles", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, map[string]any{"bundles": m.List()})
 	})
@@ -105,7 +105,7 @@ func follow(m *bundle.Maker, w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// content gives the archive: by itself, or, when nginx asks (X-Cistern-Accel), by telling nginx where it is.
+// content answers with the archive: itself, or, when nginx asks (X-Cistern-Accel), with where nginx finds it.
 func content(m *bundle.Maker, w http.ResponseWriter, r *http.Request) {
 	// Only an id that is in the list ever becomes a path.
 	b, err := m.Get(r.PathValue("id"))

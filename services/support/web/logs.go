@@ -14,6 +14,9 @@ import (
 	"cistern/services/support/logs"
 )
 
+// maxLines is how many lines or requests one answer has at most.
+const maxLines = 1000
+
 func logQuery(w http.ResponseWriter, r *http.Request) (logs.Query, bool) {
 	v := r.URL.Query()
 	q := logs.Query{Service: v.Get("service"), Level: v.Get("level"), Text: v.Get("text"), Older: v.Get("older"), Limit: 200}
@@ -31,19 +34,19 @@ func logQuery(w http.ResponseWriter, r *http.Request) (logs.Query, bool) {
 	return q, true
 }
 
-func (s *API) noLogs(w http.ResponseWriter) bool {
-	if s.Logs == nil {
+func (a *API) noLogs(w http.ResponseWriter) bool {
+	if a.Logs == nil {
 		problem.Write(w, http.StatusServiceUnavailable, "service_unavailable", "The logs of this machine cannot be read: it has no journal.", "A support bundle holds what there is.")
 	}
-	return s.Logs == nil
+	return a.Logs == nil
 }
 
-func (s *API) readLogs(w http.ResponseWriter, r *http.Request) {
+func (a *API) readLogs(w http.ResponseWriter, r *http.Request) {
 	q, ok := logQuery(w, r)
-	if !ok || s.noLogs(w) {
+	if !ok || a.noLogs(w) {
 		return
 	}
-	lines, older, err := s.Logs.Read(r.Context(), q)
+	lines, older, err := a.Logs.Read(r.Context(), q)
 	if err != nil {
 		problem.Write(w, http.StatusServiceUnavailable, "service_unavailable", "The log could not be read: "+err.Error()+".", "Try again; make a support bundle if it lasts.")
 		return
@@ -51,18 +54,15 @@ func (s *API) readLogs(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, map[string]any{"lines": append([]logs.Line{}, lines...), "older": older})
 }
 
-func (s *API) followLogs(w http.ResponseWriter, r *http.Request) {
+func (a *API) followLogs(w http.ResponseWriter, r *http.Request) {
 	q, ok := logQuery(w, r)
-	if !ok || s.noLogs(w) {
+	if !ok || a.noLogs(w) {
 		return
 	}
 	stream(w, r, func(ctx context.Context, send func(any) error) error {
-		return s.Logs.Follow(ctx, q, func(l logs.Line) error { return send(l) })
+		return a.Logs.Follow(ctx, q, func(l logs.Line) error { return send(l) })
 	})
 }
-
-// maxLines is how many lines or requests one answer has at most.
-const maxLines = 1000
 
 // stream answers with server-sent events, one for each value, until the client goes.
 func stream(w http.ResponseWriter, r *http.Request, run func(ctx context.Context, send func(any) error) error) {

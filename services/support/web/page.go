@@ -66,13 +66,13 @@ type guesses struct {
 }
 
 // Handler answers what nginx sends to the socket web.sock: only the path prefix /support/.
-func (s *Page) Handler() http.Handler {
-	if s.Now == nil {
-		s.Now = time.Now
+func (p *Page) Handler() http.Handler {
+	if p.Now == nil {
+		p.Now = time.Now
 	}
-	s.sessions, s.failures = map[string]session{}, map[string]guesses{}
-	if content, err := os.ReadFile(s.LockFile); err == nil {
-		_ = json.Unmarshal(content, &s.failures)
+	p.sessions, p.failures = map[string]session{}, map[string]guesses{}
+	if content, err := os.ReadFile(p.LockFile); err == nil {
+		_ = json.Unmarshal(content, &p.failures)
 	}
 	public := http.NewServeMux()
 	for path, file := range map[string]string{"/support/{$}": "index.html", "/support/page.js": "page.js", "/support/page.css": "page.css"} {
@@ -82,15 +82,15 @@ func (s *Page) Handler() http.Handler {
 		})
 	}
 	public.HandleFunc("GET /support/session", func(w http.ResponseWriter, r *http.Request) {
-		user, _ := s.user(r)
+		user, _ := p.user(r)
 		answer(w, http.StatusOK, map[string]any{"user": user})
 	})
-	public.HandleFunc("POST /support/session", s.signIn)
-	public.HandleFunc("DELETE /support/session", s.signOut)
+	public.HandleFunc("POST /support/session", p.signIn)
+	public.HandleFunc("DELETE /support/session", p.signOut)
 	inside := http.NewServeMux()
-	s.API.bundleRoutes(inside, "/support")
+	p.API.bundleRoutes(inside, "/support")
 	public.Handle("/support/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		user, ok := s.user(r)
+		user, ok := p.user(r)
 		if !ok {
 			problem.Write(w, http.StatusUnauthorized, "unauthenticated", "You are not signed in here.", "Sign in with an administrator's password.")
 			return
@@ -109,7 +109,7 @@ func (s *Page) Handler() http.Handler {
 	})
 }
 
-// address is the client's, as nginx says it: nobody else reaches this socket.
+// address is the client's, as nginx passes it on: nobody else reaches this socket.
 func address(r *http.Request) string { return r.Header.Get("X-Forwarded-For") }
 
 func hashOf(cookie string) string {
@@ -117,21 +117,21 @@ func hashOf(cookie string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func (s *Page) user(r *http.Request) (string, bool) {
+func (p *Page) user(r *http.Request) (string, bool) {
 	cookie, err := r.Cookie(webCookie)
 	if err != nil {
 		return "", false
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	key := hashOf(cookie.Value)
-	found, ok := s.sessions[key]
-	if !ok || !s.Now().Before(found.expires) {
-		delete(s.sessions, key)
+	found, ok := p.sessions[key]
+	if !ok || !p.Now().Before(found.expires) {
+		delete(p.sessions, key)
 		return "", false
 	}
-	found.expires = s.Now().Add(webSession)
-	s.sessions[key] = found
+	found.expires = p.Now().Add(webSession)
+	p.sessions[key] = found
 	return found.user, true
 }
 
@@ -140,32 +140,32 @@ func setWebCookie(w http.ResponseWriter, value string, age int) {
 }
 
 // attempt counts a guess as failed before it is checked, so that many at the same moment are not free.
-func (s *Page) attempt(from string) (wait time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.Now()
-	for key, g := range s.failures {
+func (p *Page) attempt(from string) (wait time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.Now()
+	for key, g := range p.failures {
 		if now.Sub(g.LastAt) > lockedFor {
-			delete(s.failures, key)
+			delete(p.failures, key)
 		}
 	}
-	g := s.failures[from]
+	g := p.failures[from]
 	if g.Count >= maxGuesses {
 		return lockedFor - now.Sub(g.LastAt)
 	}
-	s.failures[from] = guesses{g.Count + 1, now}
-	s.saveFailures()
+	p.failures[from] = guesses{g.Count + 1, now}
+	p.saveFailures()
 	return 0
 }
 
 // saveFailures needs mu. A pool that is full does not keep anybody out.
-func (s *Page) saveFailures() {
-	if content, err := json.Marshal(s.failures); err == nil && s.LockFile != "" && os.WriteFile(s.LockFile+".new", content, 0o600) == nil {
-		_ = os.Rename(s.LockFile+".new", s.LockFile)
+func (p *Page) saveFailures() {
+	if content, err := json.Marshal(p.failures); err == nil && p.LockFile != "" && os.WriteFile(p.LockFile+".new", content, 0o600) == nil {
+		_ = os.Rename(p.LockFile+".new", p.LockFile)
 	}
 }
 
-func (s *Page) signIn(w http.ResponseWriter, r *http.Request) {
+func (p *Page) signIn(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		User     string `json:"user"`
 		Password string `json:"password"`
@@ -174,11 +174,11 @@ func (s *Page) signIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	from := address(r)
-	if wait := s.attempt(from); wait > 0 {
+	if wait := p.attempt(from); wait > 0 {
 		problem.Write(w, http.StatusTooManyRequests, "locked_out", fmt.Sprintf("There were %d failed attempts from %s.", maxGuesses, from), fmt.Sprintf("Try again in %d minutes.", int(wait.Minutes())+1))
 		return
 	}
-	ok, err := s.check(body.User, body.Password)
+	ok, err := p.check(body.User, body.Password)
 	if err != nil {
 		problem.Write(w, http.StatusServiceUnavailable, "service_unavailable", "The password cannot be checked: "+err.Error()+".", "Make the bundle at the appliance's console.")
 		return
@@ -194,26 +194,26 @@ func (s *Page) signIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	cookie := base64.RawURLEncoding.EncodeToString(random)
-	s.mu.Lock()
-	delete(s.failures, from)
-	s.saveFailures()
-	for key, one := range s.sessions {
-		if !s.Now().Before(one.expires) {
-			delete(s.sessions, key)
+	p.mu.Lock()
+	delete(p.failures, from)
+	p.saveFailures()
+	for key, one := range p.sessions {
+		if !p.Now().Before(one.expires) {
+			delete(p.sessions, key)
 		}
 	}
-	s.sessions[hashOf(cookie)] = session{body.User, s.Now().Add(webSession)}
-	s.mu.Unlock()
+	p.sessions[hashOf(cookie)] = session{body.User, p.Now().Add(webSession)}
+	p.mu.Unlock()
 	slog.Info("signed in", "user", body.User, "from", from)
 	setWebCookie(w, cookie, 0)
 	answer(w, http.StatusOK, map[string]any{"user": body.User})
 }
 
-func (s *Page) signOut(w http.ResponseWriter, r *http.Request) {
+func (p *Page) signOut(w http.ResponseWriter, r *http.Request) {
 	if cookie, err := r.Cookie(webCookie); err == nil {
-		s.mu.Lock()
-		delete(s.sessions, hashOf(cookie.Value))
-		s.mu.Unlock()
+		p.mu.Lock()
+		delete(p.sessions, hashOf(cookie.Value))
+		p.mu.Unlock()
 	}
 	setWebCookie(w, "", -1)
 	w.WriteHeader(http.StatusNoContent)
@@ -222,20 +222,20 @@ func (s *Page) signOut(w http.ResponseWriter, r *http.Request) {
 var errNoAdministrators = errors.New("the file with the administrators is missing or damaged")
 
 // check compares a password with what akd keeps. It takes as long for a name that there is not.
-func (s *Page) check(name, password string) (bool, error) {
-	s.mu.Lock()
-	if s.waiting >= maxWaiting {
-		s.mu.Unlock()
+func (p *Page) check(name, password string) (bool, error) {
+	p.mu.Lock()
+	if p.waiting >= maxWaiting {
+		p.mu.Unlock()
 		return false, errors.New("too many are signing in at once")
 	}
-	s.waiting++
-	s.mu.Unlock()
+	p.waiting++
+	p.mu.Unlock()
 	defer func() {
-		s.mu.Lock()
-		s.waiting--
-		s.mu.Unlock()
+		p.mu.Lock()
+		p.waiting--
+		p.mu.Unlock()
 	}()
-	content, err := os.ReadFile(s.Administrators)
+	content, err := os.ReadFile(p.Administrators)
 	if err != nil {
 		return false, errNoAdministrators
 	}
@@ -253,8 +253,8 @@ func (s *Page) check(name, password string) (bool, error) {
 		}
 	}
 	// One at a time: each takes 16 MB.
-	s.hashing.Lock()
-	defer s.hashing.Unlock()
+	p.hashing.Lock()
+	defer p.hashing.Unlock()
 	ok, err := verifyPassword(password, stored)
 	return ok && known, err
 }

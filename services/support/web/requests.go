@@ -44,20 +44,20 @@ func requestFilter(w http.ResponseWriter, r *http.Request) (f logs.RequestFilter
 	return f, limit, true
 }
 
-func (s *API) noAccess(w http.ResponseWriter) bool {
-	if s.Access == nil {
+func (a *API) noAccess(w http.ResponseWriter) bool {
+	if a.Access == nil {
 		problem.Write(w, http.StatusServiceUnavailable, "service_unavailable", "The web server's log is not taken in on this machine.", "")
 	}
-	return s.Access == nil
+	return a.Access == nil
 }
 
 // readRequests answers with the last that are wanted, newest first.
-func (s *API) readRequests(w http.ResponseWriter, r *http.Request) {
+func (a *API) readRequests(w http.ResponseWriter, r *http.Request) {
 	f, limit, ok := requestFilter(w, r)
-	if !ok || s.noAccess(w) {
+	if !ok || a.noAccess(w) {
 		return
 	}
-	all, seen, _ := s.Access.Since(0)
+	all, seen, _ := a.Access.Since(0)
 	found := []logs.Request{}
 	for _, one := range slices.Backward(all) {
 		if f.Wants(&one) {
@@ -74,13 +74,13 @@ func (s *API) readRequests(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, map[string]any{"requests": found, "kept": len(all), "seen": seen, "since": since})
 }
 
-func (s *API) followRequests(w http.ResponseWriter, r *http.Request) {
+func (a *API) followRequests(w http.ResponseWriter, r *http.Request) {
 	f, _, ok := requestFilter(w, r)
-	if !ok || s.noAccess(w) {
+	if !ok || a.noAccess(w) {
 		return
 	}
 	stream(w, r, func(ctx context.Context, send func(any) error) error {
-		_, seen, more := s.Access.Since(1 << 62)
+		_, seen, more := a.Access.Since(1 << 62)
 		for {
 			select {
 			case <-ctx.Done():
@@ -88,7 +88,7 @@ func (s *API) followRequests(w http.ResponseWriter, r *http.Request) {
 			case <-more:
 			}
 			var fresh []logs.Request
-			fresh, seen, more = s.Access.Since(seen)
+			fresh, seen, more = a.Access.Since(seen)
 			for i := range fresh {
 				if f.Wants(&fresh[i]) {
 					if err := send(fresh[i]); err != nil {
