@@ -1,12 +1,13 @@
-// Writes services/support/viewer.html, which supportd puts into every bundle: src/support/viewer/page.html with its program
-// in it, in one file, because a page that is opened from a file may load no script. `--check` says whether it is up to date.
+// Writes services/support/bundle/viewer.html, which supportd puts into every bundle: src/support/viewer/page.html with its
+// program in it, in one file, because a page that is opened from a file may load no script. `--check` says whether it is up
+// to date.
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { build, type Rolldown } from 'vite';
 
 const source = path.join(import.meta.dirname, '../src/support/viewer');
-const written = path.join(import.meta.dirname, '../../services/support/viewer.html');
+const written = path.join(import.meta.dirname, '../../services/support/bundle/viewer.html');
 
 export async function viewer(): Promise<string> {
   const made = (await build({
@@ -35,7 +36,9 @@ if (process.argv[1] === import.meta.filename) {
   if (!process.argv.includes('--check')) {
     writeFileSync(written, text);
   } else if (readFileSync(written, 'utf8') !== text) {
-    console.error('services/support/viewer.html is not what the sources make; run: node ui/scripts/write-viewer.ts');
+    console.error(
+      'services/support/bundle/viewer.html is not what the sources make; run: node ui/scripts/write-viewer.ts',
+    );
     process.exitCode = 1;
   }
 }

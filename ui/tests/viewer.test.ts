@@ -8,8 +8,8 @@ import { frameOf, lengthInWords, startOf } from '../src/support/viewer/day.ts';
 
 const root = path.join(import.meta.dirname, '../..');
 
-test('services/support/viewer.html is what ui/src/support/viewer makes', async () => {
-  const ours = readFileSync(path.join(root, 'services/support/viewer.html'), 'utf8');
+test('services/support/bundle/viewer.html is what ui/src/support/viewer makes', async () => {
+  const ours = readFileSync(path.join(root, 'services/support/bundle/viewer.html'), 'utf8');
   assert.ok(ours === (await viewer()), 'it differs; run: node ui/scripts/write-viewer.ts');
 });
 

@@ -1,4 +1,4 @@
-// Command supportd makes support bundles, keeps crash records and reads logs; see package support and docs/api/supportd.md.
+// Command supportd makes support bundles, keeps crash records and reads logs; see services/support and docs/api/supportd.md.
 package main
 
 import (
@@ -14,7 +14,10 @@ import (
 	"time"
 
 	"cistern/services/daemon"
-	"cistern/services/support"
+	"cistern/services/support/bundle"
+	"cistern/services/support/crash"
+	"cistern/services/support/logs"
+	"cistern/services/support/web"
 )
 
 var version = "development"
@@ -23,7 +26,7 @@ var version = "development"
 type settings struct {
 	dir, logs       string
 	group, webGroup string
-	paths           support.Paths
+	paths           bundle.Paths
 }
 
 func main() {
@@ -50,31 +53,31 @@ func setup(ctx context.Context, p *daemon.Process, c settings) error {
 	debug.SetMemoryLimit(64 << 20)
 	beside := filepath.Dir(p.Socket)
 	c.paths.Temporary = beside
-	steps := support.LinuxSteps(c.paths)
+	steps := bundle.LinuxSteps(c.paths)
 	if runtime.GOOS == "illumos" {
-		steps = support.IllumosSteps(c.paths)
+		steps = bundle.IllumosSteps(c.paths)
 	}
-	accessLog := &support.AccessLog{MaxBytes: 8 << 20}
-	steps = append(steps, accessLog.Step())
+	accessLog := &logs.AccessLog{MaxBytes: 8 << 20}
+	steps = append(steps, bundle.WebRequests(accessLog.WriteJSON))
 	// 2 GiB and ten bundles: a bundle of a busy machine is some ten megabytes; the cap keeps a stuck script that makes
 	// one a minute from filling the system pool.
-	maker := &support.Maker{Dir: c.dir, MemoryDir: filepath.Join(beside, "bundles"), Steps: steps, Parallel: 3, Keep: 10, KeepSize: 2 << 30, Version: p.Version}
-	server := &support.Server{Maker: maker, Crashes: support.OpenCrashes(filepath.Join(c.dir, "crashes.json"), p.Version), Access: accessLog}
+	maker := &bundle.Maker{Dir: c.dir, MemoryDir: filepath.Join(beside, "bundles"), Steps: steps, Parallel: 3, Keep: 10, KeepSize: 2 << 30, Version: p.Version}
+	api := &web.API{Maker: maker, Crashes: crash.Open(filepath.Join(c.dir, "crashes.json"), p.Version), Access: accessLog}
 	uids, _ := daemon.UIDs("cistern") // without that user root and its own may ask
 	// Streams end with the process, not after a bundle that is being followed.
 	adjust := func(s *http.Server) { s.BaseContext = func(net.Listener) context.Context { return ctx } }
-	if err := p.Listen(daemon.Listener{Socket: p.Socket, Group: c.group, Handler: server.Handler(uids), Adjust: adjust}); err != nil {
+	if err := p.Listen(daemon.Listener{Socket: p.Socket, Group: c.group, Handler: api.Handler(uids), Adjust: adjust}); err != nil {
 		return err
 	}
 	if err := maker.Open(); err != nil {
 		p.Log.Warn("bundles go where there is room", "error", err)
 	}
-	watch(ctx, server, c.logs)
-	if err := listenAccess(ctx, p, server, filepath.Join(beside, "access.sock"), c.webGroup); err != nil {
+	watch(ctx, api, c.logs)
+	if err := listenAccess(ctx, p, api, filepath.Join(beside, "access.sock"), c.webGroup); err != nil {
 		p.Log.Warn("the web server's log is not taken in", "error", err)
 	}
-	web := &support.Web{Server: server, Administrators: filepath.Join(c.paths.State, "akd/administrators.json"), LockFile: filepath.Join(c.dir, "guesses.json")}
-	err := p.Listen(daemon.Listener{Socket: filepath.Join(beside, "web.sock"), Group: c.webGroup, Handler: web.Handler(), Adjust: adjust})
+	page := &web.Page{API: api, Administrators: filepath.Join(c.paths.State, "akd/administrators.json"), LockFile: filepath.Join(c.dir, "guesses.json")}
+	err := p.Listen(daemon.Listener{Socket: filepath.Join(beside, "web.sock"), Group: c.webGroup, Handler: page.Handler(), Adjust: adjust})
 	// Bundles that are being made end when the stop begins: requests may wait for them.
 	context.AfterFunc(ctx, maker.Stop)
 	p.OnStop(func() error { maker.Stop(); return nil })
@@ -83,29 +86,29 @@ func setup(ctx context.Context, p *daemon.Process, c settings) error {
 }
 
 // watch reads logs and notices crashes where this system keeps them.
-func watch(ctx context.Context, server *support.Server, logs string) {
-	if logs != "" {
-		server.Logs = support.LogFiles{Dir: logs}
+func watch(ctx context.Context, api *web.API, dir string) {
+	if dir != "" {
+		api.Logs = logs.Files{Dir: dir}
 	} else if runtime.GOOS == "illumos" {
-		server.Logs = support.LogFiles{Dir: "/var/svc/log"}
-		go server.Crashes.WatchCores(ctx, "/var/cores", "/usr/bin/pstack")
-		go server.Crashes.WatchDumps(ctx, "/var/adm/messages", "/var/crash/vmdump.*", "/var/crash/*/vmdump.*")
+		api.Logs = logs.Files{Dir: "/var/svc/log"}
+		go api.Crashes.WatchCores(ctx, "/var/cores", "/usr/bin/pstack")
+		go api.Crashes.WatchDumps(ctx, "/var/adm/messages", "/var/crash/vmdump.*", "/var/crash/*/vmdump.*")
 	} else if program, err := exec.LookPath("journalctl"); err == nil {
-		journal := support.Journal{Program: program}
-		server.Logs = journal
-		go server.Crashes.Watch(ctx, journal)
-		go server.Crashes.NoticeKernel("/var/lib/systemd/pstore/*/*.txt", "/var/lib/systemd/pstore/*.txt", "/sys/fs/pstore/dmesg-*")
+		journal := logs.Journal{Program: program}
+		api.Logs = journal
+		go api.Crashes.Watch(ctx, journal)
+		go api.Crashes.NoticeKernel("/var/lib/systemd/pstore/*/*.txt", "/var/lib/systemd/pstore/*.txt", "/sys/fs/pstore/dmesg-*")
 	}
 }
 
 // listenAccess takes the web server's log in.
-func listenAccess(ctx context.Context, p *daemon.Process, server *support.Server, path, group string) error {
+func listenAccess(ctx context.Context, p *daemon.Process, api *web.API, path, group string) error {
 	_ = os.Remove(path)
-	socket, err := support.ListenAccess(path)
+	socket, err := logs.ListenAccess(path)
 	if err != nil {
 		return err
 	}
-	go server.Access.Listen(ctx, socket)
+	go api.Access.Listen(ctx, socket)
 	if err := daemon.Share(path, group); err != nil {
 		p.Log.Warn("the group may not use the socket", "group", group, "path", path, "error", err)
 	}

@@ -1,0 +1,92 @@
+// Package logs reads and follows the logs of the services where the operating system keeps them: in systemd's journal, or
+// in one file for each service (SMF, and development). It keeps no more in memory than what is answered. The web server's
+// log, which no file keeps, is in access.go.
+package logs
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"cistern/services/support/redact"
+)
+
+// Line is one line of a log.
+type Line struct {
+	Time    time.Time `json:"time"`
+	Service string    `json:"service"`
+	Level   string    `json:"level"` // error warning info debug
+	Text    string    `json:"text"`
+	cursor  string
+}
+
+// Query says which lines are wanted.
+type Query struct {
+	Service string // storaged, akd, nginx …; empty: all of the machine
+	Level   string // this and worse; empty: all
+	Text    string // contained, whatever its case
+	Older   string // what Read gave with the lines that these are to be before; empty: the newest
+	Limit   int
+}
+
+// Source is where logs are.
+type Source interface {
+	// Read gives the newest lines, newest first. older is not empty when there may be more before them: also when the
+	// search ended by its deadline.
+	Read(ctx context.Context, q Query) (lines []Line, older string, err error)
+	// Follow passes on the lines that come from now on until ctx ends.
+	Follow(ctx context.Context, q Query, line func(Line) error) error
+}
+
+// Levels are a line's levels, worst first; a query compares their index.
+var Levels = []string{"error", "warning", "info", "debug"}
+
+const (
+	longestLog = 16 << 10 // of one line that is shown
+	searchTime = 8 * time.Second
+)
+
+func (q *Query) wants(l *Line) bool {
+	if q.Level != "" && slices.Index(Levels, l.Level) > slices.Index(Levels, q.Level) {
+		return false
+	}
+	return q.Text == "" || strings.Contains(strings.ToLower(l.Text), strings.ToLower(q.Text))
+}
+
+// Clean returns a line's text as it may be shown: without secrets, valid UTF-8, and not longer than longestLog.
+func Clean(text string) string {
+	if len(text) > longestLog {
+		text = text[:longestLog] + " …"
+	}
+	return strings.ToValidUTF8(redact.Text(text), "\uFFFD")
+}
+
+// Tail copies the last limit bytes of a file to w, after a line that says how many were left out. Files of /proc have a
+// size of 0: they are read from the beginning.
+func Tail(w io.Writer, path string, limit int64) error {
+	// Before it is opened: that alone may wait for ever, on a pipe.
+	info, err := os.Stat(path)
+	if err != nil || info.IsDir() {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if skip := info.Size() - limit; skip > 0 {
+		if _, err := f.Seek(skip, io.SeekStart); err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "[the first %d bytes were left out]\n", skip)
+	}
+	_, err = io.Copy(w, io.LimitReader(f, limit))
+	return err
+}

@@ -1,0 +1,48 @@
+package web
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+
+	"cistern/services/platform/golden"
+)
+
+var goldenTime = time.Date(2026, 11, 23, 4, 5, 6, 0, time.UTC)
+
+// Failed guesses that another version counted still count: an update unlocks nobody.
+func TestGoldenGuesses(t *testing.T) {
+	open := func(path string) *Page {
+		s := &Page{API: &API{}, LockFile: path, Now: func() time.Time { return goldenTime }}
+		s.Handler() // reads the file
+		return s
+	}
+	golden.Check(t, "guesses", func(t *testing.T) golden.Files {
+		path := filepath.Join(t.TempDir(), "guesses.json")
+		s := open(path)
+		for range maxGuesses {
+			s.attempt("192.0.2.1")
+		}
+		s.attempt("2001:db8::1")
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return golden.Files{"guesses.json": content}
+	}, func(t *testing.T, files golden.Files) {
+		path := filepath.Join(t.TempDir(), "guesses.json")
+		if err := os.WriteFile(path, files["guesses.json"], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := open(path)
+		want := map[string]guesses{"192.0.2.1": {maxGuesses, goldenTime}, "2001:db8::1": {1, goldenTime}}
+		if !reflect.DeepEqual(s.failures, want) {
+			t.Errorf("%v, want %v", s.failures, want)
+		}
+		if wait := s.attempt("192.0.2.1"); wait != lockedFor {
+			t.Errorf("locked for %v, want %v", wait, lockedFor)
+		}
+	})
+}

@@ -1,0 +1,89 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cistern/services/daemon/problem"
+	"cistern/services/support/logs"
+)
+
+// maxLines is how many lines or requests one answer has at most.
+const maxLines = 1000
+
+func logQuery(w http.ResponseWriter, r *http.Request) (logs.Query, bool) {
+	v := r.URL.Query()
+	q := logs.Query{Service: v.Get("service"), Level: v.Get("level"), Text: v.Get("text"), Older: v.Get("older"), Limit: 200}
+	if n, err := strconv.Atoi(v.Get("limit")); err == nil {
+		q.Limit = max(1, min(n, maxLines))
+	}
+	if q.Level != "" && !slices.Contains(logs.Levels, q.Level) {
+		problem.Write(w, http.StatusBadRequest, "invalid_request", "There is no level '"+q.Level+"'.", "It is one of "+strings.Join(logs.Levels, ", ")+".")
+		return q, false
+	}
+	if strings.ContainsFunc(q.Service, func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' }) || strings.HasPrefix(q.Older, "-") {
+		problem.Write(w, http.StatusBadRequest, "invalid_request", "There is no service '"+q.Service+"'.", "The page Services lists them.")
+		return q, false
+	}
+	return q, true
+}
+
+func (a *API) noLogs(w http.ResponseWriter) bool {
+	if a.Logs == nil {
+		problem.Write(w, http.StatusServiceUnavailable, "service_unavailable", "The logs of this machine cannot be read: it has no journal.", "A support bundle holds what there is.")
+	}
+	return a.Logs == nil
+}
+
+func (a *API) readLogs(w http.ResponseWriter, r *http.Request) {
+	q, ok := logQuery(w, r)
+	if !ok || a.noLogs(w) {
+		return
+	}
+	lines, older, err := a.Logs.Read(r.Context(), q)
+	if err != nil {
+		problem.Write(w, http.StatusServiceUnavailable, "service_unavailable", "The log could not be read: "+err.Error()+".", "Try again; make a support bundle if it lasts.")
+		return
+	}
+	answer(w, http.StatusOK, map[string]any{"lines": append([]logs.Line{}, lines...), "older": older})
+}
+
+func (a *API) followLogs(w http.ResponseWriter, r *http.Request) {
+	q, ok := logQuery(w, r)
+	if !ok || a.noLogs(w) {
+		return
+	}
+	stream(w, r, func(ctx context.Context, send func(any) error) error {
+		return a.Logs.Follow(ctx, q, func(l logs.Line) error { return send(l) })
+	})
+}
+
+// stream answers with server-sent events, one for each value, until the client goes.
+func stream(w http.ResponseWriter, r *http.Request, run func(ctx context.Context, send func(any) error) error) {
+	out := http.NewResponseController(w)
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no")
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	_, _ = io.WriteString(w, ": begun\n\n")
+	_ = out.Flush()
+	_ = run(ctx, func(v any) error {
+		content, err := json.Marshal(v)
+		if err == nil {
+			_, err = fmt.Fprintf(w, "data: %s\n\n", content)
+		}
+		if err == nil {
+			err = out.Flush()
+		}
+		if err != nil {
+			cancel()
+		}
+		return err
+	})
+}

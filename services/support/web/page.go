@@ -1,0 +1,286 @@
+package web
+
+// The page that nginx serves from here below /support/, whether the management plane is alive or not. Somebody signs in with an
+// administrator's password, which is compared with the hashes that akd keeps in a file of their own for this purpose. Nothing
+// is shared with akd's sessions.
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"embed"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"cistern/services/daemon/problem"
+
+	"golang.org/x/crypto/scrypt"
+	"golang.org/x/text/unicode/norm"
+)
+
+//go:embed page
+var pages embed.FS
+
+const (
+	webCookie  = "cistern_support"
+	webSession = 30 * time.Minute // without a request
+	maxGuesses = 10
+	lockedFor  = 15 * time.Minute
+	maxWaiting = 20 // guesses at the same time: more is an attack
+)
+
+// Page is the page and its API. The zero value with API and Administrators set is ready.
+type Page struct {
+	API *API
+	// Administrators is the file that akd writes: [{"name", "passwordHash"}].
+	Administrators string
+	// LockFile keeps failed guesses over a restart.
+	LockFile string
+	Now      func() time.Time
+
+	mu       sync.Mutex
+	sessions map[string]session // by the SHA-256 of the cookie
+	failures map[string]guesses // by address
+	hashing  sync.Mutex
+	waiting  int
+}
+
+type session struct {
+	user    string
+	expires time.Time
+}
+
+type guesses struct {
+	Count  int       `json:"count"`
+	LastAt time.Time `json:"lastAt"`
+}
+
+// Handler answers what nginx sends to the socket web.sock: only the path prefix /support/.
+func (p *Page) Handler() http.Handler {
+	if p.Now == nil {
+		p.Now = time.Now
+	}
+	p.sessions, p.failures = map[string]session{}, map[string]guesses{}
+	if content, err := os.ReadFile(p.LockFile); err == nil {
+		_ = json.Unmarshal(content, &p.failures)
+	}
+	public := http.NewServeMux()
+	for path, file := range map[string]string{"/support/{$}": "index.html", "/support/page.js": "page.js", "/support/page.css": "page.css"} {
+		public.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", "no-cache")
+			http.ServeFileFS(w, r, pages, "page/"+file)
+		})
+	}
+	public.HandleFunc("GET /support/session", func(w http.ResponseWriter, r *http.Request) {
+		user, _ := p.user(r)
+		answer(w, http.StatusOK, map[string]any{"user": user})
+	})
+	public.HandleFunc("POST /support/session", p.signIn)
+	public.HandleFunc("DELETE /support/session", p.signOut)
+	inside := http.NewServeMux()
+	p.API.bundleRoutes(inside, "/support")
+	public.Handle("/support/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		user, ok := p.user(r)
+		if !ok {
+			problem.Write(w, http.StatusUnauthorized, "unauthenticated", "You are not signed in here.", "Sign in with an administrator's password.")
+			return
+		}
+		if r.Method != http.MethodGet {
+			slog.Info("asked by the page of supportd", "user", user, "from", address(r), "method", r.Method, "path", r.URL.Path)
+		}
+		inside.ServeHTTP(w, r)
+	}))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead && r.Header.Get("Sec-Fetch-Site") != "same-origin" && r.Header.Get("Origin") != "https://"+r.Host {
+			problem.Write(w, http.StatusForbidden, "out_of_origin", "The request comes from another site.", "Use the page itself.")
+			return
+		}
+		public.ServeHTTP(w, r)
+	})
+}
+
+// address is the client's, as nginx passes it on: nobody else reaches this socket.
+func address(r *http.Request) string { return r.Header.Get("X-Forwarded-For") }
+
+func hashOf(cookie string) string {
+	sum := sha256.Sum256([]byte(cookie))
+	return hex.EncodeToString(sum[:])
+}
+
+func (p *Page) user(r *http.Request) (string, bool) {
+	cookie, err := r.Cookie(webCookie)
+	if err != nil {
+		return "", false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key := hashOf(cookie.Value)
+	found, ok := p.sessions[key]
+	if !ok || !p.Now().Before(found.expires) {
+		delete(p.sessions, key)
+		return "", false
+	}
+	found.expires = p.Now().Add(webSession)
+	p.sessions[key] = found
+	return found.user, true
+}
+
+func setWebCookie(w http.ResponseWriter, value string, age int) {
+	http.SetCookie(w, &http.Cookie{Name: webCookie, Value: value, Path: "/support/", MaxAge: age, HttpOnly: true, Secure: true, SameSite: http.SameSiteStrictMode})
+}
+
+// attempt counts a guess as failed before it is checked, so that many at the same moment are not free.
+func (p *Page) attempt(from string) (wait time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.Now()
+	for key, g := range p.failures {
+		if now.Sub(g.LastAt) > lockedFor {
+			delete(p.failures, key)
+		}
+	}
+	g := p.failures[from]
+	if g.Count >= maxGuesses {
+		return lockedFor - now.Sub(g.LastAt)
+	}
+	p.failures[from] = guesses{g.Count + 1, now}
+	p.saveFailures()
+	return 0
+}
+
+// saveFailures needs mu. A pool that is full does not keep anybody out.
+func (p *Page) saveFailures() {
+	if content, err := json.Marshal(p.failures); err == nil && p.LockFile != "" && os.WriteFile(p.LockFile+".new", content, 0o600) == nil {
+		_ = os.Rename(p.LockFile+".new", p.LockFile)
+	}
+}
+
+func (p *Page) signIn(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		User     string `json:"user"`
+		Password string `json:"password"`
+	}
+	if !problem.Decode(w, r, &body, 4<<10) {
+		return
+	}
+	from := address(r)
+	if wait := p.attempt(from); wait > 0 {
+		problem.Write(w, http.StatusTooManyRequests, "locked_out", fmt.Sprintf("There were %d failed attempts from %s.", maxGuesses, from), fmt.Sprintf("Try again in %d minutes.", int(wait.Minutes())+1))
+		return
+	}
+	ok, err := p.check(body.User, body.Password)
+	if err != nil {
+		problem.Write(w, http.StatusServiceUnavailable, "service_unavailable", "The password cannot be checked: "+err.Error()+".", "Make the bundle at the appliance's console.")
+		return
+	}
+	if !ok {
+		slog.Warn("a wrong name or password", "from", from)
+		problem.Write(w, http.StatusUnauthorized, "wrong_credentials", "The name or the password is wrong, or it is not an administrator's.", "Try again.")
+		return
+	}
+	random := make([]byte, 32)
+	if _, err := rand.Read(random); err != nil {
+		problem.Write(w, http.StatusInternalServerError, "service_unavailable", err.Error(), "")
+		return
+	}
+	cookie := base64.RawURLEncoding.EncodeToString(random)
+	p.mu.Lock()
+	delete(p.failures, from)
+	p.saveFailures()
+	for key, one := range p.sessions {
+		if !p.Now().Before(one.expires) {
+			delete(p.sessions, key)
+		}
+	}
+	p.sessions[hashOf(cookie)] = session{body.User, p.Now().Add(webSession)}
+	p.mu.Unlock()
+	slog.Info("signed in", "user", body.User, "from", from)
+	setWebCookie(w, cookie, 0)
+	answer(w, http.StatusOK, map[string]any{"user": body.User})
+}
+
+func (p *Page) signOut(w http.ResponseWriter, r *http.Request) {
+	if cookie, err := r.Cookie(webCookie); err == nil {
+		p.mu.Lock()
+		delete(p.sessions, hashOf(cookie.Value))
+		p.mu.Unlock()
+	}
+	setWebCookie(w, "", -1)
+	w.WriteHeader(http.StatusNoContent)
+}
+
+var errNoAdministrators = errors.New("the file with the administrators is missing or damaged")
+
+// check compares a password with what akd keeps. It takes as long for a name that there is not.
+func (p *Page) check(name, password string) (bool, error) {
+	p.mu.Lock()
+	if p.waiting >= maxWaiting {
+		p.mu.Unlock()
+		return false, errors.New("too many are signing in at once")
+	}
+	p.waiting++
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		p.waiting--
+		p.mu.Unlock()
+	}()
+	content, err := os.ReadFile(p.Administrators)
+	if err != nil {
+		return false, errNoAdministrators
+	}
+	var list []struct {
+		Name         string `json:"name"`
+		PasswordHash string `json:"passwordHash"`
+	}
+	if json.Unmarshal(content, &list) != nil || len(list) == 0 {
+		return false, errNoAdministrators
+	}
+	stored, known := list[0].PasswordHash, false
+	for _, one := range list {
+		if one.Name == name {
+			stored, known = one.PasswordHash, true
+		}
+	}
+	// One at a time: each takes 16 MB.
+	p.hashing.Lock()
+	defer p.hashing.Unlock()
+	ok, err := verifyPassword(password, stored)
+	return ok && known, err
+}
+
+// verifyPassword reads akd's form: scrypt$N$r$p$SALT$KEY (appliance-kit/src/access/session/passwords.ts).
+func verifyPassword(password, stored string) (bool, error) {
+	parts := strings.Split(stored, "$")
+	if len(parts) != 6 || parts[0] != "scrypt" {
+		return false, errNoAdministrators
+	}
+	var cost [3]int
+	for i := range cost {
+		n, err := strconv.Atoi(parts[i+1])
+		if err != nil || n < 1 || n > 1<<17 {
+			return false, errNoAdministrators
+		}
+		cost[i] = n
+	}
+	salt, saltErr := base64.StdEncoding.DecodeString(parts[4])
+	key, keyErr := base64.StdEncoding.DecodeString(parts[5])
+	if saltErr != nil || keyErr != nil || len(key) == 0 {
+		return false, errNoAdministrators
+	}
+	actual, err := scrypt.Key(norm.NFC.Bytes([]byte(password)), salt, cost[0], cost[1], cost[2], len(key))
+	if err != nil {
+		return false, errNoAdministrators
+	}
+	return subtle.ConstantTimeCompare(actual, key) == 1, nil
+}

@@ -1,0 +1,165 @@
+package web
+
+import (
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/scrypt"
+
+	"cistern/services/support/bundle"
+)
+
+func webOf(t *testing.T) (*Page, http.Handler) {
+	t.Helper()
+	salt := []byte("0123456789abcdef")
+	// Cheap, and another cost than akd's: it is read from the hash.
+	key, err := scrypt.Key([]byte("correct horse"), salt, 16, 8, 1, 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	file := write(t, filepath.Join(dir, "administrators.json"), fmt.Sprintf(`[{"name":"admin","passwordHash":"scrypt$16$8$1$%s$%s"}]`, base64.StdEncoding.EncodeToString(salt), base64.StdEncoding.EncodeToString(key)))
+	s := &Page{API: &API{Maker: maker(t, bundle.Step{Name: "x.txt", Category: "a", Deadline: time.Second, Limit: 1 << 10, Command: []string{"echo", "x"}})}, Administrators: file, LockFile: filepath.Join(dir, "guesses.json")}
+	return s, s.Handler()
+}
+
+func call(h http.Handler, method, path, body, from string, cookies ...*http.Cookie) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, "https://box"+path, strings.NewReader(body))
+	r.Host = "box"
+	r.Header.Set("X-Forwarded-For", from)
+	if from != "elsewhere" {
+		r.Header.Set("Origin", "https://box")
+	}
+	for _, c := range cookies {
+		r.AddCookie(c)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func TestTheFallbackPage(t *testing.T) {
+	s, h := webOf(t)
+	for _, path := range []string{"/support/", "/support/page.js", "/support/page.css"} {
+		if w := call(h, "GET", path, "", "a"); w.Code != 200 || w.Body.Len() < 300 {
+			t.Errorf("%s: %d", path, w.Code)
+		}
+	}
+	for _, path := range []string{"/support/bundles", "/support/bundle-options", "/support/bundles/x/content", "/support/../etc/passwd", "/support/page/page.js"} {
+		if w := call(h, "GET", path, "", "a"); w.Code == 200 {
+			t.Errorf("%s without a session: %d", path, w.Code)
+		}
+	}
+	right := `{"user":"admin","password":"correct horse"}`
+	if w := call(h, "POST", "/support/session", right, "elsewhere"); w.Code != 403 {
+		t.Errorf("from another site: %d", w.Code)
+	}
+	for _, wrong := range []string{`{"user":"admin","password":"x"}`, `{"user":"nobody","password":"correct horse"}`} {
+		if w := call(h, "POST", "/support/session", wrong, "a"); w.Code != 401 {
+			t.Errorf("%s: %d", wrong, w.Code)
+		}
+	}
+	w := call(h, "POST", "/support/session", right, "a")
+	if w.Code != 200 {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	cookie := w.Result().Cookies()[0]
+	if !cookie.HttpOnly || !cookie.Secure || cookie.SameSite != http.SameSiteStrictMode || cookie.Path != "/support/" {
+		t.Errorf("%+v", cookie)
+	}
+	if w := call(h, "POST", "/support/bundles", "{}", "a", cookie); w.Code != 202 {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	wait(t, s.API.Maker)
+	id := s.API.Maker.List()[0].ID
+	r := httptest.NewRequest("GET", "/support/bundles/"+id+"/content", nil)
+	r.Header.Set("X-Cistern-Accel", "1")
+	r.AddCookie(cookie)
+	told := httptest.NewRecorder()
+	h.ServeHTTP(told, r)
+	if to := told.Header().Get("X-Accel-Redirect"); to != "/internal/bundles/pool/"+id+".tar.zst" && to != "/internal/bundles/memory/"+id+".tar.zst" {
+		t.Errorf("nginx is sent to %q", to)
+	}
+	if w := call(h, "DELETE", "/support/session", "", "a", cookie); w.Code != 204 {
+		t.Errorf("%d", w.Code)
+	}
+	if w := call(h, "GET", "/support/bundles", "", "a", cookie); w.Code != 401 {
+		t.Errorf("after signing out: %d", w.Code)
+	}
+}
+
+func TestASessionEnds(t *testing.T) {
+	s, h := webOf(t)
+	now := time.Now()
+	s.Now = func() time.Time { return now }
+	cookie := call(h, "POST", "/support/session", `{"user":"admin","password":"correct horse"}`, "a").Result().Cookies()[0]
+	now = now.Add(webSession - time.Minute)
+	if w := call(h, "GET", "/support/bundles", "", "a", cookie); w.Code != 200 {
+		t.Errorf("%d", w.Code)
+	}
+	now = now.Add(webSession + time.Second)
+	if w := call(h, "GET", "/support/bundles", "", "a", cookie); w.Code != 401 {
+		t.Errorf("%d", w.Code)
+	}
+}
+
+// Ten guesses and that address waits; a restart is no way around it, and nobody else is kept out.
+func TestGuessingIsLockedOut(t *testing.T) {
+	s, h := webOf(t)
+	for i := range maxGuesses {
+		if w := call(h, "POST", "/support/session", `{"user":"admin","password":"guess"}`, "bad"); w.Code != 401 {
+			t.Fatalf("guess %d: %d", i, w.Code)
+		}
+	}
+	right := `{"user":"admin","password":"correct horse"}`
+	if w := call(h, "POST", "/support/session", right, "bad"); w.Code != 429 || !strings.Contains(w.Body.String(), "locked_out") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	again := &Page{API: s.API, Administrators: s.Administrators, LockFile: s.LockFile}
+	h = again.Handler()
+	if w := call(h, "POST", "/support/session", right, "bad"); w.Code != 429 {
+		t.Errorf("after a restart: %d", w.Code)
+	}
+	if w := call(h, "POST", "/support/session", right, "good"); w.Code != 200 {
+		t.Errorf("somebody else: %d", w.Code)
+	}
+	later := time.Now().Add(lockedFor + time.Second)
+	again.Now = func() time.Time { return later }
+	if w := call(h, "POST", "/support/session", right, "bad"); w.Code != 200 {
+		t.Errorf("later: %d", w.Code)
+	}
+}
+
+func TestNoAdministratorsFile(t *testing.T) {
+	s, h := webOf(t)
+	for _, content := range []string{"", "[]", "{garbage", `[{"name":"admin","passwordHash":"scrypt$99999999999$8$1$AA==$AA=="}]`} {
+		if content == "" {
+			os.Remove(s.Administrators)
+		} else {
+			write(t, s.Administrators, content)
+		}
+		w := call(h, "POST", "/support/session", `{"user":"admin","password":"x"}`, "a"+content)
+		if body, _ := io.ReadAll(w.Body); w.Code != 503 || !strings.Contains(string(body), "console") {
+			t.Errorf("%q: %d %s", content, w.Code, body)
+		}
+	}
+}
+
+func write(t *testing.T, path, content string) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
