@@ -63,7 +63,8 @@ export class Database {
       this.#db.exec('COMMIT');
       return result;
     } catch (error) {
-      this.#db.exec('ROLLBACK');
+      // On a full or failing disk SQLite has rolled back already (https://sqlite.org/lang_transaction.html).
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
       throw error;
     } finally {
       this.#depth--;
