@@ -235,7 +235,7 @@ for (const one of editables) {
 
     const theirs = await put(on, path, body, loaded);
     assert.deepEqual([theirs.status, theirs.body.code], [412, 'edit_conflict']);
-    assert.match(theirs.body.detail, new RegExp(`^${one.field} was changed after it was loaded.* by ada at `));
+    assert.match(theirs.body.detail, new RegExp(`^“${one.field}” was changed after it was loaded.* by ada at `));
     assert.deepEqual(
       theirs.body.errors.map((error: { path: string }) => error.path),
       [`/${one.field}`],

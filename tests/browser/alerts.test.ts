@@ -224,7 +224,7 @@ test('two edit one rule at once: the second learns what changed, loads it, and l
   expect(/status of 412/);
   await second.getByRole('button', { name: 'Save the rule' }).click();
   const refusal = second.getByRole('alert').filter({ hasText: 'Somebody else has changed it' });
-  await refusal.getByText(/^name was changed after it was loaded.* by admin at /).waitFor();
+  await refusal.getByText(/^“name” was changed after it was loaded.* by admin at /).waitFor();
   await refusal.getByText('Reload, compare, save again.').waitFor();
   await lookAt(second, 'alerts-edit-conflict');
   await refusal.getByRole('button', { name: 'Load the current values' }).click();

@@ -115,9 +115,12 @@ export function createEtags(all: readonly Routes[], clock: Clock): Etags {
     const what =
       changed.length === 0
         ? 'It was changed'
-        : `${changed.join(', ')} ${changed.length === 1 ? 'was' : 'were'} changed`;
+        : `${changed.map((name) => `“${name}”`).join(', ')} ${changed.length === 1 ? 'was' : 'were'} changed`;
     const writer = writers.get(thing);
-    const who = writer === undefined ? '' : ` The last change was made by ${writer.by} at ${iso(writer.at)}.`;
+    const who =
+      writer === undefined
+        ? ''
+        : ` The last change was made by ${writer.by} at ${iso(writer.at).slice(0, 19).replace('T', ' ')} UTC.`;
     throw fail(
       'edit_conflict',
       `${what} after it was loaded, so nothing was saved.${who}`,
