@@ -69,6 +69,8 @@ test('datasets', async (t) => {
         api.ask('POST', '/api/v1/import', { samples: [{ name: 'flow', value: 1, labels: { n: String(++sent) } }] });
       let sent = 1_000_000;
       const acknowledged: number[] = [];
+      assert.equal((await send()).status, 200);
+      acknowledged.push(sent);
       const began = Date.now();
       await machine.sh(
         // What is used grows meanwhile, and ZFS refuses a quota below it: without a quota all of the pool would be filled.
