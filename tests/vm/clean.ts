@@ -46,7 +46,7 @@ export const killedServices = [
 ];
 /** What a test expects that fills the store’s dataset: what is accepted stays in the journal, or is refused. */
 export const fullStore = [
-  /^storaged: .*msg="the head could not be written to a block" .*(quota|space)/,
+  /^storaged: .*msg="the head could not be written to a block: it stays in the journal" .*(quota|space)/,
   /^storaged: .*msg="the blocks could not be tidied" .*(quota|space)/,
   /^storaged: .*msg="the appliance's own figures are not stored" .*(quota|space)/,
   // It is restarted meanwhile: of the second that it received last nothing can be written.

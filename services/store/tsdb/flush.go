@@ -281,8 +281,8 @@ func (s *Store) maintain() {
 		s.counts.measure(now)
 		if s.due(now) && now.After(retry) {
 			if _, err := s.Flush(); err != nil {
-				// A full disk, most likely: what was accepted is in the journal, and it is tried again soon.
-				s.options.Log.Error("the head could not be written to a block", "error", err)
+				// A full disk, most likely; it is tried again soon.
+				s.options.Log.Error("the head could not be written to a block: it stays in the journal", "error", err)
 				retry = now.Add(10 * time.Second)
 			}
 		}

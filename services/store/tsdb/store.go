@@ -315,7 +315,8 @@ func (s *Store) replay(through journal.Position) error {
 // ErrClosed is returned after Close.
 var ErrClosed = errors.New("the store is closed")
 
-// Close writes the head to a block and closes everything. Samples that come later are refused.
+// Close writes the head to a block and closes everything. Samples that come later are refused. A head that cannot be
+// written, as on a full disk, is no error but logged: the journal has its samples, and the next Open reads them from there.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -330,12 +331,12 @@ func (s *Store) Close() error {
 	s.closed = true
 	s.mu.Unlock()
 	s.ingesting.Unlock()
-	_, err := s.Flush()
+	if _, err := s.Flush(); err != nil {
+		s.options.Log.Error("the head could not be written to a block: it stays in the journal", "error", err)
+	}
 	s.flushing.Lock()
 	defer s.flushing.Unlock()
-	if closeErr := s.journal.Close(); err == nil {
-		err = closeErr
-	}
+	err := s.journal.Close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, b := range s.list {
