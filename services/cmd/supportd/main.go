@@ -63,6 +63,7 @@ func setup(ctx context.Context, p *daemon.Process, c settings) error {
 	// one a minute from filling the system pool.
 	maker := &bundle.Maker{Dir: c.dir, MemoryDir: filepath.Join(beside, "bundles"), Steps: steps, Parallel: 3, Keep: 10, KeepSize: 2 << 30, Version: p.Version}
 	api := &web.API{Maker: maker, Crashes: crash.Open(filepath.Join(c.dir, "crashes.json"), p.Version), Access: accessLog}
+	watch(ctx, api, c.logs)
 	uids, _ := daemon.UIDs("cistern") // without that user root and its own may ask
 	// Streams end with the process, not after a bundle that is being followed.
 	adjust := func(s *http.Server) { s.BaseContext = func(net.Listener) context.Context { return ctx } }
@@ -72,7 +73,6 @@ func setup(ctx context.Context, p *daemon.Process, c settings) error {
 	if err := maker.Open(); err != nil {
 		p.Log.Warn("bundles go where there is room", "error", err)
 	}
-	watch(ctx, api, c.logs)
 	if err := listenAccess(ctx, p, api, filepath.Join(beside, "access.sock"), c.webGroup); err != nil {
 		p.Log.Warn("the web server's log is not taken in", "error", err)
 	}
