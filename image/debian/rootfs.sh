@@ -4,7 +4,7 @@
 
 ROOTFS_PACKAGES=systemd,systemd-sysv,systemd-resolved,systemd-timesyncd,udev,dbus,kmod,initramfs-tools,zstd,libpam-systemd
 ROOTFS_PACKAGES+=,iproute2,iputils-ping,openssh-server,openssl,ca-certificates,tzdata,nginx-light,snmpd,snmp,smartmontools
-ROOTFS_PACKAGES+=,systemd-coredump,fdisk,util-linux,procps,less,dosfstools,pciutils,libstdc++6,libatomic1,netbase,login,passwd,hostname
+ROOTFS_PACKAGES+=,systemd-coredump,fdisk,util-linux,procps,less,dosfstools,mtools,pciutils,libstdc++6,libatomic1,netbase,login,passwd,hostname
 
 # DTrace is newer than this Debian: these packages, and no others, come from the next one.
 ROOTFS_NEXT_SUITE=forky
@@ -19,7 +19,7 @@ rootfs() { # the stage: fills $1/root; needs $ZFS_DEB and $KERNEL
   mkdir -p "$CISTERN_CACHE/work"
   debian_next_sources >"$CISTERN_CACHE/work/next.list"
   debian_next_preferences >"$CISTERN_CACHE/work/next.pref"
-  run "$log" debian_bootstrap "$root" trixie "main contrib" "$ROOTFS_PACKAGES,$ROOTFS_NEXT_PACKAGES" \
+  run "$log" debian_bootstrap "$root" trixie "main contrib non-free-firmware" "$ROOTFS_PACKAGES,$HARDWARE_PACKAGES,$ROOTFS_NEXT_PACKAGES" \
     --setup-hook="cp '$CISTERN_CACHE/work/next.list' \"\$1/etc/apt/sources.list.d/\" && cp '$CISTERN_CACHE/work/next.pref' \"\$1/etc/apt/preferences.d/next\"" \
     --dpkgopt=path-exclude='/usr/share/doc/*' --dpkgopt=path-include='/usr/share/doc/*/copyright' \
     --dpkgopt=path-exclude='/usr/share/man/*' --dpkgopt=path-exclude='/usr/share/locale/*' --dpkgopt=path-exclude='/usr/share/info/*' \
@@ -63,7 +63,12 @@ rootfs_settle() {
   echo zfs >"$root/etc/modules-load.d/zfs.conf"
   cp -a image/debian/files/etc/initramfs-tools "$root/etc/"
   sed -i 's/^MODULES=.*/MODULES=list/; s/^COMPRESS=.*/COMPRESS=zstd/' "$root/etc/initramfs-tools/initramfs.conf"
-  printf '%s\n' virtio_pci virtio_blk virtio_scsi ahci nvme sd_mod squashfs overlay >"$root/etc/initramfs-tools/modules"
+  # shellcheck disable=SC2086 # a list
+  printf '%s\n' $HARDWARE_BOOT >"$root/etc/initramfs-tools/modules"
+  # For every processor, not just for the one that this is built on.
+  sed -i 's/^#\?IUCODE_TOOL_INITRAMFS=.*/IUCODE_TOOL_INITRAMFS=early/; s/^#\?IUCODE_TOOL_SCANCPUS=.*/IUCODE_TOOL_SCANCPUS=no/' "$root/etc/default/intel-microcode"
+  sed -i 's/^#\?AMD64UCODE_INITRAMFS=.*/AMD64UCODE_INITRAMFS=early/' "$root/etc/default/amd64-microcode"
+  hardware_settle "$root"
   chroot "$root" depmod "$KERNEL"
   sed -i 's/update_initramfs=no/update_initramfs=all/' "$root/etc/initramfs-tools/update-initramfs.conf"
   chroot "$root" update-initramfs -c -k "$KERNEL"

@@ -2,7 +2,8 @@
 # The ZFS kernel modules, built from Debian's zfs-dkms source for the image's kernel, as one small package that
 # "Provides: zfs-modules" (without it zfs-zed drags dkms and a compiler into the image).
 
-ZFS_FLAVOUR=${CISTERN_KERNEL_FLAVOUR:-cloud-amd64}
+# cloud-amd64 is smaller, and starts on a hypervisor's own devices only.
+ZFS_FLAVOUR=${CISTERN_KERNEL_FLAVOUR:-amd64}
 
 # zfs_versions: sets KERNEL (release), KERNEL_VERSION (package version), ZFS_VERSION from the archive as it is now
 zfs_versions() {

@@ -55,6 +55,31 @@ export async function until<T>(
   }
 }
 
+/** What a machine is made of, where it matters to what starts on it. */
+export interface Hardware {
+  firmware: 'uefi' | 'bios';
+  /** What the system disk hangs on. */
+  bus: keyof typeof buses;
+  /** The network card. */
+  network: (typeof cards)[number];
+}
+
+/** A QEMU device for the system disk, after what it hangs on. */
+export const buses = {
+  'virtio-scsi': ['scsi-hd,bus=scsi0.0'],
+  'virtio-blk': ['virtio-blk-pci'],
+  ahci: ['ide-hd,bus=ide.0'],
+  nvme: ['nvme'],
+  megasas: ['megasas,id=hba', 'scsi-hd,bus=hba.0'],
+  lsi: ['lsi53c895a,id=hba', 'scsi-hd,bus=hba.0'],
+  pvscsi: ['pvscsi,id=hba', 'scsi-hd,bus=hba.0'],
+  usb: ['qemu-xhci,id=xhci', 'usb-storage,bus=xhci.0'],
+} as const;
+
+export const cards = ['virtio-net-pci', 'e1000', 'e1000e', 'igb', 'vmxnet3', 'rtl8139'] as const;
+
+const usual: Hardware = { firmware: 'uefi', bus: 'virtio-scsi', network: 'virtio-net-pci' };
+
 export interface DiskOptions {
   serial: string;
   bytes: string; // as qemu-img takes it: 2G
@@ -79,23 +104,25 @@ export class Machine {
   readonly disks: DiskOptions[];
   ports!: Ports;
   accelerated = false;
+  private readonly hardware: Hardware;
   private process: ChildProcess | undefined;
   private qmpSocket: net.Socket | undefined;
   private qmpAnswers: ((answer: { return?: unknown; error?: { desc: string } }) => void)[] = [];
 
-  private constructor(dir: string, disks: DiskOptions[]) {
+  private constructor(dir: string, disks: DiskOptions[], hardware = usual) {
     this.dir = dir;
     this.disks = disks;
+    this.hardware = hardware;
   }
 
   /** A new machine in `dir` whose system disk is an overlay of `image` (qcow2), as large as `systemDisk`. */
   static async create(
     dir: string,
     image: string,
-    options: { disks?: DiskOptions[]; systemDisk?: string } = {},
+    options: { disks?: DiskOptions[]; systemDisk?: string; hardware?: Hardware } = {},
   ): Promise<Machine> {
     mkdirSync(dir, { recursive: true });
-    const machine = new Machine(dir, [...(options.disks ?? fourDisks)]);
+    const machine = new Machine(dir, [...(options.disks ?? fourDisks)], options.hardware);
     qemuImg(
       'create',
       '-q',
@@ -149,10 +176,21 @@ export class Machine {
   }
 
   /**
-   * Switches on. `bootFrom`: the system disk is not plugged in, and this one is started from. `memory`: it does not boot,
+   * Switches on. `bootFrom`: the system disk is not plugged in, and this one is started from. `firmware`: instead of the
+   * machine's own. `medium`: the system disk is not plugged in, and this ISO lies in the CD drive. `memory`: it does not boot,
    * but goes on from this file.
    */
-  async start({ bootFrom = 'SYSTEM', memory }: { bootFrom?: string; memory?: string } = {}): Promise<void> {
+  async start({
+    bootFrom = 'SYSTEM',
+    firmware: by = this.hardware.firmware,
+    medium,
+    memory,
+  }: {
+    bootFrom?: string;
+    firmware?: Hardware['firmware'];
+    medium?: string;
+    memory?: string;
+  } = {}): Promise<void> {
     this.accelerated = await kvmWorks();
     const ports = (await freePorts(6)) as [number, number, number, number, number, number];
     const [ssh, https, http, statsd, replication, snmp] = ports;
@@ -162,20 +200,29 @@ export class Machine {
       '-smbios',
       `type=11,value=io.systemd.credential.binary:${name}=${base64(text)}`,
     ];
+    const controllers = buses[this.hardware.bus].slice(0, -1);
+    const disk = buses[this.hardware.bus].at(-1);
     const args = [
       ...(this.accelerated ? ['-accel', 'kvm', '-cpu', 'host'] : ['-accel', 'tcg,thread=multi', '-cpu', EMULATED]),
       ...['-machine', 'q35', '-smp', '2', '-m', '2048', '-display', 'none', '-nodefaults', '-no-user-config'],
-      ...[
-        '-drive',
-        `if=pflash,format=raw,readonly=on,file=${firmware('CODE')}`,
-        '-drive',
-        `if=pflash,format=qcow2,file=${join(this.dir, 'vars.qcow2')}`,
-      ],
+      ...(by === 'uefi'
+        ? [
+            ...['-drive', `if=pflash,format=raw,readonly=on,file=${firmware('CODE')}`],
+            ...['-drive', `if=pflash,format=qcow2,file=${join(this.dir, 'vars.qcow2')}`],
+          ]
+        : []), // without it QEMU starts SeaBIOS
       ...['-device', 'virtio-scsi-pci,id=scsi0'],
-      ...(bootFrom === 'SYSTEM'
+      ...(medium
+        ? [
+            ...['-drive', `if=none,id=medium,media=cdrom,readonly=on,format=raw,file=${medium}`],
+            ...['-device', 'ide-cd,bus=ide.1,drive=medium,bootindex=0'],
+          ]
+        : []),
+      ...(bootFrom === 'SYSTEM' && !medium
         ? [
             ...['-drive', `if=none,id=system,file=${join(this.dir, 'system.qcow2')},format=qcow2,discard=unmap`],
-            ...['-device', 'scsi-hd,drive=system,serial=SYSTEM,bootindex=0'],
+            ...controllers.flatMap((one) => ['-device', one]),
+            ...['-device', `${disk},drive=system,serial=SYSTEM,bootindex=0`],
           ]
         : []),
       ...this.disks.flatMap(({ serial }) => [
@@ -188,7 +235,8 @@ export class Machine {
         '-netdev',
         `user,id=net0,hostfwd=tcp:127.0.0.1:${ssh}-:22,hostfwd=tcp:127.0.0.1:${https}-:443,hostfwd=tcp:127.0.0.1:${http}-:80,hostfwd=tcp:127.0.0.1:${statsd}-:8125,hostfwd=udp:127.0.0.1:${statsd}-:8125,hostfwd=tcp:127.0.0.1:${replication}-:8022,hostfwd=udp:127.0.0.1:${snmp}-:161`,
       ],
-      ...['-device', 'virtio-net-pci,netdev=net0', '-device', 'virtio-rng-pci'],
+      // Without the card's own program, by which a machine could be started from the network.
+      ...['-device', `${this.hardware.network},netdev=net0,romfile=`, '-device', 'virtio-rng-pci'],
       ...credential('ssh.authorized_keys.root', readFileSync(join(this.dir, 'key.pub'), 'utf8')),
       ...credential('systemd.unit-dropin.multi-user.target', '[Unit]\nWants=ssh.service\n'),
       ...[

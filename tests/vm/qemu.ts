@@ -29,10 +29,12 @@ function inTree(program: string): { command: string; args: string[]; env: NodeJS
   };
 }
 
-/** qemu-img with the arguments given; throws with what it said when it fails. */
-export function qemuImg(...args: string[]): void {
+/** qemu-img with the arguments given: what it prints; throws with what it said when it fails. */
+export function qemuImg(...args: string[]): string {
   const tool = inTree('usr/bin/qemu-img');
-  execFileSync(tool.command, [...tool.args, ...args], { env: tool.env, stdio: ['ignore', 'ignore', 'inherit'] });
+  return execFileSync(tool.command, [...tool.args, ...args], {
+    ...{ env: tool.env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] },
+  });
 }
 
 /** A file of a FAT image, by mtools: no mount, no privilege. `name` may hold wildcards. */

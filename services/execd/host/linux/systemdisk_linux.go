@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,11 +22,18 @@ import (
 
 // The names of the partitions, in the order they lie in on the disk: what image/debian/disk.sh and system-pool make.
 const (
+	partBIOS = "cistern-bios" // GRUB's second stage, for machines without UEFI
 	partESP  = "cistern-esp"
 	partA    = "cistern-a"
 	partB    = "cistern-b"
 	partPool = "cistern-pool"
 )
+
+// copied are the partitions before the pool's, by their numbers from 1.
+var copied = []string{partBIOS, partESP, partA, partB}
+
+// bootCode is how much of the first sector GRUB's first stage takes; the partition table for BIOS machines follows.
+const bootCode = 440
 
 type partition struct {
 	Node  string `json:"node"`
@@ -58,7 +66,7 @@ func (l *Host) systemTable(ctx context.Context, disk string) (map[string]partiti
 	for _, p := range document.Table.Partitions {
 		table[p.Name] = p
 	}
-	for _, name := range []string{partESP, partA, partB, partPool} {
+	for _, name := range append(slices.Clone(copied), partPool) {
 		if _, ok := table[name]; !ok {
 			return nil, fmt.Errorf("the system disk %s has no partition '%s'", disk, name)
 		}
@@ -106,7 +114,7 @@ func (l *Host) AttachSystemDisk(ctx context.Context, disk string) (err error) {
 	}
 	var script strings.Builder
 	script.WriteString("label: gpt\n")
-	for _, name := range []string{partESP, partA, partB} {
+	for _, name := range copied {
 		p := table[name]
 		fmt.Fprintf(&script, "start=%d, size=%d, type=%s, name=%s\n", p.Start, p.Size, p.Type, p.Name)
 	}
@@ -126,11 +134,13 @@ func (l *Host) AttachSystemDisk(ctx context.Context, disk string) (err error) {
 		return err
 	}
 	// The boot loader last: a disk on which this was cut off is none that a machine would try to start from.
-	for _, name := range []string{partA, partB, partESP} {
-		number := map[string]int{partESP: 1, partA: 2, partB: 3}[name]
-		if err := copyPartition(table[name].Node, nodeOf(device, number)); err != nil {
+	for _, name := range []string{partA, partB, partBIOS, partESP} {
+		if err := copyPartition(table[name].Node, nodeOf(device, slices.Index(copied, name)+1)); err != nil {
 			return fmt.Errorf("copying the partition %s to %s: %w", name, filepath.Base(disk), err)
 		}
+	}
+	if err := copyBootCode("/dev/"+l.SystemDisk, device); err != nil {
+		return fmt.Errorf("copying the boot code to %s: %w", filepath.Base(disk), err)
 	}
 	_, err = command.Run(ctx, time.Minute, 64<<10, "zpool", "attach", host.SystemPool, leaves[0], byPartUUID+guid)
 	return err
@@ -203,4 +213,32 @@ func copyPartition(from, to string) error {
 	}
 	_, err = io.CopyBuffer(struct{ io.Writer }{target}, reader, head)
 	return errors.Join(err, target.Sync(), target.Close())
+}
+
+// copyBootCode copies GRUB's first stage, which a BIOS starts, from one disk's first sector to another's. It finds the second
+// stage at the same place on its own disk.
+func copyBootCode(from, to string) error {
+	source, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	sector := make([]byte, 512)
+	if _, err := io.ReadFull(source, sector); err != nil {
+		return err
+	}
+	target, err := os.OpenFile(to, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer target.Close()
+	own := make([]byte, 512)
+	if _, err := io.ReadFull(target, own); err != nil {
+		return err
+	}
+	copy(own, sector[:bootCode])
+	if _, err := target.WriteAt(own, 0); err != nil {
+		return err
+	}
+	return target.Sync()
 }

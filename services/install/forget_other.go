@@ -1,0 +1,7 @@
+//go:build !linux
+
+package install
+
+import "os"
+
+func forget(*os.File) {}

@@ -1,0 +1,297 @@
+// Package install puts Cistern from the medium that the machine was started from onto one disk, or onto two that mirror
+// each other.
+//
+// A disk is written as a whole, by its places and not by partitions that the kernel would have to notice first; so a plain
+// file does as well. Until all is written and read back, the partition table has the type "Linux data" and the name
+// "cistern-unfinished" for everything and the first sector no code: a power cut leaves a disk that nothing starts from and that
+// says what it is. One write of the table makes it a system disk.
+package install
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"cistern/services/platform/command"
+)
+
+// Medium is what is installed from.
+type Medium struct {
+	// Files is the folder that the medium's EFI and cistern folders are in.
+	Files string
+	// System is the squashfs: a file, or the device that it lies on.
+	System string
+}
+
+// bootCode is how much of GRUB's first stage goes to the first sector; the old partition table follows.
+const bootCode = 440
+
+// Step is what happens to a disk now, and how much of it is done, 0 to 1.
+type Step struct {
+	Disk string
+	What string
+	Done float64
+}
+
+// To installs onto the disks, each of which has been confirmed. The first boot makes the system pool on what is left of
+// them: a mirror when there are two.
+func To(ctx context.Context, medium Medium, disks []Disk, tell func(Step)) error {
+	want, err := medium.check()
+	if err != nil {
+		return err
+	}
+	machine := make([]byte, 16)
+	if _, err := rand.Read(machine); err != nil {
+		return err
+	}
+	for _, d := range disks {
+		if err := medium.write(ctx, d, want, tell); err != nil {
+			return fmt.Errorf("the disk %s: %w; it is not finished, and no machine starts from it", d.Name, err)
+		}
+	}
+	for i, d := range disks {
+		if err := medium.finish(ctx, d, guid(machine, i)); err != nil {
+			return fmt.Errorf("the disk %s: %w", d.Name, err)
+		}
+		tell(Step{d.Name, "done", 1})
+	}
+	return nil
+}
+
+// guid is the GUID of the pool's partition on the machine's first or second system disk: all but its last digit is the
+// machine's id (image/debian/files/usr/lib/cistern/system-pool). Random, as RFC 9562's version 4.
+func guid(machine []byte, disk int) string {
+	id := bytes.Clone(machine)
+	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
+	text := hex.EncodeToString(id)
+	text = fmt.Sprintf("%s%x", text[:31], disk)
+	return strings.Join([]string{text[:8], text[8:12], text[12:16], text[16:20], text[20:]}, "-")
+}
+
+// files are copied to the EFI system partition of a disk; the first ones must be there.
+var files = []string{"EFI/BOOT/BOOTX64.EFI", "cistern/grub.cfg", "cistern/a/vmlinuz", "cistern/a/initrd", "cistern/a/version", "cistern/a/image.cfg", "cistern/bios/boot.img", "cistern/bios/core.img"}
+
+// check looks whether the medium has everything, and answers with the system's checksum.
+func (m Medium) check() (string, error) {
+	for _, name := range files {
+		if info, err := os.Stat(filepath.Join(m.Files, name)); err != nil || info.Size() == 0 {
+			return "", fmt.Errorf("the medium is not complete: %s is missing; write it again", name)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(m.Files, "cistern/a/image.cfg"))
+	if err != nil {
+		return "", err
+	}
+	sum := strings.TrimPrefix(strings.TrimSpace(string(text)), "set image=")
+	if len(sum) != 64 {
+		return "", fmt.Errorf("the medium is damaged: cistern/a/image.cfg should hold a checksum, and holds %.80q", text)
+	}
+	return sum, nil
+}
+
+// systemBytes is how many bytes a squashfs takes, filled up to the 4 KiB that mksquashfs writes. squashfs 4.0: at 40 of the
+// superblock is the 64-bit number of bytes used.
+func systemBytes(r io.ReaderAt) (int64, error) {
+	head := make([]byte, 48)
+	if _, err := r.ReadAt(head, 0); err != nil {
+		return 0, err
+	}
+	if !bytes.HasPrefix(head, []byte("hsqs")) {
+		return 0, errors.New("the medium is damaged: there is no system on it; write it again")
+	}
+	var used int64
+	for i := range 8 {
+		used |= int64(head[40+i]) << (8 * i)
+	}
+	return (used + 4095) &^ 4095, nil
+}
+
+// write does everything but the last write of the table.
+func (m Medium) write(ctx context.Context, d Disk, want string, tell func(Step)) error {
+	tell(Step{d.Name, "partitioning", 0})
+	if err := table(ctx, d.Path, script("", false), "--wipe", "always", "--wipe-partitions", "always"); err != nil {
+		return err
+	}
+	disk, err := os.OpenFile(d.Path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer disk.Close()
+	place := parts()
+	at := func(number int) int64 { return place[number-1].start * sector }
+	if err := m.copySystem(ctx, disk, at(numberA), want, d.Name, tell); err != nil {
+		return err
+	}
+	// An empty slot, and a pool that was there before, must not be taken for something.
+	for _, number := range []int{numberB, numberPool} {
+		if _, err := disk.WriteAt(make([]byte, mib), at(number)); err != nil {
+			return err
+		}
+	}
+	core, err := os.ReadFile(filepath.Join(m.Files, "cistern/bios/core.img"))
+	if err != nil {
+		return err
+	}
+	if len(core) > biosMiB*mib {
+		return errors.New("the medium is damaged: cistern/bios/core.img is larger than its partition")
+	}
+	if _, err := disk.WriteAt(core, at(numberBIOS)); err != nil {
+		return err
+	}
+	tell(Step{d.Name, "writing the boot files", 0})
+	if err := m.bootFiles(ctx, d.Path, at(numberESP)); err != nil {
+		return err
+	}
+	if err := disk.Sync(); err != nil {
+		return fmt.Errorf("writing failed: %w", err)
+	}
+	tell(Step{d.Name, "reading it back", 0})
+	return m.verify(ctx, disk, at(numberA), at(numberESP), want, d, tell)
+}
+
+// copySystem copies the squashfs to its slot; what was read must have the checksum that it was built with.
+func (m Medium) copySystem(ctx context.Context, disk *os.File, to int64, want, name string, tell func(Step)) error {
+	source, err := os.Open(m.System)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	length, err := systemBytes(source)
+	if err != nil {
+		return err
+	}
+	if length > slotMiB*mib {
+		return fmt.Errorf("the system takes %d MiB, more than its slot of %d MiB", length/mib, slotMiB)
+	}
+	sum := sha256.New()
+	writer := bufio.NewWriterSize(io.NewOffsetWriter(disk, to), mib)
+	if err := through(ctx, io.TeeReader(io.NewSectionReader(source, 0, length), sum), writer, length, func(done float64) {
+		tell(Step{name, "writing the system", done})
+	}); err != nil {
+		return err
+	}
+	if err := writer.Flush(); err != nil {
+		return fmt.Errorf("writing failed: %w", err)
+	}
+	if got := hex.EncodeToString(sum.Sum(nil)); got != want {
+		return errors.New("the medium is damaged: the system on it has not the checksum that it was made with; write it again, or take another stick")
+	}
+	return nil
+}
+
+// through copies length bytes, and says how far it is after each 16 MiB.
+func through(ctx context.Context, from io.Reader, to io.Writer, length int64, tell func(done float64)) error {
+	for done := int64(0); done < length; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n, err := io.CopyN(to, from, min(16*mib, length-done))
+		done += n
+		if err != nil {
+			return fmt.Errorf("copying stopped after %d MiB: %w", done/mib, err)
+		}
+		tell(float64(done) / float64(length))
+	}
+	return nil
+}
+
+// bootFiles makes the EFI system partition, with what the medium has for a new machine: slot A starts.
+func (m Medium) bootFiles(ctx context.Context, path string, at int64) error {
+	fat := fmt.Sprintf("%s@@%d", path, at)
+	run := func(argv ...string) error {
+		_, err := command.Run(ctx, 10*time.Minute, 64<<10, argv...)
+		return err
+	}
+	if err := run("mformat", "-i", fat, "-F", "-T", fmt.Sprint(espMiB*perMiB), "-h", "64", "-s", "32", "-v", "CISTERN", "::"); err != nil {
+		return err
+	}
+	if err := run("mmd", "-i", fat, "::/EFI", "::/EFI/BOOT", "::/cistern", "::/cistern/a", "::/cistern/b", "::/cistern/bios"); err != nil {
+		return err
+	}
+	for _, name := range files {
+		if err := run("mcopy", "-i", fat, filepath.Join(m.Files, name), "::/"+name); err != nil {
+			return err
+		}
+	}
+	_, err := command.RunInput(ctx, time.Minute, 64<<10, strings.NewReader(environment()), "mcopy", "-i", fat, "-", "::/cistern/grubenv")
+	return err
+}
+
+// environment is GRUB's environment block: 1024 bytes, filled up with #.
+func environment() string {
+	const head = "# GRUB Environment Block\nslot=a\n"
+	return head + strings.Repeat("#", 1024-len(head))
+}
+
+// verify reads back what was written, past the cache.
+func (m Medium) verify(ctx context.Context, disk *os.File, system, esp int64, want string, d Disk, tell func(Step)) error {
+	forget(disk)
+	length, err := systemBytes(io.NewSectionReader(disk, system, slotMiB*mib))
+	if err != nil {
+		return errors.New("what was written cannot be read back: the disk is faulty")
+	}
+	sum := sha256.New()
+	if err := through(ctx, io.NewSectionReader(disk, system, length), sum, length, func(done float64) {
+		tell(Step{d.Name, "reading it back", done})
+	}); err != nil {
+		return err
+	}
+	if hex.EncodeToString(sum.Sum(nil)) != want {
+		return errors.New("what was read back is not what was written: the disk or its cable is faulty")
+	}
+	for _, name := range files {
+		said, err := command.Run(ctx, 10*time.Minute, 128<<20, "mcopy", "-i", fmt.Sprintf("%s@@%d", d.Path, esp), "::/"+name, "-")
+		if err != nil {
+			return err
+		}
+		original, err := os.ReadFile(filepath.Join(m.Files, name))
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(said.Stdout, original) {
+			return fmt.Errorf("%s was read back with another content: the disk or its cable is faulty", name)
+		}
+	}
+	return nil
+}
+
+// finish makes a written disk one that starts: the code in its first sector, and then the table.
+func (m Medium) finish(ctx context.Context, d Disk, pool string) error {
+	disk, err := os.OpenFile(d.Path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer disk.Close()
+	code, err := os.ReadFile(filepath.Join(m.Files, "cistern/bios/boot.img"))
+	if err != nil {
+		return err
+	}
+	first := make([]byte, sector)
+	if _, err := disk.ReadAt(first, 0); err != nil {
+		return err
+	}
+	copy(first[:bootCode], code)
+	if _, err := disk.WriteAt(first, 0); err != nil {
+		return err
+	}
+	if err := disk.Sync(); err != nil {
+		return err
+	}
+	return table(ctx, d.Path, script(pool, true), "--wipe", "never", "--wipe-partitions", "never")
+}
+
+func table(ctx context.Context, path, script string, options ...string) error {
+	argv := append(append([]string{"sfdisk", "--quiet"}, options...), path)
+	_, err := command.RunInput(ctx, time.Minute, 64<<10, strings.NewReader(script), argv...)
+	return err
+}
