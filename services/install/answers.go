@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Answers is what an unattended installation is told, in the file install.json beside GRUB's folder on the medium.
+// Answers is what the file cistern/install.json on the medium says: an installation by it asks nothing.
 type Answers struct {
 	// Disks are one disk, or two for a mirror: each a serial number.
 	Disks []string `json:"disks"`

@@ -13,6 +13,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -78,7 +79,7 @@ func guid(machine []byte, disk int) string {
 	return strings.Join([]string{text[:8], text[8:12], text[12:16], text[16:20], text[20:]}, "-")
 }
 
-// files are copied to the EFI system partition of a disk; the first ones must be there.
+// files are copied to the EFI system partition of a disk; a medium has all of them.
 var files = []string{"EFI/BOOT/BOOTX64.EFI", "cistern/grub.cfg", "cistern/a/vmlinuz", "cistern/a/initrd", "cistern/a/version", "cistern/a/image.cfg", "cistern/bios/boot.img", "cistern/bios/core.img"}
 
 // check looks whether the medium has everything, and answers with the system's checksum.
@@ -109,11 +110,7 @@ func systemBytes(r io.ReaderAt) (int64, error) {
 	if !bytes.HasPrefix(head, []byte("hsqs")) {
 		return 0, errors.New("the medium is damaged: there is no system on it; write it again")
 	}
-	var used int64
-	for i := range 8 {
-		used |= int64(head[40+i]) << (8 * i)
-	}
-	return (used + 4095) &^ 4095, nil
+	return (int64(binary.LittleEndian.Uint64(head[40:])) + 4095) &^ 4095, nil
 }
 
 // write does everything but the last write of the table.
@@ -170,7 +167,7 @@ func (m Medium) copySystem(ctx context.Context, disk *os.File, to int64, want, n
 	if err != nil {
 		return err
 	}
-	if length > slotMiB*mib {
+	if length <= 0 || length > slotMiB*mib {
 		return fmt.Errorf("the system takes %d MiB, more than its slot of %d MiB", length/mib, slotMiB)
 	}
 	sum := sha256.New()

@@ -37,6 +37,7 @@ test('installation from the ISO', async (t) => {
     await machine.start({ medium: iso });
     await shown('the console says that it is live', /LIVE: started from sr0, and nothing is kept/);
     await shown('the console offers to install', /i and Enter: install/);
+    assert.doesNotMatch(machine.console(), /k and Enter/, 'nothing can be kept on a CD');
     await machine.waitForSsh(120);
     // For the list of disks: one is somebody's.
     await machine.sh('zpool create -f theirs /dev/disk/by-id/scsi-0QEMU_QEMU_HARDDISK_TWO && zpool export theirs');
