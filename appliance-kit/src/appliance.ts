@@ -54,6 +54,7 @@ import { apiDomain } from './system/api/index.ts';
 import { bootEnvironmentsDomain } from './system/boot-environments/index.ts';
 import { certificateDomain } from './system/certificate/index.ts';
 import { faultsDomain } from './system/faults/index.ts';
+import { hardwareDomain } from './system/hardware/index.ts';
 import { logsDomain } from './system/logs/index.ts';
 import { machineDomain } from './system/machine/index.ts';
 import { powerDomain } from './system/power/index.ts';
@@ -78,6 +79,7 @@ export const domains = inOrder(
   inventoryDomain,
   disksDomain,
   machineDomain,
+  hardwareDomain,
   outboxDomain,
   poolsDomain,
   servicesDomain,

@@ -11,6 +11,13 @@ const MAX_RANGE_BYTES = 24 * 1024 * 1024;
 const MAX_BATCH_BYTES = 256 * 1024 * 1024;
 const STATUS_DEADLINE_MS = 1_000;
 
+/** A value of now, for a series of the appliance's own. */
+export interface Measurement {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
 export interface Sample {
   readonly labels: Record<string, string>;
   readonly value: number;
@@ -234,5 +241,12 @@ export class Storaged {
     const path = `/api/v1/sizes?label=${encodeURIComponent(label)}`;
     const request = { method: 'GET', path, deadlineMs: STATUS_DEADLINE_MS } as const;
     return ((await this.#peer.call(request)) as { sizes: LabelSize[] }).sizes;
+  }
+
+  /** Stores values of now; see POST /api/v1/import in docs/api/inputs.md. */
+  async store(samples: readonly Measurement[]): Promise<void> {
+    await this.#peer.call({
+      ...{ method: 'POST', path: '/api/v1/import', json: { samples }, deadlineMs: QUERY_DEADLINE_MS },
+    });
   }
 }

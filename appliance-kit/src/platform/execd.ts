@@ -30,6 +30,8 @@ interface Verbs {
   'disk.selftest': { disk: string; kind: string };
   'disk.locate': { disk: string; on: boolean };
   'faults.list': Record<string, never>;
+  'hardware.inventory': Record<string, never>;
+  'controller.read': { what: 'about' | 'sensors' | 'events' };
   'system.attach': { disk: string };
   'system.detach': { device: string };
   'system.list': Record<string, never>;
@@ -97,6 +99,8 @@ const DEADLINES_MS: Record<keyof Verbs, number> = {
   // illumos walks the topology of all shelves twice.
   'disk.locate': 90_000,
   'faults.list': 60_000,
+  'hardware.inventory': 30_000,
+  'controller.read': 120_000,
   // Copies more than a gigabyte from disk to disk.
   'system.attach': 15 * 60_000,
   'system.detach': 3 * 60_000,

@@ -5,6 +5,7 @@
 // and says what can be done. Reading never needs privilege; what changes the machine goes through execd.
 
 import type { DatasetPlatform } from './datasets.ts';
+import type { HardwarePlatform } from './hardware.ts';
 import type { MachinePlatform } from './machine.ts';
 import type { PoolProperties, PoolState, Scan, Vdev, VdevPlan } from './pool.ts';
 import type { PoolActions, VdevKind } from './poolActions.ts';
@@ -24,6 +25,10 @@ export interface PlatformDisk {
   readonly aliases: readonly string[];
   readonly model: string;
   readonly serial: string;
+  /** The world-wide name, or null. */
+  readonly wwn: string | null;
+  /** Where it is plugged in, as the system names the way to it: the same for whatever disk is there. Null: not known. */
+  readonly place: string | null;
   readonly bytes: number;
   readonly bus: string;
   readonly rotational: boolean | null;
@@ -117,6 +122,8 @@ export interface Platform {
   readonly poolActions: PoolActions;
   /** Its clock, network links and temperatures. */
   readonly machine: MachinePlatform;
+  /** Its parts, their sensors and their errors. */
+  readonly hardware: HardwarePlatform;
   /** The installed operating systems, and which one starts next time. */
   readonly systems: SystemsPlatform;
   /** Differs after every boot: so the appliance's start is reported once, and not with each restart of akd. */

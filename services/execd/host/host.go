@@ -19,6 +19,11 @@ type Host interface {
 	Locate(ctx context.Context, device string, on bool) error
 	// Faults is what the system has diagnosed of its parts, as its own tool prints it; "" when it does no such thing.
 	Faults(ctx context.Context) (string, error)
+	// Inventory is what the firmware's tables (SMBIOS) say of the machine, as the system's own tool prints them.
+	Inventory(ctx context.Context) (string, error)
+	// ControllerInterface is what ipmitool reaches the machine's management controller (BMC) through; "" when the
+	// machine has none.
+	ControllerInterface() string
 	// WipeDisk erases the signatures of a device that nothing uses (CheckDisk), in its partitions first.
 	WipeDisk(ctx context.Context, device string) error
 	// SettleDevices waits until the system knows of all partitions that disks have by now, for a minute at most.

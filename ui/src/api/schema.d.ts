@@ -740,6 +740,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/hardware": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The machine’s parts, sensors and errors
+         * @description Needs: viewer.
+         */
+        get: operations["getHardware"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/hardware/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The end of the management controller’s event log, the newest first
+         * @description Needs: viewer.
+         */
+        get: operations["listHardwareEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/hardware/errors/{part}/clear": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Count a part’s errors from now on
+         * @description Needs: operator.
+         */
+        post: operations["clearHardwareErrors"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/alert-digest": {
         parameters: {
             query?: never;
@@ -3077,7 +3137,7 @@ export interface components {
         };
         Change: {
             /** @enum {unknown} */
-            topic: "alert-classes" | "alerts" | "analytics" | "bundles" | "crashes" | "datasets" | "destinations" | "disks" | "jobs" | "pools" | "services" | "setup" | "silences" | "status" | "thresholds" | "worksheets";
+            topic: "alert-classes" | "alerts" | "analytics" | "bundles" | "crashes" | "datasets" | "destinations" | "disks" | "hardware" | "jobs" | "pools" | "services" | "setup" | "silences" | "status" | "thresholds" | "worksheets";
             id?: string;
         };
         ChangeKeyInput: {
@@ -3399,6 +3459,8 @@ export interface components {
             path: string;
             model: string;
             serial: string;
+            wwn: string | null;
+            place: string | null;
             /** @description bytes */
             bytes: number;
             bus: string;
@@ -3525,6 +3587,159 @@ export interface components {
             worst: number | null;
             /** @description raise, reminders and all-clear */
             messages: number;
+        };
+        Hardware: {
+            /** @enum {unknown} */
+            state: "ok" | "warning" | "critical";
+            sentence: string;
+            summary: components["schemas"]["HardwareSummary"] | null;
+            memoryBytes: number | null;
+            processors: components["schemas"]["HardwareProcessor"][];
+            memory: components["schemas"]["HardwareMemoryModule"][];
+            cards: components["schemas"]["HardwareCard"][];
+            ports: components["schemas"]["HardwarePort"][];
+            controller: components["schemas"]["HardwareController"];
+            sensors: components["schemas"]["HardwareSensor"][];
+            errors: components["schemas"]["HardwareErrors"][];
+            slots: components["schemas"]["HardwareSlot"][];
+            watchdogs: components["schemas"]["HardwareWatchdog"][];
+            /** @description the newest first; at most 50 */
+            changes: components["schemas"]["HardwareChange"][];
+            /** @description what could not be asked, and why */
+            problems: string[];
+        };
+        HardwareCard: {
+            /** @description on the PCI bus: 0000:01:00.0. The same after each start, as long as it stays in its slot */
+            place: string;
+            slot: string | null;
+            kind: string;
+            title: string;
+            driver: string | null;
+        };
+        HardwareChange: {
+            /** @description ISO 8601 time in UTC */
+            at: string;
+            text: string;
+        };
+        HardwareController: {
+            /**
+             * @description `none`: the machine has no management controller; `asked`: it has not answered yet
+             * @enum {unknown}
+             */
+            state: "none" | "answers" | "silent" | "asked";
+            sentence: string;
+            maker: string | null;
+            firmware: string | null;
+            address: string | null;
+            mac: string | null;
+            logUsedRatio: number | null;
+            /** @description of what the sensors said */
+            ageSeconds: number;
+        };
+        HardwareErrors: {
+            /** @description names it in POST /api/hardware/errors/{part}/clear */
+            part: string;
+            /** @enum {unknown} */
+            kind: "memory" | "processor" | "pcie" | "link";
+            title: string;
+            /** @enum {unknown} */
+            state: "ok" | "warning" | "critical" | "absent";
+            /** @description since the start, or since they were cleared */
+            corrected: number;
+            /** @description as `corrected`; of a link: packets that were lost */
+            uncorrected: number;
+            /** @description of the last one, in the system’s words */
+            detail: string;
+            clearedAt: string | null;
+        };
+        HardwareEvent: {
+            /** @description in the controller’s log */
+            number: number;
+            at: string | null;
+            sensor: string;
+            text: string;
+            /** @description the end of what was reported before */
+            over: boolean;
+            /** @enum {unknown} */
+            state: "ok" | "warning" | "critical" | "absent";
+        };
+        HardwareEventList: {
+            items: components["schemas"]["HardwareEvent"][];
+            ageSeconds: number;
+            error: string | null;
+        };
+        HardwareMemoryModule: {
+            slot: string;
+            bytes: number | null;
+            kind: string | null;
+            megatransfers: number | null;
+            maker: string | null;
+            part: string | null;
+            serial: string | null;
+        };
+        HardwarePort: {
+            name: string;
+            place: string | null;
+            driver: string | null;
+            firmware: string | null;
+            mac: string | null;
+            /** @description received and sent since the start */
+            packets: number;
+            /** @description of those */
+            errors: number;
+        };
+        HardwareProcessor: {
+            socket: string;
+            model: string | null;
+            cores: number | null;
+            threads: number | null;
+        };
+        HardwareSensor: {
+            name: string;
+            /** @enum {unknown} */
+            kind: "temperature" | "fan" | "voltage" | "current" | "power" | "power-supply" | "chassis" | "memory" | "processor" | "disk" | "battery" | "other";
+            /** @enum {unknown} */
+            state: "ok" | "warning" | "critical" | "absent";
+            value: number | null;
+            /** @description °C, V, A, W, rpm or %; empty without a value */
+            unit: string;
+            /** @description in the controller’s words */
+            reports: string[];
+            lowest: number | null;
+            highest: number | null;
+        };
+        HardwareSlot: {
+            enclosure: string;
+            slot: string;
+            disk: string | null;
+            /** @enum {unknown} */
+            state: "ok" | "warning" | "critical" | "absent";
+            lit: boolean;
+        };
+        HardwareSummary: {
+            maker: string | null;
+            product: string | null;
+            serial: string | null;
+            assetTag: string | null;
+            board: {
+                maker: string | null;
+                product: string | null;
+                serial: string | null;
+            };
+            firmware: {
+                kind: ("uefi" | "bios") | null;
+                maker: string | null;
+                version: string | null;
+                date: string | null;
+            };
+            microcode: string | null;
+            secureBoot: ("on" | "off" | "setup" | "none") | null;
+            lockdown: string | null;
+        };
+        HardwareWatchdog: {
+            title: string;
+            active: boolean;
+            seconds: number | null;
         };
         Hindrances: {
             datasets: number;
@@ -7295,6 +7510,156 @@ export interface operations {
             header?: never;
             path: {
                 name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getHardware: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Hardware"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listHardwareEvents: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HardwareEventList"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    clearHardwareErrors: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                part: string;
             };
             cookie?: never;
         };

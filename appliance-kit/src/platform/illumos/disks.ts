@@ -22,7 +22,8 @@ export function parseDisks(output: string, pools: readonly PlatformPool[]): Plat
     .split('\n')
     .filter((line) => line !== '')
     .flatMap((line): PlatformDisk[] => {
-      const [type = '', disk = '', vendor = '', product = '', serial = '', size = '', flags] = line.split('\t');
+      const [type = '', disk = '', vendor = '', product = '', serial = '', size = '', flags, location = ''] =
+        line.split('\t');
       if (flags === undefined || !/^c\d+(t[0-9A-F]+)?d\d+$/.test(disk) || !/^\d+$/.test(size)) {
         throw fail('command_failed', `“diskinfo” printed a line that cannot be read: “${line.slice(0, 200)}”.`);
       }
@@ -38,6 +39,9 @@ export function parseDisks(output: string, pools: readonly PlatformPool[]): Plat
           aliases,
           model: [known(vendor), known(product)].filter((word) => word !== '').join(' ') || 'Unknown model',
           serial: known(serial),
+          // c0t5000C500A1B2C3D4d0: such a target is the disk's own name.
+          wwn: /t([0-9A-F]{16,32})d/.exec(disk)?.[1] ?? null,
+          place: known(location) || null,
           bytes: Number(size),
           bus: known(type).toLowerCase() || 'scsi',
           rotational: solid === 'S' ? false : solid === '-' ? true : null,

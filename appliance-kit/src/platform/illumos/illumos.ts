@@ -7,6 +7,7 @@ import { Peer } from '../../peers/peer.ts';
 import { type Command, run } from '../command.ts';
 import { Execd } from '../execd.ts';
 import { execdSystems } from '../execd-systems.ts';
+import type { HardwarePlatform } from '../hardware.ts';
 import type {
   Platform,
   PlatformDisk,
@@ -25,6 +26,7 @@ import { ZfsReplication } from '../zfs/replication.ts';
 import { illumosDatasets } from './datasets.ts';
 import { parseDisks, ROOT_POOL } from './disks.ts';
 import { parseFaults } from './faults.ts';
+import { illumosHardware } from './hardware.ts';
 import { IllumosMachine } from './machine.ts';
 import { illumosPools } from './pools.ts';
 import { PATTERNS, PS_ARGUMENTS, parseNeeds, parseServices, parseUse, Restarts } from './services.ts';
@@ -48,6 +50,7 @@ export class Illumos implements Platform {
   readonly replication: ZfsReplication;
   readonly poolActions: PoolActions;
   readonly machine: IllumosMachine;
+  readonly hardware: HardwarePlatform;
   readonly systems: SystemsPlatform;
   readonly #execd: Execd;
   readonly #command: Command;
@@ -63,6 +66,7 @@ export class Illumos implements Platform {
     this.poolActions = zfsPoolActions(this.#execd, this.systemPool);
     this.systems = execdSystems(this.#execd);
     this.machine = new IllumosMachine(this.#command);
+    this.hardware = illumosHardware(this.#command, this.#execd);
     this.datasets = illumosDatasets({ command: this.#command, execd: this.#execd });
     const replicd = new Peer('replicd', join(options.run, 'replicd', 'http.sock'));
     this.replication = new ZfsReplication({ replicd, execd: this.#execd });

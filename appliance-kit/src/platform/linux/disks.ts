@@ -52,6 +52,15 @@ export function stableName(names: readonly string[]): string | undefined {
   return [...names].sort((a, b) => rank(a) - rank(b) || a.length - b.length || (a < b ? -1 : 1))[0];
 }
 
+/** wwn-0x5000c500a1b2c3d4; nvme-eui.0025385b21404e7f, nvme-uuid.… */
+function wideName(names: readonly string[]): string | null {
+  for (const name of names) {
+    const found = /^(?:wwn-|nvme-(?=eui\.|uuid\.))(.+)$/.exec(name)?.[1];
+    if (found !== undefined) return found;
+  }
+  return null;
+}
+
 const truthy = (value: boolean | string | null | undefined) => value === true || value === '1';
 
 function descendants(device: Device): Device[] {
@@ -84,12 +93,14 @@ function occupant(device: Device): string | null {
  * @param links the entries of /dev/disk/by-id: name → kernel name ("sda", "sda1")
  * @param partitions the entries of /dev/disk/by-partuuid, which the system pool's devices are named by
  * @param systemDisk the kernel's name of the disk the machine runs from, if that is known otherwise
+ * @param paths the entries of /dev/disk/by-path, which name the way to a disk: its controller and port
  */
 export function parseDisks(
   lsblk: string,
   links: ReadonlyMap<string, string>,
   systemDisk: string | null,
   partitions: ReadonlyMap<string, string> = new Map(),
+  paths: ReadonlyMap<string, string> = new Map(),
 ): PlatformDisk[] {
   let devices: Device[];
   try {
@@ -121,6 +132,8 @@ export function parseDisks(
         aliases: [...all.map((one) => one.path), ...aliases],
         model: (device.model ?? '').trim() || 'Unknown model',
         serial: (device.serial ?? '').trim(),
+        wwn: wideName(names),
+        place: [...paths].find(([, target]) => target === kernel)?.[0] ?? null,
         bytes,
         bus: device.tran ?? (kernel.startsWith('vd') ? 'virtio' : kernel.startsWith('nvme') ? 'nvme' : 'scsi'),
         rotational: device.rota === null || device.rota === undefined ? null : truthy(device.rota),

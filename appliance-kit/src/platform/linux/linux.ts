@@ -27,12 +27,14 @@ import { ZfsDatasets } from '../zfs/datasets.ts';
 import { zfsPoolActions } from '../zfs/poolActions.ts';
 import { ZfsReplication } from '../zfs/replication.ts';
 import { LSBLK_COLUMNS, parseDisks } from './disks.ts';
+import { LinuxHardware } from './hardware.ts';
 import { LinuxMachine } from './machine.ts';
 import { parsePools } from './pools.ts';
 import { PROPERTIES, parseServices, unitOf } from './services.ts';
 
 const BY_ID = '/dev/disk/by-id';
 const BY_PARTUUID = '/dev/disk/by-partuuid';
+const BY_PATH = '/dev/disk/by-path';
 /** Left by the initramfs: the kernel's name of the disk the machine runs from. */
 const SYSTEM_DISK_FILE = '/run/cistern-root/disk';
 /** ZFS' default is right for disks with 512 bytes to a sector, and most that report 512 have 4096. */
@@ -52,6 +54,7 @@ export class Linux implements Platform {
   readonly replication: ZfsReplication;
   readonly poolActions: PoolActions;
   readonly machine: LinuxMachine;
+  readonly hardware: LinuxHardware;
   readonly systems: SystemsPlatform;
   readonly #execd: Execd;
   readonly #command: Command;
@@ -62,6 +65,7 @@ export class Linux implements Platform {
     this.poolActions = zfsPoolActions(this.#execd, this.systemPool);
     this.systems = execdSystems(this.#execd);
     this.machine = new LinuxMachine({ command: this.#command });
+    this.hardware = new LinuxHardware({ command: this.#command, execd: this.#execd });
     this.datasets = new ZfsDatasets({ command: this.#command, execd: this.#execd, facts: OPENZFS_FACTS });
     const replicd = new Peer('replicd', join(options.run, 'replicd', 'http.sock'));
     this.replication = new ZfsReplication({ replicd, execd: this.#execd });
@@ -91,13 +95,14 @@ export class Linux implements Platform {
   }
 
   async disks(): Promise<PlatformDisk[]> {
-    const [lsblk, links, partitions, systemDisk] = await Promise.all([
+    const [lsblk, links, partitions, paths, systemDisk] = await Promise.all([
       this.#command('lsblk', ['--json', '--bytes', '--output', LSBLK_COLUMNS]),
       this.#links(BY_ID),
       this.#links(BY_PARTUUID),
+      this.#links(BY_PATH),
       readFile(SYSTEM_DISK_FILE, 'utf8').catch(() => ''),
     ]);
-    return parseDisks(lsblk, links, systemDisk.trim() || null, partitions);
+    return parseDisks(lsblk, links, systemDisk.trim() || null, partitions, paths);
   }
 
   async #links(folder: string): Promise<Map<string, string>> {

@@ -64,15 +64,17 @@ export class SimPools implements PoolActions {
   platformDisks(): PlatformDisk[] {
     return this.#parts
       .machine()
-      .disks.map((disk, index) => ({ disk, path: `/dev/sd${String.fromCharCode(97 + index)}` }))
+      .disks.map((disk, index) => ({ disk, index, path: `/dev/sd${String.fromCharCode(97 + index)}` }))
       .filter(({ disk }) => disk.present)
-      .map(({ disk, path }) => ({
+      .map(({ disk, index, path }) => ({
         id: idOf(disk),
         path,
         link: linkOf(disk),
         aliases: [path, linkOf(disk)],
         model: 'QEMU HARDDISK',
         serial: disk.name,
+        wwn: null,
+        place: `pci-0000:02:00.0-sas-phy${index}-lun-0`,
         bytes: disk.bytes,
         bus: 'scsi',
         rotational: true,

@@ -21,6 +21,7 @@ import { serviceFacts } from '../service-facts.ts';
 import type { PlatformSystem } from '../systems.ts';
 import { noDatasets, type SimDatasetState } from './dataset-state.ts';
 import { SimDatasets } from './datasets.ts';
+import { hardwareOf, type SimHardwareState, simHardware } from './hardware.ts';
 import { newPool, type SimDisk, type SimPool } from './pool-state.ts';
 import { SimPools } from './pools.ts';
 import { SimReplication } from './replication.ts';
@@ -45,6 +46,7 @@ interface SimState {
   time: TimeSource & { always: boolean };
   links: PlatformLink[];
   sensors: Sensor[];
+  hardware: SimHardwareState;
   systems: PlatformSystem[];
 }
 
@@ -88,6 +90,7 @@ function initial(now: number): SimState {
       { id: 'coretemp/0', title: 'Package (coretemp)', celsius: 47, maximum: 84, critical: 100 },
       { id: 'board/1', title: 'Board (nct6775)', celsius: 36, maximum: null, critical: null },
     ],
+    hardware: hardwareOf(now),
     systems: [
       {
         ...{ name: 'A', running: true, starts: 'next', createdMs: null, bytes: 186 * 2 ** 20, version: '0.1.0' },
@@ -115,6 +118,7 @@ export class Simulation implements Platform {
     links: async (): Promise<PlatformLink[]> => structuredClone(this.#state.links),
     sensors: async (): Promise<Sensor[]> => structuredClone(this.#state.sensors),
   };
+  readonly hardware = simHardware(() => this.#state.hardware);
   readonly systems = {
     list: async (): Promise<PlatformSystem[]> => structuredClone(this.#state.systems),
     activate: async (name: string): Promise<PlatformSystem[]> => {
@@ -279,7 +283,7 @@ export class Simulation implements Platform {
    * `service {name, state, reason}`, `slow {milliseconds}`, `dataset-write {dataset, path, bytes, text}`,
    * `dataset-replicated {snapshot}`, `replication-cut {cut}` (the other machine cannot be reached), `dataset-generate {pool, datasets, snapshots}`,
    * `time {…}` (what of a TimeSource is otherwise; `answeredAt` stays as it is from then on), `link {name, …}` (what of a link is
-   * otherwise; one of a new name is added), `link-gone {name}`, `temperature {id, celsius}`, `system {name, …}` (what of an installed system is otherwise).
+   * otherwise; one of a new name is added), `link-gone {name}`, `temperature {id, celsius}`, `hardware {…}` (what of SimHardwareState is otherwise), `system {name, …}` (what of an installed system is otherwise).
    */
   async simulate(what: string, args: Record<string, unknown>): Promise<void> {
     const now = this.#clock.now();
@@ -396,6 +400,9 @@ export class Simulation implements Platform {
       }
       case 'link-gone':
         this.#state.links = this.#state.links.filter(({ name }) => name !== args.name);
+        break;
+      case 'hardware':
+        Object.assign(this.#state.hardware, args);
         break;
       case 'temperature': {
         const sensor = this.#state.sensors.find(({ id }) => id === args.id);

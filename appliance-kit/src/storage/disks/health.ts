@@ -133,6 +133,14 @@ export class DiskHealths {
     });
   }
 
+  /** Of the disks that are there, what each said when it was asked last; those that cannot be asked are left out. */
+  facts(disks: readonly Disk[]): (SmartReport & { id: string })[] {
+    return disks.flatMap(({ id }) => {
+      const known = this.#known.get(id)?.last().value;
+      return known?.supported ? [{ id, ...known }] : [];
+    });
+  }
+
   /** Of the disks that are there, as warm as each said it was when it was asked last. */
   temperatures(disks: readonly Disk[]): Heat[] {
     return disks.flatMap((disk) => {

@@ -48,6 +48,8 @@ function joinDisk(disk: PlatformDisk, known: Map<string, Place>, systemPool: str
     path: disk.path,
     model: disk.model,
     serial: disk.serial,
+    wwn: disk.wwn,
+    place: disk.place,
     bytes: disk.bytes,
     bus: disk.bus,
     rotational: disk.rotational,

@@ -9,6 +9,8 @@ export const Disk = component('Disk', {
   path: Type.String(),
   model: Type.String(),
   serial: Type.String(),
+  wwn: nullable(Type.String({ description: 'its world-wide name; null: it has none' })),
+  place: nullable(Type.String({ description: 'where it is plugged in: the same for whatever disk is there' })),
   bytes: Bytes,
   bus: Type.String(),
   rotational: nullable(Type.Boolean()),

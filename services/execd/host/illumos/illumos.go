@@ -187,6 +187,23 @@ func (i *Host) Faults(ctx context.Context) (string, error) {
 	return string(said.Stdout), err
 }
 
+// Inventory implements Host.
+func (i *Host) Inventory(ctx context.Context) (string, error) {
+	said, err := command.Run(ctx, 20*time.Second, 1<<20, "smbios")
+	return string(said.Stdout), err
+}
+
+// ControllerInterface implements Host: the device of the ipmi driver, which speaks as Linux' does, or of the older bmc.
+func (i *Host) ControllerInterface() string {
+	if _, err := os.Stat(filepath.Join(i.Root, "/dev/ipmi0")); err == nil {
+		return "open"
+	}
+	if _, err := os.Stat(filepath.Join(i.Root, "/dev/bmc")); err == nil {
+		return "bmc"
+	}
+	return ""
+}
+
 // SettleDevices implements Host.
 func (i *Host) SettleDevices(ctx context.Context) {
 	_, _ = command.Run(ctx, time.Minute, 4<<10, "devfsadm", "-c", "disk") // whoever waited finds out

@@ -114,6 +114,22 @@ func (l *Host) ImportOptions() []string { return []string{"-d", "/dev/disk/by-id
 // Faults implements Host: Linux has no fault manager.
 func (l *Host) Faults(context.Context) (string, error) { return "", nil }
 
+// Inventory implements Host.
+func (l *Host) Inventory(ctx context.Context) (string, error) {
+	said, err := command.Run(ctx, 20*time.Second, 1<<20, "dmidecode")
+	return string(said.Stdout), err
+}
+
+// ControllerInterface implements Host: the kernel's driver makes a device for each controller.
+func (l *Host) ControllerInterface() string {
+	for _, device := range []string{"/dev/ipmi0", "/dev/ipmi/0", "/dev/ipmidev/0"} {
+		if _, err := os.Stat(device); err == nil {
+			return "open"
+		}
+	}
+	return ""
+}
+
 // Locate has systemd run the script that knows where lights are: what writes to /sys is outside of execd's sandbox.
 func (l *Host) Locate(ctx context.Context, device string, on bool) error {
 	unit := "cistern-locate@"

@@ -1,0 +1,151 @@
+package execd
+
+// What the machine's firmware and its management controller (BMC) say. Both are answered as the tools print them:
+// understanding that is the platform driver's business.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"cistern/services/daemon/problem"
+	"cistern/services/execd/host"
+	"cistern/services/platform/command"
+)
+
+const (
+	// A controller answers each question in some 20 ms when it is well, and a large machine has hundreds of sensors.
+	controllerDeadline = 90 * time.Second
+	// The descriptions of the sensors change with the controller's firmware only; reading them takes longer than
+	// reading the sensors.
+	descriptionsAge = 24 * time.Hour
+	// What is kept of the event log's end.
+	controllerEvents = "200"
+)
+
+// hardwareInventory answers what the firmware's tables (SMBIOS) say of the machine's parts.
+func (s *Server) hardwareInventory(r *http.Request, _ struct{}) (any, error) {
+	text, err := s.Host.Inventory(r.Context())
+	return map[string]string{"text": text}, err
+}
+
+type controllerArgument struct {
+	What string `json:"what"` // about, sensors or events
+}
+
+// controllerAnswer is what a management controller says; nothing but `present` where there is none.
+type controllerAnswer struct {
+	Present bool   `json:"present"`
+	Text    string `json:"text"`
+	// With about: the chassis' state, the network it is reached over, and how full its event log is.
+	Chassis string `json:"chassis,omitempty"`
+	Network string `json:"network,omitempty"`
+	Log     string `json:"log,omitempty"`
+}
+
+// controllerRead asks the management controller. Controllers are slow and have been stopped by being asked too much: one
+// question is asked at a time, and whoever waits for another's longer than its deadline is refused.
+func (s *Server) controllerRead(r *http.Request, a controllerArgument) (any, error) {
+	through := s.Host.ControllerInterface()
+	switch a.What {
+	case "about", "sensors", "events":
+	default:
+		return nil, host.Invalid("/what", "What is asked of the management controller is about, sensors or events.")
+	}
+	if through == "" {
+		return controllerAnswer{}, nil
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), controllerDeadline)
+	defer cancel()
+	one := s.one(controllerLock)
+	select {
+	case one <- struct{}{}:
+		defer func() { <-one }()
+	case <-ctx.Done():
+		return nil, controllerSilent()
+	}
+	ipmi := func(arguments ...string) (string, error) {
+		said, err := command.Run(ctx, controllerDeadline, 1<<20, append([]string{"ipmitool", "-I", through}, arguments...)...)
+		if failed, ok := err.(*command.Error); ok && failed.Timeout || ctx.Err() != nil {
+			return "", controllerSilent()
+		}
+		// One sensor that cannot be read makes ipmitool fail, after it has printed the others.
+		if len(said.Stdout) > 0 {
+			err = nil
+		}
+		return string(said.Stdout), err
+	}
+	answer := controllerAnswer{Present: true}
+	var err error
+	switch a.What {
+	case "about":
+		if answer.Text, err = ipmi("mc", "info"); err == nil {
+			// Not every controller has them all; what it is, it must say.
+			answer.Chassis, _ = ipmi("chassis", "status")
+			answer.Log, _ = ipmi("sel", "info")
+			network, _ := ipmi("lan", "print")
+			answer.Network = addresses(network)
+		}
+	case "sensors", "events":
+		question := []string{"-v", "sdr", "list", "all"}
+		if a.What == "events" {
+			question = []string{"sel", "elist", "last", controllerEvents}
+		}
+		var described string
+		if described, err = s.descriptions(ipmi); err == nil {
+			answer.Text, err = ipmi(append([]string{"-S", described, "-c"}, question...)...)
+		}
+		if err != nil && strings.Contains(err.Error(), "SEL has no entries") {
+			err = nil
+		}
+		if err != nil {
+			// They may be those of an earlier firmware.
+			_ = os.Remove(described)
+		}
+	}
+	if _, ok := err.(*command.Error); ok {
+		err = problem.New(http.StatusBadGateway, "command_failed", fmt.Sprintf("The management controller (BMC) could not be asked: %v.", err), "If it stays like this, restart the controller by its own web page; the machine goes on meanwhile.")
+	}
+	return answer, err
+}
+
+// controllerLock is the lock of the management controller. No pool has this name.
+const controllerLock = "/controller"
+
+func controllerSilent() error {
+	return problem.New(http.StatusGatewayTimeout, "timeout", fmt.Sprintf("The management controller (BMC) did not answer within %d seconds.", int(controllerDeadline.Seconds())), "It may be busy or hang. If it stays like this, restart the controller by its own web page; the machine goes on meanwhile.")
+}
+
+// descriptions is the file with the sensors' descriptions, as ipmitool keeps them; made anew once a day.
+func (s *Server) descriptions(ipmi func(...string) (string, error)) (string, error) {
+	path := filepath.Join(s.State, "execd", "sensors.sdr")
+	if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) < descriptionsAge && info.Size() > 0 {
+		return path, nil
+	}
+	fresh := path + ".new"
+	if err := os.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return path, err
+	}
+	if _, err := ipmi("sdr", "dump", fresh); err != nil {
+		return path, err
+	}
+	return path, os.Rename(fresh, path)
+}
+
+// addresses keeps of what ipmitool says of the controller's network only where it is: the rest includes the SNMP community.
+func addresses(text string) string {
+	var kept strings.Builder
+	for line := range strings.Lines(text) {
+		name, _, _ := strings.Cut(line, ":")
+		switch strings.TrimSpace(name) {
+		case "IP Address", "MAC Address", "IP Address Source", "802.1q VLAN ID":
+			kept.WriteString(line)
+		}
+	}
+	return kept.String()
+}
