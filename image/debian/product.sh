@@ -17,7 +17,7 @@ product_files() {
   "$parts/bin/smf2systemd" --out "$root/etc/systemd/system" smf/manifest/*.xml
   rm "$root/opt/cistern/bin/smf2systemd"
   sed -f image/common/nginx/image.sed image/common/nginx/cistern.conf.in >"$root/etc/nginx/cistern.conf"
-  chown -R 0:0 "$root/opt/cistern" "$root/usr/lib/cistern" "$root/etc/systemd" "$root/etc/nginx" "$root/etc/snmp"
+  chown -R 0:0 "$root/opt/cistern" "$root/usr/lib/cistern" "$root/etc/systemd" "$root/etc/udev" "$root/etc/nginx" "$root/etc/snmp"
   chroot "$root" systemctl preset-all
   chroot "$root" systemctl mask systemd-udev-settle.service systemd-firstboot.service zfs-load-module.service zfs-import-cache.service zfs-import-scan.service \
     zfs-mount.service zfs-share.service getty@.service serial-getty@.service autovt@.service apt-daily.timer apt-daily-upgrade.timer

@@ -32,6 +32,7 @@ type fakeHost struct {
 	snapshot, volume string
 	systems          []host.System
 	stubborn         bool // choosing a system changes nothing
+	controller       string
 	did              []string
 }
 
@@ -48,6 +49,11 @@ func (h *fakeHost) WipeDisk(_ context.Context, device string) error {
 	return nil
 }
 func (h *fakeHost) Faults(context.Context) (string, error) { return "TIME  EVENT-ID\n", nil }
+
+func (h *fakeHost) Inventory(context.Context) (string, error) {
+	return "Handle 0x0001, DMI type 1\n", nil
+}
+func (h *fakeHost) ControllerInterface() string { return h.controller }
 
 func (h *fakeHost) Locate(_ context.Context, device string, on bool) error {
 	if device != "/dev/sda" {
@@ -151,6 +157,13 @@ func start(t *testing.T, zpool, zfs string, uids ...int) *bench {
 // call posts a verb and answers with the status and the problem's code ("" on success).
 func (b *bench) call(verb, body string) (int, string) {
 	b.t.Helper()
+	status, code, _ := b.answer(verb, body)
+	return status, code
+}
+
+// answer is the status, the code of a problem, and the whole answer.
+func (b *bench) answer(verb, body string) (int, string, string) {
+	b.t.Helper()
 	response, err := b.client.Post("http://unix/v1/"+verb, "application/json", strings.NewReader(body))
 	if err != nil {
 		b.t.Fatal(err)
@@ -166,7 +179,7 @@ func (b *bench) call(verb, body string) (int, string) {
 			b.t.Fatalf("%s: %s is no problem document", verb, content)
 		}
 	}
-	return response.StatusCode, document.Code
+	return response.StatusCode, document.Code, string(content)
 }
 
 func (b *bench) want(verb, body string, status int, code string) {

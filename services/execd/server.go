@@ -1,5 +1,5 @@
 // Package execd carries out Cistern's privileged actions: a fixed table of typed verbs, each with its own check of what
-// it is given, none through a shell. Who may connect is decided by the peer's user id; every call is audited before and
+// it is given, none through a shell. Who may connect is decided by the peer's user id; every call that somebody has made is audited before and
 // after it is carried out.
 package execd
 
@@ -46,6 +46,10 @@ type makesPool interface{ wholePool() string }
 // download's reader wants, or they take no disk and change no pool.
 var unlocked = []string{"power", "service.action", "setup.finish", "pool.importable", "pool.history", "pool.errors", "pool.events", "disk.smart", "disk.locate", "faults.list", "hardware.inventory", "controller.read", "system.list",
 	"dataset.sample", "snapshot.diff", "snapshot.list-files", "snapshot.read-file"}
+
+// polled are the verbs that the management plane calls again and again by itself, to look at the machine. They change
+// nothing and name nobody, so they are left out of the audit trail, which they would fill.
+var polled = []string{"disk.smart", "faults.list", "hardware.inventory", "controller.read"}
 
 // lock keeps others from the argument's pool until the function that it returns is called. Whoever has gone while waiting
 // wants nothing done any more: that is an error.
@@ -242,6 +246,9 @@ func (s *Server) Handler() http.Handler {
 // audit appends one JSON line to execd/audit.log and makes it durable: what was asked is known even when carrying it
 // out takes the machine down. A secret in an argument is of the type secret, which is written as asterisks.
 func (s *Server) audit(r *http.Request, argument any, outcome string, failure error) {
+	if slices.Contains(polled, r.PathValue("verb")) {
+		return
+	}
 	uid, _ := unixsocket.RequestPeerUID(r)
 	entry := struct {
 		Time     time.Time `json:"time"`

@@ -105,12 +105,15 @@ export class Machine {
   ports!: Ports;
   accelerated = false;
   private readonly hardware: Hardware;
+  /** More arguments for QEMU. */
+  private readonly devices: readonly string[];
   private process: ChildProcess | undefined;
   private qmpSocket: net.Socket | undefined;
   private qmpAnswers: ((answer: { return?: unknown; error?: { desc: string } }) => void)[] = [];
 
-  private constructor(dir: string, disks: DiskOptions[], hardware = usual) {
+  private constructor(dir: string, disks: DiskOptions[], hardware = usual, devices: readonly string[] = []) {
     this.dir = dir;
+    this.devices = devices;
     this.disks = disks;
     this.hardware = hardware;
   }
@@ -119,10 +122,16 @@ export class Machine {
   static async create(
     dir: string,
     image: string,
-    options: { disks?: DiskOptions[]; systemDisk?: string; hardware?: Hardware } = {},
+    options: {
+      disks?: DiskOptions[];
+      systemDisk?: string;
+      hardware?: Hardware;
+      /** More arguments for QEMU. */
+      devices?: readonly string[];
+    } = {},
   ): Promise<Machine> {
     mkdirSync(dir, { recursive: true });
-    const machine = new Machine(dir, [...(options.disks ?? fourDisks)], options.hardware);
+    const machine = new Machine(dir, [...(options.disks ?? fourDisks)], options.hardware, options.devices);
     qemuImg(
       'create',
       '-q',
@@ -247,6 +256,7 @@ export class Machine {
         '-qmp',
         `unix:${join(this.dir, 'qmp')},server=on,wait=off`,
       ],
+      ...this.devices,
       ...(memory ? ['-incoming', `exec:cat '${memory}'`] : []),
     ];
     rmSync(join(this.dir, 'qmp'), { force: true });

@@ -87,7 +87,8 @@ class Rested<T> {
         this.#restingUntil = now + (now - began) * REST;
       }
     };
-    this.#reading = new CachedReading(timed, clock, { ...options, patienceMs: PATIENCE_MS });
+    // Nobody waits for it: what it says next is looked at in the next round.
+    this.#reading = new CachedReading(timed, clock, { ...options, patienceMs: 0 });
   }
 
   get(): Promise<Reading<T>> {
