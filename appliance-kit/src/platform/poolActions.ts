@@ -39,6 +39,8 @@ export interface SmartReport {
   /** Whether the disk can be asked at all; virtual ones cannot. */
   readonly supported: boolean;
   readonly passed: boolean | null;
+  /** What it warns of by itself, as sentences: NVMe disks say what is wrong, others only that something is. */
+  readonly warnings: readonly string[];
   readonly temperatureCelsius: number | null;
   /** Temperatures from which on the disk itself calls it too hot, and critical. */
   readonly highestCelsius: number | null;

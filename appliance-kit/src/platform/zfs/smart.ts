@@ -42,6 +42,16 @@ function selfTests(report: Json): SelfTest[] {
   ];
 }
 
+/** The bits of an NVMe disk's critical warning: NVM Express Base Specification 2.0, figure 207. */
+const CRITICAL_WARNINGS = [
+  'It has hardly any spare blocks left.',
+  'It is hotter or colder than it may be.',
+  'It has had so many errors that it is not reliable any more.',
+  'It can only be read any more.',
+  'What saves its cache at a power cut has failed.',
+  'Its persistent memory has become read-only, or is not reliable any more.',
+] as const;
+
 export function readSmart(value: unknown): SmartReport {
   const report = object(value);
   const status = object(report.smart_status).passed;
@@ -55,9 +65,11 @@ export function readSmart(value: unknown): SmartReport {
   // 0 is reported by a disk without a limit.
   const limit = (name: string) => ((number(heat[name]) ?? 0) >= 30 ? number(heat[name]) : null);
   const passed = typeof status === 'boolean' ? status : null;
+  const warned = number(nvme.critical_warning) ?? 0;
   return {
     supported: passed !== null,
     passed,
+    warnings: CRITICAL_WARNINGS.filter((_, bit) => (warned & (1 << bit)) !== 0),
     // 0 is what virtual disks, and some controllers, say that know none.
     temperatureCelsius: typeof temperature === 'number' && temperature !== 0 ? temperature : null,
     // NVMe states both, ATA the first two with SCT, SCSI where it switches itself off.

@@ -20,13 +20,14 @@ const PATIENCE_MS = 1_500;
 export const HOT_CELSIUS = 60;
 
 const UNKNOWN: SmartReport = {
-  ...{ supported: false, passed: null, temperatureCelsius: null, powerOnHours: null, wearRatio: null },
+  ...{ supported: false, passed: null, warnings: [], temperatureCelsius: null, powerOnHours: null, wearRatio: null },
   ...{ reallocatedSectors: null, pendingSectors: null, testRunning: null, selfTests: [] },
   ...{ highestCelsius: null, criticalCelsius: null },
 };
 
 /** What is wrong with a disk by its own word, or null. */
 export function complaint(report: SmartReport): string | null {
+  if (report.warnings.length > 0) return report.warnings.join(' ');
   if (report.passed === false) return 'It says of itself that it is about to fail.';
   const failed = report.selfTests[0]?.passed === false;
   if (failed) return `Its last self-test failed (${report.selfTests[0]?.result}).`;
@@ -86,7 +87,7 @@ export class DiskHealths {
   async read(id: string): Promise<DiskHealth> {
     await this.#disk(id);
     const { value, ageSeconds, error } = await this.#reading(id).get();
-    const { selfTests, highestCelsius: _, criticalCelsius: __, ...facts } = value;
+    const { selfTests, highestCelsius: _, criticalCelsius: __, warnings: ___, ...facts } = value;
     return {
       ...facts,
       selfTests: selfTests.map((test) => ({ ...test })),

@@ -272,6 +272,10 @@ test('limits: the sensor’s own, else those for its kind; a disk’s from its o
     temperature: { current: 61, op_limit_max: 82, critical_limit_max: 85 },
   });
   assert.deepEqual([smart.temperatureCelsius, smart.highestCelsius, smart.criticalCelsius], [61, 82, 85]);
+  assert.deepEqual(
+    readSmart({ smart_status: { passed: false }, nvme_smart_health_information_log: { critical_warning: 9 } }).warnings,
+    ['It has hardly any spare blocks left.', 'It can only be read any more.'],
+  );
   const silent = readSmart({ smart_status: { passed: true }, temperature: { current: 40, drive_trip: 0 } });
   assert.deepEqual([silent.highestCelsius, silent.criticalCelsius], [null, null]);
   assert.equal(readSmart({ temperature: { current: 40, drive_trip: 65 } }).criticalCelsius, 65);

@@ -1,0 +1,130 @@
+// The machine's parts: a management controller, a watchdog and an NVMe disk of QEMU's, and errors that QEMU injects where the
+// kernel would see those of real parts. What is read of tools and of /sys is tested beside its readers.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Person } from '../stack/api.ts';
+import { endsClean } from './clean.ts';
+import { Machine, until } from './machine.ts';
+import { qemuImg } from './qemu.ts';
+import { rowOf, wantsVariant } from './row.ts';
+import { apiOf, emptyFolder, image, setUpToPool } from './saved.ts';
+
+interface Hardware {
+  sentence: string;
+  summary: { maker: string; product: string; secureBoot: string; firmware: { kind: string } } | null;
+  controller: { state: string; sentence: string; firmware: string | null };
+  sensors: { name: string; state: string }[];
+  errors: { part: string; kind: string; corrected: number; uncorrected: number; detail: string }[];
+  ports: { name: string; driver: string; mac: string; place: string }[];
+  cards: { place: string; title: string; driver: string | null }[];
+  watchdogs: { title: string; active: boolean; seconds: number }[];
+  problems: string[];
+}
+interface Alert {
+  class: string;
+  severity: string;
+  title: string;
+  text: string;
+}
+
+test('hardware', async (t) => {
+  const dir = emptyFolder('hardware');
+  const nvme = join(dir, 'NVME1.qcow2');
+  qemuImg('create', '-q', '-f', 'qcow2', nvme, '2G');
+  const machine = await Machine.create(dir, image(), {
+    disks: [],
+    systemDisk: '8G',
+    devices: [
+      ...['-device', 'ipmi-bmc-sim,id=bmc', '-device', 'isa-ipmi-kcs,bmc=bmc'],
+      ...['-device', 'i6300esb', '-watchdog-action', 'reset'],
+      // Behind a port of PCI Express, which passes errors on.
+      ...['-device', 'pcie-root-port,id=port1,bus=pcie.0,chassis=1,slot=1'],
+      ...['-drive', `if=none,id=nvme1,file=${nvme},format=qcow2,discard=unmap`],
+      ...['-device', 'nvme,id=nvme1,drive=nvme1,serial=NVME1,bus=port1'],
+    ],
+  });
+  const watch = endsClean(t, machine, Math.floor(Date.now() / 1000));
+  const step = rowOf(t, () => ({ machine }));
+  let api: Person;
+  const hardware = () => api.get<Hardware>('GET', '/api/hardware');
+  const monitor = (line: string) => machine.qmp('human-monitor-command', { 'command-line': line });
+  let place = '';
+
+  await step('the parts, the controller and the watchdog are found', async () => {
+    await machine.start();
+    await machine.waitForSsh(300);
+    await setUpToPool(machine);
+    api = await apiOf(machine);
+    const found = await until('the management controller answers', 120, async () => {
+      const now = await hardware();
+      return now.controller.state === 'answers' && now;
+    });
+    t.diagnostic(JSON.stringify({ ...found, cards: found.cards.length }));
+    assert.deepEqual(found.problems, []);
+    assert.deepEqual(
+      [found.summary?.maker, found.summary?.firmware.kind, found.summary?.secureBoot],
+      ['QEMU', 'uefi', 'off'],
+    );
+    const [port] = found.ports;
+    assert.deepEqual([found.ports.length, port?.driver], [1, 'virtio_net']);
+    place = found.cards.find(({ driver }) => driver === 'nvme')?.place ?? '';
+    assert.match(place, /^0000:[0-9a-f]{2}:00\.0$/, JSON.stringify(found.cards));
+    assert.deepEqual(
+      found.watchdogs.map(({ title, active, seconds }) => [title, active, seconds]),
+      [['i6300ESB timer', true, 60]],
+    );
+    const disks = await api.get<{ items: { id: string; wwn: string | null; place: string | null }[] }>('GET', '/api/disks');
+    const disk = disks.items.find(({ id }) => id.includes('NVME1'));
+    assert.equal(disk?.place, `pci-${place}-nvme-1`);
+    assert.ok(disk?.wwn, 'an NVMe disk has a name of its own');
+  });
+
+  await step('what the parts report ends as alerts in words', async () => {
+    watch.expect(
+      // The kernel's words for what is injected.
+      /^kernel: (mce|pcieport|nvme|\{\d+\}\[Hardware Error\]|\[Hardware Error\]|AER|EDAC)/,
+      /^rasdaemon: /,
+    );
+    // A power supply of the event log: sensor type 8, its offset 3 is “Power Supply AC lost”.
+    await machine.sh('ipmitool -I open raw 0x0a 0x44 0 0 0x02 0 0 0 0 0x20 0 0x04 0x08 0x51 0x6f 0x03 0xff 0xff');
+    // Corrected errors of a processor: as many as are too many, each found when the kernel looks, once a second here.
+    await machine.sh('echo 1 >/sys/devices/system/machinecheck/machinecheck0/check_interval');
+    const checks = async () => Number(await machine.sh('journalctl -b -u rasdaemon -o cat | grep -c mce_record || true'));
+    for (let count = 0; count < 10; count++) {
+      const before = await checks();
+      await monitor('mce 0 5 0x9c00000000000000 0x0 0x12345000 0x8c');
+      await until('the kernel has seen a machine check', 60, async () => (await checks()) > before);
+    }
+    await monitor('pcie_aer_inject_error nvme1 UNCOR_INTN');
+    // The disk's own words: its spare is used up.
+    const path = '/machine/peripheral/nvme1';
+    await machine.qmp('qom-set', { path, property: 'smart_critical_warning', value: 1 });
+    // Instead of the minutes after which each is asked again.
+    await machine.sh('systemctl restart cistern-akd');
+    const wanted = ['controller.event', 'disk.ailing', 'pcie.errors', 'processor.errors'];
+    let seen: Alert[] = [];
+    await until('all of them are alerts', 180, async () => {
+      seen = (await api.get<{ items: Alert[] }>('GET', '/api/alerts?state=all&limit=100')).items;
+      return wanted.every((kind) => seen.some((one) => one.class === kind));
+    }).catch(async (error: Error) => {
+      throw new Error(`${error.message}\n${JSON.stringify(seen)}\n${JSON.stringify(await hardware())}`);
+    });
+    for (const kind of wanted) t.diagnostic(seen.find((one) => one.class === kind)?.text ?? '');
+    const text = (kind: string) => seen.find((one) => one.class === kind)?.text ?? '';
+    assert.match(text('controller.event'), /Power Supply #0x51: Power Supply AC lost/);
+    assert.match(text('pcie.errors'), new RegExp(`NVM.*\\(${place}\\) has reported 1 error that could not be corrected`));
+    assert.match(text('processor.errors'), /Processor 0, .* has reported 10 corrected errors/);
+  });
+
+  const hangs = 'a system that hangs is started again by the watchdog';
+  if (!wantsVariant(hangs)) return;
+  await step(hangs, async () => {
+    await watch.look();
+    const boot = () => machine.sh('cat /proc/sys/kernel/random/boot_id');
+    const before = await boot();
+    // It stops at a panic, and says no more that it is alive.
+    await machine.sh('sync; echo 0 >/proc/sys/kernel/panic; echo c >/proc/sysrq-trigger &').catch(() => '');
+    await until('it has started again', 400, async () => (await boot()) !== before, 2_000);
+  });
+});
