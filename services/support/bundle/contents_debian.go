@@ -37,7 +37,7 @@ func LinuxSteps(p Paths) []Step {
 		run("hardware", "disks.json", short, "lsblk", "-J", "-b", "-O"),
 		run("hardware", "pci.txt", short, "lspci", "-nn"),
 		run("hardware", "smart-devices.json", short, "smartctl", "--scan-open", "--json"),
-		files("hardware", "secure-boot.txt", "/sys/kernel/security/lockdown", "/sys/firmware/efi/efivars/SecureBoot-*"),
+		files("hardware", "lockdown.txt", "/sys/kernel/security/lockdow*"),
 		run("kernel", "messages.txt", short, "dmesg", "--time-format", "iso"),
 		files("kernel", "modules-and-mounts.txt", "/proc/modules", "/proc/1/mounts", "/proc/loadavg", "/proc/pressure/*", "/proc/vmstat"),
 		run("kernel", "sysctl.txt", short, "sysctl", "-a"),
