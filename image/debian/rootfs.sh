@@ -57,6 +57,8 @@ rootfs_settle() {
   # What must be this machine's own is made at first boot; nothing of the build machine stays.
   rm -f "$root"/etc/ssh/ssh_host_* "$root"/etc/hostname "$root"/etc/resolv.conf "$root"/etc/apt/sources.list "$root"/etc/apt/sources.list.d/next.list "$root"/etc/apt/preferences.d/next "$root"/etc/apt/apt.conf.d/99mmdebstrap
   rm -rf "$root"/var/lib/apt/lists/* "$root"/var/cache/* "$root"/var/log/* "$root"/tmp/* "$root"/var/lib/dbus/machine-id
+  # Scripts of another age that load what udev loads, and wait for it.
+  rm -f "$root"/etc/init.d/{openipmi,ipmievd}
   rm -f "$root"/etc/nginx/sites-enabled/default "$root"/etc/localtime "$root"/etc/timezone
   ln -s ../run/systemd/resolve/stub-resolv.conf "$root/etc/resolv.conf"
   ln -s /usr/share/zoneinfo/Etc/UTC "$root/etc/localtime"

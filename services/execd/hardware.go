@@ -70,7 +70,7 @@ func (s *Server) controllerRead(r *http.Request, a controllerArgument) (any, err
 		return nil, controllerSilent()
 	}
 	ipmi := func(arguments ...string) (string, error) {
-		said, err := command.Run(ctx, controllerDeadline, 1<<20, append([]string{"ipmitool", "-I", through}, arguments...)...)
+		said, err := command.Run(ctx, controllerDeadline, 1<<20, append([]string{"ipmitool", "-Z", "-I", through}, arguments...)...)
 		if failed, ok := err.(*command.Error); ok && failed.Timeout || ctx.Err() != nil {
 			return "", controllerSilent()
 		}

@@ -14,13 +14,13 @@ import (
 const ipmitool = `#!/bin/sh
 echo "$*" >>"$0.calls"
 case "$*" in
-"-I open mc info") printf 'Device ID                 : 32\nFirmware Revision         : 1.74\n' ;;
-"-I open chassis status") printf 'System Power         : on\n' ;;
-"-I open sel info") printf 'Percent Used     : 41%%\n' ;;
-"-I open lan print") printf 'Auth Type Support       : MD5\nIP Address Source       : DHCP Address\nIP Address              : 192.0.2.200\nMAC Address             : 02:00:5e:10:00:fe\nSNMP Community String   : tell-nobody\n' ;;
-"-I open sdr dump "*) echo described >"$5"; echo "Dumping Sensor Data Repository to '$5'" ;;
-"-I open -S "*"-c -v sdr list all") cat "$4"; [ ! -e "$0.partly" ] || exit 1 ;;
-"-I open -S "*"-c sel elist last 200") [ -e "$0.events" ] && cat "$0.events" || { echo "SEL has no entries" >&2; exit 1; } ;;
+"-Z -I open mc info") printf 'Device ID                 : 32\nFirmware Revision         : 1.74\n' ;;
+"-Z -I open chassis status") printf 'System Power         : on\n' ;;
+"-Z -I open sel info") printf 'Percent Used     : 41%%\n' ;;
+"-Z -I open lan print") printf 'Auth Type Support       : MD5\nIP Address Source       : DHCP Address\nIP Address              : 192.0.2.200\nMAC Address             : 02:00:5e:10:00:fe\nSNMP Community String   : tell-nobody\n' ;;
+"-Z -I open sdr dump "*) echo described >"$6"; echo "Dumping Sensor Data Repository to '$6'" ;;
+"-Z -I open -S "*"-c -v sdr list all") cat "$5"; [ ! -e "$0.partly" ] || exit 1 ;;
+"-Z -I open -S "*"-c sel elist last 200") [ -e "$0.events" ] && cat "$0.events" || { echo "SEL has no entries" >&2; exit 1; } ;;
 *) echo "Invalid command: $*" >&2; exit 1 ;;
 esac
 `

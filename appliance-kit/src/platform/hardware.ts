@@ -121,6 +121,8 @@ export interface PartErrors {
   /** The same as long as the part stays in its place. */
   readonly part: string;
   readonly title: string;
+  /** Of a port of PCI Express: the place of the card that it leads to. */
+  readonly behind?: string;
   readonly corrected: number;
   readonly uncorrected: number;
   /** Of the last one, in the system's words; empty: it says no more. */

@@ -68,8 +68,14 @@ test('errors of PCI Express, with the names of those there were', async (t) => {
     [`${device}/aer_dev_nonfatal`]: 'Undefined 0\nCmpltTO 2\nTOTAL_ERR_NONFATAL 2\n',
     [`${device}/aer_dev_fatal`]: 'Undefined 0\nTOTAL_ERR_FATAL 0\n',
     'bus/pci/devices/0000:00:00.0/class': '0x060000\n',
+    'bus/pci/devices/0000:00:05.0/aer_dev_correctable': 'RxErr 0\nTOTAL_ERR_COR 0\n',
+    'bus/pci/devices/0000:00:05.0/0000:01:00.0/class': '0x020000\n',
   });
   assert.deepEqual(await hardware.errors(), [
+    {
+      ...{ kind: 'pcie', part: '0000:00:05.0', title: 'The PCI Express port 0000:00:05.0', behind: '0000:01:00.0' },
+      ...{ corrected: 0, uncorrected: 0, detail: '' },
+    },
     {
       ...{ kind: 'pcie', part: '0000:01:00.0', title: 'The PCI Express device 0000:01:00.0' },
       ...{ corrected: 5, uncorrected: 2, detail: 'BadTLP, BadDLLP, CmpltTO' },

@@ -27,6 +27,9 @@ import { ethernetAddress } from '../network.ts';
 const SECURE_BOOT = 'firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c';
 const SETUP_MODE = 'firmware/efi/efivars/SetupMode-8be4df61-93ca-11d2-aa0d-00e098032b8c';
 
+/** Of a device on a PCI bus. */
+const PLACE = /^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$/;
+
 /** Bridges and the processor's own parts, of which there are dozens: the classes 05 to 08, 0b, 11 and 13. */
 const NO_CARDS = /^(05|06|08|0b|11|13)/;
 
@@ -224,13 +227,15 @@ export class LinuxHardware implements HardwarePlatform {
         const read = (what: string) => this.#read('bus/pci/devices', place, `aer_dev_${what}`);
         const correctable = await read('correctable');
         if (correctable === undefined) return null;
+        const behind = (await this.#list('bus/pci/devices', place)).find((name) => PLACE.test(name));
         const [cor, nonfatal, fatal] = [correctable, await read('nonfatal'), await read('fatal')].map(total) as [
           ReturnType<typeof total>,
           ReturnType<typeof total>,
           ReturnType<typeof total>,
         ];
         return {
-          ...{ kind: 'pcie', part: place, title: `The PCI Express device ${place}` },
+          ...{ kind: 'pcie', part: place, title: `The PCI Express ${behind === undefined ? 'device' : 'port'} ${place}` },
+          ...(behind !== undefined && { behind }),
           ...{ corrected: cor.count, uncorrected: nonfatal.count + fatal.count },
           detail: [cor.last, nonfatal.last, fatal.last].filter((text) => text !== '').join(', '),
         };
@@ -261,7 +266,7 @@ export class LinuxHardware implements HardwarePlatform {
     const found = new Map<string, PartErrors & { corrected: number; uncorrected: number; detail: string }>();
     for (const { cpu, bank, bank_name, error_msg, mcistatus_msg, status } of records) {
       const part = `cpu${cpu}/bank${bank}`;
-      const title = `Processor ${cpu}, ${bank_name ?? `bank ${bank}`}`;
+      const title = `Processor ${cpu}, ${bank_name || `bank ${bank}`}`;
       const one = found.get(part) ?? {
         kind: 'processor' as const,
         part,

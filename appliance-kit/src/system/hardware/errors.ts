@@ -4,7 +4,7 @@ import { iso } from '../../base/clock.ts';
 import type { PartErrors, Port } from '../../platform/hardware.ts';
 import { type Setting, type Settings, setting } from '../../state/settings.ts';
 
-export interface Counted extends Omit<PartErrors, 'kind'> {
+export interface Counted extends Omit<PartErrors, 'kind' | 'behind'> {
   readonly kind: PartErrors['kind'] | 'link';
   readonly clearedAt: string | null;
   /** It is an alert. */
@@ -49,8 +49,10 @@ export class ErrorCounts {
   ): Counted[] {
     const raw: Omit<Counted, 'clearedAt' | 'alarming'>[] = [
       ...errors.map((one) => {
-        const title = one.kind === 'pcie' ? titles.get(one.part) : undefined;
-        return title === undefined ? one : { ...one, title: `${title} (${one.part})` };
+        const { behind, ...rest } = one;
+        const [title, next] = one.kind === 'pcie' ? [titles.get(one.part), titles.get(behind ?? '')] : [];
+        if (title !== undefined) return { ...rest, title: `${title} (${one.part})` };
+        return next === undefined ? rest : { ...rest, title: `${one.title}, which leads to ${next} (${behind}),` };
       }),
       ...ports.map(({ name, errors: lost, packets }) => ({
         ...{ kind: 'link' as const, part: linkPart(name), title: `The network link ${name}` },

@@ -5,7 +5,7 @@ import type { Alerts, Conditions } from '../../alerting/alerts/index.ts';
 import type { AlertClass } from '../../alerting/catalogue/alert-class.ts';
 import { CachedReading, type Reading } from '../../base/cached-reading.ts';
 import { type Clock, iso } from '../../base/clock.ts';
-import { fail } from '../../base/problems/problem.ts';
+import { fail, ProblemError } from '../../base/problems/problem.ts';
 import { enumerate, plural } from '../../base/words.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Changes as Published } from '../../http/live-updates/changes.ts';
@@ -241,7 +241,7 @@ export class Hardware {
     const newest = events.at(-1);
     const seen = settings.get(seenEvent);
     if (newest === undefined) {
-      if (seen !== undefined) settings.set(seenEvent, { number: 0, at: null });
+      if (seen === undefined || seen.number !== 0) settings.set(seenEvent, { number: 0, at: null });
       return;
     }
     if (seen?.number === newest.number && seen.at === newest.at) return;
@@ -285,7 +285,11 @@ export class Hardware {
       ...(errors.error === null ? ofErrors(this.#counted()) : []),
       ...ofDisks(healths.facts(disks.value)),
     ];
-    if (measurements.length > 0) await storaged.store(measurements);
+    if (measurements.length === 0) return;
+    await storaged.store(measurements).catch((error: unknown) => {
+      // A store that is away, or not there yet, is shown by its service; what was read is read again in a minute.
+      if (!(error instanceof ProblemError) || !['service_unavailable', 'timeout'].includes(error.problem.code)) throw error;
+    });
   }
 
   async read(): Promise<HardwareState> {
