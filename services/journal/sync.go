@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"runtime"
 	"time"
+
+	"cistern/services/platform/aligned"
 )
 
 // Sync returns when everything before upTo would survive a power cut. Callers at the same time share one fsync: the
@@ -107,13 +109,12 @@ func (j *Journal) flushAtIntervals() {
 
 func (j *Journal) syncAtIntervals() {
 	defer j.done.Done()
-	ticker := time.NewTicker(j.options.SyncEvery)
-	defer ticker.Stop()
 	for {
 		select {
 		case <-j.stop:
 			return
-		case <-ticker.C:
+		// What is written at the beginning of a second has often been made durable by another writer until its middle.
+		case <-aligned.After(j.options.SyncEvery, j.options.SyncEvery/2):
 			_ = j.syncAll() // an error sticks: the next append returns it
 		}
 	}

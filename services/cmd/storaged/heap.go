@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"cistern/services/platform/aligned"
 	"cistern/services/store/tsdb"
 )
 
@@ -19,29 +20,34 @@ func collect(percent int) {
 }
 
 // How much the heap may grow, in percent, until garbage is collected. What the head holds is no garbage until it is a
-// block, so that of a large head a smaller share is room enough; of a small one it would be used up by every few queries.
+// block, so that of a large head a smaller share is room enough; of a small one it would be used up by every few queries,
+// and of a tiny one by a few seconds of an idle machine.
 const (
-	smallHead, largeHead = 50, 25
-	large                = 32 << 20 // bytes
+	tinyHead, smallHead, largeHead = 200, 50, 25
+	tiny, large                    = 4 << 20, 32 << 20 // bytes
 )
+
+func growth(head int64) (percent int) {
+	switch {
+	case head > large:
+		return largeHead
+	case head > tiny:
+		return smallHead
+	}
+	return tinyHead
+}
 
 // adapt collects as the head's size wants it, until ctx ends.
 func adapt(ctx context.Context, store *tsdb.Store) {
-	ticker := time.NewTicker(time.Second)
-	defer ticker.Stop()
 	for now := 0; ; {
-		percent := smallHead
-		if store.InMemory() > large {
-			percent = largeHead
-		}
-		if percent != now { // setting it stops everything for a moment
+		if percent := growth(store.InMemory()); percent != now { // setting it stops everything for a moment
 			collect(percent)
 			now = percent
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-aligned.After(time.Second, 0):
 		}
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"cistern/services/platform/aligned"
 )
 
 const (
@@ -246,13 +248,11 @@ func (c *Clock) Recalibrate() {
 
 // Run recalibrates, and follows the time of day, until stop is closed.
 func (c *Clock) Run(stop <-chan struct{}) {
-	ticker := time.NewTicker(time.Second)
-	defer ticker.Stop()
 	for n := 1; ; n++ {
 		select {
 		case <-stop:
 			return
-		case <-ticker.C:
+		case <-aligned.After(time.Second, 0):
 			c.setTimeOfDay()
 			if n%int(recalibrateEvery/time.Second) == 0 {
 				c.Recalibrate()

@@ -9,6 +9,7 @@ import (
 	"sort"
 	"time"
 
+	"cistern/services/platform/aligned"
 	"cistern/services/platform/vfs"
 )
 
@@ -267,15 +268,13 @@ const indexIdle = 5 * time.Minute
 // maintain flushes, merges, drops and measures by the clock, until Close.
 func (s *Store) maintain() {
 	defer s.done.Done()
-	ticker := time.NewTicker(time.Second)
-	defer ticker.Stop()
 	lastTidy, retry := time.Time{}, time.Time{}
 	for {
 		select {
 		case <-s.stop:
 			return
 		case <-s.kick:
-		case <-ticker.C:
+		case <-aligned.After(time.Second, 0):
 		}
 		now := s.options.Now()
 		s.counts.measure(now)
