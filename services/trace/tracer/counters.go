@@ -65,14 +65,22 @@ var errNotYet = errors.New("it is being read for the first time")
 type counters struct {
 	open    map[partition]*openReader
 	factory func(partition) reader
+	// together calls what it is given, during which each source is read once for all.
+	together func(func())
 }
 
 func newCounters(config Config) *counters {
-	return &counters{open: map[partition]*openReader{}, factory: newSources(config).reader}
+	s := newSources(config)
+	return &counters{open: map[partition]*openReader{}, factory: s.reader, together: s.together}
 }
 
 // read reads what active datasets need, and forgets what none needs any more.
-func (c *counters) read(active []*dataset, elapsed time.Duration) map[partition]*reading {
+func (c *counters) read(active []*dataset, elapsed time.Duration) (results map[partition]*reading) {
+	c.together(func() { results = c.readAll(active, elapsed) })
+	return results
+}
+
+func (c *counters) readAll(active []*dataset, elapsed time.Duration) map[partition]*reading {
 	results := map[partition]*reading{}
 	for _, d := range active {
 		if d.Statistic.Source != statistics.Counter {

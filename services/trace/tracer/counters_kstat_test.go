@@ -82,7 +82,7 @@ func TestKstatSources(t *testing.T) {
 	first := second{user: [2]int{1e9, 0}, kernel: [2]int{1e9, 0}, idle: [2]int{8e9, 10e9}, reads: 10, nread: 4096, busy: "12.500000000", rbytes: 100, hits: 100, cpu: 5 * time.Second}
 	show(first)
 	s := newKstatSources(Config{Root: root, Kstat: program, ZPool: "/nowhere", Storaged: "/nowhere"})
-	c := &counters{open: map[partition]*openReader{}, factory: s.reader}
+	c := &counters{open: map[partition]*openReader{}, factory: s.reader, together: s.together}
 	var active []*dataset
 	for _, one := range statistics.All() {
 		if one.Source != statistics.Counter || one.Reason(statistics.Illumos) != "" || slices.Contains([]string{"store", "capacity"}, one.Group()) {

@@ -62,7 +62,13 @@ func (s *sources) reader(p partition) reader {
 }
 
 func (s *sources) file(path string) (string, error) {
+	if text, known := s.texts[path]; known {
+		return text, nil
+	}
 	text, err := os.ReadFile(filepath.Join(s.root, path))
+	if err == nil && s.texts != nil {
+		s.texts[path] = string(text)
+	}
 	return string(text), err
 }
 
@@ -291,8 +297,11 @@ func (s *sources) network(in, out []int) func(time.Duration) ([]row, error) {
 	}
 }
 
-// kstat reads one of ZFS' tables of names, types and numbers.
+// kstat reads one of ZFS' tables of names, types and numbers. It is not to be changed.
 func (s *sources) kstat(name string) (map[string]float64, error) {
+	if values := s.tables[name]; values != nil {
+		return values, nil
+	}
 	text, err := s.file("proc/spl/kstat/zfs/" + name)
 	if err != nil {
 		return nil, err
@@ -302,6 +311,9 @@ func (s *sources) kstat(name string) (map[string]float64, error) {
 		if fields := strings.Fields(line); len(fields) == 3 {
 			values[fields[0]] = number(fields[2])
 		}
+	}
+	if s.tables != nil {
+		s.tables[name] = values
 	}
 	return values, nil
 }

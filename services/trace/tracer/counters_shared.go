@@ -28,6 +28,16 @@ type shared struct {
 	users     map[uint32]string
 	// capacities of all pools, for two statistics.
 	capacities poll
+	// What was read since together began; nil outside of it.
+	texts  map[string]string
+	tables map[string]map[string]float64
+}
+
+// together calls read; what several statistics are made of is read once during that time.
+func (s *shared) together(read func()) {
+	s.texts, s.tables = map[string]string{}, map[string]map[string]float64{}
+	defer func() { s.texts, s.tables = nil, nil }()
+	read()
 }
 
 func newShared(config Config) *shared {
@@ -38,7 +48,7 @@ func newShared(config Config) *shared {
 		zpool: config.ZPool, users: map[uint32]string{},
 		store: &http.Client{Transport: &http.Transport{DialContext: dial, MaxIdleConns: 1}, Timeout: 800 * time.Millisecond},
 	}
-	s.capacities = poll{every: 10 * time.Second, read: s.listPools}
+	s.capacities = poll{every: 30 * time.Second, read: s.listPools}
 	return s
 }
 
@@ -118,7 +128,7 @@ func (s *shared) run(arguments ...string) (string, error) {
 	return string(result.Stdout), err
 }
 
-// listPools asks zpool every ten seconds: a pool does not fill quicker than that, and starting a program costs. Each row
+// listPools asks zpool every thirty seconds: a pool hardly fills quicker than that, and starting a program costs. Each row
 // has a pool's name, and its size, what is allocated and what is free.
 func (s *shared) listPools() ([]row, error) {
 	text, err := s.run("list", "-Hp", "-o", "name,size,allocated,free")

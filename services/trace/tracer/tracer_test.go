@@ -260,7 +260,7 @@ func TestClockSteps(t *testing.T) {
 	b.closing = false
 	b.mu.Unlock()
 	count := 0.0
-	b.counters = &counters{open: map[partition]*openReader{}, factory: func(partition) reader {
+	b.counters = &counters{open: map[partition]*openReader{}, together: func(read func()) { read() }, factory: func(partition) reader {
 		return reader{totals, func(time.Duration) ([]row, error) {
 			count += 10
 			return []row{{at: []string{"sda", "read"}, value: count}}, nil
