@@ -186,6 +186,8 @@ export function createAppliance({ config, clock, platform, log, deliveryTiming =
     clock,
   });
   const timers: NodeJS.Timeout[] = [];
+  /** One timer for all that have the same period: the process wakes up once for them. */
+  const repeating = new Map<number, (() => void)[]>();
   const repeat = (everyMs: number, run: () => unknown) => {
     const once = async () => {
       try {
@@ -195,7 +197,18 @@ export function createAppliance({ config, clock, platform, log, deliveryTiming =
       }
     };
     void once();
-    timers.push(setInterval(() => void once(), everyMs));
+    const others = repeating.get(everyMs);
+    if (others !== undefined) {
+      others.push(once);
+      return;
+    }
+    const all: (() => void)[] = [once];
+    repeating.set(everyMs, all);
+    timers.push(
+      setInterval(() => {
+        for (const one of all) one();
+      }, everyMs),
+    );
   };
 
   return {

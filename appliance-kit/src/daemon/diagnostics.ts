@@ -4,7 +4,7 @@
 import { chmodSync, rmSync } from 'node:fs';
 import http from 'node:http';
 import { Session } from 'node:inspector/promises';
-import { constants, monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks';
+import { constants, PerformanceObserver } from 'node:perf_hooks';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import v8 from 'node:v8';
@@ -13,6 +13,38 @@ import v8 from 'node:v8';
 export const DIAGNOSTICS = 'debug.sock';
 
 const MAX_PROFILE_SECONDS = 60;
+/** Node's own monitor (monitorEventLoopDelay) wakes the process a hundred times a second for it. */
+const DELAY_EVERY_MS = 1_000;
+
+/** How late a timer is: what whoever asks waits until he is heard. */
+class LoopDelay {
+  readonly #timer: NodeJS.Timeout;
+  #due = performance.now() + DELAY_EVERY_MS;
+  #count = 0;
+  #sum = 0;
+  #max = 0;
+
+  constructor() {
+    this.#timer = setInterval(() => {
+      const late = Math.max(0, performance.now() - this.#due);
+      this.#due = performance.now() + DELAY_EVERY_MS;
+      this.#count++;
+      this.#sum += late;
+      this.#max = Math.max(this.#max, late);
+    }, DELAY_EVERY_MS).unref();
+  }
+
+  /** Since the last call, in ms. */
+  take(): { mean: number; max: number } {
+    const taken = { mean: this.#count === 0 ? 0 : this.#sum / this.#count, max: this.#max };
+    this.#count = this.#sum = this.#max = 0;
+    return taken;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+}
 
 interface Counted {
   collections: number;
@@ -28,10 +60,10 @@ function metrics(name: string, counted: Counted, delay: { readonly mean: number;
     [
       'event_loop_delay_seconds',
       'gauge',
-      'Mean delay of the event loop since the last request.',
-      (delay.mean || 0) / 1e9,
+      'Mean delay of the event loop since the last request, looked at once a second.',
+      delay.mean / 1e3,
     ],
-    ['event_loop_delay_max_seconds', 'gauge', 'Longest delay of the event loop since then.', (delay.max || 0) / 1e9],
+    ['event_loop_delay_max_seconds', 'gauge', 'Longest delay of the event loop since then.', delay.max / 1e3],
   ];
   return all
     .map(([metric, kind, help, value]) => {
@@ -71,15 +103,13 @@ export async function serveDiagnostics(path: string, name: string): Promise<{ cl
     }
   });
   observer.observe({ entryTypes: ['gc'] });
-  const delay = monitorEventLoopDelay();
-  delay.enable();
+  const delay = new LoopDelay();
 
   async function answer(url: URL): Promise<{ type: string; body: string } | undefined> {
     const json = (value: unknown) => ({ type: 'application/json', body: JSON.stringify(value) });
     switch (url.pathname) {
       case '/metrics': {
-        const body = metrics(name, counted, delay);
-        delay.reset();
+        const body = metrics(name, counted, delay.take());
         return { type: 'text/plain; version=0.0.4', body };
       }
       case '/memory': {
@@ -132,7 +162,7 @@ export async function serveDiagnostics(path: string, name: string): Promise<{ cl
       server.close();
       server.closeAllConnections();
       observer.disconnect();
-      delay.disable();
+      delay.stop();
     },
   };
 }
