@@ -54,8 +54,9 @@ export class CachedReading<T> {
     return this.#renewing;
   }
 
-  async get(): Promise<Reading<T>> {
-    if (this.#value === undefined || this.#clock.monotonic() - this.#at > this.#maxAgeMs)
+  /** @param maxAgeMs another one than usual: for whoever can do with an older answer */
+  async get(maxAgeMs = this.#maxAgeMs): Promise<Reading<T>> {
+    if (this.#value === undefined || this.#clock.monotonic() - this.#at > maxAgeMs)
       await this.#patiently(this.#renew());
     return this.last();
   }

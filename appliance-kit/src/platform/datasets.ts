@@ -152,6 +152,8 @@ export interface ZfsFacts {
 export interface DatasetPlatform {
   readonly facts: ZfsFacts;
   tree(): Promise<PlatformTree>;
+  /** Whether the last answer of `tree` still holds, but for sizes: no command has changed a dataset since. Without it that is never known. */
+  unchanged?(): boolean;
   properties(name: string): Promise<PlatformProperty[]>;
   holds(snapshots: readonly string[]): Promise<Hold[]>;
   /** How many bytes were written to the dataset since the snapshot, also those that are still on the way to the disks. */

@@ -135,22 +135,35 @@ const DEADLINES_MS: Record<keyof Verbs, number> = {
   'snapshot.list-files': 60_000,
 };
 
+/** Verbs that only read. */
+const READING: ReadonlySet<keyof Verbs> = new Set<keyof Verbs>([
+  ...(['pool.importable', 'pool.history', 'pool.errors', 'disk.smart', 'faults.list', 'system.list'] as const),
+  ...(['dataset.sample', 'snapshot.diff', 'snapshot.list-files'] as const),
+]);
+
 export class Execd {
   readonly #peer: Peer;
+  readonly #changed: () => void;
 
-  constructor(peer: Peer) {
+  /** @param changed called when a verb has ended that may have changed the machine, however it ended */
+  constructor(peer: Peer, changed: () => void = () => {}) {
     this.#peer = peer;
+    this.#changed = changed;
   }
 
   async run<V extends keyof Verbs>(verb: V, body: Verbs[V]): Promise<unknown> {
     const headers = { 'x-cistern-user': encodeURI(onBehalfOf.getStore() ?? 'appliance') };
-    return this.#peer.call({
-      method: 'POST',
-      path: `/v1/${verb}`,
-      json: body,
-      headers,
-      deadlineMs: DEADLINES_MS[verb],
-    });
+    try {
+      return await this.#peer.call({
+        method: 'POST',
+        path: `/v1/${verb}`,
+        json: body,
+        headers,
+        deadlineMs: DEADLINES_MS[verb],
+      });
+    } finally {
+      if (!READING.has(verb)) this.#changed();
+    }
   }
 
   /** What a verb reads, as it comes. */

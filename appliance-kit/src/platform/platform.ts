@@ -145,6 +145,8 @@ export interface Platform {
 
   /** Calls `poke` soon after something has happened to a pool, until the function it returns is called. */
   watchPools?(poke: () => void): () => void;
+  /** Whether the last answer of `pools` still holds, but for sizes: nothing has happened to a pool since. Without it that is never known. */
+  poolsUnchanged?(): Promise<boolean>;
 
   /** Systems that diagnose faults themselves only. */
   faults?(): Promise<PlatformFault[]>;

@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../../tests/harness.ts';
 import { Peer } from '../peers/peer.ts';
 import { Execd } from './execd.ts';
+import { PoolChanges } from './poolChanges.ts';
 import { concernsState, followPoolEvents, type PoolEventParts } from './poolEvents.ts';
 
 const event = (name: string) => `${JSON.stringify({ class: name, text: `Jan  1 2026\t${name}` })}\n`;
@@ -147,4 +148,29 @@ test('one that is stopped while it opens listens to nothing', async () => {
   await sleep(60);
   assert.ok(late.destroyed);
   assert.equal(tries, 2);
+});
+
+test('what was read holds until something happens, and as long as it would be heard of', async (t) => {
+  const changes = new PoolChanges();
+  assert.deepEqual([changes.pools(), changes.datasets()], [null, null], 'before anything is heard nothing is known');
+  const { streams } = await peer(t, { changes });
+  await eventually(() => assert.notEqual(changes.pools(), null));
+  let [pools, datasets] = [changes.pools(), changes.datasets()];
+
+  streams[0]?.write('{}\n');
+  streams[0]?.write(event('sysevent.fs.zfs.history_event'));
+  await eventually(() => assert.notEqual(changes.datasets(), datasets));
+  assert.equal(changes.pools(), pools, 'a command to a dataset changes no pool');
+
+  datasets = changes.datasets();
+  streams[0]?.write(event(STATE));
+  await eventually(() => assert.notEqual(changes.pools(), pools));
+  assert.notEqual(changes.datasets(), datasets);
+
+  [pools, datasets] = [changes.pools(), changes.datasets()];
+  streams[0]?.end();
+  await eventually(() => assert.equal(streams.length, 2));
+  await eventually(() => assert.notEqual(changes.pools(), null));
+  assert.notEqual(changes.pools(), pools, 'nobody knows what happened meanwhile');
+  assert.notEqual(changes.datasets(), datasets);
 });

@@ -1,11 +1,15 @@
-// Listens to what happens to pools, so that a change is seen at once and not at the next look. It only ever causes a look:
-// events get lost (while nothing listens, or when the kernel has too many), and may be out of date.
+// Listens to what happens to pools, so that a change is seen at once and not at the next look, and so that looking may rest
+// while nothing happens. It never says what a pool is like: events get lost when the kernel has too many, and may be out of
+// date.
 import type { Readable } from 'node:stream';
+import type { PoolChanges } from './poolChanges.ts';
 
 export interface PoolEventParts {
   /** JSON lines, `{class?, text}` or `{}` as a heartbeat: execd's verb pool.events. */
   open(): Promise<Readable>;
   changed(): void;
+  /** What is known of what happens, without any delay. */
+  readonly changes?: PoolChanges;
   /** For tests. */
   readonly leastMs?: number;
   readonly silentMs?: number;
@@ -68,7 +72,7 @@ function calmly(call: () => void, leastMs: number): { ask(): void; stop(): void 
 }
 
 /** Listens until the function it returns is called. */
-export function followPoolEvents({ open, changed, ...options }: PoolEventParts): () => void {
+export function followPoolEvents({ open, changed, changes, ...options }: PoolEventParts): () => void {
   const silentMs = options.silentMs ?? SILENT_MS;
   const firstRetry = options.retryMs ?? RETRY_MS;
   const calm = calmly(changed, options.leastMs ?? LEAST_MS);
@@ -88,13 +92,18 @@ export function followPoolEvents({ open, changed, ...options }: PoolEventParts):
       content.setEncoding('utf8');
       for await (const chunk of content as AsyncIterable<string>) {
         silence.refresh();
+        changes?.heard(true);
         const lines = (rest + chunk).split('\n');
         rest = lines.pop() as string;
         if (rest.length > MAX_LINE) rest = '';
-        if (lines.some(concernsState)) calm.ask();
+        const states = lines.some(concernsState);
+        if (states) changes?.happened();
+        else if (lines.some((line) => line.includes('"class"'))) changes?.happened('datasets');
+        if (states) calm.ask();
       }
     } finally {
       clearTimeout(silence);
+      changes?.heard(false);
     }
   };
 

@@ -19,18 +19,19 @@ import type {
   SnmpAccess,
 } from '../platform.ts';
 import type { PoolActions } from '../poolActions.ts';
+import { type Mark, PoolChanges } from '../poolChanges.ts';
 import { followPoolEvents } from '../poolEvents.ts';
 import type { Service } from '../service.ts';
-import { serviceFacts } from '../service-facts.ts';
 import type { SystemsPlatform } from '../systems.ts';
 import { ZfsDatasets } from '../zfs/datasets.ts';
 import { zfsPoolActions } from '../zfs/poolActions.ts';
 import { ZfsReplication } from '../zfs/replication.ts';
+import { diskFacts } from './disk-facts.ts';
 import { LSBLK_COLUMNS, parseDisks } from './disks.ts';
 import { LinuxHardware } from './hardware.ts';
 import { LinuxMachine } from './machine.ts';
-import { parsePools } from './pools.ts';
-import { PROPERTIES, parseServices, unitOf } from './services.ts';
+import { parsePools, poolStates } from './pools.ts';
+import { LinuxServices } from './services.ts';
 
 const BY_ID = '/dev/disk/by-id';
 const BY_PARTUUID = '/dev/disk/by-partuuid';
@@ -39,6 +40,8 @@ const BY_PATH = '/dev/disk/by-path';
 const SYSTEM_DISK_FILE = '/run/cistern-root/disk';
 /** ZFS' default is right for disks with 512 bytes to a sector, and most that report 512 have 4096. */
 const ASHIFT = 12;
+/** lsblk is asked so often even when nothing that it reads has changed. */
+const LSBLK_MS = 5 * 60_000;
 
 export interface LinuxOptions {
   readonly run: string;
@@ -58,15 +61,31 @@ export class Linux implements Platform {
   readonly systems: SystemsPlatform;
   readonly #execd: Execd;
   readonly #command: Command;
+  readonly #clock: Clock;
+  readonly #changes = new PoolChanges();
+  readonly #services: LinuxServices;
+  #disks: { facts: string | null; at: number; disks: PlatformDisk[] } | null = null;
+  /** As they were when the pools were read. */
+  #pools: { mark: Mark; states: string } = { mark: null, states: '' };
 
   constructor(options: LinuxOptions) {
-    this.#execd = new Execd(new Peer('execd', join(options.run, 'execd', 'http.sock')));
+    this.#execd = new Execd(new Peer('execd', join(options.run, 'execd', 'http.sock')), () => {
+      this.#changes.happened();
+      this.#services.forget();
+    });
     this.#command = options.command ?? run;
+    this.#clock = options.clock;
     this.poolActions = zfsPoolActions(this.#execd, this.systemPool);
     this.systems = execdSystems(this.#execd);
     this.machine = new LinuxMachine({ command: this.#command });
     this.hardware = new LinuxHardware({ command: this.#command, execd: this.#execd });
-    this.datasets = new ZfsDatasets({ command: this.#command, execd: this.#execd, facts: OPENZFS_FACTS });
+    this.datasets = new ZfsDatasets({
+      command: this.#command,
+      execd: this.#execd,
+      facts: OPENZFS_FACTS,
+      changes: this.#changes,
+    });
+    this.#services = new LinuxServices({ command: this.#command, clock: options.clock });
     const replicd = new Peer('replicd', join(options.run, 'replicd', 'http.sock'));
     this.replication = new ZfsReplication({ replicd, execd: this.#execd });
   }
@@ -94,7 +113,18 @@ export class Linux implements Platform {
     return Intl.DateTimeFormat().resolvedOptions().timeZone;
   }
 
+  /** lsblk is not started when it would print what it printed before. */
   async disks(): Promise<PlatformDisk[]> {
+    const facts = diskFacts();
+    const at = this.#clock.monotonic();
+    const known = this.#disks;
+    if (known !== null && facts !== null && known.facts === facts && at - known.at < LSBLK_MS) return known.disks;
+    const disks = await this.#readDisks();
+    this.#disks = { facts, at, disks };
+    return disks;
+  }
+
+  async #readDisks(): Promise<PlatformDisk[]> {
     const [lsblk, links, partitions, paths, systemDisk] = await Promise.all([
       this.#command('lsblk', ['--json', '--bytes', '--output', LSBLK_COLUMNS]),
       this.#links(BY_ID),
@@ -115,6 +145,19 @@ export class Linux implements Platform {
   }
 
   async pools(): Promise<PlatformPool[]> {
+    const before = { mark: this.#changes.pools(), states: await poolStates() };
+    const pools = await this.#readPools();
+    this.#pools = before;
+    return pools;
+  }
+
+  async poolsUnchanged(): Promise<boolean> {
+    const { mark, states } = this.#pools;
+    // ZFS drops events when there are too many: its own word for each pool's state is looked at as well.
+    return mark !== null && mark === this.#changes.pools() && states === (await poolStates());
+  }
+
+  async #readPools(): Promise<PlatformPool[]> {
     const [status, list, properties] = await Promise.all([
       this.#command('zpool', ['status', '-j', '-p', '--json-int']),
       this.#command('zpool', [
@@ -146,14 +189,12 @@ export class Linux implements Platform {
     return followPoolEvents({
       open: async () => (await this.#execd.open('pool.events', {})).content,
       changed: poke,
+      changes: this.#changes,
     });
   }
 
   async services(): Promise<Service[]> {
-    const units = serviceFacts.map(({ name }) => unitOf(name));
-    return parseServices(
-      await this.#command('systemctl', ['show', '--timestamp=unix', `--property=${PROPERTIES}`, ...units]),
-    );
+    return this.#services.read();
   }
 
   async createPool(plan: PoolPlan, progress: Progress): Promise<void> {

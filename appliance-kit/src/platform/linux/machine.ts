@@ -75,7 +75,7 @@ const ORIGIN: Readonly<Record<string, LinkAddress['origin']>> = {
 };
 
 type Origins = Map<string, LinkAddress['origin']>;
-const ORIGINS_MS = 60_000;
+const ORIGINS_MS = 5 * 60_000;
 
 /** The bytes of an address in one form, so that two spellings of it are the same. */
 function addressKey(link: string, bytes: readonly number[]): string {

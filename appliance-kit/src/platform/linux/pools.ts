@@ -1,5 +1,7 @@
 // Reads pools from OpenZFS 2.3's JSON: `zpool status -j`, `zpool list -j`, and the properties from `zfs get -Hp`.
 // Numbers are taken as numbers or as text, since which of them `--json-int` turns differs between fields and releases.
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { iso } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
 import type { PlatformPool } from '../platform.ts';
@@ -168,4 +170,18 @@ export function parsePools(status: string, list: string, properties: string, now
       upgradable: UPGRADABLE.test(text(pool.status) ?? ''),
     };
   });
+}
+
+const KSTATS = '/proc/spl/kstat/zfs';
+
+/** Each pool with its state, as the kernel has it without asking a disk. */
+export async function poolStates(folder = KSTATS): Promise<string> {
+  const names = await readdir(folder).catch(() => []);
+  const states = await Promise.all(
+    names.sort().map(async (name) => {
+      const state = await readFile(join(folder, name, 'state'), 'utf8').catch(() => null);
+      return state === null ? [] : [`${name} ${state.trim()}`]; // a table beside the pools
+    }),
+  );
+  return states.flat().join('\n');
 }

@@ -1,5 +1,9 @@
-// Reads the state of services from `systemctl show`.
-import { iso } from '../../base/clock.ts';
+// Reads the state of services from `systemctl show`; while none of their processes has changed, from their control groups,
+// which costs no process.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Clock, iso } from '../../base/clock.ts';
+import type { Command } from '../command.ts';
 import type { Service } from '../service.ts';
 import { serviceFacts } from '../service-facts.ts';
 
@@ -10,6 +14,10 @@ export function unitOf(name: string): string {
 
 export const PROPERTIES =
   'Id,LoadState,ActiveState,SubState,Result,MainPID,MemoryCurrent,NRestarts,StateChangeTimestamp,ConditionResult,ExecMainStatus,CPUUsageNSec,Requires,Wants';
+
+const CGROUPS = '/sys/fs/cgroup/system.slice';
+/** What has no process to go by (the reason of a failure, what a unit needs) is asked for so often. */
+const ASK_MS = 30_000;
 
 /** systemd's results, as a person would put them. */
 const RESULTS: Record<string, string> = {
@@ -103,4 +111,85 @@ export function parseServices(output: string): Service[] {
           : null,
     };
   });
+}
+
+interface Usage {
+  readonly running: boolean;
+  readonly memoryBytes: number | null;
+  readonly cpuSeconds: number | null;
+}
+
+export class LinuxServices {
+  readonly #parts: { command: Command; clock: Clock; cgroups: string };
+  #known: { at: number; services: readonly Service[]; usage: readonly Usage[] } | null = null;
+  #forgotten = 0;
+
+  /** @param parts.cgroups for tests */
+  constructor(parts: { command: Command; clock: Clock; cgroups?: string }) {
+    this.#parts = { cgroups: CGROUPS, ...parts };
+  }
+
+  /** The next answer is systemd's: something was done to a service. */
+  forget(): void {
+    this.#known = null;
+    this.#forgotten++;
+  }
+
+  async read(): Promise<Service[]> {
+    const known = this.#known;
+    const forgotten = this.#forgotten;
+    const at = this.#parts.clock.monotonic();
+    if (known !== null && at - known.at < ASK_MS && known.services.every(settled)) {
+      const usage = await this.#usage(known.services);
+      const same = known.services.every(({ state }, index) => (state === 'online') === usage[index]?.running);
+      if (same && this.#known === known) {
+        return known.services.map((service, index) => updated(service, known.usage[index], usage[index]));
+      }
+    }
+    const services = parseServices(
+      await this.#parts.command('systemctl', [
+        ...['show', '--timestamp=unix', `--property=${PROPERTIES}`],
+        ...serviceFacts.map(({ name }) => unitOf(name)),
+      ]),
+    );
+    const usage = await this.#usage(services);
+    // What was asked before something was done is not kept.
+    if (forgotten === this.#forgotten) this.#known = { at, services, usage };
+    return services;
+  }
+
+  #usage(services: readonly Service[]): Promise<Usage[]> {
+    return Promise.all(
+      services.map(async ({ name, pid }) => {
+        const file = (one: string) => readFile(join(this.#parts.cgroups, unitOf(name), one), 'utf8').catch(() => '');
+        const [processes, memory, cpu] = await Promise.all([
+          file('cgroup.procs'),
+          file('memory.current'),
+          file('cpu.stat'),
+        ]);
+        const pids = processes.split('\n').filter((line) => line !== '');
+        const microseconds = /^usage_usec (\d+)$/m.exec(cpu)?.[1];
+        return {
+          // Another main process is a restart; a service that is stopped has none at all.
+          running: pid === null ? pids.length > 0 : pids.includes(String(pid)),
+          memoryBytes: count(memory.trim()) || null,
+          cpuSeconds: microseconds === undefined ? null : Number(microseconds) / 1e6,
+        };
+      }),
+    );
+  }
+}
+
+/** systemd has nothing to do with it at present, and nothing is wrong. */
+const settled = ({ state, reason }: Service) => reason === null && (state === 'online' || state === 'stopped');
+
+/** systemd counts the processor's time from the start of the service, its control group perhaps from earlier on. */
+function updated(service: Service, then: Usage | undefined, now: Usage | undefined): Service {
+  const { cpuSeconds, memoryBytes } = service;
+  const used = (now?.cpuSeconds ?? 0) - (then?.cpuSeconds ?? 0);
+  return {
+    ...service,
+    memoryBytes: memoryBytes === null ? null : (now?.memoryBytes ?? memoryBytes),
+    cpuSeconds: cpuSeconds === null ? null : Math.round((cpuSeconds + Math.max(0, used)) * 1e3) / 1e3,
+  };
 }

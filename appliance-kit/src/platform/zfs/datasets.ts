@@ -18,6 +18,7 @@ import type {
   ZfsFacts,
 } from '../datasets.ts';
 import type { Execd } from '../execd.ts';
+import type { Mark, PoolChanges } from '../poolChanges.ts';
 import { parseDiff, parseHolds, parseProperties, parseTree, TREE_COLUMNS } from './parse.ts';
 
 /** All of a machine with ten thousand snapshots takes ZFS a second or two, and a busy one longer. */
@@ -29,22 +30,31 @@ export class ZfsDatasets implements DatasetPlatform {
   readonly facts: ZfsFacts;
   readonly #command: Command;
   readonly #execd: Execd;
+  readonly #changes: PoolChanges | undefined;
+  #mark: Mark = null;
   #last: { output: string; tree: PlatformTree } | null = null;
 
-  constructor(parts: { command: Command; execd: Execd; facts: ZfsFacts }) {
+  constructor(parts: { command: Command; execd: Execd; facts: ZfsFacts; changes?: PoolChanges }) {
+    this.#changes = parts.changes;
     this.#command = parts.command;
     this.#execd = parts.execd;
     this.facts = parts.facts;
   }
 
   async tree(): Promise<PlatformTree> {
+    const mark = this.#changes?.datasets() ?? null;
     // Sorted by creation within what is otherwise ZFS' own order: parents, then their snapshots, then their children.
     const output = await this.#command('zfs', ['list', '-Hp', '-t', 'all', '-o', TREE_COLUMNS.join(',')], {
       deadlineMs: TREE_DEADLINE_MS,
       maxBytes: MAX_TREE_BYTES,
     });
     if (this.#last?.output !== output) this.#last = { output, tree: parseTree(output) };
+    this.#mark = mark;
     return this.#last.tree;
+  }
+
+  unchanged(): boolean {
+    return this.#mark !== null && this.#mark === this.#changes?.datasets();
   }
 
   async properties(name: string): Promise<PlatformProperty[]> {

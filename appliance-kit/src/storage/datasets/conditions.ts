@@ -26,7 +26,7 @@ export class DatasetConditions {
 
   async look(): Promise<void> {
     const conditions = this.#conditions;
-    const { datasets, error } = await this.#tree.get();
+    const { datasets, error } = await this.#tree.watch();
     for (const report of this.#others) report();
     // Not knowing is no reason to clear.
     if (error !== null) return;

@@ -6,6 +6,8 @@ import type { DatasetPlatform, PlatformDataset, PlatformSnapshot, PlatformTree }
 
 /** Younger than this it is not read anew for a page. */
 const MAX_AGE_MS = 5_000;
+/** As long as no command has changed a dataset, what is looked at without being asked may be so old: sizes change at any time. */
+const QUIET_MS = 30_000;
 /** A machine on which reading takes long is not kept busy with it: it rests this many times as long. */
 const REST = 10;
 /** How long the very first page waits. */
@@ -126,6 +128,12 @@ export class Tree {
       void this.#read().catch(() => {});
     }
     return this.last();
+  }
+
+  /** As `get`, for whoever looks again and again: as long as nothing happens, sizes may be older. */
+  async watch(): Promise<Reading> {
+    const quiet = this.#known !== null && this.#error === null && this.#platform.unchanged?.() === true;
+    return quiet && Math.abs(this.#clock.now() - this.#at) < QUIET_MS ? this.last() : this.get();
   }
 
   /** A reading that began after this call: for deciding, and after a change. */

@@ -17,7 +17,7 @@ export function diskWatch(parts: {
   return {
     look: async () => {
       // Read anew, but with patience: a disk that hangs must not hide what it does to its pool.
-      const disks = await inventory.disksSoon();
+      const { disks } = await inventory.look();
       return () => {
         if (disks.error !== null) return;
         detector.compare(disks.value);

@@ -12,6 +12,8 @@ import { describePool } from './sentence.ts';
 export const SMALLEST_DISK = 2 ** 30;
 /** Pages poll faster than this; the machine is not asked more often. */
 const MAX_AGE_MS = 2_000;
+/** As long as pools are well and nothing happens to one, what is looked at without being asked may be so old: sizes change at any time. */
+const QUIET_MS = 30_000;
 /** How long a page waits for a new reading before it shows the last one. */
 const PATIENCE_MS = 1_500;
 
@@ -69,13 +71,24 @@ function joinDisk(disk: PlatformDisk, known: Map<string, Place>, systemPool: str
   return { ...facts, state: 'available', reason: null };
 }
 
+/** A resilver or a scrub goes on without any event. */
+const quiet = ({ state, scan }: PlatformPool) => state === 'ONLINE' && scan?.state !== 'scanning';
+
+export interface Look {
+  readonly disks: Reading<Disk[]>;
+  readonly pools: Reading<Pool[]>;
+}
+
 export class Inventory {
+  readonly #platform: Platform;
   readonly #clock: Clock;
   readonly #disks: CachedReading<PlatformDisk[]>;
   readonly #pools: CachedReading<PlatformPool[]>;
   readonly #systemPool: string;
+  #looking: Promise<Look> | null = null;
 
   constructor(platform: Platform, clock: Clock) {
+    this.#platform = platform;
     this.#systemPool = platform.systemPool;
     this.#clock = clock;
     const options = { maxAgeMs: MAX_AGE_MS, patienceMs: PATIENCE_MS, nothing: [] };
@@ -87,9 +100,29 @@ export class Inventory {
     return this.#joined(...(await Promise.all([this.#disks.get(), this.#pools.get()])));
   }
 
-  /** As `disks`, but read anew if the machine answers in time. */
-  async disksSoon(): Promise<Reading<Disk[]>> {
-    return this.#joined(...(await Promise.all([this.#disks.soon(), this.#pools.soon()])));
+  /**
+   * What the poller's watches look at: read anew if the machine answers in time. Pools to which nothing has happened are
+   * read anew more rarely. Watches of one round share a reading.
+   */
+  look(): Promise<Look> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = null;
+    });
+    return this.#looking;
+  }
+
+  async #look(): Promise<Look> {
+    const known = this.#pools.last();
+    const well = known.error === null && known.value.every(quiet);
+    const unchanged = well && (await this.#platform.poolsUnchanged?.().catch(() => false)) === true;
+    const [disks, pools] = await Promise.all([
+      this.#disks.soon(),
+      unchanged ? this.#pools.get(QUIET_MS) : this.#pools.soon(),
+    ]);
+    return {
+      disks: this.#joined(disks, pools),
+      pools: { ...pools, value: this.#withDisks(pools.value, disks.value) },
+    };
   }
 
   #joined(disks: Reading<PlatformDisk[]>, pools: Reading<PlatformPool[]>): Reading<Disk[]> {

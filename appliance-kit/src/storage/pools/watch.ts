@@ -19,8 +19,7 @@ export function poolWatch(parts: {
   const detector = new ChangeDetector(parts.changes, 'pools');
   return {
     look: async () => {
-      const disks = await inventory.disksSoon();
-      const pools = await inventory.pools();
+      const { disks, pools } = await inventory.look();
       return async () => {
         telemetryPool.name = null;
         if (pools.error !== null) return;

@@ -30,7 +30,7 @@ export const machineDomain = domain({
       watch: [
         {
           look: async () => {
-            const [disks] = await Promise.all([inventory.disksSoon(), machine.look().catch(() => {})]);
+            const [{ disks }] = await Promise.all([inventory.look(), machine.look().catch(() => {})]);
             return () => {
               if (disks.error === null) machine.disks = disks.value;
             };
