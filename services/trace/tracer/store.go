@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"cistern/services/histogram"
@@ -112,6 +113,8 @@ type sender struct {
 	waiting []sample
 	oldest  time.Time // when the first of them came
 	wake    chan struct{}
+	// several sources measure: what one brings waits a moment for the others of its second.
+	several atomic.Bool
 	reason  string // why nothing is stored; "" when all is well
 	// failures in a row; while there are some, new samples wait for the next try.
 	failures int
@@ -170,8 +173,9 @@ func (s *sender) run(ctx context.Context) {
 			return
 		case <-s.wake:
 		}
-		// What several sources measured in one second goes together.
-		pause(ctx, 100*time.Millisecond)
+		if s.several.Load() {
+			pause(ctx, 100*time.Millisecond)
+		}
 		// What is under way when the stop begins is finished: sent again, histograms would count twice.
 		for ctx.Err() == nil && s.flush(context.Background()) {
 		}

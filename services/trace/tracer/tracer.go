@@ -315,6 +315,7 @@ func (t *Tracer) tick(now time.Time, elapsed time.Duration) {
 	samples = append(samples, t.expire(now)...)
 	t.schedule(now)
 	samples = append(samples, t.watchCost(now)...)
+	t.sender.several.Store(len(t.runs) > 0)
 	t.mu.Unlock()
 	t.sender.put(samples)
 }
