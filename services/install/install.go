@@ -13,7 +13,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -24,6 +23,7 @@ import (
 	"time"
 
 	"cistern/services/platform/command"
+	"cistern/services/platform/squashfs"
 )
 
 // Medium is what is installed from.
@@ -100,19 +100,6 @@ func (m Medium) check() (string, error) {
 	return sum, nil
 }
 
-// systemBytes is how many bytes a squashfs takes, filled up to the 4 KiB that mksquashfs writes. squashfs 4.0: at 40 of the
-// superblock is the 64-bit number of bytes used.
-func systemBytes(r io.ReaderAt) (int64, error) {
-	head := make([]byte, 48)
-	if _, err := r.ReadAt(head, 0); err != nil {
-		return 0, err
-	}
-	if !bytes.HasPrefix(head, []byte("hsqs")) {
-		return 0, errors.New("the medium is damaged: there is no system on it; write it again")
-	}
-	return (int64(binary.LittleEndian.Uint64(head[40:])) + 4095) &^ 4095, nil
-}
-
 // write does everything but the last write of the table.
 func (m Medium) write(ctx context.Context, d Disk, want string, tell func(Step)) error {
 	tell(Step{d.Name, "partitioning", 0})
@@ -163,11 +150,13 @@ func (m Medium) copySystem(ctx context.Context, disk *os.File, to int64, want, n
 		return err
 	}
 	defer source.Close()
-	length, err := systemBytes(source)
-	if err != nil {
+	length, err := squashfs.Length(source)
+	if errors.Is(err, squashfs.ErrNone) {
+		return errors.New("the medium is damaged: there is no system on it; write it again")
+	} else if err != nil {
 		return err
 	}
-	if length <= 0 || length > slotMiB*mib {
+	if length > slotMiB*mib {
 		return fmt.Errorf("the system takes %d MiB, more than its slot of %d MiB", length/mib, slotMiB)
 	}
 	sum := sha256.New()
@@ -233,7 +222,7 @@ func environment() string {
 // verify reads back what was written, past the cache.
 func (m Medium) verify(ctx context.Context, disk *os.File, system, esp int64, want string, d Disk, tell func(Step)) error {
 	forget(disk)
-	length, err := systemBytes(io.NewSectionReader(disk, system, slotMiB*mib))
+	length, err := squashfs.Length(io.NewSectionReader(disk, system, slotMiB*mib))
 	if err != nil {
 		return errors.New("what was written cannot be read back: the disk is faulty")
 	}

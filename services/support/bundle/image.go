@@ -7,7 +7,6 @@ package bundle
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -16,6 +15,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"cistern/services/platform/squashfs"
 )
 
 // builtImage is what the boot loader said of the image, in proc (the folder /proc); empty when it said nothing.
@@ -91,22 +92,19 @@ func squashfsDevice(mounts string) (string, error) {
 	return "", errors.New("no system image is mounted")
 }
 
-// squashfsSum hashes a squashfs without what is behind it on its partition. The superblock begins with "hsqs" and says at
-// 40 how many bytes are used, little-endian (squashfs 4.0); mksquashfs fills up to 4 KiB.
+// squashfsSum hashes a squashfs without what is behind it on its partition.
 func squashfsSum(ctx context.Context, path string) (length int64, sum string, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return 0, "", err
 	}
 	defer f.Close()
-	var super [96]byte
-	if _, err := f.ReadAt(super[:], 0); err != nil {
+	length, err = squashfs.Length(f)
+	if errors.Is(err, squashfs.ErrNone) {
+		return 0, "", fmt.Errorf("%s does not begin as a system image does", path)
+	} else if err != nil {
 		return 0, "", err
 	}
-	if string(super[:4]) != "hsqs" {
-		return 0, "", fmt.Errorf("%s does not begin as a system image does", path)
-	}
-	length = int64(binary.LittleEndian.Uint64(super[40:])+4095) &^ 4095
 	hash := sha256.New()
 	buffer := make([]byte, 256<<10)
 	for at := int64(0); at < length; {

@@ -3,7 +3,6 @@ package linux
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +17,7 @@ import (
 	"cistern/services/daemon/problem"
 	"cistern/services/execd/host"
 	"cistern/services/platform/command"
+	"cistern/services/platform/squashfs"
 )
 
 // The names of the partitions, in the order they lie in on the disk: what image/debian/disk.sh and system-pool make.
@@ -199,11 +199,12 @@ func copyPartition(from, to string) error {
 		return err
 	}
 	reader := io.Reader(source)
+	length, err := squashfs.Length(bytes.NewReader(head))
 	switch {
-	case bytes.HasPrefix(head, []byte("hsqs")):
-		// squashfs 4.0: bytes_used is the 64-bit number at offset 40 of the superblock.
-		used := int64(binary.LittleEndian.Uint64(head[40:]))
-		reader = io.LimitReader(source, (used+4095)&^4095)
+	case err == nil:
+		reader = io.LimitReader(source, length)
+	case !errors.Is(err, squashfs.ErrNone):
+		return err
 	case bytes.Equal(head, make([]byte, len(head))):
 		reader = bytes.NewReader(head)
 	}

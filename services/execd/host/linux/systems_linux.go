@@ -6,7 +6,6 @@ package linux
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +16,7 @@ import (
 	"strings"
 
 	"cistern/services/execd/host"
+	"cistern/services/platform/squashfs"
 )
 
 // slots by their names in grub.cfg; a person calls them A and B.
@@ -96,17 +96,15 @@ func readSlots(esp io.ReaderAt, images []io.ReaderAt, kernel string) ([]host.Sys
 	return systems, nil
 }
 
-// squashfsBytes is how much of a slot its system takes; nil when there is none. squashfs 4.0: the magic number, and at
-// offset 40 of the superblock the bytes used.
+// squashfsBytes is how much of a slot its system takes; nil when there is none.
 func squashfsBytes(image io.ReaderAt) (*int64, error) {
-	head := make([]byte, 48)
-	if _, err := image.ReadAt(head, 0); err != nil {
+	used, err := squashfs.Used(image)
+	switch {
+	case errors.Is(err, squashfs.ErrNone):
+		return nil, nil
+	case err != nil:
 		return nil, err
 	}
-	if !bytes.HasPrefix(head, []byte("hsqs")) {
-		return nil, nil
-	}
-	used := int64(binary.LittleEndian.Uint64(head[40:]))
 	return &used, nil
 }
 

@@ -35,8 +35,8 @@ func bootPartition(t *testing.T, name string) []byte {
 	return image
 }
 
-// squashfs is the beginning of a slot; nothing in it when used is 0.
-func squashfs(used uint64) io.ReaderAt {
+// slotOf is the beginning of a slot; nothing in it when used is 0.
+func slotOf(used uint64) io.ReaderAt {
 	head := make([]byte, 4096)
 	if used > 0 {
 		copy(head, "hsqs")
@@ -50,7 +50,7 @@ const runsA = "BOOT_IMAGE=/cistern/a/vmlinuz root=PARTLABEL=cistern-a rootfstype
 func TestSlots(t *testing.T) {
 	read := func(esp []byte, a, b uint64, kernel string) []host.System {
 		t.Helper()
-		systems, err := readSlots(bytes.NewReader(esp), []io.ReaderAt{squashfs(a), squashfs(b)}, kernel)
+		systems, err := readSlots(bytes.NewReader(esp), []io.ReaderAt{slotOf(a), slotOf(b)}, kernel)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func TestBootPartitionsThatAreNone(t *testing.T) {
 			}
 		}),
 	} {
-		_, err := readSlots(bytes.NewReader(esp), []io.ReaderAt{squashfs(1), squashfs(0)}, runsA)
+		_, err := readSlots(bytes.NewReader(esp), []io.ReaderAt{slotOf(1), slotOf(0)}, runsA)
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", says, err)
 		}
