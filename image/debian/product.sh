@@ -21,5 +21,6 @@ product_files() {
   chroot "$root" systemctl preset-all
   chroot "$root" systemctl mask systemd-udev-settle.service systemd-firstboot.service zfs-load-module.service zfs-import-cache.service zfs-import-scan.service \
     zfs-mount.service zfs-share.service getty@.service serial-getty@.service autovt@.service apt-daily.timer apt-daily-upgrade.timer
-  chroot "$root" systemctl enable cistern-console@ttyS0.service cistern-console@tty1.service cistern-install@ttyS0.path cistern-install@tty1.path
+  # On serial ports as well: when there is one, udev starts it (usr/lib/udev/rules.d/99-zz-cistern-console.rules).
+  chroot "$root" systemctl enable cistern-console@tty1.service cistern-install@tty1.path
 }

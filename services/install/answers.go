@@ -1,15 +1,69 @@
 package install
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"time"
+
+	"cistern/services/platform/command"
 )
 
-// Answers is what the file cistern/install.json on the medium says: an installation by it asks nothing.
+// answerFile is where answers are looked for on a stick.
+const answerFile = "cistern/install.json"
+
+// ErrNoAnswers is returned when no stick has an answer file.
+var ErrNoAnswers = errors.New("there is no answer file on a stick")
+
+// FindAnswers reads the answer file of the medium that the machine was started from, or of another USB stick. With several
+// of them it cannot be known which one is meant.
+func FindAnswers(ctx context.Context, startedFrom string) (*Answers, error) {
+	text, err := ask(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return answersIn(ctx, text, startedFrom)
+}
+
+func answersIn(ctx context.Context, text []byte, startedFrom string) (*Answers, error) {
+	nodes, err := nodesIn(text)
+	if err != nil {
+		return nil, err
+	}
+	var contents [][]byte
+	var sticks []string
+	for _, disk := range nodes {
+		if disk.Type != "disk" || disk.Name != startedFrom && disk.Transport != "usb" && !disk.Removable {
+			continue
+		}
+		for _, n := range append([]node{disk}, disk.Children...) {
+			if n.FSType != "vfat" {
+				continue
+			}
+			// mtools read it without a mount. A stick that has no such file, or cannot be read, gives no answers.
+			said, err := command.Run(ctx, time.Minute, 64<<10, "mcopy", "-i", n.Path, "::/"+answerFile, "-")
+			if err == nil {
+				contents = append(contents, said.Stdout)
+				sticks = append(sticks, strings.Join(slices.DeleteFunc([]string{n.Name, disk.Model, disk.Serial}, func(word string) bool { return word == "" }), " "))
+			}
+		}
+	}
+	switch len(contents) {
+	case 0:
+		return nil, ErrNoAnswers
+	case 1:
+		return ReadAnswers(bytes.NewReader(contents[0]))
+	default:
+		return nil, fmt.Errorf("%d sticks have an answer file, %s: leave in the one that is meant, and start again", len(sticks), strings.Join(sticks, " and "))
+	}
+}
+
+// Answers is what an answer file says: an installation by it asks nothing.
 type Answers struct {
 	// Disks are one disk, or two for a mirror: each a serial number.
 	Disks []string `json:"disks"`
@@ -70,6 +124,9 @@ func (a *Answers) Choose(disks []Disk) ([]Disk, error) {
 }
 
 func serials(disks []Disk) string {
+	if len(disks) == 0 {
+		return "no disks at all"
+	}
 	var list []string
 	for _, d := range disks {
 		if d.Serial != "" {

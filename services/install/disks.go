@@ -35,6 +35,7 @@ type node struct {
 	Size        int64    `json:"size"`
 	SectorBytes int64    `json:"log-sec"`
 	ReadOnly    bool     `json:"ro"`
+	Removable   bool     `json:"rm"`
 	FSType      string   `json:"fstype"`
 	Label       string   `json:"label"`
 	PartLabel   string   `json:"partlabel"`
@@ -43,26 +44,39 @@ type node struct {
 	Children    []node   `json:"children"`
 }
 
-const columns = "NAME,PATH,TYPE,MODEL,SERIAL,TRAN,SIZE,LOG-SEC,RO,FSTYPE,LABEL,PARTLABEL,PTTYPE,MOUNTPOINTS"
+const columns = "NAME,PATH,TYPE,MODEL,SERIAL,TRAN,SIZE,LOG-SEC,RO,RM,FSTYPE,LABEL,PARTLABEL,PTTYPE,MOUNTPOINTS"
 
 // Disks lists the machine's disks by name, without the one that it was started from (sdb).
 func Disks(ctx context.Context, startedFrom string) ([]Disk, error) {
-	said, err := command.Run(ctx, 30*time.Second, 4<<20, "lsblk", "--json", "--bytes", "--output", columns)
+	text, err := ask(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return disksIn(said.Stdout, startedFrom)
+	return disksIn(text, startedFrom)
 }
 
-func disksIn(text []byte, startedFrom string) ([]Disk, error) {
+func ask(ctx context.Context) ([]byte, error) {
+	said, err := command.Run(ctx, 30*time.Second, 4<<20, "lsblk", "--json", "--bytes", "--output", columns)
+	return said.Stdout, err
+}
+
+func nodesIn(text []byte) ([]node, error) {
 	var document struct {
 		Devices []node `json:"blockdevices"`
 	}
 	if err := json.Unmarshal(text, &document); err != nil {
 		return nil, fmt.Errorf("the list of disks cannot be read: %w", err)
 	}
+	return document.Devices, nil
+}
+
+func disksIn(text []byte, startedFrom string) ([]Disk, error) {
+	nodes, err := nodesIn(text)
+	if err != nil {
+		return nil, err
+	}
 	var list []Disk
-	for _, n := range document.Devices {
+	for _, n := range nodes {
 		if n.Type != "disk" || n.Name == startedFrom || n.Size == 0 || strings.HasPrefix(n.Name, "zram") || strings.HasPrefix(n.Name, "fd") {
 			continue
 		}
@@ -74,7 +88,7 @@ func disksIn(text []byte, startedFrom string) ([]Disk, error) {
 		case n.ReadOnly:
 			d.Obstacle = "it is read-only"
 		case n.Size < SmallestDisk:
-			d.Obstacle = fmt.Sprintf("it is too small: %s are needed", size(SmallestDisk))
+			d.Obstacle = fmt.Sprintf("it is too small: it holds %s, and %s are needed", size(n.Size), size(SmallestDisk))
 		case n.SectorBytes != sector:
 			d.Obstacle = fmt.Sprintf("it has sectors of %d bytes; only 512 are supported for a system disk", n.SectorBytes)
 		case inUse(n):
@@ -104,7 +118,7 @@ func holds(n node) []string {
 			if n.Label == "" {
 				return kind
 			}
-			return fmt.Sprintf("%s “%s”", kind, n.Label)
+			return fmt.Sprintf("%s \"%s\"", kind, n.Label)
 		}
 		switch {
 		case n.PartLabel == unfinished:

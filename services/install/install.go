@@ -20,6 +20,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"syscall"
 	"time"
 
 	"cistern/services/platform/command"
@@ -44,8 +46,18 @@ type Step struct {
 	Done float64
 }
 
+// target is a disk that is being written.
+type target struct {
+	Disk
+	file *os.File
+}
+
+// at is where a partition begins, in bytes.
+func at(number int) int64 { return parts()[number-1].start * sector }
+
 // To installs onto the disks, each of which has been confirmed. The first boot makes the system pool on what is left of
-// them: a mirror when there are two.
+// them: a mirror when there are two. The medium is read once, and both disks are written at the same time. tell is called by one
+// goroutine at a time.
 func To(ctx context.Context, medium Medium, disks []Disk, tell func(Step)) error {
 	want, err := medium.check()
 	if err != nil {
@@ -55,18 +67,37 @@ func To(ctx context.Context, medium Medium, disks []Disk, tell func(Step)) error
 	if _, err := rand.Read(machine); err != nil {
 		return err
 	}
-	for _, d := range disks {
-		if err := medium.write(ctx, d, want, tell); err != nil {
-			return fmt.Errorf("the disk %s: %w; it is not finished, and no machine starts from it", d.Name, err)
+	var telling sync.Mutex
+	step := func(s Step) {
+		telling.Lock()
+		defer telling.Unlock()
+		tell(s)
+	}
+	if err := medium.write(ctx, disks, want, step); err != nil {
+		left := "it is not finished, and no machine starts from it"
+		if len(disks) > 1 {
+			left = "neither disk is finished, and no machine starts from them"
 		}
+		return fmt.Errorf("%w; %s", err, left)
 	}
 	for i, d := range disks {
 		if err := medium.finish(ctx, d, guid(machine, i)); err != nil {
-			return fmt.Errorf("the disk %s: %w", d.Name, err)
+			return of(d, err)
 		}
-		tell(Step{d.Name, "done", 1})
+		step(Step{d.Name, "done", 1})
 	}
 	return nil
+}
+
+// of says which disk an error is about, and what can be done about one that the disk itself reports.
+func of(d Disk, err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, syscall.EIO) || strings.Contains(strings.ToLower(err.Error()), "input/output error") {
+		return fmt.Errorf("the disk %s: %w: the disk or its cable is faulty; install to another one", d.Name, err)
+	}
+	return fmt.Errorf("the disk %s: %w", d.Name, err)
 }
 
 // guid is the GUID of the pool's partition on the machine's first or second system disk: all but its last digit is the
@@ -82,10 +113,19 @@ func guid(machine []byte, disk int) string {
 // files are copied to the EFI system partition of a disk; a medium has all of them.
 var files = []string{"EFI/BOOT/BOOTX64.EFI", "cistern/grub.cfg", "cistern/a/vmlinuz", "cistern/a/initrd", "cistern/a/version", "cistern/a/image.cfg", "cistern/bios/boot.img", "cistern/bios/core.img"}
 
-// check looks whether the medium has everything, and answers with the system's checksum.
+// check looks whether the medium has everything and can be read, and answers with the system's checksum.
 func (m Medium) check() (string, error) {
 	for _, name := range files {
-		if info, err := os.Stat(filepath.Join(m.Files, name)); err != nil || info.Size() == 0 {
+		file, err := os.Open(filepath.Join(m.Files, name))
+		if err != nil {
+			return "", fmt.Errorf("the medium is not complete: %s is missing; write it again", name)
+		}
+		length, err := io.Copy(io.Discard, file)
+		_ = file.Close()
+		if err != nil {
+			return "", unreadable(err)
+		}
+		if length == 0 {
 			return "", fmt.Errorf("the medium is not complete: %s is missing; write it again", name)
 		}
 	}
@@ -100,25 +140,38 @@ func (m Medium) check() (string, error) {
 	return sum, nil
 }
 
-// write does everything but the last write of the table.
-func (m Medium) write(ctx context.Context, d Disk, want string, tell func(Step)) error {
-	tell(Step{d.Name, "partitioning", 0})
-	if err := table(ctx, d.Path, script("", false), "--wipe", "always", "--wipe-partitions", "always"); err != nil {
+// write does everything but the last write of the tables.
+func (m Medium) write(ctx context.Context, disks []Disk, want string, tell func(Step)) error {
+	var targets []target
+	for _, d := range disks {
+		tell(Step{d.Name, "partitioning", 0})
+		if err := table(ctx, d.Path, script("", false), "--wipe", "always", "--wipe-partitions", "always"); err != nil {
+			return of(d, err)
+		}
+		file, err := os.OpenFile(d.Path, os.O_RDWR, 0)
+		if err != nil {
+			return of(d, err)
+		}
+		defer file.Close()
+		targets = append(targets, target{d, file})
+	}
+	if err := m.copySystem(ctx, targets, want, tell); err != nil {
 		return err
 	}
-	disk, err := os.OpenFile(d.Path, os.O_RDWR, 0)
-	if err != nil {
-		return err
+	failed := make([]error, len(targets))
+	var all sync.WaitGroup
+	for i, t := range targets {
+		all.Go(func() { failed[i] = of(t.Disk, m.complete(ctx, t, want, tell)) })
 	}
-	defer disk.Close()
-	place := parts()
-	at := func(number int) int64 { return place[number-1].start * sector }
-	if err := m.copySystem(ctx, disk, at(numberA), want, d.Name, tell); err != nil {
-		return err
-	}
+	all.Wait()
+	return errors.Join(failed...)
+}
+
+// complete writes what belongs beside the system, and reads everything back.
+func (m Medium) complete(ctx context.Context, t target, want string, tell func(Step)) error {
 	// An empty slot, and a pool that was there before, must not be taken for something.
 	for _, number := range []int{numberB, numberPool} {
-		if _, err := disk.WriteAt(make([]byte, mib), at(number)); err != nil {
+		if _, err := t.file.WriteAt(make([]byte, mib), at(number)); err != nil {
 			return err
 		}
 	}
@@ -129,22 +182,22 @@ func (m Medium) write(ctx context.Context, d Disk, want string, tell func(Step))
 	if len(core) > biosMiB*mib {
 		return errors.New("the medium is damaged: cistern/bios/core.img is larger than its partition")
 	}
-	if _, err := disk.WriteAt(core, at(numberBIOS)); err != nil {
+	if _, err := t.file.WriteAt(core, at(numberBIOS)); err != nil {
 		return err
 	}
-	tell(Step{d.Name, "writing the boot files", 0})
-	if err := m.bootFiles(ctx, d.Path, at(numberESP)); err != nil {
+	tell(Step{t.Name, "writing the boot files", 0})
+	if err := m.bootFiles(ctx, t.Path, at(numberESP)); err != nil {
 		return err
 	}
-	if err := disk.Sync(); err != nil {
+	if err := t.file.Sync(); err != nil {
 		return fmt.Errorf("writing failed: %w", err)
 	}
-	tell(Step{d.Name, "reading it back", 0})
-	return m.verify(ctx, disk, at(numberA), at(numberESP), want, d, tell)
+	tell(Step{t.Name, "reading it back", 0})
+	return m.verify(ctx, t.file, want, t.Disk, tell)
 }
 
-// copySystem copies the squashfs to its slot; what was read must have the checksum that it was built with.
-func (m Medium) copySystem(ctx context.Context, disk *os.File, to int64, want, name string, tell func(Step)) error {
+// copySystem copies the squashfs to its slot on each disk; what was read must have the checksum that it was built with.
+func (m Medium) copySystem(ctx context.Context, targets []target, want string, tell func(Step)) error {
 	source, err := os.Open(m.System)
 	if err != nil {
 		return err
@@ -160,19 +213,51 @@ func (m Medium) copySystem(ctx context.Context, disk *os.File, to int64, want, n
 		return fmt.Errorf("the system takes %d MiB, more than its slot of %d MiB", length/mib, slotMiB)
 	}
 	sum := sha256.New()
-	writer := bufio.NewWriterSize(io.NewOffsetWriter(disk, to), mib)
-	if err := through(ctx, io.TeeReader(io.NewSectionReader(source, 0, length), sum), writer, length, func(done float64) {
-		tell(Step{name, "writing the system", done})
+	writers := []io.Writer{sum}
+	var names []string
+	for _, t := range targets {
+		writers = append(writers, diskWriter{t.Disk, io.NewOffsetWriter(t.file, at(numberA))})
+		names = append(names, t.Name)
+	}
+	writer := bufio.NewWriterSize(io.MultiWriter(writers...), mib)
+	if err := through(ctx, mediumReader{io.NewSectionReader(source, 0, length)}, writer, length, func(done float64) {
+		tell(Step{strings.Join(names, " "), "writing the system", done})
 	}); err != nil {
 		return err
 	}
 	if err := writer.Flush(); err != nil {
-		return fmt.Errorf("writing failed: %w", err)
+		return err
 	}
 	if got := hex.EncodeToString(sum.Sum(nil)); got != want {
 		return errors.New("the medium is damaged: the system on it has not the checksum that it was made with; write it again, or take another stick")
 	}
 	return nil
+}
+
+func unreadable(err error) error {
+	return fmt.Errorf("the medium cannot be read: %w; write it again, or take another stick", err)
+}
+
+// mediumReader reads from the medium, and says so when that fails.
+type mediumReader struct{ from io.Reader }
+
+func (r mediumReader) Read(p []byte) (int, error) {
+	n, err := r.from.Read(p)
+	if err != nil && err != io.EOF {
+		err = unreadable(err)
+	}
+	return n, err
+}
+
+// diskWriter writes to a disk, and says which one when that fails.
+type diskWriter struct {
+	disk Disk
+	to   io.Writer
+}
+
+func (w diskWriter) Write(p []byte) (int, error) {
+	n, err := w.to.Write(p)
+	return n, of(w.disk, err)
 }
 
 // through copies length bytes, and says how far it is after each 16 MiB.
@@ -220,8 +305,9 @@ func environment() string {
 }
 
 // verify reads back what was written, past the cache.
-func (m Medium) verify(ctx context.Context, disk *os.File, system, esp int64, want string, d Disk, tell func(Step)) error {
+func (m Medium) verify(ctx context.Context, disk *os.File, want string, d Disk, tell func(Step)) error {
 	forget(disk)
+	system, esp := at(numberA), at(numberESP)
 	length, err := squashfs.Length(io.NewSectionReader(disk, system, slotMiB*mib))
 	if err != nil {
 		return errors.New("what was written cannot be read back: the disk is faulty")

@@ -16,7 +16,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/iotest"
 )
 
 // medium is what a stick holds, with a system of some MiB; the real programs write it.
@@ -88,17 +90,22 @@ func readTable(t *testing.T, path string) tableOf {
 func TestTwoDisks(t *testing.T) {
 	m := medium(t)
 	a, b := emptyDisk(t, "a"), emptyDisk(t, "b")
-	var steps []string
+	steps := map[string][]string{}
 	if err := To(t.Context(), m, []Disk{a, b}, func(s Step) {
-		if len(steps) == 0 || steps[len(steps)-1] != s.Disk+" "+s.What {
-			steps = append(steps, s.Disk+" "+s.What)
+		if known := steps[s.Disk]; len(known) == 0 || known[len(known)-1] != s.What {
+			steps[s.Disk] = append(known, s.What)
 		}
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(steps, "; "); got != "a partitioning; a writing the system; a writing the boot files; a reading it back; "+
-		"b partitioning; b writing the system; b writing the boot files; b reading it back; a done; b done" {
-		t.Error(got)
+	for disk, want := range map[string]string{
+		"a":   "partitioning; writing the boot files; reading it back; done",
+		"a b": "writing the system",
+		"b":   "partitioning; writing the boot files; reading it back; done",
+	} {
+		if got := strings.Join(steps[disk], "; "); got != want {
+			t.Errorf("%s: %s", disk, got)
+		}
 	}
 	first, second := readTable(t, a.Path), readTable(t, b.Path)
 	for i, want := range parts() {
@@ -227,6 +234,37 @@ func TestDamagedMedium(t *testing.T) {
 	}
 }
 
+// What a disk reports is the disk's fault, and what the medium reports is the medium's.
+func TestFaultyDiskOrMedium(t *testing.T) {
+	broken := &os.PathError{Op: "write", Path: "/dev/sda", Err: syscall.EIO}
+	a, b := emptyDisk(t, "a"), emptyDisk(t, "b")
+	_, err := diskWriter{a, writerOf(func([]byte) (int, error) { return 0, broken })}.Write(nil)
+	if err == nil || err.Error() != "the disk a: write /dev/sda: input/output error: the disk or its cable is faulty; install to another one" {
+		t.Error(err)
+	}
+	_, err = mediumReader{iotest.ErrReader(syscall.EIO)}.Read(nil)
+	if err == nil || err.Error() != "the medium cannot be read: input/output error; write it again, or take another stick" {
+		t.Error(err)
+	}
+	// The second disk is too small for what belongs behind the system; the first is no more finished than it is.
+	if err := os.Truncate(b.Path, 500*mib); err != nil {
+		t.Fatal(err)
+	}
+	err = To(t.Context(), medium(t), []Disk{a, b}, func(Step) {})
+	if err == nil || !strings.HasPrefix(err.Error(), "the disk b: ") || !strings.HasSuffix(err.Error(), "; neither disk is finished, and no machine starts from them") {
+		t.Error(err)
+	}
+	for _, p := range readTable(t, a.Path).Partitions {
+		if p.Name != unfinished {
+			t.Errorf("%+v", p)
+		}
+	}
+}
+
+type writerOf func([]byte) (int, error)
+
+func (w writerOf) Write(p []byte) (int, error) { return w(p) }
+
 func TestDiskThatIsGone(t *testing.T) {
 	d := emptyDisk(t, "a")
 	if err := os.Remove(d.Path); err != nil {
@@ -269,6 +307,9 @@ const lsblk = `{"blockdevices": [
  {"name":"sde","path":"/dev/sde","type":"disk","model":"Cut","serial":"C1","tran":"sata","size":480103981056,"log-sec":512,"ro":false,"fstype":null,"label":null,"partlabel":null,"pttype":"gpt","mountpoints":[null],"children":[
   {"name":"sde1","path":"/dev/sde1","type":"part","size":1048576,"log-sec":512,"ro":false,"fstype":null,"label":null,"partlabel":"cistern-unfinished","pttype":"gpt","mountpoints":[null]}]},
  {"name":"nvme0n1","path":"/dev/nvme0n1","type":"disk","model":"4K","serial":"N1","tran":"nvme","size":480103981056,"log-sec":4096,"ro":false,"fstype":null,"label":null,"partlabel":null,"pttype":null,"mountpoints":[null]},
+ {"name":"sdf","path":"/dev/sdf","type":"disk","model":"Raid","serial":"R1","tran":"sata","size":480103981056,"log-sec":512,"ro":false,"fstype":"linux_raid_member","label":"nas:0","partlabel":null,"pttype":null,"mountpoints":[null]},
+ {"name":"sdg","path":"/dev/sdg","type":"disk","model":"Vol","serial":"L1","tran":"sata","size":480103981056,"log-sec":512,"ro":false,"fstype":null,"label":null,"partlabel":null,"pttype":"dos","mountpoints":[null],"children":[
+  {"name":"sdg1","path":"/dev/sdg1","type":"part","size":480102932480,"log-sec":512,"ro":false,"fstype":"LVM2_member","label":null,"partlabel":null,"pttype":"dos","mountpoints":[null]}]},
  {"name":"sr0","path":"/dev/sr0","type":"rom","size":0,"log-sec":2048,"ro":false,"mountpoints":[null]}
 ]}`
 
@@ -283,9 +324,11 @@ func TestDisksInWords(t *testing.T) {
 	}
 	if got := strings.Join(lines, "\n"); got != `nvme0n1 480 GB 4K N1 nvme empty; cannot be taken: it has sectors of 4096 bytes; only 512 are supported for a system disk
 sda 480 GB INTEL SSDSC2KB48 PHYF1 sata empty
-sdb 4.0 TB ST4000NM ZC1 sas the ZFS pool “tank”
-sdd 4.0 GB Small S1 sata a disk of a RAID controller (isw); cannot be taken: it is too small: 6.7 GB are needed
-sde 480 GB Cut C1 sata an installation of Cistern that was not finished` {
+sdb 4.0 TB ST4000NM ZC1 sas the ZFS pool "tank"
+sdd 4.0 GB Small S1 sata a disk of a RAID controller (isw); cannot be taken: it is too small: it holds 4.0 GB, and 6.7 GB are needed
+sde 480 GB Cut C1 sata an installation of Cistern that was not finished
+sdf 480 GB Raid R1 sata a side of the software RAID "nas:0"
+sdg 480 GB Vol L1 sata a volume of LVM` {
 		t.Error(got)
 	}
 }
@@ -297,7 +340,7 @@ func TestConversation(t *testing.T) {
 	}
 	for typed, want := range map[string]string{
 		"\n":                       "back",
-		"sdz\n\n":                  "There is no disk called “sdz” here.",
+		"sdz\n\n":                  `There is no disk called "sdz" here.`,
 		"sdd\n\n":                  "sdd cannot be taken: it is too small",
 		"sda sda\n\n":              "sda twice is no mirror.",
 		"sda sdb sde\n\n":          "3 names: a system lies on one disk or on two.",
@@ -333,10 +376,67 @@ func TestConversation(t *testing.T) {
 	}
 }
 
+// stick is a file with a FAT file system, and the answer file in it when there is one.
+func stick(t *testing.T, answers string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "stick")
+	run := func(argv ...string) {
+		command := exec.Command(argv[0], argv[1:]...)
+		command.Stdin = strings.NewReader(answers)
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	run("mformat", "-C", "-i", path, "-T", "2880", "-h", "2", "-s", "18", "::")
+	if answers != "" {
+		run("mmd", "-i", path, "::/cistern")
+		run("mcopy", "-i", path, "-", "::/cistern/install.json")
+	}
+	return path
+}
+
+func TestAnswersOnSticks(t *testing.T) {
+	one, two, none := stick(t, `{"disks":["A"],"then":"restart"}`), stick(t, `{"disks":["B"],"then":"restart"}`), stick(t, "")
+	// A disk of the machine is no stick, whatever is on it; the medium is one on any bus.
+	list := func(bus, first, second string) []byte {
+		return fmt.Appendf(nil, `{"blockdevices":[
+ {"name":"sda","path":"/dev/sda","type":"disk","model":"Ultra","serial":"U1","tran":%q,"rm":false,"children":[{"name":"sda2","path":%q,"type":"part","fstype":"vfat"}]},
+ {"name":"sdb","path":%q,"type":"disk","model":"Flash","serial":"F1","tran":"usb","rm":true,"fstype":"vfat"},
+ {"name":"sdc","path":%q,"type":"disk","model":"SSD","serial":"S1","tran":"sata","rm":false,"children":[{"name":"sdc1","path":%q,"type":"part","fstype":"vfat"}]}]}`, bus, first, second, one, one)
+	}
+	for name, c := range map[string]struct {
+		list []byte
+		from string
+		want string
+	}{
+		"the medium":    {list("virtio", one, none), "sda", "[A]"},
+		"another stick": {list("usb", none, two), "sr0", "[B]"},
+		"none":          {list("usb", none, none), "sr0", ErrNoAnswers.Error()},
+		"no medium":     {list("virtio", one, none), "sr0", ErrNoAnswers.Error()},
+		"two":           {list("usb", one, two), "sr0", "2 sticks have an answer file, sda2 Ultra U1 and sdb Flash F1: leave in the one that is meant, and start again"},
+		"a wrong one":   {list("usb", stick(t, "?"), none), "sda", "install.json cannot be read: "},
+	} {
+		answers, err := answersIn(t.Context(), c.list, c.from)
+		got := ""
+		if err != nil {
+			got = err.Error()
+		} else {
+			got = fmt.Sprint(answers.Disks)
+		}
+		if !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
 func TestAnswers(t *testing.T) {
 	disks, err := disksIn([]byte(lsblk), "sdc")
 	if err != nil {
 		t.Fatal(err)
+	}
+	nothing := &Answers{Disks: []string{"X"}, Then: "restart"}
+	if _, err := nothing.Choose(nil); err == nil || !strings.HasSuffix(err.Error(), "there are: no disks at all") {
+		t.Error(err)
 	}
 	twin := disks[1]
 	twin.Name, twin.Serial = "sdx", "TWIN"
@@ -346,7 +446,7 @@ func TestAnswers(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"disks":["PHYF1"],"then":"restart"}`:                             "sda",
 		`{"disks":["PHYF1","ZC1"],"overwrite":["ZC1"],"then":"power-off"}`: "sda sdb",
-		`{"disks":["ZC1"],"then":"restart"}`:                               "is not empty: the ZFS pool “tank”",
+		`{"disks":["ZC1"],"then":"restart"}`:                               `is not empty: the ZFS pool "tank"`,
 		`{"disks":["S1"],"overwrite":["S1"],"then":"restart"}`:             "cannot be taken: it is too small",
 		`{"disks":["GONE"],"then":"restart"}`:                              `there is none of that serial number; there are: "N1" (nvme0n1, 480 GB)`,
 		`{"disks":["PHYF1","PHYF1"],"then":"restart"}`:                     "twice",

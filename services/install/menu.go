@@ -25,7 +25,7 @@ func Ask(in *bufio.Reader, out io.Writer, disks []Disk) ([]Disk, error) {
 		fmt.Fprintf(out, "    %s\n", Line(d))
 	}
 	if !slices.ContainsFunc(disks, func(d Disk) bool { return d.Obstacle == "" }) {
-		fmt.Fprint(out, "\n  None of them can be taken.\n")
+		fmt.Fprint(out, "\n  None of them can be taken: connect another one.\n")
 		return nil, ErrBack
 	}
 	for {
@@ -56,7 +56,7 @@ func choose(disks []Disk, names []string) (chosen []Disk, problem string) {
 		i := slices.IndexFunc(disks, func(d Disk) bool { return d.Name == strings.TrimPrefix(name, "/dev/") })
 		switch {
 		case i < 0:
-			return nil, fmt.Sprintf("There is no disk called “%.40s” here.", name)
+			return nil, fmt.Sprintf("There is no disk called \"%.40s\" here.", name)
 		case disks[i].Obstacle != "":
 			return nil, fmt.Sprintf("%s cannot be taken: %s.", disks[i].Name, disks[i].Obstacle)
 		case slices.ContainsFunc(chosen, func(d Disk) bool { return d.Name == disks[i].Name }):
@@ -70,7 +70,7 @@ func choose(disks []Disk, names []string) (chosen []Disk, problem string) {
 // confirm asks once for an empty disk, and for the name of one that is not.
 func confirm(in *bufio.Reader, out io.Writer, chosen []Disk) error {
 	for _, d := range chosen {
-		question, wanted := fmt.Sprintf("\n  Write to %s, which is empty? Type “yes”: ", d.Name), "yes"
+		question, wanted := fmt.Sprintf("\n  Write to %s, which is empty? Type \"yes\": ", d.Name), "yes"
 		if len(d.Holds) > 0 {
 			fmt.Fprintf(out, "\n  %s is not empty: %s. All of it will be lost.\n", d.Name, strings.Join(d.Holds, ", "))
 			question, wanted = fmt.Sprintf("  Type the disk's name, %s, to overwrite it; anything else goes back: ", d.Name), d.Name
@@ -113,14 +113,14 @@ func line(in *bufio.Reader, out io.Writer, question string) (string, error) {
 	return strings.TrimSpace(text), nil
 }
 
-// Progress writes steps as lines: each new one, and each tenth of it.
+// Progress writes steps as lines: each new one of a disk, and each tenth of it.
 func Progress(out io.Writer) func(Step) {
-	var last Step
+	last := map[string]Step{}
 	return func(s Step) {
-		if s.Disk == last.Disk && s.What == last.What && int(s.Done*10) == int(last.Done*10) {
+		if before := last[s.Disk]; s.What == before.What && int(s.Done*10) == int(before.Done*10) {
 			return
 		}
-		last = s
+		last[s.Disk] = s
 		if s.Done > 0 && s.Done < 1 {
 			fmt.Fprintf(out, "  %-8s %s, %d %%\n", s.Disk, s.What, int(s.Done*100))
 		} else {

@@ -11,7 +11,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -28,7 +27,7 @@ func run(arguments []string, in io.Reader, out, errs io.Writer) int {
 	files := flags.String("files", "/run/cistern-medium", "`folder` of the medium's EFI and cistern folders")
 	system := flags.String("system", "", "the squashfs: a `file` or device")
 	from := flags.String("from", "", "the `disk` that the machine was started from, such as sdb: it is not offered")
-	answers := flags.String("answers", "", "an answer `file`: install without asking")
+	unattended := flags.Bool("unattended", false, "install without asking, as the answer file on a stick says; ends with 4 when there is none")
 	if err := flags.Parse(arguments); err != nil {
 		return 2
 	}
@@ -38,37 +37,34 @@ func run(arguments []string, in io.Reader, out, errs io.Writer) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	err := do(ctx, in, out, install.Medium{Files: *files, System: *system}, *from, *answers)
+	err := do(ctx, in, out, install.Medium{Files: *files, System: *system}, *from, *unattended)
 	switch {
 	case err == nil:
 		return 0
 	case errors.Is(err, install.ErrBack):
 		fmt.Fprintln(out, "\n  Nothing was changed.")
 		return 3
+	case errors.Is(err, install.ErrNoAnswers):
+		return 4
 	default:
 		fmt.Fprintf(errs, "\n  Not installed: %s.\n", strings.TrimSuffix(err.Error(), "."))
 		return 1
 	}
 }
 
-func do(ctx context.Context, in io.Reader, out io.Writer, medium install.Medium, from, answers string) error {
+func do(ctx context.Context, in io.Reader, out io.Writer, medium install.Medium, from string, unattended bool) error {
 	disks, err := install.Disks(ctx, from)
 	if err != nil {
 		return err
 	}
-	if answers == "" {
+	if !unattended {
 		if err := install.Converse(ctx, bufio.NewReader(in), out, medium, disks); err != nil {
 			return err
 		}
 		fmt.Fprint(out, "\n  Installed. Take the medium out; then Enter restarts the machine. ")
 		return nil
 	}
-	file, err := os.Open(answers)
-	if err != nil {
-		return fmt.Errorf("the answer file: %w", err)
-	}
-	defer file.Close()
-	read, err := install.ReadAnswers(file)
+	read, err := install.FindAnswers(ctx, from)
 	if err != nil {
 		return err
 	}
@@ -76,7 +72,7 @@ func do(ctx context.Context, in io.Reader, out io.Writer, medium install.Medium,
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\n  Installing as %s says.\n", filepath.Base(answers))
+	fmt.Fprint(out, "\n  Installing as install.json says.\n")
 	if err := install.To(ctx, medium, chosen, install.Progress(out)); err != nil {
 		return err
 	}
