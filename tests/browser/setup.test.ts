@@ -67,6 +67,18 @@ test('the wizard, from the code to moving data', async (t) => {
     assert.equal(await form.getByLabel('Set-up code').inputValue(), 'AAAA-BBBB-CCCC', 'what was typed is not lost');
   });
 
+  await part('the code in the address, as a QR code has it, is in the field and no longer in the address', async () => {
+    await page.goto(`${stack.url}/setup#code=aaaa-bbbb-dddd`);
+    await page.waitForURL(`${stack.url}/setup`);
+    assert.equal(await form.getByLabel('Set-up code').inputValue(), 'AAAA-BBBB-DDDD');
+    // In a tab that was just opened, too.
+    await page.goto('about:blank');
+    await page.goto(`${stack.url}/setup#code=AAAA-BBBB-EEEE`);
+    await step('Set-up code');
+    await page.waitForURL(`${stack.url}/setup`);
+    assert.equal(await form.getByLabel('Set-up code').inputValue(), 'AAAA-BBBB-EEEE');
+  });
+
   await part('the right code, typed in lower case', async () => {
     await form.getByLabel('Set-up code').fill(stack.setupCode.toLowerCase());
     await page.getByRole('button', { name: 'Continue' }).click();

@@ -62,6 +62,12 @@ export interface Hardware {
   bus: keyof typeof buses;
   /** The network card. */
   network: (typeof cards)[number];
+  /** MiB of memory; 2048 when left out. */
+  memory?: number;
+  /** A screen, a keyboard at USB (and no keyboard port), and a second serial port. */
+  screen?: boolean;
+  /** The cable is connected, and nobody answers on it. There is no ssh then. */
+  silent?: boolean;
 }
 
 /** A QEMU device for the system disk, after what it hangs on. */
@@ -83,6 +89,8 @@ const usual: Hardware = { firmware: 'uefi', bus: 'virtio-scsi', network: 'virtio
 export interface DiskOptions {
   serial: string;
   bytes: string; // as qemu-img takes it: 2G
+  /** As a stick is. */
+  removable?: boolean;
 }
 
 /**
@@ -186,18 +194,20 @@ export class Machine {
 
   /**
    * Switches on. `bootFrom`: the system disk is not plugged in, and this one is started from. `firmware`: instead of the
-   * machine's own. `medium`: the system disk is not plugged in, and this ISO lies in the CD drive. `memory`: it does not boot,
-   * but goes on from this file.
+   * machine's own. `medium`: the system disk is not plugged in, and this ISO lies in the CD drive, or is on a stick.
+   * `memory`: it does not boot, but goes on from this file.
    */
   async start({
     bootFrom = 'SYSTEM',
     firmware: by = this.hardware.firmware,
     medium,
+    mediumOn = 'cd',
     memory,
   }: {
     bootFrom?: string;
     firmware?: Hardware['firmware'];
     medium?: string;
+    mediumOn?: 'cd' | 'stick';
     memory?: string;
   } = {}): Promise<void> {
     this.accelerated = await kvmWorks();
@@ -209,11 +219,16 @@ export class Machine {
       '-smbios',
       `type=11,value=io.systemd.credential.binary:${name}=${base64(text)}`,
     ];
-    const controllers = buses[this.hardware.bus].slice(0, -1);
+    const { screen, silent } = this.hardware;
+    const stick = medium && mediumOn === 'stick';
+    const own = bootFrom === 'SYSTEM' && !medium;
+    const controllers = own ? [...buses[this.hardware.bus].slice(0, -1)] : [];
+    if ((stick || screen) && !controllers.some((one) => one.includes('xhci'))) controllers.push('qemu-xhci,id=xhci');
     const disk = buses[this.hardware.bus].at(-1);
     const args = [
       ...(this.accelerated ? ['-accel', 'kvm', '-cpu', 'host'] : ['-accel', 'tcg,thread=multi', '-cpu', EMULATED]),
-      ...['-machine', 'q35', '-smp', '2', '-m', '2048', '-display', 'none', '-nodefaults', '-no-user-config'],
+      ...['-machine', screen ? 'q35,i8042=off' : 'q35', '-smp', '2', '-m', String(this.hardware.memory ?? 2048)],
+      ...['-display', 'none', '-nodefaults', '-no-user-config'],
       ...(by === 'uefi'
         ? [
             ...['-drive', `if=pflash,format=raw,readonly=on,file=${firmware('CODE')}`],
@@ -221,28 +236,34 @@ export class Machine {
           ]
         : []), // without it QEMU starts SeaBIOS
       ...['-device', 'virtio-scsi-pci,id=scsi0'],
-      ...(medium
+      ...(medium && !stick
         ? [
             ...['-drive', `if=none,id=medium,media=cdrom,readonly=on,format=raw,file=${medium}`],
             ...['-device', 'ide-cd,bus=ide.1,drive=medium,bootindex=0'],
           ]
         : []),
-      ...(bootFrom === 'SYSTEM' && !medium
+      ...(own ? ['-drive', `if=none,id=system,file=${join(this.dir, 'system.qcow2')},format=qcow2,discard=unmap`] : []),
+      ...controllers.flatMap((one) => ['-device', one]),
+      ...(own ? ['-device', `${disk},drive=system,serial=SYSTEM,bootindex=0`] : []),
+      // Nothing that is written to it stays.
+      ...(stick
         ? [
-            ...['-drive', `if=none,id=system,file=${join(this.dir, 'system.qcow2')},format=qcow2,discard=unmap`],
-            ...controllers.flatMap((one) => ['-device', one]),
-            ...['-device', `${disk},drive=system,serial=SYSTEM,bootindex=0`],
+            ...['-drive', `if=none,id=medium,format=raw,snapshot=on,file=${medium}`],
+            ...['-device', 'usb-storage,bus=xhci.0,drive=medium,serial=STICK,removable=on,bootindex=0'],
           ]
         : []),
-      ...this.disks.flatMap(({ serial }) => [
+      ...(screen ? ['-device', 'VGA', '-device', 'usb-kbd,bus=xhci.0'] : []),
+      ...this.disks.flatMap(({ serial, removable }) => [
         '-drive',
         `if=none,id=${serial},file=${join(this.dir, `${serial}.qcow2`)},format=qcow2,discard=unmap`,
         '-device',
-        `scsi-hd,drive=${serial},serial=${serial},id=disk-${serial}${serial === bootFrom ? ',bootindex=0' : ''}`,
+        `scsi-hd,drive=${serial},serial=${serial},id=disk-${serial}${serial === bootFrom ? ',bootindex=0' : ''}${removable ? ',removable=on' : ''}`,
       ]),
       ...[
         '-netdev',
-        `user,id=net0,hostfwd=tcp:127.0.0.1:${ssh}-:22,hostfwd=tcp:127.0.0.1:${https}-:443,hostfwd=tcp:127.0.0.1:${http}-:80,hostfwd=tcp:127.0.0.1:${statsd}-:8125,hostfwd=udp:127.0.0.1:${statsd}-:8125,hostfwd=tcp:127.0.0.1:${replication}-:8022,hostfwd=udp:127.0.0.1:${snmp}-:161`,
+        silent
+          ? 'hubport,id=net0,hubid=0'
+          : `user,id=net0,hostfwd=tcp:127.0.0.1:${ssh}-:22,hostfwd=tcp:127.0.0.1:${https}-:443,hostfwd=tcp:127.0.0.1:${http}-:80,hostfwd=tcp:127.0.0.1:${statsd}-:8125,hostfwd=udp:127.0.0.1:${statsd}-:8125,hostfwd=tcp:127.0.0.1:${replication}-:8022,hostfwd=udp:127.0.0.1:${snmp}-:161`,
       ],
       // Without the card's own program, by which a machine could be started from the network.
       ...['-device', `${this.hardware.network},netdev=net0,romfile=`, '-device', 'virtio-rng-pci'],
@@ -253,6 +274,14 @@ export class Machine {
         `socket,id=console,path=${join(this.dir, 'console')},server=on,wait=off,logfile=${join(this.dir, 'console.log')}`,
         '-serial',
         'chardev:console',
+        ...(screen
+          ? [
+              '-chardev',
+              `socket,id=second,path=${join(this.dir, 'second')},server=on,wait=off,logfile=${join(this.dir, 'second.log')}`,
+              '-serial',
+              'chardev:second',
+            ]
+          : []),
         '-qmp',
         `unix:${join(this.dir, 'qmp')},server=on,wait=off`,
       ],
@@ -332,15 +361,28 @@ export class Machine {
     return value;
   }
 
-  /** What the console has shown, without its colours. */
-  console(): string {
-    const log = join(this.dir, 'console.log');
+  /** What the console has shown, without its colours; `second`: the second serial port. */
+  console(which: 'console' | 'second' = 'console'): string {
+    const log = join(this.dir, `${which}.log`);
     return existsSync(log) ? stripVTControlCharacters(readFileSync(log, 'utf8')).replaceAll('\r', '') : '';
   }
 
-  /** Types at the console. */
-  async type(text: string): Promise<void> {
-    const socket = net.connect(join(this.dir, 'console'));
+  /** Presses keys of the keyboard, one after the other, by QEMU's names: `b`, `ret`. */
+  async press(...keys: string[]): Promise<void> {
+    for (const data of keys) {
+      await this.qmp('send-key', { keys: [{ type: 'qcode', data }] });
+      await sleep(300); // each is held for 100 ms
+    }
+  }
+
+  /** A picture of the screen. */
+  async picture(file: string): Promise<void> {
+    await this.qmp('screendump', { filename: file, format: 'png' });
+  }
+
+  /** Types at the console; `second`: at the second serial port. */
+  async type(text: string, which: 'console' | 'second' = 'console'): Promise<void> {
+    const socket = net.connect(join(this.dir, which));
     await new Promise<void>((resolve, reject) => {
       socket.once('connect', resolve);
       socket.once('error', reject);
@@ -462,16 +504,31 @@ export class Machine {
     await this.qmp('block_set_io_throttle', { id: `disk-${serial}`, ...none, iops });
   }
 
-  /** Plugs in a disk: a new and empty one, unless there was one of that serial number. `removable`: as a USB stick is. */
-  async plug(serial: string, bytes: string, options: { removable?: boolean } = {}): Promise<void> {
-    const file = join(this.dir, `${serial}.qcow2`);
-    if (!existsSync(file)) qemuImg('create', '-q', '-f', 'qcow2', file, bytes);
+  /**
+   * Plugs in a disk: a new and empty one, unless there was one of that serial number. `removable`: as a USB stick is.
+   * `failsAt`: writing to this byte fails, as a faulty disk's medium does.
+   */
+  async plug(
+    serial: string,
+    bytes: string,
+    { removable, failsAt }: { removable?: boolean; failsAt?: number } = {},
+  ): Promise<void> {
+    const driver = failsAt === undefined ? 'qcow2' : 'raw'; // a place on the disk is one in the file only when it is raw
+    const filename = join(this.dir, `${serial}.${driver}`);
+    if (!existsSync(filename)) qemuImg('create', '-q', '-f', driver, filename, bytes);
     if (!this.disks.some((disk) => disk.serial === serial)) this.disks.push({ serial, bytes });
+    const image = { driver: 'file', filename };
     await this.qmp('blockdev-add', {
-      driver: 'qcow2',
+      driver,
       'node-name': `plugged-${serial}`,
       discard: 'unmap',
-      file: { driver: 'file', filename: file },
+      file:
+        failsAt === undefined
+          ? image
+          : {
+              ...{ driver: 'blkdebug', image },
+              'inject-error': [{ event: 'none', iotype: 'write', errno: 5, sector: failsAt / 512 }],
+            },
     });
     await this.qmp('device_add', {
       driver: 'scsi-hd',
@@ -479,7 +536,7 @@ export class Machine {
       id: `disk-${serial}`,
       drive: `plugged-${serial}`,
       serial,
-      ...(options.removable && { removable: true }),
+      ...(removable && { removable: true }),
     });
     await until(`${serial} is plugged in`, 30, async () =>
       (await this.sh('ls /dev/disk/by-id')).includes(`DISK_${serial}\n`),

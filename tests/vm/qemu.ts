@@ -43,6 +43,19 @@ export function fromFat(image: string, name: string, to: string): void {
   execFileSync(tool.command, [...tool.args, '-i', image, '-s', `::${name}`, to], { env: tool.env });
 }
 
+/** Writes a file into a FAT image, which is made when there is none; the folder of the file must be new. */
+export function intoFat(image: string, name: string, content: string): void {
+  const run = (program: string, input: string, ...args: string[]) => {
+    const tool = inTree(`usr/bin/${program}`);
+    execFileSync(tool.command, [...tool.args, ...args], { env: tool.env, input });
+  };
+  if (!existsSync(image.replace(/@@\d+$/, '')))
+    run('mformat', '', '-C', '-i', image, '-T', '32768', '-h', '64', '-s', '32', '::');
+  const folder = name.split('/').slice(0, -1).join('/');
+  if (folder) run('mmd', '', '-D', 's', '-i', image, `::${folder}`);
+  run('mcopy', content, '-o', '-i', image, '-', `::${name}`);
+}
+
 /** Starts QEMU; firmware files are found in the tools tree. */
 export function spawnQemu(args: string[], log: number): ChildProcess {
   const tool = inTree('usr/bin/qemu-system-x86_64');

@@ -16,12 +16,15 @@ const PATIENCE_MS = 120_000;
 
 export type Saved = 'at-pool' | 'ready';
 
-/** The bootable image that ./build.sh image has made. */
-export function image(): string {
-  const name = readdirSync('out/image').find((one) => one.endsWith('.qcow2'));
-  if (!name) throw new Error('there is no image in out/image: run ./build.sh image');
+/** What ./build.sh image has made, by the end of its name: `.iso`. */
+export function imageFile(ending: string): string {
+  const name = readdirSync('out/image').find((one) => one.endsWith(ending));
+  if (!name) throw new Error(`there is no ${ending} in out/image: run ./build.sh image`);
   return join(realpathSync('out/image'), name);
 }
+
+/** The bootable image. */
+export const image = () => imageFile('.qcow2');
 
 export async function apiOf(machine: Machine): Promise<Person> {
   const api = new Person(machine.url, PATIENCE_MS);

@@ -3,6 +3,7 @@
 import { Button, Card, CardBody, CardTitle, ProgressStep, ProgressStepper } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
+import { useLocation, useNavigate } from 'react-router';
 import { DestinationForm } from '../../alerting/destinations/DestinationForm.tsx';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
 import { nowKnown } from '../../api/known.ts';
@@ -54,7 +55,17 @@ function useStep() {
 
 function CodeStep({ onGiven }: { onGiven: () => void }) {
   const [code, setCode] = useState('');
+  const { hash } = useLocation();
+  const navigate = useNavigate();
   const { set } = useSetup();
+  // The console's QR code has the set-up code in the address's fragment, which no browser sends. It goes into the field, and
+  // not into the history.
+  useEffect(() => {
+    if (hash === '') return;
+    const scanned = new URLSearchParams(hash.slice(1)).get('code');
+    if (scanned !== null) setCode(scanned.toUpperCase());
+    void navigate({ hash: '' }, { replace: true });
+  }, [hash, navigate]);
   const give = useMutation({
     mutationFn: () => answerOf(client.POST('/api/setup/enter-code', { body: { code: code.trim() } })),
     onSuccess: async (setup) => {
