@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The disk in the forms that people start it from. Each is written by its own tool; tests/vm/images.test.ts reads them back.
+# The disk in the forms that people start it from. Each is written by its own tool; tests/vm/image.test.ts reads them back.
 
 # What the appliance is recommended to have, in the OVA.
 OVA_PROCESSORS=2

@@ -22,13 +22,21 @@ export const checks: readonly Check[] = [
   { name: 'Go: staticcheck', argv: go('go tool staticcheck ./...'), slow: true },
   {
     name: 'Go: vet of the tests',
-    argv: ['bash', '-ec', 'cd tests/conformance; go vet ./...; cd ../bench/peers; go vet ./...'],
+    argv: [
+      'bash',
+      '-ec',
+      'cd tests/conformance; go vet ./...; cd ../bench/peers; go vet ./...; cd ../../vm/ovf; go vet ./...',
+    ],
     slow: true,
   },
   { name: 'Go: vet for illumos', argv: go('GOOS=illumos GOARCH=amd64 go vet ./...'), slow: true },
   {
     name: 'Go: go.mod is tidy',
-    argv: ['bash', '-ec', 'cd services; go mod tidy -diff; cd ../tests/conformance; go mod tidy -diff'],
+    argv: [
+      'bash',
+      '-ec',
+      'cd services; go mod tidy -diff; cd ../tests/conformance; go mod tidy -diff; cd ../vm/ovf; go mod tidy -diff',
+    ],
   },
   { name: 'TypeScript: format and lint (biome)', argv: ['node_modules/@biomejs/cli-linux-x64/biome', 'check', '.'] },
   ...['appliance-kit', 'ui', 'tests'].map((part) => ({

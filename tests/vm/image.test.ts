@@ -103,4 +103,59 @@ test('the OVA: description, checksums and disk in this order, each as it is desc
   const text = readFileSync(ovf, 'utf8');
   assert.ok(text.includes(`ovf:href="${entries[2]}" ovf:id="file1" ovf:size="${statSync(vmdk).size}"`), text);
   assert.ok(text.includes(`ovf:capacity="${32 * 2 ** 30}"`), text);
+
+  // The reader of VMware's own command line finds in it what was meant. It does not mind the order of elements, which the
+  // schema of an item (CIM_ResourceAllocationSettingData) has as that of the alphabet.
+  const read = JSON.parse(
+    execFileSync('go', ['run', '.'], { cwd: 'tests/vm/ovf', input: text, encoding: 'utf8' }),
+  ) as Envelope;
+  assert.deepEqual(
+    read.References.map(({ ID, Href, Size }) => ({ ID, Href, Size })),
+    [{ ID: 'file1', Href: entries[2], Size: statSync(vmdk).size }],
+  );
+  const disk = read.Disk.Disks[0];
+  assert.deepEqual([disk?.FileRef, Number(disk?.Capacity)], ['file1', 32 * 2 ** 30]);
+  const [system] = read.VirtualSystem.OperatingSystem;
+  assert.equal(system?.ID, 96, 'CIM_OperatingSystem.OSType: Debian 64-bit');
+  const [hardware] = read.VirtualSystem.VirtualHardware;
+  assert.match(hardware?.System.VirtualSystemType ?? '', /^vmx-\d+ virtualbox-/);
+  const item = (type: number) => {
+    const found = hardware?.Item.filter((one) => one.ResourceType === type) ?? [];
+    assert.equal(found.length, 1, `resource type ${type}`);
+    return found[0] as Item;
+  };
+  assert.deepEqual([item(3).VirtualQuantity, item(3).AllocationUnits], [2, 'hertz * 10^6']);
+  assert.deepEqual([item(4).VirtualQuantity, item(4).AllocationUnits], [4096, 'byte * 2^20']);
+  assert.deepEqual([item(17).HostResource, item(17).Parent], [[`ovf:/disk/${disk?.DiskID}`], item(6).InstanceID]);
+  assert.deepEqual([item(6).ResourceSubType, item(10).ResourceSubType], ['lsilogic', 'E1000']);
+  assert.deepEqual(
+    item(10).Connection,
+    read.Network.Networks.map(({ Name }) => Name),
+  );
+  assert.equal(new Set(hardware?.Item.map(({ InstanceID }) => InstanceID)).size, hardware?.Item.length);
+  for (const [, content] of text.matchAll(/<(?:Item|System)>([\s\S]*?)<\/(?:Item|System)>/g)) {
+    const names = [...(content ?? '').matchAll(/<\w+:(\w+)>/g)].map(([, name]) => name);
+    assert.deepEqual(names, [...names].sort());
+  }
 });
+
+/** As tests/vm/ovf prints it. */
+interface Item {
+  InstanceID: string;
+  ResourceType: number;
+  ResourceSubType: string | null;
+  AllocationUnits: string | null;
+  VirtualQuantity: number | null;
+  HostResource: string[] | null;
+  Parent: string | null;
+  Connection: string[] | null;
+}
+interface Envelope {
+  References: { ID: string; Href: string; Size: number }[];
+  Disk: { Disks: { DiskID: string; FileRef: string; Capacity: string }[] };
+  Network: { Networks: { Name: string }[] };
+  VirtualSystem: {
+    OperatingSystem: { ID: number }[];
+    VirtualHardware: { System: { VirtualSystemType: string }; Item: Item[] }[];
+  };
+}
