@@ -67,7 +67,7 @@ const seconds: Readonly<Record<string, number>> = {
 };
 
 /** They boot the image, or read its files, and need no saved machine. */
-const fromTheImage = new Set(['first-day', 'install', 'boots', 'image']);
+const fromTheImage = new Set(['first-day', 'install', 'install-faults', 'boots', 'image', 'console']);
 
 const filesOf = (part: string): string[] =>
   globSync(patterns[part] as string, { cwd: root, exclude: (name) => name.split('/').includes('node_modules') })

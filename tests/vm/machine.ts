@@ -195,7 +195,7 @@ export class Machine {
   /**
    * Switches on. `bootFrom`: the system disk is not plugged in, and this one is started from. `firmware`: instead of the
    * machine's own. `medium`: the system disk is not plugged in, and this ISO lies in the CD drive, or is on a stick.
-   * `memory`: it does not boot, but goes on from this file.
+   * `memory`: it does not boot, but goes on from this file. `card`: whether it has its network card.
    */
   async start({
     bootFrom = 'SYSTEM',
@@ -203,12 +203,14 @@ export class Machine {
     medium,
     mediumOn = 'cd',
     memory,
+    card = true,
   }: {
     bootFrom?: string;
     firmware?: Hardware['firmware'];
     medium?: string;
     mediumOn?: 'cd' | 'stick';
     memory?: string;
+    card?: boolean;
   } = {}): Promise<void> {
     this.accelerated = await kvmWorks();
     const ports = (await freePorts(6)) as [number, number, number, number, number, number];
@@ -266,7 +268,8 @@ export class Machine {
           : `user,id=net0,hostfwd=tcp:127.0.0.1:${ssh}-:22,hostfwd=tcp:127.0.0.1:${https}-:443,hostfwd=tcp:127.0.0.1:${http}-:80,hostfwd=tcp:127.0.0.1:${statsd}-:8125,hostfwd=udp:127.0.0.1:${statsd}-:8125,hostfwd=tcp:127.0.0.1:${replication}-:8022,hostfwd=udp:127.0.0.1:${snmp}-:161`,
       ],
       // Without the card's own program, by which a machine could be started from the network.
-      ...['-device', `${this.hardware.network},netdev=net0,romfile=`, '-device', 'virtio-rng-pci'],
+      ...(card ? ['-device', `${this.hardware.network},netdev=net0,romfile=`] : []),
+      ...['-device', 'virtio-rng-pci'],
       ...credential('ssh.authorized_keys.root', readFileSync(join(this.dir, 'key.pub'), 'utf8')),
       ...credential('systemd.unit-dropin.multi-user.target', '[Unit]\nWants=ssh.service\n'),
       ...[
