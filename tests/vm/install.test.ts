@@ -118,7 +118,10 @@ test('installation from the ISO', async (t) => {
   await step('it starts from them under UEFI, with a mirrored system pool', async () => {
     await machine.kill();
     machine.disks.splice(0, Infinity, ...machine.disks.filter(({ serial }) => ['ONE', 'TWO'].includes(serial)));
+    from = machine.console().length;
     await machine.start({ bootFrom: 'ONE', firmware: 'uefi' });
+    // An attempt by ssh that comes too early takes its whole deadline.
+    await shown('the page', /Web page {5}https:/);
     await machine.waitForSsh(300);
     await managementAnswers();
     const status = await machine.sh('zpool status -P system');
