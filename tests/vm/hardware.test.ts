@@ -92,7 +92,8 @@ test('hardware', async (t) => {
     await machine.sh('ipmitool -I open raw 0x0a 0x44 0 0 0x02 0 0 0 0 0x20 0 0x04 0x08 0x51 0x6f 0x03 0xff 0xff');
     // Corrected errors of a processor: as many as are too many, each found when the kernel looks, once a second here.
     await machine.sh('echo 1 >/sys/devices/system/machinecheck/machinecheck0/check_interval');
-    const checks = async () => Number(await machine.sh('journalctl -b -u rasdaemon -o cat | grep -c mce_record || true'));
+    const checks = async () =>
+      Number(await machine.sh('journalctl -b -u rasdaemon -o cat | grep -c mce_record || true'));
     for (let count = 0; count < 10; count++) {
       const before = await checks();
       await monitor('mce 0 5 0x9c00000000000000 0x0 0x12345000 0x8c');
@@ -128,7 +129,8 @@ test('hardware', async (t) => {
     const boot = () => machine.sh('cat /proc/sys/kernel/random/boot_id');
     const before = await boot();
     // It stops at a panic, and says no more that it is alive.
-    await machine.sh('sync; echo 0 >/proc/sys/kernel/panic; echo c >/proc/sysrq-trigger &').catch(() => '');
+    await machine.sh('sync; echo 0 >/proc/sys/kernel/panic; (sleep 2; echo c >/proc/sysrq-trigger) >/dev/null 2>&1 &');
+    await until('it says no more', 60, () => /Kernel panic - not syncing: sysrq/.test(machine.console()));
     await until('it has started again', 400, async () => (await boot()) !== before, 2_000);
   });
 });

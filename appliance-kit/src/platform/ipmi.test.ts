@@ -37,7 +37,11 @@ test('the sensors of a management controller: values, limits, and states in its 
     ],
   );
   assert.deepEqual(sensors[0] && [sensors[0].lowest, sensors[0].highest], [-5, 42]);
-  assert.deepEqual(sensors[1] && [sensors[1].lowest, sensors[1].highest, sensors[1].reports], [500, null, ['Lower Critical']]);
+  assert.deepEqual(sensors[1] && [sensors[1].lowest, sensors[1].highest, sensors[1].reports], [
+    500,
+    null,
+    ['Lower Critical'],
+  ]);
   assert.deepEqual(sensors[5]?.reports, ['Presence detected', 'Power Supply AC lost']);
   assert.deepEqual(parseSensors(''), []);
   assert.deepEqual(parseSensors('Get SDR 0001 command failed\n,,,\n'), []);
@@ -99,15 +103,20 @@ test('the event log of a management controller', () => {
 test('the controller itself, its chassis and its network', () => {
   const controller = parseController({
     text: 'Device ID                 : 32\nFirmware Revision         : 1.74\nManufacturer ID           : 10876\nManufacturer Name         : Supermicro\n',
-    chassis: 'System Power         : on\nPower Overload       : false\nMain Power Fault     : true\nChassis Intrusion    : active\nCooling/Fan Fault    : false\n',
-    network: 'IP Address Source       : DHCP Address\nIP Address              : 192.0.2.200\nMAC Address             : 02:00:5e:10:00:fe\n',
+    chassis:
+      'System Power         : on\nPower Overload       : false\nMain Power Fault     : true\nChassis Intrusion    : active\nCooling/Fan Fault    : false\n',
+    network:
+      'IP Address Source       : DHCP Address\nIP Address              : 192.0.2.200\nMAC Address             : 02:00:5e:10:00:fe\n',
     log: 'SEL Information\nVersion          : 1.5 (v1.5, v2 compliant)\nEntries          : 214\nPercent Used     : 41%\n',
   });
   assert.deepEqual(controller, {
     ...{ maker: 'Supermicro', firmware: '1.74', address: '192.0.2.200', mac: '02:00:5e:10:00:fe', logUsedRatio: 0.41 },
     chassis: ['The main power has a fault', 'The chassis is open'],
   });
-  const bare = parseController({ text: 'Firmware Revision : 0.0\nManufacturer Name : Unknown\n', log: 'Percent Used     : unknown\n' });
+  const bare = parseController({
+    text: 'Firmware Revision : 0.0\nManufacturer Name : Unknown\n',
+    log: 'Percent Used     : unknown\n',
+  });
   assert.deepEqual(bare, { maker: null, firmware: '0.0', address: null, mac: null, logUsedRatio: null, chassis: [] });
   assert.throws(() => parseController({ text: 'Could not open device' }), /cannot be read/);
 });

@@ -163,9 +163,7 @@ for (const [tool, output] of [
       ...{ maker: 'Supermicro', product: 'SYS-5019', serial: 'S123456X', assetTag: null },
       board: { maker: 'Supermicro', product: 'X11SSH-F', serial: 'ZM17AS000000' },
       firmware: { maker: 'American Megatrends Inc.', version: '3.4', date: '05/17/2024' },
-      processors: [
-        { socket: 'CPU1', model: 'Intel(R) Xeon(R) CPU E3-1230 v6 @ 3.50GHz', cores: 4, threads: 8 },
-      ],
+      processors: [{ socket: 'CPU1', model: 'Intel(R) Xeon(R) CPU E3-1230 v6 @ 3.50GHz', cores: 4, threads: 8 }],
       memory: [
         {
           ...{ slot: 'DIMMA1', bytes: 16 * 2 ** 30, kind: 'DDR4', megatransfers: 2400, maker: 'Samsung' },

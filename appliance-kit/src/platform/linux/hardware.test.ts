@@ -101,7 +101,13 @@ test('machine checks as rasdaemon has recorded them; without its file there are 
   insert.run(1, 2, null, null, 'Uncorrected_error', BigInt.asIntN(64, 0xbe00000000000000n));
   written.close();
   assert.deepEqual(
-    (await hardware.errors()).map(({ part, title, corrected: c, uncorrected, detail }) => [part, title, c, uncorrected, detail]),
+    (await hardware.errors()).map(({ part, title, corrected: c, uncorrected, detail }) => [
+      part,
+      title,
+      c,
+      uncorrected,
+      detail,
+    ]),
     [
       ['cpu0/bank5', 'Processor 0, bank=5', 2, 0, 'Bus error, Corrected_error'],
       ['cpu1/bank2', 'Processor 1, bank 2', 0, 1, 'Uncorrected_error'],
@@ -163,10 +169,12 @@ test('Secure Boot, the kernel’s lockdown, and microcode', async (t) => {
     const { firmware, secureBoot, lockdown: kept, microcode } = await machine(t, files).hardware.inventory();
     return [firmware.kind, secureBoot, kept, microcode];
   };
-  assert.deepEqual(
-    await state({ ...lockdown, [variable('SecureBoot')]: flag(1), [variable('SetupMode')]: flag(0) }),
-    ['uefi', 'on', 'integrity', 'a0011d5'],
-  );
+  assert.deepEqual(await state({ ...lockdown, [variable('SecureBoot')]: flag(1), [variable('SetupMode')]: flag(0) }), [
+    'uefi',
+    'on',
+    'integrity',
+    'a0011d5',
+  ]);
   assert.deepEqual(await state({ [variable('SecureBoot')]: flag(0), [variable('SetupMode')]: flag(1) }), [
     ...['uefi', 'setup', null, 'a0011d5'],
   ]);

@@ -234,7 +234,11 @@ export class LinuxHardware implements HardwarePlatform {
           ReturnType<typeof total>,
         ];
         return {
-          ...{ kind: 'pcie', part: place, title: `The PCI Express ${behind === undefined ? 'device' : 'port'} ${place}` },
+          ...{
+            kind: 'pcie',
+            part: place,
+            title: `The PCI Express ${behind === undefined ? 'device' : 'port'} ${place}`,
+          },
           ...(behind !== undefined && { behind }),
           ...{ corrected: cor.count, uncorrected: nonfatal.count + fatal.count },
           detail: [cor.last, nonfatal.last, fatal.last].filter((text) => text !== '').join(', '),

@@ -528,7 +528,14 @@ export class SimPools implements PoolActions {
     this.disk(link);
     // As a virtual disk answers: nothing.
     return {
-      ...{ supported: false, passed: null, warnings: [], temperatureCelsius: null, powerOnHours: null, wearRatio: null },
+      ...{
+        supported: false,
+        passed: null,
+        warnings: [],
+        temperatureCelsius: null,
+        powerOnHours: null,
+        wearRatio: null,
+      },
       ...{ highestCelsius: null, criticalCelsius: null },
       ...{ reallocatedSectors: null, pendingSectors: null, testRunning: null, selfTests: [] },
     };

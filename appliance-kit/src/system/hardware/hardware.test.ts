@@ -22,7 +22,9 @@ const active = async (on: Bench): Promise<string[]> =>
     ({ class: kind, severity, title }: Record<string, string>) => `${kind} ${severity}: ${title}`,
   );
 const logged = async (on: Bench, kind: string) =>
-  (await on.client.get('/api/alerts?state=all&limit=100')).body.items.filter((one: { class: string }) => one.class === kind);
+  (await on.client.get('/api/alerts?state=all&limit=100')).body.items.filter(
+    (one: { class: string }) => one.class === kind,
+  );
 const now = async (on: Bench) => (await on.client.get('/api/hardware')).body;
 const facts = () => hardwareOf(0);
 
@@ -31,7 +33,10 @@ test('a machine that is well: its parts are shown, and there is no alert', async
   await after(on, 4_000);
   const { body } = await on.client.get('/api/hardware');
   assert.deepEqual([body.state, body.sentence], ['ok', 'No part reports a fault or errors.']);
-  assert.deepEqual([body.summary.product, body.summary.serial, body.summary.secureBoot], ['Server 2000', 'S123456', 'off']);
+  assert.deepEqual(
+    [body.summary.product, body.summary.serial, body.summary.secureBoot],
+    ['Server 2000', 'S123456', 'off'],
+  );
   assert.equal(body.memoryBytes, 32 * 2 ** 30);
   assert.deepEqual([body.controller.state, body.controller.sentence], ['answers', 'It answers, with 10 sensors.']);
   assert.deepEqual([body.problems, body.changes, await active(on)], [[], [], []]);
@@ -42,7 +47,8 @@ test('a machine that is well: its parts are shown, and there is no alert', async
 test('a power supply and a fan that fail are alerts after a minute, each of its class, and clear', async (t) => {
   const on = await started(t);
   const sensors = facts().sensors.map((one) => {
-    if (one.name === 'PS2 Status') return { ...one, state: 'critical', reports: ['Presence detected', 'Power Supply AC lost'] };
+    if (one.name === 'PS2 Status')
+      return { ...one, state: 'critical', reports: ['Presence detected', 'Power Supply AC lost'] };
     if (one.name === 'FAN2') return { ...one, state: 'critical', value: 0, reports: ['Lower Critical'] };
     if (one.name === 'Intrusion') return { ...one, state: 'warning', reports: ['General Chassis intrusion'] };
     return one;
@@ -122,9 +128,7 @@ test('errors: corrected ones are many from a limit on, others at once; cleared, 
   assert.ok(cleared.clearedAt !== null);
   await simulate(on, { errors: errors(150, 1) });
   await after(on, 61);
-  assert.deepEqual(await active(on), [
-    'memory.errors critical: Memory has errors that cannot be corrected: DIMM_A1',
-  ]);
+  assert.deepEqual(await active(on), ['memory.errors critical: Memory has errors that cannot be corrected: DIMM_A1']);
   // The driver was loaded again: its counters begin at 0.
   await simulate(on, { errors: errors(2, 0) });
   await after(on, 61);

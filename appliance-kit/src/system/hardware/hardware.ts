@@ -288,7 +288,8 @@ export class Hardware {
     if (measurements.length === 0) return;
     await storaged.store(measurements).catch((error: unknown) => {
       // A store that is away, or not there yet, is shown by its service; what was read is read again in a minute.
-      if (!(error instanceof ProblemError) || !['service_unavailable', 'timeout'].includes(error.problem.code)) throw error;
+      if (!(error instanceof ProblemError) || !['service_unavailable', 'timeout'].includes(error.problem.code))
+        throw error;
     });
   }
 
