@@ -130,6 +130,8 @@ export interface Platform {
   bootId(): Promise<string>;
   uptimeSeconds(): number;
   identity(): { hostName: string; timeZone: string };
+  /** The device of the medium from which the appliance runs live, where nothing is kept; null: it is installed. */
+  live(): string | null;
 
   disks(): Promise<PlatformDisk[]>;
   pools(): Promise<PlatformPool[]>;

@@ -4464,6 +4464,7 @@ export interface components {
             hostName: string;
             timeZone: string;
             applianceName: string;
+            live: string | null;
         };
         SetupCode: {
             code: string;

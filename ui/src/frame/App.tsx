@@ -7,6 +7,7 @@ import { sessionQuery, setupQuery } from '../api/queries.ts';
 import { SessionContext } from '../api/session.ts';
 import { PageLoading } from '../shells/Waiting.tsx';
 import { Frame } from './Frame.tsx';
+import { LiveBanner } from './LiveBanner.tsx';
 import { NotAnswering } from './NotAnswering.tsx';
 
 const SignInPage = lazy(() => import('../access/session/SignInPage.tsx'));
@@ -68,6 +69,7 @@ export function App() {
     }
     return (
       <Suspense fallback={<PageLoading />}>
+        <LiveBanner />
         <SignInPage />
       </Suspense>
     );
@@ -76,6 +78,7 @@ export function App() {
     if (location.pathname !== '/setup') return <Navigate to="/setup" replace />;
     return (
       <Suspense fallback={<PageLoading />}>
+        <LiveBanner />
         <SetupPage />
       </Suspense>
     );

@@ -44,6 +44,7 @@ import { Connection } from '../shells/Connection.tsx';
 import { chooseTheme, type ThemeChoice, useThemeChoice } from '../theme/theme.ts';
 import { plural } from '../words/format.ts';
 import { Jobs } from './Jobs.tsx';
+import { LiveBanner } from './LiveBanner.tsx';
 import { manualOf, navigation, places } from './places.ts';
 import { Search } from './Search.tsx';
 import { useShortcuts } from './shortcuts.ts';
@@ -230,7 +231,12 @@ export function Frame({ children }: { children: ReactNode }) {
       isManagedSidebar
       mainContainerId="main"
       skipToContent={<SkipToContent href="#main">Skip to content</SkipToContent>}
-      banner={<Connection />}
+      banner={
+        <>
+          <LiveBanner />
+          <Connection />
+        </>
+      }
     >
       {children}
       {searching && <Search onClose={() => setSearching(false)} />}

@@ -1,5 +1,5 @@
 // What the set-up wizard sends and gets.
-import { closed, component, Line, type Static, Type } from '../../base/schema/schema.ts';
+import { closed, component, Line, nullable, type Static, Type } from '../../base/schema/schema.ts';
 
 export const SetupStep = Type.Enum(['code', 'administrator', 'identity', 'pool', 'destinations', 'done']);
 export type SetupStep = Static<typeof SetupStep>;
@@ -10,6 +10,11 @@ export const Setup = component('Setup', {
   hostName: Type.String(),
   timeZone: Type.String(),
   applianceName: Type.String(),
+  live: nullable(
+    Type.String({
+      description: 'the device it was started from, as sr0: nothing is kept over a restart. Null: it is installed',
+    }),
+  ),
 });
 export type Setup = Static<typeof Setup>;
 

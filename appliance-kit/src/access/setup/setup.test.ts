@@ -13,6 +13,7 @@ test('the wizard, from the code to the end; and it is over then', async (t) => {
     hostName: 'cistern',
     timeZone: 'UTC',
     applianceName: 'Cistern',
+    live: null,
   });
   assert.equal((await client.post('/api/setup/enter-code', { code: 'abcd efgh jklm' })).body.step, 'administrator');
   const session = await client.post('/api/setup/create-administrator', { name: 'ada', password: PASSWORD });
@@ -35,6 +36,14 @@ test('the wizard, from the code to the end; and it is over then', async (t) => {
 
   const stranger = new Client(appliance);
   assert.equal((await stranger.post('/api/setup/enter-code', { code: CODE })).body.code, 'setup_done');
+});
+
+test('anybody is told that it runs live, and nothing is kept', async (t) => {
+  const { client } = await bench(t);
+  await client.post('/internal/sim/live', { medium: 'sr0' });
+  assert.equal((await client.get('/api/setup')).body.live, 'sr0');
+  await client.post('/internal/sim/live', { medium: null });
+  assert.equal((await client.get('/api/setup')).body.live, null);
 });
 
 test('it can be left and resumed after a restart, by signing in', async (t) => {

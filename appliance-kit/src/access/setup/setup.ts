@@ -69,6 +69,7 @@ export class Setup {
       hostName,
       timeZone,
       applianceName: named ? hostName : 'Cistern',
+      live: platform.live(),
     };
   }
 

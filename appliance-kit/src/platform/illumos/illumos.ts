@@ -86,6 +86,11 @@ export class Illumos implements Platform {
     return { hostName: os.hostname(), timeZone: this.#timeZone() };
   }
 
+  /** On illumos it always runs from its root pool. */
+  live(): null {
+    return null;
+  }
+
   /** As /etc/default/init has it now: the one this process started with may have been changed. */
   #timeZone(): string {
     try {

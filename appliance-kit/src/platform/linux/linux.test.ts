@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import * as zpool from '../../../tests/fixtures/zpool.ts';
+import { systemClock } from '../../base/clock.ts';
 import { wholeDisk } from '../../storage/inventory/inventory.ts';
 import { run } from '../command.ts';
 import { leaves } from '../pool.ts';
 import { parseDisks, stableName } from './disks.ts';
+import { Linux } from './linux.ts';
 import { parsePools } from './pools.ts';
 import { parseServices } from './services.ts';
 
@@ -397,4 +402,14 @@ test('commands: a deadline, a limit on output, and their own words', async () =>
   await assert.rejects(run('yes', [], { maxBytes: 1000 }), { name: 'ProblemError' });
   await assert.rejects(run('ls', ['/no/such/place']), /No such file/);
   await assert.rejects(run('no-such-command', []), { name: 'ProblemError' });
+});
+
+test('it runs live as long as the file that the start wrote is there', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'cistern-live-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const liveFile = join(folder, 'cistern-live');
+  const linux = new Linux({ run: folder, clock: systemClock, liveFile });
+  assert.equal(linux.live(), null);
+  writeFileSync(liveFile, 'sr0\n');
+  assert.equal(linux.live(), 'sr0');
 });

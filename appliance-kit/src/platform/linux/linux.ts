@@ -38,6 +38,8 @@ const BY_PARTUUID = '/dev/disk/by-partuuid';
 const BY_PATH = '/dev/disk/by-path';
 /** Left by the initramfs: the kernel's name of the disk the machine runs from. */
 const SYSTEM_DISK_FILE = '/run/cistern-root/disk';
+/** There while the appliance runs live: the name of the medium's device, in one line. */
+const LIVE_FILE = '/run/cistern-live';
 /** ZFS' default is right for disks with 512 bytes to a sector, and most that report 512 have 4096. */
 const ASHIFT = 12;
 /** lsblk is asked so often even when nothing that it reads has changed. */
@@ -48,6 +50,7 @@ export interface LinuxOptions {
   readonly clock: Clock;
   /** For tests. */
   readonly command?: Command;
+  readonly liveFile?: string;
 }
 
 export class Linux implements Platform {
@@ -67,6 +70,7 @@ export class Linux implements Platform {
   #disks: { facts: string | null; at: number; disks: PlatformDisk[] } | null = null;
   /** As they were when the pools were read. */
   #pools: { mark: Mark; states: string } = { mark: null, states: '' };
+  readonly #liveFile: string;
 
   constructor(options: LinuxOptions) {
     this.#execd = new Execd(new Peer('execd', join(options.run, 'execd', 'http.sock')), () => {
@@ -75,6 +79,7 @@ export class Linux implements Platform {
     });
     this.#command = options.command ?? run;
     this.#clock = options.clock;
+    this.#liveFile = options.liveFile ?? LIVE_FILE;
     this.poolActions = zfsPoolActions(this.#execd, this.systemPool);
     this.systems = execdSystems(this.#execd);
     this.machine = new LinuxMachine({ command: this.#command });
@@ -100,6 +105,15 @@ export class Linux implements Platform {
 
   identity(): { hostName: string; timeZone: string } {
     return { hostName: os.hostname(), timeZone: this.#timeZone() };
+  }
+
+  live(): string | null {
+    const unnamed = 'a removable medium';
+    try {
+      return readFileSync(this.#liveFile, 'utf8').trim() || unnamed;
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code === 'ENOENT' ? null : unnamed;
+    }
   }
 
   /** As /etc/timezone or the link /etc/localtime has it now: the one this process started with may have been changed. */

@@ -41,6 +41,7 @@ interface SimState {
   services: Record<string, SimService>;
   hostName: string;
   timeZone: string;
+  live: string | null;
   datasets: SimDatasetState;
   /** `always`: a server answered a moment ago, whenever that is asked. */
   time: TimeSource & { always: boolean };
@@ -70,6 +71,7 @@ function initial(now: number): SimState {
     services: Object.fromEntries(serviceFacts.map(({ name }) => [name, online()])),
     hostName: 'cistern',
     timeZone: 'UTC',
+    live: null,
     datasets: noDatasets(),
     time: {
       ...{ daemon: 'systemd-timesyncd', running: true, source: 'time.example', synchronised: true },
@@ -207,6 +209,10 @@ export class Simulation implements Platform {
     return { hostName: this.#state.hostName, timeZone: this.#state.timeZone };
   }
 
+  live(): string | null {
+    return this.#state.live;
+  }
+
   async disks(): Promise<PlatformDisk[]> {
     if (this.#delayMs > 0) await sleep(this.#delayMs, undefined, { ref: false });
     return this.poolActions.platformDisks();
@@ -283,7 +289,8 @@ export class Simulation implements Platform {
    * `service {name, state, reason}`, `slow {milliseconds}`, `dataset-write {dataset, path, bytes, text}`,
    * `dataset-replicated {snapshot}`, `replication-cut {cut}` (the other machine cannot be reached), `dataset-generate {pool, datasets, snapshots}`,
    * `time {…}` (what of a TimeSource is otherwise; `answeredAt` stays as it is from then on), `link {name, …}` (what of a link is
-   * otherwise; one of a new name is added), `link-gone {name}`, `temperature {id, celsius}`, `hardware {…}` (what of SimHardwareState is otherwise), `system {name, …}` (what of an installed system is otherwise).
+   * otherwise; one of a new name is added), `link-gone {name}`, `temperature {id, celsius}`, `hardware {…}` (what of SimHardwareState is otherwise),
+   * `live {medium}` (the device it was started from; null: it is installed), `system {name, …}` (what of an installed system is otherwise).
    */
   async simulate(what: string, args: Record<string, unknown>): Promise<void> {
     const now = this.#clock.now();
@@ -403,6 +410,9 @@ export class Simulation implements Platform {
         break;
       case 'hardware':
         Object.assign(this.#state.hardware, args);
+        break;
+      case 'live':
+        this.#state.live = args.medium === null ? null : String(args.medium);
         break;
       case 'temperature': {
         const sensor = this.#state.sensors.find(({ id }) => id === args.id);
