@@ -3633,6 +3633,8 @@ export interface components {
             address: string | null;
             mac: string | null;
             logUsedRatio: number | null;
+            /** @description what it says of the chassis that is not as it should be, in its own words */
+            chassis: string[];
             /** @description of what the sensors said */
             ageSeconds: number;
         };

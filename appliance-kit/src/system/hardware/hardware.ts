@@ -310,7 +310,7 @@ export class Hardware {
     const bytes = known?.memory.reduce((sum, { bytes: one }) => sum + (one ?? 0), 0) ?? 0;
     const controller = this.#describe(this.#controller.last(), sensors);
     return {
-      ...this.#sentence(sensors.value, counted, slots.value, controller.state),
+      ...this.#sentence(sensors.value, counted, slots.value, controller),
       summary:
         known === null
           ? null
@@ -344,6 +344,7 @@ export class Hardware {
     const facts = {
       ...{ maker: value?.maker ?? null, firmware: value?.firmware ?? null, address: value?.address ?? null },
       ...{ mac: value?.mac ?? null, logUsedRatio: value?.logUsedRatio ?? null, ageSeconds: sensors.ageSeconds },
+      chassis: [...(value?.chassis ?? [])],
     };
     const error = controller.error ?? (value === null ? null : sensors.error);
     if (error !== null) {
@@ -358,7 +359,7 @@ export class Hardware {
     sensors: readonly ControllerSensor[],
     counted: readonly Counted[],
     slots: readonly Slot[],
-    controller: HardwareState['controller']['state'],
+    controller: HardwareState['controller'],
   ): Pick<HardwareState, 'state' | 'sentence'> {
     const wrong = sensors.filter(isWrong);
     const erring = counted.filter(({ alarming }) => alarming);
@@ -367,14 +368,20 @@ export class Hardware {
       ...(wrong.length > 0 ? [`${plural(wrong.length, 'sensor')} out of range`] : []),
       ...(erring.length > 0 ? [`${plural(erring.length, 'part')} with errors`] : []),
       ...(faulty.length > 0 ? [`${plural(faulty.length, 'slot')} with a fault`] : []),
+      // As its alert: what the chassis says, unless a sensor says it better.
+      ...(wrong.length === 0 && controller.chassis.length > 0 ? ['a fault of the chassis'] : []),
     ];
-    if (said.length === 0 && controller === 'silent')
+    if (said.length === 0 && controller.state === 'silent')
       return { state: 'warning', sentence: 'The management controller does not answer; no part reports errors.' };
     if (said.length === 0) return { state: 'ok', sentence: 'No part reports a fault or errors.' };
     const critical =
       [...wrong, ...faulty].some(({ state }) => state === 'critical') ||
       erring.some(({ kind, uncorrected }) => kind !== 'link' && uncorrected > 0);
-    return { state: critical ? 'critical' : 'warning', sentence: `There are ${enumerate(said)}.` };
+    const sentence = enumerate(said);
+    return {
+      state: critical ? 'critical' : 'warning',
+      sentence: `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.`,
+    };
   }
 
   /** The newest first. */

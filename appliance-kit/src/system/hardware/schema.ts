@@ -85,6 +85,9 @@ const Controller = component('HardwareController', {
   address: text('where its own web page is'),
   mac: text('its hardware address'),
   logUsedRatio: nullable(Type.Number({ minimum: 0, maximum: 1, description: 'of its event log, 0..1' })),
+  chassis: Type.Array(Type.String(), {
+    description: 'what it says of the chassis that is not as it should be, in its own words',
+  }),
   ageSeconds: Type.Number({ description: 'of what the sensors said' }),
 });
 
