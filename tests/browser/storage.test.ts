@@ -41,6 +41,17 @@ test('a disk that is pulled shows at once, on every page that is open', async (t
   await tank.getByText('Healthy.').waitFor({ timeout: 30_000 });
 });
 
+test('a disk is known by its world-wide name and the place where it is plugged in', async (t) => {
+  const { page } = await someone.visit(t, '/sign-in?to=%2Fstorage');
+  await signInBy(page);
+  const row = page.getByRole('grid', { name: 'Disks' }).getByRole('row').filter({ hasText: 'data1' });
+  await row.getByText('WWN 0x5000c500a1b2c3d1').waitFor();
+  await row.getByText('pci-0000:02:00.0-sas-phy1-lun-0').waitFor();
+  await row.getByRole('link', { name: 'data1' }).click();
+  await page.getByRole('region', { name: 'Facts' }).getByText('0x5000c500a1b2c3d1').waitFor();
+  await page.getByRole('region', { name: 'Facts' }).getByText('pci-0000:02:00.0-sas-phy1-lun-0').waitFor();
+});
+
 test('a pool from a disk that is added; a disk in use says why it cannot be chosen', async (t) => {
   const { page, expect } = await someone.visit(t, '/sign-in?to=%2Fstorage');
   await signInBy(page);

@@ -73,7 +73,7 @@ export class SimPools implements PoolActions {
         aliases: [path, linkOf(disk)],
         model: 'QEMU HARDDISK',
         serial: disk.name,
-        wwn: null,
+        wwn: `0x5000c500a1b2c3d${index}`,
         place: `pci-0000:02:00.0-sas-phy${index}-lun-0`,
         bytes: disk.bytes,
         bus: 'scsi',

@@ -240,6 +240,7 @@ export default function DiskPage() {
               facts={[
                 ['Id', <code key="i">{disk.id}</code>],
                 ['Serial number', disk.serial || 'unknown'],
+                ['World-wide name (WWN)', disk.wwn === null ? 'it has none' : <code key="w">{disk.wwn}</code>],
                 ['Model', disk.model || 'unknown'],
                 [
                   'Size',
@@ -254,6 +255,7 @@ export default function DiskPage() {
                     .join(', '),
                 ],
                 ['Path', <code key="p">{disk.path}</code>],
+                ['Place', disk.place === null ? 'unknown' : <code key="l">{disk.place}</code>],
                 [
                   'Use',
                   disk.pool ? (

@@ -126,6 +126,7 @@ function DiskTable({ disks }: { disks: readonly Disk[] }) {
                 <Link to={diskPath(disk.id)}>{diskName(disk)}</Link>
               </span>{' '}
               <small className="cistern-quiet">{disk.model}</small>
+              {disk.wwn && <div className="cistern-quiet cistern-wrap">WWN {disk.wwn}</div>}
             </div>
           ),
         },
@@ -148,7 +149,15 @@ function DiskTable({ disks }: { disks: readonly Disk[] }) {
             </>
           ),
         },
-        { title: 'Path', cell: (disk) => <code>{disk.path}</code> },
+        {
+          title: 'Path and place',
+          cell: (disk) => (
+            <div className="cistern-wrap">
+              <code>{disk.path}</code>
+              {disk.place && <div className="cistern-quiet">{disk.place}</div>}
+            </div>
+          ),
+        },
       ]}
     />
   );
