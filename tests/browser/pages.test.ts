@@ -153,6 +153,11 @@ const pages: [name: string, path: string, complete: (page: import('playwright-co
   ['alerts-destination-new', '/alerts/destinations/new', (page) => page.getByLabel('Mail server').waitFor()],
   ['services', '/services', (page) => page.getByText('Telemetry store').first().waitFor()],
   ['maintenance', '/maintenance', (page) => page.getByRole('link', { name: /^Download/ }).waitFor({ timeout: 60_000 })],
+  [
+    'hardware',
+    '/maintenance/hardware',
+    (page) => page.getByRole('grid', { name: 'Sensors' }).getByText('CPU1 Temp').waitFor(),
+  ],
   ['no-such-page', '/nothing/here', (page) => page.getByText('There is no such page').waitFor()],
 ];
 

@@ -7,6 +7,7 @@ import './forms/forms.css';
 import './access/access.css';
 import './support/support.css';
 import './system/logs.css';
+import './system/hardware.css';
 import './storage/storage.css';
 import './alerting/alerting.css';
 import './charts/charts.css';

@@ -41,6 +41,7 @@ const ServicesPage = lazy(() => import('../system/services/ServicesPage.tsx'));
 const ServicePage = lazy(() => import('../system/services/ServicePage.tsx'));
 const LogsPage = lazy(() => import('../system/logs/LogsPage.tsx'));
 const RequestsPage = lazy(() => import('../system/logs/RequestsPage.tsx'));
+const HardwarePage = lazy(() => import('../system/hardware/HardwarePage.tsx'));
 const MaintenancePage = lazy(() => import('./MaintenancePage.tsx'));
 const NoSuchPage = lazy(() => import('../shells/NoSuchPage.tsx'));
 
@@ -122,6 +123,7 @@ export function App() {
             <Route path="/services/logs" element={<LogsPage />} />
             <Route path="/services/requests" element={<RequestsPage />} />
             <Route path="/services/:name" element={<ServicePage />} />
+            <Route path="/maintenance/hardware" element={<HardwarePage />} />
             <Route path="/maintenance/*" element={<MaintenancePage />} />
             <Route path="*" element={<NoSuchPage />} />
           </Routes>

@@ -10,6 +10,7 @@ import { PageShell } from '../shells/PageShell.tsx';
 import { Bundles } from '../support/bundles/Bundles.tsx';
 import { Crashes } from '../support/crashes/Crashes.tsx';
 import { Systems } from '../system/boot-environments/Systems.tsx';
+import { MaintenanceTabs } from '../system/MaintenanceTabs.tsx';
 import { Machine } from '../system/machine/Machine.tsx';
 import { SnmpAgent } from '../system/snmp-agent/SnmpAgent.tsx';
 import { duration } from '../words/format.ts';
@@ -47,6 +48,7 @@ export default function MaintenancePage() {
     <PageShell
       title="Maintenance"
       sentence={status && `Cistern ${status.version}, running for ${duration(status.uptimeSeconds)}.`}
+      tabs={<MaintenanceTabs active="maintenance" />}
     >
       <div className="cistern-stack">
         <Part id="support" title="Support bundles">

@@ -42,6 +42,12 @@ export const places: readonly Place[] = [
   { title: 'New replication', path: '/storage/new-replication', key: '', about: 'To another pool or machine' },
   { title: 'Logs', path: '/services/logs', key: '', about: 'Log lines of all services' },
   { title: 'Web requests', path: '/services/requests', key: '', about: 'What the web server answered' },
+  {
+    title: 'Hardware',
+    path: '/maintenance/hardware',
+    key: '',
+    about: 'The parts of the machine: sensors, errors, memory, cards, slots',
+  },
   { title: 'SNMP agent', path: '/maintenance/snmp', key: '', about: 'Who may poll this appliance, and its MIB' },
   {
     title: 'Clock, network and temperatures',
@@ -62,6 +68,7 @@ const manual: Readonly<Record<string, string>> = {
   '/storage': 'storage',
   '/services': 'system',
   '/maintenance': 'support',
+  '/maintenance/hardware': 'system',
   '/maintenance/machine': 'system',
   '/maintenance/snmp': 'system',
   '/maintenance/system': 'system',

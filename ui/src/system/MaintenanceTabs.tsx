@@ -1,0 +1,11 @@
+// The parts of Maintenance.
+import { PartTabs } from '../shells/PartTabs.tsx';
+
+const tabs = [
+  ['maintenance', 'Maintenance', '/maintenance'],
+  ['hardware', 'Hardware', '/maintenance/hardware'],
+] as const;
+
+export function MaintenanceTabs({ active }: { active: (typeof tabs)[number][0] }) {
+  return <PartTabs of="Maintenance" parts={tabs} active={active} />;
+}
