@@ -30,7 +30,8 @@ usage() {
   clean              remove out/, node_modules and the caches under ~/.cache/cistern
   help               this text
 It installs what it lacks with apt-get, after saying what. Environment: CISTERN_CACHE (cache directory),
-CISTERN_KERNEL_FLAVOUR (amd64; cloud-amd64: smaller, for virtual machines only), CISTERN_NO_INSTALL=1 (say what is missing and stop).
+CISTERN_KERNEL_FLAVOUR (amd64; cloud-amd64: smaller, for virtual machines only), CISTERN_MOK_KEY and CISTERN_MOK_CERT (the private key
+and the certificate that the kernel modules are signed with; without them a key is made in the cache), CISTERN_NO_INSTALL=1 (say what is missing and stop).
 TEXT
 }
 

@@ -11,7 +11,7 @@ ESP_MIB=255
 # A system cannot outgrow its slot later without moving the pool behind it: three times of what it takes now.
 SLOT_MIB=1024
 
-# The modules of both GRUBs. What only one of them has is beside its grub-mkimage.
+# The modules of GRUB for BIOS. The one for UEFI is Debian's, with its own (image/debian/secureboot.sh).
 GRUB_MODULES="part_gpt fat normal linux configfile loadenv serial terminal echo test search search_label probe all_video gfxterm sleep reboot halt ls cat"
 
 disk_squashfs() { # ROOT OUT
@@ -43,16 +43,13 @@ TABLE
   export MTOOLS_SKIP_CHECK=1
   run "$log" tools_bin /usr/bin/mformat -i "$fat" -F -T $esp_sectors -h 64 -s 32 -v CISTERN ::
   cp image/debian/grub.cfg "$work/grub.cfg"
-  run "$log" cp image/debian/grub.cfg "$TOOLS/tmp/grub.cfg"
-  # shellcheck disable=SC2086 # a list
-  run "$log" in_tools grub-mkimage -O x86_64-efi -p /cistern -o /tmp/BOOTX64.EFI $GRUB_MODULES
   # shellcheck disable=SC2086 # a list
   run "$log" in_tools grub-mkimage -O i386-pc -p '(,gpt2)/cistern' -o /tmp/core.img biosdisk $GRUB_MODULES
   bios_boot "$out" $bios_start $bios_sectors
   run "$log" in_tools grub-editenv /tmp/grubenv create
   run "$log" in_tools grub-editenv /tmp/grubenv set slot=a
-  run "$log" tools_bin /usr/bin/mmd -i "$fat" ::/EFI ::/EFI/BOOT ::/cistern ::/cistern/a ::/cistern/b ::/cistern/bios
-  run "$log" tools_bin /usr/bin/mcopy -i "$fat" "$TOOLS/tmp/BOOTX64.EFI" ::/EFI/BOOT/BOOTX64.EFI
+  efi_files "$fat" image/debian/efi.cfg
+  run "$log" tools_bin /usr/bin/mmd -i "$fat" ::/cistern ::/cistern/a ::/cistern/b ::/cistern/bios
   run "$log" tools_bin /usr/bin/mcopy -i "$fat" "$work/grub.cfg" ::/cistern/grub.cfg
   # For the installer, which puts them into the same places of another disk.
   run "$log" tools_bin /usr/bin/mcopy -i "$fat" "$work/boot.img" "$work/core.img" ::/cistern/bios/

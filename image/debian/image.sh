@@ -9,6 +9,7 @@
 . image/debian/apt.sh
 . image/debian/tools.sh
 . image/debian/zfs.sh
+. image/debian/secureboot.sh
 . image/debian/hardware.sh
 . image/debian/rootfs.sh
 . image/debian/nginx_dtrace.sh
@@ -33,8 +34,12 @@ debian_image() { # VERSION
   ROOTFS=$STAGE_DIR/root
   stage nginx-dtrace "$(stage_key "$ROOTFS" @image/debian/nginx_dtrace.sh @services/nginx-dtrace)" nginx_dtrace
   NGINX_DTRACE=$STAGE_DIR
+  secureboot_versions
+  stage secureboot "$(stage_key "${SECUREBOOT_PACKAGES[@]}" @image/debian/secureboot.sh)" secureboot_files
+  SECUREBOOT=$STAGE_DIR
+  mok_key
   build_parts
-  stage image "$(stage_key "$ROOTFS" "$NGINX_DTRACE" "$VERSION" "@$PARTS" @image/debian @image/common @smf/manifest)" debian_disk
+  stage image "$(stage_key "$ROOTFS" "$NGINX_DTRACE" "$SECUREBOOT" "$MOK_FINGERPRINT" "$VERSION" "@$PARTS" @image/debian @image/common @smf/manifest)" debian_disk
   # shellcheck disable=SC2034 # for build.sh
   IMAGE_DIR=$STAGE_DIR
 }
@@ -47,6 +52,7 @@ debian_disk() { # the stage: fills $1
   : >"$CISTERN_CACHE/log/product.log"
   run "$CISTERN_CACHE/log/product.log" product_files "$work" "$PARTS" "$VERSION"
   nginx_dtrace_files "$work" "$NGINX_DTRACE"
+  sign_modules "$work"
   image_check "$work"
   disk_squashfs "$work" "$1/system.squashfs"
   disk_image "$work" "$1/system.squashfs" "$1/disk.raw" "$VERSION"
@@ -55,6 +61,8 @@ debian_disk() { # the stage: fills $1
   {
     echo "Cistern $VERSION, Debian image, made $(date -u +%Y-%m-%dT%H:%M:%SZ)"
     echo "kernel $KERNEL_VERSION, OpenZFS $ZFS_VERSION"
+    echo "for Secure Boot: ${SECUREBOOT_PACKAGES[*]:0:3}"
+    echo "kernel modules signed with the key SHA-256 $MOK_FINGERPRINT"
     echo "system image SHA-256 $(sha256sum "$1/system.squashfs" | cut -d' ' -f1)"
     cat "$1/SHA256SUMS"
     echo

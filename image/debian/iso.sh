@@ -20,13 +20,10 @@ disk_iso() {
   printf 'search --no-floppy --set=root --file /cistern/medium-%s\nconfigfile /cistern/iso.cfg\n' "$id" >"$TOOLS/tmp/early.cfg"
   # shellcheck disable=SC2086 # a list
   run "$log" in_tools grub-mkimage -O i386-pc-eltorito -p /cistern -c /tmp/early.cfg -o /tmp/eltorito.img biosdisk iso9660 search_fs_file $GRUB_MODULES
-  # shellcheck disable=SC2086 # a list
-  run "$log" in_tools grub-mkimage -O x86_64-efi -p /cistern -c /tmp/early.cfg -o /tmp/iso.efi iso9660 search_fs_file $GRUB_MODULES
   cp "$TOOLS/tmp/eltorito.img" "$tree/cistern/eltorito.img"
   truncate -s 8M "$work/efi.img"
   run "$log" tools_bin /usr/bin/mformat -i "$work/efi.img" -T $((8 * 2048)) -h 64 -s 32 ::
-  run "$log" tools_bin /usr/bin/mmd -i "$work/efi.img" ::/EFI ::/EFI/BOOT
-  run "$log" tools_bin /usr/bin/mcopy -i "$work/efi.img" "$TOOLS/tmp/iso.efi" ::/EFI/BOOT/BOOTX64.EFI
+  efi_files "$work/efi.img" "$TOOLS/tmp/early.cfg"
   run "$log" tools_bin /usr/bin/xorriso -as mkisofs -quiet -R -J -V "CISTERN-$id" -o "$out" \
     -b cistern/eltorito.img -no-emul-boot -boot-load-size 4 -boot-info-table --grub2-boot-info \
     --grub2-mbr "$TOOLS/usr/lib/grub/i386-pc/boot_hybrid.img" \

@@ -3,7 +3,7 @@
 # OVMF, and the compiler for the ZFS modules), so that the build does not depend on the build machine's release.
 # QEMU 7.2 of Debian 12 corrupts this guest under emulation; that alone is reason enough.
 
-TOOLS_PACKAGES=ca-certificates,squashfs-tools,mtools,xorriso,fdisk,dosfstools,grub-efi-amd64-bin,grub-pc-bin,grub-common,zstd,xz-utils,qemu-system-x86,qemu-utils,ovmf,seabios,gcc-14,make,libc6-dev,libelf-dev,pahole,bc,kmod,python3-minimal,perl-base,autoconf,automake,libtool,flex,bison,gawk,cpio
+TOOLS_PACKAGES=ca-certificates,squashfs-tools,mtools,xorriso,fdisk,dosfstools,grub-pc-bin,grub-common,zstd,xz-utils,qemu-system-x86,qemu-utils,ovmf,seabios,gcc-14,make,libc6-dev,libelf-dev,pahole,bc,kmod,python3-minimal,perl-base,autoconf,automake,libtool,flex,bison,gawk,cpio
 
 tools_tree() { # the stage: fills $1
   mkdir -p "$CISTERN_CACHE/log"

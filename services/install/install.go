@@ -111,7 +111,7 @@ func guid(machine []byte, disk int) string {
 }
 
 // files are copied to the EFI system partition of a disk; a medium has all of them.
-var files = []string{"EFI/BOOT/BOOTX64.EFI", "cistern/grub.cfg", "cistern/a/vmlinuz", "cistern/a/initrd", "cistern/a/version", "cistern/a/image.cfg", "cistern/bios/boot.img", "cistern/bios/core.img"}
+var files = []string{"EFI/BOOT/BOOTX64.EFI", "EFI/BOOT/grubx64.efi", "EFI/BOOT/mmx64.efi", "EFI/debian/grub.cfg", "EFI/cistern/cistern.der", "cistern/grub.cfg", "cistern/a/vmlinuz", "cistern/a/initrd", "cistern/a/version", "cistern/a/image.cfg", "cistern/bios/boot.img", "cistern/bios/core.img"}
 
 // check looks whether the medium has everything and can be read, and answers with the system's checksum.
 func (m Medium) check() (string, error) {
@@ -286,7 +286,7 @@ func (m Medium) bootFiles(ctx context.Context, path string, at int64) error {
 	if err := run("mformat", "-i", fat, "-F", "-T", fmt.Sprint(espMiB*perMiB), "-h", "64", "-s", "32", "-v", "CISTERN", "::"); err != nil {
 		return err
 	}
-	if err := run("mmd", "-i", fat, "::/EFI", "::/EFI/BOOT", "::/cistern", "::/cistern/a", "::/cistern/b", "::/cistern/bios"); err != nil {
+	if err := run("mmd", "-i", fat, "::/EFI", "::/EFI/BOOT", "::/EFI/debian", "::/EFI/cistern", "::/cistern", "::/cistern/a", "::/cistern/b", "::/cistern/bios"); err != nil {
 		return err
 	}
 	for _, name := range files {

@@ -74,6 +74,10 @@ test('the raw disk unpacks to the same, and starts under BIOS and UEFI by its fi
   const esp = `${raw}@@${(partitions[1]?.start ?? 0) * 512}`;
   for (const name of [
     'EFI/BOOT/BOOTX64.EFI',
+    'EFI/BOOT/grubx64.efi',
+    'EFI/BOOT/mmx64.efi',
+    'EFI/debian/grub.cfg',
+    'EFI/cistern/cistern.der',
     'cistern/grub.cfg',
     'cistern/grubenv',
     'cistern/a/vmlinuz',

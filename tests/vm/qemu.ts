@@ -40,7 +40,20 @@ export function qemuImg(...args: string[]): string {
 /** A file of a FAT image, by mtools: no mount, no privilege. `name` may hold wildcards. */
 export function fromFat(image: string, name: string, to: string): void {
   const tool = inTree('usr/bin/mcopy');
-  execFileSync(tool.command, [...tool.args, '-i', image, '-s', `::${name}`, to], { env: tool.env });
+  execFileSync(tool.command, [...tool.args, '-o', '-i', image, '-s', `::${name}`, to], { env: tool.env });
+}
+
+/** Files of the squashfs that begins at a byte of an image, below the folder `to`. */
+export function unsquash(image: string, at: number, to: string, ...names: string[]): void {
+  const tool = inTree('usr/bin/unsquashfs');
+  execFileSync(
+    tool.command,
+    [...tool.args, '-q', '-n', '-no-xattrs', '-offset', String(at), '-dest', to, image, ...names],
+    {
+      env: tool.env,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    },
+  );
 }
 
 /** Writes a file into a FAT image, which is made when there is none; the folder of the file must be new. */
@@ -67,8 +80,9 @@ export function spawnQemu(args: string[], log: number): ChildProcess {
   return child;
 }
 
-export function firmware(name: 'CODE' | 'VARS'): string {
-  return join(toolsTree(), 'usr/share/OVMF', `OVMF_${name}_4M.fd`);
+/** Debian's OVMF; `secure`: with Microsoft's keys in its variables, so that Secure Boot is on. */
+export function firmware(name: 'CODE' | 'VARS', secure = false): string {
+  return join(toolsTree(), 'usr/share/OVMF', `OVMF_${name}_4M${secure ? '.ms' : ''}.fd`);
 }
 
 /**
