@@ -64,10 +64,13 @@ const seconds: Readonly<Record<string, number>> = {
   'vm/wizard': 65,
   'vm/boots': 45,
   'vm/image': 15,
+  'vm/secure-boot': 10,
 };
 
 /** They boot the image, or read its files, and need no saved machine. */
-const fromTheImage = new Set(['first-day', 'install', 'install-faults', 'boots', 'image', 'console']);
+const fromTheImage = new Set([
+  ...['first-day', 'install', 'install-faults', 'boots', 'image', 'console', 'secure-boot', 'hardware'],
+]);
 
 const filesOf = (part: string): string[] =>
   globSync(patterns[part] as string, { cwd: root, exclude: (name) => name.split('/').includes('node_modules') })

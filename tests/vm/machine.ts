@@ -57,7 +57,7 @@ export async function until<T>(
 
 /** What a machine is made of, where it matters to what starts on it. */
 export interface Hardware {
-  firmware: 'uefi' | 'bios';
+  firmware: 'uefi' | 'uefi-secure' | 'bios';
   /** What the system disk hangs on. */
   bus: keyof typeof buses;
   /** The network card. */
@@ -152,7 +152,8 @@ export class Machine {
       join(dir, 'system.qcow2'),
       options.systemDisk ?? '16G',
     );
-    qemuImg('convert', '-f', 'raw', '-O', 'qcow2', firmware('VARS'), join(dir, 'vars.qcow2'));
+    const secure = machine.hardware.firmware === 'uefi-secure';
+    qemuImg('convert', '-f', 'raw', '-O', 'qcow2', firmware('VARS', secure), join(dir, 'vars.qcow2'));
     for (const disk of machine.disks)
       qemuImg('create', '-q', '-f', 'qcow2', join(dir, `${disk.serial}.qcow2`), disk.bytes);
     execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(dir, 'key')]);
@@ -229,11 +230,13 @@ export class Machine {
     const disk = buses[this.hardware.bus].at(-1);
     const args = [
       ...(this.accelerated ? ['-accel', 'kvm', '-cpu', 'host'] : ['-accel', 'tcg,thread=multi', '-cpu', EMULATED]),
-      ...['-machine', screen ? 'q35,i8042=off' : 'q35', '-smp', '2', '-m', String(this.hardware.memory ?? 2048)],
-      ...['-display', 'none', '-nodefaults', '-no-user-config'],
-      ...(by === 'uefi'
+      // Only code in system management mode may then write the firmware's variables past its checks.
+      ...['-machine', `q35${screen ? ',i8042=off' : ''}${by === 'uefi-secure' ? ',smm=on' : ''}`, '-smp', '2'],
+      ...['-m', String(this.hardware.memory ?? 2048), '-display', 'none', '-nodefaults', '-no-user-config'],
+      ...(by === 'uefi-secure' ? ['-global', 'driver=cfi.pflash01,property=secure,value=on'] : []),
+      ...(by !== 'bios'
         ? [
-            ...['-drive', `if=pflash,format=raw,readonly=on,file=${firmware('CODE')}`],
+            ...['-drive', `if=pflash,format=raw,readonly=on,file=${firmware('CODE', by === 'uefi-secure')}`],
             ...['-drive', `if=pflash,format=qcow2,file=${join(this.dir, 'vars.qcow2')}`],
           ]
         : []), // without it QEMU starts SeaBIOS
