@@ -62,6 +62,7 @@ const seconds: Readonly<Record<string, number>> = {
   'vm/install': 150,
   'vm/network': 150,
   'vm/wizard': 65,
+  'vm/hardware': 95,
   'vm/boots': 45,
   'vm/image': 15,
   'vm/secure-boot': 10,
