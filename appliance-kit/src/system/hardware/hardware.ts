@@ -377,11 +377,8 @@ export class Hardware {
     const critical =
       [...wrong, ...faulty].some(({ state }) => state === 'critical') ||
       erring.some(({ kind, uncorrected }) => kind !== 'link' && uncorrected > 0);
-    const sentence = enumerate(said);
-    return {
-      state: critical ? 'critical' : 'warning',
-      sentence: `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.`,
-    };
+    const verb = /^(1|a) /.test(said[0] ?? '') ? 'is' : 'are';
+    return { state: critical ? 'critical' : 'warning', sentence: `There ${verb} ${enumerate(said)}.` };
   }
 
   /** The newest first. */

@@ -15,7 +15,7 @@ async function sentence(t: TestContext, args: (hardware: Record<string, unknown>
 }
 const controller = {
   ...{ maker: 'Example', firmware: '1.74', address: null, mac: null, logUsedRatio: null },
-  chassis: ['Cooling/fan fault'],
+  chassis: ['The main power has a fault'],
 };
 type Sensors = { sensors: Record<string, unknown>[] };
 const failed = (hardware: Record<string, unknown>) =>
@@ -23,11 +23,11 @@ const failed = (hardware: Record<string, unknown>) =>
 
 test('what the chassis says is on the page, as it is in the alert', async (t) => {
   const found = await sentence(t, () => ({ controller }));
-  assert.deepEqual(found.said, ['warning', 'A fault of the chassis.']);
-  assert.deepEqual(found.controller.chassis, ['Cooling/fan fault']);
+  assert.deepEqual(found.said, ['warning', 'There is a fault of the chassis.']);
+  assert.deepEqual(found.controller.chassis, ['The main power has a fault']);
 });
 
 test('a sensor says it better', async (t) => {
   const found = await sentence(t, (hardware) => ({ controller, sensors: failed(hardware) }));
-  assert.deepEqual(found.said, ['critical', '1 sensor out of range.']);
+  assert.deepEqual(found.said, ['critical', 'There is 1 sensor out of range.']);
 });
