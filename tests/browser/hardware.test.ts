@@ -115,7 +115,7 @@ test('a power supply that failed and memory with errors are at the top; the erro
   await reloaded(page, () =>
     wrong.getByText(/PS2 Status: Presence detected, Power Supply AC lost/).waitFor({ timeout: 5_000 }),
   );
-  await page.getByText('2 sensors out of range and 1 part with errors.').waitFor();
+  await page.getByText('There are 2 sensors out of range and 1 part with errors.').waitFor();
   await wrong.getByText(/Otherwise replace the power supply/).waitFor();
   await wrong.getByText(/FAN2 reads 0 rpm: Lower Critical; it is well from 500 rpm\./).waitFor();
   await wrong.getByText(/DIMM_B1: 214 corrected errors\. The last: read error at 0x12a3f\./).waitFor();
@@ -133,7 +133,7 @@ test('a power supply that failed and memory with errors are at the top; the erro
   await errors.getByRole('button', { name: 'Clear the errors of DIMM_B1' }).click();
   await errors.waitFor({ state: 'detached' });
   await page.getByText('No errors of the parts that count them: 2 parts of the memory, 2 network links.').waitFor();
-  await page.getByText('2 sensors out of range.').waitFor();
+  await page.getByText('There are 2 sensors out of range.').waitFor();
 });
 
 test('a viewer may look, and is told why the errors cannot be cleared', async (t) => {

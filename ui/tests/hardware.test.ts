@@ -108,12 +108,12 @@ test('troubles are grouped by what has to be done, the critical ones first, with
 });
 
 test('what the chassis says counts only when no sensor says it better', () => {
-  const chassis = { ...controller, chassis: ['Cooling/fan fault'] };
+  const chassis = { ...controller, chassis: ['The chassis is open'] };
   const words = (sensors: Sensor[]) =>
     troublesOf({ ...nothing, controller: chassis, sensors }, [], []).flatMap(({ troubles }) =>
       troubles.map((one) => one.words),
     );
-  assert.deepEqual(words([]), ['The chassis: Cooling/fan fault.']);
+  assert.deepEqual(words([]), ['The chassis is open.']);
   assert.equal(words([sensor({ value: 0, state: 'critical' })]).length, 1);
 });
 
@@ -135,7 +135,7 @@ test('the machine in words', () => {
   );
   const firmware = { kind: 'bios' as const, maker: null, version: null, date: null };
   assert.match(secureBootWords({ secureBoot: 'none', firmware }), /started by BIOS/);
-  assert.match(secureBootWords({ secureBoot: 'off', firmware }), /^Off: .* manual/);
+  assert.match(secureBootWords({ secureBoot: 'off', firmware }), /^Off: .* enrol the key/);
   assert.equal(pageOf('192.0.2.200'), 'https://192.0.2.200/');
   assert.equal(pageOf('2001:db8::1'), 'https://[2001:db8::1]/');
 });

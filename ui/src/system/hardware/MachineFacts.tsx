@@ -41,11 +41,11 @@ export function MachineCard({ summary, memoryBytes }: Pick<Hardware, 'summary' |
       'Secure Boot',
       <span key="s">
         {secureBootWords(summary)}
-        {summary.secureBoot === 'off' && (
+        {(summary.secureBoot === 'on' || summary.secureBoot === 'off') && (
           <>
             {' '}
-            <a href="/docs/manual/install.html" target="_blank" rel="noopener">
-              Manual
+            <a href="/docs/manual/install.html#secure-boot" target="_blank" rel="noopener">
+              How to
             </a>
           </>
         )}

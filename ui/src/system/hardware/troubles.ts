@@ -64,11 +64,7 @@ export function troublesOf(
   }
   // As the alerts have it: what the chassis says, unless a sensor says it better.
   for (const words of wrong.length > 0 ? [] : controller.chassis)
-    add(
-      'hardware.sensor',
-      { sensor: 'Chassis' },
-      { key: `chassis ${words}`, state: 'warning', words: `The chassis: ${words}.` },
-    );
+    add('hardware.sensor', { sensor: 'Chassis' }, { key: `chassis ${words}`, state: 'warning', words: `${words}.` });
   for (const { enclosure, slot, state, disk } of slots.filter(isWrong)) {
     const sensor = `${slot} of the enclosure ${enclosure}`;
     const words = `${sensor} reports a fault of its disk.`;

@@ -123,9 +123,9 @@ type Summary = NonNullable<Hardware['summary']>;
 export function secureBootWords({ secureBoot, firmware }: Pick<Summary, 'secureBoot' | 'firmware'>): string {
   switch (secureBoot) {
     case 'on':
-      return 'On: the firmware starts only what is signed. Nothing has to be done.';
+      return 'On: only what is signed is started. Nothing has to be done, unless ZFS is refused: then the key of its modules has to be enrolled.';
     case 'off':
-      return 'Off: the firmware starts whatever is on the disk. Before it is switched on, see in the manual what this version needs for that.';
+      return 'Off: the firmware starts whatever is on the disk. Before you switch it on, enrol the key of the ZFS modules.';
     case 'setup':
       return 'Waiting for keys (setup mode): nothing is checked. Load keys in the firmware’s setup, or leave it off.';
     case 'none':
