@@ -1,4 +1,4 @@
-// ./build.sh bench image: size, build times, boot time, memory, and how soon `dev` is ready; each beside what was asked
+// ./build.sh bench image: size, build times, boot time, what it costs idle, and how soon `dev` is ready; each beside what was asked
 // for. Nothing here passes or fails: machines are shared and noisy, so the figures are read by people.
 //
 //   --no-cold   leaves out the build with an empty cache (about ten minutes)
@@ -6,6 +6,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Person } from '../stack/api.ts';
+import { idle } from '../vm/idle.ts';
 import { Machine, until } from '../vm/machine.ts';
 
 const rows: { what: string; measured: string; asked: string }[] = [];
@@ -115,6 +116,10 @@ try {
   console.log(
     `    the largest: ${largest.map(([kilobytes, name]) => `${name} ${Math.round((Number(kilobytes) * 1024) / 1e6)} MB`).join(', ')}`,
   );
+  const { busyRatio, forksPerSecond } = await idle(machine);
+  const most = machine.accelerated ? '≤ 1 %' : '≤ 15 % under emulation';
+  row('idle: processors, of one of them', `${(busyRatio * 100).toFixed(1)} %`, most);
+  row('idle: processes started', `${forksPerSecond.toFixed(2)} a second`, '≤ 0.5');
   const used = /Mem: +\d+ +(\d+)/.exec(await machine.ssh('free', '-m'))?.[1];
   console.log(`    used in all, with the kernel and the ARC: ${used} MiB of 2048`);
 } finally {
