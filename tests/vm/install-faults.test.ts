@@ -45,6 +45,12 @@ class Installation {
     );
   }
 
+  /** Switches on; the log of the console begins anew. */
+  async start(options?: Parameters<Machine['start']>[0]): Promise<void> {
+    await this.machine.start(options);
+    this.from = 0;
+  }
+
   /** From now on only what comes now counts as shown. */
   mark(): void {
     this.from = this.machine.console().length;
@@ -57,8 +63,7 @@ class Installation {
 
   /** Starts it from the ISO, in the CD drive. */
   async fromCD(): Promise<void> {
-    this.mark();
-    await this.machine.start({ medium: imageFile('.iso') });
+    await this.start({ medium: imageFile('.iso') });
     await this.shown('it is live', /LIVE: started from sr0[\s\S]*i and Enter: install/);
   }
 
@@ -76,7 +81,7 @@ const nameOf = (list: string, serial: string) =>
 function imageWithAnswers(folder: string, answers: string): string {
   const raw = join(folder, 'stick.raw');
   qemuImg('convert', '-O', 'raw', imageFile('.qcow2'), raw);
-  intoFat(`${raw}@@${2 << 20}`, 'cistern/install.json', answers);
+  intoFat(`${raw}@@${2 << 20}`, 'cistern', 'install.json', answers);
   const image = join(folder, 'stick.qcow2');
   qemuImg('convert', '-f', 'raw', '-O', 'qcow2', raw, image);
   rmSync(raw);
@@ -92,7 +97,7 @@ function variant(name: string, body: (t: TestContext) => Promise<void>): void {
 variant('without questions: two sticks with answer files are refused, with one of them it installs', async (t) => {
   const folder = emptyFolder('install-answers');
   const other = join(folder, 'other.raw');
-  intoFat(other, 'cistern/install.json', answersFor('ONE'));
+  intoFat(other, 'cistern', 'install.json', answersFor('ONE'));
   const one = await Installation.create(t, 'unattended', {
     disks: [
       { serial: 'ONE', bytes: '10G' },
@@ -103,7 +108,7 @@ variant('without questions: two sticks with answer files are refused, with one o
   });
   const { machine } = one;
   qemuImg('convert', '-f', 'raw', '-O', 'qcow2', other, join(machine.dir, 'OTHER.qcow2'));
-  await machine.start();
+  await one.start();
   const [said] = await one.shown('it is refused', /PROBLEM {6}The installation without questions was not done\..*/);
   t.diagnostic(said);
   assert.match(said, /2 sticks have an answer file, sd\w+ .*SYSTEM and sd\w+ .*OTHER: leave in the one that is meant/);
@@ -111,12 +116,10 @@ variant('without questions: two sticks with answer files are refused, with one o
   await machine.kill();
 
   machine.disks.splice(1, 1);
-  one.mark();
-  await machine.start();
+  await one.start();
   await one.shown('it is installed', /Installed\. Then: power-off/, 600);
   await until('it has switched itself off', 120, () => !machine.running);
-  one.mark();
-  await machine.start({ bootFrom: 'ONE' });
+  await one.start({ bootFrom: 'ONE' });
   await one.shown('it starts from there', /Web page {5}https:/);
   assert.match(await machine.sh('zpool status system; ls /run/cistern-live 2>&1 || true'), /ONLINE[\s\S]*No such file/);
 });
@@ -124,7 +127,7 @@ variant('without questions: two sticks with answer files are refused, with one o
 variant('k keeps everything on the stick', async (t) => {
   const one = await Installation.create(t, 'keep', { hardware: { bus: 'usb' } });
   const { machine } = one;
-  await machine.start();
+  await one.start();
   await one.shown('it is live', /LIVE: started from sd\w[\s\S]*k and Enter: keep everything on sd\w itself/);
   await one.type('k');
   await one.shown('it asks', /Type "yes"/);
@@ -247,8 +250,7 @@ variant('a machine with 1 GB of memory says so, live and installed', async (t) =
   t.diagnostic(await machine.sh('free -m; grep oom_kill /proc/vmstat; systemctl is-system-running || true'));
   await machine.kill();
 
-  one.mark();
-  await machine.start();
+  await one.start();
   const [installed] = await one.shown('it says so', /PROBLEM[\s\S]*support bundle/);
   assert.match(installed, problem);
   await machine.waitForSsh(300);
@@ -258,7 +260,7 @@ variant('a machine with 1 GB of memory says so, live and installed', async (t) =
 variant('without an address it says what is missing: a DHCP server, a cable, a card', async (t) => {
   const one = await Installation.create(t, 'network', { hardware: { silent: true } });
   const { machine } = one;
-  await machine.start();
+  await one.start();
   const [late] = await one.shown(
     'no DHCP server',
     /none: the cable at en\w+ is connected, but no DHCP server\n[^\n]* since \d\d:\d\d[\s\S]*?\n\n/,
@@ -267,8 +269,7 @@ variant('without an address it says what is missing: a DHCP server, a cable, a c
   await machine.link(false);
   const [cable] = await one.shown('no cable', /none: no network cable is connected[\s\S]*?MAC 52:54:[\s\S]*?\n\n/, 60);
   await machine.kill();
-  one.mark();
-  await machine.start({ card: false });
+  await one.start({ card: false });
   const [card] = await one.shown('no card', /none: no network card was found[\s\S]*?\n\n/);
   t.diagnostic([late, cable, card].join('\n'));
   // There is no ssh to look at the log by.

@@ -56,17 +56,20 @@ export function unsquash(image: string, at: number, to: string, ...names: string
   );
 }
 
-/** Writes a file into a FAT image, which is made when there is none; the folder of the file must be new. */
-export function intoFat(image: string, name: string, content: string): void {
+/** Writes a file into a folder of a FAT image; the image and the folder are made when there are none. */
+export function intoFat(image: string, folder: string, name: string, content: string): void {
   const run = (program: string, input: string, ...args: string[]) => {
     const tool = inTree(`usr/bin/${program}`);
-    execFileSync(tool.command, [...tool.args, ...args], { env: tool.env, input });
+    execFileSync(tool.command, [...tool.args, ...args], { env: tool.env, ...(input && { input }), stdio: 'pipe' });
   };
   if (!existsSync(image.replace(/@@\d+$/, '')))
     run('mformat', '', '-C', '-i', image, '-T', '32768', '-h', '64', '-s', '32', '::');
-  const folder = name.split('/').slice(0, -1).join('/');
-  if (folder) run('mmd', '', '-D', 's', '-i', image, `::${folder}`);
-  run('mcopy', content, '-o', '-i', image, '-', `::${name}`);
+  try {
+    run('mdir', '', '-i', image, `::/${folder}`);
+  } catch {
+    run('mmd', '', '-i', image, `::/${folder}`);
+  }
+  run('mcopy', content, '-o', '-i', image, '-', `::/${folder}/${name}`);
 }
 
 /** Starts QEMU; firmware files are found in the tools tree. */
