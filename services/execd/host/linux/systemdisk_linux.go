@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"cistern/services/daemon/problem"
@@ -139,11 +140,38 @@ func (l *Host) AttachSystemDisk(ctx context.Context, disk string) (err error) {
 			return fmt.Errorf("copying the partition %s to %s: %w", name, filepath.Base(disk), err)
 		}
 	}
+	unlock, err := lockDisk(device, time.Minute)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := waitFor(byPartUUID+guid, 30*time.Second); err != nil {
+		return err
+	}
 	if err := copyBootCode("/dev/"+l.SystemDisk, device); err != nil {
 		return fmt.Errorf("copying the boot code to %s: %w", filepath.Base(disk), err)
 	}
 	_, err = command.Run(ctx, time.Minute, 64<<10, "zpool", "attach", host.SystemPool, leaves[0], byPartUUID+guid)
 	return err
+}
+
+// lockDisk keeps udev from a disk until the function that it returns is called. Whoever closes a disk after writing to it has
+// udev read its partition table again, and for that moment its partitions and their names are gone: until the pool has
+// taken its partition, that must not happen (systemd's BLOCK_DEVICE_LOCKING: udev takes a shared lock before it looks).
+func lockDisk(device string, patience time.Duration) (unlock func(), err error) {
+	f, err := os.Open(device)
+	if err != nil {
+		return nil, err
+	}
+	for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+		if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
+			return func() { _ = f.Close() }, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) || time.Now().After(deadline) {
+			_ = f.Close()
+			return nil, fmt.Errorf("the disk %s is being looked at by others, and was not left alone within %v: %w", filepath.Base(device), patience, err)
+		}
+	}
 }
 
 // mustHold refuses a disk on which the pool's partition would be smaller than the one it is to mirror.
