@@ -7,6 +7,7 @@ export const SINGULAR: Readonly<Record<string, string>> = {
   session: 'the session of who asks',
   setup: 'the first set-up of this appliance',
   machine: 'this machine',
+  hardware: 'the parts of this machine',
   status: 'how this appliance is',
   retention: 'one for all measurements',
   'snmp-agent': 'one for the appliance',
