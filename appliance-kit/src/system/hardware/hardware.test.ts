@@ -90,6 +90,23 @@ test('a controller that does not answer is an alert after a quarter of an hour; 
   assert.deepEqual(await active(on), []);
 });
 
+test('a controller that has never answered is silent as well, and is not asked all the time', async (t) => {
+  const on = await bench(t);
+  await simulate(on, { silent: true });
+  await on.client.setUp();
+  let asked = 0;
+  const { hardware } = on.simulation;
+  const controller = hardware.controller;
+  t.mock.method(hardware, 'controller', () => {
+    asked++;
+    return controller();
+  });
+  for (let minutes = 0; minutes < 17; minutes++) await after(on, 60);
+  assert.equal((await now(on)).controller.state, 'silent');
+  assert.deepEqual(await active(on), ['controller.silent warning: The management controller does not answer']);
+  assert.ok(asked <= 2, `asked ${asked} times in 17 minutes`);
+});
+
 test('a machine without a management controller has none, and no alert', async (t) => {
   const on = await bench(t);
   await simulate(on, { controller: null, sensors: [], events: [] });

@@ -21,6 +21,7 @@ import type {
   Watchdog,
 } from '../../platform/hardware.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { ChangeDetector } from '../../poller/poller.ts';
 import type { Settings } from '../../state/settings.ts';
 import type { DiskHealths } from '../../storage/disks/index.ts';
 import type { Disk, Inventory as Storage } from '../../storage/inventory/index.ts';
@@ -75,6 +76,8 @@ class Rested<T> {
   readonly #reading: CachedReading<T>;
   readonly #clock: Clock;
   #restingUntil = 0;
+  /** It was asked, with whatever outcome. */
+  asked = false;
 
   constructor(read: () => Promise<T>, clock: Clock, options: { maxAgeMs: number; nothing: T }) {
     this.#clock = clock;
@@ -83,8 +86,10 @@ class Rested<T> {
       try {
         return await read();
       } finally {
+        this.asked = true;
         const now = clock.monotonic();
-        this.#restingUntil = now + (now - began) * REST;
+        // Also one that refuses at once is left alone for a while.
+        this.#restingUntil = now + Math.max((now - began) * REST, options.maxAgeMs);
       }
     };
     // Nobody waits for it: what it says next is looked at in the next round.
@@ -111,6 +116,7 @@ export class Hardware {
   readonly #sensors: Rested<ControllerSensor[]>;
   readonly #events: Rested<ControllerEvent[]>;
   readonly #counts: ErrorCounts;
+  readonly #detector: ChangeDetector;
   #bootId = '';
   /** The inventory that was compared last. */
   #compared: unknown = null;
@@ -140,6 +146,7 @@ export class Hardware {
     );
     this.#events = new Rested<ControllerEvent[]>(() => hardware.controllerEvents(), clock, rested);
     this.#counts = new ErrorCounts(settings);
+    this.#detector = new ChangeDetector(parts.changes, 'hardware');
   }
 
   /** Never fails, and waits for none of its sources for long. */
@@ -161,6 +168,7 @@ export class Hardware {
     ]);
     const disks = await this.#parts.inventory.disks();
     return () => {
+      this.#detector.compare([controller.error, sensors.value.map(({ state }) => state), slots.value, errors.value]);
       this.#reportController(controller, sensors);
       if (present && sensors.error === null) this.#reportSensors(sensors.value, controller.value, slots.value);
       if (errors.error === null && ports.error === null) this.#reportErrors(this.#counted());
@@ -171,10 +179,14 @@ export class Hardware {
   }
 
   #reportController(controller: Reading<Controller | null>, sensors: Reading<ControllerSensor[]>): void {
-    const why = controller.error ?? (controller.value === null ? null : sensors.error);
-    // Before the first answer there is no telling whether it is silent.
-    const silent = why !== null && (controller.value !== null || controller.ageSeconds > 0);
-    this.#parts.conditions.report(controllerSilent, silent ? [{ args: { why } }] : []);
+    const why = this.#silence(controller, sensors);
+    this.#parts.conditions.report(controllerSilent, why === null ? [] : [{ args: { why } }]);
+  }
+
+  /** Why nothing is heard of it; null before it was asked: then there is no telling. */
+  #silence(controller: Reading<Controller | null>, sensors: Reading<ControllerSensor[]>): string | null {
+    if (controller.error !== null) return this.#controller.asked ? controller.error : null;
+    return controller.value !== null && this.#sensors.asked ? sensors.error : null;
   }
 
   #reportSensors(sensors: readonly ControllerSensor[], controller: Controller | null, slots: readonly Slot[]): void {
@@ -346,11 +358,10 @@ export class Hardware {
       ...{ mac: value?.mac ?? null, logUsedRatio: value?.logUsedRatio ?? null, ageSeconds: sensors.ageSeconds },
       chassis: [...(value?.chassis ?? [])],
     };
-    const error = controller.error ?? (value === null ? null : sensors.error);
-    if (error !== null) {
-      const asked = controller.ageSeconds === 0 && value === null;
-      return { state: asked ? 'asked' : 'silent', sentence: error, ...facts };
-    }
+    const silence = this.#silence(controller, sensors);
+    if (silence !== null) return { state: 'silent', sentence: silence, ...facts };
+    if (!this.#controller.asked || (value !== null && !this.#sensors.asked))
+      return { state: 'asked', sentence: 'It was asked, and has not answered yet.', ...facts };
     if (value === null) return { state: 'none', sentence: 'This machine has no management controller.', ...facts };
     return { state: 'answers', sentence: `It answers, with ${plural(sensors.value.length, 'sensor')}.`, ...facts };
   }
