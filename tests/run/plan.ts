@@ -63,9 +63,11 @@ const seconds: Readonly<Record<string, number>> = {
   'vm/network': 150,
   'vm/wizard': 65,
   'vm/hardware': 95,
-  'vm/boots': 45,
   'vm/image': 15,
   'vm/secure-boot': 10,
+  'vm/console': 6,
+  'vm/boots': 1,
+  'vm/install-faults': 1,
 };
 
 /** They boot the image, or read its files, and need no saved machine. */
