@@ -262,7 +262,7 @@ export class Machine {
         '-drive',
         `if=none,id=${serial},file=${join(this.dir, `${serial}.qcow2`)},format=qcow2,discard=unmap`,
         '-device',
-        `scsi-hd,drive=${serial},serial=${serial},id=disk-${serial}${serial === bootFrom ? ',bootindex=0' : ''}${removable ? ',removable=on' : ''}`,
+        `scsi-hd,bus=scsi0.0,drive=${serial},serial=${serial},id=disk-${serial}${serial === bootFrom ? ',bootindex=0' : ''}${removable ? ',removable=on' : ''}`,
       ]),
       ...[
         '-netdev',
