@@ -41,7 +41,12 @@ func answersIn(ctx context.Context, text []byte, startedFrom string) (*Answers, 
 		if disk.Type != "disk" || disk.Name != startedFrom && disk.Transport != "usb" && !disk.Removable {
 			continue
 		}
-		for _, n := range append([]node{disk}, disk.Children...) {
+		// A file system on the whole disk may look like a partition table as well.
+		places := disk.Children
+		if disk.FSType != "" {
+			places = []node{disk}
+		}
+		for _, n := range places {
 			if n.FSType != "vfat" {
 				continue
 			}

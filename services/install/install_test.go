@@ -401,8 +401,8 @@ func TestAnswersOnSticks(t *testing.T) {
 	list := func(bus, first, second string) []byte {
 		return fmt.Appendf(nil, `{"blockdevices":[
  {"name":"sda","path":"/dev/sda","type":"disk","model":"Ultra","serial":"U1","tran":%q,"rm":false,"children":[{"name":"sda2","path":%q,"type":"part","fstype":"vfat"}]},
- {"name":"sdb","path":%q,"type":"disk","model":"Flash","serial":"F1","tran":"usb","rm":true,"fstype":"vfat"},
- {"name":"sdc","path":%q,"type":"disk","model":"SSD","serial":"S1","tran":"sata","rm":false,"children":[{"name":"sdc1","path":%q,"type":"part","fstype":"vfat"}]}]}`, bus, first, second, one, one)
+ {"name":"sdb","path":%q,"type":"disk","model":"Flash","serial":"F1","tran":"usb","rm":true,"fstype":"vfat","children":[{"name":"sdb1","path":%q,"type":"part","fstype":"vfat"}]},
+ {"name":"sdc","path":%q,"type":"disk","model":"SSD","serial":"S1","tran":"sata","rm":false,"children":[{"name":"sdc1","path":%q,"type":"part","fstype":"vfat"}]}]}`, bus, first, second, second, one, one)
 	}
 	for name, c := range map[string]struct {
 		list []byte

@@ -116,6 +116,13 @@ test('a card without a cable, then with one, and no DHCP server, then an address
   await console.see(/10\.0\.2\.15[\s\S]*no network cable is connected/);
 });
 
+test('right after the start nothing is said to be missing', async (t) => {
+  const console = new Console(t, { ...loopback, ...card('eth0', '') }, 6);
+  await console.see(/Web page {5}waiting for the network\n/);
+  assert.doesNotMatch(console.shown(), /no network cable/);
+  await console.see(/no network cable is connected/);
+});
+
 test('a round without a change starts no program and prints nothing', async (t) => {
   const console = new Console(t, { ...loopback, ...card('eth0', '1\n'), addresses: address });
   await console.see(/bundle/);
