@@ -4,18 +4,71 @@
 import { fail } from '../base/problems/problem.ts';
 import type { Controller, ControllerEvent, ControllerSensor, SensorKind, SensorState } from './hardware.ts';
 
-/** The words of states that are a failure, and of those that are a warning. What is neither is how it should be. */
-const CRITICAL =
-  /^(Failure detected|Power Supply AC lost|AC lost( or out-of-range)?|Drive Fault|In Failed Array|Uncorrectable ECC|Parity|Memory Scrub Failed|IERR|Thermal Trip|FRB\d.*|SM BIOS Uncorrectable CPU-complex Error|Uncorrectable machine check exception|Critical Overtemperature|Bus Uncorrectable error|Bus Fatal Error|Fatal NMI|PCI [PS]ERR|Non-Redundant: Insufficient Resources|Transition to (Critical|Non-recoverable).*|Soft-[Pp]ower [Cc]ontrol [Ff]ailure|Failed|(Upper|Lower) (Non-recoverable|Critical).*|(Upper|Lower) Non-Recoverable|Undetermined system hardware failure|Run-time critical stop|Management controller (off-line|unavailable)|Install Error|Unrecoverable .*)$/;
-const WARNING =
-  /^(Predictive [Ff]ailure( Asserted)?|AC out-of-range, but present|Config(uration)? Error.*|Redundancy (Lost|Degraded.*)|Non-Redundant: Sufficient.*|General Chassis intrusion|.* intrusion|System unplugged from LAN|Correctable ECC( logging limit reached)?|Correctable machine check error|Memory Device Disabled|Throttled|In Critical Array|Rebuild Aborted|Transition to (Non-[Cc]ritical|Degraded|Off Line).*|(Upper|Lower) Non-[Cc]ritical.*|Low|Limit Exceeded|Performance Lags|Log (almost )?full|All event logging disabled|Fault Status|Bus (Correctable error|Degraded|Timeout)|Sensor failure|FRU failure|Sensor access degraded or unavailable|Controller access degraded or unavailable|Timer expired|Hard reset|Power cycle|Heartbeat Lost|Interlock power down|240VA power down|Communication lost|Device Disabled)$/;
-const ABSENT = /^(Device Absent|Absent|Not Installed)$/;
+/**
+ * The words of states that are a failure or a warning, and of a part that is not there; a star stands for any end. What is none
+ * of them is as it should be. Which of the specification's states is which is our judgement: it lists them without one.
+ */
+const STATES: Readonly<Record<Exclude<SensorState, 'ok'>, readonly string[]>> = {
+  critical: [
+    ...['upper critical*', 'upper non-recoverable*', 'lower critical*', 'lower non-recoverable*'],
+    ...['transition to critical*', 'transition to non-recoverable*', 'non-redundant: insufficient resources'],
+    ...['failure detected', 'failed', 'power supply ac lost', 'ac lost', 'ac lost or out-of-range'],
+    ...['soft-power control failure', 'soft power control failure', 'thermal trip', 'critical overtemperature'],
+    ...['drive fault', 'in failed array', 'install error', 'unrecoverable *'],
+    ...[
+      'uncorrectable ecc',
+      'parity',
+      'memory scrub failed',
+      'ierr',
+      'frb*',
+      'sm bios uncorrectable cpu-complex error',
+    ],
+    ...['uncorrectable machine check exception', 'bus uncorrectable error', 'bus fatal error', 'fatal nmi'],
+    ...['pci perr', 'pci serr', 'undetermined system hardware failure', 'run-time critical stop'],
+    ...['management controller off-line', 'management controller unavailable'],
+  ],
+  warning: [
+    ...['upper non-critical*', 'lower non-critical*', 'transition to non-critical*', 'transition to degraded'],
+    ...[
+      'transition to off line',
+      'limit exceeded',
+      'performance lags',
+      'predictive failure',
+      'predictive failure asserted',
+    ],
+    ...['redundancy lost', 'redundancy degraded*', 'non-redundant: sufficient*', 'device disabled', 'low'],
+    ...['ac out-of-range, but present', 'config error*', 'configuration error', 'general chassis intrusion'],
+    ...['drive bay intrusion', 'i/o card area intrusion', 'processor area intrusion', 'fan area intrusion'],
+    ...['system unplugged from lan', 'correctable ecc*', 'correctable machine check error', 'memory device disabled'],
+    ...[
+      'throttled',
+      'in critical array',
+      'rebuild aborted',
+      'log full',
+      'log almost full',
+      'all event logging disabled',
+    ],
+    ...['fault status', 'bus correctable error', 'bus degraded', 'bus timeout', 'sensor failure', 'fru failure'],
+    ...['sensor access degraded or unavailable', 'controller access degraded or unavailable', 'timer expired'],
+    ...[
+      'hard reset',
+      'power cycle',
+      'heartbeat lost',
+      'interlock power down',
+      '240va power down',
+      'communication lost',
+    ],
+  ],
+  absent: ['device absent', 'absent', 'not installed'],
+};
+
+const isOneOf = (patterns: readonly string[], words: string) =>
+  patterns.some((one) => (one.endsWith('*') ? words.startsWith(one.slice(0, -1)) : words === one));
 
 export function stateOf(reports: readonly string[]): SensorState {
-  const words = reports.map((one) => one.trim());
-  if (words.some((one) => CRITICAL.test(one))) return 'critical';
-  if (words.some((one) => WARNING.test(one))) return 'warning';
-  return words.some((one) => ABSENT.test(one)) ? 'absent' : 'ok';
+  const said = reports.map((one) => one.trim().toLowerCase());
+  const states = ['critical', 'warning', 'absent'] as const;
+  return states.find((state) => said.some((words) => isOneOf(STATES[state], words))) ?? 'ok';
 }
 
 /** Which part an entity is: table 43-13. */
