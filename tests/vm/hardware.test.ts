@@ -1,12 +1,14 @@
 // The machine's parts: a management controller, a watchdog and an NVMe disk of QEMU's, and errors that QEMU injects where the
 // kernel would see those of real parts. What is read of tools and of /sys is tested beside its readers.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Person } from '../stack/api.ts';
 import { endsClean } from './clean.ts';
 import { Machine, until } from './machine.ts';
-import { qemuImg } from './qemu.ts';
+import { fromFat, qemuImg } from './qemu.ts';
 import { rowOf, wantsVariant } from './row.ts';
 import { apiOf, emptyFolder, image, setUpToPool } from './saved.ts';
 
@@ -32,6 +34,8 @@ test('hardware', async (t) => {
   const dir = emptyFolder('hardware');
   const nvme = join(dir, 'NVME1.qcow2');
   qemuImg('create', '-q', '-f', 'qcow2', nvme, '2G');
+  const stick = join(dir, 'stick.raw');
+  qemuImg('create', '-q', '-f', 'raw', stick, '256M');
   const machine = await Machine.create(dir, image(), {
     disks: [],
     systemDisk: '8G',
@@ -44,6 +48,9 @@ test('hardware', async (t) => {
       ...['-device', 'nvme,id=nvme1,drive=nvme1,serial=NVME1,bus=port1'],
       ...['-device', 'pcie-root-port,id=port2,bus=pcie.0,chassis=2,slot=2'],
       ...['-device', 'e1000e,id=card1,bus=port2,romfile='],
+      ...['-device', 'qemu-xhci,id=xhci'],
+      ...['-drive', `if=none,id=stick,file=${stick},format=raw`],
+      ...['-device', 'usb-storage,bus=xhci.0,drive=stick,serial=STICK,removable=on'],
     ],
   });
   const watch = endsClean(t, machine, Math.floor(Date.now() / 1000));
@@ -121,6 +128,27 @@ test('hardware', async (t) => {
     assert.match(text('pcie.errors'), new RegExp(`^The PCI Express port .*82574L.*\\(${place}\\), ${error}`));
     assert.match(text('processor.errors'), /Processor 0, .* has reported 10 corrected errors/);
   });
+
+  const usb = 'a support bundle goes to a USB stick, and is read back';
+  if (wantsVariant(usb)) {
+    await step(usb, async () => {
+      await machine.sh('mkfs.vfat -I /dev/disk/by-id/usb-QEMU_QEMU_HARDDISK_STICK-0:0 >/dev/null');
+      const before = machine.console().length;
+      const shown = () => machine.console().slice(before);
+      await machine.type('b\r');
+      await until('the console asks for a disk', 60, () => /Plug in a USB disk/.test(shown()));
+      await machine.type('\r');
+      await until('the bundle is on the disk', 300, () => /\.tar\.zst is on the disk/.test(shown()), 1000);
+      const to = join(dir, 'read-back');
+      mkdirSync(to);
+      fromFat(stick, 'cistern-*.tar.zst', to);
+      const [file] = readdirSync(to);
+      execFileSync('tar', ['--zstd', '-xf', join(to, file ?? ''), '-C', to, '--strip-components=1']);
+      const errors = readFileSync(join(to, 'hardware/errors.txt'), 'utf8');
+      assert.match(errors, /CmpltTO 1/, 'with what the port has counted');
+      assert.match(readFileSync(join(to, 'hardware/firmware-tables.txt'), 'utf8'), /Manufacturer: QEMU/);
+    });
+  }
 
   const hangs = 'a system that hangs is started again by the watchdog';
   if (!wantsVariant(hangs)) return;
