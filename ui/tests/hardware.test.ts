@@ -91,7 +91,7 @@ test('troubles are grouped by what has to be done, the critical ones first, with
   });
   const groups = troublesOf(
     { ...nothing, sensors: [sensor({}), lost], errors: [part({}), many] },
-    [alert('memory.errors', { part: 'mc0/dimm3' }), alert('power-supply.failed', { sensor: 'PS1' })],
+    [alert('memory.errors', { part: 'mc0/dimm3' }), alert('psu.failed', { sensor: 'PS1' })],
     [{ class: 'memory.errors', action: 'Replace the module.' }],
   );
   assert.deepEqual(

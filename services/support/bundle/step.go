@@ -27,9 +27,11 @@ type Step struct {
 	// One of these.
 	Command []string
 	Files   []string // patterns as of filepath.Glob
-	Socket  string   // a Unix socket, asked for Path
-	Path    string
-	Collect func(ctx context.Context, limit int64, w io.Writer) error
+	// Not every machine has such files: that there are none is no failure.
+	Optional bool
+	Socket   string // a Unix socket, asked for Path
+	Path     string
+	Collect  func(ctx context.Context, limit int64, w io.Writer) error
 	// Binary content is kept as it is. Nobody can take secrets out of a process' memory, so these steps are OnRequest.
 	Binary bool
 	// OnRequest steps are in a bundle only when their category was asked for by name.
@@ -51,6 +53,13 @@ func run(category, name string, deadline time.Duration, argv ...string) Step {
 
 func files(category, name string, patterns ...string) Step {
 	return Step{Name: name, Category: category, Deadline: 20 * time.Second, Limit: usualLimit, Files: patterns}
+}
+
+// someFiles are files that this machine may not have.
+func someFiles(category, name string, patterns ...string) Step {
+	step := files(category, name, patterns...)
+	step.Optional = true
+	return step
 }
 
 func ask(category, name, socket, path string) Step {
@@ -94,6 +103,9 @@ func (s *Step) readFiles(ctx context.Context, w io.Writer) error {
 			return err
 		}
 		paths = append(paths, found...)
+	}
+	if len(paths) == 0 && s.Optional {
+		return errNothing
 	}
 	if len(paths) == 0 {
 		return fmt.Errorf("there is no %s", s.Files[0])

@@ -97,7 +97,16 @@ export const NOT_CONFIGURATION = [
     'disk.locate-off',
     'disk.test.',
   ],
-  ...['job.cancel', 'pool.clear', 'pool.scrub.', 'pool.trim.', 'power.', 'replication.run', 'service.restart'],
+  ...[
+    'hardware.errors.clear',
+    'job.cancel',
+    'pool.clear',
+    'pool.scrub.',
+    'pool.trim.',
+    'power.',
+    'replication.run',
+    'service.restart',
+  ],
   ...['service.clear', 'session.', 'setup.code', 'setup.refused', 'setup.step', 'snapshot.', 'threshold.forget-series'],
   'worksheet.',
 ] as const;

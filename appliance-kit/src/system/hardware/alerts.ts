@@ -26,14 +26,14 @@ const ofSensor = {
 
 export const powerSupplyFailed = alertClass<SensorArgs>({
   ...ofSensor,
-  class: 'power-supply.failed',
+  class: 'psu.failed',
   title: ({ sensor, level }) => `The power supply ${sensor} ${level === 'critical' ? 'has failed' : 'needs attention'}`,
   impact: () => 'With a second power supply the machine goes on without a spare; without one it stops.',
   action: () =>
     'Look whether its cable is in and has power. Otherwise replace the power supply; most can be replaced while the machine runs.',
-  dedupKey: ({ sensor }) => `power-supply.failed/${sensor}`,
+  dedupKey: ({ sensor }) => `psu.failed/${sensor}`,
   example: sensorExample('PS2 Status', 'PS2 Status: Power Supply AC lost.'),
-  dedupExample: 'power-supply.failed/PS2 Status',
+  dedupExample: 'psu.failed/PS2 Status',
 });
 
 export const fanFailed = alertClass<SensorArgs>({

@@ -60,7 +60,7 @@ test('a power supply and a fan that fail are alerts after a minute, each of its 
   assert.deepEqual((await active(on)).sort(), [
     'fan.failed critical: The fan FAN2 has failed',
     'hardware.sensor warning: Intrusion is not as it should be',
-    'power-supply.failed critical: The power supply PS2 Status has failed',
+    'psu.failed critical: The power supply PS2 Status has failed',
   ]);
   const { state, sentence } = await now(on);
   assert.deepEqual([state, sentence], ['critical', 'There are 3 sensors out of range.']);

@@ -30,7 +30,7 @@ export interface TroubleGroup {
 
 const titles: Readonly<Record<string, readonly [one: string, many: string]>> = {
   'controller.silent': ['The management controller does not answer', ''],
-  'power-supply.failed': ['A power supply has a fault', 'power supplies have a fault'],
+  'psu.failed': ['A power supply has a fault', 'power supplies have a fault'],
   'fan.failed': ['A fan has a fault', 'fans have a fault'],
   'hardware.sensor': ['A part has a fault', 'parts have a fault'],
   'memory.errors': ['A part of the memory has errors', 'parts of the memory have errors'],
@@ -40,7 +40,7 @@ const titles: Readonly<Record<string, readonly [one: string, many: string]>> = {
 };
 
 const sensorClass = ({ kind }: Sensor) =>
-  kind === 'power-supply' ? 'power-supply.failed' : kind === 'fan' ? 'fan.failed' : 'hardware.sensor';
+  kind === 'power-supply' ? 'psu.failed' : kind === 'fan' ? 'fan.failed' : 'hardware.sensor';
 const level = (state: Sensor['state']) => (state === 'critical' ? ('critical' as const) : ('warning' as const));
 
 export function troublesOf(
