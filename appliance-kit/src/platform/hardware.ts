@@ -147,6 +147,8 @@ export interface Watchdog {
 
 /** Each call fails with a ProblemError when the system cannot be asked. */
 export interface HardwarePlatform {
+  /** How old a reading may be; a minute unless said here. What is simulated is to be seen at once. */
+  readonly freshMs?: number;
   inventory(): Promise<Inventory>;
   ports(): Promise<Port[]>;
   errors(): Promise<PartErrors[]>;

@@ -101,13 +101,14 @@ export function hardwareOf(now: number): SimHardwareState {
   };
 }
 
-export function simHardware(state: () => SimHardwareState): HardwarePlatform {
+export function simHardware(state: () => SimHardwareState, freshMs?: number): HardwarePlatform {
   const copy = <T>(value: T): T => structuredClone(value);
   const ofController = <T>(value: T): T => {
     if (state().silent) throw fail('timeout', 'The management controller (BMC) did not answer within 90 seconds.');
     return copy(value);
   };
   return {
+    ...(freshMs !== undefined && { freshMs }),
     inventory: async () => copy(state().inventory),
     ports: async () => copy(state().ports),
     errors: async () => copy(state().errors),

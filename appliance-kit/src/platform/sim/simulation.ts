@@ -6,6 +6,7 @@ import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Clock, iso } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
+import type { HardwarePlatform } from '../hardware.ts';
 import type { PlatformLink, Sensor, TimeSource } from '../machine.ts';
 import type {
   Platform,
@@ -120,7 +121,7 @@ export class Simulation implements Platform {
     links: async (): Promise<PlatformLink[]> => structuredClone(this.#state.links),
     sensors: async (): Promise<Sensor[]> => structuredClone(this.#state.sensors),
   };
-  readonly hardware = simHardware(() => this.#state.hardware);
+  readonly hardware: HardwarePlatform;
   readonly systems = {
     list: async (): Promise<PlatformSystem[]> => structuredClone(this.#state.systems),
     activate: async (name: string): Promise<PlatformSystem[]> => {
@@ -154,6 +155,7 @@ export class Simulation implements Platform {
     this.#stepMs = options.stepMs ?? 600;
     this.#bootedAt = options.clock.now();
     this.#state = { ...initial(options.clock.now()), ...this.#load() };
+    this.hardware = simHardware(() => this.#state.hardware, this.#stepMs > 0 ? 1_000 : undefined);
     this.poolActions = new SimPools({
       clock: options.clock,
       machine: () => this.#state,

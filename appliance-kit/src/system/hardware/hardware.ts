@@ -125,7 +125,8 @@ export class Hardware {
     this.#parts = parts;
     const { clock, settings } = parts;
     const { hardware } = parts.platform;
-    const minutely = { maxAgeMs: MINUTE_MS, patienceMs: PATIENCE_MS };
+    const fresh = hardware.freshMs ?? MINUTE_MS;
+    const minutely = { maxAgeMs: fresh, patienceMs: PATIENCE_MS };
     this.#inventory = new CachedReading<Inventory | null>(() => hardware.inventory(), clock, {
       ...{ maxAgeMs: INVENTORY_MS, patienceMs: PATIENCE_MS, nothing: null },
     });
@@ -136,9 +137,9 @@ export class Hardware {
       ...{ ...minutely, maxAgeMs: INVENTORY_MS, nothing: [] },
     });
     this.#controller = new Rested<Controller | null>(() => hardware.controller(), clock, {
-      ...{ maxAgeMs: CONTROLLER_MS, nothing: null },
+      ...{ maxAgeMs: Math.min(CONTROLLER_MS, fresh * 10), nothing: null },
     });
-    const rested = { maxAgeMs: MINUTE_MS, nothing: [] };
+    const rested = { maxAgeMs: fresh, nothing: [] };
     this.#sensors = new Rested<ControllerSensor[]>(
       async () => distinguished(await hardware.controllerSensors()),
       clock,
