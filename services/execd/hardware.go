@@ -74,10 +74,6 @@ func (s *Server) controllerRead(r *http.Request, a controllerArgument) (any, err
 		if failed, ok := err.(*command.Error); ok && failed.Timeout || ctx.Err() != nil {
 			return "", controllerSilent()
 		}
-		// One sensor that cannot be read makes ipmitool fail, after it has printed the others.
-		if len(said.Stdout) > 0 {
-			err = nil
-		}
 		return string(said.Stdout), err
 	}
 	answer := controllerAnswer{Present: true}
@@ -100,12 +96,13 @@ func (s *Server) controllerRead(r *http.Request, a controllerArgument) (any, err
 		if described, err = s.descriptions(ipmi); err == nil {
 			answer.Text, err = ipmi(append([]string{"-S", described, "-c"}, question...)...)
 		}
-		if err != nil && strings.Contains(err.Error(), "SEL has no entries") {
-			err = nil
-		}
-		if err != nil {
-			// They may be those of an earlier firmware.
-			_ = os.Remove(described)
+		failed, ok := err.(*command.Error)
+		switch {
+		case !ok:
+		case answer.Text != "" || strings.Contains(failed.Said, "SEL has no entries"):
+			err = nil // one sensor that cannot be read makes ipmitool fail, after it has printed the others
+		default:
+			_ = os.Remove(described) // they may be those of an earlier firmware
 		}
 	}
 	if _, ok := err.(*command.Error); ok {

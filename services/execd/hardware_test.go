@@ -2,6 +2,7 @@ package execd
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,7 +19,7 @@ case "$*" in
 "-Z -I open chassis status") printf 'System Power         : on\n' ;;
 "-Z -I open sel info") printf 'Percent Used     : 41%%\n' ;;
 "-Z -I open lan print") printf 'Auth Type Support       : MD5\nIP Address Source       : DHCP Address\nIP Address              : 192.0.2.200\nMAC Address             : 02:00:5e:10:00:fe\nSNMP Community String   : tell-nobody\n' ;;
-"-Z -I open sdr dump "*) echo described >"$6"; echo "Dumping Sensor Data Repository to '$6'" ;;
+"-Z -I open sdr dump "*) echo described >"$6"; echo "Dumping Sensor Data Repository to '$6'"; [ ! -e "$0.dumb" ] || exit 1 ;;
 "-Z -I open -S "*"-c -v sdr list all") cat "$5"; [ ! -e "$0.partly" ] || exit 1 ;;
 "-Z -I open -S "*"-c sel elist last 200") [ -e "$0.events" ] && cat "$0.events" || { echo "SEL has no entries" >&2; exit 1; } ;;
 *) echo "Invalid command: $*" >&2; exit 1 ;;
@@ -82,6 +83,17 @@ func TestHardware(t *testing.T) {
 	read("sensors")
 	if n := strings.Count(calls(), "sdr dump"); n != 2 {
 		t.Errorf("descriptions of yesterday: described %d times", n)
+	}
+	// Descriptions that were cut off are none.
+	if err := errors.Join(os.Remove(cache), os.WriteFile(program+".dumb", nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	b.want("controller.read", `{"what":"sensors"}`, 502, "command_failed")
+	if _, err := os.Stat(cache); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("half of the descriptions is kept: %v", err)
+	}
+	if err := os.Remove(program + ".dumb"); err != nil {
+		t.Fatal(err)
 	}
 	// One sensor of many cannot be read.
 	if err := os.WriteFile(program+".partly", nil, 0o644); err != nil {

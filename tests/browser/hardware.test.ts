@@ -136,7 +136,7 @@ test('a power supply that failed and memory with errors are at the top; the erro
   await page.getByText('There are 2 sensors out of range.').waitFor();
 });
 
-test('a viewer may look, and is told why the errors cannot be cleared', async (t) => {
+test('a viewer may look, and reads why the errors cannot be cleared', async (t) => {
   await machineWith({ errors: change(well().errors, 'mc0/dimm0', { corrected: 3 }) });
   const { page } = await someone.visit(t, '/sign-in?to=%2Fmaintenance%2Fhardware');
   await page.route('**/api/session', async (route) => {

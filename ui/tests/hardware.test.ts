@@ -107,14 +107,14 @@ test('troubles are grouped by what has to be done, the critical ones first, with
   );
 });
 
-test('what the chassis says counts only when no sensor says it better', () => {
+test('what the chassis says stands beside the sensors', () => {
   const chassis = { ...controller, chassis: ['The chassis is open'] };
   const words = (sensors: Sensor[]) =>
     troublesOf({ ...nothing, controller: chassis, sensors }, [], []).flatMap(({ troubles }) =>
       troubles.map((one) => one.words),
     );
   assert.deepEqual(words([]), ['The chassis is open.']);
-  assert.equal(words([sensor({ value: 0, state: 'critical' })]).length, 1);
+  assert.equal(words([sensor({ value: 0, state: 'critical' })]).length, 2);
 });
 
 test('the machine in words', () => {

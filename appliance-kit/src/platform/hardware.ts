@@ -110,8 +110,8 @@ export interface Controller {
   readonly mac: string | null;
   /** Of its event log; null: not known. */
   readonly logUsedRatio: number | null;
-  /** What it says of the chassis that is not as it should be, in its own words. */
-  readonly chassis: readonly string[];
+  /** What it says of the chassis that is not as it should be, and the kind of sensor that would say more. */
+  readonly chassis: readonly { readonly words: string; readonly kind: SensorKind }[];
 }
 
 export const ERROR_KINDS = ['memory', 'processor', 'pcie'] as const;

@@ -111,7 +111,10 @@ test('the controller itself, its chassis and its network', () => {
   });
   assert.deepEqual(controller, {
     ...{ maker: 'Supermicro', firmware: '1.74', address: '192.0.2.200', mac: '02:00:5e:10:00:fe', logUsedRatio: 0.41 },
-    chassis: ['The main power has a fault', 'The chassis is open'],
+    chassis: [
+      { words: 'The main power has a fault', kind: 'power-supply' },
+      { words: 'The chassis is open', kind: 'chassis' },
+    ],
   });
   const bare = parseController({
     text: 'Firmware Revision : 0.0\nManufacturer Name : Unknown\n',

@@ -173,14 +173,14 @@ function properties(output: string): Map<string, string> {
   return found;
 }
 
-/** What `ipmitool chassis status` says that is wrong: these with the value behind them. */
-const CHASSIS: readonly (readonly [string, string, string])[] = [
-  ['Power Overload', 'true', 'The power supplies are overloaded'],
-  ['Main Power Fault', 'true', 'The main power has a fault'],
-  ['Power Control Fault', 'true', 'The control of the power has a fault'],
-  ['Chassis Intrusion', 'active', 'The chassis is open'],
-  ['Drive Fault', 'true', 'A drive has a fault'],
-  ['Cooling/Fan Fault', 'true', 'A fan has a fault'],
+/** What `ipmitool chassis status` says that is wrong: these with the value behind them, and the kind of sensor that says more. */
+const CHASSIS: readonly (readonly [string, string, string, SensorKind])[] = [
+  ['Power Overload', 'true', 'The power supplies are overloaded', 'power-supply'],
+  ['Main Power Fault', 'true', 'The main power has a fault', 'power-supply'],
+  ['Power Control Fault', 'true', 'The control of the power has a fault', 'power-supply'],
+  ['Chassis Intrusion', 'active', 'The chassis is open', 'chassis'],
+  ['Drive Fault', 'true', 'A drive has a fault', 'disk'],
+  ['Cooling/Fan Fault', 'true', 'A fan has a fault', 'fan'],
 ];
 
 /** @param said of `mc info`, `chassis status`, `sel info` and, of `lan print`, the addresses */
@@ -203,6 +203,6 @@ export function parseController(said: { text: string; chassis?: string; network?
     address: address === undefined || address === '0.0.0.0' ? null : address,
     mac: known(network.get('MAC Address')),
     logUsedRatio: used === undefined ? null : Number(used) / 100,
-    chassis: CHASSIS.flatMap(([name, value, words]) => (chassis.get(name) === value ? [words] : [])),
+    chassis: CHASSIS.flatMap(([name, value, words, kind]) => (chassis.get(name) === value ? [{ words, kind }] : [])),
   };
 }

@@ -3633,7 +3633,7 @@ export interface components {
             address: string | null;
             mac: string | null;
             logUsedRatio: number | null;
-            /** @description what it says of the chassis that is not as it should be, in its own words */
+            /** @description what it says of the chassis that is not as it should be, where no sensor says more */
             chassis: string[];
             /** @description of what the sensors said */
             ageSeconds: number;

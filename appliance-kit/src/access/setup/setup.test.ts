@@ -38,7 +38,7 @@ test('the wizard, from the code to the end; and it is over then', async (t) => {
   assert.equal((await stranger.post('/api/setup/enter-code', { code: CODE })).body.code, 'setup_done');
 });
 
-test('anybody is told that it runs live, and nothing is kept', async (t) => {
+test('whoever opens the page reads that it runs live, and that nothing is kept', async (t) => {
   const { client } = await bench(t);
   await client.post('/internal/sim/live', { medium: 'sr0' });
   assert.equal((await client.get('/api/setup')).body.live, 'sr0');

@@ -24,7 +24,9 @@ export function diskFacts(root = '/'): string | null {
       ...readdirSync(at('sys/class/block')).sort(),
       // udev writes a new file at each event of a device: it came, its size or its content changed.
       ...udev.sort().map((name) => orNothing(() => stamp(join(notes, name)))),
-      ...['dev/disk/by-id', 'dev/disk/by-partuuid'].map((folder) => orNothing(() => stamp(at(folder)))),
+      ...['dev/disk/by-id', 'dev/disk/by-partuuid', 'dev/disk/by-path'].map((folder) =>
+        orNothing(() => stamp(at(folder))),
+      ),
       readFileSync(at('proc/self/mountinfo'), 'utf8'),
       orNothing(() => readFileSync(at('proc/swaps'), 'utf8')),
     ].join('\n');

@@ -67,17 +67,22 @@ function total(text: string | undefined): { count: number; last: string } {
   return { count, last: names.join(', ') };
 }
 
-interface MachineCheck {
+interface MachineChecks {
   readonly cpu: number;
   readonly bank: number;
   readonly bank_name: string | null;
   readonly error_msg: string | null;
   readonly mcistatus_msg: string | null;
-  readonly status: number | bigint;
+  readonly total: number;
+  readonly uncorrected: number;
 }
 
-/** Bit 61 of a bank's status: the processor could not correct it (Intel SDM 3B, 17.3.2.2; AMD APM 2, 9.3.2.3). */
-const UNCORRECTED = 1n << 61n;
+/**
+ * Summed where they are: a processor that fails may report one a second for days. Bit 61 of a bank's status: it could not be
+ * corrected (Intel SDM 3B, 17.3.2.2; AMD APM 2, 9.3.2.3). Beside max() SQLite gives the other columns of that row: the last.
+ */
+const MACHINE_CHECKS = `SELECT cpu, bank, bank_name, error_msg, mcistatus_msg, max(id), count(*) AS total,
+  sum((status >> 61) & 1) AS uncorrected FROM mce_record GROUP BY cpu, bank ORDER BY cpu, bank`;
 
 export interface LinuxHardwareOptions {
   readonly command: Command;
@@ -250,15 +255,11 @@ export class LinuxHardware implements HardwarePlatform {
 
   /** Machine checks, as rasdaemon has recorded and decoded them since the start; memory's are counted by EDAC where it can. */
   async #processorErrors(): Promise<PartErrors[]> {
-    let records: MachineCheck[];
+    let sums: MachineChecks[];
     try {
       const database = new DatabaseSync(this.#database, { readOnly: true, timeout: 1_000 });
       try {
-        const question = database.prepare(
-          'SELECT cpu, bank, bank_name, error_msg, mcistatus_msg, status FROM mce_record ORDER BY id',
-        );
-        question.setReadBigInts(true);
-        records = question.all() as unknown as MachineCheck[];
+        sums = database.prepare(MACHINE_CHECKS).all() as unknown as MachineChecks[];
       } finally {
         database.close();
       }
@@ -267,25 +268,15 @@ export class LinuxHardware implements HardwarePlatform {
       if (/unable to open|no such table/.test((error as Error).message)) return [];
       throw fail('command_failed', `What rasdaemon has recorded cannot be read: ${(error as Error).message}`);
     }
-    const found = new Map<string, PartErrors & { corrected: number; uncorrected: number; detail: string }>();
-    for (const { cpu, bank, bank_name, error_msg, mcistatus_msg, status } of records) {
-      const part = `cpu${cpu}/bank${bank}`;
-      const title = `Processor ${cpu}, ${bank_name || `bank ${bank}`}`;
-      const one = found.get(part) ?? {
-        kind: 'processor' as const,
-        part,
-        title,
-        corrected: 0,
-        uncorrected: 0,
-        detail: '',
-      };
-      // SQLite's integers are signed, the status is not.
-      if ((BigInt.asUintN(64, BigInt(status)) & UNCORRECTED) !== 0n) one.uncorrected++;
-      else one.corrected++;
-      one.detail = [error_msg, mcistatus_msg].filter((text) => text !== null && text.trim() !== '').join(', ');
-      found.set(part, one);
-    }
-    return [...found.values()];
+    return sums.map(({ cpu, bank, bank_name, error_msg, mcistatus_msg, total, uncorrected }) => ({
+      ...{
+        kind: 'processor',
+        part: `cpu${cpu}/bank${bank}`,
+        title: `Processor ${cpu}, ${bank_name || `bank ${bank}`}`,
+      },
+      ...{ corrected: total - uncorrected, uncorrected },
+      detail: [error_msg, mcistatus_msg].filter((text) => text !== null && text.trim() !== '').join(', '),
+    }));
   }
 
   async slots(): Promise<Slot[]> {

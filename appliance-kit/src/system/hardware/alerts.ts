@@ -15,7 +15,7 @@ const sensorExample = (sensor: string, words: string): SensorArgs => ({ sensor, 
 const ofSensor = {
   severity: ({ level }: SensorArgs) => level,
   severities: ['critical', 'warning'] as const,
-  text: ({ words }: SensorArgs) => `The management controller reports: ${words}`,
+  text: ({ words }: SensorArgs) => words,
   response: () => 'The appliance goes on working. This clears when the sensor reports that all is well.',
   page,
   labels: ({ sensor }: SensorArgs) => ({ sensor }),

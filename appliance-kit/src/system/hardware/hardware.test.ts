@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type Bench, bench } from '../../../tests/harness.ts';
+import { fail } from '../../base/problems/problem.ts';
 import { hardwareOf } from '../../platform/sim/hardware.ts';
 
 async function started(t: TestContext): Promise<Bench> {
@@ -117,6 +118,29 @@ test('a machine without a management controller has none, and no alert', async (
   assert.deepEqual(
     [controller.state, controller.sentence, sensors, await active(on)],
     ['none', 'This machine has no management controller.', [], []],
+  );
+});
+
+test('a slot with a fault is an alert, also without a management controller', async (t) => {
+  const on = await bench(t);
+  const slots = [{ enclosure: '0:0:9:0', slot: 'Slot 01', disk: null, state: 'critical', lit: false }];
+  await simulate(on, { controller: null, sensors: [], events: [], slots });
+  await on.client.setUp();
+  await after(on, 61);
+  await after(on, 61);
+  assert.deepEqual(await active(on), ['hardware.sensor critical: Slot 01 of the enclosure 0:0:9:0 is critical']);
+});
+
+test('while execd is away the controller is not called silent, nor missing', async (t) => {
+  const on = await bench(t);
+  const away = () => Promise.reject(fail('service_unavailable', 'execd does not answer (ENOENT).'));
+  t.mock.method(on.simulation.hardware, 'controller', away);
+  await on.client.setUp();
+  for (let minutes = 0; minutes < 17; minutes++) await after(on, 60);
+  const { controller } = await now(on);
+  assert.deepEqual(
+    [controller.state, controller.sentence, await active(on)],
+    ['asked', 'execd does not answer (ENOENT).', []],
   );
 });
 

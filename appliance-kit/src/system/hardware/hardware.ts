@@ -45,7 +45,7 @@ import { hardwareChanges, knownHardware, seenEvent } from './known.ts';
 import { ofDisks, ofErrors, ofSensors } from './measurements.ts';
 import type { routes } from './routes.ts';
 import type { Hardware as HardwareState } from './schema.ts';
-import { distinguished, isWrong, sentenceOf } from './sensors.ts';
+import { chassisFaults, distinguished, isWrong, sentenceOf } from './sensors.ts';
 
 const MINUTE_MS = 60_000;
 const PATIENCE_MS = 1_500;
@@ -76,17 +76,22 @@ class Rested<T> {
   readonly #reading: CachedReading<T>;
   readonly #clock: Clock;
   #restingUntil = 0;
-  /** It was asked, with whatever outcome. */
-  asked = false;
+  /** It was asked, and did not answer; null: it was not asked, or could not be, as execd was away. */
+  refused: boolean | null = null;
 
   constructor(read: () => Promise<T>, clock: Clock, options: { maxAgeMs: number; nothing: T }) {
     this.#clock = clock;
     const timed = async () => {
       const began = clock.monotonic();
       try {
-        return await read();
+        const value = await read();
+        this.refused = false;
+        return value;
+      } catch (error) {
+        const away = error instanceof ProblemError && error.problem.code === 'service_unavailable';
+        this.refused = away ? null : true;
+        throw error;
       } finally {
-        this.asked = true;
         const now = clock.monotonic();
         // Also one that refuses at once is left alone for a while.
         this.#restingUntil = now + Math.max((now - began) * REST, options.maxAgeMs);
@@ -171,7 +176,9 @@ export class Hardware {
     return () => {
       this.#detector.compare([controller.error, sensors.value.map(({ state }) => state), slots.value, errors.value]);
       this.#reportController(controller, sensors);
-      if (present && sensors.error === null) this.#reportSensors(sensors.value, controller.value, slots.value);
+      // What it said last stands. A machine without a controller may have enclosures all the same.
+      const heard = present ? sensors.error === null || sensors.value.length > 0 : controller.error === null;
+      if (heard && slots.error === null) this.#reportSensors(sensors.value, controller.value, slots.value);
       if (errors.error === null && ports.error === null) this.#reportErrors(this.#counted());
       if (present && events.error === null) this.#reportEvents(events.value);
       if (inventory.error === null && inventory.value !== null && ports.error === null && disks.error === null)
@@ -184,10 +191,10 @@ export class Hardware {
     this.#parts.conditions.report(controllerSilent, why === null ? [] : [{ args: { why } }]);
   }
 
-  /** Why nothing is heard of it; null before it was asked: then there is no telling. */
+  /** Why nothing is heard of it; null as long as there is no telling, or it answers. */
   #silence(controller: Reading<Controller | null>, sensors: Reading<ControllerSensor[]>): string | null {
-    if (controller.error !== null) return this.#controller.asked ? controller.error : null;
-    return controller.value !== null && this.#sensors.asked ? sensors.error : null;
+    if (controller.error !== null) return this.#controller.refused ? controller.error : null;
+    return controller.value !== null && this.#sensors.refused ? sensors.error : null;
   }
 
   #reportSensors(sensors: readonly ControllerSensor[], controller: Controller | null, slots: readonly Slot[]): void {
@@ -209,9 +216,8 @@ export class Hardware {
     report(fanFailed, fans.map(args));
     report(hardwareSensor, [
       ...others.map(args),
-      // What the chassis says, unless a sensor says it better.
-      ...(wrong.length > 0 ? [] : (controller?.chassis ?? [])).map(
-        (words): SensorArgs => ({ sensor: 'Chassis', level: 'warning', words: `${words}.` }),
+      ...chassisFaults(controller, sensors).map(
+        (words): SensorArgs => ({ sensor: words, level: 'warning', words: `${words}.` }),
       ),
       ...slots
         .filter(({ state }) => state === 'critical' || state === 'warning')
@@ -357,12 +363,12 @@ export class Hardware {
     const facts = {
       ...{ maker: value?.maker ?? null, firmware: value?.firmware ?? null, address: value?.address ?? null },
       ...{ mac: value?.mac ?? null, logUsedRatio: value?.logUsedRatio ?? null, ageSeconds: sensors.ageSeconds },
-      chassis: [...(value?.chassis ?? [])],
+      chassis: chassisFaults(value, sensors.value),
     };
     const silence = this.#silence(controller, sensors);
     if (silence !== null) return { state: 'silent', sentence: silence, ...facts };
-    if (!this.#controller.asked || (value !== null && !this.#sensors.asked))
-      return { state: 'asked', sentence: 'It was asked, and has not answered yet.', ...facts };
+    const unheard = controller.error ?? (value === null ? null : sensors.error);
+    if (unheard !== null) return { state: 'asked', sentence: unheard, ...facts };
     if (value === null) return { state: 'none', sentence: 'This machine has no management controller.', ...facts };
     return { state: 'answers', sentence: `It answers, with ${plural(sensors.value.length, 'sensor')}.`, ...facts };
   }
@@ -380,8 +386,7 @@ export class Hardware {
       ...(wrong.length > 0 ? [`${plural(wrong.length, 'sensor')} out of range`] : []),
       ...(erring.length > 0 ? [`${plural(erring.length, 'part')} with errors`] : []),
       ...(faulty.length > 0 ? [`${plural(faulty.length, 'slot')} with a fault`] : []),
-      // As its alert: what the chassis says, unless a sensor says it better.
-      ...(wrong.length === 0 && controller.chassis.length > 0 ? ['a fault of the chassis'] : []),
+      ...(controller.chassis.length > 0 ? ['a fault of the chassis'] : []),
     ];
     if (said.length === 0 && controller.state === 'silent')
       return { state: 'warning', sentence: 'The management controller does not answer; no part reports errors.' };
@@ -389,7 +394,7 @@ export class Hardware {
     const critical =
       [...wrong, ...faulty].some(({ state }) => state === 'critical') ||
       erring.some(({ kind, uncorrected }) => kind !== 'link' && uncorrected > 0);
-    const verb = /^(1|a) /.test(said[0] ?? '') ? 'is' : 'are';
+    const verb = said.length === 1 && /^(1|a) /.test(said[0] ?? '') ? 'is' : 'are';
     return { state: critical ? 'critical' : 'warning', sentence: `There ${verb} ${enumerate(said)}.` };
   }
 

@@ -86,7 +86,7 @@ const Controller = component('HardwareController', {
   mac: text('its hardware address'),
   logUsedRatio: nullable(Type.Number({ minimum: 0, maximum: 1, description: 'of its event log, 0..1' })),
   chassis: Type.Array(Type.String(), {
-    description: 'what it says of the chassis that is not as it should be, in its own words',
+    description: 'what it says of the chassis that is not as it should be, where no sensor says more',
   }),
   ageSeconds: Type.Number({ description: 'of what the sensors said' }),
 });

@@ -1,6 +1,6 @@
 // What the management controller's sensors say, as conditions and as sentences.
 import { figure } from '../../base/words.ts';
-import type { ControllerSensor } from '../../platform/hardware.ts';
+import type { Controller, ControllerSensor } from '../../platform/hardware.ts';
 
 function range({ lowest, highest, unit }: ControllerSensor): string {
   if (lowest !== null && highest !== null) return `; it is well from ${figure(lowest)} to ${figure(highest)} ${unit}`;
@@ -18,6 +18,12 @@ export function sentenceOf(sensor: ControllerSensor): string {
 }
 
 export const isWrong = ({ state }: ControllerSensor): boolean => state === 'warning' || state === 'critical';
+
+/** What is said of the chassis and by no sensor, which would say more: that a fan has a fault, and no fan's sensor says so. */
+export function chassisFaults(controller: Controller | null, sensors: readonly ControllerSensor[]): string[] {
+  const said = new Set(sensors.filter(isWrong).map(({ kind }) => kind));
+  return (controller?.chassis ?? []).filter(({ kind }) => !said.has(kind)).map(({ words }) => words);
+}
 
 /** Several sensors of one name, as a controller with two boards has them: told apart by their order. */
 export function distinguished(sensors: readonly ControllerSensor[]): ControllerSensor[] {

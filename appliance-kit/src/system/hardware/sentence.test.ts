@@ -15,7 +15,7 @@ async function sentence(t: TestContext, args: (hardware: Record<string, unknown>
 }
 const controller = {
   ...{ maker: 'Example', firmware: '1.74', address: null, mac: null, logUsedRatio: null },
-  chassis: ['The main power has a fault'],
+  chassis: [{ words: 'The main power has a fault', kind: 'power-supply' }],
 };
 type Sensors = { sensors: Record<string, unknown>[] };
 const failed = (hardware: Record<string, unknown>) =>
@@ -27,7 +27,10 @@ test('what the chassis says is on the page, as it is in the alert', async (t) =>
   assert.deepEqual(found.controller.chassis, ['The main power has a fault']);
 });
 
-test('a sensor says it better', async (t) => {
-  const found = await sentence(t, (hardware) => ({ controller, sensors: failed(hardware) }));
-  assert.deepEqual(found.said, ['critical', 'There is 1 sensor out of range.']);
+test('a sensor of the same kind says more; one of another does not hide it', async (t) => {
+  const fan = await sentence(t, (hardware) => ({ controller, sensors: failed(hardware) }));
+  assert.deepEqual(fan.said, ['critical', 'There are 1 sensor out of range and a fault of the chassis.']);
+  const cooling = { ...controller, chassis: [{ words: 'A fan has a fault', kind: 'fan' }] };
+  const same = await sentence(t, (hardware) => ({ controller: cooling, sensors: failed(hardware) }));
+  assert.deepEqual(same.said, ['critical', 'There is 1 sensor out of range.']);
 });

@@ -62,9 +62,8 @@ export function troublesOf(
     const trouble = { key: `sensor ${sensor.name}`, state: level(sensor.state), words, chart: chartOf(sensor) };
     add(sensorClass(sensor), { sensor: sensor.name }, trouble);
   }
-  // As the alerts have it: what the chassis says, unless a sensor says it better.
-  for (const words of wrong.length > 0 ? [] : controller.chassis)
-    add('hardware.sensor', { sensor: 'Chassis' }, { key: `chassis ${words}`, state: 'warning', words: `${words}.` });
+  for (const words of controller.chassis)
+    add('hardware.sensor', { sensor: words }, { key: `chassis ${words}`, state: 'warning', words: `${words}.` });
   for (const { enclosure, slot, state, disk } of slots.filter(isWrong)) {
     const sensor = `${slot} of the enclosure ${enclosure}`;
     const words = `${sensor} reports a fault of its disk.`;
