@@ -73,6 +73,12 @@ export async function person(stack: Stack): Promise<Person> {
           const folder = failureFolder(test.name);
           await page.screenshot({ path: path.join(folder, 'screen.png'), fullPage: true }).catch(() => {});
           writeFileSync(path.join(folder, 'browser'), `at ${page.url()}\n${complaints.join('\n')}\n`);
+          // The run's summary shows it: of a run elsewhere nothing else may be left.
+          const said = await page.evaluate(saidByPage).catch(() => []);
+          writeFileSync(
+            path.join(folder, 'said'),
+            [`the page ${page.url()} said:`, ...said, ...unexpected.map((one) => `the browser: ${one}`)].join('\n'),
+          );
           const log = readFileSync(stack.logFile, 'utf8');
           writeFileSync(path.join(folder, 'stack'), log);
           console.error(`--- the browser, in “${test.name}” at ${page.url()}:\n${unexpected.join('\n')}`);
@@ -86,6 +92,15 @@ export async function person(stack: Stack): Promise<Person> {
       return { page, context, expect: (complaint) => expected.push(complaint) };
     },
   };
+}
+
+/** What stands out on the page: its heading with the sentence, what is open, and whatever it reports. */
+function saidByPage(): string[] {
+  const parts = document.querySelectorAll(
+    'h1, h1 ~ *, header h1 ~ *, [role=alert], [role=status], [role=dialog], .pf-v6-c-alert',
+  );
+  const texts = Array.from(parts, (part) => (part.textContent ?? '').replace(/\s+/g, ' ').slice(0, 400));
+  return [...new Set(texts.filter((text) => text !== ''))].slice(0, 12);
 }
 
 /** A label that is this and no more; PatternFly adds a star to that of a required field. */

@@ -2,6 +2,7 @@
 // code of a check.
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { folderOf } from '../failures.ts';
 import { type Ended, fileOf } from './job.ts';
 
 export interface Result {
@@ -90,7 +91,12 @@ export function nodeResults(text: string, part: string, repeat: (file: string, n
   return lines<Line>(text).map(({ file, name, outcome, seconds, output }) => {
     const whole = path.resolve(name) === path.resolve(file);
     const shown = whole ? `${file} (the file)` : `${path.basename(file).replace(/\.test\.tsx?$/, '')}: ${name}`;
-    return { part, name: shown, outcome, seconds, output, repeat: repeat(file, whole ? undefined : name) };
+    // What a browser test saw of the page when it failed.
+    const said = outcome === 'failed' ? read(path.join(folderOf(file, name), 'said')) : '';
+    return {
+      ...{ part, name: shown, outcome, seconds, repeat: repeat(file, whole ? undefined : name) },
+      output: said === '' ? output : `${output}\n${said}`,
+    };
   });
 }
 
