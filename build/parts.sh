@@ -9,7 +9,7 @@ VERSION=$(sed -n 's/.*"version": "\(.*\)".*/\1/p' appliance-kit/package.json | h
 build_go() {
   toolchain_go
   mkdir -p out/bin
-  (cd services && go build -trimpath -ldflags "-s -w -X main.version=$VERSION" -o ../out/bin/ ./cmd/...)
+  (cd services && go build -trimpath -ldflags "-s -w -X main.version=$VERSION" -o ../out/bin/ ./cmd/... ./platform/illumos/illumos-command)
 }
 
 # build_parts: everything of ours that the image holds, in $PARTS as it will lie in /opt/cistern
