@@ -19,7 +19,8 @@ class Console {
   constructor(t: TestContext, files: Record<string, string>, patience = 0) {
     this.root = resolve('out/vm/console', t.name.replaceAll(/\W+/g, '-'));
     rmSync(this.root, { recursive: true, force: true });
-    this.write({ 'proc/sys/kernel/hostname': 'cistern-1\n', 'opt/cistern/version': '1.0\n', ...files });
+    this.write({ 'proc/sys/kernel/hostname': 'cistern-1\n', 'opt/cistern/version': '1.0\n', [webServer]: '' });
+    this.write(files);
     // Each program that it starts leaves a line.
     this.program('ip', `cat ${this.root}/addresses 2>/dev/null; true`);
     this.program('qrencode', 'printf "QR %s\\n" "$*"');
@@ -83,6 +84,7 @@ const card = (name: string, carrier: string) => ({
   [`sys/class/net/${name}/address`]: '52:54:00:12:34:56\n',
 });
 const loopback = { 'sys/class/net/lo/carrier': '1\n', 'proc/net/fib_trie': '127.0.0.1\n' };
+const webServer = 'sys/fs/cgroup/system.slice/nginx.service/cgroup.procs';
 const address = '2: eth0    inet 10.0.2.15/24 brd 10.0.2.255 scope global dynamic eth0\n';
 
 test('no network card', async (t) => {
@@ -133,6 +135,22 @@ test('a round without a change starts no program and prints nothing', async (t) 
   assert.equal(console.shown(), text);
 });
 
+test('the web server starts, ends, and is there again', async (t) => {
+  const console = new Console(t, { ...loopback, ...card('eth0', '1\n'), addresses: address }, 2);
+  const unit = join(console.root, dirname(webServer));
+  await console.see(/Web page {5}https:\/\/10\.0\.2\.15\/\n/);
+  rmSync(unit, { recursive: true });
+  await console.see(/https:\/\/10\.0\.2\.15\/ {2}\(starting\)\n/);
+  const [text] = await console.see(/The web server is not running[\s\S]*bundle, to a USB disk/);
+  t.diagnostic(text);
+  assert.match(text, /make a support bundle \(b\)\.\n {2}Web page {5}https:\/\/10\.0\.2\.15\/\n/);
+  console.write({ [webServer]: '' });
+  await until('it is not missed any more', 10, () => {
+    const last = console.shown().split('  Cistern  ').at(-1) ?? '';
+    return /bundle, to/.test(last) && !/PROBLEM/.test(last);
+  });
+});
+
 test('what is wrong, what is live, and the picture for a phone', async (t) => {
   const console = new Console(t, {
     ...loopback,
@@ -156,7 +174,8 @@ test('what is wrong, what is live, and the picture for a phone', async (t) => {
   console.type('');
   // Set-up is done, memory ran out, and it is a medium that has no room.
   rmSync(join(console.root, 'var/lib/cistern/setup/code'));
-  console.write({ 'proc/vmstat': 'nr_free 1\noom_kill 3\nx 1\n', 'run/cistern-root/medium': 'sr0\n' });
+  // The page may be made between two of these; what is waited for comes last.
+  console.write({ 'run/cistern-root/medium': 'sr0\n', 'proc/vmstat': 'nr_free 1\noom_kill 3\nx 1\n' });
   await console.see(/The memory was not enough: 3 programs were ended/);
   const last = console.shown().split('The memory was not enough').at(-1) ?? '';
   assert.doesNotMatch(last, /k and Enter|Set-up code/);
