@@ -1,11 +1,13 @@
 // Alerts on the booted image, at receivers that no one here wrote: each alert reaches each of them once, also when all of
-// them are down for a while, the management plane is killed and the machine is reset meanwhile. And a limit that switches
+// them are down for a while, the management plane is killed and the machine is reset meanwhile, which loses no sample that was
+// acknowledged. And a limit that switches
 // a traced statistic on, and another that switches it off. Then the appliance is polled by SNMP.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
 import type { Person } from '../stack/api.ts';
+import { Canaries } from './canary.ts';
 import { killedServices } from './clean.ts';
 import { until } from './machine.ts';
 import { names, type Received, Receivers } from './receivers.ts';
@@ -155,7 +157,7 @@ test('alerts, at real receivers', async (t) => {
   });
 
   await step(
-    'all receivers are down, akd is killed, the machine is reset: every alert arrives, none twice',
+    'all receivers are down, akd is killed, the machine is reset: every alert arrives, none twice, and no sample is lost',
     async () => {
       const heardBefore = heard()[0]?.length ?? 0;
       await receivers.stop();
@@ -176,7 +178,10 @@ test('alerts, at real receivers', async (t) => {
       for (const n of [2, 3])
         for (const { state, destinationName } of (await outage(n))?.deliveries ?? [])
           assert.equal(state, 'waiting', `${destinationName} is down, and was notified of ${n}`);
+      const canaries = new Canaries(api);
+      await canaries.some();
       await machine.reset();
+      await canaries.end();
       await receivers.start();
       await machine.waitForSsh(300);
       await until(
@@ -185,6 +190,14 @@ test('alerts, at real receivers', async (t) => {
         async () => (await api.ask('GET', '/api/alerts')).status === 200,
         1000,
       );
+      await until('the store answers', 120, async () => (await api.ask('GET', '/api/v1/query?query=1')).status === 200);
+      await canaries.mustBeThere(api);
+      t.diagnostic(`${canaries.acknowledged.length} acknowledged samples were there after the reset`);
+      const pools = await api.get<{ items: { name: string; state: string }[] }>('GET', '/api/pools');
+      assert.deepEqual(pools.items.map(({ name, state }) => `${name} ${state}`).sort(), [
+        'system ONLINE',
+        'tank ONLINE',
+      ]);
       await client.set('outage', 47, { n: '4' });
       await everybody('all five have received all', heardBefore + 4, 180);
       await until(

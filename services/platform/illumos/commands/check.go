@@ -114,12 +114,19 @@ func covers(own, name string) bool {
 }
 
 func (c *Command) refuse(words, what, usage string) *Answer {
-	letter := strings.TrimLeft(what, "-")
+	letter := strings.TrimPrefix(what, "-")
 	if len(letter) > 1 {
 		letter = letter[:1]
 	}
 	text := strings.NewReplacer("%c", letter, "%s", what, "%n", c.Name, "%u", strings.TrimSuffix(usage, "\n")).Replace(words)
 	return &Answer{Exit: c.usageExit, Stderr: text}
+}
+
+// refuse is the same of a form, which may have words of its own.
+func (f *Form) refuse(c *Command, words, what string) *Answer {
+	answer := c.refuse(words, what, f.Usage)
+	answer.Exit = f.usageExit
+	return answer
 }
 
 // globals takes the options before a subcommand.
@@ -138,7 +145,8 @@ func (c *Command) globals(call *Call, rest []string) ([]string, *Answer) {
 // lacks its value.
 func take(call *Call, rest []string, options, long []option, parser string) (used int, bad string) {
 	word := rest[0]
-	if name, isLong := strings.CutPrefix(word, "--"); isLong && parser != "getopt" {
+	// Without options in words a second dash is a letter like any other.
+	if name, isLong := strings.CutPrefix(word, "--"); isLong && parser != "getopt" && len(long) > 0 {
 		name, value, given := strings.Cut(name, "=")
 		for _, one := range long {
 			if one.name != name {
@@ -207,18 +215,18 @@ func (c *Command) parse(call *Call, rest []string) *Answer {
 		default:
 			used, bad := take(call, rest, form.options, form.long, c.parser)
 			if bad != "" {
-				return c.refuse(c.words.badOption, bad, form.Usage)
+				return form.refuse(c, form.words.badOption, bad)
 			}
 			rest = rest[used:]
 		}
 	}
 	if len(call.Operands) < form.least || form.most >= 0 && len(call.Operands) > form.most {
-		return c.refuse(c.words.badOperands, "", form.Usage)
+		return form.refuse(c, form.words.badOperands, "")
 	}
 	for at, operand := range call.Operands {
 		for _, pattern := range []int{0, at + 1} {
 			if must := form.operands[pattern]; must != nil && !must.MatchString(operand) {
-				return c.refuse(c.words.badOperands, operand, form.Usage)
+				return form.refuse(c, form.words.badOperands, operand)
 			}
 		}
 	}
@@ -233,7 +241,7 @@ func (c *Command) values(call *Call) *Answer {
 			for word := range strings.SplitSeq(given, ",") {
 				// A property of a user has a colon, and is a column as well.
 				if !slices.Contains(allowed, word) && !strings.Contains(word, ":") {
-					return c.refuse(c.words.badValue, word, form.Usage)
+					return form.refuse(c, form.words.badValue, word)
 				}
 			}
 		}
@@ -248,7 +256,7 @@ func (c *Command) values(call *Call) *Answer {
 			if pattern := allowed[name]; is && strings.Contains(name, ":") || pattern != nil && pattern.MatchString(value) {
 				continue
 			}
-			return c.refuse(c.words.badSetting, one, form.Usage)
+			return form.refuse(c, form.words.badSetting, one)
 		}
 	}
 	return nil

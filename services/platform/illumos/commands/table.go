@@ -56,6 +56,8 @@ type Form struct {
 	operands    map[int]*regexp.Regexp
 	values      map[string][]string
 	settings    map[string]map[string]*regexp.Regexp
+	words       words // where they differ from the command's
+	usageExit   int
 	line        int
 }
 
@@ -188,7 +190,7 @@ func read(dir fs.FS, name string) (*Command, error) {
 		var err error
 		switch {
 		case e.key == "form":
-			form = &Form{Subcommand: strings.TrimPrefix(e.value, "-"), most: -1, line: e.line}
+			form = &Form{Subcommand: strings.TrimPrefix(e.value, "-"), most: -1, words: c.words, usageExit: c.usageExit, line: e.line}
 			form.operands, form.values, form.settings = map[int]*regexp.Regexp{}, map[string][]string{}, map[string]map[string]*regexp.Regexp{}
 			if c.Form(form.Subcommand) != nil {
 				err = errors.New("a second form of the same name")
@@ -212,7 +214,24 @@ func read(dir fs.FS, name string) (*Command, error) {
 	return c, errors.Join(wrong...)
 }
 
+// take reads one of the lines that say how a call is refused; false: it is another line.
+func (w *words) take(e entry) bool {
+	for key, said := range map[string]*string{
+		"bad-option": &w.badOption, "bad-subcommand": &w.badSubcommand, "bad-operands": &w.badOperands,
+		"bad-value": &w.badValue, "bad-setting": &w.badSetting,
+	} {
+		if e.key == key {
+			*said = text(e)
+			return true
+		}
+	}
+	return false
+}
+
 func (c *Command) head(e entry) (err error) {
+	if c.words.take(e) {
+		return nil
+	}
 	switch e.key {
 	case "command":
 		c.Name = e.value
@@ -235,16 +254,6 @@ func (c *Command) head(e entry) (err error) {
 		c.options, err = letters(e.value)
 	case "long":
 		c.long = named(e.lines())
-	case "bad-option":
-		c.words.badOption = text(e)
-	case "bad-subcommand":
-		c.words.badSubcommand = text(e)
-	case "bad-operands":
-		c.words.badOperands = text(e)
-	case "bad-value":
-		c.words.badValue = text(e)
-	case "bad-setting":
-		c.words.badSetting = text(e)
 	case "usage-exit":
 		c.usageExit, err = strconv.Atoi(e.value)
 	case "open":
@@ -264,7 +273,12 @@ func text(e entry) string {
 }
 
 func (f *Form) take(e entry, c *Command) (err error) {
+	if f.words.take(e) {
+		return nil
+	}
 	switch e.key {
+	case "usage-exit":
+		f.usageExit, err = strconv.Atoi(e.value)
 	case "usage":
 		f.Usage += text(e)
 	case "options":
