@@ -82,8 +82,8 @@ func (t *Table) Check(argv []string, caller Caller) (*Call, *Answer, error) {
 		return nil, refused, nil
 	}
 	for _, need := range call.Form.Needs {
-		// What applies only at times is for the fake that knows the state.
-		if need.When == "" && !caller.has(need) {
+		// What applies only at times is for the fake that knows the state; nothing is ever delegated (zfs allow) here.
+		if (need.When == "" || strings.HasPrefix(need.When, "nothing is delegated")) && !caller.has(need) {
 			if call.Form.Without == nil {
 				return nil, nil, fmt.Errorf("%s %s needs %s %s, and the table does not say what one without sees", c.Name, call.Form.Subcommand, need.Kind, need.Name)
 			}
@@ -96,7 +96,7 @@ func (t *Table) Check(argv []string, caller Caller) (*Call, *Answer, error) {
 func (c Caller) has(need Need) bool {
 	switch need.Kind {
 	case "privilege":
-		return slices.Contains(c.Privileges, "all") || slices.Contains(c.Privileges, need.Name)
+		return slices.Contains(c.Privileges, "all") || slices.Contains(c.Privileges, strings.ToLower(need.Name))
 	case "authorization":
 		return c.Root || slices.ContainsFunc(c.Authorizations, func(own string) bool { return covers(own, need.Name) })
 	case "user":

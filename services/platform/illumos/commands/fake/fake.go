@@ -56,6 +56,9 @@ func Main(dir string, argv []string) int {
 		}
 	}
 	if err == nil {
+		if address := os.Getenv(socketEnv); address != "" {
+			return forward(address, append([]string{filepath.Base(argv[0])}, argv[1:]...))
+		}
 		return Accepted
 	}
 	fmt.Fprintln(os.Stderr, err)
