@@ -33,6 +33,7 @@ type fakeHost struct {
 	systems          []host.System
 	stubborn         bool // choosing a system changes nothing
 	controller       string
+	unmountedOptions []string
 	did              []string
 }
 
@@ -70,6 +71,7 @@ func (h *fakeHost) Service(_ context.Context, name, action string) error {
 	h.did = append(h.did, action+" "+name)
 	return nil
 }
+func (h *fakeHost) UnmountedOptions() []string { return h.unmountedOptions }
 func (h *fakeHost) MountDataset(_ context.Context, dataset string) error {
 	h.did = append(h.did, "mount "+dataset)
 	return nil
@@ -123,7 +125,7 @@ type bench struct {
 // start serves execd to this process. zpool and zfs are the shell scripts given, first on the PATH.
 func start(t *testing.T, zpool, zfs string, uids ...int) *bench {
 	t.Helper()
-	b := &bench{t: t, state: t.TempDir(), host: &fakeHost{disks: map[string]string{}}}
+	b := &bench{t: t, state: t.TempDir(), host: &fakeHost{disks: map[string]string{}, unmountedOptions: []string{"-u"}}}
 	for _, dir := range []string{"execd", "identity", "setup", "bin"} {
 		if err := os.Mkdir(filepath.Join(b.state, dir), 0o755); err != nil {
 			t.Fatal(err)

@@ -357,9 +357,15 @@ func (i *Host) Power(ctx context.Context, action string) error {
 	return err
 }
 
-// MountDataset implements DatasetHost.
+// UnmountedOptions implements DatasetHost: illumos has one view of the mounts, and its zfs no -u for create, rename and set.
+func (i *Host) UnmountedOptions() []string { return nil }
+
+// MountDataset implements DatasetHost. zfs mounts by itself what it has made or given another mount point.
 func (i *Host) MountDataset(ctx context.Context, dataset string) error {
 	_, err := command.Run(ctx, 3*time.Minute, 64<<10, "zfs", "mount", dataset)
+	if failed := (*command.Error)(nil); errors.As(err, &failed) && strings.Contains(failed.Said, "filesystem already mounted") {
+		return nil
+	}
 	return err
 }
 

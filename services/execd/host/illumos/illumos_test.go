@@ -202,6 +202,25 @@ func TestWhatIllumosIsTold(t *testing.T) {
 	}
 }
 
+// zfs mounts by itself what it has made: that it is there already is what was wanted.
+func TestMountingTwiceOnIllumos(t *testing.T) {
+	machine, _ := onIllumos(t)
+	says := func(text string) {
+		script := "#!/bin/sh\necho \"" + text + "\" >&2\nexit 1\n"
+		if err := os.WriteFile(filepath.Join(machine.Root, "bin", "zfs"), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	says("cannot mount 'tank/a': filesystem already mounted")
+	if err := machine.MountDataset(context.Background(), "tank/a"); err != nil {
+		t.Error(err)
+	}
+	says("cannot mount '/srv/a': directory is not empty")
+	if err := machine.MountDataset(context.Background(), "tank/a"); err == nil || !strings.Contains(err.Error(), "directory is not empty") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestBootEnvironments(t *testing.T) {
 	machine, calls := onIllumos(t)
 	put := func(path, text string, mode os.FileMode) {
