@@ -34,6 +34,7 @@ type fakeHost struct {
 	stubborn         bool // choosing a system changes nothing
 	controller       string
 	unmountedOptions []string
+	listed           []host.Disk
 	did              []string
 }
 
@@ -43,8 +44,9 @@ func (h *fakeHost) CheckDisk(path string, _ int64) (string, error) {
 	}
 	return "", problem.New(http.StatusConflict, "disk_missing", "The disk "+filepath.Base(path)+" is not there.", "Choose another one.")
 }
-func (h *fakeHost) DiskDevice(path string) (string, error) { return h.CheckDisk(path, 0) }
-func (h *fakeHost) ImportOptions() []string                { return nil }
+func (h *fakeHost) Disks(context.Context) ([]host.Disk, error) { return h.listed, nil }
+func (h *fakeHost) DiskDevice(path string) (string, error)     { return h.CheckDisk(path, 0) }
+func (h *fakeHost) ImportOptions() []string                    { return nil }
 func (h *fakeHost) WipeDisk(_ context.Context, device string) error {
 	h.did = append(h.did, "wipe "+device)
 	return nil

@@ -97,6 +97,7 @@ zpool)
       N) mount=no ;;
       o) case $OPTARG in cachefile=*) cache=${OPTARG#cachefile=} ;; esac ;;
       '?') echo "invalid option '$OPTARG'" >&2 && exit 2 ;;
+      *) ;;
       esac
     done
     [ $# = "$OPTIND" ] || unknown import "$@"

@@ -1,7 +1,7 @@
 // The SMF methods and the self-test under the real ksh93, in a folder that looks like OmniOS.
 import assert from 'node:assert/strict';
 import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { test } from 'node:test';
 import { Machine } from './machine.ts';
@@ -169,4 +169,18 @@ test('the self-test reports each failure and counts them', () => {
   assert.match(ran.out, /^skip {2}SNMP trap: no --trap HOST/m);
   assert.match(ran.out, new RegExp(`^${failures} failed$`, 'm'));
   assert.equal(machine.run(selftest, ['--nothing']).status, 64);
+
+  // Disks as akd sees them: root sees more, so root's listing proves nothing. node, which changes the user, is a fake.
+  const node = join(machine.root, 'opt/ooce/node-24/bin/node');
+  mkdirSync(dirname(node), { recursive: true });
+  const checked = (answer: string) => {
+    const script = `#!/bin/sh\n[ "$1 $3 $4" = '-e -- curl' ] && echo '${answer}'\n`;
+    writeFileSync(node, script, { mode: 0o755 });
+    return machine
+      .run(selftest)
+      .out.split('\n')
+      .find((one) => one.includes("akd's user is shown the disks"));
+  };
+  assert.match(checked('{"disks":[]}') ?? '', /^FAIL/);
+  assert.match(checked('{"disks":[{"name":"c1t0d0","type":"SCSI","bytes":1024,"location":""}]}') ?? '', /^ok/);
 });
