@@ -91,7 +91,7 @@ func (s *Server) datasetCreate(r *http.Request, a datasetCreateArgument) (any, e
 		}
 		argv = append(argv, "-V", strconv.FormatInt(a.VolumeBytes, 10))
 	} else {
-		argv = append(argv, "-u")
+		argv = append(argv, s.Host.UnmountedOptions()...)
 	}
 	for _, assignment := range assignments {
 		argv = append(argv, "-o", assignment)
@@ -107,7 +107,7 @@ func (s *Server) datasetCreate(r *http.Request, a datasetCreateArgument) (any, e
 		argv, keyFile, input = append(argv, options...), file, text
 	}
 	argv = append(argv, a.Name)
-	if err := run(ctx, input, argv...); err != nil {
+	if err := run(ctx, input, argv...); err != nil && !madeAllTheSame(err) {
 		if keyFile != "" {
 			_ = os.Remove(keyFile)
 		}
@@ -119,6 +119,17 @@ func (s *Server) datasetCreate(r *http.Request, a datasetCreateArgument) (any, e
 		}
 	}
 	return map[string]string{"dataset": a.Name, "keyFile": keyFile}, nil
+}
+
+// madeAllTheSame says whether zfs create failed only afterwards, when it mounted what it had made. Its key must stay then.
+func madeAllTheSame(err error) bool {
+	var failed *command.Error
+	return errors.As(err, &failed) && strings.Contains(failed.Said, "successfully created, but not")
+}
+
+// unmounted runs a command of zfs that takes the host's UnmountedOptions.
+func (s *Server) unmounted(ctx context.Context, subcommand string, arguments ...string) error {
+	return run(ctx, nil, append(append([]string{subcommand}, s.Host.UnmountedOptions()...), arguments...)...)
 }
 
 func run(ctx context.Context, input *strings.Reader, arguments ...string) error {
@@ -162,12 +173,11 @@ func (s *Server) datasetSet(r *http.Request, a datasetSetArgument) (any, error) 
 		}
 	}
 	set := func() error {
-		argv := append([]string{"set"}, assignments...)
+		argv := []string{"set"}
 		if _, moves := a.Properties["mountpoint"]; moves {
-			// Not mounted here: that would be in execd's own view of the mounts.
-			argv = append([]string{"set", "-u"}, assignments...)
+			argv = append(argv, s.Host.UnmountedOptions()...)
 		}
-		if err := run(ctx, nil, append(argv, a.Name)...); err != nil {
+		if err := run(ctx, nil, append(append(argv, assignments...), a.Name)...); err != nil {
 			return zfsFailure(err, fmt.Sprintf("The properties of '%s' were not changed", a.Name))
 		}
 		return nil
@@ -275,7 +285,7 @@ func (s *Server) datasetRename(r *http.Request, a datasetRenameArgument) (any, e
 	if err != nil {
 		return nil, err
 	}
-	if err := run(ctx, nil, "rename", "-u", a.Name, a.To); err != nil {
+	if err := s.unmounted(ctx, "rename", a.Name, a.To); err != nil {
 		return nil, errors.Join(zfsFailure(err, fmt.Sprintf("'%s' was not renamed", a.Name)), s.back(ctx, unmounted))
 	}
 	for i, one := range unmounted {

@@ -57,6 +57,15 @@ func (s *Server) diskSmart(r *http.Request, a diskArgument) (any, error) {
 	return report, nil
 }
 
+// disksList answers which disks there are, where the management plane may not look at them itself.
+func (s *Server) disksList(r *http.Request, _ struct{}) (any, error) {
+	disks, err := s.Host.Disks(r.Context())
+	if disks == nil {
+		disks = []host.Disk{}
+	}
+	return map[string]any{"disks": disks}, err
+}
+
 // faultsList answers what the system's fault manager prints: understanding it is the platform driver's business.
 func (s *Server) faultsList(r *http.Request, _ struct{}) (any, error) {
 	text, err := s.Host.Faults(r.Context())

@@ -33,6 +33,8 @@ type fakeHost struct {
 	systems          []host.System
 	stubborn         bool // choosing a system changes nothing
 	controller       string
+	unmountedOptions []string
+	listed           []host.Disk
 	did              []string
 }
 
@@ -42,8 +44,9 @@ func (h *fakeHost) CheckDisk(path string, _ int64) (string, error) {
 	}
 	return "", problem.New(http.StatusConflict, "disk_missing", "The disk "+filepath.Base(path)+" is not there.", "Choose another one.")
 }
-func (h *fakeHost) DiskDevice(path string) (string, error) { return h.CheckDisk(path, 0) }
-func (h *fakeHost) ImportOptions() []string                { return nil }
+func (h *fakeHost) Disks(context.Context) ([]host.Disk, error) { return h.listed, nil }
+func (h *fakeHost) DiskDevice(path string) (string, error)     { return h.CheckDisk(path, 0) }
+func (h *fakeHost) ImportOptions() []string                    { return nil }
 func (h *fakeHost) WipeDisk(_ context.Context, device string) error {
 	h.did = append(h.did, "wipe "+device)
 	return nil
@@ -70,6 +73,7 @@ func (h *fakeHost) Service(_ context.Context, name, action string) error {
 	h.did = append(h.did, action+" "+name)
 	return nil
 }
+func (h *fakeHost) UnmountedOptions() []string { return h.unmountedOptions }
 func (h *fakeHost) MountDataset(_ context.Context, dataset string) error {
 	h.did = append(h.did, "mount "+dataset)
 	return nil
@@ -123,7 +127,7 @@ type bench struct {
 // start serves execd to this process. zpool and zfs are the shell scripts given, first on the PATH.
 func start(t *testing.T, zpool, zfs string, uids ...int) *bench {
 	t.Helper()
-	b := &bench{t: t, state: t.TempDir(), host: &fakeHost{disks: map[string]string{}}}
+	b := &bench{t: t, state: t.TempDir(), host: &fakeHost{disks: map[string]string{}, unmountedOptions: []string{"-u"}}}
 	for _, dir := range []string{"execd", "identity", "setup", "bin"} {
 		if err := os.Mkdir(filepath.Join(b.state, dir), 0o755); err != nil {
 			t.Fatal(err)

@@ -6,13 +6,24 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+
+	"cistern/services/execd/host"
 )
 
 func TestTheLightOfASlot(t *testing.T) {
 	b := start(t, absent, "")
 	b.host.disks = map[string]string{"/dev/disk/by-id/a": "/dev/sda", "/dev/disk/by-id/b": "/dev/sdb"}
 	b.want("disk.locate", `{"disk":"/dev/disk/by-id/a","on":true}`, 200, "")
+	if status, _, text := b.answer("disks.list", `{}`); status != 200 || text != "{\"disks\":[]}\n" {
+		t.Errorf("%d %s", status, text)
+	}
+	b.host.listed = []host.Disk{{Name: "c1t0d0", Bytes: 1}}
+	if _, _, text := b.answer("disks.list", `{}`); !strings.Contains(text, `"name":"c1t0d0"`) || !strings.Contains(text, `"solidState":null`) {
+		t.Error(text)
+	}
+	b.want("disks.list", `{"more":1}`, 400, "unknown_field")
 	b.want("faults.list", `{}`, 200, "")
 	b.want("faults.list", `{"more":1}`, 400, "unknown_field")
 	b.want("disk.locate", `{"disk":"/dev/disk/by-id/b","on":true}`, 409, "conflict")

@@ -197,8 +197,8 @@ func (s *Server) telemetryPlace(r *http.Request, a telemetryPlaceArgument) (any,
 	case exists && other != dataset:
 		return nil, problem.New(http.StatusConflict, "conflict", fmt.Sprintf("The telemetry is on '%s' already.", other), "Moving it to another pool is not possible yet.")
 	case !exists:
-		if _, err := command.Run(ctx, time.Minute, 64<<10, "zfs", "create", "-u", "-o", "mountpoint="+TelemetryMount, dataset); err != nil {
-			return nil, err
+		if err := s.unmounted(ctx, "create", "-o", "mountpoint="+TelemetryMount, dataset); err != nil && !madeAllTheSame(err) {
+			return nil, zfsFailure(err, fmt.Sprintf("The dataset '%s' was not made", dataset))
 		}
 	}
 	if err := s.Host.MountPools(ctx); err != nil {

@@ -202,20 +202,20 @@ func (s *Server) rollBackKeeping(ctx context.Context, a snapshotRollbackArgument
 		}
 		return answer, errors.Join(zfsFailure(cause, did), s.back(ctx, unmounted))
 	}
-	if err := run(ctx, nil, "rename", "-u", a.Dataset, aside); err != nil {
+	if err := s.unmounted(ctx, "rename", a.Dataset, aside); err != nil {
 		return undone(err)
 	}
-	undo = append(undo, func() error { return run(ctx, nil, "rename", "-u", aside, a.Dataset) })
+	undo = append(undo, func() error { return s.unmounted(ctx, "rename", aside, a.Dataset) })
 	if !volume {
 		// Two datasets of one mount point would take each other's place at the next boot.
-		if err := run(ctx, nil, "set", "-u", "mountpoint=none", aside); err != nil {
+		if err := s.unmounted(ctx, "set", "mountpoint=none", aside); err != nil {
 			return undone(err)
 		}
 		undo = append(undo, func() error {
 			if mountpoint == "" {
 				return run(ctx, nil, "inherit", "mountpoint", aside)
 			}
-			return run(ctx, nil, "set", "-u", "mountpoint="+mountpoint, aside)
+			return s.unmounted(ctx, "set", "mountpoint="+mountpoint, aside)
 		})
 	}
 	if err := run(ctx, nil, clone...); err != nil {

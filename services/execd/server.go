@@ -44,12 +44,12 @@ type makesPool interface{ wholePool() string }
 
 // unlocked are the verbs that wait for nothing and that nothing waits for: they only read, which may take as long as a
 // download's reader wants, or they take no disk and change no pool.
-var unlocked = []string{"power", "service.action", "setup.finish", "pool.importable", "pool.history", "pool.errors", "pool.events", "disk.smart", "disk.locate", "faults.list", "hardware.inventory", "controller.read", "system.list",
+var unlocked = []string{"power", "service.action", "setup.finish", "pool.importable", "pool.history", "pool.errors", "pool.events", "disks.list", "disk.smart", "disk.locate", "faults.list", "hardware.inventory", "controller.read", "system.list",
 	"dataset.sample", "snapshot.diff", "snapshot.list-files", "snapshot.read-file"}
 
 // polled are the verbs that the management plane calls again and again by itself, to look at the machine. They change
 // nothing and name nobody, so they are left out of the audit trail, which they would fill.
-var polled = []string{"disk.smart", "faults.list", "hardware.inventory", "controller.read"}
+var polled = []string{"disks.list", "disk.smart", "faults.list", "hardware.inventory", "controller.read"}
 
 // lock keeps others from the argument's pool until the function that it returns is called. Whoever has gone while waiting
 // wants nothing done any more: that is an error.
@@ -148,6 +148,7 @@ var verbs = map[string]verb{
 	"vdev.detach":        typed((*Server).vdevDetach),
 	"vdev.replace":       typed((*Server).vdevReplace),
 	"vdev.state":         typed((*Server).vdevState),
+	"disks.list":         typed((*Server).disksList),
 	"disk.wipe":          typed((*Server).diskWipe),
 	"disk.smart":         typed((*Server).diskSmart),
 	"disk.selftest":      typed((*Server).diskSelfTest),

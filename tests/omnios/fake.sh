@@ -2,7 +2,9 @@
 # The commands of OmniOS that the installer and the methods call, over the folder $FAKE: each is a link to this file.
 #   root/      the system's tree        packages   installed ones, a line each
 #   datasets   NAME MOUNTPOINT MADE     services   FMRI STATE
-#   pools      a line each              calls      what was called, a line each
+#   pools      imported ones, NAME      calls      what was called, a line each
+#   labels     NAME CACHEFILE [WHY NOT]: what is on the disks; which file lists it (none or cache), and what import says
+#   unmounted  datasets of pools that were imported with -N, until zfs mount -a
 # FAKE_KILL_AT=N ends the installer (its id is in $FAKE/pid) with SIGKILL at the Nth call, before it, or after it with
 # FAKE_KILL_AFTER=1. Numbers and texts that tests change: FAKE_UNAME, FAKE_MACHINE, FAKE_ZONE, FAKE_PUBLISHERS, FAKE_FREE.
 set -u
@@ -83,15 +85,44 @@ useradd) # -u ID -g GROUP [-G GROUPS] -d / -s SHELL NAME
   echo "$(last "$@"):x:$2:$(awk -F: -v g="$4" '$1 == g {print $3}' "$root/etc/group")::/:/usr/bin/false" >>"$root/etc/passwd"
   ;;
 userdel) without "$root/etc/passwd" "$1:" ;;
-zpool) grep -qx "$(last "$@")" "$FAKE/pools" ;;
+zpool)
+  pool=$(last "$@")
+  case $1 in
+  list) grep -qx "$pool" "$FAKE/pools" || { echo "cannot open '$pool': no such pool" >&2 && exit 1; } ;;
+  import)
+    shift
+    cache=cache mount=yes
+    while getopts :aCc:d:DEfFlmnNo:R:tT:VX option; do
+      case $option in
+      N) mount=no ;;
+      o) case $OPTARG in cachefile=*) cache=${OPTARG#cachefile=} ;; esac ;;
+      '?') echo "invalid option '$OPTARG'" >&2 && exit 2 ;;
+      *) ;;
+      esac
+    done
+    [ $# = "$OPTIND" ] || unknown import "$@"
+    why=$(awk -v name="$pool" '$1 == name {found = 1; $1 = $2 = ""; sub(/^ +/, ""); print} END {exit !found}' "$FAKE/labels") || why='no such pool available'
+    ! grep -qx "$pool" "$FAKE/pools" || why='a pool with that name already exists'
+    [ -z "$why" ] || { echo "cannot import '$pool': $why" >&2 && exit 1; }
+    echo "$pool" >>"$FAKE/pools"
+    without "$FAKE/labels" "$pool " && echo "$pool $cache" >>"$FAKE/labels"
+    [ $mount = yes ] || awk -v begin="$pool/" 'index($1, begin) == 1 {print $1}' "$FAKE/datasets" >>"$FAKE/unmounted"
+    ;;
+  *) unknown "$@" ;;
+  esac
+  ;;
 zfs)
   dataset=$(last "$@")
   case $1 in
   load-key) ;;
-  mount) ;;
+  mount) [ "$2" = -a ] && : >"$FAKE/unmounted" ;;
   list)
     case $* in
-    *mountpoint*) awk -v root="$root" -v path="$dataset" 'root $2 == path {print $2; found = 1} END {exit !found}' "$FAKE/datasets" ;;
+    *mountpoint*) # of what is mounted there: of a pool that is imported, and not left unmounted
+      awk -v root="$root" -v path="$dataset" 'FILENAME ~ /pools$/ {pool[$1] = 1} FILENAME ~ /unmounted$/ {not[$1] = 1}
+        FILENAME ~ /datasets$/ && root $2 == path && !not[$1] {split($1, part, "/"); if (pool[part[1]]) {print $2; found = 1}} END {exit !found}' \
+        "$FAKE/pools" "$FAKE/unmounted" "$FAKE/datasets"
+      ;;
     *) awk -v name="$dataset" '$1 == name {found = 1} END {exit !found}' "$FAKE/datasets" ;;
     esac
     ;;

@@ -80,6 +80,8 @@ export class Machine {
       packages: 'system/library\nlibrary/security/openssl\n',
       datasets: 'rpool/ROOT/omnios / -\n',
       pools: 'rpool\n',
+      labels: 'rpool cache\n',
+      unmounted: '',
       services: 'svc:/application/management/net-snmp:default online\nsvc:/network/http:nginx130 disabled\n',
       hostname: 'omnios\n',
       coreadm: '\ndisabled\n',
@@ -98,6 +100,14 @@ export class Machine {
   /** One of fake.sh's own files. */
   state(name: string): string {
     return readFileSync(join(this.folder, name), 'utf8');
+  }
+  /** As a reboot leaves it: of the pools, those are imported that the cache file lists. */
+  reboot(): void {
+    const cached = this.state('labels')
+      .split('\n')
+      .filter((line) => line.split(' ')[1] === 'cache');
+    writeFileSync(join(this.folder, 'pools'), cached.map((line) => `${line.split(' ')[0]}\n`).join(''));
+    writeFileSync(join(this.folder, 'unmounted'), '');
   }
   calls(): number {
     return this.state('calls').split('\n').length - 1;

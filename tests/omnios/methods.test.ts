@@ -1,7 +1,7 @@
 // The SMF methods and the self-test under the real ksh93, in a folder that looks like OmniOS.
 import assert from 'node:assert/strict';
 import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { test } from 'node:test';
 import { Machine } from './machine.ts';
@@ -97,12 +97,64 @@ test('pools lets the store run where its dataset is mounted, and nowhere else', 
   mkdirSync(join(machine.root, 'srv/telemetry'), { recursive: true });
   assert.match(run(), /no dataset is mounted/);
   writeFileSync(join(machine.folder, 'datasets'), 'tank/telemetry /srv/telemetry -\n');
+  writeFileSync(join(machine.folder, 'pools'), 'rpool\ntank\n');
   assert.equal(run(), '');
   assert.equal(machine.state('services'), services);
   assert.equal((statSync(join(machine.root, 'srv/telemetry')).mode & 0o777).toString(8), '750');
   // svcadm itself failing is a failure of the method.
   writeFileSync(join(machine.folder, 'services'), '');
   assert.equal(machine.run(join(methods, 'cistern-pools')).status, 95);
+});
+
+test('pools imports after a reboot what execd remembers, and says which it could not and why', () => {
+  using machine = new Machine();
+  writeFileSync(join(machine.folder, 'services'), `${STORE} online\n`);
+  mkdirSync(join(machine.root, 'var/lib/cistern/execd'), { recursive: true });
+  mkdirSync(join(machine.root, 'srv/telemetry'), { recursive: true });
+  writeFileSync(join(machine.folder, 'datasets'), 'tank/telemetry /srv/telemetry -\n');
+  writeFileSync(join(machine.folder, 'labels'), 'rpool cache\ntank none\n');
+  writeFileSync(join(machine.folder, 'pools'), 'rpool\ntank\n');
+  const run = () => {
+    const ran = machine.run(join(methods, 'cistern-pools'));
+    assert.equal(ran.status, 0, ran.err);
+    return ran.err;
+  };
+  const imports = () =>
+    machine
+      .state('calls')
+      .split('\n')
+      .filter((call) => call.startsWith('zpool import'));
+
+  // Before a pool was made there is no list; what is imported is left alone.
+  assert.equal(run(), '');
+  machine.write('var/lib/cistern/execd/pools', 'tank\n');
+  assert.equal(run(), '');
+  assert.deepEqual(imports(), []);
+
+  machine.reboot();
+  assert.equal(machine.state('pools'), 'rpool\n', 'what no cache file lists is gone');
+  assert.equal(run(), '');
+  assert.deepEqual(imports(), ['zpool import -N -o cachefile=none tank']);
+  assert.equal(machine.state('services'), `${STORE} online\n`, 'its dataset is mounted, the store runs');
+  const calls = machine.state('calls');
+  assert.ok(calls.indexOf('zpool import') < calls.indexOf('zfs load-key'), calls);
+  assert.ok(calls.indexOf('zfs load-key') < calls.indexOf('zfs mount -a'), calls);
+
+  // One that cannot be imported stops neither the others nor the boot.
+  machine.write('var/lib/cistern/execd/pools', 'gone\nforeign\n\ntank\n');
+  writeFileSync(
+    join(machine.folder, 'labels'),
+    'rpool cache\ntank none\nforeign none pool may be in use from other system\n',
+  );
+  machine.reboot();
+  const said = run();
+  assert.match(said, /the pool gone is not imported: cannot import 'gone': no such pool available/);
+  assert.match(said, /the pool foreign is not imported: cannot import 'foreign': pool may be in use from other system/);
+  assert.equal(machine.state('services'), `${STORE} online\n`);
+  // Looked for again as soon as somebody asks.
+  writeFileSync(join(machine.folder, 'labels'), 'rpool cache\ntank none\nforeign none\n');
+  assert.doesNotMatch(run(), /foreign/);
+  assert.equal(machine.state('pools'), 'rpool\ntank\nforeign\n');
 });
 
 test('the self-test reports each failure and counts them', () => {
@@ -117,4 +169,18 @@ test('the self-test reports each failure and counts them', () => {
   assert.match(ran.out, /^skip {2}SNMP trap: no --trap HOST/m);
   assert.match(ran.out, new RegExp(`^${failures} failed$`, 'm'));
   assert.equal(machine.run(selftest, ['--nothing']).status, 64);
+
+  // Disks as akd sees them: root sees more, so root's listing proves nothing. node, which changes the user, is a fake.
+  const node = join(machine.root, 'opt/ooce/node-24/bin/node');
+  mkdirSync(dirname(node), { recursive: true });
+  const checked = (answer: string) => {
+    const script = `#!/bin/sh\n[ "$1 $3 $4" = '-e -- curl' ] && echo '${answer}'\n`;
+    writeFileSync(node, script, { mode: 0o755 });
+    return machine
+      .run(selftest)
+      .out.split('\n')
+      .find((one) => one.includes("akd's user is shown the disks"));
+  };
+  assert.match(checked('{"disks":[]}') ?? '', /^FAIL/);
+  assert.match(checked('{"disks":[{"name":"c1t0d0","type":"SCSI","bytes":1024,"location":""}]}') ?? '', /^ok/);
 });

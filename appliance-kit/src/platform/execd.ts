@@ -25,6 +25,7 @@ interface Verbs {
   'vdev.detach': { pool: string; device: string };
   'vdev.replace': { pool: string; device: string; disk: string };
   'vdev.state': { pool: string; device: string; action: string; temporary: boolean; expand: boolean };
+  'disks.list': Record<string, never>;
   'disk.wipe': { disk: string; confirm: string };
   'disk.smart': { disk: string };
   'disk.selftest': { disk: string; kind: string };
@@ -93,6 +94,7 @@ const DEADLINES_MS: Record<keyof Verbs, number> = {
   'vdev.detach': 3 * 60_000,
   'vdev.replace': 3 * 60_000,
   'vdev.state': 3 * 60_000,
+  'disks.list': 45_000,
   'disk.wipe': 5 * 60_000,
   'disk.smart': 30_000,
   'disk.selftest': 30_000,
@@ -137,7 +139,15 @@ const DEADLINES_MS: Record<keyof Verbs, number> = {
 
 /** Verbs that only read. */
 const READING: ReadonlySet<keyof Verbs> = new Set<keyof Verbs>([
-  ...(['pool.importable', 'pool.history', 'pool.errors', 'disk.smart', 'faults.list', 'system.list'] as const),
+  ...([
+    'pool.importable',
+    'pool.history',
+    'pool.errors',
+    'disks.list',
+    'disk.smart',
+    'faults.list',
+    'system.list',
+  ] as const),
   ...(['dataset.sample', 'snapshot.diff', 'snapshot.list-files'] as const),
 ]);
 

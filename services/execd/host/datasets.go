@@ -4,7 +4,10 @@ import "context"
 
 // DatasetHost is what datasets and snapshots need of an operating system.
 type DatasetHost interface {
-	// MountDataset and UnmountDataset do it where every process sees it: execd's own view of the mounts is a private one.
+	// UnmountedOptions are more arguments for zfs create, rename and set: they keep zfs from mounting the dataset, which it
+	// would do in execd's own view of the mounts. None where that view is everybody's.
+	UnmountedOptions() []string
+	// MountDataset and UnmountDataset do it where every process sees it. Mounting what is mounted is no error.
 	MountDataset(ctx context.Context, dataset string) error
 	UnmountDataset(ctx context.Context, dataset string) error
 	// MountSnapshot mounts a snapshot, read-only, where only execd sees it, and answers with the directory and with what

@@ -12,6 +12,8 @@ type Host interface {
 	CheckDisk(path string, min int64) (device string, err error)
 	// ImportOptions are more arguments for zpool import: where to look for disks.
 	ImportOptions() []string
+	// Disks are the whole disks there are; nil where the management plane sees them without privilege.
+	Disks(ctx context.Context) ([]Disk, error)
 	// DiskDevice is the device of a disk's stable name (/dev/disk/by-id/…) for looking at it; it may be in use. The
 	// error is a problem document.
 	DiskDevice(path string) (device string, err error)

@@ -3,7 +3,41 @@ package bundle
 // What a bundle of the OmniOS appliance will hold (/usr/share/man names each program). The list is checked for its form;
 // nothing of it has been run on illumos.
 
-import "path/filepath"
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// faults are what the fault manager has diagnosed. It answers nobody without PRIV_SYS_ADMIN, which supportd has not: so
+// execd, which has it, is asked for them with its verb faults.list.
+func faults(p Paths) Step {
+	return Step{Category: "hardware", Name: "faults.txt", Deadline: time.Minute, Limit: usualLimit, Collect: func(ctx context.Context, limit int64, w io.Writer) error {
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://unix/v1/faults.list", strings.NewReader("{}"))
+		if err != nil {
+			return err
+		}
+		request.Header.Set("Content-Type", "application/json")
+		var said bytes.Buffer
+		err = answer(request, filepath.Join(p.Run, "execd/http.sock"), limit, &said)
+		var listed struct{ Text string }
+		if parsed := json.Unmarshal(said.Bytes(), &listed); err != nil || parsed != nil {
+			_, _ = w.Write(said.Bytes()) // a problem document, or the beginning of a text beyond the limit
+			if err == nil {
+				err = parsed
+			}
+			return fmt.Errorf("execd, which asks the fault manager, did not: %w", err)
+		}
+		_, err = io.WriteString(w, listed.Text)
+		return err
+	}}
+}
 
 // IllumosSteps is what a bundle of the OmniOS appliance holds.
 func IllumosSteps(p Paths) []Step {
@@ -27,7 +61,7 @@ func IllumosSteps(p Paths) []Step {
 		run("hardware", "smbios.txt", short, "smbios"),
 		run("hardware", "disks.txt", long, "diskinfo", "-p"),
 		run("hardware", "disk-errors.txt", short, "iostat", "-En"),
-		run("hardware", "faults.txt", short, "fmadm", "faulty", "-av"),
+		faults(p),
 		run("hardware", "fault-log.txt", long, "fmdump", "-V"),
 		run("hardware", "error-log.txt", long, "fmdump", "-eV"),
 		files("kernel", "messages.txt", "/var/adm/messages", "/var/adm/messages.0"),
@@ -41,7 +75,7 @@ func IllumosSteps(p Paths) []Step {
 		run("services", "processes.txt", short, "ps", "-eo", "pid,ppid,user,s,stime,time,rss,nlwp,args"),
 		run("services", "busiest.txt", short, "prstat", "-mLc", "-n", "40", "1", "1"),
 		files("logs", "smf.txt", "/var/svc/log/application-cistern-*.log", "/var/svc/log/network-cistern-*.log", "/var/svc/log/system-cistern-*.log"),
-		files("logs", "web-server.txt", "/var/log/nginx/error.log"),
+		files("logs", "web-server.txt", "/var/svc/log/network-cistern-nginx:default.log"),
 		run("zfs", "pool-status.txt", short, "zpool", "status", "-v"),
 		run("zfs", "pools.txt", short, "zpool", "list", "-v"),
 		run("zfs", "pool-properties.txt", short, "zpool", "get", "all"),
@@ -60,7 +94,7 @@ func IllumosSteps(p Paths) []Step {
 		ask("storage", "statistics.json", filepath.Join(p.Run, "tracerd/http.sock"), "/v1/statistics"),
 		ask("storage", "storaged.json", filepath.Join(p.Run, "storaged/http.sock"), "/api/v1/status/storage"),
 		configuration("/opt/ooce/node-24/bin/node", filepath.Join(p.Opt, "akd/export-configuration.js"), state("akd"), p.Temporary),
-		files("configuration", "files.txt", "/etc/nginx/cistern.conf", "/etc/net-snmp/snmp/snmpd.conf", state("identity/hostname"), state("identity/timezone"), state("execd/pools")),
+		files("configuration", "files.txt", "/etc/opt/cistern/nginx.conf", "/etc/opt/cistern/snmpd.conf", state("identity/hostname"), state("identity/timezone"), state("execd/pools")),
 		files("configuration", "privileged-actions.txt", state("execd/audit.log")),
 		optional(files("crashes", "records.json", state("support/crashes.json"))),
 		run("crashes", "core-settings.txt", short, "coreadm"),

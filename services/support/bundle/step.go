@@ -140,7 +140,12 @@ func (s *Step) askSocket(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	response, err := dial(s.Socket).Do(request)
+	return answer(request, s.Socket, s.Limit, w)
+}
+
+// answer writes what is answered to a request, whether it is what was asked for or a problem.
+func answer(request *http.Request, socket string, limit int64, w io.Writer) error {
+	response, err := dial(socket).Do(request)
 	if err != nil {
 		var asked *url.Error // its words are about HTTP, which nobody chose
 		if errors.As(err, &asked) {
@@ -149,7 +154,7 @@ func (s *Step) askSocket(ctx context.Context, w io.Writer) error {
 		return fmt.Errorf("nobody answers: %w", err)
 	}
 	defer response.Body.Close()
-	_, err = io.Copy(w, io.LimitReader(response.Body, s.Limit))
+	_, err = io.Copy(w, io.LimitReader(response.Body, limit))
 	if response.StatusCode != http.StatusOK {
 		err = errors.Join(err, fmt.Errorf("it answered %s", response.Status))
 	}

@@ -1,6 +1,6 @@
 // The illumos driver over what its commands print, written after their manual pages and sources.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -11,7 +11,7 @@ import { Inventory } from '../../storage/inventory/inventory.ts';
 import { createPlatform } from '../create.ts';
 import type { Execd } from '../execd.ts';
 import { zfsPoolActions } from '../zfs/poolActions.ts';
-import { parseDisks } from './disks.ts';
+import { type ListedDisk, readDisks } from './disks.ts';
 import { Illumos } from './illumos.ts';
 import { parsePools } from './pools.ts';
 import { parseNeeds, parseServices, parseUse, Restarts } from './services.ts';
@@ -128,17 +128,21 @@ const dependencies = [
   'svc:/application/cistern/akd:default/:properties/general/enabled boolean true\n',
 ].join('');
 
-const line = (...words: string[]) => `${words.join('\t')}\n`;
-const diskinfo = [
-  line('SCSI', 'c0t5000CCA05C68D505d0', 'HGST', 'HUS726T4TAL5204', 'V1G2ABCD', '4000787030016', '----', '0,3'),
-  line('NVME', 'c1t0d0', '-', 'Model with blanks', '-', '512110190592', '--?S', '-1,-1'),
-  line('-', 'c2d0', '-', '-', '-', '8589934592', '????', '-1,-1'),
-  line('SCSI', 'c3t0d0', 'gone', 'gone', '-', '0', '-FR-', '-1,-1'),
-].join('');
+/** What execd lists, which its own tests compare with what diskinfo prints. */
+const { disks: listed } = JSON.parse(
+  readFileSync(new URL('../../../../services/execd/testdata/disks-illumos.json', import.meta.url), 'utf8'),
+) as { disks: ListedDisk[] };
+const verbs: string[] = [];
+const listing = {
+  run: async (verb: string) => {
+    verbs.push(verb);
+    return { disks: listed };
+  },
+} as unknown as Execd;
 
 test('disks: with and without what names them', () => {
   const pools = parsePools(zpool.healthy.replaceAll('tank', 'rpool'), zpool.list.replaceAll('tank', 'rpool'), '');
-  const disks = parseDisks(diskinfo, pools);
+  const disks = readDisks(listed, pools);
   assert.deepEqual(
     disks.map(({ id, model, serial, bytes, bus, rotational, system }) => [
       id,
@@ -156,14 +160,11 @@ test('disks: with and without what names them', () => {
     ],
   );
   assert.ok(disks[0]?.aliases.includes('/dev/dsk/c0t5000CCA05C68D505d0s0'));
-  assert.deepEqual(parseDisks('', pools), []);
-  for (const bad of [
-    'diskinfo: unable to obtain topo handle\n',
-    line('SCSI', 'c1t0d0'),
-    line('a', '../x', '', '', '', '1', '----', ''),
-  ]) {
-    assert.throws(() => parseDisks(bad, pools), { name: 'ProblemError' }, bad);
-  }
+  assert.deepEqual(
+    disks.map(({ place }) => place),
+    ['0,3', null, null],
+  );
+  assert.deepEqual(readDisks([], pools), []);
 });
 
 test('the driver: what it runs, and what it is', async () => {
@@ -174,10 +175,12 @@ test('the driver: what it runs, and what it is', async () => {
   const illumos = new Illumos({
     run: etc,
     etc,
+    execd: listing,
     command: async (program, args) => {
       ran.push([program, ...args].join(' '));
       if (program === 'kstat') return 'unix:0:system_misc:boot_time\t1767225600\n';
-      if (program === 'diskinfo') return diskinfo;
+      // Who may not open the disks sees none, and hears nothing of it.
+      if (program === 'diskinfo') return '';
       if (program === 'svcprop') return args.includes('restarter') ? services : dependencies;
       if (program === 'ps') return processes;
       if (program === 'zfs') return zpool.properties;
@@ -189,7 +192,7 @@ test('the driver: what it runs, and what it is', async () => {
   assert.equal((await illumos.disks()).length, 3);
   assert.equal((await illumos.services()).length, 8);
   assert.ok(ran.includes('svcprop -f -p restarter svc:/application/cistern/* svc:/network/cistern/*'));
-  assert.ok(ran.includes('diskinfo -Hpc'));
+  assert.deepEqual(verbs, ['disks.list']);
   assert.ok(ran.includes('ps -e -o ctid= -o rss= -o time='));
   assert.deepEqual((await illumos.services()).find(({ name }) => name === 'akd')?.needs, [
     'execd',
@@ -199,7 +202,7 @@ test('the driver: what it runs, and what it is', async () => {
   // What they need does not change while akd runs.
   assert.equal(ran.filter((one) => one === 'svcprop -f svc:/application/cistern/* svc:/network/cistern/*').length, 1);
   // No execd there: a problem that names it.
-  await assert.rejects(illumos.power('off'), { name: 'ProblemError' });
+  await assert.rejects(new Illumos({ run: etc }).disks(), { name: 'ProblemError' });
   rmSync(etc, { recursive: true });
   const config = { platform: 'illumos', run: '/nowhere' } as Parameters<typeof createPlatform>[0];
   assert.equal((await createPlatform(config, {} as never, {} as never)).kind, 'illumos');
@@ -209,8 +212,8 @@ test('the pool that OmniOS is installed on is the system pool, whatever Debian c
   const as = (text: string) => text.replaceAll('tank', 'rpool');
   const platform = new Illumos({
     run: '/nowhere',
+    execd: listing,
     command: async (program, args) => {
-      if (program === 'diskinfo') return diskinfo;
       if (program === 'zfs') return '';
       return as(args[0] === 'list' ? zpool.list : zpool.healthy);
     },

@@ -1,4 +1,4 @@
-// The OmniOS appliance: diskinfo, illumos' ZFS and SMF for reading, execd for whatever needs privilege.
+// The OmniOS appliance: illumos' ZFS and SMF for reading, execd for whatever needs privilege, which the disks do.
 // Not run on illumos yet.
 import { readFileSync } from 'node:fs';
 import os from 'node:os';
@@ -24,7 +24,7 @@ import type { ZfsDatasets } from '../zfs/datasets.ts';
 import { zfsPoolActions } from '../zfs/poolActions.ts';
 import { ZfsReplication } from '../zfs/replication.ts';
 import { illumosDatasets } from './datasets.ts';
-import { parseDisks, ROOT_POOL } from './disks.ts';
+import { type ListedDisk, ROOT_POOL, readDisks } from './disks.ts';
 import { parseFaults } from './faults.ts';
 import { illumosHardware } from './hardware.ts';
 import { IllumosMachine } from './machine.ts';
@@ -33,13 +33,12 @@ import { PATTERNS, PS_ARGUMENTS, parseNeeds, parseServices, parseUse, Restarts }
 
 /** Disks with 512 bytes to a sector are rare, and those that say so mostly have 4096. */
 const ASHIFT = 12;
-/** Walking the hardware's topology takes seconds on a machine with many shelves. */
-const DISKINFO_MS = 30_000;
 
 export interface IllumosOptions {
   readonly run: string;
   /** For tests. */
   readonly command?: Command;
+  readonly execd?: Execd;
   readonly etc?: string;
 }
 
@@ -60,7 +59,7 @@ export class Illumos implements Platform {
   #needs: Map<string, string[]> | null = null;
 
   constructor(options: IllumosOptions) {
-    this.#execd = new Execd(new Peer('execd', join(options.run, 'execd', 'http.sock')));
+    this.#execd = options.execd ?? new Execd(new Peer('execd', join(options.run, 'execd', 'http.sock')));
     this.#command = options.command ?? run;
     this.#etc = options.etc ?? '/etc';
     this.poolActions = zfsPoolActions(this.#execd, this.systemPool);
@@ -103,11 +102,8 @@ export class Illumos implements Platform {
   }
 
   async disks(): Promise<PlatformDisk[]> {
-    const [disks, pools] = await Promise.all([
-      this.#command('diskinfo', ['-Hpc'], { deadlineMs: DISKINFO_MS }),
-      this.pools(),
-    ]);
-    return parseDisks(disks, pools);
+    const [listed, pools] = await Promise.all([this.#execd.run('disks.list', {}), this.pools()]);
+    return readDisks((listed as { disks: ListedDisk[] }).disks, pools);
   }
 
   pools(): Promise<PlatformPool[]> {

@@ -40,22 +40,38 @@ var illumosDisk = regexp.MustCompile(`^c[0-9]{1,5}(t[0-9A-F]{1,32})?d[0-9]{1,5}$
 // illumosSlice is what may follow it: a slice of a label, or a partition of fdisk's.
 var illumosSlice = regexp.MustCompile(`^(s[0-9]{1,2}|p[0-4])?$`)
 
-// disks are the whole disks there are, with their sizes in bytes: diskinfo -Hpc, a line each of tab-separated type, disk,
-// vendor, product, serial number, bytes, flags and location.
-func (i *Host) disks(ctx context.Context) (map[string]int64, error) {
+// Disks implements Host: diskinfo -Hpc, a line each of tab-separated type, disk, vendor, product, serial number, bytes, flags
+// (faulty, locating, removable, solid state) and location. It looks into each disk, leaves out without a word those that its
+// user may not open, and walks the machine's topology, which takes seconds where there are many shelves.
+func (i *Host) Disks(ctx context.Context) ([]host.Disk, error) {
 	said, err := command.Run(ctx, 30*time.Second, 4<<20, "diskinfo", "-Hpc")
 	if err != nil {
 		return nil, err
 	}
-	found := map[string]int64{}
-	for line := range strings.Lines(string(said.Stdout)) {
+	return readDisks(string(said.Stdout))
+}
+
+func readDisks(text string) (found []host.Disk, err error) {
+	for line := range strings.Lines(text) {
 		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		if len(f) < 7 || !illumosDisk.MatchString(f[1]) {
+		if len(f) < 8 || !illumosDisk.MatchString(f[1]) {
 			return nil, fmt.Errorf("diskinfo printed a line that cannot be read: %.200q", line)
 		}
-		if found[f[1]], err = strconv.ParseInt(f[5], 10, 64); err != nil {
+		for at := range f {
+			switch f[at] = strings.TrimSpace(f[at]); f[at] {
+			case "-", "(null)", "-1,-1": // the last is a chassis and a slot that it did not find
+				f[at] = ""
+			}
+		}
+		one := host.Disk{Name: f[1], Type: f[0], Vendor: f[2], Product: f[3], Serial: f[4], Location: f[7]}
+		if one.Bytes, err = strconv.ParseInt(f[5], 10, 64); err != nil || one.Bytes < 0 {
 			return nil, fmt.Errorf("diskinfo printed a size that cannot be read: %.200q", line)
 		}
+		if flags := f[6]; len(flags) == 4 && flags[3] != '?' {
+			solid := flags[3] == 'S'
+			one.SolidState = &solid
+		}
+		found = append(found, one)
 	}
 	return found, nil
 }
@@ -66,12 +82,16 @@ func (i *Host) diskOf(path string) (name string, size int64, err error) {
 	if !ok || !illumosDisk.MatchString(name) {
 		return "", 0, host.Invalid("/disk", fmt.Sprintf("'%s' is not a whole disk (%sc1t0d0).", path, dsk))
 	}
-	disks, err := i.disks(context.Background())
+	disks, err := i.Disks(context.Background())
 	if err != nil {
 		return "", 0, err
 	}
-	// A drive without a medium, or one that no longer answers, has no size.
-	if size = disks[name]; size == 0 {
+	for _, one := range disks {
+		if one.Name == name {
+			size = one.Bytes
+		}
+	}
+	if size == 0 {
 		return "", 0, problem.New(http.StatusConflict, "disk_missing", fmt.Sprintf("The disk %s is not there.", name), "It was removed or has failed. Plug it in again, or choose another one.")
 	}
 	return name, size, nil
@@ -357,9 +377,15 @@ func (i *Host) Power(ctx context.Context, action string) error {
 	return err
 }
 
-// MountDataset implements DatasetHost.
+// UnmountedOptions implements DatasetHost: illumos has one view of the mounts, and its zfs no -u for create, rename and set.
+func (i *Host) UnmountedOptions() []string { return nil }
+
+// MountDataset implements DatasetHost. zfs mounts by itself what it has made or given another mount point.
 func (i *Host) MountDataset(ctx context.Context, dataset string) error {
 	_, err := command.Run(ctx, 3*time.Minute, 64<<10, "zfs", "mount", dataset)
+	if failed := (*command.Error)(nil); errors.As(err, &failed) && strings.Contains(failed.Said, "filesystem already mounted") {
+		return nil
+	}
 	return err
 }
 

@@ -107,6 +107,24 @@ func TestDisksOfIllumos(t *testing.T) {
 	}
 }
 
+// What diskinfo -Hpc prints to a user who may open the disks (usr/src/cmd/diskinfo/diskinfo.c of 2018).
+func TestDisksAreListedOnIllumos(t *testing.T) {
+	listed, err := readDisks("SCSI\tc0t5000CCA05C68D505d0\tHGST\tHUS726T4TAL5204\tV1G2ABCD\t4000787030016\t----\t0,3\n" +
+		"NVME\tc1t0d0\t-\tModel with blanks  \t-\t512110190592\t--?S\t-1,-1\n" +
+		"(null)\tc2d0\t-\t-\t-\t8589934592\t????\t-1,-1\n" +
+		"SCSI\tc3t0d0\tgone\tgone\t-\t0\t-FR-\t-1,-1\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	hosttest.Recorded(t, "disks-illumos.json", map[string]any{"disks": listed})
+	for _, line := range []string{"diskinfo: unable to obtain topo handle\n", "SCSI\tc1t0d0\n", "a\t../x\t\t\t\t1\t----\t\n",
+		"SCSI\tc1t0d0\t-\t-\t-\t1T\t----\t-\n"} {
+		if _, err := readDisks(line); err == nil || !strings.Contains(err.Error(), "that cannot be read") {
+			t.Errorf("%q: %v", line, err)
+		}
+	}
+}
+
 func TestFaultsOfIllumos(t *testing.T) {
 	machine, calls := onIllumos(t)
 	text, err := machine.Faults(context.Background())
@@ -202,6 +220,25 @@ func TestWhatIllumosIsTold(t *testing.T) {
 	}
 }
 
+// zfs mounts by itself what it has made: that it is there already is what was wanted.
+func TestMountingTwiceOnIllumos(t *testing.T) {
+	machine, _ := onIllumos(t)
+	says := func(text string) {
+		script := "#!/bin/sh\necho \"" + text + "\" >&2\nexit 1\n"
+		if err := os.WriteFile(filepath.Join(machine.Root, "bin", "zfs"), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	says("cannot mount 'tank/a': filesystem already mounted")
+	if err := machine.MountDataset(context.Background(), "tank/a"); err != nil {
+		t.Error(err)
+	}
+	says("cannot mount '/srv/a': directory is not empty")
+	if err := machine.MountDataset(context.Background(), "tank/a"); err == nil || !strings.Contains(err.Error(), "directory is not empty") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestBootEnvironments(t *testing.T) {
 	machine, calls := onIllumos(t)
 	put := func(path, text string, mode os.FileMode) {
@@ -225,8 +262,8 @@ func TestBootEnvironments(t *testing.T) {
 		return systems
 	}
 	const uuid = "215b8387-4968-627c-d2d0-f4a011414bab"
-	hosttest.Recorded(t, "systems-illumos.json", list("omnios-r151054;"+uuid+";NR;/;191690365;static;1785535200\n"+
-		"omnios r151058 (test): 1;;;;4096;static;1787323275\n"))
+	hosttest.Recorded(t, "systems-illumos.json", map[string]any{"systems": list("omnios-r151054;" + uuid + ";NR;/;191690365;static;1785535200\n" +
+		"omnios r151058 (test): 1;;;;4096;static;1787323275\n")})
 	for _, c := range []struct{ line, name, starts, obstacle string }{
 		{"BE2;;;;55296;static;1211397974", "BE2", host.StartsNot, ""},
 		{"BE2;;-;-;55296;static;1211397974", "BE2", host.StartsNot, ""}, // older ones print dashes

@@ -76,12 +76,12 @@ func (i *Host) canHaveSecond(ctx context.Context, leaf, name string, size int64)
 			fmt.Sprintf("The pool %s was made without a boot partition of ZFS' own (bootsize is '%.20s'), so ZFS makes none on a second disk.", rootPool, bootsize),
 			fmt.Sprintf("Log in, give %s a label as the present system disk has it, 'zpool attach %s' its slice, and when that has resilvered 'bootadm install-bootloader -M -P %s'.", name, rootPool, rootPool))
 	}
-	disks, err := i.disks(ctx)
+	disks, err := i.Disks(ctx)
 	if err != nil {
 		return err
 	}
-	for present, need := range disks {
-		if belongs(leaf, present) && size < need {
+	for _, present := range disks {
+		if need := present.Bytes; belongs(leaf, present.Name) && size < need {
 			return problem.New(http.StatusConflict, "disk_too_small",
 				fmt.Sprintf("The disk %s holds %d MiB; a second system disk needs %d MiB, as much as the first one has.", name, size>>20, (need+1<<20-1)>>20),
 				"Choose a disk of at least the same size.")

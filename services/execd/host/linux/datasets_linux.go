@@ -25,6 +25,9 @@ func unitName(dataset string) string {
 	return b.String()
 }
 
+// UnmountedOptions implements DatasetHost: -u of OpenZFS.
+func (l *Host) UnmountedOptions() []string { return []string{"-u"} }
+
 // MountDataset has systemd run 'zfs mount': what execd mounts itself stays inside its own sandbox.
 func (l *Host) MountDataset(ctx context.Context, dataset string) error {
 	return systemctl(ctx, "start", "cistern-mount@"+unitName(dataset)+".service")

@@ -57,7 +57,7 @@ func TestSlots(t *testing.T) {
 		return systems
 	}
 	one, two := bootPartition(t, "esp-one"), bootPartition(t, "esp-two")
-	hosttest.Recorded(t, "systems-linux.json", read(two, 191690365, 4096, runsA))
+	hosttest.Recorded(t, "systems-linux.json", map[string]any{"systems": read(two, 191690365, 4096, runsA)})
 
 	// As it leaves the factory.
 	factory := read(one, 191690365, 0, runsA)

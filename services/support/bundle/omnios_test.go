@@ -1,0 +1,93 @@
+package bundle
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"cistern/services/daemon/unixsocket"
+)
+
+func omniosStep(t *testing.T, p Paths, path string) Step {
+	t.Helper()
+	steps := IllumosSteps(p)
+	at := slices.IndexFunc(steps, func(s Step) bool { return s.Category+"/"+s.Name == path })
+	if at < 0 {
+		t.Fatalf("no step %s", path)
+	}
+	return steps[at]
+}
+
+func collectedText(s Step) (string, error) {
+	var out strings.Builder
+	err := s.collect(context.Background(), &out)
+	return out.String(), err
+}
+
+// The fault manager refuses supportd, which has not the privilege that it asks for; execd has.
+func TestFaultsComeFromExecd(t *testing.T) {
+	bin, run := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "fmadm"), []byte("#!/bin/sh\necho 'fmadm: failed to connect to fmd: insufficient privileges' >&2\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	step := omniosStep(t, Paths{Run: run}, "hardware/faults.txt")
+	if _, err := collectedText(step); err == nil || !strings.Contains(err.Error(), "execd, which asks the fault manager, did not: nobody answers") {
+		t.Errorf("without execd: %v", err)
+	}
+
+	listener, err := unixsocket.Listen(filepath.Join(run, "execd", "http.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := false
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method != http.MethodPost || r.URL.Path != "/v1/faults.list":
+			http.Error(w, `{"code":"not_found","detail":"There is no such verb."}`, http.StatusNotFound)
+		case broken:
+			http.Error(w, `{"code":"command_failed","detail":"fmd does not run."}`, http.StatusInternalServerError)
+		default:
+			_, _ = w.Write([]byte(`{"text":"TIME            EVENT-ID\nNov 21 10:22:20 3a4d3c3e\n"}`))
+		}
+	})}
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() { server.Close() })
+	text, err := collectedText(step)
+	if err != nil || text != "TIME            EVENT-ID\nNov 21 10:22:20 3a4d3c3e\n" {
+		t.Errorf("%q %v", text, err)
+	}
+	broken = true
+	if text, err := collectedText(step); err == nil || !strings.Contains(err.Error(), "it answered 500") || !strings.Contains(text, "fmd does not run.") {
+		t.Errorf("%q %v", text, err)
+	}
+}
+
+// What is collected as the configuration is what the manifests start the web server and the SNMP agent with.
+func TestTheConfigurationInForceIsCollected(t *testing.T) {
+	files := omniosStep(t, Paths{State: "/var/lib/cistern"}, "configuration/files.txt").Files
+	given := regexp.MustCompile(`<exec_method type="method" name="start" exec="[^"]* -c (/etc/[^, "]+)`)
+	for _, service := range []string{"nginx", "snmpd"} {
+		manifest, err := os.ReadFile(filepath.Join("../../../smf/manifest", service+".xml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := given.FindSubmatch(manifest)
+		if path == nil || !slices.Contains(files, string(path[1])) {
+			t.Errorf("%s is started with %q, and collected are %v", service, path, files)
+		}
+	}
+	// Its errors go to the standard error: into the log that SMF keeps of the service.
+	configuration, err := os.ReadFile("../../../image/common/nginx/cistern.conf.in")
+	if err != nil || !strings.Contains(string(configuration), "\nerror_log stderr ") {
+		t.Fatalf("where nginx writes its errors has changed: %v", err)
+	}
+	if logs := omniosStep(t, Paths{}, "logs/web-server.txt").Files; !slices.Equal(logs, []string{"/var/svc/log/network-cistern-nginx:default.log"}) {
+		t.Errorf("the web server's log: %v", logs)
+	}
+}
