@@ -46,6 +46,7 @@ func (h *fakeHost) CheckDisk(path string, _ int64) (string, error) {
 }
 func (h *fakeHost) Disks(context.Context) ([]host.Disk, error) { return h.listed, nil }
 func (h *fakeHost) DiskDevice(path string) (string, error)     { return h.CheckDisk(path, 0) }
+func (h *fakeHost) SmartDevice(device string) string           { return "raw " + device }
 func (h *fakeHost) ImportOptions() []string                    { return nil }
 func (h *fakeHost) WipeDisk(_ context.Context, device string) error {
 	h.did = append(h.did, "wipe "+device)

@@ -17,6 +17,8 @@ type Host interface {
 	// DiskDevice is the device of a disk's stable name (/dev/disk/by-id/…) for looking at it; it may be in use. The
 	// error is a problem document.
 	DiskDevice(path string) (device string, err error)
+	// SmartDevice is the path of a device (DiskDevice) that smartctl takes.
+	SmartDevice(device string) string
 	// Locate switches the light of the slot that a device sits in; ErrNoLight when there is none.
 	Locate(ctx context.Context, device string, on bool) error
 	// Faults is what the system has diagnosed of its parts, as its own tool prints it; "" when it does no such thing.

@@ -106,6 +106,9 @@ func (i *Host) DiskDevice(path string) (string, error) {
 	return dsk + name, nil
 }
 
+// SmartDevice implements Host: smartctl opens raw devices only.
+func (i *Host) SmartDevice(device string) string { return i.raw(strings.TrimPrefix(device, dsk)) }
+
 // belongs says whether device, as another program names it, is this disk or a part of it.
 func belongs(device, disk string) bool {
 	rest, ok := strings.CutPrefix(device, dsk+disk)

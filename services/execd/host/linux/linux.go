@@ -52,6 +52,9 @@ func (l *Host) DiskDevice(path string) (string, error) {
 	return device, nil
 }
 
+// SmartDevice implements Host.
+func (l *Host) SmartDevice(device string) string { return device }
+
 // Disks implements Host: lsblk tells everybody.
 func (l *Host) Disks(context.Context) ([]host.Disk, error) { return nil, nil }
 
