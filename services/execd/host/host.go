@@ -32,6 +32,8 @@ type Host interface {
 	WipeDisk(ctx context.Context, device string) error
 	// SettleDevices waits until the system knows of all partitions that disks have by now, for a minute at most.
 	SettleDevices(ctx context.Context)
+	// EventsCommand prints what happens to pools, a line each, as long as it runs; nil where the system tells no events.
+	EventsCommand() []string
 	// PoolOptions are more arguments for zpool create.
 	PoolOptions() []string
 	// MountPools imports the remembered pools and mounts their datasets where every process sees them.

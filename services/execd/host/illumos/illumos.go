@@ -232,6 +232,9 @@ func (i *Host) SettleDevices(ctx context.Context) {
 	_, _ = command.Run(ctx, time.Minute, 4<<10, "devfsadm", "-c", "disk") // whoever waited finds out
 }
 
+// EventsCommand implements Host: illumos' zpool has no events; its fault manager takes them up.
+func (i *Host) EventsCommand() []string { return nil }
+
 // PoolOptions implements Host.
 func (i *Host) PoolOptions() []string {
 	return []string{"-o", "autotrim=on", "-O", "aclinherit=passthrough-x"}
@@ -379,6 +382,9 @@ func (i *Host) Power(ctx context.Context, action string) error {
 	_, err := command.Run(ctx, 30*time.Second, 4<<10, "init", map[string]string{"reboot": "6", "off": "5"}[action])
 	return err
 }
+
+// ZFS implements DatasetHost, as zfs(8) of November 2023 has it.
+func (i *Host) ZFS() host.ZFS { return host.ZFS{LargestRecord: 1 << 20} }
 
 // UnmountedOptions implements DatasetHost: illumos has one view of the mounts, and its zfs no -u for create, rename and set.
 func (i *Host) UnmountedOptions() []string { return nil }

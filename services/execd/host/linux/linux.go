@@ -159,6 +159,9 @@ func (l *Host) SettleDevices(ctx context.Context) {
 	_, _ = command.Run(ctx, 70*time.Second, 4<<10, "udevadm", "settle", "--timeout=60") // whoever waited finds out
 }
 
+// EventsCommand implements Host.
+func (l *Host) EventsCommand() []string { return []string{"zpool", "events", "-f", "-H"} }
+
 func (l *Host) PoolOptions() []string {
 	return []string{"-o", "autotrim=on", "-O", "xattr=sa", "-O", "acltype=posixacl"}
 }
