@@ -80,7 +80,7 @@ func (s *Server) datasetCreate(r *http.Request, a datasetCreateArgument) (any, e
 	if a.Sparse && !volume {
 		return nil, host.Invalid("/sparse", "Only a volume can be sparse.")
 	}
-	assignments, err := checked(a.Properties, volume, true)
+	assignments, err := s.checked(a.Properties, volume, true)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func (s *Server) datasetSet(r *http.Request, a datasetSetArgument) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	assignments, err := checked(a.Properties, is["type"] == "volume", false)
+	assignments, err := s.checked(a.Properties, is["type"] == "volume", false)
 	if err != nil {
 		return nil, err
 	}
@@ -237,6 +237,9 @@ func (s *Server) datasetInherit(r *http.Request, a datasetInheritArgument) (any,
 	for i, name := range a.Properties {
 		if known, ok := properties[name]; !ok || known.noInherit {
 			return nil, host.Invalid(fmt.Sprintf("/properties/%d", i), fmt.Sprintf("The property '%s' cannot be inherited.", name))
+		}
+		if lacks := lacking(s.Host.ZFS(), name, ""); lacks != "" {
+			return nil, host.Invalid(fmt.Sprintf("/properties/%d", i), lacks)
 		}
 	}
 	ctx := context.WithoutCancel(r.Context())

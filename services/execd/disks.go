@@ -45,7 +45,7 @@ func (s *Server) diskSmart(r *http.Request, a diskArgument) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	said, err := command.Run(r.Context(), 20*time.Second, 4<<20, "smartctl", "--json=c", "--all", device)
+	said, err := command.Run(r.Context(), 20*time.Second, 4<<20, "smartctl", "--json=c", "--all", s.Host.SmartDevice(device))
 	// Bits of the exit code say how the disk is; only a text that is no JSON means that nothing was learned.
 	var report json.RawMessage
 	if parsed := json.Unmarshal(said.Stdout, &report); parsed != nil {
@@ -101,6 +101,7 @@ func (s *Server) diskSelfTest(r *http.Request, a diskTestArgument) (any, error) 
 	if err != nil {
 		return nil, err
 	}
+	device = s.Host.SmartDevice(device)
 	argv := []string{"smartctl", "--test=" + a.Kind, device}
 	switch a.Kind {
 	case "short", "long":

@@ -78,7 +78,7 @@ func (l *eventLines) send(event poolEvent) error {
 	return err
 }
 
-// poolEvents tells what happens to pools as long as the client listens: those that the kernel still knows of first. Like
+// poolEvents tells what happens to pools as long as the client listens, where ZFS tells it: those that the kernel still knows of first. Like
 // snapshotReadFile it writes its own answer.
 func poolEvents(s *Server, w http.ResponseWriter, r *http.Request) (any, any, error) {
 	var a struct{}
@@ -86,6 +86,10 @@ func poolEvents(s *Server, w http.ResponseWriter, r *http.Request) (any, any, er
 		return nil, nil, errAnswered
 	}
 	s.audit(r, a, "asked", nil)
+	follow := s.Host.EventsCommand()
+	if follow == nil {
+		return a, nil, problem.New(http.StatusConflict, "conflict", "The ZFS of this system tells no events.", "Look at the pools at intervals.")
+	}
 	ctx, cancel := context.WithCancel(r.Context())
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	lines := &eventLines{w: w, to: http.NewResponseController(w), gone: cancel}
@@ -113,7 +117,7 @@ func poolEvents(s *Server, w http.ResponseWriter, r *http.Request) (any, any, er
 			}
 		}
 	}()
-	if err := command.Follow(ctx, lines, "zpool", "events", "-f", "-H"); err != nil {
+	if err := command.Follow(ctx, lines, follow...); err != nil {
 		s.audit(r, a, "failed", err)
 	}
 	return a, nil, errAnswered

@@ -34,6 +34,8 @@ type fakeHost struct {
 	stubborn         bool // choosing a system changes nothing
 	controller       string
 	unmountedOptions []string
+	zfs              host.ZFS
+	events           []string
 	listed           []host.Disk
 	did              []string
 }
@@ -46,6 +48,7 @@ func (h *fakeHost) CheckDisk(path string, _ int64) (string, error) {
 }
 func (h *fakeHost) Disks(context.Context) ([]host.Disk, error) { return h.listed, nil }
 func (h *fakeHost) DiskDevice(path string) (string, error)     { return h.CheckDisk(path, 0) }
+func (h *fakeHost) SmartDevice(device string) string           { return "raw " + device }
 func (h *fakeHost) ImportOptions() []string                    { return nil }
 func (h *fakeHost) WipeDisk(_ context.Context, device string) error {
 	h.did = append(h.did, "wipe "+device)
@@ -73,6 +76,8 @@ func (h *fakeHost) Service(_ context.Context, name, action string) error {
 	h.did = append(h.did, action+" "+name)
 	return nil
 }
+func (h *fakeHost) ZFS() host.ZFS              { return h.zfs }
+func (h *fakeHost) EventsCommand() []string    { return h.events }
 func (h *fakeHost) UnmountedOptions() []string { return h.unmountedOptions }
 func (h *fakeHost) MountDataset(_ context.Context, dataset string) error {
 	h.did = append(h.did, "mount "+dataset)
@@ -127,7 +132,8 @@ type bench struct {
 // start serves execd to this process. zpool and zfs are the shell scripts given, first on the PATH.
 func start(t *testing.T, zpool, zfs string, uids ...int) *bench {
 	t.Helper()
-	b := &bench{t: t, state: t.TempDir(), host: &fakeHost{disks: map[string]string{}, unmountedOptions: []string{"-u"}}}
+	b := &bench{t: t, state: t.TempDir(), host: &fakeHost{disks: map[string]string{}, unmountedOptions: []string{"-u"},
+		zfs: host.ZFS{Zstd: true, Relatime: true, LargestRecord: 16 << 20}, events: []string{"zpool", "events", "-f", "-H"}}}
 	for _, dir := range []string{"execd", "identity", "setup", "bin"} {
 		if err := os.Mkdir(filepath.Join(b.state, dir), 0o755); err != nil {
 			t.Fatal(err)

@@ -29,8 +29,9 @@ done ) || exit 2
 // startIllumos is start with what illumos' host says of ZFS.
 func startIllumos(t *testing.T, zfs string) *bench {
 	t.Helper()
-	b := start(t, "", illumosOptions+zfs)
-	b.host.unmountedOptions = (&illumos.Host{}).UnmountedOptions()
+	b := start(t, absent, illumosOptions+zfs)
+	real := &illumos.Host{}
+	b.host.unmountedOptions, b.host.zfs, b.host.events = real.UnmountedOptions(), real.ZFS(), real.EventsCommand()
 	return b
 }
 
@@ -51,6 +52,10 @@ func TestIllumosTakesNoUnmountedOption(t *testing.T) {
 	b.want("snapshot.destroy", `{"names":["tank/a@s1"],"deferred":true}`, 200, "")
 	b.want("snapshot.hold", `{"names":["tank/a@s1"],"tag":"audit"}`, 200, "")
 	b.host.mounted = true
+	zpoolThatHasAll := filepath.Join(b.state, "bin", "zpool")
+	if err := os.WriteFile(zpoolThatHasAll, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	b.want("telemetry.place", `{"pool":"tank"}`, 200, "")
 	b.ran("zfs create -o mountpoint=/srv/telemetry tank/telemetry")
 }
@@ -73,4 +78,45 @@ echo "filesystem successfully created, but not mounted" >&2; exit 1; }
 	if keys, _ := os.ReadDir(filepath.Join(failed.state, "keys")); len(keys) != 0 {
 		t.Errorf("a key of nothing: %v", keys)
 	}
+}
+
+// What illumos' ZFS has not is refused with words, before anything is run (zfs(8) of November 2023).
+func TestWhatIllumosZFSHasNot(t *testing.T) {
+	b := startIllumos(t, plain)
+	b.host.disks = map[string]string{"/dev/disk/by-id/a": "/dev/sda", "/dev/disk/by-id/b": "/dev/sdb"}
+	for body, says := range map[string]string{
+		`"compression":"zstd"`:        "has no zstd",
+		`"compression":"zstd-19"`:     "has no zstd",
+		`"compression":"zstd-fast-1"`: "has no zstd",
+		`"recordsize":"2097152"`:      "records of 1048576 bytes at most",
+		`"relatime":"on"`:             "has no property 'relatime'",
+	} {
+		for verb, whole := range map[string]string{
+			"dataset.create": `{"name":"tank/a","kind":"filesystem","properties":{` + body + `}}`,
+			"dataset.set":    `{"name":"tank/a","properties":{` + body + `}}`,
+			"snapshot.clone": `{"snapshot":"tank/a@s1","name":"tank/b","properties":{` + body + `}}`,
+		} {
+			if status, code, text := b.answer(verb, whole); status != 400 || code != "invalid_request" || !strings.Contains(text, says) {
+				t.Errorf("%s %s: %d %s", verb, body, status, text)
+			}
+		}
+	}
+	if status, _, text := b.answer("dataset.inherit", `{"name":"tank/a","properties":["relatime"]}`); status != 400 || !strings.Contains(text, "has no property 'relatime'") {
+		t.Errorf("%d %s", status, text)
+	}
+	if status, _, text := b.answer("pool.create", strings.Replace(two, "lz4", "zstd", 1)); status != 400 || !strings.Contains(text, "off, lz4, gzip, lzjb, zle") {
+		t.Errorf("%d %s", status, text)
+	}
+	for _, subcommand := range []string{"create", "set", "clone", "inherit"} {
+		b.notRan("zfs " + subcommand)
+	}
+	b.notRan("zpool create")
+	b.want("dataset.set", `{"name":"tank/a","properties":{"compression":"gzip-9","recordsize":"1048576","atime":"off"}}`, 200, "")
+	b.want("pool.create", two, 200, "")
+
+	// There is no 'zpool events' to follow.
+	if status, code, text := b.answer("pool.events", `{}`); status != 409 || code != "conflict" || !strings.Contains(text, "tells no events") {
+		t.Errorf("%d %s", status, text)
+	}
+	b.notRan("zpool events")
 }

@@ -201,11 +201,14 @@ func TestDisksAreAskedAndWiped(t *testing.T) {
 	b := start(t, "", "")
 	b.host.disks = map[string]string{"/dev/disk/by-id/new": "/dev/sdn"}
 	// smartctl's exit code tells how the disk is (bit 3: failing); its report counts.
-	script := "#!/bin/sh\necho '{\"smart_status\":{\"passed\":false}}'\nexit 8\n"
+	script := "#!/bin/sh\necho \"smartctl $*\" >>\"${0%/*}/../ran\"\necho '{\"smart_status\":{\"passed\":false}}'\nexit 8\n"
 	if err := os.WriteFile(filepath.Join(b.state, "bin", "smartctl"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	b.want("disk.smart", `{"disk":"/dev/disk/by-id/new"}`, 200, "")
+	b.want("disk.selftest", `{"disk":"/dev/disk/by-id/new","kind":"short"}`, 409, "command_failed")
+	b.ran("smartctl --json=c --all raw /dev/sdn")
+	b.ran("smartctl --test=short raw /dev/sdn")
 	b.want("disk.smart", `{"disk":"/dev/disk/by-id/gone"}`, 409, "disk_missing")
 	if err := os.WriteFile(filepath.Join(b.state, "bin", "smartctl"), []byte("#!/bin/sh\nexit 2\n"), 0o755); err != nil {
 		t.Fatal(err)

@@ -59,6 +59,7 @@ func (s *Server) poolCreate(r *http.Request, a poolCreateArgument) (any, error) 
 	if a.Compression == "" {
 		a.Compression = "lz4"
 	}
+	compressions := slices.DeleteFunc(slices.Clone(compressions), func(name string) bool { return lacking(s.Host.ZFS(), "compression", name) != "" })
 	if !slices.Contains(compressions, a.Compression) {
 		return nil, host.Invalid("/compression", "Compression is one of "+strings.Join(compressions, ", ")+".")
 	}

@@ -8,6 +8,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -81,8 +82,23 @@ func mountpointProblem(value string) string {
 	return ""
 }
 
+// lacking says why this system's ZFS cannot take what another's does; empty when it can.
+func lacking(zfs host.ZFS, name, value string) string {
+	switch {
+	case name == "relatime" && !zfs.Relatime:
+		return "The ZFS of this system has no property 'relatime': access times are written always or, with atime=off, never."
+	case name == "compression" && strings.HasPrefix(value, "zstd") && !zfs.Zstd:
+		return "The ZFS of this system has no zstd: compression is off, lz4, gzip (also gzip-1 to gzip-9), lzjb or zle."
+	case name == "recordsize":
+		if size, err := strconv.ParseInt(value, 10, 64); err == nil && size > zfs.LargestRecord {
+			return fmt.Sprintf("The ZFS of this system has records of %d bytes at most.", zfs.LargestRecord)
+		}
+	}
+	return ""
+}
+
 // checked turns properties into "name=value", in the order of their names.
-func checked(given map[string]string, volume, creating bool) ([]string, error) {
+func (s *Server) checked(given map[string]string, volume, creating bool) ([]string, error) {
 	var assignments []string
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		known, ok := properties[name]
@@ -98,6 +114,8 @@ func checked(given map[string]string, volume, creating bool) ([]string, error) {
 			return nil, host.Invalid(where, fmt.Sprintf("'%s' can only be chosen when the dataset is made.", name))
 		case !known.values.MatchString(value):
 			return nil, host.Invalid(where, fmt.Sprintf("'%s' is no value of %s: it is %s.", value, name, known.means))
+		case lacking(s.Host.ZFS(), name, value) != "":
+			return nil, host.Invalid(where, lacking(s.Host.ZFS(), name, value))
 		case name == "mountpoint" && mountpointProblem(value) != "":
 			return nil, host.Invalid(where, fmt.Sprintf("The mount point '%s' %s.", value, mountpointProblem(value)))
 		default:

@@ -295,7 +295,7 @@ func (s *Server) snapshotClone(r *http.Request, a snapshotCloneArgument) (any, e
 		return nil, err
 	}
 	volume := is["type"] == "volume"
-	assignments, err := checked(a.Properties, volume, false)
+	assignments, err := s.checked(a.Properties, volume, false)
 	if err != nil {
 		return nil, err
 	}

@@ -147,6 +147,8 @@ export interface ZfsFacts {
   /** The values `compression` can have, without `on`. */
   readonly compressions: readonly string[];
   readonly largestRecord: number;
+  /** Whether there is the property. */
+  readonly relatime: boolean;
 }
 
 export interface DatasetPlatform {
@@ -183,12 +185,14 @@ export interface DatasetPlatform {
 
 const GZIP = Array.from({ length: 9 }, (_, at) => `gzip-${at + 1}`);
 const ZSTD = Array.from({ length: 19 }, (_, at) => `zstd-${at + 1}`);
-/** illumos has no zstd, and records up to 1 MiB. */
+/** illumos has no zstd, no relatime, and records up to 1 MiB. */
 export const ILLUMOS_FACTS: ZfsFacts = {
   compressions: ['off', 'lz4', 'gzip', ...GZIP, 'lzjb', 'zle'],
   largestRecord: 2 ** 20,
+  relatime: false,
 };
 export const OPENZFS_FACTS: ZfsFacts = {
   compressions: ['off', 'lz4', 'zstd', ...ZSTD, 'gzip', ...GZIP, 'lzjb', 'zle'],
   largestRecord: 2 ** 24,
+  relatime: true,
 };

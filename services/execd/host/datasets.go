@@ -2,8 +2,16 @@ package host
 
 import "context"
 
+// ZFS is what the ZFS of one operating system has and that of another has not.
+type ZFS struct {
+	Zstd          bool  // compression=zstd and its levels
+	Relatime      bool  // the property
+	LargestRecord int64 // bytes
+}
+
 // DatasetHost is what datasets and snapshots need of an operating system.
 type DatasetHost interface {
+	ZFS() ZFS
 	// UnmountedOptions are more arguments for zfs create, rename and set: they keep zfs from mounting the dataset, which it
 	// would do in execd's own view of the mounts. None where that view is everybody's.
 	UnmountedOptions() []string

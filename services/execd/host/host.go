@@ -17,6 +17,8 @@ type Host interface {
 	// DiskDevice is the device of a disk's stable name (/dev/disk/by-id/…) for looking at it; it may be in use. The
 	// error is a problem document.
 	DiskDevice(path string) (device string, err error)
+	// SmartDevice is the path of a device (DiskDevice) that smartctl takes.
+	SmartDevice(device string) string
 	// Locate switches the light of the slot that a device sits in; ErrNoLight when there is none.
 	Locate(ctx context.Context, device string, on bool) error
 	// Faults is what the system has diagnosed of its parts, as its own tool prints it; "" when it does no such thing.
@@ -30,6 +32,8 @@ type Host interface {
 	WipeDisk(ctx context.Context, device string) error
 	// SettleDevices waits until the system knows of all partitions that disks have by now, for a minute at most.
 	SettleDevices(ctx context.Context)
+	// EventsCommand prints what happens to pools, a line each, as long as it runs; nil where the system tells no events.
+	EventsCommand() []string
 	// PoolOptions are more arguments for zpool create.
 	PoolOptions() []string
 	// MountPools imports the remembered pools and mounts their datasets where every process sees them.

@@ -1,5 +1,5 @@
 // Datasets and snapshots on illumos: the same commands with the same output as far as they are used here (zfs(8): -H, -p,
-// -o of list, get, holds; diff -H -F -t), without zstd and without records above 1 MiB. Not run on illumos yet.
+// -o of list, get, holds; diff -H -F -t), without zstd, relatime and records above 1 MiB. Not run on illumos yet.
 
 import type { Command } from '../command.ts';
 import { ILLUMOS_FACTS } from '../datasets.ts';

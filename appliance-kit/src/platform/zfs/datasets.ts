@@ -103,7 +103,12 @@ export class ZfsDatasets implements DatasetPlatform {
   }
 
   async estimate(dataset: string, bytes: number): Promise<CompressionEstimate> {
-    return (await this.#execd.run('dataset.sample', { dataset, bytes })) as CompressionEstimate;
+    const found = (await this.#execd.run('dataset.sample', { dataset, bytes })) as CompressionEstimate;
+    // The command zstd may be there, and ZFS have none of it.
+    return {
+      ...found,
+      levels: found.levels.filter(({ compression }) => this.facts.compressions.includes(compression)),
+    };
   }
 
   async takeSnapshots(plan: SnapshotPlan): Promise<void> {

@@ -130,13 +130,22 @@ test('what was written since a snapshot includes what is on the way to the disks
   assert.deepEqual(asked, ['zpool sync tank', 'zfs get -Hp -o value written@before tank/a']);
 });
 
-test('illumos has no zstd, and smaller records', () => {
-  const { facts } = illumosDatasets({ command: async () => '', execd: {} as Execd });
+test('illumos has no zstd, no relatime, and smaller records', async () => {
+  const level = (compression: string) => ({ compression, ratio: 2, nanosecondsPerByte: 1 });
+  const execd = { run: async () => ({ levels: [level('lz4'), level('zstd-3'), level('gzip-6')] }) } as unknown as Execd;
+  const illumos = illumosDatasets({ command: async () => '', execd });
+  const { facts } = illumos;
+  const { levels } = await illumos.estimate('tank/a', 2 ** 20);
+  assert.deepEqual(
+    levels.map(({ compression }) => compression),
+    ['lz4', 'gzip-6'],
+  );
   assert.ok(facts.compressions.includes('gzip-9') && facts.compressions.includes('lz4'));
   assert.ok(!facts.compressions.some((name) => name.startsWith('zstd')));
   const set = (properties: Record<string, string>) => () =>
     mustBeProperties(properties, 'filesystem', facts, { path: '/set', creating: false });
   assert.throws(set({ compression: 'zstd' }), /must be one of/);
   assert.throws(set({ recordsize: String(2 ** 21) }), /power of two/);
+  assert.throws(set({ relatime: 'on' }), /is not known to the ZFS of this system/);
   set({ compression: 'gzip-9', recordsize: String(2 ** 20) })();
 });

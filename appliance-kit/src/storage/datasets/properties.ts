@@ -88,7 +88,7 @@ export const PROPERTIES: Readonly<Record<string, Known>> = {
   atime: { explanation: 'Whether reading a file writes down when.', wrong: oneOf('on', 'off'), kinds: FILES },
   relatime: {
     explanation: 'With atime: only once a day, which costs far less.',
-    wrong: oneOf('on', 'off'),
+    wrong: (value, facts) => (facts.relatime ? oneOf('on', 'off')(value) : 'is not known to the ZFS of this system'),
     kinds: FILES,
   },
   readonly: { explanation: 'Whether writing is refused.', wrong: oneOf('on', 'off'), kinds: BOTH },

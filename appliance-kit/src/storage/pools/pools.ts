@@ -79,6 +79,13 @@ export class Pools {
   async #plan(wanted: NewPool, found: Awaited<ReturnType<Inventory['renew']>>): Promise<PoolPlan> {
     mustNotExist(found.pools, wanted.name);
     mustNotRepeat(wanted);
+    const { compressions } = this.#parts.platform.datasets.facts;
+    if (wanted.compression !== undefined && !compressions.includes(wanted.compression)) {
+      const message = `must be one of ${compressions.join(', ')}`;
+      throw fail('invalid_request', `The ZFS of this system has no ${wanted.compression}.`, undefined, [
+        { path: '/compression', message },
+      ]);
+    }
     const plan = (
       kind: VdevKind,
       { layout, disks }: Pick<Beside, 'layout' | 'disks'>,

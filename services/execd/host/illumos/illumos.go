@@ -106,6 +106,9 @@ func (i *Host) DiskDevice(path string) (string, error) {
 	return dsk + name, nil
 }
 
+// SmartDevice implements Host: smartctl opens raw devices only.
+func (i *Host) SmartDevice(device string) string { return i.raw(strings.TrimPrefix(device, dsk)) }
+
 // belongs says whether device, as another program names it, is this disk or a part of it.
 func belongs(device, disk string) bool {
 	rest, ok := strings.CutPrefix(device, dsk+disk)
@@ -228,6 +231,9 @@ func (i *Host) ControllerInterface() string {
 func (i *Host) SettleDevices(ctx context.Context) {
 	_, _ = command.Run(ctx, time.Minute, 4<<10, "devfsadm", "-c", "disk") // whoever waited finds out
 }
+
+// EventsCommand implements Host: illumos' zpool has no events; its fault manager takes them up.
+func (i *Host) EventsCommand() []string { return nil }
 
 // PoolOptions implements Host.
 func (i *Host) PoolOptions() []string {
@@ -376,6 +382,9 @@ func (i *Host) Power(ctx context.Context, action string) error {
 	_, err := command.Run(ctx, 30*time.Second, 4<<10, "init", map[string]string{"reboot": "6", "off": "5"}[action])
 	return err
 }
+
+// ZFS implements DatasetHost, as zfs(8) of November 2023 has it.
+func (i *Host) ZFS() host.ZFS { return host.ZFS{LargestRecord: 1 << 20} }
 
 // UnmountedOptions implements DatasetHost: illumos has one view of the mounts, and its zfs no -u for create, rename and set.
 func (i *Host) UnmountedOptions() []string { return nil }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -121,6 +122,32 @@ func TestDisksAreListedOnIllumos(t *testing.T) {
 		"SCSI\tc1t0d0\t-\t-\t-\t1T\t----\t-\n"} {
 		if _, err := readDisks(line); err == nil || !strings.Contains(err.Error(), "that cannot be read") {
 			t.Errorf("%q: %v", line, err)
+		}
+	}
+}
+
+// smartctl knows a disk by what its raw device is a link to; a block device, or a name without a slice on a disk with an SMI
+// label, is none (os_solaris.cpp of smartmontools, isdevtype and deviceopen; smartctl(8)).
+func TestWhatSmartctlIsGiven(t *testing.T) {
+	machine, _ := onIllumos(t)
+	if got, want := machine.SmartDevice("/dev/dsk/c2t1d0"), machine.Root+"/dev/rdsk/c2t1d0p0"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	whole := filepath.Join(machine.Root, "dev/rdsk/c2t1d0")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(whole), 0o755), os.WriteFile(whole, nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	if got := machine.SmartDevice("/dev/dsk/c2t1d0"); got != whole { // with an EFI label
+		t.Errorf("%s, want %s", got, whole)
+	}
+	// Where ooce/system/smartmontools has it, and its link.
+	manifest, err := os.ReadFile("../../../../smf/manifest/execd.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{"/opt/ooce/sbin", "/opt/ooce/smartmontools/sbin"} {
+		if !regexp.MustCompile(`name="PATH" value="[^"]*:` + folder + `[:"]`).Match(manifest) {
+			t.Errorf("execd does not look for programs in %s", folder)
 		}
 	}
 }

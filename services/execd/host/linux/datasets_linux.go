@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"cistern/services/execd/host"
 )
 
 // unitName escapes a dataset's name as systemd-escape does, for the instance of a template unit.
@@ -24,6 +26,9 @@ func unitName(dataset string) string {
 	}
 	return b.String()
 }
+
+// ZFS implements DatasetHost.
+func (l *Host) ZFS() host.ZFS { return host.ZFS{Zstd: true, Relatime: true, LargestRecord: 16 << 20} }
 
 // UnmountedOptions implements DatasetHost: -u of OpenZFS.
 func (l *Host) UnmountedOptions() []string { return []string{"-u"} }

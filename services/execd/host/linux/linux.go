@@ -52,6 +52,9 @@ func (l *Host) DiskDevice(path string) (string, error) {
 	return device, nil
 }
 
+// SmartDevice implements Host.
+func (l *Host) SmartDevice(device string) string { return device }
+
 // Disks implements Host: lsblk tells everybody.
 func (l *Host) Disks(context.Context) ([]host.Disk, error) { return nil, nil }
 
@@ -155,6 +158,9 @@ func (l *Host) Locate(ctx context.Context, device string, on bool) error {
 func (l *Host) SettleDevices(ctx context.Context) {
 	_, _ = command.Run(ctx, 70*time.Second, 4<<10, "udevadm", "settle", "--timeout=60") // whoever waited finds out
 }
+
+// EventsCommand implements Host.
+func (l *Host) EventsCommand() []string { return []string{"zpool", "events", "-f", "-H"} }
 
 func (l *Host) PoolOptions() []string {
 	return []string{"-o", "autotrim=on", "-O", "xattr=sa", "-O", "acltype=posixacl"}
