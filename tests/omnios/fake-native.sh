@@ -80,6 +80,7 @@ zpool)
     ;;
   status) printf '  pool: rpool\n state: ONLINE\nconfig:\n\n\tNAME      STATE     READ WRITE CKSUM\n\trpool     ONLINE       0     0     0\n\t  c1t0d0  ONLINE       0     0     0\n' ;;
   online) [ "$*" = 'online -e rpool c1t0d0' ] || unknown "$@" ;;
+  reguid) [ "$*" = 'reguid rpool' ] || unknown "$@" ;;
   *) unknown "$@" ;;
   esac
   ;;
@@ -113,6 +114,8 @@ umount)
   without mounts "$folder"
   ;;
 pkg)
+  # Whatever it does upon an image may write down who asked a publisher.
+  case $1 in -R) [ ! -d "$2/var/pkg" ] || printf '[property]\nversion = 4\n\n[publisher_omnios]\nlast_uuid = 0d1f9c2e-1\nprefix = omnios\n' >"$2/var/pkg/pkg5.image" ;; esac
   case "$*" in
   'publisher -H -F tsv') printf '%b' "${FAKE_PUBLISHERS:-omnios\ttrue\tfalse\ttrue\torigin\tonline\tfile:///core\t-\nextra.omnios\ttrue\tfalse\ttrue\torigin\tonline\tfile:///extra\t-\n}" ;;
   'image-create --full --publisher omnios=file:///core '*)

@@ -69,7 +69,8 @@ test('a bootable image is made, and nothing is left in use', () => {
   assert.match(made.out, /root cannot sign in/);
 
   const be = join(host.folder, 'be');
-  assert.equal(host.image('etc/shadow'), 'root:*LK*:6445::::::\nnobody:NP:6445::::::\nsshd:*LK*:::::::\n');
+  // Not *LK*: pam_unix_account lets cron run nothing for an account that is locked (usr/src/lib/pam_modules/unix_account/unix_acct.c).
+  assert.equal(host.image('etc/shadow'), 'root:NP:6445::::::\nnobody:NP:6445::::::\nsshd:*LK*:::::::\n');
   assert.equal(statSync(join(be, 'etc/shadow')).mode & 0o777, 0o400);
   assert.equal(host.image('etc/svc/repository.db'), 'the seed\nand all manifests\n');
   assert.equal(statSync(join(be, 'etc/svc/repository.db')).mode & 0o777, 0o600);
@@ -82,6 +83,11 @@ test('a bootable image is made, and nothing is left in use', () => {
   assert.equal(readlinkSync(join(be, 'etc/svc/profile/generic.xml')), 'generic_limited_net.xml');
   assert.deepEqual(readdirSync(join(be, 'dev/dsk')), [], 'no device of the machine that made it');
   assert.ok(existsSync(join(be, 'reconfigure')) && !existsSync(join(be, 'var/pkg/cache')));
+  assert.equal(
+    host.image('var/pkg/pkg5.image'),
+    '[property]\nversion = 4\n\n[publisher_omnios]\nprefix = omnios\n',
+    'each machine tells its own uuid to the publisher',
+  );
   const properties = host.state('properties');
   assert.match(properties, /libbe:uuid=9f4c2f0e-\S+ cistern-native\/ROOT\/cistern-9\.9\.9/);
   assert.match(
@@ -105,6 +111,10 @@ test('a password for root is a hash, or nothing is made', () => {
   assert.deepEqual([refused.status, host.images(), host.left()], [1, [], []]);
   assert.match(refused.err, /is no hash as 'openssl passwd -5'/);
   assert.ok(!refused.err.includes('horse'));
+  for (const locked of ['*LK*', 'NP', '']) {
+    writeFileSync(file, `${locked}\n`);
+    assert.match(host.make({}, ['--root-password', file]).err, /is no hash as/, locked);
+  }
   writeFileSync(file, '$5$salt$8dTkX0/abc.\n');
   const made = host.make({}, ['--root-password', file]);
   assert.deepEqual([made.status, made.err], [0, '']);
@@ -203,6 +213,7 @@ test('the first boot: the pool grows, swap and dump are made, addresses come by 
   assert.equal(boot().status, 0);
   const calls = host.state('calls');
   for (const call of [
+    'zpool reguid rpool',
     'zpool online -e rpool c1t0d0',
     'zfs create -V 4096m -b 4k rpool/swap',
     'zfs create -V 2048m rpool/dump',

@@ -3,7 +3,7 @@
 // Now is in nanoseconds and never goes back, within a goroutine or between two of which one told the other. It follows
 // the system's monotonic clock: every ten seconds the counter is compared with it, and the rate corrected so that the
 // difference is gone ten seconds later; the rate never changes by more than a thousandth. The system's clock is used
-// instead when the counter is not invariant, the processors' counters differ, calibration contradicts itself, a
+// instead when the counter is not invariant, the processors' counters differ or cannot be compared, calibration contradicts itself, a
 // comparison is off by more than a millisecond, or reading the counter is not quicker. Status says which and why.
 package fastclock
 
@@ -156,11 +156,12 @@ func (c *Clock) calibrate() error {
 		off := l.at(tick) - now
 		least, most, any = min(least, off), max(most, off), true
 	})
-	if bound && any {
-		c.status.Skew = time.Duration(most - least)
-		if c.status.Skew > maxSkew {
-			return fmt.Errorf("the processors' counters are up to %s apart", c.status.Skew)
-		}
+	if !bound || !any {
+		// On a machine whose counters differ, time would go back when a thread moves.
+		return fmt.Errorf("the processors' counters cannot be compared on this system")
+	}
+	if c.status.Skew = time.Duration(most - least); c.status.Skew > maxSkew {
+		return fmt.Errorf("the processors' counters are up to %s apart", c.status.Skew)
 	}
 	c.status.Counter, c.status.Frequency = true, 1e9/perTick
 	c.lastTick, c.lastTime = lastTick, lastTime

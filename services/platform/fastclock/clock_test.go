@@ -38,7 +38,7 @@ func (m *machine) source() source {
 		invariant: func() bool { return true },
 		now:       func() time.Time { m.pass(20); return noon.Add(time.Duration(m.nanos + m.jump)) },
 		eachCPU: func(f func(int)) bool {
-			for m.cpu = range m.skew {
+			for m.cpu = range max(1, len(m.skew)) {
 				f(m.cpu)
 			}
 			m.cpu = 0
@@ -98,7 +98,9 @@ func TestGivesTheCounterUp(t *testing.T) {
 		"changing rate": {func(m *machine, s *source) {
 			s.sleep = func(d time.Duration) { m.pass(d); m.ghz *= 1.5 }
 		}, "contradicts itself"},
-		"apart": {func(m *machine, _ *source) { m.skew = []int64{0, 100_000} }, "apart"},
+		"not comparable":  {func(_ *machine, s *source) { s.eachCPU = func(func(int)) bool { return false } }, "cannot be compared"},
+		"on no processor": {func(_ *machine, s *source) { s.eachCPU = func(func(int)) bool { return true } }, "cannot be compared"},
+		"apart":           {func(m *machine, _ *source) { m.skew = []int64{0, 100_000} }, "apart"},
 	} {
 		m := &machine{ghz: 3}
 		s := m.source()
