@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import {
   chmodSync,
   cpSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -38,6 +39,10 @@ const COMMANDS = [
   ],
   ...['uname', 'useradd', 'userdel', 'zfs', 'zonename', 'zpool'],
 ];
+
+/** What the real commands take, and the program that says so of a call (services/platform/illumos/illumos-command). */
+const FAKE_TABLE = join(import.meta.dirname, '../../image/omnios/commands');
+const FAKE_COMMAND = join(import.meta.dirname, '../../out/bin/illumos-command');
 
 export interface Ran {
   readonly status: number | null;
@@ -88,6 +93,7 @@ export class Machine {
     })) {
       writeFileSync(join(this.folder, name), text);
     }
+    if (!existsSync(FAKE_COMMAND)) throw new Error(`${FAKE_COMMAND} is missing; ./build.sh prepare programs makes it`);
     this.#path = `${bin}:${process.env.PATH ?? ''}`;
   }
 
@@ -118,7 +124,11 @@ export class Machine {
     rmSync(join(this.folder, 'calls'), { force: true });
     writeFileSync(join(this.folder, 'calls'), '');
     const ran = spawnSync('sh', ['-c', 'echo $$ >"$FAKE/pid"; exec ksh93 "$@"', 'sh', script, ...args], {
-      env: { PATH: this.#path, FAKE: this.folder, CISTERN_ROOT: this.root, ...env },
+      env: {
+        ...{ PATH: this.#path, FAKE: this.folder, CISTERN_ROOT: this.root },
+        ...{ FAKE_COMMAND, FAKE_TABLE, CISTERN_ILLUMOS_UNKNOWN: join(this.folder, 'unknown') },
+        ...env,
+      },
       encoding: 'utf8',
       timeout: 120_000,
       input: '',

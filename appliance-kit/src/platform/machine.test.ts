@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { asOnIllumos } from '../../tests/fixtures/illumos.ts';
 import { systemClock } from '../base/clock.ts';
 import { fail } from '../base/problems/problem.ts';
 import { IllumosMachine, parseLinks, parseNtpq, parseTracking, splitParsable } from './illumos/machine.ts';
@@ -207,11 +208,13 @@ test('ntpd: in time, without a source, and what is no answer', () => {
 
 test('illumos: whichever of the two keeps the clock is asked; neither is not an error but no clock', async () => {
   const machine = (answers: Record<string, string | Error>) =>
-    new IllumosMachine(async (program) => {
-      const answer = answers[program];
-      if (typeof answer === 'string') return answer;
-      throw answer ?? fail('command_failed', `“${program}” failed: spawn ${program} ENOENT`);
-    });
+    new IllumosMachine(
+      asOnIllumos(async (program) => {
+        const answer = answers[program];
+        if (typeof answer === 'string') return answer;
+        throw answer ?? fail('command_failed', `“${program}” failed: spawn ${program} ENOENT`);
+      }),
+    );
   const chronyc = 'A,203.0.113.10,2,1787323275.1,0.001,0,0,0,0,0,0,0,64.0,Normal';
   const ntpq = 'leap=00, refid=192.0.2.9, offset=1.0';
   const of = async (answers: Record<string, string | Error>) => {
@@ -297,10 +300,12 @@ test('links of illumos: ports, aggregations, colons and backslashes in names', (
 });
 
 test('illumos: addresses that cannot be asked for hide no link', async () => {
-  const machine = new IllumosMachine(async (program, args) => {
-    if (program === 'ipadm' || args.includes('-m')) throw fail('command_failed', 'it is not there');
-    return args[0] === 'show-link' ? DLADM.links : DLADM.ports;
-  });
+  const machine = new IllumosMachine(
+    asOnIllumos(async (program, args) => {
+      if (program === 'ipadm' || args.includes('-m')) throw fail('command_failed', 'it is not there');
+      return args[0] === 'show-link' ? DLADM.links : DLADM.ports;
+    }),
+  );
   const [first] = await machine.links();
   assert.deepEqual([first?.name, first?.carrier, first?.mac, first?.addresses], ['igb0', true, null, null]);
 });
@@ -401,11 +406,14 @@ test('the same link is the same on Linux, on illumos and in the simulation', asy
       ] as never,
     }),
   });
-  const illumos = new IllumosMachine(async (program, args) => {
-    if (program === 'ipadm') return 'eno1/v4:dhcp:ok:192.0.2.10/24\neno1/v6:addrconf:ok:fe80\\:\\:5eff\\:fe10\\:1/64\n';
-    if (args.includes('-m')) return 'eno1:primary:2\\:0\\:5e\\:10\\:0\\:1\n';
-    return args[0] === 'show-link' ? 'eno1:phys:up:1500:\n' : 'eno1:up:10000\n';
-  });
+  const illumos = new IllumosMachine(
+    asOnIllumos(async (program, args) => {
+      if (program === 'ipadm')
+        return 'eno1/v4:dhcp:ok:192.0.2.10/24\neno1/v6:addrconf:ok:fe80\\:\\:5eff\\:fe10\\:1/64\n';
+      if (args.includes('-m')) return 'eno1:primary:2\\:0\\:5e\\:10\\:0\\:1\n';
+      return args[0] === 'show-link' ? 'eno1:phys:up:1500:\n' : 'eno1:up:10000\n';
+    }),
+  );
   const sim = new Simulation({ clock: systemClock }).machine;
   const [expected] = await sim.links();
   for (const machine of [linux, illumos]) assert.deepEqual((await machine.links())[0], expected);

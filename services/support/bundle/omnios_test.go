@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"cistern/services/daemon/unixsocket"
+	"cistern/services/platform/illumos/commands"
+	"cistern/services/platform/illumos/commands/fake"
 )
 
 func omniosStep(t *testing.T, p Paths, path string) Step {
@@ -89,5 +91,25 @@ func TestTheConfigurationInForceIsCollected(t *testing.T) {
 	}
 	if logs := omniosStep(t, Paths{}, "logs/web-server.txt").Files; !slices.Equal(logs, []string{"/var/svc/log/network-cistern-nginx:default.log"}) {
 		t.Errorf("the web server's log: %v", logs)
+	}
+}
+
+// Each command of a bundle on OmniOS is one that the real system takes, from a process with supportd's privileges.
+func TestTheStepsOfOmniOSAreTaken(t *testing.T) {
+	table, err := commands.Load(fake.Table())
+	if err != nil {
+		t.Fatal(err)
+	}
+	credential, err := fake.Credential("../../../smf/manifest/supportd.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range IllumosSteps(Paths{}) {
+		if step.Command == nil {
+			continue
+		}
+		if _, refused, err := table.Check(step.Command, fake.CallerOf(credential)); err != nil || refused != nil {
+			t.Errorf("%s/%s: %s: %+v %v", step.Category, step.Name, strings.Join(step.Command, " "), refused, err)
+		}
 	}
 }

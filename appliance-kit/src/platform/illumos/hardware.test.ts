@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { asOnIllumos } from '../../../tests/fixtures/illumos.ts';
 import type { Execd } from '../execd.ts';
 import { illumosHardware } from './hardware.ts';
 
@@ -14,7 +15,9 @@ const PRINTED: Readonly<Record<string, string>> = {
 
 test('network ports of illumos, with their driver, address and counters', async () => {
   const hardware = illumosHardware(
-    async (program, args) => PRINTED[[program, ...args].join(' ')] ?? assert.fail(`${program} ${args.join(' ')}`),
+    asOnIllumos(
+      async (program, args) => PRINTED[[program, ...args].join(' ')] ?? assert.fail(`${program} ${args.join(' ')}`),
+    ),
     { run: async () => assert.fail('nothing of it needs privilege') } as unknown as Execd,
   );
   assert.deepEqual(await hardware.ports(), [

@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { asOnIllumos } from '../../../tests/fixtures/illumos.ts';
 import * as zpool from '../../../tests/fixtures/zpool-illumos.ts';
 import { systemClock } from '../../base/clock.ts';
 import { isSystem } from '../../storage/datasets/names.ts';
@@ -176,7 +177,7 @@ test('the driver: what it runs, and what it is', async () => {
     run: etc,
     etc,
     execd: listing,
-    command: async (program, args) => {
+    command: asOnIllumos(async (program, args) => {
       ran.push([program, ...args].join(' '));
       if (program === 'kstat') return 'unix:0:system_misc:boot_time\t1767225600\n';
       // Who may not open the disks sees none, and hears nothing of it.
@@ -185,7 +186,7 @@ test('the driver: what it runs, and what it is', async () => {
       if (program === 'ps') return processes;
       if (program === 'zfs') return zpool.properties;
       return args[0] === 'list' ? zpool.list : zpool.healthy;
-    },
+    }),
   });
   assert.equal(await illumos.bootId(), '1767225600');
   assert.equal(illumos.identity().timeZone, 'Europe/Zurich');
@@ -213,10 +214,10 @@ test('the pool that OmniOS is installed on is the system pool, whatever Debian c
   const platform = new Illumos({
     run: '/nowhere',
     execd: listing,
-    command: async (program, args) => {
+    command: asOnIllumos(async (program, args) => {
       if (program === 'zfs') return '';
       return as(args[0] === 'list' ? zpool.list : zpool.healthy);
-    },
+    }),
   });
   const { disks, pools } = await new Inventory(platform, systemClock).renew();
   assert.deepEqual(

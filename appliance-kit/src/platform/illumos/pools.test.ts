@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { asOnIllumos } from '../../../tests/fixtures/illumos.ts';
 import * as illumos from '../../../tests/fixtures/zpool-illumos.ts';
 import { leaves } from '../pool.ts';
 import { illumosPools, LIST_COLUMNS, nicenum, parsePools, readScan } from './pools.ts';
@@ -123,10 +124,12 @@ test('what a damaged file is called changes nothing', () => {
 
 test('what is run', async () => {
   const ran: string[] = [];
-  const pools = await illumosPools(async (program, args) => {
-    ran.push([program, ...args].join(' '));
-    return program === 'zfs' ? illumos.properties : args[0] === 'list' ? illumos.list : illumos.healthy;
-  });
+  const pools = await illumosPools(
+    asOnIllumos(async (program, args) => {
+      ran.push([program, ...args].join(' '));
+      return program === 'zfs' ? illumos.properties : args[0] === 'list' ? illumos.list : illumos.healthy;
+    }),
+  );
   assert.equal(pools[0]?.telemetry, true);
   assert.deepEqual(ran, [
     'zpool status',

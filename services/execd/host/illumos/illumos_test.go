@@ -13,22 +13,22 @@ import (
 	"cistern/services/daemon/problem"
 	"cistern/services/execd/host"
 	"cistern/services/execd/host/hosttest"
+	"cistern/services/platform/illumos/commands/fake"
 )
 
-// onIllumos is a host in a folder, with programs that print what OmniOS' print and note how they were called.
+// onIllumos is a host in a folder, with programs that take what OmniOS' take from a process with execd's privileges, print
+// what those print, and note how they were called.
 func onIllumos(t *testing.T) (machine *Host, calls func() string) {
 	t.Helper()
-	root := t.TempDir()
-	put := func(path, text string, mode os.FileMode) {
-		t.Helper()
-		path = filepath.Join(root, path)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), mode)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	program := func(path, body string) {
-		put(path, "#!/bin/sh\necho \"$(basename \"$0\") $*\" >>"+root+"/calls\n"+body+"\n", 0o755)
-	}
+	machine, fakes := withFakes(t)
+	return machine, fakes.Calls
+}
+
+// withFakes is the same, for a test that has programs of its own.
+func withFakes(t *testing.T) (*Host, *fake.Machine) {
+	t.Helper()
+	fakes := fake.New(t, "@../../../../smf/manifest/execd.xml")
+	root, put, program := fakes.Root, fakes.Put, fakes.Program
 	put("etc/mnttab", "rpool/ROOT/omnios\t/\tzfs\tdev=4410002\t1795287654\n/dev/dsk/c9t0d0s0\t/mnt/old disk\tufs\trw\t1\ntank/telemetry\t/srv/telemetry\tzfs\trw\t1\n", 0o644)
 	program("bin/diskinfo", `printf 'SCSI\tc1t0d0\tVBOX\tHARDDISK\tS1\t17179869184\t----\t-\n'
 printf 'SCSI\tc0t5000CCA01234ABCDd0\tHGST\tHUS\tS2\t1048576000\t--S-\tbay 1\n'
@@ -66,14 +66,9 @@ END`)
 	}
 	program("bin/fmadm", `[ ! -e '`+root+`/broken' ] || { echo 'fmadm: failed to connect to fmd' >&2; exit 1; }
 echo 'TIME            EVENT-ID                              MSG-ID         SEVERITY'`)
-	program("lib/svc/method/cistern-pools", "")
-	program("lib/svc/method/cistern-identity", "echo 'cistern: the host name cannot be set' >&2; exit 96")
-	t.Setenv("PATH", filepath.Join(root, "bin")+":"+os.Getenv("PATH"))
-	return &Host{Root: root}, func() string {
-		said, _ := os.ReadFile(filepath.Join(root, "calls"))
-		_ = os.Remove(filepath.Join(root, "calls"))
-		return string(said)
-	}
+	fakes.Method("lib/svc/method/cistern-pools", "")
+	fakes.Method("lib/svc/method/cistern-identity", "echo 'cistern: the host name cannot be set' >&2; exit 96")
+	return &Host{Root: root}, fakes
 }
 
 func TestDisksOfIllumos(t *testing.T) {
@@ -249,13 +244,8 @@ func TestWhatIllumosIsTold(t *testing.T) {
 
 // zfs mounts by itself what it has made: that it is there already is what was wanted.
 func TestMountingTwiceOnIllumos(t *testing.T) {
-	machine, _ := onIllumos(t)
-	says := func(text string) {
-		script := "#!/bin/sh\necho \"" + text + "\" >&2\nexit 1\n"
-		if err := os.WriteFile(filepath.Join(machine.Root, "bin", "zfs"), []byte(script), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
+	machine, fakes := withFakes(t)
+	says := func(text string) { fakes.Program("bin/zfs", "echo \""+text+"\" >&2; exit 1") }
 	says("cannot mount 'tank/a': filesystem already mounted")
 	if err := machine.MountDataset(context.Background(), "tank/a"); err != nil {
 		t.Error(err)
@@ -267,17 +257,12 @@ func TestMountingTwiceOnIllumos(t *testing.T) {
 }
 
 func TestBootEnvironments(t *testing.T) {
-	machine, calls := onIllumos(t)
-	put := func(path, text string, mode os.FileMode) {
-		path = filepath.Join(machine.Root, path)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), mode)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	machine, fakes := withFakes(t)
+	put, calls := fakes.Put, fakes.Calls
 	put("opt/cistern/version", "0.1.0\n", 0o644)
 	// Prints what is in a file, and fails on demand.
-	put("bin/beadm", "#!/bin/sh\necho \"beadm $*\" >>"+machine.Root+"/calls\n[ \"$1\" != list ] || exec cat "+machine.Root+"/environments\n"+
-		"case \"$*\" in \"$(cat "+machine.Root+"/fails)\") echo 'Unable to activate' >&2; exit 1 ;; esac\n", 0o755)
+	fakes.Program("bin/beadm", "[ \"$1\" != list ] || exec cat "+machine.Root+"/environments\n"+
+		"case \"$*\" in \"$(cat "+machine.Root+"/fails)\") echo 'Unable to activate' >&2; exit 1 ;; esac\n")
 	put("fails", "nothing", 0o644)
 	list := func(text string) []host.System {
 		t.Helper()

@@ -16,7 +16,6 @@ import (
 // without a bay. The first bay's light is what is in the file light-0; a pattern that does not name just one light is not
 // understood.
 const fakeTopology = `
-echo "$*" >>"$root/calls"
 [ ! -e "$root/broken" ] || { echo 'fmtopo: failed to open topology tree: permission denied' >&2; exit 1; }
 node() { # FMRI, then group, name, type, value of each property
   echo "$1"
@@ -68,19 +67,13 @@ esac
 `
 
 func TestLightsOfIllumos(t *testing.T) {
-	machine, _ := onIllumos(t)
-	put := func(path, text string) {
-		t.Helper()
-		path = filepath.Join(machine.Root, path)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o755)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	machine, fakes := withFakes(t)
+	put := func(path, text string) { fakes.Put(path, text, 0o644) }
 	read := func(name string) string {
 		text, _ := os.ReadFile(filepath.Join(machine.Root, name))
 		return strings.TrimSpace(string(text))
 	}
-	put("usr/lib/fm/fmd/fmtopo", "#!/bin/sh\nroot="+machine.Root+fakeTopology)
+	fakes.Program("usr/lib/fm/fmd/fmtopo", "root="+machine.Root+fakeTopology)
 	put("light-1", "0")
 	put("light-11", "0")
 	const shelfDisk, otherDisk = "/dev/dsk/c0t5000CCA01234ABCDd0", "/dev/dsk/c2t1d0"

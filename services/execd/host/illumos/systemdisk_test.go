@@ -15,7 +15,6 @@ import (
 // systemZpool is a zpool that gives the disk a label before it takes it, and whose commands fail on demand: what is in the
 // file fails is the one that does; attach may fail before or after the label.
 const systemZpool = `
-echo "zpool $*" >>"$root/calls"
 fail() { [ "$(cat "$root/fails" 2>/dev/null)" != "$1" ] || { echo "cannot $1: the test says so" >&2; exit 1; }; }
 case $1 in
 get) fail get; cat "$root/bootsize" ;;
@@ -62,14 +61,8 @@ func TestSecondSystemDiskOfIllumos(t *testing.T) {
 		{name: "no boot loader, and it stays", fails: "bootadm detach", says: []string{"cannot bootadm", "c4t0d0 stays in the pool rpool, without a boot loader", "cannot detach"}, taken: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			machine, calls := onIllumos(t)
-			put := func(path, text string) {
-				t.Helper()
-				path = filepath.Join(machine.Root, path)
-				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o755)); err != nil {
-					t.Fatal(err)
-				}
-			}
+			machine, fakes := withFakes(t)
+			put := func(path, text string) { fakes.Put(path, text, 0o644) }
 			raw := filepath.Join(machine.Root, "dev/rdsk/c4t0d0")
 			old := bytes.Repeat([]byte("somebody's "), 10000)
 			put("dev/rdsk/c4t0d0", string(old))
@@ -77,16 +70,16 @@ func TestSecondSystemDiskOfIllumos(t *testing.T) {
 				t.Fatal(err)
 			}
 			first, second, _ := strings.Cut(c.fails, " ")
-			script := "#!/bin/sh\nroot=" + machine.Root
-			put("bin/zpool", script+systemZpool)
-			put("bin/bootadm", script+"\necho \"bootadm $*\" >>$root/calls\n[ '"+first+"' != bootadm ] || { echo '"+second+"' >$root/fails; echo 'cannot bootadm: the test says so' >&2; exit 1; }\n")
+			script := "root=" + machine.Root
+			fakes.Program("bin/zpool", script+systemZpool)
+			fakes.Program("bin/bootadm", script+"\n[ '"+first+"' != bootadm ] || { echo '"+second+"' >$root/fails; echo 'cannot bootadm: the test says so' >&2; exit 1; }\n")
 			put("fails", first)
 			put("bootsize", c.bootsize+map[bool]string{true: "268435456"}[c.bootsize == ""]+"\n")
 			if c.disk == "" {
 				c.disk = disk
 			}
 			err := machine.AttachSystemDisk(context.Background(), c.disk)
-			ran := calls()
+			ran := fakes.Calls()
 			if c.says == nil && c.code == "" {
 				at := -1
 				for _, step := range steps {

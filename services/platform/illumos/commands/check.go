@@ -124,6 +124,9 @@ func (c *Command) refuse(words, what, usage string) *Answer {
 
 // refuse is the same of a form, which may have words of its own.
 func (f *Form) refuse(c *Command, words, what string) *Answer {
+	if f.Subcommand != "" {
+		words = strings.ReplaceAll(words, "%n", f.Subcommand)
+	}
 	answer := c.refuse(words, what, f.Usage)
 	answer.Exit = f.usageExit
 	return answer
@@ -202,6 +205,9 @@ func (c *Command) parse(call *Call, rest []string) *Answer {
 	for len(rest) > 0 {
 		word := rest[0]
 		switch {
+		case c.parser == "own" && form.options == nil && form.long == nil:
+			call.Operands = append(call.Operands, rest...)
+			rest = nil
 		case word == "--":
 			call.Operands = append(call.Operands, rest[1:]...)
 			rest = nil
@@ -238,7 +244,8 @@ func (c *Command) values(call *Call) *Answer {
 	form := call.Form
 	for name, allowed := range form.values {
 		for _, given := range call.Options[name] {
-			for word := range strings.SplitSeq(given, ",") {
+			for word := range strings.FieldsFuncSeq(given, func(r rune) bool { return r == ',' || r == ' ' }) {
+				word, _, _ = strings.Cut(word, "=") // ps: the heading follows
 				// A property of a user has a colon, and is a column as well.
 				if !slices.Contains(allowed, word) && !strings.Contains(word, ":") {
 					return form.refuse(c, form.words.badValue, word)

@@ -307,7 +307,7 @@ func (f *Form) take(e entry, c *Command) (err error) {
 	case "prints":
 		f.Prints = append(f.Prints, e.text())
 	case "exit":
-		if code, _, _ := strings.Cut(e.value, " "); code != ">0" {
+		if code, _, _ := strings.Cut(e.value, " "); code != ">0" && code != "N" {
 			_, err = strconv.Atoi(code)
 		}
 	case "needs":
@@ -407,7 +407,7 @@ func letters(value string) ([]option, error) {
 		switch {
 		case letter == ':' && len(all) > 0:
 			all[len(all)-1].value = true
-		case letter == '?' || letter >= '0' && letter <= '9' || letter >= 'a' && letter <= 'z' || letter >= 'A' && letter <= 'Z':
+		case strings.ContainsRune("?@/%", letter) || letter >= '0' && letter <= '9' || letter >= 'a' && letter <= 'z' || letter >= 'A' && letter <= 'Z':
 			all = append(all, option{name: string(letter)})
 		case letter == '-' && value == "-":
 			return nil, nil

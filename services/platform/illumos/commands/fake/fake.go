@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,7 +24,7 @@ const unknown = 99
 // What a fake hands on in its environment.
 const (
 	asksEnv    = "CISTERN_ILLUMOS_COMMAND" // set: this program is asked about a call, and is no test
-	callerEnv  = "CISTERN_ILLUMOS_CALLER"  // "root", or privileges and authorizations with commas between them
+	callerEnv  = "CISTERN_ILLUMOS_CALLER"  // as in CallerOf, or "@" and the manifest of the service that calls
 	unknownEnv = "CISTERN_ILLUMOS_UNKNOWN"
 )
 
@@ -48,8 +49,15 @@ func Main(dir string, argv []string) int {
 	}
 	table, err := commands.LoadOnly(dir, filepath.Base(argv[0]))
 	if err == nil {
+		caller := os.Getenv(callerEnv)
+		if manifest, named := strings.CutPrefix(caller, "@"); named {
+			if caller, err = Credential(manifest); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				return unknown
+			}
+		}
 		var refused *commands.Answer
-		if _, refused, err = table.Check(argv, CallerOf(os.Getenv(callerEnv))); refused != nil {
+		if _, refused, err = table.Check(argv, CallerOf(caller)); refused != nil {
 			fmt.Print(refused.Stdout)
 			fmt.Fprint(os.Stderr, refused.Stderr)
 			return refused.Exit
@@ -75,7 +83,11 @@ func Main(dir string, argv []string) int {
 	return unknown
 }
 
-// CallerOf reads who calls: "root", or what one who is not root has, with commas between; empty: everything.
+// basic is the set of privileges that every process has unless its manifest takes one away (privileges(7)).
+var basic = []string{"file_link_any", "file_read", "file_write", "net_access", "proc_exec", "proc_fork", "proc_info", "proc_secflags", "proc_session"}
+
+// CallerOf reads who calls: "root" for the user, and privileges as a manifest has them (`basic,!proc_info`), authorizations and
+// devices that can be opened, with commas between; empty: everything.
 func CallerOf(text string) commands.Caller {
 	if text == "" {
 		return commands.Everything
@@ -85,6 +97,10 @@ func CallerOf(text string) commands.Caller {
 		switch {
 		case word == "root":
 			caller.Root = true
+		case word == "basic":
+			caller.Privileges = append(caller.Privileges, basic...)
+		case strings.HasPrefix(word, "!"):
+			caller.Privileges = slices.DeleteFunc(caller.Privileges, func(own string) bool { return own == word[1:] })
 		case strings.Contains(word, "."):
 			caller.Authorizations = append(caller.Authorizations, word)
 		case strings.HasPrefix(word, "/"):

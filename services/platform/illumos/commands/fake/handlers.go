@@ -17,7 +17,7 @@ var handlers = map[string]handler{
 	"diskinfo": (*System).diskinfo, "zpool": (*System).zpool, "zfs": (*System).zfs, "beadm": (*System).beadm,
 	"svcadm": (*System).svcadm, "svcs": (*System).svcs, "hostname": (*System).setHostname, "swap": (*System).swapping,
 	"prtconf": (*System).prtconf, "dumpadm": nothing, "coreadm": nothing, "dladm": (*System).dladm, "ipadm": nothing,
-	"devfsadm": nothing, "bootadm": nothing, "fmadm": nothing, "init": nothing,
+	"route": nothing, "mount": nothing, "umount": nothing, "svccfg": nothing, "devfsadm": nothing, "bootadm": nothing, "fmadm": nothing, "init": nothing,
 }
 
 func nothing(*System, *commands.Call) (string, error) { return "", nil }
@@ -44,7 +44,7 @@ func (s *System) zpool(call *commands.Call) (string, error) {
 	case "list":
 		return s.listPools(call)
 	case "status":
-		return s.poolStatus(operands), nil
+		return s.poolStatus(operands, call.Has("P")), nil
 	case "import":
 		return s.importPools(call)
 	case "get":
@@ -155,7 +155,7 @@ func (s *System) listPools(call *commands.Call) (string, error) {
 	return said, nil
 }
 
-func (s *System) poolStatus(names []string) string {
+func (s *System) poolStatus(names []string, paths bool) string {
 	said := ""
 	for _, name := range sorted(s.pools) {
 		p := s.pools[name]
@@ -170,6 +170,9 @@ func (s *System) poolStatus(names []string) string {
 				indent = "    "
 			}
 			for _, leaf := range p.leaves[at] {
+				if paths {
+					leaf = "/dev/dsk/" + leaf + "s0"
+				}
 				said += fmt.Sprintf("\t%s%-9s ONLINE       0     0     0\n", indent, leaf)
 			}
 		}
@@ -405,9 +408,9 @@ func (s *System) svcadm(call *commands.Call) (string, error) {
 		switch on := call.Form.Subcommand == "enable"; {
 		case call.Form.Subcommand != "enable" && call.Form.Subcommand != "disable":
 		case call.Has("t"):
-			one.temporarily = on
+			one.override = &on
 		default:
-			one.enabled, one.temporarily = on, false
+			one.enabled, one.override = on, nil
 		}
 	}
 	return "", nil
@@ -426,7 +429,7 @@ func (s *System) svcs(call *commands.Call) (string, error) {
 			return "", refuse(1, "svcs: Pattern '%s' doesn't match any instances", fmri)
 		}
 		state := "disabled"
-		if one.enabled || one.temporarily {
+		if one.runs() {
 			state = "online"
 		}
 		said += state + "\n"
