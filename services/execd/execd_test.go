@@ -188,7 +188,7 @@ func takenByIllumos(t *testing.T, words string) {
 		}
 		argv := strings.Split(call, "\x1f")
 		// The host of these tests is Linux. What it has beyond illumos is not asked for there: TestIllumosTakesNoUnmountedOption
-		// and TestIllumosRefusesWhatItsZFSHasNot.
+		// and TestWhatIllumosZFSHasNot.
 		if len(argv) > 2 && argv[2] == "-u" && slices.Contains([]string{"create", "rename", "set"}, argv[1]) {
 			argv = slices.Delete(argv, 2, 3)
 		}
