@@ -17,12 +17,12 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { basename, dirname, join, relative } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
+import { type Action, formatManifest } from './pkgfmt.ts';
 
-export interface Action {
-  readonly kind: string;
-  /** What stands before the attributes: the file that an action takes its content from. */
-  readonly payload: string | null;
+/** Of a manifest that is read: an attribute that is repeated has its values joined by blanks. */
+interface Source extends Action {
   readonly attributes: Readonly<Record<string, string>>;
+  readonly repeated: readonly string[];
 }
 
 const ATTRIBUTES: Record<string, readonly string[]> = {
@@ -44,8 +44,8 @@ const OWNERS: Readonly<Record<string, number>> = { root: 0 };
 const GROUPS: Readonly<Record<string, number>> = { root: 0, bin: 2, sys: 3 };
 
 /** Reads a manifest: one action a line, `#` begins a comment line, a backslash joins lines. */
-export function parseManifest(text: string): Action[] {
-  const actions: Action[] = [];
+export function parseManifest(text: string): Source[] {
+  const actions: Source[] = [];
   for (const line of text.replace(/\\\n/g, ' ').split('\n')) {
     if (/^\s*(#|$)/.test(line)) continue;
     const words = line.match(/(?:[^\s"]|"[^"]*")+/g) ?? [];
@@ -54,24 +54,21 @@ export function parseManifest(text: string): Action[] {
     if (wanted === undefined) throw new Error(`there is no action “${kind}”: ${line}`);
     if ((line.match(/"/g)?.length ?? 0) % 2 === 1) throw new Error(`a quotation mark is left open: ${line}`);
     const attributes: Record<string, string> = {};
+    const repeated: string[] = [];
     let payload: string | null = null;
     for (const word of rest) {
       const at = word.indexOf('=');
-      if (at > 0) attributes[word.slice(0, at)] = word.slice(at + 1).replace(/^"(.*)"$/, '$1');
+      const name = word.slice(0, at);
+      const value = word.slice(at + 1).replace(/^"(.*)"$/, '$1');
+      if (at > 0 && attributes[name] !== undefined) repeated.push(name);
+      if (at > 0) attributes[name] = attributes[name] === undefined ? value : `${attributes[name]} ${value}`;
       else if (payload === null && word === rest[0]) payload = word;
       else throw new Error(`“${word}” is no NAME=VALUE: ${line}`);
     }
     for (const name of wanted) if (!attributes[name]) throw new Error(`${kind} lacks ${name}=: ${line}`);
-    actions.push({ kind, payload, attributes });
+    actions.push({ kind, payload, attributes, repeated });
   }
   return actions;
-}
-
-export function formatAction({ kind, payload, attributes }: Action): string {
-  const words = Object.entries(attributes).map(([name, value]) =>
-    /^[^\s"]+$/.test(value) ? `${name}=${value}` : `${name}="${value}"`,
-  );
-  return [kind, ...(payload === null ? [] : [payload]), ...words].join(' ');
 }
 
 /** Every file and folder below `path`, a folder before what is in it. */
@@ -125,14 +122,17 @@ export function makeRelease(
       if (other !== undefined) say(`${kind} ${account} and ${other} have the id ${number}`);
       ids.set(`${kind} ${number}`, account);
     };
+    const setting = (what: string, value: string | readonly string[]): Action => ({
+      ...{ kind: 'set', payload: null },
+      attributes: { name: what, value },
+    });
     const out: Action[] = [
-      {
-        kind: 'set',
-        payload: null,
-        attributes: { name: 'pkg.fmri', value: `pkg://cistern/${fullName(name)}@${version}-${release}.0` },
-      },
+      setting('pkg.fmri', `pkg://cistern/${fullName(name)}@${version}-${release}.0`),
+      setting('org.opensolaris.consolidation', 'cistern'),
     ];
-    const take = (path: string, action: Action) => {
+    /** What SMF will know by the package's manifests: services, and their instances. */
+    const provided: string[] = [];
+    const take = (path: string, action: Pick<Source, 'kind' | 'payload' | 'attributes'>) => {
       if (/\s/.test(path) || path.startsWith('/') || path.includes('..')) say(`the path “${path}” is none`);
       const other = owner.get(path);
       if (other !== undefined) say(`${path} is in ${other} too`);
@@ -159,6 +159,13 @@ export function makeRelease(
       const hash = createHash('sha256')
         .update(readFileSync(join(tree, path)))
         .digest('hex');
+      if (path.startsWith('lib/svc/manifest/') && path.endsWith('.xml')) {
+        const text = readFileSync(join(tree, path), 'utf8');
+        const service = `svc:/${text.match(/<service name="([^"]+)"/)?.[1] ?? ''}`;
+        const instances = [...text.matchAll(/<instance name="([^"]+)"/g)].map(([, one]) => one);
+        if (text.includes('<create_default_instance ')) instances.push('default');
+        provided.push(service, ...instances.map((one) => `${service}:${one}`));
+      }
       const { preserve = '-' } = action.attributes;
       lines.set(path, ['file', mode, uid, gid, hash, preserve, '-', path].join(' '));
       const { path: _, mode: __, ...more } = action.attributes;
@@ -168,8 +175,11 @@ export function makeRelease(
         attributes: { path, mode, owner: user, group, 'pkg.size': String(found.size), 'cistern.sha256': hash, ...more },
       });
     };
-    for (const action of actions) {
-      const { kind, attributes } = action;
+    if (!actions.some(({ kind, attributes }) => kind === 'set' && attributes.name === 'info.classification'))
+      say('it has no info.classification');
+    for (const { kind, payload, attributes, repeated } of actions) {
+      if (repeated.length > 0) say(`${kind} has ${repeated[0]} twice`);
+      const action = { kind, payload, attributes };
       if (kind === 'group') {
         const { groupname = '', gid = '' } = attributes;
         id('group', gid, groupname);
@@ -208,7 +218,8 @@ export function makeRelease(
       }
       out.push(action);
     }
-    manifests.set(name, `${out.map(formatAction).join('\n')}\n`);
+    if (provided.length > 0) out.push(setting('org.opensolaris.smf.fmri', provided));
+    manifests.set(name, formatManifest(out));
   }
   for (const [name, text] of sources) {
     for (const { kind, attributes } of wrong.length > 0 ? [] : parseManifest(text)) {

@@ -262,6 +262,9 @@ func TestStrangersAreRefused(t *testing.T) {
 
 func TestPoolIsMadeAndRemembered(t *testing.T) {
 	b := start(t, absent, "")
+	if _, _, text := b.answer("pool.remembered", `{}`); text != "{\"pools\":[]}\n" {
+		t.Error(text)
+	}
 	b.host.disks = map[string]string{"/dev/disk/by-id/a": "/dev/sda", "/dev/disk/by-id/b": "/dev/sdb"}
 	b.want("pool.create", two, 200, "")
 	want := "zpool create -o ashift=12 -o cachefile=none -O compression=lz4 -O atime=off -O canmount=off -O mountpoint=none tank mirror /dev/disk/by-id/a /dev/disk/by-id/b\n"
@@ -270,6 +273,9 @@ func TestPoolIsMadeAndRemembered(t *testing.T) {
 	}
 	if b.read("execd/pools") != "tank\n" {
 		t.Errorf("remembered %q", b.read("execd/pools"))
+	}
+	if status, _, text := b.answer("pool.remembered", `{}`); status != 200 || text != "{\"pools\":[\"tank\"]}\n" {
+		t.Errorf("%d %s", status, text)
 	}
 	if audit := b.read("execd/audit.log"); strings.Count(audit, `"verb":"pool.create"`) != 2 || !strings.Contains(audit, `"outcome":"done"`) {
 		t.Errorf("audited:\n%s", audit)

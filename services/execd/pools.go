@@ -233,14 +233,31 @@ func telemetryDataset(ctx context.Context) (exists bool, name string) {
 	return false, ""
 }
 
-// rememberPool keeps the names of the data pools that the machine imports at boot, one a line.
-func (s *Server) rememberPool(name string, there bool) error {
-	path := filepath.Join(s.State, "execd", "pools")
-	old, err := os.ReadFile(path)
+// remembered are the names of the data pools that the machine imports at boot, and the file that keeps them, one a line.
+func (s *Server) remembered() (names []string, path string, err error) {
+	path = filepath.Join(s.State, "execd", "pools")
+	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, path, err
+	}
+	return strings.Fields(string(text)), path, nil
+}
+
+// poolRemembered answers which data pools are meant to be there: one of them that is not was lost, or not imported.
+func (s *Server) poolRemembered(*http.Request, empty) (any, error) {
+	names, _, err := s.remembered()
+	if names == nil {
+		names = []string{}
+	}
+	return map[string][]string{"pools": names}, err
+}
+
+func (s *Server) rememberPool(name string, there bool) error {
+	names, path, err := s.remembered()
+	if err != nil {
 		return err
 	}
-	names := slices.DeleteFunc(strings.Fields(string(old)), func(n string) bool { return n == name })
+	names = slices.DeleteFunc(names, func(n string) bool { return n == name })
 	if there {
 		names = append(names, name)
 	}

@@ -44,12 +44,12 @@ type makesPool interface{ wholePool() string }
 
 // unlocked are the verbs that wait for nothing and that nothing waits for: they only read, which may take as long as a
 // download's reader wants, or they take no disk and change no pool.
-var unlocked = []string{"power", "service.action", "setup.finish", "pool.importable", "pool.history", "pool.errors", "pool.events", "disks.list", "disk.smart", "disk.locate", "faults.list", "hardware.inventory", "controller.read", "system.list",
+var unlocked = []string{"power", "service.action", "setup.finish", "pool.importable", "pool.history", "pool.errors", "pool.events", "pool.remembered", "disks.list", "disk.smart", "disk.locate", "faults.list", "hardware.inventory", "controller.read", "system.list",
 	"dataset.sample", "snapshot.diff", "snapshot.list-files", "snapshot.read-file"}
 
 // polled are the verbs that the management plane calls again and again by itself, to look at the machine. They change
 // nothing and name nobody, so they are left out of the audit trail, which they would fill.
-var polled = []string{"disks.list", "disk.smart", "faults.list", "hardware.inventory", "controller.read"}
+var polled = []string{"pool.remembered", "disks.list", "disk.smart", "faults.list", "hardware.inventory", "controller.read"}
 
 // lock keeps others from the argument's pool until the function that it returns is called. Whoever has gone while waiting
 // wants nothing done any more: that is an error.
@@ -142,6 +142,7 @@ var verbs = map[string]verb{
 	"pool.history":       typed((*Server).poolHistory),
 	"pool.errors":        typed((*Server).poolErrors),
 	"pool.events":        poolEvents,
+	"pool.remembered":    typed((*Server).poolRemembered),
 	"vdev.add":           typed((*Server).vdevAdd),
 	"vdev.remove":        typed((*Server).vdevRemove),
 	"vdev.attach":        typed((*Server).vdevAttach),

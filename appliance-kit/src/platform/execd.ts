@@ -19,6 +19,7 @@ interface Verbs {
   'pool.trim': { pool: string; action: string };
   'pool.history': { pool: string };
   'pool.errors': { pool: string };
+  'pool.remembered': Record<string, never>;
   'vdev.add': { pool: string; kind: string; vdevs: readonly VdevPlan[] };
   'vdev.remove': { pool: string; vdev: string };
   'vdev.attach': { pool: string; device: string; disk: string };
@@ -88,6 +89,7 @@ const DEADLINES_MS: Record<keyof Verbs, number> = {
   'pool.trim': 3 * 60_000,
   'pool.history': 60_000,
   'pool.errors': 60_000,
+  'pool.remembered': 10_000,
   'vdev.add': 3 * 60_000,
   'vdev.remove': 3 * 60_000,
   'vdev.attach': 3 * 60_000,
@@ -143,6 +145,7 @@ const READING: ReadonlySet<keyof Verbs> = new Set<keyof Verbs>([
     'pool.importable',
     'pool.history',
     'pool.errors',
+    'pool.remembered',
     'disks.list',
     'disk.smart',
     'faults.list',
@@ -174,6 +177,11 @@ export class Execd {
     } finally {
       if (!READING.has(verb)) this.#changed();
     }
+  }
+
+  /** The data pools that the machine imports when it starts. */
+  async remembered(): Promise<readonly string[]> {
+    return ((await this.run('pool.remembered', {})) as { pools: string[] }).pools;
   }
 
   /** What a verb reads, as it comes. */

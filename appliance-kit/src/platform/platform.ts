@@ -135,6 +135,8 @@ export interface Platform {
 
   disks(): Promise<PlatformDisk[]>;
   pools(): Promise<PlatformPool[]>;
+  /** Names of the data pools that are imported when the machine starts: what is meant to be there. */
+  rememberedPools(): Promise<readonly string[]>;
   services(): Promise<Service[]>;
 
   createPool(plan: PoolPlan, progress: Progress): Promise<void>;

@@ -110,6 +110,10 @@ export class Illumos implements Platform {
     return illumosPools(this.#command);
   }
 
+  rememberedPools(): Promise<readonly string[]> {
+    return this.#execd.remembered();
+  }
+
   async services(): Promise<Service[]> {
     const [restarter, processes] = await Promise.all([
       this.#command('svcprop', ['-f', '-p', 'restarter', ...PATTERNS]),

@@ -165,6 +165,10 @@ export class Linux implements Platform {
     return pools;
   }
 
+  rememberedPools(): Promise<readonly string[]> {
+    return this.#execd.remembered();
+  }
+
   async poolsUnchanged(): Promise<boolean> {
     const { mark, states } = this.#pools;
     // ZFS drops events when there are too many: its own word for each pool's state is looked at as well.

@@ -225,6 +225,10 @@ export class Simulation implements Platform {
     return this.poolActions.platformPools();
   }
 
+  async rememberedPools(): Promise<readonly string[]> {
+    return this.#state.pools.map(({ name }) => name).filter((name) => name !== this.systemPool);
+  }
+
   async services(): Promise<Service[]> {
     return serviceFacts.map(({ name, title, description }, index) => {
       const { state, since, restarts, reason } = this.#state.services[name] as SimService;

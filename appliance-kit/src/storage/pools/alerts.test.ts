@@ -81,3 +81,24 @@ test('a spare that stands in is a condition of its own, until it is free again',
     ['cleared'],
   );
 });
+
+test('a pool that the machine has and that is not there is an alert, until it is back', async (t) => {
+  const b = await withTank(t);
+  const pools = b.simulation.pools.bind(b.simulation);
+  assert.deepEqual(await alerts(b, 'pool.missing'), []);
+  // After a start that could not import it.
+  b.simulation.pools = async () => (await pools()).filter(({ name }) => name !== 'tank');
+  assert.deepEqual(await alerts(b, 'pool.missing'), [], 'a pool that is being made is remembered already');
+  b.clock.advance(301);
+  const [missing, ...more] = await alerts(b, 'pool.missing');
+  assert.deepEqual(more, []);
+  assert.deepEqual([missing.severity, missing.state, missing.labels.pool], ['critical', 'active', 'tank']);
+  assert.match(missing.text, /“tank” belongs to this machine, and is not imported/);
+  // Not knowing is no reason to clear.
+  const remembered = b.simulation.rememberedPools.bind(b.simulation);
+  b.simulation.rememberedPools = () => Promise.reject(new Error('execd does not answer'));
+  assert.equal((await alerts(b, 'pool.missing'))[0].state, 'active');
+  b.simulation.rememberedPools = remembered;
+  b.simulation.pools = pools;
+  assert.equal((await alerts(b, 'pool.missing'))[0].state, 'cleared');
+});

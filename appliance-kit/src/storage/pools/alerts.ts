@@ -80,9 +80,31 @@ export const poolSuspended = alertClass<PoolArgs>({
   visibleAfterSeconds: 0,
 });
 
+export const poolMissing = alertClass<{ readonly pool: string }>({
+  class: 'pool.missing',
+  severity: () => 'critical',
+  title: (args) => `Pool “${args.pool}” is not there`,
+  text: (args) =>
+    `The pool “${args.pool}” belongs to this machine, and is not imported: its disks were not found when the machine started, or it was exported at a shell.`,
+  impact: () =>
+    'What is stored on it cannot be reached. If the telemetry is on it, no measurement can be stored or read until it is back.',
+  response: () =>
+    'The machine looks for it each time it starts. The log of the service “Data pools” says why it was not imported.',
+  action: () =>
+    'Connect its disks and import it on the page Storage, or restart the machine. If it is gone for good, take its name out of the file /var/lib/cistern/execd/pools.',
+  page: () => '/storage',
+  labels: ({ pool: name }) => ({ pool: name }),
+  dedupKey: ({ pool: name }) => `pool.missing/${name}`,
+  example: { pool: 'tank' },
+  dedupExample: 'pool.missing/tank',
+  dependsOn: () => [],
+  // A pool is remembered before it is made, which may take minutes; and at a start many disks take their time.
+  visibleAfterSeconds: 300,
+});
+
 export const poolKeysOf = (dataset: string) => {
   const [name] = dataset.split('/');
-  return [`pool.faulted/${name}`, `pool.suspended/${name}`];
+  return [`pool.faulted/${name}`, `pool.suspended/${name}`, `pool.missing/${name}`];
 };
 
 export interface ScrubArgs {
@@ -298,6 +320,7 @@ export const diskFaulted = alertClass<DiskArgs>({
 });
 
 export const alertClasses = [
+  poolMissing,
   poolDegraded,
   poolFaulted,
   poolSuspended,

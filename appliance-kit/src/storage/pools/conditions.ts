@@ -5,7 +5,16 @@ import { enumerate } from '../../base/words.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { leaves, type Vdev } from '../../platform/pool.ts';
 import { type Disk, diskWords, type Pool } from '../inventory/index.ts';
-import { diskFaulted, poolDamaged, poolDegraded, poolFaulted, poolFull, poolSuspended, spareUsed } from './alerts.ts';
+import {
+  diskFaulted,
+  poolDamaged,
+  poolDegraded,
+  poolFaulted,
+  poolFull,
+  poolMissing,
+  poolSuspended,
+  spareUsed,
+} from './alerts.ts';
 import type { Scans } from './scans.ts';
 
 /** Damaged files that an alert names. */
@@ -41,8 +50,16 @@ export class PoolConditions {
 
   /** Call it only with readings that succeeded: not knowing is no reason to clear. */
   async look(pools: readonly Pool[], disks: readonly Disk[]): Promise<void> {
-    const { conditions, scans } = this.#parts;
+    const { conditions, scans, platform } = this.#parts;
     scans.note(pools);
+    const remembered = await platform.rememberedPools().catch(() => null);
+    if (remembered !== null) {
+      const lost = remembered.filter((pool) => !pools.some(({ name }) => name === pool));
+      conditions.report(
+        poolMissing,
+        lost.map((pool) => ({ args: { pool } })),
+      );
+    }
     const faulted = new Map(
       pools.map((pool) => [pool.name, leaves(pool.vdevs).filter(({ state }) => state === 'FAULTED')] as const),
     );
