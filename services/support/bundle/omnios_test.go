@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -9,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"cistern/services/daemon/unixsocket"
 )
 
 func omniosStep(t *testing.T, p Paths, path string) Step {
@@ -41,7 +40,10 @@ func TestFaultsComeFromExecd(t *testing.T) {
 		t.Errorf("without execd: %v", err)
 	}
 
-	listener, err := unixsocket.Listen(filepath.Join(run, "execd", "http.sock"))
+	if err := os.Mkdir(filepath.Join(run, "execd"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("unix", filepath.Join(run, "execd", "http.sock"))
 	if err != nil {
 		t.Fatal(err)
 	}
