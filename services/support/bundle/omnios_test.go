@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -10,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"cistern/services/daemon/unixsocket"
 	"cistern/services/platform/illumos/commands"
 	"cistern/services/platform/illumos/commands/fake"
 )
@@ -43,7 +43,10 @@ func TestFaultsComeFromExecd(t *testing.T) {
 		t.Errorf("without execd: %v", err)
 	}
 
-	listener, err := unixsocket.Listen(filepath.Join(run, "execd", "http.sock"))
+	if err := os.Mkdir(filepath.Join(run, "execd"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("unix", filepath.Join(run, "execd", "http.sock"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -83,7 +83,7 @@ func (t *Table) Check(argv []string, caller Caller) (*Call, *Answer, error) {
 	}
 	for _, need := range call.Form.Needs {
 		// What applies only at times is for the fake that knows the state; nothing is ever delegated (zfs allow) here.
-		if (need.When == "" || strings.HasPrefix(need.When, "nothing is delegated")) && !caller.has(need) {
+		if (need.When == "" || strings.HasPrefix(need.When, "nothing is delegated")) && !caller.Has(need) {
 			if call.Form.Without == nil {
 				return nil, nil, fmt.Errorf("%s %s needs %s %s, and the table does not say what one without sees", c.Name, call.Form.Subcommand, need.Kind, need.Name)
 			}
@@ -93,10 +93,13 @@ func (t *Table) Check(argv []string, caller Caller) (*Call, *Answer, error) {
 	return call, nil, nil
 }
 
-func (c Caller) has(need Need) bool {
+// Has says whether the caller has what is needed, whatever the condition.
+func (c Caller) Has(need Need) bool {
 	switch need.Kind {
 	case "privilege":
 		return slices.Contains(c.Privileges, "all") || slices.Contains(c.Privileges, strings.ToLower(need.Name))
+	case "all":
+		return slices.Contains(c.Privileges, "all")
 	case "authorization":
 		return c.Root || slices.ContainsFunc(c.Authorizations, func(own string) bool { return covers(own, need.Name) })
 	case "user":

@@ -375,11 +375,18 @@ func (f *Form) reading(e entry, c *Command) error {
 	return nil
 }
 
+// needKinds are what a need can be: of "all privileges" every one.
+var needKinds = []string{"nothing", "privilege", "authorization", "user", "device", "all"}
+
 func needs(lines []string) []Need {
 	var all []Need
 	for _, line := range lines {
 		line, when, _ := strings.Cut(line, " when ")
 		kind, name, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if !slices.Contains(needKinds, kind) && len(all) > 0 {
+			all[len(all)-1].When += " " + strings.TrimSpace(line) // the condition goes on
+			continue
+		}
 		if kind != "nothing" && kind != "" {
 			all = append(all, Need{Kind: kind, Name: strings.TrimSpace(name), When: when})
 		}
