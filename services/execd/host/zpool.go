@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,9 +20,11 @@ func PoolLeaves(ctx context.Context, pool string) ([]string, error) {
 	}
 	var leaves []string
 	for line := range strings.Lines(string(listing.Stdout)) {
-		// A vdev is indented by a tab, a side of a mirror by two; log, cache and spares cannot be added here.
+		// A vdev is indented by a tab; a side of a mirror by two on Linux, by one on illumos, where a mirror has no number. Log, cache
+		// and spares cannot be added here.
 		name, _, _ := strings.Cut(strings.TrimSpace(line), "\t")
-		if !strings.HasPrefix(line, "\t") || name == "" || strings.HasPrefix(name, "mirror-") || strings.HasPrefix(name, "replacing-") {
+		group, _, _ := strings.Cut(name, "-")
+		if !strings.HasPrefix(line, "\t") || name == "" || slices.Contains([]string{"mirror", "replacing", "spare"}, group) {
 			continue
 		}
 		leaves = append(leaves, name)

@@ -95,9 +95,10 @@ func (i *Host) DiskDevice(path string) (string, error) {
 // SmartDevice implements Host: smartctl opens raw devices only.
 func (i *Host) SmartDevice(device string) string { return i.raw(strings.TrimPrefix(device, dsk)) }
 
-// belongs says whether device, as another program names it, is this disk or a part of it.
+// belongs says whether device, as another program names it, is this disk or a part of it. zpool names none by its path, with -P
+// too (zpool_vdev_name); mnttab and swap do.
 func belongs(device, disk string) bool {
-	rest, ok := strings.CutPrefix(device, dsk+disk)
+	rest, ok := strings.CutPrefix(strings.TrimPrefix(device, dsk), disk)
 	return ok && illumosSlice.MatchString(rest)
 }
 

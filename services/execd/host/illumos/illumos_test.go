@@ -44,7 +44,7 @@ config:
 
         NAME                 STATE     READ WRITE CKSUM
         rpool                ONLINE       0     0     0
-          /dev/dsk/c1t0d0s1  ONLINE       0     0     0
+          c1t0d0s1           ONLINE       0     0     0
 
 errors: No known data errors
 
@@ -56,9 +56,9 @@ config:
         tank                      DEGRADED     0     0     0
           mirror-0                DEGRADED     0     0     0
             1234567890123456      UNAVAIL      0     0     0  was /dev/dsk/c2t1d0s0
-            /dev/dsk/c2t10d0s0    ONLINE       0     0     0
+            c2t10d0s0             ONLINE       0     0     0
         spares
-          /dev/dsk/c0t5000CCA01234ABCDd0s0  AVAIL
+          c0t5000CCA01234ABCDd0s0  AVAIL
 END`)
 	program("bin/swap", `printf 'swapfile             dev    swaplo   blocks     free\n/dev/dsk/c9t1d0s1    -  8 1 1\n'`)
 	for _, name := range []string{"svcadm", "init", "zfs", "devfsadm", "mount", "umount"} {

@@ -21,7 +21,7 @@ get) fail get; cat "$root/bootsize" ;;
 list)
   fail list
   printf 'rpool\n'
-  if [ -e "$root/taken" ]; then printf '\tmirror-0\n\t\t/dev/dsk/c1t0d0s1\n\t\t%ss1\n' "$(cat "$root/taken")"; else printf '\t/dev/dsk/c1t0d0s1\n'; fi
+  if [ -e "$root/taken" ]; then printf '\tmirror\n\tc1t0d0s1\n\t%ss1\n' "$(sed 's,/dev/dsk/,,' "$root/taken")"; else printf '\tc1t0d0s1\n'; fi
   ;;
 attach)
   fail attach
@@ -35,7 +35,7 @@ esac
 `
 
 func TestSecondSystemDiskOfIllumos(t *testing.T) {
-	const disk, leaf = "/dev/dsk/c4t0d0", "/dev/dsk/c1t0d0s1"
+	const disk, leaf = "/dev/dsk/c4t0d0", "c1t0d0s1"
 	steps := []string{"zpool list -v -H -P -o name rpool", "zpool get -Hp -o value bootsize rpool", "zpool attach rpool " + leaf + " " + disk,
 		"zpool list -v -H -P -o name rpool", "bootadm install-bootloader -M -P rpool"}
 	for _, c := range []struct {

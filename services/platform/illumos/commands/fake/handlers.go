@@ -171,7 +171,7 @@ func (s *System) poolStatus(names []string, paths bool) string {
 			}
 			for _, leaf := range p.leaves[at] {
 				if paths {
-					leaf = "/dev/dsk/" + leaf + "s0"
+					leaf += "s0"
 				}
 				said += fmt.Sprintf("\t%s%-9s ONLINE       0     0     0\n", indent, leaf)
 			}
