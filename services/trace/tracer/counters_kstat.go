@@ -201,7 +201,8 @@ type process struct {
 	rss  float64 // bytes
 }
 
-// parsePsinfo reads /proc/PID/psinfo; false: it is cut off.
+// parsePsinfo reads /proc/PID/psinfo; false: it is cut off. The offsets are those of the fields pr_rssize, pr_start, pr_time
+// and pr_fname (usr/src/uts/common/sys/procfs.h, 2024-06); the tests compute them from the definition (platform/illumos/layout).
 func parsePsinfo(b []byte) (process, bool) {
 	const resident, start, used, name = 56, 88, 104, 136
 	if len(b) < name+16 {
@@ -217,7 +218,8 @@ func parsePsinfo(b []byte) (process, bool) {
 	}, true
 }
 
-// parseUsage reads /proc/PID/usage (prusage_t): how long a process has been on a processor.
+// parseUsage reads /proc/PID/usage (prusage_t of the same header: pr_utime, pr_stime, pr_ttime): how long a process has been on
+// a processor.
 func parseUsage(b []byte) (time.Duration, bool) {
 	const user, system, trap = 72, 88, 104
 	if len(b) < trap+16 {

@@ -1,7 +1,6 @@
 package tracer
 
 import (
-	"encoding/binary"
 	"fmt"
 	"maps"
 	"os"
@@ -11,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"cistern/services/platform/illumos/layout"
 	"cistern/services/trace/statistics"
 )
 
@@ -28,17 +28,25 @@ func put(t *testing.T, root string, files map[string]string) {
 	}
 }
 
-// psinfo is a psinfo_t as sys/procfs.h has it for 64-bit programs.
+// laid is a structure of illumos as its header has it, with some of its fields set.
+func laid(definition string, fields map[string]any) []byte {
+	s, err := layout.Of(definition, layout.PsinfoConstants)
+	if err != nil {
+		panic(err)
+	}
+	b, err := s.Bytes(fields)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// psinfo is the file of a process.
 func psinfo(pid int, name string, uid uint32, used time.Duration, kib int) string {
-	b := make([]byte, 416)
-	binary.LittleEndian.PutUint32(b[8:], uint32(pid))
-	binary.LittleEndian.PutUint32(b[24:], uid)
-	binary.LittleEndian.PutUint64(b[56:], uint64(kib))
-	binary.LittleEndian.PutUint64(b[88:], 1767225600)
-	binary.LittleEndian.PutUint64(b[104:], uint64(used/time.Second))
-	binary.LittleEndian.PutUint64(b[112:], uint64(used%time.Second))
-	copy(b[136:152], name)
-	return string(b)
+	return string(laid(layout.Psinfo, map[string]any{
+		"pr_pid": uint32(pid), "pr_uid": uid, "pr_rssize": uint64(kib), "pr_start": [2]uint64{1767225600, 0},
+		"pr_time": [2]uint64{uint64(used / time.Second), uint64(used % time.Second)}, "pr_fname": name,
+	}))
 }
 
 func kstatLines(module string, instance int, name string, values map[string]string) string {
@@ -170,11 +178,10 @@ func TestProcOfIllumos(t *testing.T) {
 	if !ok || p.name != "sixteen-letters-" || p.uid != 513 || p.used != 90*time.Second+5 || p.rss != 3072 || p.id != "42 1767225600.0" {
 		t.Errorf("%+v %v", p, ok)
 	}
-	b := make([]byte, 512)
-	for i, at := range []int{72, 88, 104} {
-		binary.LittleEndian.PutUint64(b[at:], uint64(i+1))
-		binary.LittleEndian.PutUint64(b[at+8:], 500_000_000)
-	}
+	b := laid(layout.Prusage, map[string]any{
+		"pr_utime": [2]uint64{1, 500_000_000}, "pr_stime": [2]uint64{2, 500_000_000}, "pr_ttime": [2]uint64{3, 500_000_000},
+		"pr_rtime": [2]uint64{100, 0},
+	})
 	if used, ok := parseUsage(b); !ok || used != 7500*time.Millisecond {
 		t.Errorf("%v %v", used, ok)
 	}
