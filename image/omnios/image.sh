@@ -34,7 +34,7 @@ omnios_parts() {
   [ -z "$command" ] || die "the management plane has programs of another system in it: $command"
   cp LICENSE "$opt/"
   echo "$VERSION" >"$opt/version"
-  cp image/omnios/selftest "$opt/lib/"
+  cp image/omnios/{selftest,calls} "$opt/lib/"
   # A module for illumos' nginx cannot be built here: its source, and what builds it there.
   cp services/nginx-dtrace/{README.md,config,conninfo.d,httpproto.h,ngx_http_dtrace_module.c,probes.d} "$opt/lib/nginx-dtrace/"
   cp image/omnios/nginx-modules "$opt/lib/nginx-dtrace/build"

@@ -4,7 +4,7 @@ import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { test } from 'node:test';
-import { Machine } from './machine.ts';
+import { copy, Machine } from './machine.ts';
 
 const methods = join(import.meta.dirname, '../../smf/method');
 const STORE = 'svc:/application/cistern/storaged:default';
@@ -183,4 +183,26 @@ test('the self-test reports each failure and counts them', () => {
   };
   assert.match(checked('{"disks":[]}') ?? '', /^FAIL/);
   assert.match(checked('{"disks":[{"name":"c1t0d0","type":"SCSI","bytes":1024,"location":""}]}') ?? '', /^ok/);
+});
+
+test('the self-test runs what each process runs, as that process', () => {
+  using machine = new Machine();
+  for (const folder of ['smf/manifest', 'smf/illumos'])
+    copy(join(import.meta.dirname, '../..', folder), join(machine.root, 'lib/svc/manifest/application/cistern'));
+  // It notes the privileges and the command behind them, whoever the user is by then.
+  writeFileSync(
+    join(machine.folder, 'bin/ppriv'),
+    `#!/bin/sh\necho "ppriv $*" | tr '\\n' ' ' >>"$FAKE/privileges"\necho >>"$FAKE/privileges"\n`,
+    {
+      mode: 0o755,
+    },
+  );
+  const { out } = machine.run(join(import.meta.dirname, '../../image/omnios/selftest'));
+  const ran = machine.state('privileges');
+  assert.match(ran, /^ppriv -e -s A=basic,file_chown,\S*sys_admin diskinfo -Hpc $/m);
+  assert.match(ran, /^ppriv -e -s I=basic,!file_link_any \S*node -e .* -- cistern cistern-web zpool status $/m);
+  assert.match(ran, /^ppriv -e -s I=basic,dtrace_user,\S+ \S*node .* -- cistern-trace cistern-web dtrace -ln BEGIN $/m);
+  assert.match(ran, /svcprop -f -p restarter svc:\/application\/cistern\/\* $/m, 'a pattern is for the command');
+  assert.doesNotMatch(ran, /zpool (create|destroy|import|export)|beadm activate|init 6/, 'it changes nothing');
+  assert.match(out, /^ok {4}akd may not itself: reads faults$/m);
 });
