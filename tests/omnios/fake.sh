@@ -83,6 +83,14 @@ pkg)
   *) unknown "$@" ;;
   esac
   ;;
+dtrace) # the files of which it does not take: their names in the file dtrace-refuses, or "all"
+  for library in $(cat "$FAKE/dtrace-refuses" 2>/dev/null); do
+    [ "$library" = all ] || [ -f "$root/usr/lib/dtrace/$library" ] || continue
+    echo "dtrace: invalid probe specifier BEGIN: \"/usr/lib/dtrace/$library\", line 12: syntax error" >&2
+    exit 1
+  done
+  printf '   ID   PROVIDER            MODULE                          FUNCTION NAME\n    1     dtrace                                                     BEGIN\n'
+  ;;
 groupadd) # -g ID NAME
   ! grep -q "^$3:" "$root/etc/group" || exit 9
   echo "$3::$2:" >>"$root/etc/group"

@@ -25,6 +25,7 @@ const COMMANDS = [
     'coreadm',
     'cp',
     'df',
+    'dtrace',
     'groupadd',
     'groupdel',
     'hostname',

@@ -110,6 +110,25 @@ test('the payload goes into a fake OmniOS and comes out again', () => {
   known(machine);
 });
 
+test('a library that DTrace does not take is taken out again, and only then', () => {
+  using machine = new Machine();
+  writeFileSync(join(machine.folder, 'dtrace-refuses'), 'http.d\n');
+  const refused = install(machine, payload);
+  assert.equal(refused.status, 0, refused.err);
+  assert.match(
+    refused.err,
+    /DTrace here does not take \/usr\/lib\/dtrace\/http\.d, so it was taken out again: dtrace: .*line 12/,
+  );
+  assert.ok(!machine.everything().some((line) => line.startsWith('usr/lib/dtrace/http.d ')));
+  // It is not the library's fault: it stays.
+  writeFileSync(join(machine.folder, 'dtrace-refuses'), 'all\n');
+  const none = install(machine, payload);
+  assert.equal(none.status, 0, none.err);
+  assert.match(none.err, /DTrace does not run here: dtrace: /);
+  assert.ok(machine.everything().some((line) => line.startsWith('usr/lib/dtrace/http.d ')));
+  known(machine);
+});
+
 test('what was changed and what was stored stay, and are taken up again', () => {
   using machine = new Machine();
   const untouched = machine.everything();
