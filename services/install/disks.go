@@ -56,6 +56,8 @@ func Disks(ctx context.Context, startedFrom string) ([]Disk, error) {
 }
 
 func ask(ctx context.Context) ([]byte, error) {
+	// What was just plugged in or written is not known before udev has looked at it; one that hangs is not waited for.
+	_, _ = command.Run(ctx, 15*time.Second, 4<<10, "udevadm", "settle", "--timeout=10")
 	said, err := command.Run(ctx, 30*time.Second, 4<<20, "lsblk", "--json", "--bytes", "--output", columns)
 	return said.Stdout, err
 }

@@ -339,7 +339,7 @@ func TestConversation(t *testing.T) {
 		t.Fatal(err)
 	}
 	for typed, want := range map[string]string{
-		"\n":                       "back",
+		"\n":                       "left",
 		"sdz\n\n":                  `There is no disk called "sdz" here.`,
 		"sdd\n\n":                  "sdd cannot be taken: it is too small",
 		"sda sda\n\n":              "sda twice is no mirror.",
@@ -363,6 +363,8 @@ func TestConversation(t *testing.T) {
 		switch {
 		case errors.Is(err, ErrBack):
 			got = "back"
+		case errors.Is(err, ErrLeft):
+			got = "left"
 		case err != nil:
 			got = err.Error()
 		}

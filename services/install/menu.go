@@ -10,8 +10,11 @@ import (
 	"strings"
 )
 
-// ErrBack is returned when the person at the console went back.
+// ErrBack is returned when nothing was chosen, and the person at the console is to read why.
 var ErrBack = errors.New("nothing was changed")
+
+// ErrLeft is returned when the person went back before anything was chosen: there is nothing to read.
+var ErrLeft = errors.New("nothing was chosen")
 
 // Ask has the person at the console choose one disk or two, and confirm each that is not empty by typing its name. It reads
 // lines only, so that a serial console does as well as a screen.
@@ -34,7 +37,7 @@ func Ask(in *bufio.Reader, out io.Writer, disks []Disk) ([]Disk, error) {
 			return nil, err
 		}
 		if answer == "" {
-			return nil, ErrBack
+			return nil, ErrLeft
 		}
 		chosen, problem := choose(disks, strings.Fields(answer))
 		if problem != "" {

@@ -41,6 +41,8 @@ func run(arguments []string, in io.Reader, out, errs io.Writer) int {
 	switch {
 	case err == nil:
 		return 0
+	case errors.Is(err, install.ErrLeft):
+		return 5
 	case errors.Is(err, install.ErrBack):
 		fmt.Fprintln(out, "\n  Nothing was changed.")
 		return 3
