@@ -10,7 +10,7 @@ import { clock, counts, failures, jobLine, partTable } from './report.ts';
 import { type Result, resultsOf } from './results.ts';
 import { schedule } from './schedule.ts';
 
-const names = ['fuzz', 'crash', 'race', 'vm'] as const;
+const names = ['fuzz', 'crash', 'race', 'vm', 'image', 'browser'] as const;
 type Name = (typeof names)[number];
 
 function usage(why: string): never {
@@ -19,7 +19,9 @@ function usage(why: string): never {
     fuzz    every decoder is fed by Go's fuzzer; they share the minutes
     crash   storaged is killed under load, again and again
     race    go test -race over all packages
-    vm      the VM tests again and again, one file at a time`);
+    vm      the VM tests with all their variants, again and again
+    image   those of them that start and install the image on each kind of machine
+    browser the browser tests, with pictures in each theme at each width`);
   process.exit(2);
 }
 
@@ -89,21 +91,34 @@ function races(minutes: number): Job[] {
   ];
 }
 
+/** Those that boot the image on many machines, and install it. */
+const onMachines = ['install', 'install-faults', 'boots', 'secure-boot', 'hardware', 'image', 'console'].map(
+  (file) => `vm-${file}`,
+);
+
+const withVariants = (one: Job): Job => ({ ...one, env: { ...one.env, CISTERN_VARIANTS: '1' } });
+
 /** The VM tests as often as they fit into the time: a fault that depends on the moment shows itself sooner or later. */
 function machines(minutes: number): Job[] {
-  const once = jobsOf({ part: 'vm' });
-  const rounds = Math.max(1, Math.floor((minutes - 10) / 25));
+  const once = jobsOf({ part: 'vm' }).filter(({ name }) => !onMachines.includes(name));
+  const rounds = Math.max(1, Math.floor((minutes - 10) / 45));
   return Array.from({ length: rounds }, (_, n) =>
     once.map((one) => ({
-      ...one,
+      ...withVariants(one),
       name: `${one.name}-${n + 1}`,
       argv: one.argv.map((word) =>
         word.replace(`${path.join(logs, one.name)}.`, `${path.join(logs, one.name)}-${n + 1}.`),
       ),
-      env: { ...one.env, CISTERN_VARIANTS: '1' },
     })),
   ).flat();
 }
+
+const images = () =>
+  jobsOf({ part: 'vm' })
+    .filter(({ name }) => onMachines.includes(name))
+    .map(withVariants);
+
+const browsers = () => jobsOf({ part: 'browser' }).map(withVariants);
 
 async function main(): Promise<boolean> {
   let [minutes, only] = [60, [...names] as Name[]];
@@ -119,7 +134,9 @@ async function main(): Promise<boolean> {
   const finished: { ended: Ended; results: Result[] }[] = [];
   for (const part of only) {
     console.log(`${clock()}  == ${part}, at most ${minutes} minutes`);
-    const jobs = { fuzz: fuzzers, crash: crashes, race: races, vm: machines }[part](minutes);
+    const jobs = { fuzz: fuzzers, crash: crashes, race: races, vm: machines, image: images, browser: browsers }[part](
+      minutes,
+    );
     const race: Job = {
       ...{ part: 'prepare', name: 'prepare-race', argv: ['./build.sh', 'prepare', 'tools', 'race'], format: 'step' },
       ...{ minutes: 10, repeat: './build.sh prepare tools race', after: ['prepare-tools'] },
