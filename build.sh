@@ -104,7 +104,7 @@ verb_screenshots() {
   for pair in status:status-light-1440 worksheet:analytics-worksheet-dark-1440 heatmap:analytics-heatmap-hover-light-1440 \
     alerts:alerts-active-dark-1440 pool:pool-degraded-light-1440 phone:status-dark-390; do
     from=out/screenshots/${pair#*:}.png
-    [ -f "$from" ] || die "there is no $from" "Run ./build.sh test browser first: its tests take the pictures."
+    [ -f "$from" ] || die "there is no $from" "Run CISTERN_VARIANTS=1 ./build.sh test browser first: its tests take the pictures."
     install -D -m 0644 "$from" "docs/screenshots/${pair%%:*}.png"
   done
   say "docs/screenshots: $(du -cb docs/screenshots/*.png | tail -n 1 | cut -f1) bytes"
