@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"cistern/services/execd/host"
 	"cistern/services/execd/host/illumos"
 )
 
@@ -32,6 +33,7 @@ func startIllumos(t *testing.T, zfs string) *bench {
 	b := start(t, absent, illumosOptions+zfs)
 	real := &illumos.Host{}
 	b.host.unmountedOptions, b.host.zfs, b.host.events = real.UnmountedOptions(), real.ZFS(), real.EventsCommand()
+	b.host.isLeaf = real.IsLeaf
 	return b
 }
 
@@ -119,4 +121,22 @@ func TestWhatIllumosZFSHasNot(t *testing.T) {
 		t.Errorf("%d %s", status, text)
 	}
 	b.notRan("zpool events")
+}
+
+// The leaves are printed without /dev/dsk/ and with the slice of the boot disk's label (zpool_vdev_name of libzfs_pool.c), and
+// the management daemon names the path of what it read from zpool status.
+func TestASideOfIllumosSystemPoolIsDetached(t *testing.T) {
+	const sides = `[ "$1" != list ] || printf 'rpool\n\tmirror\n\tc1t0d0s1\n\tc1t1d0s1\n'`
+	for _, device := range []string{"/dev/dsk/c1t1d0s1", "/dev/dsk/c1t1d0", "c1t1d0s1", "c1t1d0"} {
+		b := start(t, sides, "")
+		b.host.isLeaf = (&illumos.Host{}).IsLeaf
+		b.want("system.detach", `{"device":"`+device+`"}`, 200, "")
+		b.ran("zpool detach " + host.SystemPool + " c1t1d0s1")
+	}
+	for _, device := range []string{"/dev/dsk/c1t1d0s0", "/dev/dsk/c1t1", "/dev/dsk/c11t1d0", "/dev/dsk/", ""} {
+		b := start(t, sides, "")
+		b.host.isLeaf = (&illumos.Host{}).IsLeaf
+		b.want("system.detach", `{"device":"`+device+`"}`, 400, "invalid_request")
+		b.notRan("zpool detach")
+	}
 }

@@ -95,6 +95,15 @@ func (i *Host) DiskDevice(path string) (string, error) {
 // SmartDevice implements Host: smartctl opens raw devices only.
 func (i *Host) SmartDevice(device string) string { return i.raw(strings.TrimPrefix(device, dsk)) }
 
+// IsLeaf implements Host: a leaf is c1t0d0s1, and what callers name is /dev/dsk/c1t0d0, with a slice or without.
+func (i *Host) IsLeaf(leaf, device string) bool {
+	named, which := strings.TrimPrefix(leaf, dsk), strings.TrimPrefix(device, dsk)
+	if named == which {
+		return true
+	}
+	return illumosDisk.MatchString(which) && belongs(named, which) || illumosDisk.MatchString(named) && belongs(which, named)
+}
+
 // belongs says whether device, as another program names it, is this disk or a part of it. zpool names none by its path, with -P
 // too (zpool_vdev_name); mnttab and swap do.
 func belongs(device, disk string) bool {
