@@ -100,9 +100,13 @@ func (h *fakeHost) UnmountDataset(_ context.Context, dataset string) error {
 	h.did = append(h.did, "unmount "+dataset)
 	return nil
 }
-func (h *fakeHost) MountSnapshot(context.Context, string) (string, func(), error) {
+func (h *fakeHost) OpenSnapshot(context.Context, string) (*os.Root, func(), error) {
 	h.did = append(h.did, "mount snapshot")
-	return h.snapshot, func() { h.did = append(h.did, "unmount snapshot") }, nil
+	root, err := os.OpenRoot(h.snapshot)
+	return root, func() {
+		_ = root.Close()
+		h.did = append(h.did, "unmount snapshot")
+	}, err
 }
 func (h *fakeHost) VolumePath(string) string { return h.volume }
 func (h *fakeHost) ApplyIdentity(context.Context) error {

@@ -1,6 +1,7 @@
 package execd
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -138,5 +139,18 @@ func TestASideOfIllumosSystemPoolIsDetached(t *testing.T) {
 		b.host.isLeaf = (&illumos.Host{}).IsLeaf
 		b.want("system.detach", `{"device":"`+device+`"}`, 400, "invalid_request")
 		b.notRan("zpool detach")
+	}
+}
+
+// changelist_postfix of libzfs mounts again what zfs set and rename moved, before anybody else can; that it is there is no failure.
+func TestWhatZFSHasMountedMeanwhileIsThere(t *testing.T) {
+	start(t, absent, "[ \"$1\" != mount ] || { echo \"cannot mount '$2': filesystem already mounted\" >&2; exit 1; }\n")
+	s := &Server{Host: &illumos.Host{}}
+	if err := s.back(context.Background(), []string{"tank/a", "tank/a/b"}); err != nil {
+		t.Error(err)
+	}
+	start(t, absent, "[ \"$1\" != mount ] || { echo \"cannot mount '$2': directory is not empty\" >&2; exit 1; }\n")
+	if err := s.back(context.Background(), []string{"tank/a"}); err == nil || !strings.Contains(err.Error(), "directory is not empty") {
+		t.Errorf("%v", err)
 	}
 }

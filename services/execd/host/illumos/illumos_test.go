@@ -61,7 +61,7 @@ config:
           c0t5000CCA01234ABCDd0s0  AVAIL
 END`)
 	program("bin/swap", `printf 'swapfile             dev    swaplo   blocks     free\n/dev/dsk/c9t1d0s1    -  8 1 1\n'`)
-	for _, name := range []string{"svcadm", "init", "zfs", "devfsadm", "mount", "umount"} {
+	for _, name := range []string{"svcadm", "init", "zfs", "devfsadm"} {
 		program("bin/"+name, "")
 	}
 	program("bin/fmadm", `[ ! -e '`+root+`/broken' ] || { echo 'fmadm: failed to connect to fmd' >&2; exit 1; }
@@ -228,17 +228,43 @@ func TestWhatIllumosIsTold(t *testing.T) {
 	if !machine.Mounted("/srv/telemetry") || machine.Mounted("/srv") || machine.Mounted("tank/telemetry") {
 		t.Error("what is mounted")
 	}
-	calls()
-	place, release, err := machine.MountSnapshot(ctx, "tank/a@now")
+}
+
+// mount -F zfs refuses a snapshot (zfs_validate_name of libzfs_dataset.c): its files are below its dataset's mount point, and
+// looking one up there mounts it (zfsctl_snapdir_lookup of zfs_ctldir.c), with no privilege of the caller's.
+func TestTheFilesOfASnapshotOnIllumos(t *testing.T) {
+	machine, fakes := withFakes(t)
+	fakes.Put("srv/telemetry/.zfs/snapshot/now/a/b", "then", 0o600)
+	fakes.Put("secret", "none of yours", 0o600)
+	files, release, err := machine.OpenSnapshot(context.Background(), "tank/telemetry@now")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if said := calls(); said != "mount -F zfs -o ro,nosuid,nodevices,noexec tank/a@now "+place+"\n" {
-		t.Error(said)
+	if text, err := files.ReadFile("a/b"); string(text) != "then" || err != nil {
+		t.Errorf("%q %v", text, err)
+	}
+	inside := filepath.Join(machine.Root, "srv/telemetry/.zfs/snapshot/now")
+	if err := os.Symlink("../../../../../secret", filepath.Join(inside, "out")); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := files.ReadFile("out"); err == nil {
+		t.Errorf("a link out of it: %q", text)
 	}
 	release()
-	if _, err := os.Stat(filepath.Dir(place)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the folder is left: %v", err)
+	if ran := fakes.Calls(); ran != "" {
+		t.Errorf("ran %s", ran)
+	}
+	for snapshot, says := range map[string]string{
+		"tank/telemetry@then": "no such file",
+		"tank/away@now":       "'tank/away' is not mounted",
+		"tank/linked@now":     "'linked' of the path '/srv/linked/home' is no folder",
+	} {
+		fakes.Put("etc/mnttab", "tank/telemetry\t/srv/telemetry\tzfs\trw\t1\ntank/linked\t/srv/linked/home\tzfs\trw\t1\n", 0o644)
+		fakes.Put("elsewhere/home/.zfs/snapshot/now/key", "none of yours", 0o600)
+		_ = os.Symlink("../elsewhere", filepath.Join(machine.Root, "srv/linked"))
+		if _, _, err := machine.OpenSnapshot(context.Background(), snapshot); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", snapshot, err)
+		}
 	}
 }
 

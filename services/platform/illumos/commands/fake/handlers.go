@@ -242,7 +242,14 @@ func (s *System) zfs(call *commands.Call) (string, error) {
 		if properties == nil {
 			return "", refuse(1, "cannot open '%s': dataset does not exist", operands[len(operands)-1])
 		}
+		dataset, was := operands[len(operands)-1], properties[name]
 		properties[name] = value
+		// There is no -u: what was mounted is mounted again, and so is what had no place of its own (changelist_postfix).
+		if name == "mountpoint" && properties["canmount"] != "noauto" && (s.mounted[dataset] != "" || was == "none" || was == "legacy") {
+			delete(s.mounted, dataset)
+			s.mount(dataset)
+			s.writeMounts()
+		}
 		return "", nil
 	}
 	return "", fmt.Errorf("it has no behaviour for zfs %s", call.Form.Subcommand)
@@ -315,6 +322,9 @@ func (s *System) listDatasets(call *commands.Call) (string, error) {
 			}
 			if own := s.datasets()[name][property]; own != "" {
 				return own
+			}
+			if property == "canmount" {
+				return "on"
 			}
 			return "-"
 		}
