@@ -184,3 +184,28 @@ test('the self-test reports each failure and counts them', () => {
   assert.match(checked('{"disks":[]}') ?? '', /^FAIL/);
   assert.match(checked('{"disks":[{"name":"c1t0d0","type":"SCSI","bytes":1024,"location":""}]}') ?? '', /^ok/);
 });
+
+// zpool status -x and zfs get end with 0 whatever they find (status_callback of zpool_main.c, zfs_do_get of zfs_main.c).
+test('the self-test reads what zpool and zfs say of their state', () => {
+  using machine = new Machine();
+  machine.write('etc/release', '  OmniOS v11 r151054\n');
+  const checked = (pools: string, mounted: string) => {
+    for (const [name, asked, said] of [
+      ['zpool', 'status -x', pools],
+      ['zfs', 'get -H -o value mounted rpool/cistern', mounted],
+    ] as const) {
+      writeFileSync(join(machine.root, 'usr/sbin', name), `#!/bin/sh\n[ "$*" != '${asked}' ] || echo '${said}'\n`, {
+        mode: 0o755,
+      });
+    }
+    const { out } = machine.run(join(import.meta.dirname, '../../image/omnios/selftest'));
+    return ['pools are well', "the appliance's dataset is mounted"].map((what) =>
+      out
+        .split('\n')
+        .find((line) => line.includes(what))
+        ?.slice(0, 4),
+    );
+  };
+  assert.deepEqual(checked('all pools are healthy', 'yes'), ['ok  ', 'ok  ']);
+  assert.deepEqual(checked('  pool: tank\n state: DEGRADED', 'no'), ['FAIL', 'FAIL']);
+});

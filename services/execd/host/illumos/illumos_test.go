@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"log"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -30,11 +31,16 @@ func withFakes(t *testing.T) (*Host, *fake.Machine) {
 	fakes := fake.New(t, "@../../../../smf/manifest/execd.xml")
 	root, put, program := fakes.Root, fakes.Put, fakes.Program
 	put("etc/mnttab", "rpool/ROOT/omnios\t/\tzfs\tdev=4410002\t1795287654\n/dev/dsk/c9t0d0s0\t/mnt/old disk\tufs\trw\t1\ntank/telemetry\t/srv/telemetry\tzfs\trw\t1\n", 0o644)
-	program("bin/diskinfo", `printf 'SCSI\tc1t0d0\tVBOX\tHARDDISK\tS1\t17179869184\t----\t-\n'
-printf 'SCSI\tc0t5000CCA01234ABCDd0\tHGST\tHUS\tS2\t1048576000\t--S-\tbay 1\n'
-printf 'SCSI\tc2t1d0\tX\tY\t-\t1048576000\t----\t-\nUSB\tc3t0d0\t-\t-\t-\t0\t-R--\t-\n'
-printf 'SCSI\tc4t0d0\tX\tY\t-\t17179869184\t----\t-\n'
-printf 'SCSI\tc9t0d0\tX\tY\t-\t1048576000\t----\t-\nSCSI\tc9t1d0\tX\tY\t-\t1048576000\t----\t-\n'`)
+	program("bin/diskinfo", `case $1 in
+-Hp)
+  printf 'SCSI\tc1t0d0\tVBOX\tHARDDISK\t17179869184\tno\tno\n'
+  printf 'SCSI\tc0t5000CCA01234ABCDd0\tHGST\tHUS\t1048576000\tno\tno\n'
+  printf 'SCSI\tc2t1d0\tX\tY\t1048576000\tno\tno\nUSB\tc3t0d0\t-\t-\t0\tyes\tno\n'
+  printf 'SCSI\tc4t0d0\tX\tY\t17179869184\tno\tno\n'
+  printf 'SCSI\tc9t0d0\tX\tY\t1048576000\tno\tno\nSCSI\tc9t1d0p0\tX\tY\t1048576000\tno\tno\n'
+  ;;
+-HP) printf 'c1t0d0\tVBOX\tHARDDISK\tS1\t-\t-\t-\nc0t5000CCA01234ABCDd0\tHGST\tHUS\tS2\tno\tno\t[0] bay 1\n' ;;
+esac`)
 	program("bin/zpool", `[ "$1" = status ] || exit 0
 cat <<'END'
   pool: rpool
@@ -103,21 +109,34 @@ func TestDisksOfIllumos(t *testing.T) {
 	}
 }
 
-// What diskinfo -Hpc prints to a user who may open the disks (usr/src/cmd/diskinfo/diskinfo.c of 2018).
+// What diskinfo -Hp and -HP print to a user who may open the disks (enumerate_disks of usr/src/cmd/diskinfo/diskinfo.c, February
+// 2025). The name is that of the disk's first link, of which a slice of one digit is taken off, and nothing else.
 func TestDisksAreListedOnIllumos(t *testing.T) {
-	listed, err := readDisks("SCSI\tc0t5000CCA05C68D505d0\tHGST\tHUS726T4TAL5204\tV1G2ABCD\t4000787030016\t----\t0,3\n" +
-		"NVME\tc1t0d0\t-\tModel with blanks  \t-\t512110190592\t--?S\t-1,-1\n" +
-		"(null)\tc2d0\t-\t-\t-\t8589934592\t????\t-1,-1\n" +
-		"SCSI\tc3t0d0\tgone\tgone\t-\t0\t-FR-\t-1,-1\n")
+	var logged bytes.Buffer
+	log.SetOutput(&logged)
+	defer log.SetOutput(os.Stderr)
+	listed, err := readDisks("SCSI\tc0t5000CCA05C68D505d0\tHGST\tHUS726T4TAL5204\t4000787030016\tno\tno\n"+
+		"NVME\tc1t0d0\t-\tModel with blanks  \t512110190592\t-\tyes\n"+
+		"(null)\tc2d0p0\t-\t-\t8589934592\t-\t-\n"+
+		"SCSI\tc3t0d0s15\tgone\tgone\t0\tyes\tno\n"+
+		"SCSI\tdiskette\tgone\tgone\t0\tyes\tno\n",
+		"c0t5000CCA05C68D505d0\tHGST\tHUS726T4TAL5204\tV1G2ABCD\tno\tno\t[0] Slot 03\n"+
+			"c1t0d0\t-\tModel with blanks  \t-\t-\t-\t-\n"+
+			"c2d0p0\t-\t-\t-\t-\t-\tSLOT 1\n")
 	if err != nil {
 		t.Fatal(err)
 	}
 	hosttest.Recorded(t, "disks-illumos.json", map[string]any{"disks": listed})
-	for _, line := range []string{"diskinfo: unable to obtain topo handle\n", "SCSI\tc1t0d0\n", "a\t../x\t\t\t\t1\t----\t\n",
-		"SCSI\tc1t0d0\t-\t-\t-\t1T\t----\t-\n"} {
-		if _, err := readDisks(line); err == nil || !strings.Contains(err.Error(), "that cannot be read") {
+	if !strings.Contains(logged.String(), `"diskette", which is no whole disk`) || strings.Count(logged.String(), "\n") != 1 {
+		t.Error(logged.String())
+	}
+	for _, line := range []string{"diskinfo: unable to obtain topo handle\n", "SCSI\tc1t0d0\n", "SCSI\tc1t0d0\t-\t-\t1T\t-\t-\n"} {
+		if _, err := readDisks(line, ""); err == nil || !strings.Contains(err.Error(), "that cannot be read") {
 			t.Errorf("%q: %v", line, err)
 		}
+	}
+	if _, err := readDisks("", "diskinfo: unable to obtain topo handle\n"); err == nil || !strings.Contains(err.Error(), "that cannot be read") {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -23,13 +23,17 @@ var handlers = map[string]handler{
 func nothing(*System, *commands.Call) (string, error) { return "", nil }
 
 func (s *System) diskinfo(call *commands.Call) (string, error) {
-	if !call.Has("H") || !call.Has("p") || !call.Has("c") {
-		return "", fmt.Errorf("it prints -Hpc only")
+	if !call.Has("H") || call.Has("p") == call.Has("P") || call.Has("c") {
+		return "", fmt.Errorf("it prints -Hp and -HP only")
 	}
 	said := ""
 	for _, name := range sorted(s.Disks) {
 		d := s.Disks[name]
-		said += strings.Join([]string{"SCSI", name, "VBOX", "HARDDISK", d.Serial, number(d.Bytes), "----", "-"}, "\t") + "\n"
+		line := []string{"SCSI", name, "VBOX", "HARDDISK", number(d.Bytes), "no", "no"}
+		if call.Has("P") {
+			line = []string{name, "VBOX", "HARDDISK", d.Serial, "-", "-", "-"}
+		}
+		said += strings.Join(line, "\t") + "\n"
 	}
 	return said, nil
 }

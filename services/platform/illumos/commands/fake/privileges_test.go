@@ -26,7 +26,8 @@ var doings = []struct {
 	acts              []act
 }{
 	{"execd", "manifest/execd.xml", []act{
-		{does: "lists disks", command: "diskinfo -Hpc"},
+		{does: "lists disks", command: "diskinfo -Hp"},
+		{does: "their serial numbers and places", command: "diskinfo -HP"},
 		{does: "looks who uses a disk", command: "zpool status -P"},
 		{does: "the same", command: "swap -l"},
 		{does: "finds new disks", command: "devfsadm -c disk"},
@@ -75,7 +76,7 @@ var doings = []struct {
 		{does: "reads addresses", command: "ipadm show-addr -p -o addrobj,type,state,addr"},
 		{does: "reads counters", command: "kstat -p -m link"},
 		{does: "reads the clock's source", command: "chronyc -c -n tracking"},
-		{does: "lists disks", command: "diskinfo -Hpc", refused: "asks execd (`disks.list`)"},
+		{does: "lists disks", command: "diskinfo -Hp", refused: "asks execd (`disks.list`)"},
 		{does: "reads faults", command: "fmadm faulty", refused: "asks execd (`faults.list`)"},
 	}},
 	{"supportd", "manifest/supportd.xml", []act{
