@@ -80,7 +80,7 @@ var doings = []struct {
 		{does: "reads faults", command: "fmadm faulty", refused: "asks execd (`faults.list`)"},
 	}},
 	{"supportd", "manifest/supportd.xml", []act{
-		{does: "stacks of nginx, snmpd and akd", command: "pstack 1234"},
+		{does: "stacks of akd, storaged and replicd; of execd, tracerd, nginx and snmpd they are refused", command: "pstack 1234"},
 		{does: "reads faults", command: "fmadm faulty -av", refused: "asks execd (`faults.list`)"},
 		{does: "the error log", command: "fmdump -eV"},
 		{does: "disks", command: "diskinfo -p"},
@@ -210,4 +210,15 @@ func orNothing(words []string) string {
 		return "nothing"
 	}
 	return strings.ReplaceAll(strings.Join(words, "; "), "|", "\\|")
+}
+
+// What is mounted without every privilege is mounted nosuid (secpolicy_fs_mount of usr/src/uts/common/os/policy.c): execd's mounts are,
+// and those at boot must not be, for a dataset's own setuid to count again.
+func TestMountsAtBootHaveEveryPrivilege(t *testing.T) {
+	for manifest, all := range map[string]bool{"illumos/pools.xml": true, "manifest/execd.xml": false} {
+		caller, err := Credential("../../../../../smf/" + manifest)
+		if err != nil || (caller == "") != all {
+			t.Errorf("%s: %q %v", manifest, caller, err)
+		}
+	}
 }
