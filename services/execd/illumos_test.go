@@ -154,3 +154,33 @@ func TestWhatZFSHasMountedMeanwhileIsThere(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// What zpool create of illumos says of a disk that it does not take: make_leaf_vdev of usr/src/cmd/zpool/zpool_vdev.c, and the words of
+// dm_get_usage_string (usr/src/lib/libdiskmgt/common/entry.c). A warning that it could not check is no reason.
+func TestWhatIllumosSaysOfADiskInUse(t *testing.T) {
+	const repair = "invalid vdev specification\nthe following errors must be manually repaired:\n"
+	const override = "invalid vdev specification\nuse '-f' to override the following errors:\n"
+	for said, want := range map[string]string{
+		"cannot open '/dev/dsk/c2t1d0': No such file or directory":                                                             "disk_missing",
+		"cannot open 'c2t1d0': no such device in /dev/dsk\nmust be a full path or shorthand device name":                       "disk_missing",
+		repair + "/dev/dsk/c2t1d0s1 is currently used by swap. Please see swap(8).":                                            "disk_in_use",
+		repair + "/dev/dsk/c2t1d0s0 is currently mounted on /mnt. Please see umount(8).":                                       "disk_in_use",
+		repair + "/dev/dsk/c2t1d0s0 is normally mounted on /old according to /etc/vfstab. Please remove this entry to use it.": "disk_in_use",
+		repair + "/dev/dsk/c2t1d0s0 is reserved as a hot spare for ZFS pool depot.  Please see zpool(8).":                      "disk_in_use",
+		repair + "/dev/dsk/c2t1d0s0 is in use as a cache device for ZFS pool depot.  Please see zpool(8).":                     "disk_in_use",
+		repair + "/dev/dsk/c2t1d0s1 is in use by dump. Please see dumpadm(8).":                                                 "disk_in_use",
+		repair + "/dev/dsk/c2t1d0s0 is part of active ZFS pool depot. Please see zpool(8).":                                    "disk_in_use",
+		override + "/dev/dsk/c2t1d0s0 contains a ufs filesystem.":                                                              "disk_in_use",
+		"warning: device in use checking failed: Invalid argument\ncannot create 'tank': one or more devices is c2t1d0":        "command_failed",
+		"warning: device in use checking failed: Invalid argument\ncannot open '/dev/dsk/c2t1d0': No such file or directory":   "disk_missing",
+		"cannot create 'tank': I/O error": "command_failed",
+	} {
+		b := start(t, `case $1 in list) exit 1 ;; create) echo "`+said+`" >&2; exit 1 ;; esac`, "")
+		b.host.disks = map[string]string{"/dev/dsk/c2t0d0": "/dev/dsk/c2t0d0", "/dev/dsk/c2t1d0": "/dev/dsk/c2t1d0"}
+		const body = `{"name":"tank","vdevs":[{"type":"mirror","disks":["/dev/dsk/c2t0d0","/dev/dsk/c2t1d0"]}],"compression":"lz4","ashift":12}`
+		_, code, text := b.answer("pool.create", body)
+		if code != want || want != "command_failed" && !strings.Contains(text, "The disk c2t1d0 ") {
+			t.Errorf("%s: %s, want %s: %s", said, code, want, text)
+		}
+	}
+}
