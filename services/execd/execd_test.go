@@ -39,6 +39,7 @@ type fakeHost struct {
 	unmountedOptions []string
 	zfs              host.ZFS
 	events           []string
+	isLeaf           func(leaf, device string) bool // nil: the same words
 	listed           []host.Disk
 	did              []string
 }
@@ -52,7 +53,13 @@ func (h *fakeHost) CheckDisk(path string, _ int64) (string, error) {
 func (h *fakeHost) Disks(context.Context) ([]host.Disk, error) { return h.listed, nil }
 func (h *fakeHost) DiskDevice(path string) (string, error)     { return h.CheckDisk(path, 0) }
 func (h *fakeHost) SmartDevice(device string) string           { return "raw " + device }
-func (h *fakeHost) ImportOptions() []string                    { return nil }
+func (h *fakeHost) IsLeaf(leaf, device string) bool {
+	if h.isLeaf != nil {
+		return h.isLeaf(leaf, device)
+	}
+	return leaf == device
+}
+func (h *fakeHost) ImportOptions() []string { return nil }
 func (h *fakeHost) WipeDisk(_ context.Context, device string) error {
 	h.did = append(h.did, "wipe "+device)
 	return nil
@@ -93,9 +100,13 @@ func (h *fakeHost) UnmountDataset(_ context.Context, dataset string) error {
 	h.did = append(h.did, "unmount "+dataset)
 	return nil
 }
-func (h *fakeHost) MountSnapshot(context.Context, string) (string, func(), error) {
+func (h *fakeHost) OpenSnapshot(context.Context, string) (*os.Root, func(), error) {
 	h.did = append(h.did, "mount snapshot")
-	return h.snapshot, func() { h.did = append(h.did, "unmount snapshot") }, nil
+	root, err := os.OpenRoot(h.snapshot)
+	return root, func() {
+		_ = root.Close()
+		h.did = append(h.did, "unmount snapshot")
+	}, err
 }
 func (h *fakeHost) VolumePath(string) string { return h.volume }
 func (h *fakeHost) ApplyIdentity(context.Context) error {

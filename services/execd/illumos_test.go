@@ -1,11 +1,13 @@
 package execd
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"cistern/services/execd/host"
 	"cistern/services/execd/host/illumos"
 )
 
@@ -32,6 +34,7 @@ func startIllumos(t *testing.T, zfs string) *bench {
 	b := start(t, absent, illumosOptions+zfs)
 	real := &illumos.Host{}
 	b.host.unmountedOptions, b.host.zfs, b.host.events = real.UnmountedOptions(), real.ZFS(), real.EventsCommand()
+	b.host.isLeaf = real.IsLeaf
 	return b
 }
 
@@ -119,4 +122,65 @@ func TestWhatIllumosZFSHasNot(t *testing.T) {
 		t.Errorf("%d %s", status, text)
 	}
 	b.notRan("zpool events")
+}
+
+// The leaves are printed without /dev/dsk/ and with the slice of the boot disk's label (zpool_vdev_name of libzfs_pool.c), and
+// the management daemon names the path of what it read from zpool status.
+func TestASideOfIllumosSystemPoolIsDetached(t *testing.T) {
+	const sides = `[ "$1" != list ] || printf 'rpool\n\tmirror\n\tc1t0d0s1\n\tc1t1d0s1\n'`
+	for _, device := range []string{"/dev/dsk/c1t1d0s1", "/dev/dsk/c1t1d0", "c1t1d0s1", "c1t1d0"} {
+		b := start(t, sides, "")
+		b.host.isLeaf = (&illumos.Host{}).IsLeaf
+		b.want("system.detach", `{"device":"`+device+`"}`, 200, "")
+		b.ran("zpool detach " + host.SystemPool + " c1t1d0s1")
+	}
+	for _, device := range []string{"/dev/dsk/c1t1d0s0", "/dev/dsk/c1t1", "/dev/dsk/c11t1d0", "/dev/dsk/", ""} {
+		b := start(t, sides, "")
+		b.host.isLeaf = (&illumos.Host{}).IsLeaf
+		b.want("system.detach", `{"device":"`+device+`"}`, 400, "invalid_request")
+		b.notRan("zpool detach")
+	}
+}
+
+// changelist_postfix of libzfs mounts again what zfs set and rename moved, before anybody else can; that it is there is no failure.
+func TestWhatZFSHasMountedMeanwhileIsThere(t *testing.T) {
+	start(t, absent, "[ \"$1\" != mount ] || { echo \"cannot mount '$2': filesystem already mounted\" >&2; exit 1; }\n")
+	s := &Server{Host: &illumos.Host{}}
+	if err := s.back(context.Background(), []string{"tank/a", "tank/a/b"}); err != nil {
+		t.Error(err)
+	}
+	start(t, absent, "[ \"$1\" != mount ] || { echo \"cannot mount '$2': directory is not empty\" >&2; exit 1; }\n")
+	if err := s.back(context.Background(), []string{"tank/a"}); err == nil || !strings.Contains(err.Error(), "directory is not empty") {
+		t.Errorf("%v", err)
+	}
+}
+
+// What zpool create of illumos says of a disk that it does not take: make_leaf_vdev of usr/src/cmd/zpool/zpool_vdev.c, and the words of
+// dm_get_usage_string (usr/src/lib/libdiskmgt/common/entry.c). A warning that it could not check is no reason.
+func TestWhatIllumosSaysOfADiskInUse(t *testing.T) {
+	const repair = "invalid vdev specification\nthe following errors must be manually repaired:\n"
+	const override = "invalid vdev specification\nuse '-f' to override the following errors:\n"
+	for said, want := range map[string]string{
+		"cannot open '/dev/dsk/c2t1d0': No such file or directory":                                                             "disk_missing",
+		"cannot open 'c2t1d0': no such device in /dev/dsk\nmust be a full path or shorthand device name":                       "disk_missing",
+		repair + "/dev/dsk/c2t1d0s1 is currently used by swap. Please see swap(8).":                                            "disk_in_use",
+		repair + "/dev/dsk/c2t1d0s0 is currently mounted on /mnt. Please see umount(8).":                                       "disk_in_use",
+		repair + "/dev/dsk/c2t1d0s0 is normally mounted on /old according to /etc/vfstab. Please remove this entry to use it.": "disk_in_use",
+		repair + "/dev/dsk/c2t1d0s0 is reserved as a hot spare for ZFS pool depot.  Please see zpool(8).":                      "disk_in_use",
+		repair + "/dev/dsk/c2t1d0s0 is in use as a cache device for ZFS pool depot.  Please see zpool(8).":                     "disk_in_use",
+		repair + "/dev/dsk/c2t1d0s1 is in use by dump. Please see dumpadm(8).":                                                 "disk_in_use",
+		repair + "/dev/dsk/c2t1d0s0 is part of active ZFS pool depot. Please see zpool(8).":                                    "disk_in_use",
+		override + "/dev/dsk/c2t1d0s0 contains a ufs filesystem.":                                                              "disk_in_use",
+		"warning: device in use checking failed: Invalid argument\ncannot create 'tank': one or more devices is c2t1d0":        "command_failed",
+		"warning: device in use checking failed: Invalid argument\ncannot open '/dev/dsk/c2t1d0': No such file or directory":   "disk_missing",
+		"cannot create 'tank': I/O error": "command_failed",
+	} {
+		b := start(t, `case $1 in list) exit 1 ;; create) echo "`+said+`" >&2; exit 1 ;; esac`, "")
+		b.host.disks = map[string]string{"/dev/dsk/c2t0d0": "/dev/dsk/c2t0d0", "/dev/dsk/c2t1d0": "/dev/dsk/c2t1d0"}
+		const body = `{"name":"tank","vdevs":[{"type":"mirror","disks":["/dev/dsk/c2t0d0","/dev/dsk/c2t1d0"]}],"compression":"lz4","ashift":12}`
+		_, code, text := b.answer("pool.create", body)
+		if code != want || want != "command_failed" && !strings.Contains(text, "The disk c2t1d0 ") {
+			t.Errorf("%s: %s, want %s: %s", said, code, want, text)
+		}
+	}
 }

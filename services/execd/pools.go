@@ -122,12 +122,22 @@ func (s *Server) partitioning(ctx context.Context, argv ...string) error {
 	return err
 }
 
+// What zpool says of a disk that it does not take: of OpenZFS (zpool_vdev.c) and illumos (also libdiskmgt's entry.c).
+var (
+	diskHoldsSomething = regexp.MustCompile(`contains a|is part of|in use and`)
+	diskInUse          = regexp.MustCompile(`in use|is currently (used by|mounted on)|is normally mounted on|is reserved as a hot spare`)
+	diskMissing        = regexp.MustCompile(`no such device|cannot resolve path|cannot open '[^']*': No such file or directory`)
+	// Only a warning: it could not look. The line's end is a semicolon in a command.Error.
+	notChecked = regexp.MustCompile(`warning: device in use checking failed: [^;]*`)
+)
+
 // createFailure puts a name to the disk that zpool create refused.
 func createFailure(a poolCreateArgument, err error) error {
 	var failed *command.Error
 	if !errors.As(err, &failed) {
 		return err
 	}
+	said := notChecked.ReplaceAllString(failed.Said, "")
 	all := slices.Clone(a.Vdevs)
 	for _, beside := range a.Beside {
 		all = append(all, beside.Vdevs...)
@@ -136,11 +146,13 @@ func createFailure(a poolCreateArgument, err error) error {
 		for _, disk := range v.Disks {
 			name := filepath.Base(disk)
 			switch {
-			case !strings.Contains(failed.Said, name) && len(all)*len(v.Disks) > 1:
-			case strings.Contains(failed.Said, "in use") || strings.Contains(failed.Said, "is part of") || strings.Contains(failed.Said, "contains a"):
+			case !strings.Contains(said, name) && len(all)*len(v.Disks) > 1:
+			case diskHoldsSomething.MatchString(said):
 				return problem.New(http.StatusConflict, "disk_in_use", fmt.Sprintf("The disk %s holds something already, and was not touched. ZFS says: %s", name, failed.Said),
 					"If nothing on it is needed, erase it first; otherwise choose another disk.")
-			case strings.Contains(failed.Said, "no such device") || strings.Contains(failed.Said, "cannot resolve path"):
+			case diskInUse.MatchString(said):
+				return problem.New(http.StatusConflict, "disk_in_use", fmt.Sprintf("The disk %s is in use, and was not touched. ZFS says: %s", name, failed.Said), "Choose another disk, or end that use first.")
+			case diskMissing.MatchString(said):
 				return problem.New(http.StatusConflict, "disk_missing", fmt.Sprintf("The disk %s has gone. ZFS says: %s", name, failed.Said), "Plug it in again, or choose another one.")
 			}
 		}

@@ -166,6 +166,14 @@ func TestTheFirstDayOnOmniOS(t *testing.T) {
 	}
 
 	r.again("a reboot")
+	// illumos' zfs mounts by itself what it gives a place, and again what was mounted.
+	r.does("dataset.create", `{"name":"tank/kept","kind":"filesystem"}`, nil)
+	for _, place := range []string{"/srv/kept", "/srv/kept-elsewhere"} {
+		r.does("dataset.set", `{"name":"tank/kept","properties":{"mountpoint":"`+place+`"}}`, nil)
+		if mounts, _ := os.ReadFile(filepath.Join(r.Root, "etc/mnttab")); strings.Count(string(mounts), "tank/kept\t"+place+"\t") != 1 {
+			t.Errorf("%s: %s", place, mounts)
+		}
+	}
 	r.does("dataset.create", `{"name":"tank/home","kind":"filesystem","properties":{"mountpoint":"/srv/home","compression":"lz4"}}`, nil)
 
 	// An update is another boot environment: it starts once, then for good; and the one before can be chosen again.

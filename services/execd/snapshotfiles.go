@@ -116,16 +116,11 @@ func (s *Server) inSnapshot(ctx context.Context, a snapshotPathArgument, work fu
 		}
 	}
 	_, err = func() (any, error) {
-		dir, release, err := s.Host.MountSnapshot(ctx, a.Snapshot)
+		root, release, err := s.Host.OpenSnapshot(ctx, a.Snapshot)
 		if err != nil {
 			return nil, problem.New(http.StatusConflict, "conflict", fmt.Sprintf("The files of '%s' cannot be seen: %v.", a.Snapshot, err), "It may have been destroyed, its key may not be loaded, or it is a volume's.")
 		}
 		defer release()
-		root, err := os.OpenRoot(dir)
-		if err != nil {
-			return nil, err
-		}
-		defer root.Close()
 		return nil, work(root, inside)
 	}()
 	switch {

@@ -38,7 +38,7 @@ func (s *Server) systemAttach(r *http.Request, a systemAttachArgument) (any, err
 }
 
 type systemDetachArgument struct {
-	Device string `json:"device"` // as zpool status names it
+	Device string `json:"device"` // as zpool status names it, or the path of that or of the whole disk
 }
 
 // systemDetach takes a side out of the system pool's mirror; the other one is enough to run and to start from. ZFS refuses
@@ -49,12 +49,13 @@ func (s *Server) systemDetach(r *http.Request, a systemDetachArgument) (any, err
 	if err != nil {
 		return nil, err
 	}
-	if !slices.Contains(leaves, a.Device) {
+	at := slices.IndexFunc(leaves, func(leaf string) bool { return s.Host.IsLeaf(leaf, a.Device) })
+	if at < 0 {
 		return nil, host.Invalid("/device", fmt.Sprintf("'%s' is no side of the system pool; those are %s.", a.Device, strings.Join(leaves, " and ")))
 	}
 	if len(leaves) == 1 {
 		return nil, problem.New(http.StatusConflict, "conflict", "This is the only disk of the system pool.", "Attach another one first.")
 	}
-	_, err = command.Run(ctx, time.Minute, 64<<10, "zpool", "detach", host.SystemPool, a.Device)
+	_, err = command.Run(ctx, time.Minute, 64<<10, "zpool", "detach", host.SystemPool, leaves[at])
 	return a, err
 }

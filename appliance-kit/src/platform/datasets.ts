@@ -149,6 +149,8 @@ export interface ZfsFacts {
   readonly largestRecord: number;
   /** Whether there is the property. */
   readonly relatime: boolean;
+  /** How many octal digits `zfs diff` writes behind the backslash for a byte of a name. */
+  readonly octalDigits: 3 | 4;
 }
 
 export interface DatasetPlatform {
@@ -190,9 +192,11 @@ export const ILLUMOS_FACTS: ZfsFacts = {
   compressions: ['off', 'lz4', 'gzip', ...GZIP, 'lzjb', 'zle'],
   largestRecord: 2 ** 20,
   relatime: false,
+  octalDigits: 3,
 };
 export const OPENZFS_FACTS: ZfsFacts = {
   compressions: ['off', 'lz4', 'zstd', ...ZSTD, 'gzip', ...GZIP, 'lzjb', 'zle'],
   largestRecord: 2 ** 24,
   relatime: true,
+  octalDigits: 4,
 };

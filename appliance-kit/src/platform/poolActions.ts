@@ -74,7 +74,7 @@ export interface PoolActions {
   /** Answers with the file systems that were not mounted, because something else is in their place. */
   importPool(guid: string, name: string, force: boolean): Promise<readonly string[]>;
   history(pool: string, limit: number): Promise<readonly HistoryLine[]>;
-  /** Files that cannot be read any more, by name; what has none is named as ZFS does. */
+  /** Files that cannot be read any more, by name; what has none is named as ZFS does. Throws where ZFS does not name them. */
   damagedFiles(pool: string): Promise<readonly string[]>;
 
   wipe(disk: string): Promise<void>;

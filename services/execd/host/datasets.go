@@ -1,6 +1,9 @@
 package host
 
-import "context"
+import (
+	"context"
+	"os"
+)
 
 // ZFS is what the ZFS of one operating system has and that of another has not.
 type ZFS struct {
@@ -18,9 +21,8 @@ type DatasetHost interface {
 	// MountDataset and UnmountDataset do it where every process sees it. Mounting what is mounted is no error.
 	MountDataset(ctx context.Context, dataset string) error
 	UnmountDataset(ctx context.Context, dataset string) error
-	// MountSnapshot mounts a snapshot, read-only, where only execd sees it, and answers with the directory and with what
-	// takes it away again.
-	MountSnapshot(ctx context.Context, snapshot string) (dir string, release func(), err error)
+	// OpenSnapshot opens the files of a snapshot, of which nothing can be changed, and answers with what closes them again.
+	OpenSnapshot(ctx context.Context, snapshot string) (files *os.Root, release func(), err error)
 	// VolumePath is the device of a volume.
 	VolumePath(dataset string) string
 }

@@ -19,6 +19,9 @@ type Host interface {
 	DiskDevice(path string) (device string, err error)
 	// SmartDevice is the path of a device (DiskDevice) that smartctl takes.
 	SmartDevice(device string) string
+	// IsLeaf says whether leaf, as 'zpool list' names one of a pool's, is the device that a caller names: by its path, or by
+	// the whole disk that the leaf lies on.
+	IsLeaf(leaf, device string) bool
 	// Locate switches the light of the slot that a device sits in; ErrNoLight when there is none.
 	Locate(ctx context.Context, device string, on bool) error
 	// Faults is what the system has diagnosed of its parts, as its own tool prints it; "" when it does no such thing.

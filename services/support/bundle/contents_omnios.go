@@ -48,6 +48,7 @@ func IllumosSteps(p Paths) []Step {
 			ask("stacks", name+"-memory.json", filepath.Join(p.Run, name, "debug.sock"), "/memory"))
 	}
 	return append(steps,
+		// Of those, the system does not let supportd examine execd, tracerd, nginx and snmpd (each has a privilege that it lacks).
 		each("stacks", "pstack.txt", long, []string{"pgrep", "-d", " ", "-f", "/opt/cistern/|nginx|snmpd"}, "pstack"),
 		each("stacks", "files.txt", long, []string{"pgrep", "-d", " ", "-f", "/opt/cistern/|nginx|snmpd"}, "pfiles"),
 		dayOfStatistics(p),

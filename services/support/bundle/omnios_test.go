@@ -97,6 +97,34 @@ func TestTheConfigurationInForceIsCollected(t *testing.T) {
 	}
 }
 
+// A process is examined only by one that has every privilege it has (priv_proc_cred_perm of usr/src/uts/common/os/priv.c), which
+// supportd has not of execd, tracerd and the web server; pstack (pstack.c) and pfiles (pfiles.c) end with 1 then.
+func TestProcessesThatSupportdMayNotExamine(t *testing.T) {
+	fakes := fake.New(t, "@../../../smf/manifest/supportd.xml")
+	const refusing = `case $1 in 11) printf '11:\t/opt/cistern/bin/storaged\n' ;; 99) echo "PROGRAM: no such process: 99" >&2; exit 1 ;; *) echo "REFUSAL" >&2; exit 1 ;; esac`
+	arguments := `case $4 in 12) echo '/opt/cistern/bin/execd --state /var/lib/cistern' ;; 13) echo '/opt/cistern/bin/tracerd' ;; 14) echo 'nginx: master process' ;; esac`
+	fakes.Program("bin/ps", arguments)
+	for program, refusal := range map[string]string{"pstack": "pstack: cannot examine $1: permission denied", "pfiles": "pfiles: permission denied: $1"} {
+		fakes.Program("bin/"+program, strings.NewReplacer("PROGRAM", program, "REFUSAL", refusal).Replace(refusing))
+		step := omniosStep(t, Paths{}, map[string]string{"pstack": "stacks/pstack.txt", "pfiles": "stacks/files.txt"}[program])
+		fakes.Program("bin/pgrep", "echo 11 12 13 14")
+		text, err := collectedText(step)
+		if err != nil {
+			t.Errorf("%s: %v", program, err)
+		}
+		for _, says := range []string{"11:\t/opt/cistern/bin/storaged\n", "12:\t/opt/cistern/bin/execd --state /var/lib/cistern\n  left out: it has privileges that supportd has not",
+			"its stacks are in stacks/execd.txt", "its stacks are in stacks/tracerd.txt", "14:\tnginx: master process\n", "as root: " + program + " 14\n"} {
+			if !strings.Contains(text, says) {
+				t.Errorf("%s does not say %q:\n%s", program, says, text)
+			}
+		}
+		fakes.Program("bin/pgrep", "echo 11 99")
+		if _, err := collectedText(step); err == nil || !strings.Contains(err.Error(), "no such process") {
+			t.Errorf("%s: another failure: %v", program, err)
+		}
+	}
+}
+
 // Each command of a bundle on OmniOS is one that the real system takes, from a process with supportd's privileges.
 func TestTheStepsOfOmniOSAreTaken(t *testing.T) {
 	table, err := commands.Load(fake.Table())

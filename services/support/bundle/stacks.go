@@ -75,10 +75,28 @@ func each(category, name string, deadline time.Duration, list []string, program 
 			r, err := command.Run(ctx, short, left, program, word)
 			_, _ = w.Write(r.Stdout)
 			left -= int64(len(r.Stdout))
+			if refused := (*command.Error)(nil); errors.As(err, &refused) && strings.Contains(refused.Said, "permission denied") {
+				_, err = io.WriteString(w, leftOut(ctx, program, word))
+			}
 			failed = errors.Join(failed, err)
 		}
 		return failed
 	}}
+}
+
+// leftOut says of a process that illumos does not let supportd examine why that is, and where to look instead: who examines one
+// needs every privilege that it has, whatever its own user is.
+func leftOut(ctx context.Context, program, pid string) string {
+	what := ""
+	if said, err := command.Run(ctx, short, 4<<10, "ps", "-o", "args=", "-p", pid); err == nil {
+		what = strings.TrimSpace(string(said.Stdout))
+	}
+	path, _, _ := strings.Cut(what, " ")
+	elsewhere := ""
+	if name := filepath.Base(path); slices.Contains(goServices, name) {
+		elsewhere = "its stacks are in stacks/" + name + ".txt; "
+	}
+	return fmt.Sprintf("%s:\t%s\n  left out: it has privileges that supportd has not, so the system does not let supportd examine it; %sas root: %s %s\n", pid, what, elsewhere, program, pid)
 }
 
 // process is one that /proc lists.

@@ -163,7 +163,7 @@ test('disks: with and without what names them', () => {
   assert.ok(disks[0]?.aliases.includes('/dev/dsk/c0t5000CCA05C68D505d0s0'));
   assert.deepEqual(
     disks.map(({ place }) => place),
-    ['0,3', null, null],
+    ['chassis 0, Slot 03', null, 'SLOT 1'],
   );
   assert.deepEqual(readDisks([], pools), []);
 });

@@ -137,3 +137,36 @@ test('what is run', async () => {
     'zfs get -H -p -d 1 -t filesystem -o name,property,value compression,compressratio',
   ]);
 });
+
+// status_callback of usr/src/cmd/zpool/zpool_main.c of February 2025: FAULTED_DEV_R, FAULTED_DEV_NR, IO_FAILURE_WAIT and
+// _CONTINUE, IO_FAILURE_MMP. The state and the column "health" never say SUSPENDED.
+test('suspended is what ZFS says in words, and not what has faulted disks', () => {
+  const pool = (state: string, ...said: string[]) =>
+    parsePools(`  pool: tank\n state: ${state}\nstatus: ${said.join('\n\t')}\nconfig:\n\n`, '', '')[0]?.state;
+  assert.equal(
+    pool(
+      'DEGRADED',
+      'One or more devices are faulted in response to persistent errors.',
+      'Sufficient replicas exist for the pool to continue functioning in a',
+      'degraded state.',
+    ),
+    'DEGRADED',
+  );
+  assert.equal(
+    pool(
+      'UNAVAIL',
+      'One or more devices are faulted in response to persistent errors.  There are insufficient replicas for the pool to',
+      'continue functioning.',
+    ),
+    'UNAVAIL',
+  );
+  assert.equal(pool('UNAVAIL', 'One or more devices are faulted in response to IO failures.'), 'SUSPENDED');
+  assert.equal(
+    pool(
+      'ONLINE',
+      'The pool is suspended because multihost writes failed or were delayed;',
+      'another system could import the pool undetected.',
+    ),
+    'SUSPENDED',
+  );
+});

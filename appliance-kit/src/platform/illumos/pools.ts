@@ -221,7 +221,7 @@ function countErrors(lines: readonly string[]): number {
 }
 
 /** What ZFS says when it holds all input and output, whatever it calls the pool's state meanwhile. */
-const HELD = /faulted in response to (IO|I\/O|persistent) (failures|errors)/;
+const HELD = /faulted in response to (IO|I\/O) failures|The pool is suspended because /;
 
 export function parsePools(status: string, list: string, properties: string): PlatformPool[] {
   if (/^\s*no pools available\s*$/.test(status)) return [];

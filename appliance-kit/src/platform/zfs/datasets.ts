@@ -145,7 +145,7 @@ export class ZfsDatasets implements DatasetPlatform {
       mountpoint: string;
       cut: boolean;
     };
-    return { items: parseDiff(answer.output, answer.mountpoint), cut: answer.cut };
+    return { items: parseDiff(answer.output, answer.mountpoint, this.facts.octalDigits), cut: answer.cut };
   }
 
   async files(snapshot: string, path: string): Promise<{ items: FileEntry[]; cut: boolean }> {

@@ -85,16 +85,35 @@ test('a diff is read: kinds, renames, escaped names', () => {
     '1760000001.0\t+\tF\t/srv/a/two\\0040words',
     '1760000002.0\tR\tF\t/srv/a/old\t/srv/a/new',
     '1760000003.0\t-\t@\t/srv/a/gr\\0303\\0274n',
+    '1760000004.0\tM\tF\t/srv/a/linked\t(+1)',
     'garbage',
     '',
   ].join('\n');
-  assert.deepEqual(parseDiff(output, '/srv/a'), [
+  assert.deepEqual(parseDiff(output, '/srv/a', 4), [
     { change: 'modified', kind: 'directory', path: '/', to: null, at: 1_760_000_000_500 },
     { change: 'added', kind: 'file', path: 'two words', to: null, at: 1_760_000_001_000 },
     { change: 'renamed', kind: 'file', path: 'old', to: 'new', at: 1_760_000_002_000 },
     { change: 'removed', kind: 'link', path: 'grün', to: null, at: 1_760_000_003_000 },
+    { change: 'modified', kind: 'file', path: 'linked', to: null, at: 1_760_000_004_000 },
   ]);
-  assert.equal(unescaped('plain\\x'), 'plain\\x');
+  assert.equal(unescaped('plain\\x', 4), 'plain\\x');
+});
+
+// stream_bytes and print_link_change of usr/src/lib/libzfs/common/libzfs_diff.c: "\\%03o" and "\t(%+d)".
+test('a diff of illumos: three digits, and a changed number of links is no other name', () => {
+  const output = [
+    '1760000001.000000000\tM\tF\t/srv/a\\040b/two\\040words\t(+1)',
+    '1760000002.000000000\tM\tF\t/srv/a\\040b/gr\\303\\274n\t(-2)',
+    '1760000003.000000000\tR\tF\t/srv/a\\040b/x\t/srv/a\\040b/\\0011',
+    '1760000004.000000000\t+\tF\t/srv/a\\040b/back\\134slash',
+  ].join('\n');
+  const found = parseDiff(output, '/srv/a b', 3).map(({ change, path, to }) => [change, path, to]);
+  assert.deepEqual(found, [
+    ['modified', 'two words', null],
+    ['modified', 'grün', null],
+    ['renamed', 'x', '\u00011'],
+    ['added', 'back\\slash', null],
+  ]);
 });
 
 test('the tree is the same object as long as zfs says the same', async () => {

@@ -134,15 +134,15 @@ export function parseHolds(output: string): Hold[] {
 const CHANGES: Record<string, Difference['change']> = { '+': 'added', '-': 'removed', M: 'modified', R: 'renamed' };
 const KINDS: Record<string, Difference['kind']> = { F: 'file', '/': 'directory', '@': 'link' };
 
-/** zfs diff writes every byte that is not plain ASCII as `\0ooo`: a backslash, a zero and three octal digits. */
-export function unescaped(path: string): string {
+/** zfs diff writes a blank, a backslash and every byte that is not plain ASCII as a backslash and so many octal digits. */
+export function unescaped(path: string, digits: 3 | 4): string {
   if (!path.includes('\\')) return path;
   const bytes: number[] = [];
   for (let index = 0; index < path.length; index++) {
-    const code = /^\\0([0-7]{3})/.exec(path.slice(index, index + 5));
-    if (code) {
-      bytes.push(Number.parseInt(code[1] as string, 8));
-      index += 4;
+    const code = /^\\(0?[0-3][0-7]{2})$/.exec(path.slice(index, index + 1 + digits));
+    if (code?.[1]?.length === digits) {
+      bytes.push(Number.parseInt(code[1], 8));
+      index += digits;
     } else {
       bytes.push(path.charCodeAt(index));
     }
@@ -150,10 +150,13 @@ export function unescaped(path: string): string {
   return Buffer.from(bytes).toString('utf8');
 }
 
-/** `zfs diff -H -F -t`: time, change, kind, path, and for a rename where to. Paths are relative to the mount point. */
-export function parseDiff(output: string, mountpoint: string): Difference[] {
+/**
+ * `zfs diff -H -F -t`: time, change, kind, path, and for a rename where to; behind what was modified may be by how many links
+ * there are more, as (+1). Paths are relative to the mount point.
+ */
+export function parseDiff(output: string, mountpoint: string, digits: 3 | 4): Difference[] {
   const below = (path: string) => {
-    const plain = unescaped(path);
+    const plain = unescaped(path, digits);
     return plain.startsWith(mountpoint) ? plain.slice(mountpoint.length).replace(/^\//, '') || '/' : plain;
   };
   return output.split('\n').flatMap((line): Difference[] => {
@@ -166,7 +169,7 @@ export function parseDiff(output: string, mountpoint: string): Difference[] {
         change,
         kind: KINDS[kind] ?? 'other',
         path: below(path),
-        to: to === undefined ? null : below(to),
+        to: to === undefined || change !== 'renamed' ? null : below(to),
         at: seconds > 0 ? Math.round(seconds * 1000) : null,
       },
     ];

@@ -33,7 +33,7 @@ export function zfsPoolActions(execd: Execd, systemPool: string): PoolActions {
     history: async (pool, limit) =>
       parseHistory(((await execd.run('pool.history', { pool })) as { text: string }).text).slice(-limit),
     damagedFiles: async (pool) =>
-      parseDamagedFiles(((await execd.run('pool.errors', { pool })) as { text: string }).text),
+      parseDamagedFiles(((await execd.run('pool.errors', { pool })) as { text: string }).text, pool),
     wipe: (disk) => run('disk.wipe', { disk, confirm: confirmed(disk) }),
     smart: async (disk) => readSmart(await execd.run('disk.smart', { disk })),
     selfTest: (disk, kind) => run('disk.selftest', { disk, kind }),

@@ -1,4 +1,5 @@
 // What zpool prints as text on both operating systems: importable pools, history, the list of damaged files.
+import { fail } from '../../base/problems/problem.ts';
 import type { HistoryLine, Importable } from '../poolActions.ts';
 
 /** A paragraph of `zpool import`: "   status: …" goes on in lines that begin with a tab. */
@@ -63,8 +64,18 @@ export function parseHistory(output: string): HistoryLine[] {
   });
 }
 
-/** The end of `zpool status -v`: a name a line, indented. */
-export function parseDamagedFiles(status: string): string[] {
+/**
+ * The end of `zpool status -v`: a name a line, indented. illumos gives the list only to a process with every privilege; to any
+ * other it says so, and ends without an error.
+ */
+export function parseDamagedFiles(status: string, pool: string): string[] {
+  if (/^errors: List of errors unavailable/m.test(status)) {
+    throw fail(
+      'command_failed',
+      `The names of the damaged files on “${pool}” are not available: ZFS gives them here only to a process with every privilege, which no service of the appliance has.`,
+      `Log in and run as root: zpool status -v ${pool}`,
+    );
+  }
   const at = status.search(/^errors: Permanent errors have been detected/m);
   if (at < 0) return [];
   return status

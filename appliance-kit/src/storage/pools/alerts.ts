@@ -129,7 +129,7 @@ export const scrubFound = alertClass<ScrubArgs>({
     `The ${scan} of “${name}” ${errors > 0 ? `found ${plural(errors, 'error')} it could not repair` : `repaired ${size(repairedBytes)}`}.${disks.length === 0 ? '' : ` Checksum errors were on ${enumerate(disks)}.`}`,
   impact: ({ errors }) =>
     errors > 0
-      ? 'What is damaged cannot be read any more; the page of the pool names the files.'
+      ? 'What is damaged cannot be read any more; the page of the pool says which files these are, or how to find out.'
       : 'No data is lost: what was wrong on one disk was right on another.',
   response: () => 'What had a sound copy was written anew from it.',
   action: ({ errors }) =>
@@ -216,8 +216,8 @@ export const spareUsed = alertClass<SpareArgs>({
 export interface DamagedPoolArgs {
   readonly pool: string;
   readonly count: number;
-  /** The first of them, by name. */
-  readonly files: readonly string[];
+  /** The first of them, by name; null when ZFS did not name them. */
+  readonly files: readonly string[] | null;
 }
 
 export const poolDamaged = alertClass<DamagedPoolArgs>({
@@ -225,11 +225,13 @@ export const poolDamaged = alertClass<DamagedPoolArgs>({
   severity: () => 'critical',
   title: ({ pool: name }) => `Data on pool “${name}” is damaged beyond repair`,
   text: ({ pool: name, count, files }) =>
-    `${plural(count, 'file')} on “${name}” cannot be read any more${files.length === 0 ? '' : `: ${files.join(', ')}${count > files.length ? ' and more' : ''}`}.`,
+    files === null
+      ? `ZFS counts ${plural(count, 'error')} on “${name}” that cannot be repaired; the names of the damaged files were not available to the appliance.`
+      : `${plural(count, 'file')} on “${name}” cannot be read any more${files.length === 0 ? '' : `: ${files.join(', ')}${count > files.length ? ' and more' : ''}`}.`,
   impact: () => 'Reading what is damaged fails. Everything else is there.',
   response: () => 'ZFS never gives out wrong data for it: reading it is an error.',
-  action: () =>
-    'Restore the files from a snapshot, a replica or a backup, then scrub the pool; this clears when they are repaired.',
+  action: ({ pool: name, files }) =>
+    `${files === null ? `Log in and run “zpool status -v ${name}” as root: it names the files. ` : ''}Restore the files from a snapshot, a replica or a backup, then scrub the pool; this clears when they are repaired.`,
   page: ({ pool: name }) => `/storage/pools/${encodeURIComponent(name)}`,
   labels: ({ pool: name }) => ({ pool: name }),
   dedupKey: ({ pool: name }) => `pool.damaged/${name}`,

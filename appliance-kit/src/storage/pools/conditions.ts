@@ -42,7 +42,7 @@ const nameOf = (leaf: Vdev) => leaf.diskId ?? leaf.name;
 export class PoolConditions {
   readonly #parts: { platform: Platform; conditions: Conditions; scans: Scans };
   /** The files that were named last, of each pool: asking takes a while, and the number rarely changes. */
-  readonly #damaged = new Map<string, { errors: number; files: string[] }>();
+  readonly #damaged = new Map<string, { errors: number; files: string[] | null }>();
 
   constructor(parts: { platform: Platform; conditions: Conditions; scans: Scans }) {
     this.#parts = parts;
@@ -106,7 +106,7 @@ export class PoolConditions {
         pools
           .filter(({ errors }) => errors > 0)
           .map(async ({ name, errors }) => ({
-            args: { pool: name, count: errors, files: (await this.#files(name, errors)).slice(0, NAMED) },
+            args: { pool: name, count: errors, files: (await this.#files(name, errors))?.slice(0, NAMED) ?? null },
           })),
       ),
     );
@@ -129,10 +129,12 @@ export class PoolConditions {
     );
   }
 
-  async #files(pool: string, errors: number): Promise<string[]> {
+  /** null: they could not be had, which is no reason to say that there are none. */
+  async #files(pool: string, errors: number): Promise<string[] | null> {
     const known = this.#damaged.get(pool);
     if (known?.errors === errors) return known.files;
-    const files = [...(await this.#parts.platform.poolActions.damagedFiles(pool).catch(() => []))];
+    const named = await this.#parts.platform.poolActions.damagedFiles(pool).catch(() => null);
+    const files = named === null ? null : [...named];
     this.#damaged.set(pool, { errors, files });
     return files;
   }

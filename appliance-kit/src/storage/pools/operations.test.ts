@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type Bench, bench, eventually, PASSWORD } from '../../../tests/harness.ts';
+import { parseDamagedFiles } from '../../platform/zfs/poolText.ts';
 
 const GIB = 2 ** 30;
 const id = (name: string) => `scsi-0QEMU_QEMU_HARDDISK_${name}`;
@@ -307,6 +308,22 @@ test('alerts: a failed disk is named, and explains the degraded pool; damaged fi
     /1 file on “tank” cannot be read any more: \/srv\/telemetry\/blocks\/1\.block\./,
   );
   assert.deepEqual((await b.client.get('/api/pools/tank/damaged-files')).body.items, ['/srv/telemetry/blocks/1.block']);
+});
+
+test('damaged files that ZFS does not name: how many errors there are, and where the names are', async (t) => {
+  const b = await withTank(t);
+  const text = 'errors: List of errors unavailable (insufficient privileges)\n';
+  b.simulation.poolActions.damagedFiles = async (pool) => parseDamagedFiles(text, pool);
+  await b.simulation.simulate('pool-damage', { pool: 'tank', files: ['a', 'b', 'c'] });
+  b.clock.advance(5);
+  await looked(b);
+  const { items } = (await b.client.get('/api/alerts?state=active')).body;
+  const alert = items.find((one: { class: string }) => one.class === 'pool.damaged');
+  assert.match(alert.text, /^ZFS counts 3 errors on “tank” .* names of the damaged files were not available/);
+  assert.match(alert.action, /run “zpool status -v tank” as root/);
+  const { status, body } = await b.client.get('/api/pools/tank/damaged-files');
+  assert.deepEqual([status, body.code, body.items], [502, 'command_failed', undefined]);
+  assert.equal(body.action, 'Log in and run as root: zpool status -v tank');
 });
 
 test('the history of a pool is ZFS’ own and ours, which knows who asked', async (t) => {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"net/http"
 	"os"
 	"regexp"
@@ -26,35 +27,77 @@ var illumosDisk = regexp.MustCompile(`^c[0-9]{1,5}(t[0-9A-F]{1,32})?d[0-9]{1,5}$
 // illumosSlice is what may follow it: a slice of a label, or a partition of fdisk's.
 var illumosSlice = regexp.MustCompile(`^(s[0-9]{1,2}|p[0-4])?$`)
 
-// Disks implements Host: diskinfo -Hpc, a line each of tab-separated type, disk, vendor, product, serial number, bytes, flags
-// (faulty, locating, removable, solid state) and location. It looks into each disk, leaves out without a word those that its
-// user may not open, and walks the machine's topology, which takes seconds where there are many shelves.
+// illumosPart is a disk with or without one.
+var illumosPart = regexp.MustCompile(`^(c[0-9]{1,5}(?:t[0-9A-F]{1,32})?d[0-9]{1,5})(?:s[0-9]{1,2}|p[0-4])?$`)
+
+// chassis is the number before a label of a bay.
+var chassis = regexp.MustCompile(`^\[([0-9]+)\] `)
+
+// Disks implements Host: diskinfo -Hp for the disks and their sizes, -HP for serial numbers and places: with -p a place is a pair of
+// numbers, of which the slot's is always -1. They look into each disk, leave out without a word those that their user may not
+// open, and the second walks the machine's topology, which takes seconds where there are many shelves.
 func (i *Host) Disks(ctx context.Context) ([]host.Disk, error) {
-	said, err := command.Run(ctx, 30*time.Second, 4<<20, "diskinfo", "-Hpc")
+	said, err := command.Run(ctx, 30*time.Second, 4<<20, "diskinfo", "-Hp")
 	if err != nil {
 		return nil, err
 	}
-	return readDisks(string(said.Stdout))
+	places, err := command.Run(ctx, 30*time.Second, 4<<20, "diskinfo", "-HP")
+	if err != nil {
+		return nil, err
+	}
+	return readDisks(string(said.Stdout), string(places.Stdout))
 }
 
-func readDisks(text string) (found []host.Disk, err error) {
+// fields are those of a line of diskinfo's, empty where it does not know.
+func fields(line string, count int) ([]string, error) {
+	f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+	if len(f) < count {
+		return nil, fmt.Errorf("diskinfo printed a line that cannot be read: %.200q", line)
+	}
+	for at := range f {
+		switch f[at] = strings.TrimSpace(f[at]); f[at] {
+		case "-", "(null)":
+			f[at] = ""
+		}
+	}
+	return f, nil
+}
+
+// wholeDisk is the name without what the first of the disk's links may have behind it: diskinfo takes off a slice of one digit only.
+func wholeDisk(name string) string {
+	found := illumosPart.FindStringSubmatch(name)
+	if found == nil {
+		log.Printf("diskinfo names %.80q, which is no whole disk; it is left out", name)
+		return ""
+	}
+	return found[1]
+}
+
+// readDisks reads type, disk, vendor, product, bytes, removable, solid state; and of places disk, vendor, product, serial number,
+// faulty, locating, and the place: "[CHASSIS] LABEL" or LABEL.
+func readDisks(text, places string) (found []host.Disk, err error) {
+	serials, labels := map[string]string{}, map[string]string{}
+	for line := range strings.Lines(places) {
+		f, err := fields(line, 7)
+		if err != nil {
+			return nil, err
+		}
+		serials[f[0]], labels[f[0]] = f[3], chassis.ReplaceAllString(f[6], "chassis $1, ")
+	}
 	for line := range strings.Lines(text) {
-		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		if len(f) < 8 || !illumosDisk.MatchString(f[1]) {
-			return nil, fmt.Errorf("diskinfo printed a line that cannot be read: %.200q", line)
+		f, err := fields(line, 7)
+		if err != nil {
+			return nil, err
 		}
-		for at := range f {
-			switch f[at] = strings.TrimSpace(f[at]); f[at] {
-			case "-", "(null)", "-1,-1": // the last is a chassis and a slot that it did not find
-				f[at] = ""
-			}
+		one := host.Disk{Name: wholeDisk(f[1]), Type: f[0], Vendor: f[2], Product: f[3], Serial: serials[f[1]], Location: labels[f[1]]}
+		if one.Name == "" {
+			continue
 		}
-		one := host.Disk{Name: f[1], Type: f[0], Vendor: f[2], Product: f[3], Serial: f[4], Location: f[7]}
-		if one.Bytes, err = strconv.ParseInt(f[5], 10, 64); err != nil || one.Bytes < 0 {
+		if one.Bytes, err = strconv.ParseInt(f[4], 10, 64); err != nil || one.Bytes < 0 {
 			return nil, fmt.Errorf("diskinfo printed a size that cannot be read: %.200q", line)
 		}
-		if flags := f[6]; len(flags) == 4 && flags[3] != '?' {
-			solid := flags[3] == 'S'
+		if f[6] != "" {
+			solid := f[6] == "yes"
 			one.SolidState = &solid
 		}
 		found = append(found, one)
@@ -94,6 +137,15 @@ func (i *Host) DiskDevice(path string) (string, error) {
 
 // SmartDevice implements Host: smartctl opens raw devices only.
 func (i *Host) SmartDevice(device string) string { return i.raw(strings.TrimPrefix(device, dsk)) }
+
+// IsLeaf implements Host: a leaf is c1t0d0s1, and what callers name is /dev/dsk/c1t0d0, with a slice or without.
+func (i *Host) IsLeaf(leaf, device string) bool {
+	named, which := strings.TrimPrefix(leaf, dsk), strings.TrimPrefix(device, dsk)
+	if named == which {
+		return true
+	}
+	return illumosDisk.MatchString(which) && belongs(named, which) || illumosDisk.MatchString(named) && belongs(which, named)
+}
 
 // belongs says whether device, as another program names it, is this disk or a part of it. zpool names none by its path, with -P
 // too (zpool_vdev_name); mnttab and swap do.

@@ -232,25 +232,60 @@ func (i *Host) UnmountDataset(ctx context.Context, dataset string) error {
 	return err
 }
 
-// MountSnapshot implements DatasetHost. It is seen by everybody, in a folder that only root can enter.
-func (i *Host) MountSnapshot(ctx context.Context, snapshot string) (string, func(), error) {
-	dir, err := os.MkdirTemp("", "snapshot-") // mode 0700
+// OpenSnapshot implements DatasetHost. mount takes no snapshot here; below its dataset's mount point each one is found, also
+// with snapdir=hidden: ZFS mounts it there when it is looked up, read-only, and unmounts it with its dataset.
+func (i *Host) OpenSnapshot(_ context.Context, snapshot string) (*os.Root, func(), error) {
+	dataset, name, _ := strings.Cut(snapshot, "@")
+	mounts, err := i.mounts()
 	if err != nil {
-		return "", nil, err
+		return nil, nil, err
 	}
-	place := filepath.Join(dir, "files")
-	if err := os.Mkdir(place, 0o700); err != nil {
-		return "", nil, errors.Join(err, os.RemoveAll(dir))
+	at := slices.IndexFunc(mounts, func(m [2]string) bool { return m[0] == dataset })
+	if at < 0 {
+		return nil, nil, fmt.Errorf("'%s' is not mounted, and its snapshots are seen only below the place where it is: mount it first", dataset)
 	}
-	if _, err := command.Run(ctx, time.Minute, 64<<10, "mount", "-F", "zfs", "-o", "ro,nosuid,nodevices,noexec", snapshot, place); err != nil {
-		return "", nil, errors.Join(fmt.Errorf("mounting the snapshot %s: %w", snapshot, err), os.Remove(place), os.Remove(dir))
+	top, err := openPlace(i.Root, mounts[at][1])
+	if err != nil {
+		return nil, nil, err
 	}
-	return place, func() {
-		if _, err := command.Run(context.Background(), time.Minute, 64<<10, "umount", "-f", place); err == nil {
-			_ = os.Remove(place) // never RemoveAll: what is mounted would go with it
-			_ = os.Remove(dir)
+	defer top.Close()
+	files, err := top.OpenRoot(".zfs/snapshot/" + name)
+	if err != nil {
+		return nil, nil, err
+	}
+	return files, func() { _ = files.Close() }, nil
+}
+
+// openPlace opens a folder by its path below root, which must lead through folders alone: who may write to one of them could
+// put a link into another's files there.
+func openPlace(root, path string) (*os.Root, error) {
+	if root == "" {
+		root = "/"
+	}
+	at, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range strings.FieldsFunc(path, func(r rune) bool { return r == '/' }) {
+		seen, err := at.Lstat(name)
+		if err == nil && !seen.IsDir() {
+			err = fmt.Errorf("'%s' of the path '%s' is no folder", name, path)
 		}
-	}, nil
+		var next *os.Root
+		if err == nil {
+			next, err = at.OpenRoot(name)
+		}
+		_ = at.Close()
+		if err != nil {
+			return nil, err
+		}
+		at = next
+		if opened, err := at.Stat("."); err != nil || !os.SameFile(seen, opened) {
+			_ = at.Close()
+			return nil, errors.Join(err, fmt.Errorf("'%s' of the path '%s' was changed meanwhile", name, path))
+		}
+	}
+	return at, nil
 }
 
 // VolumePath implements DatasetHost.

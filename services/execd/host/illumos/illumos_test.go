@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"log"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -30,11 +31,16 @@ func withFakes(t *testing.T) (*Host, *fake.Machine) {
 	fakes := fake.New(t, "@../../../../smf/manifest/execd.xml")
 	root, put, program := fakes.Root, fakes.Put, fakes.Program
 	put("etc/mnttab", "rpool/ROOT/omnios\t/\tzfs\tdev=4410002\t1795287654\n/dev/dsk/c9t0d0s0\t/mnt/old disk\tufs\trw\t1\ntank/telemetry\t/srv/telemetry\tzfs\trw\t1\n", 0o644)
-	program("bin/diskinfo", `printf 'SCSI\tc1t0d0\tVBOX\tHARDDISK\tS1\t17179869184\t----\t-\n'
-printf 'SCSI\tc0t5000CCA01234ABCDd0\tHGST\tHUS\tS2\t1048576000\t--S-\tbay 1\n'
-printf 'SCSI\tc2t1d0\tX\tY\t-\t1048576000\t----\t-\nUSB\tc3t0d0\t-\t-\t-\t0\t-R--\t-\n'
-printf 'SCSI\tc4t0d0\tX\tY\t-\t17179869184\t----\t-\n'
-printf 'SCSI\tc9t0d0\tX\tY\t-\t1048576000\t----\t-\nSCSI\tc9t1d0\tX\tY\t-\t1048576000\t----\t-\n'`)
+	program("bin/diskinfo", `case $1 in
+-Hp)
+  printf 'SCSI\tc1t0d0\tVBOX\tHARDDISK\t17179869184\tno\tno\n'
+  printf 'SCSI\tc0t5000CCA01234ABCDd0\tHGST\tHUS\t1048576000\tno\tno\n'
+  printf 'SCSI\tc2t1d0\tX\tY\t1048576000\tno\tno\nUSB\tc3t0d0\t-\t-\t0\tyes\tno\n'
+  printf 'SCSI\tc4t0d0\tX\tY\t17179869184\tno\tno\n'
+  printf 'SCSI\tc9t0d0\tX\tY\t1048576000\tno\tno\nSCSI\tc9t1d0p0\tX\tY\t1048576000\tno\tno\n'
+  ;;
+-HP) printf 'c1t0d0\tVBOX\tHARDDISK\tS1\t-\t-\t-\nc0t5000CCA01234ABCDd0\tHGST\tHUS\tS2\tno\tno\t[0] bay 1\n' ;;
+esac`)
 	program("bin/zpool", `[ "$1" = status ] || exit 0
 cat <<'END'
   pool: rpool
@@ -61,7 +67,7 @@ config:
           c0t5000CCA01234ABCDd0s0  AVAIL
 END`)
 	program("bin/swap", `printf 'swapfile             dev    swaplo   blocks     free\n/dev/dsk/c9t1d0s1    -  8 1 1\n'`)
-	for _, name := range []string{"svcadm", "init", "zfs", "devfsadm", "mount", "umount"} {
+	for _, name := range []string{"svcadm", "init", "zfs", "devfsadm"} {
 		program("bin/"+name, "")
 	}
 	program("bin/fmadm", `[ ! -e '`+root+`/broken' ] || { echo 'fmadm: failed to connect to fmd' >&2; exit 1; }
@@ -103,21 +109,34 @@ func TestDisksOfIllumos(t *testing.T) {
 	}
 }
 
-// What diskinfo -Hpc prints to a user who may open the disks (usr/src/cmd/diskinfo/diskinfo.c of 2018).
+// What diskinfo -Hp and -HP print to a user who may open the disks (enumerate_disks of usr/src/cmd/diskinfo/diskinfo.c, February
+// 2025). The name is that of the disk's first link, of which a slice of one digit is taken off, and nothing else.
 func TestDisksAreListedOnIllumos(t *testing.T) {
-	listed, err := readDisks("SCSI\tc0t5000CCA05C68D505d0\tHGST\tHUS726T4TAL5204\tV1G2ABCD\t4000787030016\t----\t0,3\n" +
-		"NVME\tc1t0d0\t-\tModel with blanks  \t-\t512110190592\t--?S\t-1,-1\n" +
-		"(null)\tc2d0\t-\t-\t-\t8589934592\t????\t-1,-1\n" +
-		"SCSI\tc3t0d0\tgone\tgone\t-\t0\t-FR-\t-1,-1\n")
+	var logged bytes.Buffer
+	log.SetOutput(&logged)
+	defer log.SetOutput(os.Stderr)
+	listed, err := readDisks("SCSI\tc0t5000CCA05C68D505d0\tHGST\tHUS726T4TAL5204\t4000787030016\tno\tno\n"+
+		"NVME\tc1t0d0\t-\tModel with blanks  \t512110190592\t-\tyes\n"+
+		"(null)\tc2d0p0\t-\t-\t8589934592\t-\t-\n"+
+		"SCSI\tc3t0d0s15\tgone\tgone\t0\tyes\tno\n"+
+		"SCSI\tdiskette\tgone\tgone\t0\tyes\tno\n",
+		"c0t5000CCA05C68D505d0\tHGST\tHUS726T4TAL5204\tV1G2ABCD\tno\tno\t[0] Slot 03\n"+
+			"c1t0d0\t-\tModel with blanks  \t-\t-\t-\t-\n"+
+			"c2d0p0\t-\t-\t-\t-\t-\tSLOT 1\n")
 	if err != nil {
 		t.Fatal(err)
 	}
 	hosttest.Recorded(t, "disks-illumos.json", map[string]any{"disks": listed})
-	for _, line := range []string{"diskinfo: unable to obtain topo handle\n", "SCSI\tc1t0d0\n", "a\t../x\t\t\t\t1\t----\t\n",
-		"SCSI\tc1t0d0\t-\t-\t-\t1T\t----\t-\n"} {
-		if _, err := readDisks(line); err == nil || !strings.Contains(err.Error(), "that cannot be read") {
+	if !strings.Contains(logged.String(), `"diskette", which is no whole disk`) || strings.Count(logged.String(), "\n") != 1 {
+		t.Error(logged.String())
+	}
+	for _, line := range []string{"diskinfo: unable to obtain topo handle\n", "SCSI\tc1t0d0\n", "SCSI\tc1t0d0\t-\t-\t1T\t-\t-\n"} {
+		if _, err := readDisks(line, ""); err == nil || !strings.Contains(err.Error(), "that cannot be read") {
 			t.Errorf("%q: %v", line, err)
 		}
+	}
+	if _, err := readDisks("", "diskinfo: unable to obtain topo handle\n"); err == nil || !strings.Contains(err.Error(), "that cannot be read") {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -228,17 +247,43 @@ func TestWhatIllumosIsTold(t *testing.T) {
 	if !machine.Mounted("/srv/telemetry") || machine.Mounted("/srv") || machine.Mounted("tank/telemetry") {
 		t.Error("what is mounted")
 	}
-	calls()
-	place, release, err := machine.MountSnapshot(ctx, "tank/a@now")
+}
+
+// mount -F zfs refuses a snapshot (zfs_validate_name of libzfs_dataset.c): its files are below its dataset's mount point, and
+// looking one up there mounts it (zfsctl_snapdir_lookup of zfs_ctldir.c), with no privilege of the caller's.
+func TestTheFilesOfASnapshotOnIllumos(t *testing.T) {
+	machine, fakes := withFakes(t)
+	fakes.Put("srv/telemetry/.zfs/snapshot/now/a/b", "then", 0o600)
+	fakes.Put("secret", "none of yours", 0o600)
+	files, release, err := machine.OpenSnapshot(context.Background(), "tank/telemetry@now")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if said := calls(); said != "mount -F zfs -o ro,nosuid,nodevices,noexec tank/a@now "+place+"\n" {
-		t.Error(said)
+	if text, err := files.ReadFile("a/b"); string(text) != "then" || err != nil {
+		t.Errorf("%q %v", text, err)
+	}
+	inside := filepath.Join(machine.Root, "srv/telemetry/.zfs/snapshot/now")
+	if err := os.Symlink("../../../../../secret", filepath.Join(inside, "out")); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := files.ReadFile("out"); err == nil {
+		t.Errorf("a link out of it: %q", text)
 	}
 	release()
-	if _, err := os.Stat(filepath.Dir(place)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the folder is left: %v", err)
+	if ran := fakes.Calls(); ran != "" {
+		t.Errorf("ran %s", ran)
+	}
+	for snapshot, says := range map[string]string{
+		"tank/telemetry@then": "no such file",
+		"tank/away@now":       "'tank/away' is not mounted",
+		"tank/linked@now":     "'linked' of the path '/srv/linked/home' is no folder",
+	} {
+		fakes.Put("etc/mnttab", "tank/telemetry\t/srv/telemetry\tzfs\trw\t1\ntank/linked\t/srv/linked/home\tzfs\trw\t1\n", 0o644)
+		fakes.Put("elsewhere/home/.zfs/snapshot/now/key", "none of yours", 0o600)
+		_ = os.Symlink("../elsewhere", filepath.Join(machine.Root, "srv/linked"))
+		if _, _, err := machine.OpenSnapshot(context.Background(), snapshot); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", snapshot, err)
+		}
 	}
 }
 

@@ -42,21 +42,30 @@ func (l *Host) UnmountDataset(ctx context.Context, dataset string) error {
 	return systemctl(ctx, "start", "cistern-unmount@"+unitName(dataset)+".service")
 }
 
-// MountSnapshot mounts a snapshot on a directory of its own. The automounts below .zfs/snapshot are made in the
+// OpenSnapshot mounts a snapshot on a directory of its own. The automounts below .zfs/snapshot are made in the
 // machine's mount namespace and may not be seen in execd's; this mount is, is seen by nobody else, and goes with the
 // process if that dies.
-func (l *Host) MountSnapshot(_ context.Context, snapshot string) (string, func(), error) {
+func (l *Host) OpenSnapshot(_ context.Context, snapshot string) (*os.Root, func(), error) {
 	dir, err := os.MkdirTemp("", "snapshot-")
 	if err != nil {
-		return "", nil, err
+		return nil, nil, err
 	}
 	if err := unix.Mount(snapshot, dir, "zfs", unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		_ = os.Remove(dir)
-		return "", nil, fmt.Errorf("mounting the snapshot %s: %w", snapshot, err)
+		return nil, nil, fmt.Errorf("mounting the snapshot %s: %w", snapshot, err)
 	}
-	return dir, func() {
+	away := func() {
 		_ = unix.Unmount(dir, unix.MNT_DETACH)
 		_ = os.Remove(dir)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		away()
+		return nil, nil, err
+	}
+	return root, func() {
+		_ = root.Close()
+		away()
 	}, nil
 }
 

@@ -55,6 +55,9 @@ func (l *Host) DiskDevice(path string) (string, error) {
 // SmartDevice implements Host.
 func (l *Host) SmartDevice(device string) string { return device }
 
+// IsLeaf implements Host: zpool -P prints the paths that zpool status -P does.
+func (l *Host) IsLeaf(leaf, device string) bool { return leaf == device }
+
 // Disks implements Host: lsblk tells everybody.
 func (l *Host) Disks(context.Context) ([]host.Disk, error) { return nil, nil }
 

@@ -158,14 +158,18 @@ function ScanControl({ pool }: { pool: Pool }) {
   );
 }
 
-function DamagedFiles({ pool }: { pool: string }) {
+function DamagedFiles({ pool, errors }: { pool: string; errors: number }) {
   const { data, error } = useQuery(damagedFilesQuery(pool));
   return (
     <Alert
       component="h2"
       isInline
       variant="danger"
-      title={data ? `${plural(data.length, 'file')} cannot be read any more` : 'Files cannot be read any more'}
+      title={
+        data
+          ? `${plural(data.length, 'file')} cannot be read any more`
+          : `Files cannot be read any more: ${plural(errors, 'error')}`
+      }
     >
       <p>
         No sound copy of them is left on the pool. Restore them from a snapshot or a backup, then scrub the pool: they
@@ -260,7 +264,7 @@ function Overview({ pool, disks }: { pool: Pool; disks: readonly Disk[] }) {
           {pool.action && <p>{pool.action}</p>}
         </Alert>
       )}
-      {pool.errors > 0 && <DamagedFiles pool={pool.name} />}
+      {pool.errors > 0 && <DamagedFiles pool={pool.name} errors={pool.errors} />}
       {running.map((job) => (
         <div key={job.id} role="status">
           <Progress title={job.title} value={job.percent ?? 0} helperText={job.step} aria-label={job.title} />

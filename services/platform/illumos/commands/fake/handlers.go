@@ -23,13 +23,17 @@ var handlers = map[string]handler{
 func nothing(*System, *commands.Call) (string, error) { return "", nil }
 
 func (s *System) diskinfo(call *commands.Call) (string, error) {
-	if !call.Has("H") || !call.Has("p") || !call.Has("c") {
-		return "", fmt.Errorf("it prints -Hpc only")
+	if !call.Has("H") || call.Has("p") == call.Has("P") || call.Has("c") {
+		return "", fmt.Errorf("it prints -Hp and -HP only")
 	}
 	said := ""
 	for _, name := range sorted(s.Disks) {
 		d := s.Disks[name]
-		said += strings.Join([]string{"SCSI", name, "VBOX", "HARDDISK", d.Serial, number(d.Bytes), "----", "-"}, "\t") + "\n"
+		line := []string{"SCSI", name, "VBOX", "HARDDISK", number(d.Bytes), "no", "no"}
+		if call.Has("P") {
+			line = []string{name, "VBOX", "HARDDISK", d.Serial, "-", "-", "-"}
+		}
+		said += strings.Join(line, "\t") + "\n"
 	}
 	return said, nil
 }
@@ -242,7 +246,14 @@ func (s *System) zfs(call *commands.Call) (string, error) {
 		if properties == nil {
 			return "", refuse(1, "cannot open '%s': dataset does not exist", operands[len(operands)-1])
 		}
+		dataset, was := operands[len(operands)-1], properties[name]
 		properties[name] = value
+		// There is no -u: what was mounted is mounted again, and so is what had no place of its own (changelist_postfix).
+		if name == "mountpoint" && properties["canmount"] != "noauto" && (s.mounted[dataset] != "" || was == "none" || was == "legacy") {
+			delete(s.mounted, dataset)
+			s.mount(dataset)
+			s.writeMounts()
+		}
 		return "", nil
 	}
 	return "", fmt.Errorf("it has no behaviour for zfs %s", call.Form.Subcommand)
@@ -315,6 +326,9 @@ func (s *System) listDatasets(call *commands.Call) (string, error) {
 			}
 			if own := s.datasets()[name][property]; own != "" {
 				return own
+			}
+			if property == "canmount" {
+				return "on"
 			}
 			return "-"
 		}
