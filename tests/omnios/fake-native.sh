@@ -188,7 +188,15 @@ zstd | qemu-img)
   esac
   ;;
 prtconf) echo "${FAKE_MEMORY:-16384}" ;;
-swap | dumpadm | ipadm | coreadm) : ;;
-dladm) printf 'e1000g0\nigb1\n' ;;
+swap | dumpadm | coreadm) : ;;
+ipadm)
+  # A link that nobody answers on is waited for: 120 s when nothing is said about it (DHCP_IPC_DEFAULT_WAIT). Counted, not slept.
+  case "$*" in
+  "create-addr -T dhcp -w 0 "*) ;;
+  "create-addr -T dhcp "*) echo 120 >>"$FAKE/waited" ;;
+  esac
+  [ "$1" != "${FAKE_HANGS:-}" ] || exec sleep 2
+  ;;
+dladm) printf 'e1000g0\nigb1\nigb2\n' ;;
 *) unknown "$@" ;;
 esac

@@ -219,8 +219,9 @@ test('the first boot: the pool grows, swap and dump are made, addresses come by 
     'zfs create -V 2048m rpool/dump',
     'dumpadm -y -c kernel -d /dev/zvol/dsk/rpool/dump',
     'coreadm -g /var/cores/core.%f.%p -e global',
-    'ipadm create-addr -T dhcp e1000g0/dhcp',
-    'ipadm create-addr -T dhcp igb1/dhcp',
+    'ipadm create-addr -T dhcp -w 0 e1000g0/dhcp',
+    'ipadm create-addr -T dhcp -w 0 igb1/dhcp',
+    'ipadm create-addr -T dhcp -w 0 igb2/dhcp',
   ]) {
     assert.ok(calls.includes(`${call}\n`), call);
   }
@@ -229,4 +230,21 @@ test('the first boot: the pool grows, swap and dump are made, addresses come by 
     assert.equal(boot({ FAKE_FAIL_AT: String(at), FAKE_MEMORY: '1024' }).status, 0, `call ${at}`);
   }
   assert.match(host.read('dev/msglog'), /'.*' failed; the machine goes on without/);
+});
+
+// svc:/system/initial-boot is stopped after 300 s (illumos-omnios, usr/src/cmd/svc/milestone/initial-boot.xml), and is then in maintenance.
+test('the first boot waits for no lease, and for nothing that hangs', () => {
+  using host = new Host();
+  mkdirSync(join(host.root, 'dev'));
+  const script = join(recipe, 'initialboot');
+  assert.equal(host.run(script, [], {}).status, 0);
+  const waited = existsSync(join(host.folder, 'waited')) ? host.state('waited').split('\n').map(Number) : [0];
+  assert.equal(
+    waited.reduce((sum, one) => sum + one, 0),
+    0,
+    'seconds waited for three cables without a lease',
+  );
+  const late = host.run(script, [], { FAKE_HANGS: 'create-if', CISTERN_PATIENCE: '1' });
+  assert.equal(late.status, 0, late.err);
+  assert.match(host.read('dev/msglog'), /not all of it is done after 1 s; it goes on beside/);
 });
