@@ -121,6 +121,15 @@ test('a password for root is a hash, or nothing is made', () => {
   assert.match(host.image('etc/shadow'), /^root:\$5\$salt\$8dTkX0\/abc\.:6445/);
 });
 
+test('manifests that cannot be read make no image, although svccfg ends well', () => {
+  using host = new Host();
+  const failed = host.make({ FAKE_BAD_MANIFESTS: '2' });
+  assert.deepEqual([failed.status, host.images(), host.left()], [1, [], []], failed.err);
+  assert.match(failed.err, /svccfg: 2 smf\(7\) service descriptions failed to load/);
+  assert.match(failed.err, /svccfg: couldn't parse document/);
+  assert.match(failed.err, /so not all services would be in the image/);
+});
+
 test('whichever command fails: it is said, nothing is left in use, and the next run makes it', () => {
   using whole = new Host();
   assert.equal(whole.make().status, 0);
