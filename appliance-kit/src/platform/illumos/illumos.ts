@@ -15,6 +15,7 @@ import type {
   PlatformPool,
   PoolPlan,
   Progress,
+  ServiceAction,
   SnmpAccess,
 } from '../platform.ts';
 import type { PoolActions } from '../poolActions.ts';
@@ -144,7 +145,7 @@ export class Illumos implements Platform {
     await this.#execd.run('telemetry.place', { pool });
   }
 
-  async serviceAction(service: string, action: 'start' | 'stop' | 'restart'): Promise<void> {
+  async serviceAction(service: string, action: ServiceAction): Promise<void> {
     await this.#execd.run('service.action', { service, action });
     this.#restarts.forget(service);
   }
