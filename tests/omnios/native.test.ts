@@ -227,7 +227,7 @@ test('the first boot: the pool grows, swap and dump are made, addresses come by 
     'zfs create -V 4096m -b 4k rpool/swap',
     'zfs create -V 2048m rpool/dump',
     'dumpadm -y -c kernel -d /dev/zvol/dsk/rpool/dump',
-    'coreadm -g /var/cores/core.%f.%p -e global',
+    'coreadm -g /var/cores/core.%f.%p -e global -d process',
     'ipadm create-addr -T dhcp -w 0 e1000g0/dhcp',
     'ipadm create-addr -T dhcp -w 0 igb1/dhcp',
     'ipadm create-addr -T dhcp -w 0 igb2/dhcp',
