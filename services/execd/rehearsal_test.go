@@ -122,7 +122,7 @@ func TestTheFirstDayOnOmniOS(t *testing.T) {
 	if said, _ := os.ReadFile(filepath.Join(r.Root, "dev/msglog")); strings.Contains(string(said), "failed") {
 		t.Fatalf("initialboot: %s", said)
 	}
-	for _, call := range []string{"ipadm create-addr -T dhcp igb0/dhcp", "zfs create -V 2048m -b 4k rpool/swap", "coreadm -g /var/cores/core.%f.%p -e global"} {
+	for _, call := range []string{"ipadm create-addr -T dhcp -w 0 igb0/dhcp", "zfs create -V 2048m -b 4k rpool/swap", "coreadm -g /var/cores/core.%f.%p -e global -d process"} {
 		if !strings.Contains(r.Log(), call+"\n") {
 			t.Errorf("initialboot did not call: %s", call)
 		}

@@ -165,6 +165,9 @@ svccfg)
   [ "$(cat "$SVCCFG_REPOSITORY")" = 'the seed' ] && [ "$*" = "import -p /dev/stdout $PKG_INSTALL_ROOT/lib/svc/manifest" ] || no 'not of the seed'
   case $SVCCFG_REPOSITORY in "$PKG_INSTALL_ROOT"*) no 'the repository is inside of the image' ;; esac
   echo 'and all manifests' >>"$SVCCFG_REPOSITORY"
+  # engine_import of svccfg_engine.c: of several manifests those that fail are told on standard error, and it ends with 0.
+  echo 'svccfg: Loaded 212 smf(7) service descriptions' >&2
+  [ -z "${FAKE_BAD_MANIFESTS:-}" ] || printf 'svccfg: couldn'\''t parse document\nsvccfg: %s smf(7) service descriptions failed to load\n' "$FAKE_BAD_MANIFESTS" >&2
   ;;
 beadm)
   case $1 in
@@ -188,7 +191,15 @@ zstd | qemu-img)
   esac
   ;;
 prtconf) echo "${FAKE_MEMORY:-16384}" ;;
-swap | dumpadm | ipadm | coreadm) : ;;
-dladm) printf 'e1000g0\nigb1\n' ;;
+swap | dumpadm | coreadm) : ;;
+ipadm)
+  # A link that nobody answers on is waited for: 120 s when nothing is said about it (DHCP_IPC_DEFAULT_WAIT). Counted, not slept.
+  case "$*" in
+  "create-addr -T dhcp -w 0 "*) ;;
+  "create-addr -T dhcp "*) echo 120 >>"$FAKE/waited" ;;
+  esac
+  [ "$1" != "${FAKE_HANGS:-}" ] || exec sleep 2
+  ;;
+dladm) printf 'e1000g0\nigb1\nigb2\n' ;;
 *) unknown "$@" ;;
 esac

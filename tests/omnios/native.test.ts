@@ -121,6 +121,15 @@ test('a password for root is a hash, or nothing is made', () => {
   assert.match(host.image('etc/shadow'), /^root:\$5\$salt\$8dTkX0\/abc\.:6445/);
 });
 
+test('manifests that cannot be read make no image, although svccfg ends well', () => {
+  using host = new Host();
+  const failed = host.make({ FAKE_BAD_MANIFESTS: '2' });
+  assert.deepEqual([failed.status, host.images(), host.left()], [1, [], []], failed.err);
+  assert.match(failed.err, /svccfg: 2 smf\(7\) service descriptions failed to load/);
+  assert.match(failed.err, /svccfg: couldn't parse document/);
+  assert.match(failed.err, /so not all services would be in the image/);
+});
+
 test('whichever command fails: it is said, nothing is left in use, and the next run makes it', () => {
   using whole = new Host();
   assert.equal(whole.make().status, 0);
@@ -218,9 +227,10 @@ test('the first boot: the pool grows, swap and dump are made, addresses come by 
     'zfs create -V 4096m -b 4k rpool/swap',
     'zfs create -V 2048m rpool/dump',
     'dumpadm -y -c kernel -d /dev/zvol/dsk/rpool/dump',
-    'coreadm -g /var/cores/core.%f.%p -e global',
-    'ipadm create-addr -T dhcp e1000g0/dhcp',
-    'ipadm create-addr -T dhcp igb1/dhcp',
+    'coreadm -g /var/cores/core.%f.%p -e global -d process',
+    'ipadm create-addr -T dhcp -w 0 e1000g0/dhcp',
+    'ipadm create-addr -T dhcp -w 0 igb1/dhcp',
+    'ipadm create-addr -T dhcp -w 0 igb2/dhcp',
   ]) {
     assert.ok(calls.includes(`${call}\n`), call);
   }
@@ -229,4 +239,21 @@ test('the first boot: the pool grows, swap and dump are made, addresses come by 
     assert.equal(boot({ FAKE_FAIL_AT: String(at), FAKE_MEMORY: '1024' }).status, 0, `call ${at}`);
   }
   assert.match(host.read('dev/msglog'), /'.*' failed; the machine goes on without/);
+});
+
+// svc:/system/initial-boot is stopped after 300 s (illumos-omnios, usr/src/cmd/svc/milestone/initial-boot.xml), and is then in maintenance.
+test('the first boot waits for no lease, and for nothing that hangs', () => {
+  using host = new Host();
+  mkdirSync(join(host.root, 'dev'));
+  const script = join(recipe, 'initialboot');
+  assert.equal(host.run(script, [], {}).status, 0);
+  const waited = existsSync(join(host.folder, 'waited')) ? host.state('waited').split('\n').map(Number) : [0];
+  assert.equal(
+    waited.reduce((sum, one) => sum + one, 0),
+    0,
+    'seconds waited for three cables without a lease',
+  );
+  const late = host.run(script, [], { FAKE_HANGS: 'create-if', CISTERN_PATIENCE: '1' });
+  assert.equal(late.status, 0, late.err);
+  assert.match(host.read('dev/msglog'), /not all of it is done after 1 s; it goes on beside/);
 });

@@ -6,6 +6,8 @@ import { fail } from '../base/problems/problem.ts';
 export interface CommandOptions {
   readonly deadlineMs?: number;
   readonly maxBytes?: number;
+  /** What it printed is an answer also when it fails: of several things asked for, some were not there. */
+  readonly partial?: boolean;
 }
 
 export type Command = (program: string, args: readonly string[], options?: CommandOptions) => Promise<string>;
@@ -34,6 +36,7 @@ export const run: Command = (program, args, options = {}) => {
       if (error === null) return resolve(stdout);
       const what = [program, ...args].join(' ');
       if (error.killed) return reject(fail('timeout', `“${what}” did not end within ${deadlineMs / 1000} s.`));
+      if (options.partial && typeof error.code === 'number' && stdout !== '') return resolve(stdout);
       reject(fail('command_failed', `“${what}” failed: ${stderr.trim().slice(0, 500) || error.message}`));
     },
   );

@@ -112,10 +112,11 @@ const DEADLINES_MS: Record<keyof Verbs, number> = {
   // Another boot environment may bring another boot loader.
   'system.activate': 12 * 60_000,
   'telemetry.place': 3 * 60_000,
-  'service.action': 2 * 60_000,
+  // illumos' svcadm waits as long as SMF does.
+  'service.action': 5 * 60_000,
   'system.identity': 30_000,
   'setup.finish': 30_000,
-  'snmp.configure': 2 * 60_000,
+  'snmp.configure': 5 * 60_000,
   power: 30_000,
   'dataset.create': 5 * 60_000,
   'dataset.set': 5 * 60_000,

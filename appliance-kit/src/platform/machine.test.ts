@@ -238,7 +238,9 @@ const DLADM = {
     'igb2:phys:unknown:1500:',
     'ixgbe0:phys:up:9000:',
     'odd\\:name0:phys:up:1500:',
-    'aggr0:aggr:up:9000:ixgbe0 ixgbe1',
+    'aggr0:aggr:up:9000:ixgbe0,ixgbe1',
+    'aggr1:aggr:up:1500:igb5 igb6',
+    'igb6:phys:up:1500:',
     'vnic0:vnic:up:1500:igb0',
     'stub0:etherstub:unknown:9000:',
     '',
@@ -285,6 +287,8 @@ test('links of illumos: ports, aggregations, colons and backslashes in names', (
       ...{ ...rest, name: 'aggr0', bond: true, enabled: true, carrier: true, megabits: null, mtu: 9000 },
       addresses: [{ address: '203.0.113.5', prefix: 29, origin: 'static' }],
     },
+    { ...rest, name: 'aggr1', bond: true, enabled: true, carrier: true, megabits: null },
+    { ...rest, name: 'igb6', member: 'aggr1', enabled: true, carrier: true, megabits: null },
   ]);
   const nothing = { links: '', ports: '', macs: '', addresses: '' };
   assert.deepEqual(parseLinks(nothing), []);

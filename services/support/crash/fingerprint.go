@@ -14,17 +14,44 @@ var (
 	coreFrame = regexp.MustCompile(`^\s*#\d+\s+0x[0-9a-f]+\s+(\S+) \((\S+) \+ (0x[0-9a-f]+)\)`)
 	goFrame   = regexp.MustCompile(`^([\w./*()\[\]-]+(?:\.[\w*()\[\]-]+)+)\(.*\)$`)
 	nodeFrame = regexp.MustCompile(`^\s*at (.+)$`)
-	pstack    = regexp.MustCompile(`^\s*[0-9a-f]{8,16} (\S+?)(?:\+0x?[0-9a-f]+)? \(`)
-	numbers   = regexp.MustCompile(`0x[0-9a-f]+|\b\d+\b`)
+	// Names are padded, that of a system call to 8 characters.
+	pstack = regexp.MustCompile(`^\s*[0-9a-f]{8,16} (\S+?)(?:\+0x?[0-9a-f]+)? +\(`)
+	// Between the threads of pstack; no empty line is. Older ones have the lwp first.
+	pstackThread = regexp.MustCompile(`(?m)^-{2,} (?:thread|lwp)# .* -{2,}$`)
+	// The first frame of a thread that waits in a system call, which has no offset.
+	pstackWaits = regexp.MustCompile(`^\s*[0-9a-f]{8,16} (?:\S+ +\([^)]*\)$|_*(?:lwp_park|lwp_wait|nanosleep|pollsys|portfs|sigtimedwait|sigsuspend|door) )`)
+	numbers     = regexp.MustCompile(`0x[0-9a-f]+|\b\d+\b`)
 	// What Go says first when it ends; Node's errors begin with their class.
 	goEnd   = regexp.MustCompile(`^(?:panic: |fatal error: |SIG[A-Z]+: |runtime: |unexpected fault address)`)
 	nodeEnd = regexp.MustCompile(`^(?:\w*Error\b|FATAL ERROR: )`)
 )
 
-// frames are the places of the first stack, innermost first, without what differs from one crash to the next.
+// crashed is the part of pstack's words that is of the thread that crashed. pstack marks none: it is the one in which a signal's
+// handler was called, or else the first that does not wait in a system call, or else the first.
+func crashed(stacks string) string {
+	threads := pstackThread.Split(stacks, -1)
+	if len(threads) == 1 {
+		return stacks
+	}
+	threads = threads[1:]
+	for _, thread := range threads {
+		if strings.Contains(thread, "--- called from signal handler with signal ") {
+			return thread
+		}
+	}
+	for _, thread := range threads {
+		first, _, _ := strings.Cut(strings.TrimLeft(thread, "\n"), "\n")
+		if pstack.MatchString(first) && !pstackWaits.MatchString(first) {
+			return thread
+		}
+	}
+	return threads[0]
+}
+
+// frames are the places of the stack that crashed, or of the first, innermost first, without what differs from one crash to the next.
 func frames(stacks string) []string {
 	var found []string
-	for line := range strings.Lines(stacks) {
+	for line := range strings.Lines(crashed(stacks)) {
 		line = strings.TrimRight(line, "\r\n")
 		switch {
 		case coreFrame.MatchString(line):
@@ -38,7 +65,9 @@ func frames(stacks string) []string {
 		case goFrame.MatchString(line):
 			found = append(found, goFrame.FindStringSubmatch(line)[1])
 		case pstack.MatchString(line):
-			found = append(found, pstack.FindStringSubmatch(line)[1])
+			if found = append(found, pstack.FindStringSubmatch(line)[1]); len(found) == 8 {
+				return found
+			}
 		case strings.TrimSpace(line) == "" && len(found) > 0, len(found) >= 8:
 			return found
 		}

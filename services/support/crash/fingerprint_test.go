@@ -55,3 +55,32 @@ func TestFingerprints(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// As pstack.c of illumos-gate prints it: print_syscall pads a name to 8 characters, print_frame address and name to 17, tlhead
+// draws a line between threads, in the order of their numbers; none is marked as the one that crashed.
+func TestFramesOfPstack(t *testing.T) {
+	const waiting = ` fffffd7fff1a5d2a lwp_park (0, 0, 0)
+ fffffd7fff19e2cc cond_wait_queue (66b7f8, 66b810, 0) + 5b
+`
+	const head = "core '/var/cores/core.nginx.812' of 812:\t/usr/sbin/nginx\n"
+	for name, c := range map[string]struct{ printed, want string }{
+		"a system call": {head + " fffffd7fff1a5d2a read     (3, 4, 5)\n 000000000046ca11 ngx_read_channel (3) + 41\n", "[read ngx_read_channel]"},
+		"32 bits":       {head + " fedf4785 read     (3, 4, 5)\n 08050e61 main     (1, 8047e20) + 31\n 08050d20 _start   (1)\n", "[read main _start]"},
+		"the thread that runs": {head + "--------------------- thread# 1 / lwp# 1 ---------------------\n" + waiting +
+			"------------- thread# 2 / lwp# 2 [worker] -------------\n 000000000046ca11 ngx_hash_find (0) + 9\n 000000000046cb00 ngx_handle (1) + 7c\n" +
+			"--------------------- thread# 3 / lwp# 3 ---------------------\n" + waiting, "[ngx_hash_find ngx_handle]"},
+		"the thread with the signal": {head + "--------------------- lwp# 1 / thread# 1 ---------------------\n 000000000046ca11 ngx_spin (0) + 9\n" +
+			"--------------------- lwp# 2 / thread# 2 ---------------------\n fffffd7fff1a5d2a _lwp_kill () + a\n fffffd7fff100000 __sighndlr () + 6\n" +
+			" --- called from signal handler with signal 11 (SIGSEGV) ---\n 000000000046cb00 ngx_handle (1) + 7c\n", "[_lwp_kill __sighndlr ngx_handle]"},
+		"none runs": {head + "--------------------- thread# 1 / lwp# 1 ---------------------\n" + waiting +
+			"--------------------- thread# 2 / lwp# 2 ---------------------\n" + strings.Replace(waiting, "lwp_park", "pollsys ", 1), "[lwp_park cond_wait_queue]"},
+	} {
+		if got := fmt.Sprint(frames(c.printed)); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+	deep := head + strings.Repeat(" 000000000046cb00 recurse  (1) + 7c\n", 40)
+	if got := frames(deep); len(got) != 8 {
+		t.Errorf("%d frames", len(got))
+	}
+}

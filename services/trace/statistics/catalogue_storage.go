@@ -116,7 +116,7 @@ var zfs = []*Statistic{
 	},
 	{
 		Name: "vdev.ops", Title: "ZFS I/O by vdev", Unit: "operations", Kind: Amount, Source: Counter, Cost: "low",
-		Missing: map[Platform]string{Illumos: "The zpool of illumos does not tell latencies by vdev."},
+		Missing: map[Platform]string{Illumos: "The latencies by vdev that the zpool of illumos tells are not read yet."},
 		Check:   "Disks answer quickly and ZFS is slow all the same: do requests wait in its queues?",
 		Read:    "Requests of ZFS to its vdevs. By latency: how long they took with the time in ZFS' own queues. ZFS counts latencies in powers of two: the bands are wide.",
 		Next:    []string{"io.ops", "txg.syncs"},

@@ -52,6 +52,31 @@ Affects     : svc:///application/cistern/akd:default
                   faulted and taken out of service
 `;
 
+// faulty.c: print_asru_status, print_name, and the fifth word of the line that begins a record.
+test('injected faults, shares of parts, and a status that begins with another word', () => {
+  const [fault, ...others] = parseFaults(`${HEADING}
+Nov 18 01:02:03     aaaaaaaa-aaaa-4bbb-8ccc-dddddddddddd  INTEL-8001-43  Critical  injected
+
+${HOST}
+Fault class : fault.memory.page 95%
+Affects     : mem:///unum=0
+                  service degraded, but associated components no longer faulty
+FRU         : hc:///motherboard=0/dimm=1 95%
+                  faulty
+              hc:///motherboard=0/dimm=2 max 67%
+                  repair attempted
+              hc:///motherboard=0/dimm=3 2 @ max 67%
+                  faulty
+
+`);
+  assert.deepEqual([fault?.id.slice(0, 8), fault?.severity, others], ['aaaaaaaa', 'Critical', []]);
+  assert.deepEqual(fault?.affects, ['mem:///unum=0']);
+  assert.deepEqual(
+    fault?.parts,
+    [1, 2, 3].map((dimm) => `hc:///motherboard=0/dimm=${dimm}`),
+  );
+});
+
 test('faults, as ugly as they come', () => {
   const faults = parseFaults(printed);
   assert.deepEqual(

@@ -5,12 +5,14 @@
 import { fail } from '../../base/problems/problem.ts';
 import type { PlatformFault } from '../platform.ts';
 
-/** Date, event id, message id, severity. Further events of the same trouble have only the first two. */
-const HEAD = /^(\S.*?)\s+([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:\s+(\S+)\s+(\S+))?\s*$/;
+/** Date, event id, message id, severity, and whether somebody injected it. Further events of the same trouble have only the first two. */
+const HEAD = /^(\S.*?)\s+([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:\s+(\S+)\s+(\S+)(?:\s+injected)?)?\s*$/;
 const LABEL = /^([A-Z][A-Za-z_. ]{0,14}?)\s*: ?(.*)$/;
+/** How likely a suspect is; of several with one name how many and the likeliest. */
+const SHARE = / (?:(?:\d+ @ )?max )?\d+%$/;
 /** What fmadm says beneath a name of how it is. */
 const STATUS =
-  /^(faulted|faulty|degraded|ok|out of service|in service|unknown|not present|repair|replaced|acquitted|removed)\b/;
+  /^(faulted|faulty|degraded|service degraded|ok|out of service|in service|unknown|not present|repair|replaced|acquitted|removed)\b/;
 
 interface Record {
   readonly id: string;
@@ -47,7 +49,10 @@ export function parseFaults(output: string): PlatformFault[] {
   }
   return records.map(({ id, code, severity, labels }) => {
     const words = (label: string) => (labels.get(label) ?? []).filter((line) => line !== '').join(' ');
-    const names = (label: string) => (labels.get(label) ?? []).filter((line) => line !== '' && !STATUS.test(line));
+    const names = (label: string) =>
+      (labels.get(label) ?? [])
+        .filter((line) => line !== '' && !STATUS.test(line))
+        .map((line) => line.replace(SHARE, ''));
     return {
       ...{ id, code, severity },
       classes: words('Fault class')

@@ -9,6 +9,7 @@ import * as zpool from '../../../tests/fixtures/zpool-illumos.ts';
 import { systemClock } from '../../base/clock.ts';
 import { isSystem } from '../../storage/datasets/names.ts';
 import { Inventory } from '../../storage/inventory/inventory.ts';
+import { type Command, run } from '../command.ts';
 import { createPlatform } from '../create.ts';
 import type { Execd } from '../execd.ts';
 import { zfsPoolActions } from '../zfs/poolActions.ts';
@@ -207,6 +208,24 @@ test('the driver: what it runs, and what it is', async () => {
   rmSync(etc, { recursive: true });
   const config = { platform: 'illumos', run: '/nowhere' } as Parameters<typeof createPlatform>[0];
   assert.equal((await createPlatform(config, {} as never, {} as never)).kind, 'illumos');
+});
+
+// svcprop.c, scf_walk_fmri: a pattern that matches nothing, and an instance that has no such group yet, make it end with 1 when all
+// the rest is printed.
+test('services are known although svcprop ends with 1 for one that was just added', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'cistern-svcprop-'));
+  writeFileSync(join(folder, 'services'), services);
+  // The real runner, with a program that prints, complains, and fails.
+  const failing: Command = (program, _args, options) =>
+    program === 'svcprop'
+      ? run('sh', ['-c', `cat '${folder}/services'; echo "svcprop: Couldn't find property group" >&2; exit 1`], options)
+      : Promise.resolve('');
+  const found = await new Illumos({ run: '/nowhere', command: failing }).services();
+  assert.equal(found.find(({ name }) => name === 'akd')?.state, 'online');
+  // One that prints nothing has no answer.
+  const silent: Command = (_program, _args, options) => run('sh', ['-c', 'echo no >&2; exit 1'], options);
+  await assert.rejects(new Illumos({ run: '/nowhere', command: silent }).services(), /failed: no/);
+  rmSync(folder, { recursive: true });
 });
 
 test('the pool that OmniOS is installed on is the system pool, whatever Debian calls its own', async () => {

@@ -15,6 +15,7 @@ import type {
   PlatformPool,
   PoolPlan,
   Progress,
+  ServiceAction,
   SnmpAccess,
 } from '../platform.ts';
 import type { PoolActions } from '../poolActions.ts';
@@ -116,11 +117,11 @@ export class Illumos implements Platform {
 
   async services(): Promise<Service[]> {
     const [restarter, processes] = await Promise.all([
-      this.#command('svcprop', ['-f', '-p', 'restarter', ...PATTERNS]),
+      this.#command('svcprop', ['-f', '-p', 'restarter', ...PATTERNS], { partial: true }),
       // Without these there are still their states.
       this.#command('ps', PS_ARGUMENTS).catch(() => ''),
     ]);
-    this.#needs ??= await this.#command('svcprop', ['-f', ...PATTERNS]).then(parseNeeds, () => null);
+    this.#needs ??= await this.#command('svcprop', ['-f', ...PATTERNS], { partial: true }).then(parseNeeds, () => null);
     return parseServices(restarter, {
       use: parseUse(processes),
       needs: this.#needs ?? new Map(),
@@ -144,7 +145,7 @@ export class Illumos implements Platform {
     await this.#execd.run('telemetry.place', { pool });
   }
 
-  async serviceAction(service: string, action: 'start' | 'stop' | 'restart'): Promise<void> {
+  async serviceAction(service: string, action: ServiceAction): Promise<void> {
     await this.#execd.run('service.action', { service, action });
     this.#restarts.forget(service);
   }

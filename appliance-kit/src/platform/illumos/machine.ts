@@ -114,7 +114,8 @@ export function parseLinks({ links, ports, macs, addresses }: LinkListings): Pla
   const all = rows(links, 'dladm show-link', 5);
   const bonds = new Map<string, string>();
   for (const [name = '', kind, , , over = ''] of all) {
-    if (kind === 'aggr') for (const port of over.split(' ')) bonds.set(port, name);
+    // Commas between them since 2016, blanks before.
+    if (kind === 'aggr') for (const port of over.split(/[ ,]+/)) bonds.set(port, name);
   }
   return all
     .filter(([, kind]) => kind === 'phys' || kind === 'aggr')

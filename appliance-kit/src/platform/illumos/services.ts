@@ -5,7 +5,10 @@ import { iso } from '../../base/clock.ts';
 import type { Service } from '../service.ts';
 import { serviceFacts } from '../service-facts.ts';
 
-/** Every instance of ours, so that one that is not there is no error of the command. */
+/**
+ * Every instance of ours. svcprop prints what it finds and ends with 1 when a pattern matches nothing or an instance has no such
+ * group yet, so what it printed is taken all the same (`partial`).
+ */
 export const PATTERNS = ['svc:/application/cistern/*', 'svc:/network/cistern/*'];
 
 export function fmriOf(name: string): string {

@@ -97,31 +97,6 @@ func (i *Host) Mounted(path string) bool {
 	return slices.ContainsFunc(mounts, func(m [2]string) bool { return m[1] == path })
 }
 
-func fmri(name string) string {
-	if name == "nginx" {
-		return "svc:/network/cistern/nginx:default"
-	}
-	return "svc:/application/cistern/" + name + ":default"
-}
-
-// Service implements Host.
-func (i *Host) Service(ctx context.Context, name, action string) error {
-	arguments := map[string][]string{
-		// -s waits, as long as SMF itself does; -r also starts what it depends on.
-		"start": {"enable", "-rs"}, "stop": {"disable", "-s"}, "restart": {"restart"}, "clear": {"clear"},
-	}[action]
-	if name == "execd" || name == "akd" {
-		// The one that asks, or this process itself: our own end is not waited for.
-		if arguments[len(arguments)-1] == "-rs" {
-			arguments = []string{"enable", "-r"}
-		} else if arguments[len(arguments)-1] == "-s" {
-			arguments = []string{"disable"}
-		}
-	}
-	_, err := command.Run(ctx, 3*time.Minute, 64<<10, append(append([]string{"svcadm"}, arguments...), fmri(name))...)
-	return err
-}
-
 // environments reads beadm list -H: a line each of name, uuid, when it is active, mount point, bytes, policy and when it
 // was created, with semicolons between. ZFS has none in a name, but a mount point may.
 func environments(text string) ([]host.System, error) {
@@ -203,12 +178,6 @@ func (i *Host) ActivateSystem(ctx context.Context, systems []host.System, name s
 		}
 	}
 	return nil
-}
-
-// Power implements Host: init's state 6 is a reboot, 5 is off.
-func (i *Host) Power(ctx context.Context, action string) error {
-	_, err := command.Run(ctx, 30*time.Second, 4<<10, "init", map[string]string{"reboot": "6", "off": "5"}[action])
-	return err
 }
 
 // ZFS implements DatasetHost, as zfs(8) of November 2023 has it.

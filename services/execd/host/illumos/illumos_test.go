@@ -223,11 +223,7 @@ func TestWhatIllumosIsTold(t *testing.T) {
 		do   func() error
 		told string
 	}{
-		{func() error { return machine.Service(ctx, "storaged", "start") }, "svcadm enable -rs svc:/application/cistern/storaged:default\n"},
 		{func() error { return machine.Service(ctx, "nginx", "stop") }, "svcadm disable -s svc:/network/cistern/nginx:default\n"},
-		{func() error { return machine.Service(ctx, "akd", "start") }, "svcadm enable -r svc:/application/cistern/akd:default\n"},
-		{func() error { return machine.Service(ctx, "execd", "restart") }, "svcadm restart svc:/application/cistern/execd:default\n"},
-		{func() error { return machine.Service(ctx, "tracerd", "clear") }, "svcadm clear svc:/application/cistern/tracerd:default\n"},
 		{func() error { return machine.Power(ctx, "reboot") }, "init 6\n"},
 		{func() error { return machine.Power(ctx, "off") }, "init 5\n"},
 		{func() error { return machine.MountDataset(ctx, "tank/a b") }, "zfs mount tank/a b\n"},
