@@ -12,7 +12,6 @@ import {
   readFileSync,
   readlinkSync,
   rmSync,
-  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -81,7 +80,8 @@ export class Machine {
     this.write('etc/nodename', 'omnios\n');
     this.write('lib/svc/share/smf_include.sh', 'SMF_EXIT_OK=0\nSMF_EXIT_ERR_FATAL=95\nSMF_EXIT_ERR_CONFIG=96\n');
     mkdirSync(bin);
-    for (const name of commands) symlinkSync(join(import.meta.dirname, fake), join(bin, name));
+    // Copies: a test that writes a command of its own would write through a link.
+    for (const name of commands) cpSync(join(import.meta.dirname, fake), join(bin, name));
     for (const [name, text] of Object.entries({
       packages: 'system/library\nlibrary/security/openssl\n',
       datasets: 'rpool/ROOT/omnios / -\n',

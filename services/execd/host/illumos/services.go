@@ -85,7 +85,7 @@ func (i *Host) Power(ctx context.Context, action string) error {
 	go func() {
 		_, err := command.Run(context.WithoutCancel(ctx), 30*time.Minute, 4<<10, "init", level)
 		if err != nil {
-			slog.Error("the machine does not go down", "action", action, "error", err.Error())
+			slog.Error("the machine does not go down", "kind", action, "error", err.Error())
 		}
 		ended <- err
 	}()
