@@ -193,11 +193,12 @@ test('alerts, at real receivers', async (t) => {
       await until('the store answers', 120, async () => (await api.ask('GET', '/api/v1/query?query=1')).status === 200);
       await canaries.mustBeThere(api);
       t.diagnostic(`${canaries.acknowledged.length} acknowledged samples were there after the reset`);
-      const pools = await api.get<{ items: { name: string; state: string }[] }>('GET', '/api/pools');
-      assert.deepEqual(pools.items.map(({ name, state }) => `${name} ${state}`).sort(), [
-        'system ONLINE',
-        'tank ONLINE',
-      ]);
+      // The pools are read for the first time.
+      await until('the pools are there', 60, async () => {
+        const { items } = await api.get<{ items: { name: string; state: string }[] }>('GET', '/api/pools');
+        const states = items.map(({ name, state }) => `${name} ${state}`).sort();
+        return states.join() === 'system ONLINE,tank ONLINE';
+      });
       await client.set('outage', 47, { n: '4' });
       await everybody('all five have received all', heardBefore + 4, 180);
       await until(
