@@ -229,6 +229,8 @@ test('disks are added, as safe as those that are there; properties, features, da
   await page.getByRole('button', { name: 'Save the comment' }).click();
   await page.getByRole('button', { name: 'Save the comment', disabled: true }).waitFor();
   const grow = page.getByRole('switch', { name: /^Grow when/ });
+  // While one change is under way, the next one waits: a click that is forced would be lost.
+  await grow.and(page.locator(':enabled')).waitFor({ state: 'attached' });
   await grow.click({ force: true });
   await grow.and(page.locator(':checked')).waitFor({ state: 'attached' });
   await stack.simulate('pool-outdated', { pool: 'tank' });

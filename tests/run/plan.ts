@@ -51,7 +51,8 @@ const patterns: Readonly<Record<string, string>> = {
 
 /** How long a file takes, in seconds, as measured on two cores: the longest ones are started first. */
 const seconds: Readonly<Record<string, number>> = {
-  'vm/replication': 140,
+  // Two machines, and so never beside another one: the first, when there is other work beside it.
+  'vm/replication': 400,
   'vm/first-day': 230,
   'vm/analytics': 215,
   'vm/support': 185,

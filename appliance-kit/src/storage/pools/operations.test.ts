@@ -107,6 +107,19 @@ test('a replacement that is cancelled leaves the new disk free', async (t) => {
   assert.equal(disks.find((disk: { id: string }) => disk.id === id('fresh')).state, 'available');
 });
 
+test('a disk that somebody takes out while it is filled ends the job in words', async (t) => {
+  const b = await withTank(t, { scanSeconds: 100 });
+  await b.simulation.simulate('disk-add', { name: 'fresh', bytes: 2 * GIB });
+  const { body: job } = await b.client.post('/api/pools/tank/attach', { device: id('data1'), disk: id('fresh') });
+  await eventually(async () => {
+    assert.match((await b.client.get(`/api/jobs/${job.id}`)).body.step, /Resilver is running/);
+  });
+  assert.equal((await b.client.post('/api/pools/tank/detach', { device: id('fresh') })).status, 200);
+  const end = await ended(b, job);
+  assert.equal(end.state, 'failed');
+  assert.match(end.error.detail, /fresh was taken out of the pool “tank” before it was filled/);
+});
+
 test('what would take the last copy is refused, with the reason', async (t) => {
   const b = await withTank(t);
   const off = (device: string) => b.client.post('/api/pools/tank/offline', { device: id(device) });

@@ -41,6 +41,8 @@ function parentOf(vdevs: readonly Vdev[], leaf: Vdev): Vdev | null {
 
 /** A disk that is attached and has nothing to be filled with gets no resilver; one that has gets it at once. */
 const RESILVER_BEGINS_MS = 20_000;
+/** A disk that so many readings in a row have not found was taken out. */
+const GONE_AFTER = 3;
 
 const wait = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds));
 
@@ -302,6 +304,8 @@ export class PoolOperations {
     const known = new Set(leaves(before.vdevs).map((leaf) => leaf.name));
     const began = Date.now();
     let shown = '';
+    let seen = false;
+    let missed = 0;
     for (;;) {
       const pool = (await inventory.renew()).pools.find((one) => one.name === name);
       if (pool === undefined) throw fail('not_found', `The pool “${name}” is not there any more.`);
@@ -320,6 +324,16 @@ export class PoolOperations {
           'disk_missing',
           `The new disk ${diskId} failed while it was being filled (${added.state}).`,
           'Check its cabling, or choose another disk.',
+        );
+      }
+      // One reading may fall into the moment at which it takes another's place.
+      seen ||= added !== undefined;
+      missed = added === undefined && seen ? missed + 1 : 0;
+      if (missed >= GONE_AFTER) {
+        throw fail(
+          'conflict',
+          `The new disk ${diskId} was taken out of the pool “${name}” before it was filled.`,
+          'If nobody took it out, look at the pool’s history, and attach the disk again.',
         );
       }
       const parent = added === undefined ? null : parentOf(pool.vdevs, added);
