@@ -165,7 +165,7 @@ svccfg)
   [ "$(cat "$SVCCFG_REPOSITORY")" = 'the seed' ] && [ "$*" = "import -p /dev/stdout $PKG_INSTALL_ROOT/lib/svc/manifest" ] || no 'not of the seed'
   case $SVCCFG_REPOSITORY in "$PKG_INSTALL_ROOT"*) no 'the repository is inside of the image' ;; esac
   echo 'and all manifests' >>"$SVCCFG_REPOSITORY"
-  # engine_import of svccfg_engine.c: of several manifests those that fail are told on standard error, and it ends with 0.
+  # engine_import of svccfg_engine.c: it names the manifests that failed on standard error, and ends with 0.
   echo 'svccfg: Loaded 212 smf(7) service descriptions' >&2
   [ -z "${FAKE_BAD_MANIFESTS:-}" ] || printf 'svccfg: couldn'\''t parse document\nsvccfg: %s smf(7) service descriptions failed to load\n' "$FAKE_BAD_MANIFESTS" >&2
   ;;

@@ -2,7 +2,6 @@ package commands
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -270,9 +269,4 @@ func (c *Command) values(call *Call) *Answer {
 		}
 	}
 	return nil
-}
-
-// Named says whether a path or a name is one of the command's.
-func (c *Command) Named(path string) bool {
-	return path == c.Name || slices.Contains(c.Paths, path) || filepath.Base(path) == c.Name
 }

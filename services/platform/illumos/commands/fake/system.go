@@ -82,6 +82,9 @@ type request struct {
 	Caller string   `json:"caller"`
 }
 
+// sameEverywhere are commands that change nothing of the machine that the tests run on, and print there what they print here.
+var sameEverywhere = []string{"ls", "date", "df", "getconf", "id", "pagesize"}
+
 // NewSystem is a machine with an installed rpool on c1t0d0 and the boot environment `omnios`; Disks and Links can be added.
 func NewSystem(t *testing.T, table string) *System {
 	t.Helper()
@@ -106,8 +109,19 @@ func NewSystem(t *testing.T, table string) *System {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Also of what the table lacks: the machine that the tests run on has commands of the same names.
-	for name := range handlers {
+	// Also of what has no handler, and of what the table lacks: the machine that the tests run on has commands of the same names,
+	// and those must never be run.
+	all, err := commands.Load(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := sorted(handlers)
+	for _, c := range all.All() {
+		if !slices.Contains(sameEverywhere, c.Name) {
+			names = append(names, c.Name)
+		}
+	}
+	for _, name := range names {
 		s.Put("bin/"+name, fmt.Sprintf("#!/bin/sh\n%s='%s' %s='%s' exec '%s' \"${0##*/}\" \"$@\"\n", asksEnv, table, socketEnv, address, self), 0o755)
 	}
 	// Only root can, and the tests need not be root.
@@ -163,7 +177,11 @@ func (s *System) answer(asked request, dir string) commands.Answer {
 		return commands.Answer{Exit: unknown, Stderr: fmt.Sprint(refused, err)}
 	}
 	s.log = append(s.log, strings.Join(asked.Argv, " "))
-	answer, err := handlers[asked.Argv[0]](s, call)
+	handle := handlers[asked.Argv[0]]
+	if handle == nil {
+		handle = func(*System, *commands.Call) (string, error) { return "", errors.New("it has no handler") }
+	}
+	answer, err := handle(s, call)
 	var said *refusal
 	switch {
 	case errors.As(err, &said):
