@@ -40,6 +40,7 @@ const (
 type Store interface {
 	tsdb.Querier
 	Metrics(match string, limit int) ([]tsdb.Metric, error)
+	Cardinality(ctx context.Context, minTime, maxTime int64, most int) (tsdb.Cardinality, error)
 	Sizes(ctx context.Context, label string) ([]tsdb.Size, error)
 	Metadata() map[string]tsdb.Metadata
 	Exemplars(minTime, maxTime int64, matchers ...*tsdb.Matcher) []tsdb.ExemplarSet

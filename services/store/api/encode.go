@@ -41,10 +41,16 @@ func (o *out) flush() {
 	o.b = o.b[:0]
 }
 
+// streamed is data that is written by hand, because it may be long.
+type streamed interface{ write(o *out) }
+
 func writeAnswer(w http.ResponseWriter, a *answer) {
 	o := &out{w: w, b: make([]byte, 0, 4096)}
 	o.b = append(o.b, `{"status":"success","data":`...)
-	if a.value == nil {
+	if data, ok := a.data.(streamed); ok {
+		w.Header().Set("Content-Type", "application/json")
+		data.write(o)
+	} else if a.value == nil {
 		text, err := json.Marshal(a.data)
 		if err != nil {
 			writeError(w, err)

@@ -89,8 +89,10 @@ func (a *API) labelValues(r *http.Request) (answer, error) {
 // labelSet is labels that become a JSON object; they are in order already.
 type labelSet []tsdb.Label
 
-func (s labelSet) MarshalJSON() ([]byte, error) {
-	b := []byte{'{'}
+func (s labelSet) MarshalJSON() ([]byte, error) { return s.append(nil), nil }
+
+func (s labelSet) append(b []byte) []byte {
+	b = append(b, '{')
 	for i, l := range s {
 		if i > 0 {
 			b = append(b, ',')
@@ -98,7 +100,7 @@ func (s labelSet) MarshalJSON() ([]byte, error) {
 		b = appendString(b, l.Name)
 		b = appendString(append(b, ':'), l.Value)
 	}
-	return append(b, '}'), nil
+	return append(b, '}')
 }
 
 func (a *API) series(r *http.Request) (answer, error) {
@@ -125,29 +127,45 @@ func (a *API) series(r *http.Request) (answer, error) {
 		return answer{}, err
 	}
 	defer done()
-	found := map[string]labelSet{}
+	var all []*tsdb.Series
 	for _, matchers := range sets {
 		list, release, err := a.store.Select(r.Context(), minTime, maxTime, matchers...)
+		release()
 		if err != nil {
-			release()
 			return answer{}, err
 		}
-		for _, one := range list {
-			found[one.Key] = one.Labels
+		if all == nil {
+			all = list
+		} else {
+			all = append(all, list...)
 		}
-		release()
 	}
-	all := make([]labelSet, 0, len(found))
-	for _, set := range found {
-		all = append(all, set)
+	if len(sets) > 1 {
+		slices.SortFunc(all, func(x, y *tsdb.Series) int { return strings.Compare(x.Key, y.Key) })
+		all = slices.CompactFunc(all, func(x, y *tsdb.Series) bool { return x.Key == y.Key })
 	}
-	slices.SortFunc(all, func(x, y labelSet) int { return adapter.CompareLabels(x, y) })
+	adapter.Sort(all)
 	result := answer{warnings: warnings.List()}
 	if most > 0 && len(all) > most {
 		all, result.warnings = all[:most], append(result.warnings, cutShort)
 	}
-	result.data = all
+	result.data = labelSets(all)
 	return result, nil
+}
+
+// labelSets is the labels of series, each a JSON object.
+type labelSets []*tsdb.Series
+
+func (l labelSets) write(o *out) {
+	o.b = append(o.b, '[')
+	for i, one := range l {
+		if i > 0 {
+			o.b = append(o.b, ',')
+		}
+		o.b = labelSet(one.Labels).append(o.b)
+		o.spill()
+	}
+	o.b = append(o.b, ']')
 }
 
 func (a *API) metadata(r *http.Request) (answer, error) {

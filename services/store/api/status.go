@@ -3,14 +3,11 @@ package api
 // What the store says about itself in Prometheus' words.
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
-	"maps"
 	"net/http"
 	"os"
 	"runtime"
-	"slices"
 	"time"
 
 	"cistern/services/store/tsdb"
@@ -39,21 +36,13 @@ type figure struct {
 	Value uint64 `json:"value"`
 }
 
-func greatest(list []figure, most int) []figure {
-	slices.SortFunc(list, func(x, y figure) int {
-		if c := cmp.Compare(y.Value, x.Value); c != 0 {
-			return c
-		}
-		return cmp.Compare(x.Name, y.Name)
-	})
-	if list == nil {
-		list = []figure{}
+func figures(list []tsdb.Figure) []figure {
+	lines := make([]figure, len(list))
+	for i, one := range list {
+		lines[i] = figure{one.Name, one.Count}
 	}
-	return list[:min(most, len(list))]
+	return lines
 }
-
-// Above so many series the pairs of labels are not counted: that would read them all.
-const countPairsUpTo = 200_000
 
 func (a *API) statusTSDB(r *http.Request) (answer, error) {
 	most, err := parseLimit(r)
@@ -74,57 +63,9 @@ func (a *API) statusTSDB(r *http.Request) (answer, error) {
 	if status.HeadMinTime > 0 {
 		from = min(from, status.HeadMinTime)
 	}
-	names, err := a.store.LabelNames(ctx, from, now)
+	found, err := a.store.Cardinality(ctx, from, now, min(most, maxFigures))
 	if err != nil {
 		return answer{}, err
-	}
-	var valueCounts, bytes, byName, pairs []figure
-	for _, name := range names {
-		values, err := a.store.LabelValues(ctx, name, from, now)
-		if err != nil {
-			return answer{}, err
-		}
-		size := 0
-		for _, v := range values {
-			size += len(v)
-		}
-		valueCounts, bytes = append(valueCounts, figure{name, uint64(len(values))}), append(bytes, figure{name, uint64(size)})
-	}
-	metrics, err := a.store.Metrics("", 0)
-	if err != nil {
-		return answer{}, err
-	}
-	pairCount := 0
-	for _, f := range valueCounts {
-		pairCount += int(f.Value)
-	}
-	count := map[string]uint64{}
-	for _, m := range metrics {
-		byName = append(byName, figure{m.Name, uint64(m.Series)})
-		count[tsdb.NameLabel+"="+m.Name] = uint64(m.Series)
-	}
-	if status.Series <= countPairsUpTo && len(names) > 0 {
-		clear(count)
-		for _, m := range metrics {
-			matchers, err := a.parser.ParseMetricSelector(`{__name__=` + string(appendString(nil, m.Name)) + `}`)
-			if err != nil {
-				continue
-			}
-			list, release, err := a.store.Select(ctx, from, now, matchers...)
-			if err != nil {
-				release()
-				return answer{}, err
-			}
-			for _, s := range list {
-				for _, l := range s.Labels {
-					count[l.Name+"="+l.Value]++
-				}
-			}
-			release()
-		}
-	}
-	for pair, n := range maps.All(count) {
-		pairs = append(pairs, figure{pair, n})
 	}
 	type headStats struct {
 		Series     int   `json:"numSeries"`
@@ -134,13 +75,16 @@ func (a *API) statusTSDB(r *http.Request) (answer, error) {
 		MaxTime    int64 `json:"maxTime"`
 	}
 	return answer{data: map[string]any{
-		"headStats":                   headStats{status.Series, pairCount, int64(status.Series), status.HeadMinTime, status.HeadMaxTime},
-		"seriesCountByMetricName":     greatest(byName, most),
-		"labelValueCountByLabelName":  greatest(valueCounts, most),
-		"memoryInBytesByLabelName":    greatest(bytes, most),
-		"seriesCountByLabelValuePair": greatest(pairs, most),
+		"headStats":                   headStats{status.Series, found.Pairs, int64(status.Series), status.HeadMinTime, status.HeadMaxTime},
+		"seriesCountByMetricName":     figures(found.Names),
+		"labelValueCountByLabelName":  figures(found.Values),
+		"memoryInBytesByLabelName":    figures(found.Bytes),
+		"seriesCountByLabelValuePair": figures(found.Series),
 	}}, nil
 }
+
+// maxFigures is how many lines status/tsdb's lists have at most: Prometheus allows as many.
+const maxFigures = 10_000
 
 // listSizes is what the series of each value of a label take; label is one that few series have, such as "dataset".
 func (a *API) listSizes(w http.ResponseWriter, r *http.Request) {

@@ -26,6 +26,7 @@ type builder struct {
 	values []float64
 	hists  []histogram.Histogram
 	coder  coder
+	copies copies
 	minute histogram.Histogram
 	rolled [tracks]histogramRollup
 	// Which tracks are wanted, whatever they cost.

@@ -26,6 +26,7 @@ type head struct {
 	pieces pieces
 	coder  coder
 	limits *limitTable // what is watched; nil when nothing is
+	twins  bool        // a key is there twice, with another kind: findKind
 	// concerned are the series that have a list of limits.
 	concerned []uint32
 

@@ -328,25 +328,81 @@ func (s *memSeries) frames() []frame {
 	return list
 }
 
-// numberSources is a copy of the series as sources, which stays valid while the series goes on.
-func (s *memSeries) numberSources(p *pieces) []source[float64] {
-	var sources []source[float64]
-	if frames := s.frames(); len(frames) > 0 {
-		sources = append(sources, loaded(frames, batch[float64]{}))
+// copies is memory for copies of many series: one allocation holds what some hundred of them need.
+type copies struct {
+	times   []int64
+	values  []float64
+	frames  []frame
+	sources []source[float64]
+}
+
+// again gives the memory for others, when nobody reads the copies any more.
+func (c *copies) again() {
+	c.times, c.values, c.frames, c.sources = c.times[:0], c.values[:0], c.frames[:0], c.sources[:0]
+}
+
+// room makes room for n more in list, which keeps what it has where it is.
+func room[V any](list []V, n, more int) []V {
+	if cap(list)-len(list) < n {
+		return make([]V, 0, max(n, more))
 	}
-	if n := int(s.open.count); n > 0 {
-		tail := batch[float64]{make([]int64, 0, n), make([]float64, 0, n)}
-		tail.times, tail.values = s.open.read(s.maxTime, p, tail.times, tail.values)
-		sources = append(sources, loaded(nil, tail))
+	return list
+}
+
+// numberSources is a copy of what the series has in [minTime, maxTime], and maybe a little more, as sources, which stay valid
+// while the series goes on.
+func (s *memSeries) numberSources(p *pieces, minTime, maxTime int64, c *copies) []source[float64] {
+	c.sources = room(c.sources, 3, 200) // 32 KB
+	first := len(c.sources)
+	if len(s.sealed) > 0 && s.sealedTo >= minTime {
+		if frames := s.framesWithin(minTime, maxTime, c); len(frames) > 0 {
+			c.sources = append(c.sources, source[float64]{frames: frames, minTime: frames[0].minTime, maxTime: frames[len(frames)-1].maxTime})
+		}
+	}
+	if n := int(s.open.count); n > 0 && s.maxTime >= minTime {
+		c.times, c.values = room(c.times, n, 4096), room(c.values, n, 4096)
+		from := len(c.times)
+		c.times, c.values = s.open.read(s.maxTime, p, c.times, c.values)
+		// What is not asked for makes way for the next series'.
+		begin := from
+		for begin < len(c.times)-1 && c.times[begin+1] <= minTime {
+			begin++
+		}
+		to := from + copy(c.times[from:], c.times[begin:])
+		copy(c.values[from:], c.values[begin:])
+		c.times, c.values = c.times[:to], c.values[:to]
+		tail := batch[float64]{c.times[from:to:to], c.values[from:to:to]}
+		c.sources = append(c.sources, source[float64]{samples: tail, minTime: tail.times[0], maxTime: tail.times[len(tail.times)-1]})
 	}
 	if s.more != nil && len(s.more.late) > 0 {
 		var late batch[float64]
 		for _, p := range s.more.late {
 			late.times, late.values = append(late.times, p.time), append(late.values, p.value)
 		}
-		sources = append(sources, loaded(nil, sortLate(late, newestNumber)))
+		c.sources = append(c.sources, loaded(nil, sortLate(late, newestNumber)))
 	}
-	return sources
+	return c.sources[first:len(c.sources):len(c.sources)]
+}
+
+// framesWithin is the sealed frames that have something in [minTime, maxTime].
+func (s *memSeries) framesWithin(minTime, maxTime int64, c *copies) []frame {
+	first := len(c.frames)
+	last := int64(0)
+	for r := (entryReader{rest: s.sealed}); len(r.rest) > 0 && !r.bad; {
+		var f frame
+		f.readHeader(&r, last)
+		f.bytes = r.take(uint64(f.length))
+		last = f.maxTime
+		if f.maxTime < minTime || f.minTime > maxTime {
+			continue
+		}
+		if len(c.frames) == cap(c.frames) { // those of this series move along
+			c.frames = append(make([]frame, 0, max(256, 2*(len(c.frames)-first))), c.frames[first:]...)
+			first = 0
+		}
+		c.frames = append(c.frames, f)
+	}
+	return c.frames[first:len(c.frames):len(c.frames)]
 }
 
 func (s *memSeries) histogramSources() []source[histogram.Histogram] {
@@ -393,7 +449,7 @@ func (s *memSeries) nativeSources() []source[*promhistogram.FloatHistogram] {
 }
 
 func loaded[V any](frames []frame, samples batch[V]) source[V] {
-	s := source[V]{load: func() ([]frame, batch[V], error) { return frames, samples, nil }}
+	s := source[V]{frames: frames, samples: samples}
 	if n := len(frames); n > 0 {
 		s.minTime, s.maxTime = frames[0].minTime, frames[n-1].maxTime
 	} else {

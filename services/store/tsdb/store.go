@@ -271,6 +271,7 @@ func (s *Store) replay(through journal.Position) error {
 			if known != nil {
 				return known, nil
 			}
+			s.live.twins = true
 		}
 		added, err := s.live.add(key, hash, kind)
 		if err == nil {
