@@ -256,6 +256,12 @@ func (s *memSeries) build(p *pieces, b *builder, minTime, maxTime int64) (*serie
 		}
 		return b.histograms(newIterator(s.histogramSources(), minTime, maxTime, decodeHistograms, sumOfHistograms))
 	case NativeHistogram:
+		if m := s.more; len(m.lateNatives.times) == 0 {
+			frames := append(slices.Clone(m.sealedRows), m.nativeFrames(&b.coder)...)
+			if frames, whole := within(frames, minTime, maxTime); whole {
+				return b.framedNatives(frames)
+			}
+		}
 		return b.natives(newIterator(s.nativeSources(), minTime, maxTime, decodeNatives, newestNative))
 	}
 	b.copies.again()

@@ -232,7 +232,7 @@ func (h *head) put(batch []resolved) {
 		case Histogram:
 			grown = one.series.appendHistogram(one.time, one.encoded, &h.coder)
 		case NativeHistogram:
-			grown = one.series.appendNative(one.time, one.native)
+			grown = one.series.appendNative(one.time, one.encoded, &h.coder)
 		default:
 			if one.series.limits != 0 {
 				h.crossing(one.series, one.time, one.value)

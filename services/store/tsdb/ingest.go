@@ -90,15 +90,19 @@ func (s *Store) write(samples []Sample) (position journal.Position, accepted int
 			t -= ((t % 1000) + 1000) % 1000
 			if encoded == nil {
 				// A new array when this one is full: what is in the old one stays where it is.
-				if cap(s.encoding)-len(s.encoding) < 6+13*len(one.Histogram.Bins) {
-					s.encoding = make([]byte, 0, max(64<<10, 6+13*len(one.Histogram.Bins)))
-				}
+				s.encoding = room(s.encoding, 6+13*len(one.Histogram.Bins), 64<<10)
 				start := len(s.encoding)
 				s.encoding = one.Histogram.Append(s.encoding)
 				encoded = s.encoding[start:]
 			}
 		}
-		batch = append(batch, resolved{series, t, one.Value, encoded, one.Native})
+		if one.Kind == NativeHistogram {
+			s.encoding = room(s.encoding, nativeRowRoom(one.Native), 64<<10)
+			start := len(s.encoding)
+			s.encoding = appendNativeRow(s.encoding, one.Native)
+			encoded = s.encoding[start:len(s.encoding):len(s.encoding)]
+		}
+		batch = append(batch, resolved{series, t, one.Value, encoded})
 	}
 	s.batch = batch
 	defer func() {

@@ -55,7 +55,6 @@ type moreSeries struct {
 	sealedRows  []frame    // histograms' sealed frames, each with memory of its own: they are too large to be moved about
 	lateRows    batch[histogram.Histogram]
 
-	natives     batch[*promhistogram.FloatHistogram]
 	lateNatives batch[*promhistogram.FloatHistogram]
 }
 
@@ -107,12 +106,14 @@ func (s *memSeries) appendNumber(t int64, v float64, p *pieces, c *coder) int {
 
 // coder is the scratch memory of sealing; whoever changes the head holds it.
 type coder struct {
-	times  []int64
-	values []float64
-	bytes  []byte
-	tight  bool // memory is short
-	run    encoding.HistogramWriter
-	sum    histogram.Histogram
+	times   []int64
+	values  []float64
+	bytes   []byte
+	tight   bool // memory is short
+	memory  nativeMemory
+	natives []*nativeHistogram
+	run     encoding.HistogramWriter
+	sum     histogram.Histogram
 }
 
 // sealNumbers makes a frame of the open run, the last of which is of the time last.
@@ -291,24 +292,55 @@ func (s *memSeries) histogramFrames(c *coder) (frames []frame, minutes, last row
 	return frames, minutes, last, nil
 }
 
-// appendNative adds a native histogram.
-func (s *memSeries) appendNative(t int64, h *promhistogram.FloatHistogram) int {
+// appendNative adds a native histogram, a row.
+func (s *memSeries) appendNative(t int64, row []byte, c *coder) int {
 	s.count++
 	m := s.extra()
-	size := 200 + 8*len(h.PositiveBuckets) + 8*len(h.NegativeBuckets)
-	h = h.Copy()
 	if !s.touch(t) {
+		h := standalone(row)
 		m.lateNatives.times, m.lateNatives.values = append(m.lateNatives.times, t), append(m.lateNatives.values, h)
-		return size
+		return 200 + 8*len(h.PositiveBuckets) + 8*len(h.NegativeBuckets)
 	}
-	m.natives.times, m.natives.values = append(m.natives.times, t), append(m.natives.values, h)
-	if len(m.natives.times) == sealNatives {
-		for _, f := range nativeFrames(m.natives.times, m.natives.values) {
-			size += s.seal(f)
-		}
-		m.natives = batch[*promhistogram.FloatHistogram]{}
+	if m.rows.count == 0 {
+		m.began = t
 	}
-	return size
+	before := len(m.rows.bytes)
+	m.rows.append(t, row)
+	grown := len(m.rows.bytes) - before
+	if n := m.rows.count; n == frameNatives || n >= sealNatives && c.tight {
+		grown += s.sealNativeRows(c)
+	}
+	return grown
+}
+
+// sealNativeRows makes frames of the rows, as blocks have them.
+func (s *memSeries) sealNativeRows(c *coder) (grown int) {
+	m := s.more
+	for _, f := range m.nativeFrames(c) {
+		m.sealedRows = append(m.sealedRows, f)
+		grown += len(f.bytes) + int(unsafe.Sizeof(f))
+	}
+	grown -= len(m.rows.bytes)
+	m.rows = rowEncoder{bytes: m.rows.bytes[:0]}
+	return grown
+}
+
+// nativeFrames is the rows of native histograms as frames.
+func (m *moreSeries) nativeFrames(c *coder) []frame {
+	if m.rows.count == 0 {
+		return nil
+	}
+	c.memory.again()
+	times, hists, err := c.memory.decodeNativeRows(&m.rows, c.times[:0], c.natives[:0])
+	if err != nil {
+		panic(err) // they were just encoded
+	}
+	c.times, c.natives = times[:0], hists[:0]
+	frames := nativeFrames(times, hists)
+	for i := range frames {
+		frames[i].bytes = slices.Clip(frames[i].bytes)
+	}
+	return frames
 }
 
 // frames is the sealed ones; they share the series' memory, which is only ever added to.
@@ -439,8 +471,13 @@ func (s *memSeries) nativeSources() []source[*promhistogram.FloatHistogram] {
 	if m == nil {
 		return sources
 	}
-	if n := len(m.natives.times); n > 0 { // only ever added to, and the values never changed
-		sources = append(sources, loaded(nil, batch[*promhistogram.FloatHistogram]{m.natives.times[:n:n], m.natives.values[:n:n]}))
+	if m.rows.count > 0 {
+		var memory nativeMemory
+		times, hists, err := memory.decodeNativeRows(&m.rows, nil, nil)
+		if err != nil {
+			panic(err) // they were just encoded
+		}
+		sources = append(sources, loaded(nil, batch[*promhistogram.FloatHistogram]{times, hists}))
 	}
 	if len(m.lateNatives.times) > 0 {
 		sources = append(sources, loaded(nil, sortLate(m.lateNatives, newestNative)))
