@@ -404,7 +404,7 @@ func TestReadNumbers(t *testing.T) {
 				batch = append(batch, Sample{Key: keys[2], Kind: Counter, Time: time, Value: float64(i)})
 			}
 			if rejected, err := s.Ingest(t.Context(), "test", batch, journal.Buffered); err != nil || len(rejected) > 0 {
-				t.Fatal(rejected, err)
+				t.Fatal(len(rejected), err)
 			}
 		}
 		compare()
@@ -465,7 +465,7 @@ func TestCardinality(t *testing.T) {
 		}
 		batch = append(batch, Sample{Key: key(t, "m", "host", "h0"), Kind: Gauge, Time: start.UnixMilli(), Value: 1})
 		if rejected, err := s.Ingest(t.Context(), "test", batch, journal.Buffered); err != nil || len(rejected) > 0 {
-			t.Fatal(rejected, err)
+			t.Fatal(len(rejected), err)
 		}
 	}
 	check := func(step string) {
