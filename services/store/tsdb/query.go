@@ -153,14 +153,15 @@ func (s *Store) Select(ctx context.Context, minTime, maxTime int64, matchers ...
 	if err != nil {
 		return nil, release, err
 	}
-	found := selection{byKey: map[string]*Series{}}
+	found := selection{byKey: map[string]*Series{}, metered: newMetered(ctx)}
 	if err := v.collect(ctx, minTime, maxTime, matchers, &found); err != nil {
+		found.metered.release()
 		release()
 		return nil, func() {}, err
 	}
 	// Those of one block stand in order already, which the sort notices.
 	slices.SortFunc(found.list, func(a, b *Series) int { return strings.Compare(a.Key, b.Key) })
-	return found.list, release, nil
+	return found.list, func() { found.metered.release(); release() }, nil
 }
 
 // noteDamage marks a block in which damage was found; it stays in the list and is served as far as it can be.
@@ -190,24 +191,28 @@ func (v view) collect(ctx context.Context, minTime, maxTime int64, matchers []*M
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := v.collectBlock(b, minTime, maxTime, matchers, found); err != nil {
+		if err := v.collectBlock(ctx, b, minTime, maxTime, matchers, found); err != nil {
 			if err := v.spoiled(b, err); err != nil {
 				return err
 			}
 		}
-	}
-	for _, h := range v.heads {
-		if err := h.collect(minTime, maxTime, matchers, found); err != nil {
+		if err := found.metered.settle(); err != nil {
 			return err
 		}
 	}
-	return nil
+	for _, h := range v.heads {
+		if err := h.collect(ctx, minTime, maxTime, matchers, found); err != nil {
+			return err
+		}
+	}
+	return found.metered.settle()
 }
 
 // selection is the series of a query, as they are found.
 type selection struct {
-	byKey map[string]*Series
-	list  []*Series
+	byKey   map[string]*Series
+	list    []*Series
+	metered *metered
 }
 
 // lookUp is the series of a key, which is new when it was not found before.
@@ -222,15 +227,15 @@ func (f *selection) lookUp(key string, kind Kind) (*Series, error) {
 	}
 	one := &Series{Key: key, Labels: labels, Kind: kind}
 	f.byKey[key], f.list = one, append(f.list, one)
-	return one, nil
+	return one, f.metered.add(one)
 }
 
-func (v view) collectBlock(b *block, minTime, maxTime int64, matchers []*Matcher, found *selection) error {
+func (v view) collectBlock(ctx context.Context, b *block, minTime, maxTime int64, matchers []*Matcher, found *selection) error {
 	x, err := b.index()
 	if err != nil {
 		return err
 	}
-	refs, err := selectSeries(x, matchers)
+	refs, err := selectSeries(&interruptible{index: x, ctx: ctx}, matchers)
 	if err != nil {
 		return err
 	}
@@ -323,10 +328,10 @@ func blockSource[V any](b *block, record *blockSeries, track int, deleted []inte
 	}
 }
 
-func (h *head) collect(minTime, maxTime int64, matchers []*Matcher, found *selection) error {
+func (h *head) collect(ctx context.Context, minTime, maxTime int64, matchers []*Matcher, found *selection) error {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	refs, err := selectSeries(h, matchers)
+	refs, err := selectSeries(&interruptible{index: h, ctx: ctx}, matchers)
 	if err != nil {
 		return err
 	}
