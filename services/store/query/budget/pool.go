@@ -100,16 +100,18 @@ func (p *Pool) Admit(ctx context.Context, caller string) (context.Context, *Budg
 	ctx, b.cancel = context.WithCancelCause(context.WithValue(ctx, key{}, b))
 	w := &waiter{of: b, result: make(chan error, 1)}
 	p.mu.Lock()
-	if p.places.length >= p.limits.Waiting {
-		b.note(QueueFull)
-		p.mu.Unlock()
-		b.cancel(nil)
-		return nil, nil, &Busy{QueueFull, fmt.Sprintf("too many queries are waiting, %d at a time run and %d may wait; ask again in a moment, or ask for less at a time",
-			p.limits.Running, p.limits.Waiting)}
-	}
 	p.places.add(w)
 	p.serve()
+	full := p.places.length > p.limits.Waiting && p.places.remove(w)
+	if full {
+		b.note(QueueFull)
+	}
 	p.mu.Unlock()
+	if full {
+		b.cancel(nil)
+		return nil, nil, &Busy{QueueFull, fmt.Sprintf("too many queries are waiting: %d run at a time and %d may wait; ask again in a moment, or ask for less at a time",
+			p.limits.Running, p.limits.Waiting)}
+	}
 	if err := p.wait(ctx, &p.places, w, "waiting for other queries to end"); err != nil {
 		b.cancel(nil)
 		return nil, nil, err
