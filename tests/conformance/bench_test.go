@@ -149,7 +149,7 @@ func BenchmarkRates(b *testing.B) {
 	start := benchEnd.Add(-24 * time.Hour)
 	p := parser.NewParser(parser.Options{})
 	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 50_000_000, Timeout: api.Timeout, LookbackDelta: 5 * time.Minute, Parser: p})
-	ours := &fast.Engine{Store: s, Rest: engine, Parser: p, Samples: 10_000_000}
+	ours := &fast.Engine{Store: s, Rest: func(int) *promql.Engine { return engine }, Parser: p}
 	for _, query := range []string{`sum by (job) (rate(x_total[5m]))`, `topk(5, rate(x_total[5m]))`, `sum by (job) (x_total)`, `max_over_time(x_total[1h])`} {
 		b.Run("cistern/"+query, func(b *testing.B) {
 			for b.Loop() {

@@ -64,7 +64,7 @@ func newPair(t testing.TB, lines []line, random *rand.Rand) *pair {
 	t.Cleanup(func() { _ = p.prom.Close() })
 	api.New(s, "test").Register(p.mux)
 	p.engine = promql.NewEngine(promql.EngineOpts{MaxSamples: 10_000_000, Timeout: time.Minute, LookbackDelta: 5 * time.Minute, Parser: p.parser,
-		EnableAtModifier: true, EnableNegativeOffset: true, NoStepSubqueryIntervalFn: func(int64) int64 { return 1000 }})
+		EnableAtModifier: true, EnableNegativeOffset: true, NoStepSubqueryIntervalFn: func(int64) int64 { return 60_000 }})
 
 	// Prometheus: series by series, so that their order is that of their labels, which is Cistern's.
 	app := p.prom.Appender(context.Background())

@@ -110,7 +110,7 @@ func TestCisternHistograms(t *testing.T) {
 		}
 		var replies [2]reply
 		for i, off := range []bool{false, true} {
-			e := &fast.Engine{Store: s, Rest: rest, Parser: p, Samples: 10_000_000, Off: off}
+			e := &fast.Engine{Store: s, Rest: func(int) *promql.Engine { return rest }, Parser: p, Off: off}
 			answer, err := e.Exec(context.Background(), q)
 			if err != nil {
 				t.Fatal(one, err)

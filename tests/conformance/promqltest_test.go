@@ -13,7 +13,9 @@ import (
 
 	"cistern/services/journal"
 	"cistern/services/platform/vfs"
+	"cistern/services/store/api"
 	"cistern/services/store/query/adapter"
+	"cistern/services/store/query/budget"
 	"cistern/services/store/query/fast"
 	"cistern/services/store/tsdb"
 
@@ -104,6 +106,7 @@ func (a *appender) Commit() error {
 type engineOverStore struct {
 	inner *promql.Engine
 	fast  parser.Parser // nil for the engine alone
+	pool  *budget.Pool
 	mu    sync.Mutex
 	asked int
 	by    map[string]int
@@ -142,7 +145,12 @@ type fastQuery struct {
 }
 
 func (f *fastQuery) Exec(ctx context.Context) *promql.Result {
-	engine := &fast.Engine{Store: f.store.store, Rest: f.e.inner, Parser: f.e.fast, Samples: 1_000_000}
+	engine := &fast.Engine{Store: f.store.store, Rest: func(int) *promql.Engine { return f.e.inner }, Parser: f.e.fast}
+	ctx, budget, err := f.e.pool.Admit(ctx, "test")
+	if err != nil {
+		return &promql.Result{Err: err}
+	}
+	defer budget.End()
 	answer, err := engine.Exec(ctx, f.q)
 	if err != nil {
 		return &promql.Result{Err: err}
@@ -170,7 +178,7 @@ func newEngine(t *testing.T, withFast bool) *engineOverStore {
 		EnableDelayedNameRemoval: true, NoStepSubqueryIntervalFn: func(int64) int64 { return 60_000 },
 	})}
 	if withFast {
-		e.fast = p
+		e.fast, e.pool = p, budget.New(api.Limits(api.DefaultMemory, 0, 0, 0))
 	}
 	return e
 }

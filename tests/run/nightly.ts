@@ -10,7 +10,7 @@ import { clock, counts, failures, jobLine, partTable } from './report.ts';
 import { type Result, resultsOf } from './results.ts';
 import { schedule } from './schedule.ts';
 
-const names = ['fuzz', 'crash', 'race', 'vm', 'image', 'browser'] as const;
+const names = ['fuzz', 'crash', 'hostile', 'race', 'vm', 'image', 'browser'] as const;
 type Name = (typeof names)[number];
 
 function usage(why: string): never {
@@ -18,6 +18,7 @@ function usage(why: string): never {
   nightly [--only PART] [--minutes M]   parts: ${names.join(' ')}; M minutes for each, 60 without it
     fuzz    every decoder is fed by Go's fuzzer; they share the minutes
     crash   storaged is killed under load, again and again
+    hostile 20,000 queries that ask for far too much, against a storaged that has little memory
     race    go test -race over all packages
     vm      the VM tests with all their variants, again and again
     image   those of them that start and install the image on each kind of machine
@@ -82,6 +83,16 @@ function crashes(minutes: number): Job[] {
   ];
 }
 
+function hostiles(minutes: number): Job[] {
+  const test = 'TestHostileQueries';
+  return [
+    job('hostile', ['go', 'test', '-json', '-timeout', `${minutes}m`, '-run', `^${test}$`, './cmd/storaged'], {
+      ...{ format: 'go', env: { CISTERN_HOSTILE_QUERIES: '20000' }, minutes },
+      repeat: `CISTERN_HOSTILE_QUERIES=20000 ./build.sh test go cmd/storaged ${test} #`,
+    }),
+  ];
+}
+
 function races(minutes: number): Job[] {
   return [
     job('race', ['go', 'test', '-json', '-race', '-timeout', `${minutes}m`, './...'], {
@@ -134,9 +145,8 @@ async function main(): Promise<boolean> {
   const finished: { ended: Ended; results: Result[] }[] = [];
   for (const part of only) {
     console.log(`${clock()}  == ${part}, at most ${minutes} minutes`);
-    const jobs = { fuzz: fuzzers, crash: crashes, race: races, vm: machines, image: images, browser: browsers }[part](
-      minutes,
-    );
+    const makers = { fuzz: fuzzers, crash: crashes, hostile: hostiles, race: races, vm: machines, image: images };
+    const jobs = { ...makers, browser: browsers }[part](minutes);
     const race: Job = {
       ...{ part: 'prepare', name: 'prepare-race', argv: ['./build.sh', 'prepare', 'tools', 'race'], format: 'step' },
       ...{ minutes: 10, repeat: './build.sh prepare tools race', after: ['prepare-tools'] },

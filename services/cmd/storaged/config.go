@@ -15,6 +15,8 @@ import (
 
 	daemonconfig "cistern/services/daemon/config"
 	"cistern/services/journal"
+	"cistern/services/store/api"
+	"cistern/services/store/query/budget"
 )
 
 // example is the file with every key and its default; a test holds it against defaults().
@@ -39,6 +41,15 @@ type config struct {
 		Series          int
 		SeriesPerSecond int `toml:"series_per_second"`
 		SeriesBurst     int `toml:"series_burst"`
+		// Of queries; 0 stands for a share of the memory.
+		QueriesMiB  int64 `toml:"queries_mib"`
+		QueryMiB    int64 `toml:"query_mib"`
+		QueryPoints int64 `toml:"query_points"`
+	}
+	Queries struct {
+		SubqueryStep          duration `toml:"subquery_step"`
+		ExperimentalFunctions bool     `toml:"experimental_functions"`
+		DurationExpressions   bool     `toml:"duration_expressions"`
 	}
 	RemoteWrite struct {
 		Durability durability
@@ -81,6 +92,8 @@ func defaults() *config {
 	c.Retention.Raw, c.Retention.Minute, c.Retention.Hour = 400*day, 400*day, 3650*day
 	c.Store.OutOfOrder, c.Store.BlockEvery = duration(time.Hour), duration(2*time.Hour)
 	c.Limits.MemoryMiB, c.Limits.Series, c.Limits.SeriesPerSecond, c.Limits.SeriesBurst = 1024, 10_000_000, 50_000, 10_000_000
+	c.Limits.QueryPoints = 10_000_000
+	c.Queries.SubqueryStep = duration(time.Minute)
 	for _, d := range []*durability{&c.RemoteWrite.Durability, &c.Import.Durability, &c.OTLP.Durability, &c.HTTPTrap.Durability} {
 		*d = durability(journal.Fsync)
 	}
@@ -131,6 +144,9 @@ func (c *config) check() error {
 	if c.Limits.MemoryMiB > maxMemory {
 		return fmt.Errorf("limits.memory_mib must be at most %d", int64(maxMemory))
 	}
+	if err := c.checkQueries(); err != nil {
+		return err
+	}
 	if c.Statsd.Enabled && c.Statsd.Address == "" && c.Statsd.Socket == "" {
 		return errors.New("statsd is enabled, but has neither an address nor a socket")
 	}
@@ -155,6 +171,30 @@ func (c *config) check() error {
 		positive("limits.series_per_second", int64(c.Limits.SeriesPerSecond)), positive("limits.series_burst", int64(c.Limits.SeriesBurst)),
 		positive("statsd.names", int64(c.Statsd.Names)), positive("statsd.buffer_mib", int64(c.Statsd.BufferMiB)),
 		notNegative("statsd.readers", int64(c.Statsd.Readers)))
+}
+
+// checkQueries says which limit of queries cannot be.
+func (c *config) checkQueries() error {
+	l := c.limits()
+	const least = 4 << 20 // what an answer of some hundred series takes
+	switch {
+	case c.Limits.QueriesMiB < 0 || c.Limits.QueriesMiB > c.Limits.MemoryMiB:
+		return fmt.Errorf("limits.queries_mib must be from 0 to limits.memory_mib, which is %d", c.Limits.MemoryMiB)
+	case c.Limits.QueryMiB < 0 || c.Limits.QueryMiB<<20 > l.Pool:
+		return fmt.Errorf("limits.query_mib must be from 0 to what all queries have together, limits.queries_mib, which is %d", l.Pool>>20)
+	case l.Query < least:
+		return fmt.Errorf("limits.queries_mib and limits.query_mib must leave %d MiB for a query at least", least>>20)
+	case c.Limits.QueryPoints <= 0:
+		return errors.New("limits.query_points must be above 0")
+	case time.Duration(c.Queries.SubqueryStep) < time.Millisecond:
+		return errors.New("queries.subquery_step must be a millisecond at least")
+	}
+	return nil
+}
+
+// limits are those of queries.
+func (c *config) limits() budget.Limits {
+	return api.Limits(c.Limits.MemoryMiB<<20, c.Limits.QueriesMiB<<20, c.Limits.QueryMiB<<20, c.Limits.QueryPoints)
 }
 
 // apart says which two of storaged's own would listen on one port.

@@ -182,6 +182,14 @@ func TestInputsWithoutAddresses(t *testing.T) {
 		"[graphite]\nenabled = true\naddress = ''":                      "",
 		"[collectd.users]\nann = ''":                                    "the collectd user ann has no password",
 		"[limits]\nmemory_mib = 9223372036854775807":                    "at most 1073741824",
+		"[limits]\nqueries_mib = 2000":                                  "limits.memory_mib, which is 1024",
+		"[limits]\nqueries_mib = -1":                                    "limits.queries_mib must be",
+		"[limits]\nquery_mib = 300":                                     "limits.queries_mib, which is 256",
+		"[limits]\nquery_mib = 9000000000000000000":                     "limits.queries_mib, which is 256",
+		"[limits]\nquery_mib = 1":                                       "must leave 4 MiB",
+		"[limits]\nquery_points = 0":                                    "limits.query_points must be above 0",
+		"[queries]\nsubquery_step = '0s'":                               "queries.subquery_step must be",
+		"[limits]\nqueries_mib = 512\nquery_mib = 512":                  "",
 	} {
 		c := defaults()
 		if _, err := c.read(text); err != nil {

@@ -19,6 +19,14 @@ func collect(percent int) {
 	}
 }
 
+// bound has garbage collected more often while the process is near what it aims to stay below, unless whoever starts it has set
+// that. The rest is room for what is allocated meanwhile.
+func bound(bytes int64) {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(bytes / 10 * 9)
+	}
+}
+
 // How much the heap may grow, in percent, until garbage is collected. What the head holds is no garbage until it is a
 // block, so that of a large head a smaller share is room enough; of a small one it would be used up by every few queries,
 // and of a tiny one by a few seconds of an idle machine.

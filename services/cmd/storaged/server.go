@@ -71,7 +71,10 @@ func setup(ctx context.Context, p *daemon.Process, c *config) (err error) {
 	if err := s.startInputs(inputs, c); err != nil {
 		return err
 	}
-	s.queries = api.New(s.store, p.Version)
+	s.queries = api.NewWith(s.store, p.Version, api.Options{
+		Limits: c.limits(), Interval: time.Duration(c.Queries.SubqueryStep),
+		ExperimentalFunctions: c.Queries.ExperimentalFunctions, DurationExpressions: c.Queries.DurationExpressions,
+	})
 	s.queries.Stopping = ctx.Done() // streams never end by themselves
 	s.figures = newStatistics(s, c.Statistics.Host)
 	routes := s.routes()
@@ -87,6 +90,8 @@ func setup(ctx context.Context, p *daemon.Process, c *config) (err error) {
 	}
 	s.input(func() { s.figures.run(inputs) })
 	s.input(func() { adapt(inputs, s.store) })
+	bound(c.Limits.MemoryMiB << 20)
+	s.input(func() { s.queries.Pool().Watch(inputs, c.Limits.MemoryMiB<<20) })
 	s.ready.Store(true)
 	context.AfterFunc(ctx, func() { s.ready.Store(false) })
 	p.Describe("data", c.Data)

@@ -18,6 +18,7 @@ import (
 	"cistern/services/journal"
 	"cistern/services/platform/fastclock"
 	"cistern/services/platform/hoststats"
+	"cistern/services/store/query/budget"
 	"cistern/services/store/tsdb"
 )
 
@@ -29,6 +30,7 @@ type reading struct {
 	// Of the inputs besides statsd that take datagrams.
 	graphite, collectd datagrams
 	runtime            []metrics.Sample
+	queries            budget.Status
 }
 
 // datagrams is what the kernel holds and dropped of an input's; the zero value is that of one that takes none.
@@ -125,6 +127,14 @@ var figures = []figure{
 	plain("flush_failures_total", tsdb.Counter, "Attempts to write a block that failed.", func(r *reading) float64 { return float64(r.store.FlushFailures) }),
 	plain("merges_total", tsdb.Counter, "Blocks made of smaller ones.", func(r *reading) float64 { return float64(r.store.Merges) }),
 	plain("pending_deletions", tsdb.Gauge, "Deletions that are not carried out in all blocks yet.", func(r *reading) float64 { return float64(r.store.Deletions) }),
+	plain("queries_running", tsdb.Gauge, "Queries that are being answered.", func(r *reading) float64 { return float64(r.queries.Running) }),
+	plain("queries_waiting", tsdb.Gauge, "Queries that wait for their turn, or for memory that others hold.", func(r *reading) float64 { return float64(r.queries.Waiting) }),
+	plain("queries_bytes", tsdb.Gauge, "Memory that queries have of what limits.queries_mib is for all.", func(r *reading) float64 { return float64(r.queries.Bytes) }),
+	{"queries_refused_total", tsdb.Counter, "Queries that were not answered, by reason.", func(r *reading, emit func(float64, ...tsdb.Label)) {
+		for _, reason := range slices.Sorted(maps.Keys(r.queries.Refused)) {
+			emit(float64(r.queries.Refused[reason]), tsdb.Label{Name: "reason", Value: string(reason)})
+		}
+	}},
 	plain("start_time_seconds", tsdb.Gauge, "When storaged started, in seconds since 1970.", func(r *reading) float64 { return float64(r.store.Started.UnixMilli()) / 1000 }),
 
 	ofStatsd("packets_total", tsdb.Counter, "Datagrams of statsd received.", func(s *statsd.Stats) float64 { return float64(s.Packets) }),
@@ -205,7 +215,7 @@ func (st *statistics) queryTimes(second time.Time) []tsdb.Sample {
 
 func (st *statistics) read() *reading {
 	s := st.server
-	r := &reading{store: s.store.Status(), clock: s.clock.Status(), runtime: []metrics.Sample{
+	r := &reading{store: s.store.Status(), clock: s.clock.Status(), queries: s.queries.Pool().Status(), runtime: []metrics.Sample{
 		{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}, {Name: "/sched/goroutines:goroutines"},
 	}}
 	metrics.Read(r.runtime)

@@ -16,24 +16,22 @@ import (
 	"time"
 
 	"cistern/services/daemon/problem"
+	"cistern/services/store/query/budget"
 	"cistern/services/store/query/fast"
 	"cistern/services/store/tsdb"
 
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/util/annotations"
 	"github.com/prometheus/prometheus/util/stats"
 )
 
-// Limits of one query, and of all.
+// Limits of one query that cannot be set; Options has those that can.
 const (
 	Timeout   = 2 * time.Minute
 	lookback  = 5 * time.Minute // how far an instant looks back for a series' latest sample
 	maxPoints = 11_000          // per series of an answer: what Prometheus allows too
-	// maxSamples is how many samples one query may hold at a time; 16 bytes each, and a histogram counts as its size.
-	maxSamples = 10_000_000
-	maxForm    = 1 << 20
-	atOnce     = 20  // queries that run
-	waiting    = 200 // and that wait for a place
+	maxForm   = 1 << 20
 )
 
 // Store is what the API asks.
@@ -57,8 +55,7 @@ type API struct {
 	parser   parser.Parser
 	version  string
 	now      func() time.Time
-	inFlight chan struct{} // as many places as queries may run at once
-	queued   atomic.Int64
+	pool     *budget.Pool
 	live     atomic.Int64 // clients of live
 	watching atomic.Int64 // clients of Watch
 
@@ -67,20 +64,6 @@ type API struct {
 
 	// Latencies is how long queries have taken; whoever stores that takes it.
 	Latencies Latencies
-}
-
-// New makes the API of a store.
-func New(store Store, version string) *API {
-	p := helpfulParser{parser.NewParser(parser.Options{})}
-	return &API{
-		store: store, parser: p, version: version, now: time.Now,
-		inFlight: make(chan struct{}, atOnce),
-		engine: &fast.Engine{Store: store, Parser: p, Samples: maxSamples, Rest: promql.NewEngine(promql.EngineOpts{
-			MaxSamples: maxSamples, Timeout: Timeout, LookbackDelta: lookback,
-			EnableAtModifier: true, EnableNegativeOffset: true, EnablePerStepStats: true, Parser: p,
-			NoStepSubqueryIntervalFn: func(int64) int64 { return 1000 },
-		})},
-	}
 }
 
 // Register adds the routes to a mux.
@@ -151,8 +134,17 @@ type answer struct {
 	stats    any
 	warnings []string
 	infos    []string
-	nothing  bool // 204
+	nothing  bool            // 204
+	ctx      context.Context // of its query; nil when it does not matter
+	most     int             // series of a value that is evaluated as it is written; 0: all
+	late     func(*answer)   // adds what is known when the value is written; may be nil
 	close    func()
+}
+
+// note adds what an engine remarks.
+func (a *answer) note(query string, notes annotations.Annotations) {
+	warnings, infos := notes.AsStrings(query, 10, 10)
+	a.warnings, a.infos = append(a.warnings, warnings...), append(a.infos, infos...)
 }
 
 // apiError is an error with Prometheus' type.
@@ -169,14 +161,13 @@ func badData(format string, args ...any) error {
 	return &apiError{"bad_data", http.StatusBadRequest, fmt.Errorf(format, args...)}
 }
 
-var errBusy = errors.New("too many queries are waiting; ask again in a moment, or ask for less at a time")
-
 // classify gives any error Prometheus' type and status.
 func classify(err error) *apiError {
 	var known *apiError
 	var canceled promql.ErrQueryCanceled
 	var timeout promql.ErrQueryTimeout
-	var tooMany promql.ErrTooManySamples
+	var exceeded *budget.Exceeded
+	var busy *budget.Busy
 	var inStorage promql.ErrStorage
 	var badQuery fast.BadQuery
 	var tooLarge *http.MaxBytesError
@@ -187,8 +178,12 @@ func classify(err error) *apiError {
 		return &apiError{"bad_data", http.StatusBadRequest, fmt.Errorf("query: %w", err)}
 	case errors.As(err, &tooLarge):
 		return &apiError{"bad_data", http.StatusRequestEntityTooLarge, err}
-	case errors.Is(err, errBusy):
-		return &apiError{"unavailable", http.StatusServiceUnavailable, err}
+	case errors.As(err, &exceeded):
+		return &apiError{"execution", http.StatusUnprocessableEntity, exceeded}
+	case errors.As(err, &busy) && busy.Reason == budget.Memory:
+		return &apiError{"execution", http.StatusUnprocessableEntity, busy}
+	case errors.As(err, &busy):
+		return &apiError{"unavailable", http.StatusServiceUnavailable, busy}
 	case errors.As(err, &canceled), errors.Is(err, context.Canceled):
 		return &apiError{"canceled", 499, err}
 	case errors.As(err, &timeout), errors.Is(err, context.DeadlineExceeded):
@@ -197,9 +192,6 @@ func classify(err error) *apiError {
 		return &apiError{"unavailable", http.StatusServiceUnavailable, err}
 	case errors.As(err, &inStorage):
 		return &apiError{"internal", http.StatusInternalServerError, err}
-	case errors.As(err, &tooMany):
-		return &apiError{"execution", http.StatusUnprocessableEntity,
-			fmt.Errorf("%w: %d samples at a time are the limit; ask for a shorter time, a larger step or fewer series", err, maxSamples)}
 	}
 	return &apiError{"execution", http.StatusUnprocessableEntity, err}
 }
@@ -249,38 +241,6 @@ func form(handler http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// admit waits for a place among the running queries; the function it returns gives the place back.
-func (a *API) admit(ctx context.Context) (func(), error) {
-	if err := ctx.Err(); err != nil {
-		return nil, context.Cause(ctx)
-	}
-	if a.queued.Add(1) > waiting {
-		a.queued.Add(-1)
-		return nil, errBusy
-	}
-	defer a.queued.Add(-1)
-	select {
-	case a.inFlight <- struct{}{}:
-		return func() { <-a.inFlight }, nil
-	case <-ctx.Done():
-		return nil, fmt.Errorf("waiting for other queries to end: %w", context.Cause(ctx))
-	}
-}
-
-// deadline is the request's context with the query's timeout; it ends when the client leaves.
-func deadline(r *http.Request) (context.Context, context.CancelFunc, error) {
-	timeout := Timeout
-	if text := r.FormValue("timeout"); text != "" {
-		asked, err := parseDuration(text)
-		if err != nil {
-			return nil, nil, badData("timeout: %w", err)
-		}
-		timeout = min(timeout, asked)
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), timeout)
-	return ctx, cancel, nil
-}
-
 func (a *API) query(r *http.Request) (answer, error) {
 	at, err := parseTime(r.FormValue("time"), a.now())
 	if err != nil {
@@ -304,13 +264,23 @@ func (a *API) run(r *http.Request, q fast.Query) (answer, error) {
 		return answer{}, err
 	}
 	began := time.Now()
-	found, infos, err := a.exec(r, q)
+	one, err := a.begin(r)
 	if err != nil {
 		return answer{}, err
 	}
-	result := answer{value: found.Value, warnings: found.Warnings, close: found.Close}
-	warnings, more := found.Notes.AsStrings(r.FormValue("query"), 10, 10)
-	result.warnings, result.infos = append(result.warnings, warnings...), append(infos, more...)
+	found, infos, err := a.exec(one, r, q)
+	if err != nil {
+		one.end()
+		return answer{}, err
+	}
+	result := answer{value: found.Value, warnings: found.Warnings, ctx: one.ctx, most: most, close: func() { found.Close(); one.end() }}
+	result.infos = infos
+	text := r.FormValue("query")
+	if lazy, ok := found.Value.(*fast.Lazy); ok {
+		result.late = func(a *answer) { a.note(text, lazy.Notes()) }
+	} else {
+		result.note(text, found.Notes)
+	}
 	if most > 0 {
 		cut := false
 		switch v := result.value.(type) {
@@ -343,12 +313,7 @@ func (a *API) run(r *http.Request, q fast.Query) (answer, error) {
 const cutShort = "results truncated due to limit"
 
 // exec evaluates the request's expression.
-func (a *API) exec(r *http.Request, q fast.Query) (fast.Answer, []string, error) {
-	ctx, cancel, err := deadline(r)
-	if err != nil {
-		return fast.Answer{}, nil, err
-	}
-	defer cancel()
+func (a *API) exec(one *asked, r *http.Request, q fast.Query) (fast.Answer, []string, error) {
 	q.Text = r.FormValue("query")
 	if strings.TrimSpace(q.Text) == "" {
 		return fast.Answer{}, nil, badData("query: is missing; give a PromQL expression")
@@ -378,16 +343,18 @@ func (a *API) exec(r *http.Request, q fast.Query) (fast.Answer, []string, error)
 			infos = append(infos, fmt.Sprintf("of a part of this time only rollups of %s are left: ranges must be longer than that to find something in it", words(apart)))
 		}
 	}
-	done, err := a.admit(ctx)
-	if err != nil {
+	if err := a.admit(one); err != nil {
 		return fast.Answer{}, nil, err
 	}
-	defer done()
-	found, err := a.engine.Exec(ctx, q)
-	if err != nil && ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
+	found, err := timely(one, func(ctx context.Context) (fast.Answer, error) { return a.engine.Exec(ctx, q) }, closed)
 	return found, infos, err
+}
+
+// closed lets go of an answer that nobody waits for any more.
+func closed(found fast.Answer) {
+	if found.Close != nil {
+		found.Close()
+	}
 }
 
 // shortestRange is that of an expression's ranges of samples.

@@ -310,7 +310,8 @@ func TestFarTimes(t *testing.T) {
 	if w := f.get("/api/v1/histogram/quantiles", "query", "latency", "start", "-100000000000", "end", "100000000000", "step", "850000"); w.Code != http.StatusBadRequest {
 		t.Error(w.Code, "for 235294 windows")
 	}
-	for _, path := range []string{"/api/v1/query?time=100000000000&", "/api/v1/query_range?start=-100000000000&end=1&step=100000000&", "/api/v1/columns?start=0&end=100000000000&step=100000000&"} {
+	for _, path := range []string{"/api/v1/query?time=100000000000&", "/api/v1/query_range?start=-100000000000&end=1&step=100000000&", "/api/v1/columns?start=0&end=100000000000&step=100000000&",
+		"/api/v1/query?time=1e12&", "/api/v1/query?time=5001-01-01T00:00:00Z&", "/api/v1/query?query=x+@+1e12&", "/api/v1/query?query=max_over_time(x[5m:1m]+@+-9e15)&", "/api/v1/series?end=1e12&match[]=x&"} {
 		w := httptest.NewRecorder()
 		f.mux.ServeHTTP(w, httptest.NewRequest("GET", path+"query=time()", nil))
 		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "too far away") {

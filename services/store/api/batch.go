@@ -102,12 +102,13 @@ func (a *API) queryBatch() http.HandlerFunc {
 			}
 			at = time.UnixMilli(int64(math.Round(*t * 1000)))
 		}
-		done, err := a.admit(r.Context())
-		if err != nil {
-			problem.Write(w, http.StatusServiceUnavailable, "service_unavailable", "Too many queries are waiting.", "Ask again in a moment.")
+		all := &asked{caller: callerOf(r)}
+		all.ctx, all.cancel = context.WithCancel(r.Context())
+		defer all.end()
+		if err := a.admit(all); err != nil {
+			problem.Write(w, http.StatusServiceUnavailable, "service_unavailable", "The batch cannot be answered: "+err.Error()+".", "Ask again in a moment.")
 			return
 		}
-		defer done()
 		began := time.Now()
 		var b bytes.Buffer
 		fmt.Fprintf(&b, `{"time":%s,"results":[`, strconv.FormatFloat(float64(at.UnixMilli())/1000, 'f', -1, 64))
@@ -115,11 +116,12 @@ func (a *API) queryBatch() http.HandlerFunc {
 			if i > 0 {
 				b.WriteByte(',')
 			}
-			if i > 0 && time.Since(began) > batchTime {
+			// What was left behind at its deadline still uses the budget.
+			if i > 0 && (time.Since(began) > batchTime || all.straying != nil) {
 				b.WriteString(`{"later":true}`)
 				continue
 			}
-			if err := a.batchResult(r.Context(), &b, parsed, q.Query, q.Known, at); err != nil {
+			if err := a.batchResult(all, &b, parsed, q.Query, q.Known, at); err != nil {
 				if r.Context().Err() != nil {
 					return // the client has gone
 				}
@@ -135,7 +137,7 @@ func (a *API) queryBatch() http.HandlerFunc {
 }
 
 // batchResult writes one result; nothing when it fails.
-func (a *API) batchResult(ctx context.Context, b *bytes.Buffer, parsed *parsedExpressions, text, known string, at time.Time) error {
+func (a *API) batchResult(all *asked, b *bytes.Buffer, parsed *parsedExpressions, text, known string, at time.Time) error {
 	if strings.TrimSpace(text) == "" {
 		return badData("query: is missing; give a PromQL expression")
 	}
@@ -146,8 +148,14 @@ func (a *API) batchResult(ctx context.Context, b *bytes.Buffer, parsed *parsedEx
 	if t := expr.Type(); t != parser.ValueTypeVector && t != parser.ValueTypeScalar {
 		return badData("the expression gives a %s; a threshold needs one value for each series", parser.DocumentedType(t))
 	}
-	ctx, cancel := context.WithTimeout(ctx, batchTimeout)
-	defer cancel()
+	all.budget.Again()
+	one := *all
+	one.ctx, one.cancel = context.WithTimeoutCause(all.ctx, batchTimeout, &late{batchTimeout})
+	defer one.cancel()
+	defer func() { all.straying = one.straying }()
+	if err := one.budget.Charge(one.ctx, int64(b.Cap()), "results of the batch"); err != nil {
+		return err
+	}
 	q := fast.Query{Text: text, Start: at, End: at, Lookback: lookback}
 	// As for a single query: where rollups are all that is left, samples are as far apart as those.
 	from, to := promql.FindMinMaxTime(&parser.EvalStmt{Expr: expr, Start: at, End: at, LookbackDelta: lookback})
@@ -155,26 +163,21 @@ func (a *API) batchResult(ctx context.Context, b *bytes.Buffer, parsed *parsedEx
 		q.Lookback = apart + lookback
 	}
 	if selector, ok := expr.(*parser.VectorSelector); ok && q.Lookback == lookback && plain(selector) {
-		list, values, release, err := a.newest(ctx, selector, at.UnixMilli())
+		found, err := timely(&one, func(ctx context.Context) (newest, error) { return a.newest(ctx, selector, at.UnixMilli()) }, newest.release)
 		if err != nil {
 			return err
 		}
-		defer release()
-		if values != nil {
-			writeBatchResult(b, newestSeries(list), values, known)
+		defer found.release()
+		if found.values != nil {
+			writeBatchResult(b, newestSeries(found.list), found.values, known)
 			return nil
 		}
 	}
-	found, err := a.engine.Exec(ctx, q)
+	found, err := timely(&one, func(ctx context.Context) (fast.Answer, error) { return a.engine.Exec(ctx, q) }, closed)
 	if err != nil {
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
 		return err
 	}
-	if found.Close != nil {
-		defer found.Close()
-	}
+	defer closed(found)
 	var series vectorSeries
 	var values []float64
 	switch v := found.Value.(type) {
@@ -201,18 +204,31 @@ func plain(s *parser.VectorSelector) bool {
 // soon is how far back the newest sample is looked for at first: of what is sent every few seconds it is there.
 const soon = 15_000
 
+// newest is the newest numbers of series. There are no values when there are histograms among them: PromQL's engine is asked then.
+type newest struct {
+	list   []*tsdb.Series
+	values []float64
+	done   func()
+}
+
+func (n newest) release() { n.done() }
+
 // newest is the newest number of each series that a selector matches, without those that have ended: what PromQL means by a
-// plain selector, without an engine. There are no values when there are histograms among them; PromQL's engine is asked then.
-func (a *API) newest(ctx context.Context, s *parser.VectorSelector, at int64) ([]*tsdb.Series, []float64, func(), error) {
+// plain selector, without an engine.
+func (a *API) newest(ctx context.Context, s *parser.VectorSelector, at int64) (newest, error) {
 	from := at - lookback.Milliseconds() + 1 // PromQL's look-back is open at its beginning
 	found, release, err := a.store.Select(ctx, from, at, s.LabelMatchers...)
 	if err != nil {
-		return nil, nil, nil, err
+		return newest{}, err
 	}
-	list, values := found[:0:0], make([]float64, 0, len(found))
+	result := newest{list: found[:0:0], values: make([]float64, 0, len(found)), done: release}
 	for _, one := range found {
 		if one.HasHistograms() || one.HasNatives() {
-			return nil, nil, release, nil
+			return newest{done: release}, nil
+		}
+		if ctx.Err() != nil {
+			release()
+			return newest{}, context.Cause(ctx)
 		}
 		v, ok, err := last(one, max(from, at-soon), at)
 		if err == nil && !ok {
@@ -220,13 +236,13 @@ func (a *API) newest(ctx context.Context, s *parser.VectorSelector, at int64) ([
 		}
 		if err != nil {
 			release()
-			return nil, nil, nil, err
+			return newest{}, err
 		}
 		if ok && !value.IsStaleNaN(v) {
-			list, values = append(list, one), append(values, v)
+			result.list, result.values = append(result.list, one), append(result.values, v)
 		}
 	}
-	return list, values, release, nil
+	return result, nil
 }
 
 func last(s *tsdb.Series, from, to int64) (v float64, ok bool, err error) {

@@ -137,10 +137,16 @@ func (m *merged) window(i int) *histogram.Histogram {
 	return m.sparse
 }
 
-// done lets the windows' memory be used again.
+// done ends the request.
 func (m *merged) done() {
+	m.recycle()
+	m.asked.end()
+}
+
+// recycle lets the windows' memory be used again.
+func (m *merged) recycle() {
 	for _, d := range m.windows {
-		if d.Room() <= maxRoom {
+		if d != nil && d.Room() <= maxRoom {
 			d.Reset()
 			denses.Put(d)
 		}

@@ -155,12 +155,22 @@ func (a *API) columns(w http.ResponseWriter, r *http.Request) {
 		badRequest(w, "limit", err, "")
 		return
 	}
-	found, _, err := a.exec(r, fast.Query{Start: start, End: end, Step: step})
+	one, err := a.begin(r)
+	if err != nil {
+		failed(w, err)
+		return
+	}
+	defer one.end()
+	found, _, err := a.exec(one, r, fast.Query{Start: start, End: end, Step: step})
 	if err != nil {
 		failed(w, err)
 		return
 	}
 	defer found.Close()
+	if _, ok := found.Value.(*fast.Lazy); ok {
+		noHistograms(w)
+		return
+	}
 	matrix, ok := found.Value.(promql.Matrix)
 	if !ok {
 		problem.Write(w, http.StatusUnprocessableEntity, "invalid_request", "The expression gives no series.", "Use /api/v1/query_range.")
@@ -171,14 +181,14 @@ func (a *API) columns(w http.ResponseWriter, r *http.Request) {
 	}
 	for _, s := range matrix {
 		if len(s.Histograms) > 0 {
-			problem.Write(w, http.StatusUnprocessableEntity, "invalid_request", "The expression gives histograms, which have no compact form.",
-				"Ask for a number of them, like histogram_quantile(0.99, …), or use /api/v1/histogram/heatmap.")
+			noHistograms(w)
 			return
 		}
 	}
 	from, width := start.UnixMilli(), step.Milliseconds()
 	n := int((end.UnixMilli()-from)/width) + 1
 	o := columnsHeader(w, kindSeries, false, from, width, n)
+	o.ctx = one.ctx
 	o.b = binary.AppendUvarint(o.b, uint64(len(matrix)))
 	for _, s := range matrix {
 		o.b = binary.AppendUvarint(o.b, uint64(s.Metric.Len()))
@@ -201,4 +211,9 @@ func (a *API) columns(w http.ResponseWriter, r *http.Request) {
 		o.spill()
 	}
 	o.flush()
+}
+
+func noHistograms(w http.ResponseWriter) {
+	problem.Write(w, http.StatusUnprocessableEntity, "invalid_request", "The expression gives histograms, which have no compact form.",
+		"Ask for a number of them, like histogram_quantile(0.99, …), or use /api/v1/histogram/heatmap.")
 }

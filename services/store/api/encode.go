@@ -3,12 +3,15 @@ package api
 // Answers as JSON. Points are written by hand, and sent on as they are written: a chart asks for a hundred thousand.
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"math"
 	"net/http"
 	"strconv"
 	"unicode/utf8"
+
+	"cistern/services/store/query/fast"
 
 	promhistogram "github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
@@ -18,10 +21,12 @@ import (
 
 // out collects an answer and sends it in pieces. Once the client does not read any more, writing does nothing.
 type out struct {
+	ctx    context.Context // when it ends the answer is broken off; nil: never
 	w      io.Writer
 	b      []byte
 	least  int // of a piece; 0: piece
 	failed bool
+	begun  bool // something was written
 }
 
 const piece = 64 << 10
@@ -34,6 +39,11 @@ func (o *out) spill() {
 }
 
 func (o *out) flush() {
+	if o.ctx != nil && o.ctx.Err() != nil && o.begun {
+		// The client must not take what it has for the whole.
+		panic(http.ErrAbortHandler)
+	}
+	o.begun = true
 	if !o.failed && len(o.b) > 0 {
 		_, err := o.w.Write(o.b)
 		o.failed = err != nil
@@ -45,12 +55,18 @@ func (o *out) flush() {
 type streamed interface{ write(o *out) }
 
 func writeAnswer(w http.ResponseWriter, a *answer) {
-	o := &out{w: w, b: make([]byte, 0, 4096)}
+	o := &out{ctx: a.ctx, w: w, b: make([]byte, 0, 4096)}
 	o.b = append(o.b, `{"status":"success","data":`...)
-	if data, ok := a.data.(streamed); ok {
-		w.Header().Set("Content-Type", "application/json")
-		data.write(o)
-	} else if a.value == nil {
+	w.Header().Set("Content-Type", "application/json")
+	switch data := a.data.(type) {
+	case []labelSet:
+		list(o, data, func(b []byte, one labelSet) []byte { return one.append(b) })
+	case []string:
+		list(o, data, appendString)
+	default:
+		if a.value != nil {
+			break
+		}
 		text, err := json.Marshal(a.data)
 		if err != nil {
 			writeError(w, err)
@@ -58,9 +74,21 @@ func writeAnswer(w http.ResponseWriter, a *answer) {
 		}
 		o.b = append(o.b, text...)
 	}
-	w.Header().Set("Content-Type", "application/json")
-	if a.value != nil {
+	if lazy, ok := a.value.(*fast.Lazy); ok {
+		if err := o.lazy(lazy, a.most, &a.warnings); err != nil {
+			if o.begun { // too late for another status
+				panic(http.ErrAbortHandler)
+			}
+			writeError(w, err)
+			return
+		}
+	} else if a.value != nil {
 		o.value(a.value)
+	}
+	if a.late != nil {
+		a.late(a)
+	}
+	if a.value != nil {
 		if a.stats != nil {
 			if text, err := json.Marshal(a.stats); err == nil {
 				o.b = append(append(o.b, `,"stats":`...), text...)
@@ -76,6 +104,41 @@ func writeAnswer(w http.ResponseWriter, a *answer) {
 	}
 	o.b = append(o.b, '}')
 	o.flush()
+}
+
+// list writes an array.
+func list[T any](o *out, all []T, each func([]byte, T) []byte) {
+	o.b = append(o.b, '[')
+	for i, one := range all {
+		if i > 0 {
+			o.b = append(o.b, ',')
+		}
+		o.b = each(o.b, one)
+		o.spill()
+	}
+	o.b = append(o.b, ']')
+}
+
+// lazy writes the object of a matrix that is evaluated as it is written, but for its closing brace.
+func (o *out) lazy(l *fast.Lazy, most int, warnings *[]string) error {
+	o.b = append(o.b, `{"resultType":"matrix","result":[`...)
+	n := 0
+	err := l.Each(func(s promql.Series) error {
+		if most > 0 && n == most {
+			*warnings = append(*warnings, cutShort)
+			return fast.Enough
+		}
+		if n++; n > 1 {
+			o.b = append(o.b, ',')
+		}
+		o.series(s)
+		if o.failed {
+			return fast.Enough
+		}
+		return nil
+	})
+	o.b = append(o.b, ']')
+	return err
 }
 
 func writeError(w http.ResponseWriter, err error) {
@@ -100,30 +163,7 @@ func (o *out) value(value parser.Value) {
 			if i > 0 {
 				o.b = append(o.b, ',')
 			}
-			o.b = appendMetric(append(o.b, '{'), s.Metric)
-			if len(s.Floats) > 0 {
-				o.b = append(o.b, `,"values":[`...)
-				for k, p := range s.Floats {
-					if k > 0 {
-						o.b = append(o.b, ',')
-					}
-					o.b = appendPoint(o.b, p.T, p.F)
-					o.spill()
-				}
-				o.b = append(o.b, ']')
-			}
-			if len(s.Histograms) > 0 {
-				o.b = append(o.b, `,"histograms":[`...)
-				for k, p := range s.Histograms {
-					if k > 0 {
-						o.b = append(o.b, ',')
-					}
-					o.b = appendHistogramPoint(o.b, p.T, p.H)
-					o.spill()
-				}
-				o.b = append(o.b, ']')
-			}
-			o.b = append(o.b, '}')
+			o.series(s)
 		}
 		o.b = append(o.b, ']')
 	case promql.Vector:
@@ -149,6 +189,33 @@ func (o *out) value(value parser.Value) {
 		o.b = appendString(append(o.b, ','), v.V)
 		o.b = append(o.b, ']')
 	}
+}
+
+func (o *out) series(s promql.Series) {
+	o.b = appendMetric(append(o.b, '{'), s.Metric)
+	if len(s.Floats) > 0 {
+		o.b = append(o.b, `,"values":[`...)
+		for k, p := range s.Floats {
+			if k > 0 {
+				o.b = append(o.b, ',')
+			}
+			o.b = appendPoint(o.b, p.T, p.F)
+			o.spill()
+		}
+		o.b = append(o.b, ']')
+	}
+	if len(s.Histograms) > 0 {
+		o.b = append(o.b, `,"histograms":[`...)
+		for k, p := range s.Histograms {
+			if k > 0 {
+				o.b = append(o.b, ',')
+			}
+			o.b = appendHistogramPoint(o.b, p.T, p.H)
+			o.spill()
+		}
+		o.b = append(o.b, ']')
+	}
+	o.b = append(o.b, '}')
 }
 
 // appendString writes a JSON string. Nearly all need no escapes.

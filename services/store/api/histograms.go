@@ -28,6 +28,7 @@ type merged struct {
 	sparse           *histogram.Histogram // of one of them: see window
 	approximate      bool                 // something in it was converted from other buckets
 	warnings         []string
+	asked            *asked
 }
 
 func (m *merged) at(i int) int64 { return m.start + int64(i)*m.step }
@@ -95,19 +96,22 @@ func (a *API) merge(w http.ResponseWriter, r *http.Request, oneWindow bool) *mer
 		}
 		m.start, m.end, m.step = start.UnixMilli(), end.UnixMilli(), s.Milliseconds()
 	}
-	ctx, cancel, err := deadline(r)
+	one, err := a.enter(r)
 	if err != nil {
-		badRequest(w, "timeout", err, "")
+		failed(w, err)
 		return nil
 	}
-	defer cancel()
-	done, err := a.admit(ctx)
-	if err == nil {
-		defer done()
-		err = a.mergeWindows(ctx, m, matchers)
-	}
+	m.asked = one
+	// At the deadline the windows are still written to: whoever does that lets go of them.
+	_, err = timely(one, func(ctx context.Context) (*merged, error) {
+		err := a.mergeWindows(ctx, m, matchers)
+		if err != nil {
+			m.recycle()
+		}
+		return m, err
+	}, (*merged).recycle)
 	if err != nil {
-		m.done()
+		one.end()
 		failed(w, err)
 		return nil
 	}
@@ -127,11 +131,24 @@ func (a *API) mergeWindows(ctx context.Context, m *merged, matchers []*tsdb.Matc
 	if err != nil {
 		return err
 	}
+	b := m.asked.budget
+	if err := b.Charge(ctx, int64(n)*windowBytes, "histograms of the windows"); err != nil {
+		return err
+	}
 	m.windows = make([]*histogram.Dense, n)
 	for i := range m.windows {
 		m.windows[i] = emptyDense()
 	}
 	if _, err := adapter.Windows(ctx, found, m.start, m.step, m.windows); err != nil {
+		return err
+	}
+	rooms := int64(0)
+	for _, d := range m.windows {
+		if d != nil {
+			rooms += 8 * int64(d.Room())
+		}
+	}
+	if err := b.Charge(ctx, rooms, "histograms of the windows"); err != nil {
 		return err
 	}
 	for _, s := range found {
@@ -149,11 +166,14 @@ func (a *API) mergeWindows(ctx context.Context, m *merged, matchers []*tsdb.Matc
 	return ctx.Err()
 }
 
+// windowBytes is what an empty window takes.
+const windowBytes = 128
+
 // body begins an answer's object.
 func (m *merged) body(w http.ResponseWriter) *out {
 	w.Header().Set("Content-Type", "application/json")
 	o := pieces.Get().(*out)
-	o.w, o.b, o.failed = w, append(o.b[:0], '{'), false
+	o.w, o.b, o.failed, o.begun, o.ctx = w, append(o.b[:0], '{'), false, false, m.asked.ctx
 	return o
 }
 
@@ -174,7 +194,7 @@ func (m *merged) finish(o *out) {
 	}
 	o.b = append(o.b, "}\n"...)
 	o.flush()
-	if o.w = nil; cap(o.b) <= maxKept {
+	if o.w, o.ctx = nil, nil; cap(o.b) <= maxKept {
 		pieces.Put(o)
 	}
 }

@@ -3,12 +3,14 @@ package api
 // Prometheus' routes about what there is: labels, series, metadata, exemplars; and deleting it.
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
 
 	"cistern/services/store/query/adapter"
+	"cistern/services/store/query/budget"
 	"cistern/services/store/tsdb"
 
 	"github.com/prometheus/common/model"
@@ -16,14 +18,8 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// notes makes queries of the request tell what is damaged.
-func notes(r *http.Request) (*http.Request, *tsdb.Warnings) {
-	warnings := &tsdb.Warnings{}
-	return r.WithContext(tsdb.WithWarnings(r.Context(), warnings)), warnings
-}
-
 // collect makes a list over several selectors.
-func (a *API) collect(r *http.Request, ask func(r *http.Request, minTime, maxTime int64, matchers []*labels.Matcher) ([]string, error)) (answer, error) {
+func (a *API) collect(r *http.Request, ask func(ctx context.Context, minTime, maxTime int64, matchers []*labels.Matcher) ([]string, error)) (answer, error) {
 	minTime, maxTime, err := a.span(r)
 	if err != nil {
 		return answer{}, err
@@ -39,27 +35,34 @@ func (a *API) collect(r *http.Request, ask func(r *http.Request, minTime, maxTim
 	if sets == nil {
 		sets = [][]*labels.Matcher{nil}
 	}
-	ctx, cancel, err := deadline(r)
+	one, err := a.enter(r)
 	if err != nil {
 		return answer{}, err
 	}
-	defer cancel()
-	r, warnings := notes(r.WithContext(ctx))
-	done, err := a.admit(ctx)
-	if err != nil {
-		return answer{}, err
-	}
-	defer done()
-	all := []string{}
-	for _, matchers := range sets {
-		list, err := ask(r, minTime, maxTime, matchers)
-		if err != nil {
-			return answer{}, err
+	warnings := &tsdb.Warnings{}
+	all, err := timely(one, func(ctx context.Context) ([]string, error) {
+		all := []string{}
+		for _, matchers := range sets {
+			list, err := ask(tsdb.WithWarnings(ctx, warnings), minTime, maxTime, matchers)
+			if err != nil {
+				return nil, err
+			}
+			bytes := int64(0)
+			for _, text := range list {
+				bytes += 32 + int64(len(text))
+			}
+			if err := one.budget.Charge(ctx, bytes, "names and values of labels"); err != nil {
+				return nil, err
+			}
+			all = append(all, list...)
 		}
-		all = append(all, list...)
+		return sortedUnique(all), nil
+	}, func([]string) {})
+	if err != nil {
+		one.end()
+		return answer{}, err
 	}
-	all = sortedUnique(all)
-	result := answer{warnings: warnings.List()}
+	result := answer{warnings: warnings.List(), ctx: one.ctx, close: one.end}
 	if most > 0 && len(all) > most {
 		all, result.warnings = all[:most], append(result.warnings, cutShort)
 	}
@@ -68,8 +71,8 @@ func (a *API) collect(r *http.Request, ask func(r *http.Request, minTime, maxTim
 }
 
 func (a *API) labelNames(r *http.Request) (answer, error) {
-	return a.collect(r, func(r *http.Request, minTime, maxTime int64, matchers []*labels.Matcher) ([]string, error) {
-		return a.store.LabelNames(r.Context(), minTime, maxTime, matchers...)
+	return a.collect(r, func(ctx context.Context, minTime, maxTime int64, matchers []*labels.Matcher) ([]string, error) {
+		return a.store.LabelNames(ctx, minTime, maxTime, matchers...)
 	})
 }
 
@@ -81,8 +84,8 @@ func (a *API) labelValues(r *http.Request) (answer, error) {
 	if !model.UTF8Validation.IsValidLabelName(name) {
 		return answer{}, badData("name: %q is no label's name", shorten(name))
 	}
-	return a.collect(r, func(r *http.Request, minTime, maxTime int64, matchers []*labels.Matcher) ([]string, error) {
-		return a.store.LabelValues(r.Context(), name, minTime, maxTime, matchers...)
+	return a.collect(r, func(ctx context.Context, minTime, maxTime int64, matchers []*labels.Matcher) ([]string, error) {
+		return a.store.LabelValues(ctx, name, minTime, maxTime, matchers...)
 	})
 }
 
@@ -116,56 +119,58 @@ func (a *API) series(r *http.Request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	ctx, cancel, err := deadline(r)
+	one, err := a.enter(r)
 	if err != nil {
 		return answer{}, err
 	}
-	defer cancel()
-	r, warnings := notes(r.WithContext(ctx))
-	done, err := a.admit(ctx)
+	warnings := &tsdb.Warnings{}
+	all, err := timely(one, func(ctx context.Context) ([]labelSet, error) {
+		return a.seriesOf(tsdb.WithWarnings(ctx, warnings), one.budget, minTime, maxTime, sets)
+	}, func([]labelSet) {})
 	if err != nil {
+		one.end()
 		return answer{}, err
 	}
-	defer done()
-	var all []*tsdb.Series
-	for _, matchers := range sets {
-		list, release, err := a.store.Select(r.Context(), minTime, maxTime, matchers...)
-		release()
-		if err != nil {
-			return answer{}, err
-		}
-		if all == nil {
-			all = list
-		} else {
-			all = append(all, list...)
-		}
-	}
-	if len(sets) > 1 {
-		slices.SortFunc(all, func(x, y *tsdb.Series) int { return strings.Compare(x.Key, y.Key) })
-		all = slices.CompactFunc(all, func(x, y *tsdb.Series) bool { return x.Key == y.Key })
-	}
-	adapter.Sort(all)
-	result := answer{warnings: warnings.List()}
+	result := answer{warnings: warnings.List(), ctx: one.ctx, close: one.end}
 	if most > 0 && len(all) > most {
 		all, result.warnings = all[:most], append(result.warnings, cutShort)
 	}
-	result.data = labelSets(all)
+	result.data = all
 	return result, nil
 }
 
-// labelSets is the labels of series, each a JSON object.
-type labelSets []*tsdb.Series
-
-func (l labelSets) write(o *out) {
-	o.b = append(o.b, '[')
-	for i, one := range l {
-		if i > 0 {
-			o.b = append(o.b, ',')
+// seriesOf is the labels of the series that match any of the sets, in their order unless they are very many.
+func (a *API) seriesOf(ctx context.Context, b *budget.Budget, minTime, maxTime int64, sets [][]*labels.Matcher) ([]labelSet, error) {
+	var found []*tsdb.Series
+	for _, matchers := range sets {
+		list, release, err := a.store.Select(ctx, minTime, maxTime, matchers...)
+		release()
+		if err != nil {
+			return nil, err
 		}
-		o.b = labelSet(one.Labels).append(o.b)
-		o.spill()
+		bytes := int64(0)
+		for _, one := range list {
+			bytes += int64(len(one.Key)) + 32*int64(len(one.Labels)) + 128
+		}
+		if err := b.Charge(ctx, bytes, "labels of the series"); err != nil {
+			return nil, err
+		}
+		if found == nil {
+			found = list
+		} else {
+			found = append(found, list...)
+		}
 	}
-	o.b = append(o.b, ']')
+	if len(sets) > 1 {
+		slices.SortFunc(found, func(x, y *tsdb.Series) int { return strings.Compare(x.Key, y.Key) })
+		found = slices.CompactFunc(found, func(x, y *tsdb.Series) bool { return x.Key == y.Key })
+	}
+	adapter.Sort(found)
+	all := make([]labelSet, len(found))
+	for i, one := range found {
+		all[i] = one.Labels
+	}
+	return all, nil
 }
 
 func (a *API) metadata(r *http.Request) (answer, error) {

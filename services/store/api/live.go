@@ -49,7 +49,13 @@ func (a *API) liveStream(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	// Whether it can be answered at all is said before the stream begins.
 	last := map[string]int64{}
-	first, err := a.newPoints(ctx, matchers, last)
+	caller := callerOf(r)
+	ask := func() ([]byte, error) {
+		within, b := a.pool.Aside(ctx, caller)
+		defer b.End()
+		return a.newPoints(tsdb.WithMeter(within, b), matchers, last)
+	}
+	first, err := ask()
 	if err != nil {
 		failed(w, err)
 		return
@@ -86,7 +92,7 @@ func (a *API) liveStream(w http.ResponseWriter, r *http.Request) {
 				return
 			case <-ticker.C:
 			}
-			points, err := a.newPoints(ctx, matchers, last)
+			points, err := ask()
 			var event []byte
 			switch {
 			case ctx.Err() != nil:

@@ -14,6 +14,7 @@ import (
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
 )
 
 // parseRange reads start, end and step; step is defaultStep when it is missing and that is not 0.
@@ -40,7 +41,7 @@ func parseRange(r *http.Request, defaultStep time.Duration) (start, end time.Tim
 	step = step.Truncate(time.Millisecond)
 	// Not end.Sub(start), which is 292 years at most.
 	if points := (end.UnixMilli() - start.UnixMilli()) / step.Milliseconds(); points > maxPoints {
-		return none, none, 0, badData("step: %d points per series are too many, %d is the limit; ask for a larger step or a shorter time",
+		return none, none, 0, badData("step: the answer would have %d points per series, the limit of points per series is %d; ask for a larger step or a shorter time",
 			points, maxPoints)
 	}
 	return start, end, step, nil
@@ -57,6 +58,44 @@ func neededTime(r *http.Request, name string) (time.Time, error) {
 	return t, nil
 }
 
+// The range of times that the engine, which counts nanoseconds, can tell from others.
+var (
+	firstTime = time.Unix(0, math.MinInt64).UTC()
+	lastTime  = time.Unix(0, math.MaxInt64).UTC()
+)
+
+func tooFar(text string) error {
+	return fmt.Errorf("%s is too far away: give a time from %s to %s", shorten(text), firstTime.Format("2006-01-02"), lastTime.Format("2006-01-02"))
+}
+
+// withinRange says which time after @ in an expression is beyond the range.
+func withinRange(expr parser.Expr) error {
+	return inspect(expr, func(node parser.Node) error {
+		at := (*int64)(nil)
+		switch node := node.(type) {
+		case *parser.VectorSelector:
+			at = node.Timestamp
+		case *parser.SubqueryExpr:
+			at = node.Timestamp
+		}
+		if at != nil && (*at < firstTime.UnixMilli() || *at > lastTime.UnixMilli()) {
+			return fmt.Errorf("the time after @: %w", tooFar(strconv.FormatFloat(float64(*at)/1000, 'f', -1, 64)))
+		}
+		return nil
+	})
+}
+
+// inspect calls f with all parts of an expression until one returns an error.
+func inspect(expr parser.Expr, f func(parser.Node) error) (failure error) {
+	parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
+		if failure == nil && node != nil {
+			failure = f(node)
+		}
+		return failure
+	})
+	return failure
+}
+
 // countable says whether a query's times are such as the engine, which counts nanoseconds, can tell from others: from 1678
 // to 2262.
 func countable(q fast.Query) error {
@@ -64,12 +103,12 @@ func countable(q fast.Query) error {
 		name string
 		at   time.Time
 	}{{"start", q.Start}, {"end", q.End}} {
-		if one.at.Before(time.Unix(0, math.MinInt64)) || one.at.After(time.Unix(0, math.MaxInt64)) {
+		if one.at.Before(firstTime) || one.at.After(lastTime) {
 			name := one.name
 			if q.Step == 0 {
 				name = "time"
 			}
-			return badData("%s: %s is too far away", name, one.at.UTC().Format(time.RFC3339))
+			return badData("%s: %w", name, tooFar(one.at.UTC().Format(time.RFC3339)))
 		}
 	}
 	return nil
@@ -87,8 +126,11 @@ func parseTime(text string, missing time.Time) (time.Time, error) {
 		return missing, nil
 	}
 	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
-		if math.IsNaN(seconds) || math.Abs(seconds) > 1e11 {
-			return time.Time{}, fmt.Errorf("%q is no time", shorten(text))
+		if math.IsNaN(seconds) {
+			return time.Time{}, fmt.Errorf("%q is no time: seconds since 1970 or RFC 3339 are", shorten(text))
+		}
+		if math.Abs(seconds) > 1e11 {
+			return time.Time{}, tooFar(strconv.Quote(text))
 		}
 		return time.UnixMilli(int64(math.Round(seconds * 1000))).UTC(), nil
 	}
@@ -100,7 +142,7 @@ func parseTime(text string, missing time.Time) (time.Time, error) {
 	}
 	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
 		if year := t.Year(); year < 1 || year > 5000 {
-			return time.Time{}, fmt.Errorf("%q is too far away", shorten(text))
+			return time.Time{}, tooFar(strconv.Quote(text))
 		}
 		return t.Truncate(time.Millisecond), nil
 	}
@@ -114,14 +156,17 @@ func shorten(text string) string {
 	return text
 }
 
+// maxSeconds is what a duration, which counts nanoseconds, is certainly able to hold.
+const maxSeconds = 1_000_000_000
+
 // parseDuration reads seconds or PromQL's form (5m).
 func parseDuration(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, errors.New("is missing; give seconds or a duration like 5m")
 	}
 	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
-		if !(seconds >= 0 && seconds < 1e9) {
-			return 0, fmt.Errorf("%q is no duration", shorten(text))
+		if !(seconds >= 0 && seconds < maxSeconds) {
+			return 0, fmt.Errorf("%q is no duration: from 0 to %d seconds are", shorten(text), maxSeconds-1)
 		}
 		return time.Duration(math.Round(seconds * float64(time.Second))), nil // 1.001 s are 1000999999.9999999 ns
 	}

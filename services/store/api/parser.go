@@ -19,7 +19,10 @@ func (p helpfulParser) ParseExpr(text string) (parser.Expr, error) {
 		return nil, fmt.Errorf("parentheses and operators are nested deeper than %d; ask for the parts in several queries", maxNesting)
 	}
 	expr, err := p.Parser.ParseExpr(text)
-	return expr, explainDots(text, err)
+	if err != nil {
+		return nil, explainDots(text, err)
+	}
+	return expr, withinRange(expr)
 }
 
 // maxNesting bounds an expression's depth. The parser looks through the whole tree at each level, and nothing stops it: a

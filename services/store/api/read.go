@@ -14,6 +14,7 @@ import (
 	"slices"
 
 	"cistern/services/store/query/adapter"
+	"cistern/services/store/query/budget"
 	"cistern/services/store/tsdb"
 
 	"github.com/golang/snappy"
@@ -23,8 +24,7 @@ import (
 )
 
 const (
-	maxReadRequest = 4 << 20    // unpacked
-	maxReadSamples = 12_500_000 // of an answer in one message: 200 MB
+	maxReadRequest = 4 << 20 // unpacked
 	readFrame      = 512 << 10
 )
 
@@ -36,12 +36,6 @@ func (a *API) remoteRead(w http.ResponseWriter, r *http.Request) {
 		badRequest(w, "body", err, "Send a snappy-compressed prometheus.ReadRequest.")
 		return
 	}
-	ctx, cancel, err := deadline(r)
-	if err != nil {
-		badRequest(w, "timeout", err, "")
-		return
-	}
-	defer cancel()
 	var queries []readQuery
 	for i, q := range request.Queries {
 		one, err := newReadQuery(q)
@@ -51,17 +45,24 @@ func (a *API) remoteRead(w http.ResponseWriter, r *http.Request) {
 		}
 		queries = append(queries, one)
 	}
-	done, err := a.admit(ctx)
+	one, err := a.enter(r)
 	if err != nil {
 		failed(w, err)
 		return
 	}
-	defer done()
+	defer one.end()
 	if slices.Contains(request.AcceptedResponseTypes, prompb.ReadRequest_STREAMED_XOR_CHUNKS) {
-		a.readChunks(ctx, w, queries)
+		a.readChunks(one.ctx, w, queries)
 		return
 	}
-	a.readSamples(ctx, w, queries)
+	packed, err := timely(one, func(ctx context.Context) ([]byte, error) { return a.readSamples(ctx, one.budget, queries) }, func([]byte) {})
+	if err != nil {
+		failed(w, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/x-protobuf")
+	w.Header().Set("Content-Encoding", "snappy")
+	_, _ = w.Write(packed)
 }
 
 func readRequest(body io.Reader) (*prompb.ReadRequest, error) {
@@ -133,9 +134,26 @@ func protoLabels(list []tsdb.Label) []prompb.Label {
 	return set
 }
 
-func (a *API) readSamples(ctx context.Context, w http.ResponseWriter, queries []readQuery) {
+const (
+	// What a sample takes in the lists, which grow, in the message, and in what that is packed to.
+	readSampleBytes    = 16*2 + 20 + 20
+	readHistogramBytes = 512
+	// Samples are charged so many at a time.
+	readCharge = 4096
+)
+
+// readSamples is the answer in one message, packed.
+func (a *API) readSamples(ctx context.Context, b *budget.Budget, queries []readQuery) ([]byte, error) {
 	response := &prompb.ReadResponse{}
-	total := 0
+	pending := int64(0)
+	charge := func(bytes, least int64) error {
+		if pending += bytes; pending < least {
+			return nil
+		}
+		due := pending
+		pending = 0
+		return b.Charge(ctx, due, "samples of the answer; STREAMED_XOR_CHUNKS takes no memory")
+	}
 	for _, q := range queries {
 		result := &prompb.QueryResult{}
 		err := a.eachSeries(ctx, q, func(s *tsdb.Series, it *adapter.Iterator) error {
@@ -144,16 +162,17 @@ func (a *API) readSamples(ctx context.Context, w http.ResponseWriter, queries []
 				if kind == chunkenc.ValFloat {
 					t, v := it.At()
 					one.Samples = append(one.Samples, prompb.Sample{Timestamp: t, Value: v})
-					total++
+					if err := charge(readSampleBytes, readSampleBytes*readCharge); err != nil {
+						return err
+					}
 				} else {
 					t, h := it.AtFloatHistogram(nil)
 					one.Histograms = append(one.Histograms, prompb.FromFloatHistogram(t, h))
-					// Of Cistern's histograms each takes all the bounds there may be along, eight bytes each: a sample is sixteen.
-					total += 8 + len(h.PositiveBuckets) + len(h.NegativeBuckets) + len(h.CustomValues)/2
-				}
-				if total > maxReadSamples {
-					return &apiError{"execution", http.StatusUnprocessableEntity,
-						fmt.Errorf("the answer has more than %d samples; ask for a shorter time or fewer series, or accept STREAMED_XOR_CHUNKS", maxReadSamples)}
+					// Of Cistern's histograms each takes all the bounds there may be along, in the message and in what it is packed to.
+					buckets := int64(len(h.PositiveBuckets) + len(h.NegativeBuckets))
+					if err := charge(readHistogramBytes+48*buckets+20*int64(len(h.CustomValues)), readSampleBytes*readCharge); err != nil {
+						return err
+					}
 				}
 			}
 			if len(one.Samples)+len(one.Histograms) > 0 {
@@ -162,19 +181,18 @@ func (a *API) readSamples(ctx context.Context, w http.ResponseWriter, queries []
 			return it.Err()
 		})
 		if err != nil {
-			failed(w, err)
-			return
+			return nil, err
 		}
 		response.Results = append(response.Results, result)
 	}
+	if err := charge(0, 0); err != nil {
+		return nil, err
+	}
 	raw, err := response.Marshal()
 	if err != nil {
-		failed(w, err)
-		return
+		return nil, err
 	}
-	w.Header().Set("Content-Type", "application/x-protobuf")
-	w.Header().Set("Content-Encoding", "snappy")
-	_, _ = w.Write(snappy.Encode(nil, raw))
+	return snappy.Encode(nil, raw), nil
 }
 
 func (a *API) eachSeries(ctx context.Context, q readQuery, use func(*tsdb.Series, *adapter.Iterator) error) error {

@@ -397,15 +397,22 @@ func TestTooManyAtOnce(t *testing.T) {
 	a := New(f.store, "test")
 	mux := http.NewServeMux()
 	a.Register(mux)
-	for range atOnce {
-		a.inFlight <- struct{}{}
+	for range running {
+		if _, _, err := a.pool.Admit(t.Context(), "others"); err != nil {
+			t.Fatal(err)
+		}
 	}
 	w := httptest.NewRecorder()
 	mux.ServeHTTP(w, httptest.NewRequest("GET", "/api/v1/query?query=1&timeout=0.3", nil))
 	if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "waiting for other queries") {
 		t.Error(w.Code, w.Body)
 	}
-	a.queued.Store(waiting)
+	for range waiting {
+		go func() { _, _, _ = a.pool.Admit(t.Context(), "others") }()
+	}
+	for a.pool.Status().Waiting < waiting {
+		time.Sleep(time.Millisecond)
+	}
 	for _, path := range []string{"query?query=1", "labels?", "histogram/heatmap?query=x&start=1&end=2&step=1", "columns?query=x&start=1&end=2&step=1"} {
 		w = httptest.NewRecorder()
 		mux.ServeHTTP(w, httptest.NewRequest("GET", "/api/v1/"+path, nil))

@@ -3,6 +3,7 @@ package api
 // What the store says about itself in Prometheus' words.
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -52,11 +53,15 @@ func (a *API) statusTSDB(r *http.Request) (answer, error) {
 	if most == 0 {
 		most = 10
 	}
-	ctx, cancel, err := deadline(r)
+	one, err := a.enter(r)
 	if err != nil {
 		return answer{}, err
 	}
-	defer cancel()
+	defer one.end()
+	return timely(one, func(ctx context.Context) (answer, error) { return a.figuresOf(ctx, most) }, func(answer) {})
+}
+
+func (a *API) figuresOf(ctx context.Context, most int) (answer, error) {
 	status := a.store.Status()
 	now := a.now().UnixMilli()
 	from := now - 2*3_600_000
@@ -93,13 +98,13 @@ func (a *API) listSizes(w http.ResponseWriter, r *http.Request) {
 		badRequest(w, "label", errors.New("a label's name is needed"), "Say of which label's values the sizes are wanted, as in ?label=dataset.")
 		return
 	}
-	ctx, cancel, err := deadline(r)
+	one, err := a.enter(r)
 	if err != nil {
-		badRequest(w, "timeout", err, "")
+		failed(w, err)
 		return
 	}
-	defer cancel()
-	list, err := a.store.Sizes(ctx, label)
+	defer one.end()
+	list, err := timely(one, func(ctx context.Context) ([]tsdb.Size, error) { return a.store.Sizes(ctx, label) }, func([]tsdb.Size) {})
 	if err != nil {
 		failed(w, err)
 		return

@@ -35,7 +35,15 @@ func (s *Store) LabelNames(ctx context.Context, minTime, maxTime int64, matchers
 // LabelValues implements Querier.
 func (s *Store) LabelValues(ctx context.Context, name string, minTime, maxTime int64, matchers ...*Matcher) ([]string, error) {
 	values := map[string]bool{}
-	add := func(value string, _ func() ([]uint32, error)) error { values[value] = true; return nil }
+	taken := newMetered(ctx)
+	defer taken.release()
+	add := func(value string, _ func() ([]uint32, error)) error {
+		if !values[value] {
+			values[value] = true
+			return taken.text(value)
+		}
+		return nil
+	}
 	err := s.eachLabelSource(ctx, minTime, maxTime, matchers,
 		func(x *blockIndex) error { return x.eachValue(name, "", add) },
 		func(h *head) error { return h.eachValue(name, "", add) },
@@ -58,7 +66,8 @@ func (s *Store) eachLabelSource(ctx context.Context, minTime, maxTime int64, mat
 	}
 	defer release()
 	if len(matchers) > 0 {
-		var found selection
+		found := selection{metered: newMetered(ctx)}
+		defer found.metered.release()
 		if err := v.collect(ctx, minTime, maxTime, matchers, &found); err != nil {
 			return err
 		}

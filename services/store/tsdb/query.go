@@ -153,12 +153,13 @@ func (s *Store) Select(ctx context.Context, minTime, maxTime int64, matchers ...
 	if err != nil {
 		return nil, release, err
 	}
-	var found selection
+	found := selection{metered: newMetered(ctx)}
 	if err := v.collect(ctx, minTime, maxTime, matchers, &found); err != nil {
+		found.metered.release()
 		release()
 		return nil, func() {}, err
 	}
-	return found.list, release, nil
+	return found.list, func() { found.metered.release(); release() }, nil
 }
 
 // noteDamage marks a block in which damage was found; it stays in the list and is served as far as it can be.
@@ -193,22 +194,26 @@ func (v view) collect(ctx context.Context, minTime, maxTime int64, matchers []*M
 				return err
 			}
 		}
+		if err := found.metered.settle(); err != nil {
+			return err
+		}
 	}
 	for _, h := range v.heads {
 		if err := h.collect(ctx, minTime, maxTime, matchers, found); err != nil {
 			return err
 		}
 	}
-	return nil
+	return found.metered.settle()
 }
 
 // selection is the series of a query, as they are found. Their memory is taken for many at once.
 type selection struct {
-	list   []*Series
-	byKey  map[string]*Series // nil while no series can be found a second time
-	slab   []Series
-	labels []Label
-	copies copies
+	list    []*Series
+	byKey   map[string]*Series // nil while no series can be found a second time
+	slab    []Series
+	labels  []Label
+	copies  copies
+	metered *metered
 }
 
 // next is called before the series of another place, which has n at most. Within one place no key is there twice, unless it
@@ -247,7 +252,7 @@ func (f *selection) lookUp(key string, kind Kind) (*Series, error) {
 	if f.byKey != nil {
 		f.byKey[key] = one
 	}
-	return one, nil
+	return one, f.metered.add(one)
 }
 
 func (v view) collectBlock(ctx context.Context, b *block, minTime, maxTime int64, matchers []*Matcher, found *selection) error {
@@ -255,7 +260,7 @@ func (v view) collectBlock(ctx context.Context, b *block, minTime, maxTime int64
 	if err != nil {
 		return err
 	}
-	refs, err := selectSeries(x, matchers)
+	refs, err := selectSeries(&interruptible{index: x, ctx: ctx}, matchers)
 	if err != nil {
 		return err
 	}
@@ -355,7 +360,7 @@ func blockSource[V any](b *block, record *blockSeries, track int, deleted []inte
 func (h *head) collect(ctx context.Context, minTime, maxTime int64, matchers []*Matcher, found *selection) error {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	refs, err := selectSeries(h, matchers)
+	refs, err := selectSeries(&interruptible{index: h, ctx: ctx}, matchers)
 	if err != nil {
 		return err
 	}

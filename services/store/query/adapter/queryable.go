@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"cistern/services/histogram"
+	"cistern/services/store/query/budget"
 	"cistern/services/store/tsdb"
 
 	promhistogram "github.com/prometheus/prometheus/model/histogram"
@@ -101,7 +102,20 @@ func (q *querier) Select(ctx context.Context, sortSeries bool, hints *storage.Se
 		return storage.ErrSeriesSet(err)
 	}
 	Sort(found)
-	set := &seriesSet{at: -1}
+	set := &Set{at: -1}
+	b := budget.From(ctx)
+	held := &window{ctx: ctx, budget: b}
+	if hints != nil {
+		held.width = hints.Range
+	}
+	// The labels once more, as the engine has them, and what leads to the samples.
+	bytes := int64(0)
+	for _, one := range found {
+		bytes += int64(len(one.Key)) + adaptedBytes
+	}
+	if err := b.Charge(ctx, bytes, "selected series"); err != nil {
+		return storage.ErrSeriesSet(err)
+	}
 	builder := labels.NewScratchBuilder(16)
 	for _, one := range found {
 		if most > 0 && len(set.series) == most {
@@ -110,7 +124,7 @@ func (q *querier) Select(ctx context.Context, sortSeries bool, hints *storage.Se
 		if hints != nil && hints.Range > 0 && (cumulative || aggregate == tsdb.Sum || aggregate == tsdb.Count) {
 			one = one.Within(hints.Range)
 		}
-		set.series = append(set.series, &series{ctx: ctx, labels: Labels(&builder, one.Labels), inner: one,
+		set.series = append(set.series, &series{ctx: ctx, held: held, labels: Labels(&builder, one.Labels), inner: one,
 			minTime: minTime, maxTime: maxTime, cumulative: cumulative, aggregate: aggregate})
 	}
 	if sortSeries && len(found) > sortUpTo {
@@ -144,18 +158,35 @@ func (q *querier) Close() error {
 	return nil
 }
 
-type seriesSet struct {
+// adaptedBytes is what a series takes here beside its labels.
+const adaptedBytes = 160
+
+// Set is the series of a selection.
+type Set struct {
 	series []*series
 	at     int
 }
 
-func (s *seriesSet) Next() bool                        { s.at++; return s.at < len(s.series) }
-func (s *seriesSet) At() storage.Series                { return s.series[s.at] }
-func (s *seriesSet) Err() error                        { return nil }
-func (s *seriesSet) Warnings() annotations.Annotations { return nil }
+// Next, At, Err and Warnings implement storage.SeriesSet.
+func (s *Set) Next() bool                        { s.at++; return s.at < len(s.series) }
+func (s *Set) At() storage.Series                { return s.series[s.at] }
+func (s *Set) Err() error                        { return nil }
+func (s *Set) Warnings() annotations.Annotations { return nil }
+
+// Len is how many series there are.
+func (s *Set) Len() int { return len(s.series) }
+
+// Each calls f with each series' labels, the time in which its samples lie, and whether any of them are histograms.
+func (s *Set) Each(f func(set labels.Labels, minTime, maxTime int64, histograms bool)) {
+	for _, one := range s.series {
+		minTime, maxTime := one.inner.Span()
+		f(one.labels, max(minTime, one.minTime), min(maxTime, one.maxTime), one.inner.HasHistograms() || one.inner.HasNatives())
+	}
+}
 
 type series struct {
 	ctx              context.Context
+	held             *window
 	labels           labels.Labels
 	inner            *tsdb.Series
 	minTime, maxTime int64
@@ -171,6 +202,7 @@ func (s *series) Iterator(old chunkenc.Iterator) chunkenc.Iterator {
 		it = &Iterator{}
 	}
 	it.reset(s.ctx, s.inner, s.minTime, s.maxTime, s.cumulative, s.aggregate)
+	it.held, it.inWindow, it.windowEnd = s.held, 0, math.MinInt64
 	return it
 }
 
@@ -235,6 +267,9 @@ type Iterator struct {
 	fails      [3]func() error
 	err        error
 	batches    int
+	held       *window // nil: nobody keeps what it gives
+	inWindow   int64   // samples that it gave of the first window
+	windowEnd  int64
 
 	kind      chunkenc.ValueType
 	time      int64
@@ -300,6 +335,11 @@ func (it *Iterator) slow() chunkenc.ValueType {
 	}
 	// Times must ascend: of several kinds at one time one is handed out.
 	it.time = earliest
+	if it.held != nil && it.held.width > 0 && it.err == nil {
+		if it.err = it.keep(earliest, number && it.only); it.err != nil {
+			return chunkenc.ValNone
+		}
+	}
 	if native && it.natives.times[it.natives.at] == earliest {
 		it.native, it.histogram, it.kind = it.natives.values[it.natives.at], nil, chunkenc.ValFloatHistogram
 		if it.before = it.natives.last; it.natives.at > 0 {
@@ -320,6 +360,41 @@ func (it *Iterator) slow() chunkenc.ValueType {
 		it.numbers.at++
 	}
 	return it.kind
+}
+
+// window is what the engine keeps of a series while a function goes over its ranges: of one at a time, all of them alike.
+type window struct {
+	ctx     context.Context
+	budget  *budget.Budget
+	width   int64 // ms
+	charged int64 // samples, of the series that had most
+}
+
+// keptBytes is what the engine keeps of a sample in a range beside the samples that it counts itself: its buffer, which grows by
+// doubling, and the slice that it copies from there.
+const keptBytes = 64
+
+// keep charges samples of the first window: those that follow take the place of those that leave it.
+func (it *Iterator) keep(t int64, batch bool) error {
+	w := it.held
+	if it.windowEnd == math.MinInt64 {
+		it.windowEnd = t + w.width
+	}
+	if t > it.windowEnd {
+		return nil
+	}
+	n, bytes := int64(1), int64(keptBytes)
+	if batch {
+		n = int64(len(it.numbers.times) - it.numbers.at)
+	} else {
+		bytes += 512
+	}
+	if it.inWindow += n; it.inWindow <= w.charged {
+		return nil
+	}
+	more := max(it.inWindow-w.charged, 1024)
+	w.charged += more
+	return w.budget.Charge(w.ctx, more*bytes, "samples in a range")
 }
 
 // milliseconds keeps go vet from taking Seek for that of io.Seeker, which an interface of Prometheus forces on us.

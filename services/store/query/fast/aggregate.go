@@ -211,7 +211,7 @@ type part struct {
 	total   *total
 }
 
-// aggregateLeaf aggregates a leaf's rows as they come: large groups in parts, small ones whole.
+// aggregateLeaf aggregates a leaf's rows as they come.
 func (r *run) aggregateLeaf(n *node) ([]row, error) {
 	leaf := n.inner
 	if leaf.keepsName() && slices.ContainsFunc(leaf.then, operation.dropsName) {
@@ -226,13 +226,31 @@ func (r *run) aggregateLeaf(n *node) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	if histograms {
-		if numbers || n.op != parser.SUM || len(leaf.then) > 0 || len(n.then) > 0 {
-			return nil, errUnfit
-		}
-		return r.sumHistograms(n, s)
-	}
 	_, members := n.groups(s.labels)
+	if histograms && leaf.function != countOver {
+		switch {
+		case len(leaf.then) > 0:
+			return nil, errUnfit
+		case (n.op == parser.COUNT || n.op == parser.GROUP) && leaf.present():
+			// Whether there is something is all that is asked.
+		case n.op != parser.SUM || len(n.then) > 0:
+			return nil, errUnfit
+		case numbers:
+			return r.sumMixed(n, s, members)
+		default:
+			return r.sumHistograms(n, s, members)
+		}
+	}
+	totals, err := r.totals(n, s, members)
+	if err != nil {
+		return nil, err
+	}
+	return n.rows(totals, func(k int) labels.Labels { return s.labels[k] })
+}
+
+// totals aggregates the members of each group: large groups in parts, small ones whole.
+func (r *run) totals(n *node, s *selected, members [][]int) ([]*total, error) {
+	leaf := n.inner
 	pieces := 1
 	if workers := runtime.GOMAXPROCS(0); len(members) > 0 && len(members) < 2*workers {
 		pieces = (2*workers + len(members) - 1) / len(members)
@@ -244,9 +262,9 @@ func (r *run) aggregateLeaf(n *node) ([]row, error) {
 			parts = append(parts, part{group: g, members: chunk})
 		}
 	}
-	err = r.parallel(len(parts), func(i int, memory *scratch) error {
+	err := r.parallel(len(parts), func(i int, memory *scratch) error {
 		p := &parts[i]
-		if err := r.hold(r.at.n); err != nil {
+		if err := r.hold(int64(r.at.n)*(rowBytes+16)+rowSize, "results of the groups"); err != nil {
 			return err
 		}
 		p.total = newTotal(n.op, r.at.n)
@@ -278,7 +296,7 @@ func (r *run) aggregateLeaf(n *node) ([]row, error) {
 			totals[p.group].merge(p.total)
 		}
 	}
-	return n.rows(totals, func(k int) labels.Labels { return s.labels[k] })
+	return totals, nil
 }
 
 // aggregateRows aggregates what was evaluated before.
@@ -293,6 +311,9 @@ func (r *run) aggregateRows(n *node, rows []row) ([]row, error) {
 	_, members := n.groups(sets)
 	var totals []*total
 	for _, list := range members {
+		if err := r.hold(int64(r.at.n)*(rowBytes+16)+rowSize, "results of the groups"); err != nil {
+			return nil, err
+		}
 		t := newTotal(n.op, r.at.n)
 		t.first = list[0]
 		for _, k := range list {

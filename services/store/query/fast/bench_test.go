@@ -43,7 +43,7 @@ func BenchmarkRate(b *testing.B) {
 	if _, err := s.Flush(); err != nil {
 		b.Fatal(err)
 	}
-	e := &Engine{Store: s, Parser: parser.NewParser(parser.Options{}), Samples: 10_000_000}
+	e := &Engine{Store: s, Parser: parser.NewParser(parser.Options{})}
 	q := Query{Text: "sum by (job) (rate(c_total[5m]))", Start: now.Add(-1430 * time.Minute), End: now, Step: time.Minute, Lookback: 5 * time.Minute}
 	var before, after syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &before)

@@ -55,7 +55,7 @@ func TestEndsWithinALongWindow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &run{ctx: &endsAfter{context.Background(), 3}, store: s, at: steps{now.UnixMilli(), 17, 2}, lookback: 300_000, samples: 1_000_000}
+	r := &run{ctx: &endsAfter{context.Background(), 3}, store: s, at: steps{now.UnixMilli(), 17, 2}, lookback: 300_000}
 	if _, err = r.windows(&node{function: increase, window: seconds * 1000}, list); err == nil || errors.Is(err, errUnfit) || r.read.Load() > seconds/2 {
 		t.Fatalf("%v after %d of %d histograms", err, r.read.Load(), seconds)
 	}

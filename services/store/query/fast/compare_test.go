@@ -80,7 +80,7 @@ func TestAsTheEngine(t *testing.T) {
 	}
 	p := parser.NewParser(parser.Options{})
 	rest := promql.NewEngine(promql.EngineOpts{MaxSamples: 10_000_000, Timeout: time.Minute, LookbackDelta: 5 * time.Minute, EnableAtModifier: true, EnableNegativeOffset: true, Parser: p})
-	quick, slow := &Engine{Store: s, Parser: p, Samples: 10_000_000, Rest: rest}, &Engine{Store: s, Parser: p, Samples: 10_000_000, Rest: rest, Off: true}
+	quick, slow := &Engine{Store: s, Parser: p, Rest: only(rest)}, &Engine{Store: s, Parser: p, Rest: only(rest), Off: true}
 	alone := 0
 	for round := range 150 {
 		window := []string{"5m", "1m", "47s", "10s", "1h", "7m13s"}[r.IntN(6)]

@@ -10,30 +10,29 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"cistern/services/store/query/adapter"
+	"cistern/services/store/query/budget"
 	"cistern/services/store/tsdb"
 
-	promhistogram "github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
-	"github.com/prometheus/prometheus/storage"
-	"github.com/prometheus/prometheus/tsdb/chunkenc"
 	"github.com/prometheus/prometheus/util/annotations"
 	"github.com/prometheus/prometheus/util/stats"
 )
 
 // Engine evaluates PromQL over a store.
 type Engine struct {
-	Store   tsdb.Querier
-	Rest    *promql.Engine // evaluates what is not done here
-	Parser  parser.Parser
-	Samples int64 // how many a query may hold
-	Off     bool  // leave everything to Rest
+	Store  tsdb.Querier
+	Parser parser.Parser
+	// Rest gives an engine that keeps so many samples at most, and evaluates what is not done here.
+	Rest func(samples int) *promql.Engine
+	// Interval is the step of a subquery that names none; that of Rest's engines must be the same. 0: a minute.
+	Interval time.Duration
+	Off      bool // leave everything to Rest
 }
 
 // Query is one question.
@@ -73,6 +72,9 @@ func (e *Engine) Exec(ctx context.Context, q Query) (Answer, error) {
 	}
 	var warnings tsdb.Warnings
 	ctx = tsdb.WithWarnings(ctx, &warnings)
+	if b := budget.From(ctx); b != nil {
+		ctx = tsdb.WithMeter(ctx, b)
+	}
 	answer, err := e.exec(ctx, q, expr)
 	if err != nil {
 		return Answer{}, err
@@ -105,18 +107,23 @@ func (q Query) steps() steps {
 }
 
 func (e *Engine) fast(ctx context.Context, q Query, expr parser.Expr) (Answer, error) {
-	r := &run{ctx: ctx, store: e.Store, at: q.steps(), lookback: q.Lookback.Milliseconds(), samples: e.Samples}
+	r := newRun(ctx, e.Store, q)
 	if r.at.n < 1 || r.at.n > 1<<20 || r.lookback <= 0 {
 		return Answer{}, errUnfit
 	}
+	keep := false
+	defer func() {
+		if !keep {
+			r.drop()
+		}
+	}()
 	if n := nodeOf(expr); n != nil {
-		rows, err := r.evaluate(n)
-		if err == nil {
-			return Answer{Value: r.value(rows, q.Step == 0), Notes: r.notes, Read: r.read.Load(), By: "fast", Close: func() {}}, nil
+		answer, err := r.answer(n, q)
+		if err == nil || !errors.Is(err, errUnfit) {
+			keep = err == nil
+			return answer, err
 		}
-		if !errors.Is(err, errUnfit) {
-			return Answer{}, err
-		}
+		r.drop()
 	}
 	// The parts that can be evaluated here become selectors of their results; of a part that cannot, its parts.
 	results := map[string][]row{}
@@ -149,8 +156,9 @@ func (e *Engine) fast(ctx context.Context, q Query, expr parser.Expr) (Answer, e
 	}
 	answer, err := e.engine(ctx, q, text, &withResults{adapter.Queryable(e.Store), results, r.at}, "mixed")
 	if err != nil {
-		var tooMany promql.ErrTooManySamples
-		if ctx.Err() != nil || errors.As(err, &tooMany) {
+		var exceeded *budget.Exceeded
+		var busy *budget.Busy
+		if ctx.Err() != nil || errors.As(err, &exceeded) || errors.As(err, &busy) {
 			return Answer{}, err
 		}
 		return Answer{}, errUnfit // its words would be about an expression that nobody wrote
@@ -159,66 +167,10 @@ func (e *Engine) fast(ctx context.Context, q Query, expr parser.Expr) (Answer, e
 		answer.Close()
 		return Answer{}, errUnfit // the same: notes name positions
 	}
-	answer.Notes, answer.Read = r.notes, r.read.Load()
+	keep = true
+	of := answer.Close
+	answer.Notes, answer.Read, answer.Close = r.notes, r.read.Load(), func() { of(); r.drop() }
 	return answer, nil
-}
-
-func (e *Engine) engine(ctx context.Context, q Query, text string, from storage.Queryable, by string) (Answer, error) {
-	opts := promql.NewPrometheusQueryOpts(q.PerStepStatistic, q.Lookback)
-	var query promql.Query
-	var err error
-	if q.Step == 0 {
-		query, err = e.Rest.NewInstantQuery(ctx, from, opts, text, q.Start)
-	} else {
-		query, err = e.Rest.NewRangeQuery(ctx, from, opts, text, q.Start, q.End, q.Step)
-	}
-	if err != nil {
-		return Answer{}, BadQuery{err}
-	}
-	result := query.Exec(ctx)
-	if result.Err != nil {
-		query.Close()
-		return Answer{}, result.Err
-	}
-	return Answer{Value: result.Value, Notes: result.Warnings, Stats: query.Stats(), By: by, Close: query.Close}, nil
-}
-
-// value makes Prometheus' types of rows.
-func (r *run) value(rows []row, instant bool) parser.Value {
-	if instant {
-		vector := make(promql.Vector, 0, len(rows))
-		for _, one := range rows {
-			s := promql.Sample{T: r.at.start, Metric: one.labels}
-			if one.hists != nil {
-				s.H = one.hists[0]
-			} else {
-				s.F = one.values[0]
-			}
-			vector = append(vector, s)
-		}
-		return vector
-	}
-	slices.SortStableFunc(rows, func(a, b row) int { return labels.Compare(a.labels, b.labels) })
-	matrix := make(promql.Matrix, 0, len(rows))
-	for _, one := range rows {
-		s := promql.Series{Metric: one.labels}
-		if one.hists != nil {
-			for i, h := range one.hists {
-				if h != nil {
-					s.Histograms = append(s.Histograms, promql.HPoint{T: r.at.at(i), H: h})
-				}
-			}
-		} else {
-			s.Floats = make([]promql.FPoint, 0, len(one.values))
-			for i, v := range one.values {
-				if !isAbsent(v) {
-					s.Floats = append(s.Floats, promql.FPoint{T: r.at.at(i), F: v})
-				}
-			}
-		}
-		matrix = append(matrix, s)
-	}
-	return matrix
 }
 
 // replace copies an expression with the parts replaced for which with gives another. Subqueries are left alone: they
@@ -352,107 +304,3 @@ func (e *Engine) exactly(ctx context.Context, q Query, expr parser.Expr) (string
 	}
 	return rest.String(), nil
 }
-
-// withResults is the store and the results that stand for parts of an expression.
-type withResults struct {
-	storage.Queryable
-	results map[string][]row
-	at      steps
-}
-
-func (w *withResults) Querier(minTime, maxTime int64) (storage.Querier, error) {
-	q, err := w.Queryable.Querier(minTime, maxTime)
-	return &resultsQuerier{q, w}, err
-}
-
-type resultsQuerier struct {
-	storage.Querier
-	with *withResults
-}
-
-func (q *resultsQuerier) Select(ctx context.Context, sortSeries bool, hints *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
-	if len(matchers) == 1 && matchers[0].Name == tsdb.NameLabel {
-		if rows, ok := q.with.results[matchers[0].Value]; ok {
-			return &rowSet{rows: rows, at: -1, steps: q.with.at}
-		}
-	}
-	return q.Querier.Select(ctx, sortSeries, hints, matchers...)
-}
-
-type rowSet struct {
-	rows  []row
-	at    int
-	steps steps
-}
-
-func (s *rowSet) Next() bool                        { s.at++; return s.at < len(s.rows) }
-func (s *rowSet) At() storage.Series                { return rowSeries{&s.rows[s.at], s.steps} }
-func (s *rowSet) Err() error                        { return nil }
-func (s *rowSet) Warnings() annotations.Annotations { return nil }
-
-type rowSeries struct {
-	row   *row
-	steps steps
-}
-
-func (s rowSeries) Labels() labels.Labels { return s.row.labels }
-func (s rowSeries) Iterator(chunkenc.Iterator) chunkenc.Iterator {
-	return &rowIterator{row: s.row, steps: s.steps, at: -1}
-}
-
-// rowIterator hands out a sample for each step: a stale marker where there is no result, so that none is found by
-// looking back.
-type rowIterator struct {
-	row   *row
-	steps steps
-	at    int
-}
-
-func (it *rowIterator) kind() chunkenc.ValueType {
-	switch {
-	case it.at >= it.steps.n:
-		return chunkenc.ValNone
-	case it.row.hists != nil && it.row.hists[it.at] != nil:
-		return chunkenc.ValFloatHistogram
-	}
-	return chunkenc.ValFloat
-}
-
-func (it *rowIterator) Next() chunkenc.ValueType {
-	it.at++
-	return it.kind()
-}
-
-// milliseconds keeps go vet from taking Seek for that of io.Seeker, which an interface of Prometheus forces on us.
-type milliseconds = int64
-
-func (it *rowIterator) Seek(t milliseconds) chunkenc.ValueType {
-	it.at = max(it.at, 0)
-	if t > it.steps.start {
-		it.at = max(it.at, int((t-it.steps.start+it.steps.step-1)/it.steps.step))
-	}
-	return it.kind()
-}
-
-func (it *rowIterator) At() (int64, float64) {
-	if it.row.hists != nil {
-		return it.AtT(), absent
-	}
-	return it.AtT(), it.row.values[it.at]
-}
-
-func (it *rowIterator) AtHistogram(*promhistogram.Histogram) (int64, *promhistogram.Histogram) {
-	panic("results are float histograms")
-}
-
-func (it *rowIterator) AtFloatHistogram(to *promhistogram.FloatHistogram) (int64, *promhistogram.FloatHistogram) {
-	if to == nil {
-		return it.AtT(), it.row.hists[it.at].Copy()
-	}
-	it.row.hists[it.at].CopyTo(to)
-	return it.AtT(), to
-}
-
-func (it *rowIterator) AtT() int64  { return it.steps.at(it.at) }
-func (it *rowIterator) AtST() int64 { return 0 }
-func (it *rowIterator) Err() error  { return nil }

@@ -45,8 +45,8 @@ func TestExactWhereverTheRangeIs(t *testing.T) {
 		t.Fatal(rejected, err)
 	}
 	p := parser.NewParser(parser.Options{})
-	e := &Engine{Store: s, Parser: p, Samples: 1_000_000,
-		Rest: promql.NewEngine(promql.EngineOpts{MaxSamples: 1_000_000, Timeout: time.Minute, LookbackDelta: 5 * time.Minute, EnableAtModifier: true, EnableNegativeOffset: true, Parser: p})}
+	e := &Engine{Store: s, Parser: p,
+		Rest: only(promql.NewEngine(promql.EngineOpts{MaxSamples: 1_000_000, Timeout: time.Minute, LookbackDelta: 5 * time.Minute, EnableAtModifier: true, EnableNegativeOffset: true, Parser: p}))}
 	middle := now.Add(-10 * time.Minute)
 	unix := func(d time.Duration) string { return fmt.Sprint(middle.Add(d).Unix()) }
 	for _, text := range []string{

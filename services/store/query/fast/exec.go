@@ -13,11 +13,11 @@ import (
 	"sync/atomic"
 
 	"cistern/services/store/query/adapter"
+	"cistern/services/store/query/budget"
 	"cistern/services/store/tsdb"
 
 	promhistogram "github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
-	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/schema"
 	"github.com/prometheus/prometheus/util/annotations"
 )
@@ -50,23 +50,46 @@ func (r *row) empty() bool {
 type run struct {
 	ctx      context.Context
 	store    tsdb.Querier
+	budget   *budget.Budget
 	at       steps
 	lookback int64
-	samples  int64 // how many may be held
-	held     atomic.Int64
+	held     atomic.Int64 // bytes that were charged
 	read     atomic.Int64
 
 	mu    sync.Mutex
 	notes annotations.Annotations
 }
 
-// hold counts samples that are kept in memory.
-func (r *run) hold(n int) error {
-	if r.held.Add(int64(n)) > r.samples {
-		return promql.ErrTooManySamples("query execution")
+func newRun(ctx context.Context, store tsdb.Querier, q Query) *run {
+	return &run{ctx: ctx, store: store, budget: budget.From(ctx), at: q.steps(), lookback: q.Lookback.Milliseconds()}
+}
+
+const (
+	// rowBytes is what a step of a row takes: a number, and the point that it becomes.
+	rowBytes = 8 + 16
+	// rowSize is what a row takes besides: itself, its labels' header and its place in lists.
+	rowSize = 192
+	// maxRead is how many samples of one series are read at once; of more the engine keeps no more than a window.
+	maxRead = 1_250_000
+)
+
+// hold charges bytes that are about to be taken.
+func (r *run) hold(bytes int64, what string) error {
+	if err := r.budget.Charge(r.ctx, bytes, what); err != nil {
+		return err
 	}
+	r.held.Add(bytes)
 	return nil
 }
+
+// let says that some of them are not held any more.
+func (r *run) let(bytes int64) {
+	r.held.Add(-bytes)
+	r.budget.Return(bytes)
+}
+
+// drop says that nothing of this evaluation is held any more.
+func (r *run) drop() { r.budget.Return(r.held.Swap(0)) }
 
 // parallel calls f for 0 … n-1 from several goroutines and returns the first error.
 func (r *run) parallel(n int, f func(i int, s *scratch) error) error {
@@ -118,6 +141,8 @@ func (r *run) evaluate(n *node) ([]row, error) {
 	var rows []row
 	var err error
 	switch {
+	case n.absent:
+		rows, err = r.absence(n)
 	case n.inner == nil:
 		rows, err = r.leaf(n)
 	case n.inner.inner == nil:
@@ -195,6 +220,14 @@ func (r *run) choose(n *node) (*selected, error) {
 		s.release()
 		return nil, err
 	}
+	labelled := int64(0)
+	for _, one := range s.series {
+		labelled += int64(len(one.Key)) + rowSize
+	}
+	if err := r.hold(labelled, "selected series"); err != nil {
+		s.release()
+		return nil, err
+	}
 	adapter.Sort(s.series)
 	builder := labels.NewScratchBuilder(16)
 	pinned := slices.ContainsFunc(n.matchers, func(m *labels.Matcher) bool {
@@ -251,6 +284,12 @@ func (r *run) compute(n *node, s *tsdb.Series, from, to int64, memory *scratch) 
 	if n.function == sumOver || n.function == countOver {
 		s = s.Within(n.window)
 	}
+	if s.HasHistograms() {
+		if found, err = r.presence(n, s, from, to, memory); err != nil || !found {
+			return false, err
+		}
+		return r.then(n, memory), nil
+	}
 	if (n.function == countOver || n.function == avgOver && s.Within(n.window) == s) && s.RolledUp(from, to) {
 		found, err = r.weighted(n, s, from, to, memory)
 	} else {
@@ -260,36 +299,57 @@ func (r *run) compute(n *node, s *tsdb.Series, from, to int64, memory *scratch) 
 		return false, err
 	}
 	r.noteCounter(n, s)
+	return r.then(n, memory), nil
+}
+
+// then does the operations that follow, and says whether a comparison has left anything.
+func (r *run) then(n *node, memory *scratch) bool {
 	for _, o := range n.then {
 		o.apply(memory.row)
 	}
-	if len(n.then) > 0 { // a comparison may have left nothing
-		found = !(&row{values: memory.row}).empty()
-	}
-	return found, nil
+	return len(n.then) == 0 || !(&row{values: memory.row}).empty()
 }
 
 // samplesOf is compute without what follows.
 func (r *run) samplesOf(n *node, s *tsdb.Series, from, to int64, aggregate tsdb.Aggregate, memory *scratch) (bool, error) {
 	// The engine holds no more than a window of it.
-	if err := s.ReadNumbers(from, to, aggregate, int(r.samples/8), &memory.numbers); err != nil {
+	if err := s.ReadNumbers(from, to, aggregate, maxRead, &memory.numbers); err != nil {
 		return false, err
 	}
 	memory.values = memory.numbers.Values
-	if int64(len(memory.values)) > r.samples/8 {
+	if len(memory.values) > maxRead {
 		return false, errUnfit
 	}
 	r.read.Add(int64(len(memory.values)))
+	if err := r.ready(memory); err != nil {
+		return false, err
+	}
+	found, done := n.evaluateRegular(r.at, memory)
+	if !done {
+		memory.times = memory.numbers.AllTimes()
+		memory.ended = r.ended
+		if found = n.evaluate(r.at, r.lookback, memory); r.ended() {
+			return false, context.Cause(r.ctx)
+		}
+	}
+	return found, nil
+}
+
+func (r *run) ended() bool { return r.ctx.Err() != nil }
+
+// ready makes the scratch's row as long as there are steps, and charges what the scratch has grown.
+func (r *run) ready(memory *scratch) error {
 	if cap(memory.row) < r.at.n {
 		memory.row = make([]float64, r.at.n)
 	}
 	memory.row = memory.row[:r.at.n]
-	found, done := n.evaluateRegular(r.at, memory)
-	if !done {
-		memory.times = memory.numbers.AllTimes()
-		found = n.evaluate(r.at, r.lookback, memory)
+	now := 8 * int64(cap(memory.numbers.Values)+max(cap(memory.numbers.Times), cap(memory.numbers.Values))+cap(memory.row))
+	if now <= memory.charged {
+		return nil
 	}
-	return found, nil
+	more := now - memory.charged
+	memory.charged = now
+	return r.hold(more, "samples of a series")
 }
 
 // weighted is how many samples there were, or their mean, where records stand for many each.
@@ -330,11 +390,16 @@ func (r *run) leaf(n *node) ([]row, error) {
 		return nil, err
 	}
 	defer s.release()
+	return r.leafOf(n, s)
+}
+
+// leafOf is leaf for series that were chosen.
+func (r *run) leafOf(n *node, s *selected) ([]row, error) {
 	_, histograms, err := kinds(s.series)
 	if err != nil {
 		return nil, err
 	}
-	if histograms && len(n.then) > 0 {
+	if histograms && len(n.then) > 0 && n.function != countOver {
 		return nil, errUnfit
 	}
 	bare := *n
@@ -342,7 +407,7 @@ func (r *run) leaf(n *node) ([]row, error) {
 	rows := make([]row, len(s.series))
 	err = r.parallel(len(s.series), func(i int, memory *scratch) error {
 		one := s.series[i]
-		if one.HasHistograms() {
+		if one.HasHistograms() && n.function != countOver {
 			hists, err := r.windows(n, s.series[i:i+1])
 			if err != nil || hists == nil {
 				return err
@@ -354,7 +419,7 @@ func (r *run) leaf(n *node) ([]row, error) {
 		if err != nil || !found {
 			return err
 		}
-		if err := r.hold(r.at.n); err != nil {
+		if err := r.hold(rowBytes*int64(r.at.n), "results of the series"); err != nil {
 			return err
 		}
 		rows[i] = row{labels: s.labels[i], values: slices.Clone(memory.row)}

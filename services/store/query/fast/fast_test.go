@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"cistern/services/journal"
 	"cistern/services/platform/vfs"
+	"cistern/services/store/query/budget"
 	"cistern/services/store/tsdb"
 
 	"github.com/prometheus/prometheus/promql"
@@ -17,8 +19,22 @@ import (
 
 var now = time.Unix(1_789_948_800, 0)
 
+// only is an engine for any number of samples.
+func only(e *promql.Engine) func(int) *promql.Engine { return func(int) *promql.Engine { return e } }
+
+// bounded is a context with a budget.
+func bounded(t *testing.T, bytes, points int64) context.Context {
+	t.Helper()
+	ctx, b, err := budget.New(budget.Limits{Pool: bytes, Query: bytes, Points: points, Running: 1, Waiting: 1}).Admit(t.Context(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.End)
+	return ctx
+}
+
 // newEngine has 50 counters of an hour.
-func newEngine(t *testing.T, samples int) *Engine {
+func newEngine(t *testing.T) *Engine {
 	s, err := tsdb.Open("/s", tsdb.Options{FS: vfs.NewMemory(), Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
@@ -38,8 +54,10 @@ func newEngine(t *testing.T, samples int) *Engine {
 		t.Fatal(rejected, err)
 	}
 	p := parser.NewParser(parser.Options{})
-	return &Engine{Store: s, Parser: p, Samples: int64(samples),
-		Rest: promql.NewEngine(promql.EngineOpts{MaxSamples: samples, Timeout: time.Minute, LookbackDelta: 5 * time.Minute, EnableAtModifier: true, Parser: p})}
+	return &Engine{Store: s, Parser: p, Rest: func(samples int) *promql.Engine {
+		return promql.NewEngine(promql.EngineOpts{MaxSamples: samples, Timeout: time.Minute, LookbackDelta: 5 * time.Minute, EnableAtModifier: true, Parser: p,
+			NoStepSubqueryIntervalFn: func(int64) int64 { return 60_000 }})
+	}}
 }
 
 func hour(text string) Query {
@@ -47,7 +65,7 @@ func hour(text string) Query {
 }
 
 func TestWhoEvaluates(t *testing.T) {
-	e := newEngine(t, 1_000_000)
+	e := newEngine(t)
 	for text, by := range map[string]string{
 		`sum by (job) (rate(c_total[5m]))`:                 "fast",
 		`100 * (sum(rate(c_total[5m] offset 1m)) / 3) > 2`: "fast",
@@ -63,7 +81,7 @@ func TestWhoEvaluates(t *testing.T) {
 		`deriv(c_total[5m])`:                 "engine",
 		`time()`:                             "engine",
 	} {
-		answer, err := e.Exec(context.Background(), hour(text))
+		answer, err := e.Exec(bounded(t, 16<<20, 10_000), hour(text))
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
@@ -76,17 +94,20 @@ func TestWhoEvaluates(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	e := newEngine(t, 1000)
-	var tooMany promql.ErrTooManySamples
-	for _, text := range []string{`rate(c_total[5m])`, `topk(1, rate(c_total[5m]))`, `sum by (i) (c_total)`} {
-		if _, err := e.Exec(context.Background(), hour(text)); !errors.As(err, &tooMany) {
+	e := newEngine(t)
+	for text, limit := range map[string]string{
+		`rate(c_total[5m])`: budget.QuerySetting, `topk(1, rate(c_total[5m]))`: budget.QuerySetting, `sum by (i) (c_total)`: budget.QuerySetting,
+		`deriv(c_total[5m])`: budget.QuerySetting, `c_total`: budget.QuerySetting, `max_over_time(nothing[5m:1ms])`: budget.PointsSetting,
+		`max_over_time(sum(c_total)[1h:])`: budget.QuerySetting,
+	} {
+		var exceeded *budget.Exceeded
+		if _, err := e.Exec(bounded(t, 16_000, 10_000), hour(text)); !errors.As(err, &exceeded) || !strings.Contains(err.Error(), limit) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
 	if answer, err := e.Exec(context.Background(), Query{Text: `sum(c_total)`, Start: now, End: now, Lookback: time.Minute}); err != nil || answer.By != "fast" {
 		t.Error(err)
 	}
-	e = newEngine(t, 1_000_000)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := e.Exec(ctx, hour(`sum(rate(c_total[5m]))`)); !errors.Is(err, context.Canceled) {

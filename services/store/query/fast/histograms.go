@@ -14,6 +14,12 @@ import (
 
 	promhistogram "github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/util/annotations"
+)
+
+const (
+	denseBytes          = 96
+	floatHistogramBytes = 160 + 24 // and its place in a row and in a point
 )
 
 // maxSlices bounds how finely a range is cut; what would need more is walked through histogram by histogram.
@@ -49,6 +55,16 @@ func (r *run) windows(n *node, list []*tsdb.Series) ([]*promhistogram.FloatHisto
 	if err != nil {
 		return nil, err
 	}
+	dense := int64(0)
+	for _, d := range into {
+		if d != nil {
+			dense += denseBytes + 8*int64(d.Room())
+		}
+	}
+	if err := r.hold(dense, "histograms in parts of the ranges"); err != nil {
+		return nil, err
+	}
+	defer r.let(dense)
 	var running histogram.Histogram
 	next, gone := int64(0), int64(0)
 	for i := range w.hists {
@@ -100,7 +116,7 @@ func (w *hopping) put(i int, h *histogram.Histogram) error {
 		one.Div(float64(w.node.window) / 1000)
 	}
 	w.hists[i], w.any = one, true
-	return w.run.hold(2 + len(one.PositiveBuckets) + len(one.PositiveSpans)) // a sample is 16 bytes
+	return w.run.hold(floatHistogramBytes+8*int64(cap(one.PositiveBuckets)+cap(one.PositiveSpans)), "histograms of the results")
 }
 
 func (w *hopping) result() []*promhistogram.FloatHistogram {
@@ -128,7 +144,7 @@ func (w *hopping) walk(list []*tsdb.Series, from int64) ([]*promhistogram.FloatH
 	}
 	coming, going := begin(), begin()
 	for i := range w.hists {
-		if err := w.run.ctx.Err(); err != nil {
+		if w.run.ctx.Err() != nil {
 			return nil, context.Cause(w.run.ctx)
 		}
 		end := w.run.at.at(i) - w.node.offset
@@ -167,23 +183,8 @@ func (w *hopping) walk(list []*tsdb.Series, from int64) ([]*promhistogram.FloatH
 }
 
 // sumHistograms is sum by of a leaf whose series all hold histograms: a group's series are merged together.
-func (r *run) sumHistograms(n *node, s *selected) ([]row, error) {
-	_, members := n.groups(s.labels)
-	rows := make([]row, len(members))
-	first := make([]int, len(members))
-	err := r.parallel(len(members), func(g int, _ *scratch) error {
-		list := make([]*tsdb.Series, len(members[g]))
-		for i, k := range members[g] {
-			list[i] = s.series[k]
-		}
-		hists, err := r.windows(n.inner, list)
-		if err != nil || hists == nil {
-			return err
-		}
-		first[g] = members[g][0]
-		rows[g] = row{labels: n.groupLabels(s.labels[first[g]]), hists: hists}
-		return nil
-	})
+func (r *run) sumHistograms(n *node, s *selected, members [][]int) ([]row, error) {
+	rows, err := r.mergedGroups(n, s, members)
 	if err != nil {
 		return nil, err
 	}
@@ -192,6 +193,78 @@ func (r *run) sumHistograms(n *node, s *selected) ([]row, error) {
 		if one.hists != nil {
 			kept = append(kept, one)
 		}
+	}
+	return kept, nil
+}
+
+// mergedGroups merges the series of each group; one in which nothing is has no histograms.
+func (r *run) mergedGroups(n *node, s *selected, members [][]int) ([]row, error) {
+	rows := make([]row, len(members))
+	err := r.parallel(len(members), func(g int, _ *scratch) error {
+		if len(members[g]) == 0 {
+			return nil
+		}
+		list := make([]*tsdb.Series, len(members[g]))
+		for i, k := range members[g] {
+			list[i] = s.series[k]
+		}
+		hists, err := r.windows(n.inner, list)
+		if err != nil || hists == nil {
+			return err
+		}
+		rows[g] = row{labels: n.groupLabels(s.labels[members[g][0]]), hists: hists}
+		return nil
+	})
+	return rows, err
+}
+
+// sumMixed is sum by of a leaf of which some series hold numbers and some histograms. Where a group has both at one time it has
+// no sum, and a note says so, as in Prometheus.
+func (r *run) sumMixed(n *node, s *selected, members [][]int) ([]row, error) {
+	var ofNumbers, ofHistograms [][]int
+	for _, list := range members {
+		numbers, histograms := []int(nil), []int(nil)
+		for _, k := range list {
+			if s.series[k].HasHistograms() {
+				histograms = append(histograms, k)
+			} else {
+				numbers = append(numbers, k)
+			}
+		}
+		ofNumbers, ofHistograms = append(ofNumbers, numbers), append(ofHistograms, histograms)
+	}
+	totals, err := r.totals(n, s, ofNumbers)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := r.mergedGroups(n, s, ofHistograms)
+	if err != nil {
+		return nil, err
+	}
+	kept, mixed := rows[:0], false
+	for g := range members {
+		one := row{labels: n.groupLabels(s.labels[members[g][0]]), hists: rows[g].hists}
+		if t := totals[g]; t != nil && t.first >= 0 {
+			values, ok := t.result()
+			if !ok {
+				return nil, errUnfit
+			}
+			one.values = values
+		}
+		for i, h := range one.hists {
+			if h == nil || one.values == nil {
+				continue
+			}
+			if !isAbsent(one.values[i]) {
+				one.hists[i], one.values[i], mixed = nil, absent, true
+			}
+		}
+		if !one.empty() {
+			kept = append(kept, one)
+		}
+	}
+	if mixed {
+		r.notes.Add(annotations.NewMixedFloatsHistogramsAggWarning(n.position))
 	}
 	return kept, nil
 }

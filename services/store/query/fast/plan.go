@@ -55,12 +55,16 @@ type node struct {
 	name     string // the function's
 	window   int64  // ms; 0 for latest
 	offset   int64
-	position posrange.PositionRange
+	position posrange.PositionRange // of an aggregation: its argument's
 	// An aggregation:
 	inner    *node
 	op       parser.ItemType
 	grouping []string // ascending
 	without  bool
+
+	// absent is 1 where inner has nothing, with the labels that its selector demands.
+	absent bool
+	labels labels.Labels
 
 	then []operation
 }
@@ -81,6 +85,9 @@ func nodeOf(e parser.Expr) *node {
 	case *parser.ParenExpr:
 		return nodeOf(e.Expr)
 	case *parser.Call:
+		if e.Func.Name == "absent" {
+			return absenceOf(e)
+		}
 		f, known := functions[e.Func.Name]
 		if !known || len(e.Args) != 1 {
 			return nil
@@ -105,7 +112,7 @@ func nodeOf(e parser.Expr) *node {
 				return nil
 			}
 		}
-		n := &node{inner: inner, op: e.Op, grouping: slices.Clone(e.Grouping), without: e.Without}
+		n := &node{inner: inner, op: e.Op, grouping: slices.Clone(e.Grouping), without: e.Without, position: unwrapped(e.Expr).PositionRange()}
 		slices.Sort(n.grouping)
 		return n
 	case *parser.BinaryExpr:
@@ -125,15 +132,19 @@ func nodeOf(e parser.Expr) *node {
 	return nil
 }
 
-func selector(e parser.Expr) *node {
+// unwrapped is an expression without parentheses around it.
+func unwrapped(e parser.Expr) parser.Expr {
 	for {
 		p, ok := e.(*parser.ParenExpr)
 		if !ok {
-			break
+			return e
 		}
 		e = p.Expr
 	}
-	v, ok := e.(*parser.VectorSelector)
+}
+
+func selector(e parser.Expr) *node {
+	v, ok := unwrapped(e).(*parser.VectorSelector)
 	if !ok || v.Timestamp != nil || v.StartOrEnd != 0 || v.Anchored || v.Smoothed || v.OriginalOffsetExpr != nil || v.BypassEmptyMatcherCheck {
 		return nil
 	}

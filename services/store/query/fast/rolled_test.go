@@ -42,7 +42,7 @@ func TestRollupsSayWhatSamplesSaid(t *testing.T) {
 		defer s.Close()
 		stores = append(stores, s)
 		rest := promql.NewEngine(promql.EngineOpts{MaxSamples: 10_000_000, Timeout: time.Minute, LookbackDelta: 5 * time.Minute, EnableAtModifier: true, EnableNegativeOffset: true, Parser: p})
-		variants = append(variants, variant{v.width, &Engine{Store: s, Parser: p, Samples: 10_000_000, Rest: rest}})
+		variants = append(variants, variant{v.width, &Engine{Store: s, Parser: p, Rest: only(rest)}})
 	}
 	const series = 6
 	var value [series]float64
@@ -243,7 +243,7 @@ func TestRangesShorterThanARecord(t *testing.T) {
 	p := parser.NewParser(parser.Options{})
 	rest := promql.NewEngine(promql.EngineOpts{MaxSamples: 10_000_000, Timeout: time.Minute, LookbackDelta: 5 * time.Minute, EnableAtModifier: true, Parser: p})
 	for _, off := range []bool{false, true} {
-		e := &Engine{Store: s, Parser: p, Samples: 10_000_000, Rest: rest, Off: off}
+		e := &Engine{Store: s, Parser: p, Rest: only(rest), Off: off}
 		for text, want := range map[string]float64{
 			`histogram_count(rate(h[5m]))`: 0, `histogram_count(sum_over_time(h[5m]))`: 0, `sum_over_time(g[5m])`: 0, `count_over_time(g[5m])`: 0,
 			`histogram_count(sum(increase(h[5m])))`: 0, `avg_over_time(g[5m])`: 2,

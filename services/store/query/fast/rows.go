@@ -35,6 +35,8 @@ type scratch struct {
 	row     []float64
 	resets  []int
 	queue   []int
+	charged int64       // bytes
+	ended   func() bool // whether the query's time is up; nil: it never is
 }
 
 // withoutStale takes stale markers out, in place.
@@ -85,7 +87,7 @@ func (n *node) evaluate(at steps, lookback int64, s *scratch) (any bool) {
 	if len(times) == 0 {
 		return false
 	}
-	w := window{times: times, values: values, row: row, at: at, offset: n.offset, width: n.window}
+	w := window{times: times, values: values, row: row, at: at, offset: n.offset, width: n.window, ended: s.ended}
 	switch n.function {
 	case rate, increase, delta:
 		return w.extrapolated(counter, n.function == rate, s.resets)
@@ -225,6 +227,7 @@ type window struct {
 	offset, width int64
 	lo, hi        int // the samples that are in it: [lo, hi)
 	moved         int // how far hi went with the last step
+	ended         func() bool
 }
 
 // slide moves it to the i-th step.
@@ -254,10 +257,17 @@ func (w *window) slide(i int) (end int64) {
 
 // each computes what depends on the samples of a window alone, when there are enough of them.
 func (w *window) each(f func(lo, hi int) float64, least int) (any bool) {
+	work := 0
 	for i := range w.row {
 		w.slide(i)
 		if w.hi-w.lo < least {
 			continue
+		}
+		// Windows may be long and many: nobody waits for them when the query's time is up.
+		if work += w.hi - w.lo; work > 1<<20 && w.ended != nil {
+			if work = 0; w.ended() {
+				return any
+			}
 		}
 		if v := f(w.lo, w.hi); !isAbsent(v) {
 			w.row[i], any = v, true
