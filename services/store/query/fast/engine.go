@@ -108,6 +108,9 @@ func (q Query) steps() steps {
 
 func (e *Engine) fast(ctx context.Context, q Query, expr parser.Expr) (Answer, error) {
 	r := newRun(ctx, e.Store, q)
+	if r.interval = defaultInterval.Milliseconds(); e.Interval > 0 {
+		r.interval = e.Interval.Milliseconds()
+	}
 	if r.at.n < 1 || r.at.n > 1<<20 || r.lookback <= 0 {
 		return Answer{}, errUnfit
 	}
@@ -117,7 +120,11 @@ func (e *Engine) fast(ctx context.Context, q Query, expr parser.Expr) (Answer, e
 			r.drop()
 		}
 	}()
-	if n := nodeOf(expr); n != nil {
+	n := nodeOf(expr)
+	if n == nil {
+		n = selector(expr)
+	}
+	if n != nil {
 		answer, err := r.answer(n, q)
 		if err == nil || !errors.Is(err, errUnfit) {
 			keep = err == nil
