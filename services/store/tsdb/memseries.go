@@ -42,27 +42,45 @@ type memSeries struct {
 // slab up by a fourteenth.
 const slabBytes = 64 << 10
 
-// moreSeries is what most series have none of.
+// moreSeries is what series have that hold more than numbers in the order of their times.
 type moreSeries struct {
-	late []point // in the order in which they came
-
 	// pending is the histogram of the latest second, encoded, to which more may be added; empty when there is none.
 	pending     []byte
 	pendingTime int64
-	rows        rowEncoder // the seconds before it
+	rows        rowEncoder // the seconds before it; of native histograms all that are in no frame
 	began       int64      // time of the first row
-	minutes     rowEncoder // the sums of what was sealed, by minute; one may be there in parts
-	sealedRows  []frame    // histograms' sealed frames, each with memory of its own: they are too large to be moved about
-	lateRows    batch[histogram.Histogram]
+	*rareSeries            // never nil; &nothing until own was called
+}
+
+// rareSeries is what many of those have none of either: a timer's that was never sealed.
+type rareSeries struct {
+	late       []point    // in the order in which they came
+	minutes    rowEncoder // the sums of what was sealed, by minute; one may be there in parts
+	sealedRows []frame    // histograms' sealed frames, each with memory of its own: they are too large to be moved about
+	lateRows   batch[histogram.Histogram]
 
 	lateNatives batch[*promhistogram.FloatHistogram]
 }
 
-func (s *memSeries) extra() *moreSeries {
+// nothing is shared by those who have nothing rare. Nobody writes to it.
+var nothing rareSeries
+
+// extra is the series' more, and by how many bytes it grew by that.
+func (s *memSeries) extra() (m *moreSeries, grown int) {
 	if s.more == nil {
-		s.more = &moreSeries{}
+		s.more = &moreSeries{rareSeries: &nothing}
+		grown = int(unsafe.Sizeof(moreSeries{}))
 	}
-	return s.more
+	return s.more, grown
+}
+
+// own makes room for what is rare.
+func (m *moreSeries) own() (grown int) {
+	if m.rareSeries != &nothing {
+		return 0
+	}
+	m.rareSeries = &rareSeries{}
+	return int(unsafe.Sizeof(rareSeries{}))
 }
 
 // touch notes a time, and says whether it is later than all before.
@@ -91,9 +109,10 @@ func (s *memSeries) appendNumber(t int64, v float64, p *pieces, c *coder) int {
 	s.count++
 	last := s.maxTime
 	if !s.touch(t) {
-		m := s.extra()
+		m, grown := s.extra()
+		grown += m.own()
 		m.late = append(m.late, point{t, v})
-		return 16
+		return grown + 16
 	}
 	grown, ok := s.open.append(t, v, last, p)
 	if !ok {
@@ -142,34 +161,35 @@ func (s *memSeries) seal(f frame) int {
 // appendHistogram adds a second's histogram, to what that second has already. It must be one that histogram.Skip accepts.
 func (s *memSeries) appendHistogram(t int64, encoded []byte, c *coder) int {
 	s.count++
-	m := s.extra()
+	m, grown := s.extra()
 	switch {
 	case s.touch(t):
-		grown := 0
 		if len(m.pending) > 0 {
-			grown = s.sealPending()
+			grown += s.sealPending()
 			// Where memory is short frames are short too: rows take five times what a frame does.
 			if n := int(m.rows.count); n == frameHistograms || n >= sealHistograms && c.tight || n >= sealHistograms/2 && ends(n, m.began, m.rows.time, t) {
 				grown += s.sealRows(c)
 			}
 		}
+		before := cap(m.pending)
 		m.pendingTime, m.pending = t, append(m.pending[:0], encoded...)
-		return grown + len(encoded)
+		return grown + cap(m.pending) - before
 	case len(m.pending) > 0 && t == m.pendingTime:
-		before := len(m.pending)
+		before := cap(m.pending)
 		var other histogram.Histogram
 		mustDecode(&c.sum, m.pending)
 		mustDecode(&other, encoded)
 		c.sum.Merge(&other)
 		m.pending = c.sum.Append(m.pending[:0])
 		s.count--
-		return len(m.pending) - before
+		return grown + cap(m.pending) - before
 	}
+	grown += m.own()
 	var late histogram.Histogram
 	mustDecode(&late, encoded)
 	m.lateRows.times = append(m.lateRows.times, t)
 	m.lateRows.values = append(m.lateRows.values, late)
-	return 64 + 10*len(late.Bins)
+	return grown + 64 + 10*len(late.Bins)
 }
 
 // mustDecode decodes what was checked already.
@@ -184,10 +204,10 @@ func (s *memSeries) sealPending() int {
 	if m.rows.count == 0 {
 		m.began = m.pendingTime
 	}
-	before := len(m.rows.bytes) + len(m.pending)
+	before := cap(m.rows.bytes)
 	m.rows.append(m.pendingTime, m.pending)
 	m.pending = m.pending[:0]
-	return len(m.rows.bytes) - before
+	return cap(m.rows.bytes) - before
 }
 
 // sealRows makes a frame of the rows, as blocks have them: writing the block then copies it.
@@ -201,10 +221,12 @@ func (s *memSeries) sealRows(c *coder) (grown int) {
 		panic(err) // they were just encoded
 	}
 	f.bytes = slices.Clone(f.bytes)
+	grown = m.own()
 	m.sealedRows = append(m.sealedRows, f)
-	before := len(m.minutes.bytes)
+	before := cap(m.minutes.bytes)
 	c.sumUp(&m.minutes)
-	grown = len(f.bytes) + int(unsafe.Sizeof(f)) - len(m.rows.bytes) + len(m.minutes.bytes) - before
+	// The rows' memory stays for the next.
+	grown += len(f.bytes) + int(unsafe.Sizeof(f)) + cap(m.minutes.bytes) - before
 	m.rows = rowEncoder{bytes: m.rows.bytes[:0]}
 	return grown
 }
@@ -295,18 +317,19 @@ func (s *memSeries) histogramFrames(c *coder) (frames []frame, minutes, last row
 // appendNative adds a native histogram, a row.
 func (s *memSeries) appendNative(t int64, row []byte, c *coder) int {
 	s.count++
-	m := s.extra()
+	m, grown := s.extra()
 	if !s.touch(t) {
 		h := standalone(row)
+		grown += m.own()
 		m.lateNatives.times, m.lateNatives.values = append(m.lateNatives.times, t), append(m.lateNatives.values, h)
-		return 200 + 8*len(h.PositiveBuckets) + 8*len(h.NegativeBuckets)
+		return grown + 200 + 8*len(h.PositiveBuckets) + 8*len(h.NegativeBuckets)
 	}
 	if m.rows.count == 0 {
 		m.began = t
 	}
-	before := len(m.rows.bytes)
+	before := cap(m.rows.bytes)
 	m.rows.append(t, row)
-	grown := len(m.rows.bytes) - before
+	grown += cap(m.rows.bytes) - before
 	if n := m.rows.count; n == frameNatives || n >= sealNatives && c.tight {
 		grown += s.sealNativeRows(c)
 	}
@@ -316,11 +339,11 @@ func (s *memSeries) appendNative(t int64, row []byte, c *coder) int {
 // sealNativeRows makes frames of the rows, as blocks have them.
 func (s *memSeries) sealNativeRows(c *coder) (grown int) {
 	m := s.more
+	grown = m.own()
 	for _, f := range m.nativeFrames(c) {
 		m.sealedRows = append(m.sealedRows, f)
 		grown += len(f.bytes) + int(unsafe.Sizeof(f))
 	}
-	grown -= len(m.rows.bytes)
 	m.rows = rowEncoder{bytes: m.rows.bytes[:0]}
 	return grown
 }
