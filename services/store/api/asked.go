@@ -133,12 +133,6 @@ func timely[T any](one *asked, f func(context.Context) (T, error), discard func(
 	return o.value, o.err
 }
 
-// do is timely for what has no result.
-func do(one *asked, f func(context.Context) error) error {
-	_, err := timely(one, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) }, func(struct{}) {})
-	return err
-}
-
 // callerOf is whose turn a request takes: the user whom nginx has let in, which only it can say who comes by the socket; else
 // the address that it comes from.
 func callerOf(r *http.Request) string {
