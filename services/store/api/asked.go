@@ -87,7 +87,7 @@ func (one *asked) end() {
 }
 
 // patience is how long what notices the deadline is given to end by itself.
-const patience = 20 * time.Millisecond
+const patience = 10 * time.Millisecond
 
 // timely does what was asked, or returns at the deadline; what then comes of it is given to discard.
 func timely[T any](one *asked, f func(context.Context) (T, error), discard func(T)) (T, error) {

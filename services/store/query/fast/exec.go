@@ -115,6 +115,8 @@ func (r *run) parallel(n int, f func(i int, s *scratch) error) error {
 			if err != nil {
 				failed.CompareAndSwap(nil, &err)
 			}
+			// Whoever sends samples goes first: without this it waits for a time slice at each step of its way.
+			runtime.Gosched()
 		}
 	}
 	var others sync.WaitGroup
