@@ -180,7 +180,7 @@ func (c *config) checkQueries() error {
 	switch {
 	case c.Limits.QueriesMiB < 0 || c.Limits.QueriesMiB > c.Limits.MemoryMiB:
 		return fmt.Errorf("limits.queries_mib must be from 0 to limits.memory_mib, which is %d", c.Limits.MemoryMiB)
-	case c.Limits.QueryMiB < 0 || c.Limits.QueryMiB<<20 > l.Pool:
+	case c.Limits.QueryMiB < 0 || c.Limits.QueryMiB > l.Pool>>20:
 		return fmt.Errorf("limits.query_mib must be from 0 to what all queries have together, limits.queries_mib, which is %d", l.Pool>>20)
 	case l.Query < least:
 		return fmt.Errorf("limits.queries_mib and limits.query_mib must leave %d MiB for a query at least", least>>20)

@@ -131,7 +131,7 @@ var figures = []figure{
 	plain("queries_waiting", tsdb.Gauge, "Queries that wait for their turn, or for memory that others hold.", func(r *reading) float64 { return float64(r.queries.Waiting) }),
 	plain("queries_bytes", tsdb.Gauge, "Memory that queries have of what limits.queries_mib is for all.", func(r *reading) float64 { return float64(r.queries.Bytes) }),
 	{"queries_refused_total", tsdb.Counter, "Queries that were not answered, by reason.", func(r *reading, emit func(float64, ...tsdb.Label)) {
-		for _, reason := range slices.Sorted(maps.Keys(r.queries.Refused)) {
+		for _, reason := range budget.Reasons {
 			emit(float64(r.queries.Refused[reason]), tsdb.Label{Name: "reason", Value: string(reason)})
 		}
 	}},

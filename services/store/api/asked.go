@@ -87,7 +87,7 @@ func (one *asked) end() {
 }
 
 // patience is how long what notices the deadline is given to end by itself.
-const patience = 20 * time.Millisecond
+const patience = 10 * time.Millisecond
 
 // timely does what was asked, or returns at the deadline; what then comes of it is given to discard.
 func timely[T any](one *asked, f func(context.Context) (T, error), discard func(T)) (T, error) {
@@ -131,12 +131,6 @@ func timely[T any](one *asked, f func(context.Context) (T, error), discard func(
 		}
 	}
 	return o.value, o.err
-}
-
-// do is timely for what has no result.
-func do(one *asked, f func(context.Context) error) error {
-	_, err := timely(one, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) }, func(struct{}) {})
-	return err
 }
 
 // callerOf is whose turn a request takes: the user whom nginx has let in, which only it can say who comes by the socket; else

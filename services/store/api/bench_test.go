@@ -60,7 +60,7 @@ func BenchmarkHistogramQueries(b *testing.B) {
 			for _, q := range []struct {
 				route, more string
 				shift       int64
-			}{{"quantile", "&q=0.5&q=0.9&q=0.99", 0}, {"heatmap", "", 0}, {"quantile", "&q=0.5&q=0.9&q=0.99", 1237}} {
+			}{{"quantiles", "&q=0.5&q=0.9&q=0.99", 0}, {"heatmap", "", 0}, {"quantiles", "&q=0.5&q=0.9&q=0.99", 1237}} {
 				b.Run(fmt.Sprintf("%s+%d", q.route, q.shift), func(b *testing.B) {
 					target := fmt.Sprintf("/api/v1/histogram/%s?query=latency&start=%d&end=%d&step=%d%s", q.route, start+q.shift, end-1, window, q.more)
 					least, all, runs := time.Duration(math.MaxInt64), time.Duration(0), 0

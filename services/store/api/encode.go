@@ -128,14 +128,14 @@ func (o *out) lazy(l *fast.Lazy, most int, warnings *[]string) error {
 	err := l.Each(func(s promql.Series) error {
 		if most > 0 && n == most {
 			*warnings = append(*warnings, cutShort)
-			return fast.Enough
+			return fast.ErrEnough
 		}
 		if n++; n > 1 {
 			o.b = append(o.b, ',')
 		}
 		o.series(s)
 		if o.failed {
-			return fast.Enough
+			return fast.ErrEnough
 		}
 		return nil
 	})

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"runtime"
 	"slices"
 	"sort"
 	"strings"
@@ -318,6 +319,7 @@ func (it *Iterator) slow() chunkenc.ValueType {
 		if it.ctx.Err() != nil {
 			it.err = context.Cause(it.ctx)
 		}
+		runtime.Gosched() // whoever sends samples goes first
 	}
 	if it.err != nil {
 		return chunkenc.ValNone

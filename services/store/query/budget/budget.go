@@ -44,6 +44,9 @@ const (
 	Deadline    Reason = "deadline"     // its time was up
 )
 
+// Reasons are all of them.
+var Reasons = []Reason{QueryBytes, QueryPoints, PoolBytes, QueueFull, Memory, Deadline}
+
 // Exceeded is a query that asks for more than one may have.
 type Exceeded struct {
 	Reason Reason

@@ -184,6 +184,7 @@ func TestShortOfMemory(t *testing.T) {
 	later, small := admit(t, p, "b")
 	_ = large.Charge(ctx, 2*mib, "rows")
 	_ = small.Charge(later, mib, "rows")
+	time.Sleep(5 * every) // it has seen how much there was before
 	memory.Store(200 * mib)
 	<-ctx.Done()
 	memory.Store(0)

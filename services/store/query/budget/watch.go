@@ -39,15 +39,27 @@ func (p *Pool) watchBy(ctx context.Context, w watch) {
 			return
 		case <-p.wake:
 		}
-		for p.busy() {
-			pause := every
-			if w.memory() >= w.limit && p.endLargest(w.limit) {
-				pause = rest
-			}
+		first, began := int64(0), false
+		for {
 			select {
 			case <-ctx.Done():
 				return
-			case <-time.After(pause):
+			case <-time.After(every):
+			}
+			if !p.busy() {
+				break
+			}
+			now := w.memory()
+			if !began {
+				first, began = now, true
+			}
+			// When it was near the limit before anybody asked, it is not the queries that are too many.
+			if now >= w.limit && now-first >= w.limit/16 && p.endLargest(now) {
+				select {
+				case <-ctx.Done():
+					return
+				case <-time.After(rest):
+				}
 			}
 		}
 	}
@@ -60,7 +72,7 @@ func (p *Pool) busy() bool {
 }
 
 // endLargest ends the query that has charged most, of those that were not ended yet.
-func (p *Pool) endLargest(limit int64) bool {
+func (p *Pool) endLargest(now int64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var largest *Budget
@@ -74,7 +86,7 @@ func (p *Pool) endLargest(limit int64) bool {
 		return false
 	}
 	largest.note(Memory)
-	largest.cancel(&Busy{Memory, fmt.Sprintf("storaged is short of memory: it holds %s, %s is the limit, and of all queries this one holds most; "+
-		"ask for a shorter time, a larger step or fewer series, or raise %s", Size(limit), MemorySetting, MemorySetting)})
+	largest.cancel(&Busy{Memory, fmt.Sprintf("storaged is short of memory: it holds %s, which is as much as %s allows, and of all queries this one holds most; "+
+		"ask for a shorter time, a larger step or fewer series, or raise %s", Size(now), MemorySetting, MemorySetting)})
 	return true
 }

@@ -69,6 +69,29 @@ type total struct {
 	first  int // the first member that had anything; -1 none
 }
 
+// newTotal is a total that is charged.
+func (r *run) newTotal(op parser.ItemType) (*total, error) {
+	lists := int64(1)
+	switch op {
+	case parser.SUM:
+		lists = 2
+	case parser.AVG:
+		lists = 3
+	}
+	if err := r.hold(lists*rowBytes*int64(r.at.n)+rowSize, "results of the groups"); err != nil {
+		return nil, err
+	}
+	return newTotal(op, r.at.n), nil
+}
+
+// besides is what a total takes beside its values.
+func (t *total) besides() int64 {
+	if t == nil {
+		return 0
+	}
+	return rowBytes * int64(len(t.lost)+len(t.count))
+}
+
 func newTotal(op parser.ItemType, n int) *total {
 	t := &total{op: op, values: make([]float64, n), first: -1}
 	for i := range t.values {
@@ -245,7 +268,7 @@ func (r *run) aggregateLeaf(n *node) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	return n.rows(totals, func(k int) labels.Labels { return s.labels[k] })
+	return r.rows(n, totals, func(k int) labels.Labels { return s.labels[k] })
 }
 
 // totals aggregates the members of each group: large groups in parts, small ones whole.
@@ -264,10 +287,11 @@ func (r *run) totals(n *node, s *selected, members [][]int) ([]*total, error) {
 	}
 	err := r.parallel(len(parts), func(i int, memory *scratch) error {
 		p := &parts[i]
-		if err := r.hold(int64(r.at.n)*(rowBytes+16)+rowSize, "results of the groups"); err != nil {
+		t, err := r.newTotal(n.op)
+		if err != nil {
 			return err
 		}
-		p.total = newTotal(n.op, r.at.n)
+		p.total = t
 		for _, k := range p.members {
 			if err := r.ctx.Err(); err != nil {
 				return context.Cause(r.ctx)
@@ -294,6 +318,7 @@ func (r *run) totals(n *node, s *selected, members [][]int) ([]*total, error) {
 			totals[p.group] = p.total
 		} else {
 			totals[p.group].merge(p.total)
+			r.let(p.total.besides() + rowBytes*int64(r.at.n))
 		}
 	}
 	return totals, nil
@@ -311,15 +336,15 @@ func (r *run) aggregateRows(n *node, rows []row) ([]row, error) {
 	_, members := n.groups(sets)
 	var totals []*total
 	for _, list := range members {
-		if err := r.hold(int64(r.at.n)*(rowBytes+16)+rowSize, "results of the groups"); err != nil {
+		t, err := r.newTotal(n.op)
+		if err != nil {
 			return nil, err
 		}
-		t := newTotal(n.op, r.at.n)
 		t.first = list[0]
 		for _, k := range list {
 			t.add(rows[k].values)
 		}
 		totals = append(totals, t)
 	}
-	return n.rows(totals, func(k int) labels.Labels { return sets[k] })
+	return r.rows(n, totals, func(k int) labels.Labels { return sets[k] })
 }

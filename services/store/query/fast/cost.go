@@ -249,7 +249,12 @@ func (c *costs) aggregate(e *parser.AggregateExpr, at grid) estimated {
 		groups = min(groups, inner.series)
 	}
 	switch e.Op {
-	case parser.TOPK, parser.BOTTOMK, parser.LIMITK, parser.LIMIT_RATIO:
+	case parser.TOPK, parser.BOTTOMK, parser.LIMITK:
+		// Those that are among the first at any time; mostly they stay the same. The engine counts their points.
+		if k, ok := e.Param.(*parser.NumberLiteral); ok && k.Val >= 0 && k.Val < 1e6 {
+			result.series = min(inner.series, budget.Multiply(2*int64(k.Val)+2, groups))
+		}
+	case parser.LIMIT_RATIO:
 	case parser.COUNT_VALUES:
 		// A series for each value that there is at any time, and room for all its points.
 		result.hists = false

@@ -107,10 +107,7 @@ func (q Query) steps() steps {
 }
 
 func (e *Engine) fast(ctx context.Context, q Query, expr parser.Expr) (Answer, error) {
-	r := newRun(ctx, e.Store, q)
-	if r.interval = defaultInterval.Milliseconds(); e.Interval > 0 {
-		r.interval = e.Interval.Milliseconds()
-	}
+	r := newRun(ctx, e, q)
 	if r.at.n < 1 || r.at.n > 1<<20 || r.lookback <= 0 {
 		return Answer{}, errUnfit
 	}

@@ -18,6 +18,7 @@ import (
 
 	promhistogram "github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/schema"
 	"github.com/prometheus/prometheus/util/annotations"
 )
@@ -49,6 +50,8 @@ func (r *row) empty() bool {
 // run is one evaluation.
 type run struct {
 	ctx      context.Context
+	engine   *Engine
+	query    Query
 	store    tsdb.Querier
 	budget   *budget.Budget
 	at       steps
@@ -61,13 +64,17 @@ type run struct {
 	notes annotations.Annotations
 }
 
-func newRun(ctx context.Context, store tsdb.Querier, q Query) *run {
-	return &run{ctx: ctx, store: store, budget: budget.From(ctx), at: q.steps(), lookback: q.Lookback.Milliseconds()}
+func newRun(ctx context.Context, e *Engine, q Query) *run {
+	r := &run{ctx: ctx, engine: e, query: q, store: e.Store, budget: budget.From(ctx), at: q.steps(), lookback: q.Lookback.Milliseconds()}
+	if r.interval = defaultInterval.Milliseconds(); e.Interval > 0 {
+		r.interval = e.Interval.Milliseconds()
+	}
+	return r
 }
 
 const (
-	// rowBytes is what a step of a row takes: a number, and the point that it becomes.
-	rowBytes = 8 + 16
+	// rowBytes is what a step of a row takes.
+	rowBytes = 8
 	// rowSize is what a row takes besides: itself, its labels' header and its place in lists.
 	rowSize = 192
 	// maxRead is how many samples of one series are read at once; of more the engine keeps no more than a window.
@@ -113,6 +120,8 @@ func (r *run) parallel(n int, f func(i int, s *scratch) error) error {
 			if err != nil {
 				failed.CompareAndSwap(nil, &err)
 			}
+			// Whoever sends samples goes first: without this it waits for a time slice at each step of its way.
+			runtime.Gosched()
 		}
 	}
 	var others sync.WaitGroup
@@ -148,9 +157,15 @@ func (r *run) evaluate(n *node) ([]row, error) {
 		rows, err = r.subquery(n)
 	case n.top:
 		rows, err = r.topRows(n)
-	case n.inner == nil:
+	case n.isLeaf():
 		rows, err = r.leaf(n)
-	case n.inner.inner == nil:
+	case n.rest != nil:
+		return r.byEngine(n.rest)
+	case n.op == parser.COUNT_VALUES:
+		if rows, err = r.evaluate(n.inner); err == nil {
+			rows, err = r.countValues(n, rows)
+		}
+	case n.inner.isLeaf():
 		rows, err = r.aggregateLeaf(n)
 	default:
 		if rows, err = r.evaluate(n.inner); err == nil {
@@ -457,7 +472,10 @@ func (r *run) leafOf(n *node, s *selected) ([]row, error) {
 }
 
 // rows are those of finished totals, by their first members.
-func (n *node) rows(totals []*total, set func(int) labels.Labels) ([]row, error) {
+func (r *run) rows(n *node, totals []*total, set func(int) labels.Labels) ([]row, error) {
+	for _, t := range totals {
+		r.let(t.besides())
+	}
 	totals = slices.DeleteFunc(totals, func(t *total) bool { return t.first < 0 })
 	slices.SortFunc(totals, func(a, b *total) int { return a.first - b.first })
 	rows := make([]row, 0, len(totals))

@@ -244,6 +244,7 @@ func (r *run) sumMixed(n *node, s *selected, members [][]int) ([]row, error) {
 	kept, mixed := rows[:0], false
 	for g := range members {
 		one := row{labels: n.groupLabels(s.labels[members[g][0]]), hists: rows[g].hists}
+		r.let(totals[g].besides())
 		if t := totals[g]; t != nil && t.first >= 0 {
 			values, ok := t.result()
 			if !ok {

@@ -30,8 +30,8 @@ func (l *Lazy) String() string { return "a matrix that is not evaluated yet" }
 // Notes are those that came up so far.
 func (l *Lazy) Notes() annotations.Annotations { return l.run.notes }
 
-// Enough ends Each without an error.
-var Enough = errors.New("no more series are wanted")
+// ErrEnough ends Each without an error.
+var ErrEnough = errors.New("no more series are wanted")
 
 // together is how many series are evaluated at a time, on all processors.
 const together = 16
@@ -46,7 +46,7 @@ func (l *Lazy) Each(f func(promql.Series) error) error {
 		}
 		for i := range rows {
 			if err := f(rows[i].series(l.run.at)); err != nil {
-				if errors.Is(err, Enough) {
+				if errors.Is(err, ErrEnough) {
 					return nil
 				}
 				return err
@@ -78,7 +78,8 @@ func (r *run) answer(n *node, q Query) (Answer, error) {
 	if lazy != nil {
 		return Answer{Value: lazy, By: "fast", Close: func() { lazy.selected.release(); r.drop() }}, nil
 	}
-	return Answer{Value: r.value(rows, q.Step == 0), Notes: r.notes, Read: r.read.Load(), By: "fast", Close: r.drop}, nil
+	value, err := r.value(rows, q.Step == 0)
+	return Answer{Value: value, Notes: r.notes, Read: r.read.Load(), By: "fast", Close: r.drop}, err
 }
 
 func (r *run) wholeOrLazy(n *node, q Query) ([]row, *Lazy, error) {

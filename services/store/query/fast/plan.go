@@ -70,6 +70,10 @@ type node struct {
 	top bool
 	// param is of quantile_over_time, topk and bottomk.
 	param float64
+	// What the engine evaluates, so that count_values can count it.
+	rest parser.Expr
+	// The label that count_values makes.
+	label string
 
 	// absent is 1 where inner has nothing, with the labels that its selector demands.
 	absent bool
@@ -87,6 +91,9 @@ type operation struct {
 
 // dropsName says whether the operation takes the metric's name away.
 func (o operation) dropsName() bool { return !o.op.IsComparisonOperator() || o.bool }
+
+// isLeaf says whether the node is a selector or a function of one.
+func (n *node) isLeaf() bool { return n.inner == nil && n.rest == nil }
 
 // nodeOf is the node that evaluates all of e, or nil. The grouping of aggregations is put in order, as the engine does.
 func nodeOf(e parser.Expr) *node {
@@ -123,8 +130,11 @@ func nodeOf(e parser.Expr) *node {
 		n.function, n.name, n.window, n.position, n.param = f, e.Func.Name, m.Range.Milliseconds(), m.PositionRange(), param
 		return n
 	case *parser.AggregateExpr:
-		if e.Op == parser.TOPK || e.Op == parser.BOTTOMK {
+		switch e.Op {
+		case parser.TOPK, parser.BOTTOMK:
 			return topOf(e)
+		case parser.COUNT_VALUES:
+			return countingValues(e)
 		}
 		if !aggregations[e.Op] || e.Param != nil {
 			return nil

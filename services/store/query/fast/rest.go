@@ -24,15 +24,15 @@ const defaultInterval = time.Minute
 func (e *Engine) engine(ctx context.Context, q Query, text string, from storage.Queryable, by string) (Answer, error) {
 	b := budget.From(ctx)
 	before := b.Charged()
-	give := func() { b.Return(b.Charged() - before) }
 	answer, err := e.evaluated(ctx, q, text, from, by)
+	taken := b.Charged() - before
 	if err != nil {
-		give()
+		b.Return(taken)
 		return Answer{}, err
 	}
 	done := answer.Close
 	var once sync.Once
-	answer.Close = func() { once.Do(func() { done(); give() }) }
+	answer.Close = func() { once.Do(func() { done(); b.Return(taken) }) }
 	return answer, nil
 }
 

@@ -19,7 +19,7 @@ import (
 )
 
 // value makes Prometheus' types of rows.
-func (r *run) value(rows []row, instant bool) parser.Value {
+func (r *run) value(rows []row, instant bool) (parser.Value, error) {
 	if instant {
 		vector := make(promql.Vector, 0, len(rows))
 		for _, one := range rows {
@@ -31,14 +31,24 @@ func (r *run) value(rows []row, instant bool) parser.Value {
 			}
 			vector = append(vector, s)
 		}
-		return vector
+		return vector, nil
 	}
 	slices.SortStableFunc(rows, func(a, b row) int { return labels.Compare(a.labels, b.labels) })
 	matrix := make(promql.Matrix, 0, len(rows))
-	for _, one := range rows {
+	for i := range rows {
+		one := &rows[i]
+		bytes := int64(0)
+		if one.values != nil {
+			bytes = pointBytes * int64(len(one.values))
+		}
+		if err := r.hold(bytes, "points of the answer"); err != nil {
+			return nil, err
+		}
 		matrix = append(matrix, one.series(r.at))
+		r.let(rowBytes * int64(len(one.values)))
+		one.values = nil
 	}
-	return matrix
+	return matrix, nil
 }
 
 // series is the row as Prometheus has it.

@@ -23,11 +23,16 @@ func subqueryOf(name string, f function, param float64, e *parser.SubqueryExpr) 
 	if inner == nil {
 		inner = selector(e.Expr)
 	}
-	if inner == nil {
+	if inner == nil || inner.askingEngine() {
 		return nil
 	}
 	return &node{inner: inner, subquery: true, function: f, name: name, param: param, window: e.Range.Milliseconds(),
 		step: e.Step.Milliseconds(), offset: e.OriginalOffset.Milliseconds(), position: e.PositionRange()}
+}
+
+// askingEngine says whether a part of it is evaluated by the engine, which does so at the query's times.
+func (n *node) askingEngine() bool {
+	return n.rest != nil || n.inner != nil && n.inner.askingEngine()
 }
 
 // subquery evaluates one. Its times are multiples of its step, as the engine has them.
