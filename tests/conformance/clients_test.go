@@ -27,8 +27,12 @@ import (
 
 // daemon is a running storaged with every input on.
 type daemon struct {
-	http, statsd, graphite, pickle, collectd string
-	log                                      string
+	http, statsd, graphite, pickle, collectd, grpc string
+	log                                            string
+
+	program   string
+	arguments []string
+	command   *exec.Cmd
 }
 
 // free is an address nobody listens on.
@@ -49,25 +53,30 @@ func storaged(t *testing.T) *daemon {
 	if err := run(t.Context(), filepath.Join("..", "..", "services"), "go", "build", "-o", program, "./cmd/storaged"); err != nil {
 		t.Fatal(err)
 	}
-	d := &daemon{free(t), free(t), free(t), free(t), free(t), filepath.Join(folder, "log")}
-	log, err := os.Create(d.log)
+	d := &daemon{http: free(t), statsd: free(t), graphite: free(t), pickle: free(t), collectd: free(t), grpc: free(t), log: filepath.Join(folder, "log"), program: program}
+	settings := filepath.Join(folder, "storaged.toml")
+	if err := os.WriteFile(settings, fmt.Appendf(nil, "[otlp]\ngrpc_address = %q\n", d.grpc), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	d.arguments = []string{"--config", settings, "--data", filepath.Join(folder, "data"), "--http", d.http, "--statsd", d.statsd, "--statsd-admin", "", "--graphite", d.graphite,
+		"--graphite-pickle", d.pickle, "--collectd", d.collectd}
+	d.start(t)
+	t.Cleanup(func() { d.stop(t) })
+	return d
+}
+
+func (d *daemon) start(t *testing.T) {
+	t.Helper()
+	log, err := os.OpenFile(d.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	command := exec.Command(program, "--data", filepath.Join(folder, "data"), "--http", d.http, "--statsd", d.statsd, "--statsd-admin", "", "--graphite", d.graphite,
-		"--graphite-pickle", d.pickle, "--collectd", d.collectd)
-	command.Stderr = log
-	if err := command.Start(); err != nil {
+	d.command = exec.Command(d.program, d.arguments...)
+	d.command.Stderr = log
+	if err := d.command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		_ = command.Process.Signal(syscall.SIGTERM)
-		if err := command.Wait(); err != nil {
-			text, _ := os.ReadFile(d.log)
-			t.Errorf("storaged ended with %v\n%s", err, text)
-		}
-	})
 	eventually(t, "storaged is ready", func() error {
 		response, err := http.Get("http://" + d.http + "/healthz")
 		if err != nil {
@@ -79,7 +88,19 @@ func storaged(t *testing.T) *daemon {
 		}
 		return nil
 	})
-	return d
+}
+
+func (d *daemon) stop(t *testing.T) {
+	_ = d.command.Process.Signal(syscall.SIGTERM)
+	if err := d.command.Wait(); err != nil {
+		text, _ := os.ReadFile(d.log)
+		t.Errorf("storaged ended with %v\n%s", err, text)
+	}
+}
+
+func (d *daemon) restart(t *testing.T) {
+	d.stop(t)
+	d.start(t)
 }
 
 // eventually waits for a condition.

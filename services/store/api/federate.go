@@ -52,7 +52,8 @@ func (a *API) federate(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, known.Error(), known.status)
 		return
 	}
-	format := expfmt.NegotiateAccept(r.Header, expfmt.FmtOpenMetrics_1_0_0, expfmt.FmtOpenMetrics_0_0_1, expfmt.FmtProtoDelim, expfmt.FmtProtoText, expfmt.FmtProtoCompact, expfmt.FmtText)
+	format := expfmt.NegotiateAccept(r.Header, expfmt.NewFormat(expfmt.TypeOpenMetrics), expfmt.NewFormat(expfmt.TypeProtoDelim), expfmt.NewFormat(expfmt.TypeProtoText),
+		expfmt.NewFormat(expfmt.TypeProtoCompact), expfmt.NewFormat(expfmt.TypeTextPlain))
 	w.Header().Set("Content-Type", string(format))
 	if len(found.leftOut) > 0 {
 		w.Header().Set(leftOutHeader, strings.Join(found.leftOut, "; "))
