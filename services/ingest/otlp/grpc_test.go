@@ -58,12 +58,19 @@ func TestGRPC(t *testing.T) {
 			t.Fatal(reply, err)
 		}
 	}
+	m.mu.Lock()
 	if len(m.samples) != 2 {
 		t.Error(m.samples)
 	}
+	m.mu.Unlock()
 	reply, err := send(toProtobuf(t, around(`{"name":"old","gauge":{"dataPoints":[{"asInt":"1","timeUnixNano":"1"},{"asInt":"1",`+at+`}]}}`)))
 	if err != nil || !strings.Contains(string(reply), "1 data points were refused (too_old: 1), the others were stored") || reply[2] != 0x08 || reply[3] != 1 {
 		t.Errorf("%q %v", reply, err)
+	}
+	malformed := func() int {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return m.rejected["malformed_body"]
 	}
 	deep := bytes.Repeat([]byte{0x12, 0}, maxParts)
 	for _, c := range []struct {
@@ -75,9 +82,14 @@ func TestGRPC(t *testing.T) {
 		{make([]byte, maxGRPCMessage+1), codes.ResourceExhausted, "larger than max (16777217 vs. 16777216)"},
 		{protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), deep), codes.ResourceExhausted, "more than 1048576 parts"},
 	} {
-		before := m.rejected["malformed_body"]
-		if _, err := send(c.body); status.Code(err) != c.code || !strings.Contains(err.Error(), c.text) || m.rejected["malformed_body"] != before+1 {
-			t.Errorf("%v, refused %v", err, m.rejected)
+		before := malformed()
+		if _, err := send(c.body); status.Code(err) != c.code || !strings.Contains(err.Error(), c.text) {
+			t.Error(err)
+		}
+		for deadline := time.Now().Add(10 * time.Second); malformed() != before+1; time.Sleep(time.Millisecond) { // the client is answered first
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: %d refused, %d before", c.text, malformed(), before)
+			}
 		}
 	}
 	// A small message that unpacks to a large one.

@@ -86,9 +86,15 @@ func (m *memory) Ingest(_ context.Context, input string, batch []tsdb.Sample, d 
 	return refused, nil
 }
 
-func (m *memory) Describe(list []tsdb.Metadata) { m.metadata = append(m.metadata, list...) }
+func (m *memory) Describe(list []tsdb.Metadata) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.metadata = append(m.metadata, list...)
+}
 
 func (m *memory) Exemplify(list []tsdb.Exemplar) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	for _, e := range list {
 		m.exemplars = append(m.exemplars, fmt.Sprintf("%s %g %d", labelText(e.Labels), e.Value, e.Time))
 	}
