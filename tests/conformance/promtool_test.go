@@ -51,9 +51,10 @@ func promtool(t *testing.T) string {
 	return program
 }
 
-// sends stores samples of the last minute.
-func (d *daemon) sends(t *testing.T) {
+// sends stores samples of the last minute, one a second, and returns when the last of them is.
+func (d *daemon) sends(t *testing.T) (now int64) {
 	t.Helper()
+	now = time.Now().Unix()
 	type one struct {
 		Name   string            `json:"name"`
 		Labels map[string]string `json:"labels"`
@@ -63,7 +64,7 @@ func (d *daemon) sends(t *testing.T) {
 	var list []one
 	for i := range int64(60) {
 		for _, host := range []string{"a", "b"} {
-			list = append(list, one{"shop_requests_total", map[string]string{"host": host}, time.Now().Unix() - 60 + i, float64(10 * i)})
+			list = append(list, one{"shop_requests_total", map[string]string{"host": host}, now - 59 + i, float64(10 * i)})
 		}
 	}
 	body, _ := json.Marshal(map[string]any{"samples": list})
@@ -75,21 +76,21 @@ func (d *daemon) sends(t *testing.T) {
 	if response.StatusCode != http.StatusOK {
 		t.Fatal(response.Status)
 	}
+	return now
 }
 
 func TestPromtool(t *testing.T) {
 	program, d := promtool(t), storaged(t)
-	d.sends(t)
-	server := "http://" + d.http
-	now := time.Now().Unix()
+	now := d.sends(t)
+	server, at := "http://"+d.http, fmt.Sprint(now)
 	for _, c := range []struct {
 		arguments []string
 		want      []string
 	}{
 		{[]string{"check", "healthy", "--url", server}, []string{"SUCCESS"}},
 		{[]string{"check", "ready", "--url", server}, []string{"SUCCESS"}},
-		{[]string{"query", "instant", server, `sum(shop_requests_total)`}, []string{"{} => 1180 @["}},
-		{[]string{"query", "instant", server, `round(rate(shop_requests_total{host="a"}[30s]))`}, []string{`{host="a"} => 10 @[`}},
+		{[]string{"query", "instant", "--time", at, server, `sum(shop_requests_total)`}, []string{"{} => 1180 @["}},
+		{[]string{"query", "instant", "--time", at, server, `round(rate(shop_requests_total{host="a"}[30s]))`}, []string{`{host="a"} => 10 @[`}},
 		{[]string{"query", "range", "--start", fmt.Sprint(now - 50), "--end", fmt.Sprint(now - 20), "--step", "10s", server, `shop_requests_total{host="b"}`},
 			[]string{`shop_requests_total{host="b"} =>`, fmt.Sprintf("@[%d]", now-50), fmt.Sprintf("@[%d]", now-20)}},
 		{[]string{"query", "series", "--match", "shop_requests_total", "--start", fmt.Sprint(now - 100), "--end", fmt.Sprint(now), server},
