@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"strconv"
 	"sync/atomic"
@@ -139,6 +140,9 @@ func listenOTLP(s *server, c *config) (func(context.Context), error) {
 	listening, err := otlp.ListenGRPC(c.OTLP.GRPCAddress, s.otlp)
 	if err != nil {
 		return nil, err
+	}
+	if at, ok := listening.Address().(*net.TCPAddr); ok && !at.IP.IsLoopback() {
+		s.log.Warn("otlp.grpc_address is not on loopback: whoever reaches the port may send, because it asks for no token", "listens", at.String())
 	}
 	s.otlpGRPC = listening
 	return listening.Serve, nil

@@ -16,14 +16,14 @@ const rule = ({ id: _, state: __, ...input }: Threshold): ThresholdInput => inpu
 
 export function thresholdRoutes(parts: {
   thresholds: Thresholds;
-  alerts: Pick<Alerts, 'get'>;
+  alerts: Pick<Alerts, 'raisedAt'>;
   db: Database;
   audit: Audit;
   worksheets: Worksheets;
   intervalMs: number;
 }): Handlers<typeof routes> {
   const { thresholds, alerts, db, audit, worksheets, intervalMs } = parts;
-  const raisedAt = (id: string) => alerts.get(id).raisedAt;
+  const raisedAt = (id: string) => alerts.raisedAt(id);
   /** A rule switches worksheets for the appliance: whoever makes it may only name those they can see. */
   const mustSee = (caller: Caller, actions: ThresholdInput['actions']) => {
     actions?.forEach(({ kind, target }, at) => {
