@@ -57,11 +57,11 @@ func TestDeltasBeginAtZero(t *testing.T) {
 		}
 	}
 	want := []string{
-		"counter d,job=shop 5 210000", "counter d,job=shop 0 200001", "counter d,job=shop 8 220000",
-		"native_histogram e,job=shop schema 0 hint 0 count 4 sum 4 zero 0/0 bounds [] positive [{4 1}][4] negative [][] 210000",
+		"counter d,job=shop 0 200001", "counter d,job=shop 5 210000", "counter d,job=shop 8 220000",
 		"native_histogram e,job=shop schema 0 hint 0 count 0 sum 0 zero 0/0 bounds [] positive [][] negative [][] 200001",
-		"native_histogram h,job=shop schema -53 hint 0 count 3 sum 3 zero 0/0 bounds [1 2] positive [{0 1} {1 1}][1 2] negative [][] 210000",
+		"native_histogram e,job=shop schema 0 hint 0 count 4 sum 4 zero 0/0 bounds [] positive [{4 1}][4] negative [][] 210000",
 		"native_histogram h,job=shop schema -53 hint 0 count 0 sum 0 zero 0/0 bounds [1 2] positive [][] negative [][] 200001",
+		"native_histogram h,job=shop schema -53 hint 0 count 3 sum 3 zero 0/0 bounds [1 2] positive [{0 1} {1 1}][1 2] negative [][] 210000",
 	}
 	if !slices.Equal(m.samples, want) {
 		t.Errorf("%s", strings.Join(m.samples, "\n"))
@@ -113,6 +113,30 @@ func TestTotalsAreBounded(t *testing.T) {
 		if err := total.Validate(); err != nil || len(total.PositiveBuckets) > maxTotalBuckets || total.Count != n {
 			t.Fatal(err, len(total.PositiveBuckets), total.Count)
 		}
+	}
+}
+
+// A long interval begins further back than samples may be late; its zero is stored all the same.
+func TestLongIntervals(t *testing.T) {
+	now := time.Unix(100_000, 0)
+	s, err := tsdb.Open("/s", tsdb.Options{FS: vfs.NewMemory(), Now: func() time.Time { return now }, OutOfOrder: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	mux := http.NewServeMux()
+	New(s, Defaults()).Register(mux)
+	if w := post(mux, typeJSON, "", []byte(around(deltaSum(5, 10_000, 99_000)))); w.Code != 200 || strings.TrimSpace(w.Body.String()) != "{}" {
+		t.Fatal(w.Code, w.Body)
+	}
+	found, release, err := s.Select(t.Context(), 0, math.MaxInt64)
+	if err != nil || len(found) != 1 {
+		t.Fatal(err, found)
+	}
+	defer release()
+	times, values, err := found[0].AppendNumbers(0, math.MaxInt64, nil, nil)
+	if got := fmt.Sprint(times, values, err); got != "[10000001 99000000] [0 5] <nil>" {
+		t.Error(got)
 	}
 }
 

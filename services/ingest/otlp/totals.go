@@ -203,9 +203,9 @@ func (all *totals) apply(ctx context.Context, t *translation, now time.Time) (co
 		}
 	}
 	moved := t.drop(refused)
-	for i := range zeros {
-		t.samples, t.points, t.names = append(t.samples, zeros[i]), append(t.points, beside), append(t.names, zeroNames[i])
-	}
+	// First, because a total makes its series' time: what lies further behind that than the out-of-order window is refused.
+	t.samples, t.names = append(zeros, t.samples...), append(zeroNames, t.names...)
+	t.points = append(slices.Repeat([]int{beside}, len(zeros)), t.points...)
 	return func(refused []tsdb.Rejection) {
 		not := map[int]bool{}
 		for _, r := range refused {
@@ -213,7 +213,7 @@ func (all *totals) apply(ctx context.Context, t *translation, now time.Time) (co
 		}
 		for key, one := range next {
 			// What is not stored is not in the total: it may come again.
-			if (one.changed || !one.known) && !(one.changed && not[moved(one.sample)]) {
+			if (one.changed || !one.known) && !(one.changed && not[len(zeros)+moved(one.sample)]) {
 				all.table.Set(key, one.after, now)
 			}
 		}
