@@ -78,8 +78,8 @@ func (d *daemon) number(t *testing.T, expression string) float64 {
 	return v
 }
 
-// holds checks what the store says of one client. begins says whether the first export's measurements can be seen in an
-// increase: those of a delta can, of a total that was never seen before it is not known when it began.
+// holds checks what the store says of one client. The measurements of the first export are in an increase when they came as a
+// delta; a total that was never seen before may have begun at any time.
 func holds(t *testing.T, d *daemon, job string, delta bool) {
 	t.Helper()
 	of := func(name string) string { return fmt.Sprintf(`{%q,job=%q}`, name, job) }
@@ -96,13 +96,13 @@ func holds(t *testing.T, d *daemon, job string, delta bool) {
 		near(h+"'s count", d.number(t, "histogram_count("+of(h)+")"), n, 0)
 		near(h+"'s sum", d.number(t, "histogram_sum("+of(h)+")"), rounds*recordedSum, 1e-9)
 	}
-	// An increase is extrapolated to its range: beyond the last sample by half of the samples' distance, and before the first
-	// one by as much unless that would be below zero, which is where deltas begin.
+	// An increase is extrapolated to its range: before the first sample by half of the samples' distance, unless that would be
+	// below zero, which is where deltas begin, and beyond the last one by 1.1 of the distance at most.
 	seen, samples := float64(rounds), float64(rounds+1)
 	if !delta {
 		seen, samples = rounds-1, rounds
 	}
-	most := (samples - 1 + 1) / (samples - 1)
+	most := 1 + (0.5+1.1)/(samples-1)
 	between := func(what string, got, least float64) {
 		t.Helper()
 		if !(got >= least*0.999 && got <= least*most*1.001) {
