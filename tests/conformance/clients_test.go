@@ -230,23 +230,31 @@ func openTelemetry(t *testing.T, d *daemon) {
 	}
 }
 
-func pythonStatsd(t *testing.T, d *daemon) {
-	folder := cache(t, "pypi-statsd-4.0.1")
-	python := filepath.Join(folder, "bin", "python")
-	if _, err := os.Stat(filepath.Join(folder, "ready")); err != nil {
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-		defer cancel()
-		err := run(ctx, folder, "python3", "-m", "venv", folder)
-		if err == nil {
-			err = run(ctx, folder, python, "-m", "pip", "install", "-q", "statsd==4.0.1")
-		}
-		if err == nil {
-			err = os.WriteFile(filepath.Join(folder, "ready"), nil, 0o644)
-		}
-		if err != nil {
-			t.Fatalf("PyPI's statsd cannot be installed here: %v", err)
-		}
+// pypi is a Python with packages of PyPI, which are installed once.
+func pypi(t *testing.T, name string, packages ...string) (python string) {
+	t.Helper()
+	folder := cache(t, name)
+	python = filepath.Join(folder, "bin", "python")
+	if _, err := os.Stat(filepath.Join(folder, "ready")); err == nil {
+		return python
 	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	err := run(ctx, folder, "python3", "-m", "venv", folder)
+	if err == nil {
+		err = run(ctx, folder, python, append([]string{"-m", "pip", "install", "-q"}, packages...)...)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, "ready"), nil, 0o644)
+	}
+	if err != nil {
+		t.Fatalf("%s of PyPI cannot be installed here: %v", strings.Join(packages, " "), err)
+	}
+	return python
+}
+
+func pythonStatsd(t *testing.T, d *daemon) {
+	python := pypi(t, "pypi-statsd-4.0.1", "statsd==4.0.1")
 	host, port, _ := net.SplitHostPort(d.statsd)
 	for _, c := range []string{"StatsClient", "TCPStatsClient"} {
 		script := fmt.Sprintf(`import statsd
@@ -261,7 +269,7 @@ with c.pipeline() as p:
     p.incr("calls"); p.timing("latency", 5)
 if hasattr(c, "close"): c.close()
 `, c, host, port, c)
-		if err := run(t.Context(), folder, python, "-c", script); err != nil {
+		if err := run(t.Context(), ".", python, "-c", script); err != nil {
 			t.Fatal(err)
 		}
 		d.value(t, fmt.Sprintf(`sum(max_over_time({"py.%s.calls"}[1m]))`, c), is(101))

@@ -1,6 +1,6 @@
 package conformance
 
-// OpenTelemetry's SDKs for Go and JavaScript, by HTTP and gRPC, cumulative and delta, counters and histograms: what rate,
+// OpenTelemetry's SDKs for Go, JavaScript and Python, by HTTP and gRPC, cumulative and delta, counters and histograms: what rate,
 // increase and histogram_quantile say of it is what was recorded.
 
 import (
@@ -171,6 +171,14 @@ func TestOpenTelemetry(t *testing.T) {
 			})
 		}
 	}
+	for _, delta := range []bool{false, true} {
+		job := fmt.Sprintf("python-%v", delta)
+		t.Run(job, func(t *testing.T) {
+			t.Parallel()
+			pythonClient(t, d, job, delta)
+			holds(t, d, job, delta)
+		})
+	}
 	for _, form := range []string{"http", "proto"} {
 		for _, delta := range []bool{false, true} {
 			job := fmt.Sprintf("js-%s-%v", form, delta)
@@ -339,6 +347,46 @@ func javascriptClient(t *testing.T, d *daemon, job, form string, delta bool) {
 	}
 	defer os.Remove(script)
 	if err := run(t.Context(), folder, "node", script); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const inPython = `
+import time
+from opentelemetry.exporter.otlp.proto.http import Compression
+from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+from opentelemetry.sdk.metrics import Counter, Histogram, MeterProvider, UpDownCounter
+from opentelemetry.sdk.metrics.export import AggregationTemporality, PeriodicExportingMetricReader
+from opentelemetry.sdk.metrics.view import ExponentialBucketHistogramAggregation, View
+from opentelemetry.sdk.resources import Resource
+exporter = OTLPMetricExporter(endpoint=%[1]q, compression=Compression.Gzip,
+    preferred_temporality={kind: AggregationTemporality.%[2]s for kind in (Counter, Histogram, UpDownCounter)})
+provider = MeterProvider(resource=Resource.create({"service.name": %[3]q, "service.instance.id": "one"}),
+    metric_readers=[PeriodicExportingMetricReader(exporter, export_interval_millis=3600_000)],
+    views=[View(instrument_name="checkout.size", aggregation=ExponentialBucketHistogramAggregation())])
+meter = provider.get_meter("cistern.conformance", "1.2")
+orders, queue = meter.create_counter("orders.placed"), meter.create_up_down_counter("queue.length")
+latency, size = meter.create_histogram("checkout.time"), meter.create_histogram("checkout.size")
+for _ in range(%[4]d):
+    for v in %[5]s:
+        orders.add(v)
+        latency.record(v)
+        size.record(v)
+    queue.add(2)
+    queue.add(-1)
+    time.sleep(0.2)
+    assert provider.force_flush()
+exporter.shutdown()
+`
+
+func pythonClient(t *testing.T, d *daemon, job string, delta bool) {
+	python := pypi(t, "pypi-opentelemetry-1.45.2", "opentelemetry-sdk==1.45.2", "opentelemetry-exporter-otlp-proto-http==1.45.2")
+	temporality := "CUMULATIVE"
+	if delta {
+		temporality = "DELTA"
+	}
+	values, _ := json.Marshal(recorded)
+	if err := run(t.Context(), ".", python, "-c", fmt.Sprintf(inPython, "http://"+d.http+"/v1/metrics", temporality, job, rounds, values)); err != nil {
 		t.Fatal(err)
 	}
 }
