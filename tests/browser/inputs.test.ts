@@ -28,6 +28,7 @@ const otlp = {
 
 for (const [name, path, method, body, query] of [
   ['OpenTelemetry', '/v1/metrics', 'POST', otlp, '{"otlp.depth",job="shop"}'],
+  ['OpenTelemetry at the path of Prometheus', '/api/v1/otlp/v1/metrics', 'POST', otlp, '{"otlp.depth",job="shop"}'],
   ['JSON as HTTPTrap', '/api/v1/trap/shop', 'PUT', { depth: { queue: 7 } }, '{"depth.queue",check="shop"}'],
   ['import', '/api/v1/import', 'POST', { samples: [{ name: 'imported', value: 7 }] }, 'imported'],
 ] as const) {
@@ -46,3 +47,24 @@ for (const [name, path, method, body, query] of [
     });
   });
 }
+
+test('what the clients of Prometheus ask beside queries is answered by the part that knows it', async () => {
+  const { token: reader } = await api.get<{ token: string }>('POST', '/api/tokens', { name: 'reader', role: 'viewer' });
+  const get = (path: string, authorization?: string) =>
+    ask(new URL(path, stack.url), { headers: authorization ? { authorization: `Bearer ${authorization}` } : {} });
+  for (const path of ['/-/healthy', '/-/ready']) assert.equal((await get(path)).status, 200, path);
+  for (const [path, expected] of [
+    ['/federate?match[]=imported', 'imported{instance=""} 7 '],
+    ['/api/v1/rules', '{"status":"success","data":{"groups":[]}}'],
+    ['/api/v1/alerts', '{"status":"success","data":{"alerts":[]}}'],
+    ['/api/v1/parse_query?query=up', '"type":"vectorSelector"'],
+    ['/api/v1/status/flags', '"web.enable-otlp-receiver":"true"'],
+    ['/api/v1/status/config', 'promote_resource_attributes'],
+  ] as const) {
+    assert.equal((await get(path)).status, 401, path);
+    assert.equal((await get(path, token)).status, 403, `${path} with a token that may only write`);
+    const reply = await get(path, reader);
+    assert.equal(reply.status, 200, `${path}: ${reply.text}`);
+    assert.ok(reply.text.includes(expected), `${path}: ${reply.text}`);
+  }
+});

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	daemonconfig "cistern/services/daemon/config"
+	"cistern/services/ingest/otlp"
 	"cistern/services/journal"
 	"cistern/services/store/api"
 	"cistern/services/store/query/budget"
@@ -57,7 +58,14 @@ type config struct {
 	Import struct {
 		Durability durability
 	}
-	OTLP, HTTPTrap struct {
+	OTLP struct {
+		Enabled     bool
+		Durability  durability
+		GRPCAddress string   `toml:"grpc_address"`
+		Promote     []string `toml:"promote_resource_attributes"`
+		Translation string   `toml:"translation_strategy"`
+	}
+	HTTPTrap struct {
 		Enabled    bool
 		Durability durability
 	}
@@ -103,6 +111,7 @@ func defaults() *config {
 	c.Statsd.Enabled, c.Statsd.Address, c.Statsd.Admin = true, ":8125", "127.0.0.1:8126"
 	c.Statsd.Names, c.Statsd.BufferMiB = 1_000_000, 64
 	c.OTLP.Enabled, c.HTTPTrap.Enabled = true, true
+	c.OTLP.Promote, c.OTLP.Translation = otlp.Defaults().Promote, otlp.Defaults().Translation
 	c.Graphite.Address, c.Graphite.PickleAddress = ":2003", ":2004"
 	c.Collectd.Address, c.Collectd.Users = ":25826", map[string]string{}
 	c.Statistics.Host = true
@@ -161,6 +170,9 @@ func (c *config) check() error {
 			return fmt.Errorf("the collectd user %s has no password", name)
 		}
 	}
+	if err := c.otlpOptions().Check(); err != nil {
+		return fmt.Errorf("otlp: %w", err)
+	}
 	if err := c.apart(); err != nil {
 		return err
 	}
@@ -197,6 +209,11 @@ func (c *config) limits() budget.Limits {
 	return api.Limits(c.Limits.MemoryMiB<<20, c.Limits.QueriesMiB<<20, c.Limits.QueryMiB<<20, c.Limits.QueryPoints)
 }
 
+// otlpOptions are what OpenTelemetry's input is made with. Its running totals may take a sixteenth of the memory.
+func (c *config) otlpOptions() otlp.Options {
+	return otlp.Options{Promote: c.OTLP.Promote, Translation: c.OTLP.Translation, TotalsBytes: int(c.Limits.MemoryMiB << 20 / 16)}
+}
+
 // apart says which two of storaged's own would listen on one port.
 func (c *config) apart() error {
 	const tcp, udp = 1, 2
@@ -217,6 +234,7 @@ func (c *config) apart() error {
 	add(c.Graphite.Enabled, "graphite.address", c.Graphite.Address, tcp|udp)
 	add(c.Graphite.Enabled, "graphite.pickle_address", c.Graphite.PickleAddress, tcp)
 	add(c.Collectd.Enabled, "collectd.address", c.Collectd.Address, udp)
+	add(c.OTLP.Enabled, "otlp.grpc_address", c.OTLP.GRPCAddress, tcp)
 	// "" and :: are all addresses, 0.0.0.0 those of IPv4.
 	within := func(host, all string) bool {
 		return all == "" || all == "::" || all == host || all == "0.0.0.0" && !strings.Contains(host, ":")

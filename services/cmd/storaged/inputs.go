@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"strconv"
 	"sync/atomic"
@@ -33,7 +34,7 @@ var inputs = []input{
 	{name: "statsd", enabled: func(c *config) bool { return c.Statsd.Enabled }, listen: listenStatsd},
 	{name: "graphite", enabled: func(c *config) bool { return c.Graphite.Enabled }, listen: listenGraphite},
 	{name: "collectd", enabled: func(c *config) bool { return c.Collectd.Enabled }, listen: listenCollectd},
-	{name: "otlp", enabled: func(c *config) bool { return c.OTLP.Enabled }, routes: routeOTLP},
+	{name: "otlp", enabled: func(c *config) bool { return c.OTLP.Enabled }, listen: listenOTLP, routes: routeOTLP},
 	{name: "httptrap", enabled: func(c *config) bool { return c.HTTPTrap.Enabled }, routes: routeHTTPTrap},
 }
 
@@ -130,9 +131,24 @@ func listenCollectd(s *server, c *config) (func(context.Context), error) {
 	return func(ctx context.Context) { listening.Serve(ctx, s.seldom("what collectd sent was not stored")) }, nil
 }
 
-func routeOTLP(s *server, c *config, mux *http.ServeMux) {
-	otlp.New(durable{s.store, journal.Durability(c.OTLP.Durability)}).Register(mux)
+// listenOTLP makes the input, whose routes and port share the running totals, and opens the port when it is wanted.
+func listenOTLP(s *server, c *config) (func(context.Context), error) {
+	s.otlp = otlp.New(durable{s.store, journal.Durability(c.OTLP.Durability)}, c.otlpOptions())
+	if c.OTLP.GRPCAddress == "" {
+		return func(context.Context) {}, nil
+	}
+	listening, err := otlp.ListenGRPC(c.OTLP.GRPCAddress, s.otlp)
+	if err != nil {
+		return nil, err
+	}
+	if at, ok := listening.Address().(*net.TCPAddr); ok && !at.IP.IsLoopback() {
+		s.log.Warn("otlp.grpc_address is not on loopback: whoever reaches the port may send, because it asks for no token", "listens", at.String())
+	}
+	s.otlpGRPC = listening
+	return listening.Serve, nil
 }
+
+func routeOTLP(s *server, _ *config, mux *http.ServeMux) { s.otlp.Register(mux) }
 
 func routeHTTPTrap(s *server, c *config, mux *http.ServeMux) {
 	handler := httptrap.New(s.store)
@@ -145,5 +161,8 @@ func (s *server) describe(p *daemon.Process) {
 	if s.statsd != nil {
 		stats := s.statsd.Stats()
 		p.Describe("statsd", s.statsd.Addr(), "statsdSockets", stats.Sockets, "statsdBuffer", stats.BufferBytes, "statsdAdmin", s.statsd.AdminAddr())
+	}
+	if s.otlpGRPC != nil {
+		p.Describe("otlpGrpc", s.otlpGRPC.Address().String())
 	}
 }

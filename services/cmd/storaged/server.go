@@ -20,6 +20,7 @@ import (
 	"cistern/services/ingest/collectd"
 	"cistern/services/ingest/graphite"
 	"cistern/services/ingest/importer"
+	"cistern/services/ingest/otlp"
 	"cistern/services/ingest/remotewrite"
 	"cistern/services/ingest/statsd"
 	"cistern/services/journal"
@@ -42,6 +43,8 @@ type server struct {
 	statsd   *statsd.Server // these are nil when they are off
 	graphite *graphite.Server
 	collectd *collectd.Server
+	otlp     *otlp.Handler
+	otlpGRPC *otlp.GRPC // nil: no port
 	ready    atomic.Bool
 
 	serving sync.WaitGroup
@@ -76,6 +79,7 @@ func setup(ctx context.Context, p *daemon.Process, c *config) (err error) {
 		ExperimentalFunctions: c.Queries.ExperimentalFunctions, DurationExpressions: c.Queries.DurationExpressions,
 	})
 	s.queries.Stopping = ctx.Done() // streams never end by themselves
+	s.queries.Settings = s.settings
 	s.figures = newStatistics(s, c.Statistics.Host)
 	routes := s.routes()
 	if c.HTTP.Socket != "" {
@@ -129,13 +133,10 @@ func (s *server) routes() http.Handler {
 	mux.HandleFunc("GET /admin/retention", here(s.getRetention))
 	mux.HandleFunc("PUT /admin/retention", here(s.putRetention))
 	mux.HandleFunc("POST /admin/watch", here(s.queries.Watch))
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		if !s.ready.Load() {
-			problem.Write(w, http.StatusServiceUnavailable, "service_unavailable", "storaged is starting or stopping.", "")
-			return
-		}
-		_, _ = w.Write([]byte("ok\n"))
-	})
+	mux.HandleFunc("GET /healthz", s.whenReady("ok\n"))
+	// As Prometheus has them. Healthy is that it answers at all.
+	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("Cistern's store is healthy.\n")) })
+	mux.HandleFunc("GET /-/ready", s.whenReady("Cistern's store is ready.\n"))
 	// For the benches and for support: nginx does not route here, and the network is not answered.
 	mux.HandleFunc("GET /debug/pprof/", here(pprof.Index))
 	mux.HandleFunc("GET /debug/pprof/profile", here(pprof.Profile))
@@ -144,6 +145,17 @@ func (s *server) routes() http.Handler {
 		problem.Write(w, http.StatusNotFound, "not_found", fmt.Sprintf("There is no %s %.200s here.", r.Method, r.URL.Path), "")
 	})
 	return mux
+}
+
+// whenReady answers a text, and 503 while storaged starts or stops.
+func (s *server) whenReady(text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		if !s.ready.Load() {
+			problem.Write(w, http.StatusServiceUnavailable, "service_unavailable", "storaged is starting or stopping.", "")
+			return
+		}
+		_, _ = w.Write([]byte(text))
+	}
 }
 
 // here answers this machine only: a Unix socket, or loopback.

@@ -42,6 +42,7 @@ var Keys = map[string]string{
 	// The daemon itself, in its line "ready".
 	"bundles":       "the folder of bundles",
 	"data":          "the folder of the store",
+	"otlpGrpc":      "the address of OpenTelemetry's metrics over gRPC",
 	"platform":      "which operating system it drives",
 	"listens":       "the sockets and addresses that HTTP is served on",
 	"statsd":        "the address of statsd",

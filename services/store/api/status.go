@@ -6,18 +6,49 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"os"
 	"runtime"
+	"runtime/debug"
+	"strconv"
 	"time"
 
 	"cistern/services/store/tsdb"
+
+	"github.com/prometheus/common/model"
 )
 
 func (a *API) buildInfo(*http.Request) (answer, error) {
 	// Grafana reads the version to choose what it may ask: it is that of the API's model, not Cistern's.
 	return answer{data: map[string]string{"version": "3.0.0", "revision": "", "branch": "", "buildUser": "", "buildDate": "",
 		"goVersion": runtime.Version(), "application": "cistern", "cisternVersion": a.version}}, nil
+}
+
+// Settings are what the daemon was started with, without secrets.
+type Settings struct {
+	YAML  string            // all of them, as Prometheus answers its configuration
+	Flags map[string]string // by name, among them those of Prometheus' own flags that mean something here
+}
+
+func (a *API) statusConfig(*http.Request) (answer, error) {
+	return answer{data: map[string]string{"yaml": a.settings().YAML}}, nil
+}
+
+func (a *API) statusFlags(*http.Request) (answer, error) {
+	flags := map[string]string{
+		"query.lookback-delta": model.Duration(lookback).String(), "query.timeout": model.Duration(Timeout).String(), "query.max-concurrency": strconv.Itoa(a.pool.Limits().Running),
+		"web.enable-admin-api": "true", "web.enable-remote-write-receiver": "true",
+	}
+	maps.Copy(flags, a.settings().Flags)
+	return answer{data: flags}, nil
+}
+
+func (a *API) settings() Settings {
+	if a.Settings == nil {
+		return Settings{}
+	}
+	return a.Settings()
 }
 
 func (a *API) runtimeInfo(*http.Request) (answer, error) {
@@ -27,7 +58,8 @@ func (a *API) runtimeInfo(*http.Request) (answer, error) {
 		"startTime": status.Started.UTC().Format(time.RFC3339Nano), "serverTime": a.now().UTC().Format(time.RFC3339Nano),
 		"hostname": host, "reloadConfigSuccess": true, "lastConfigTime": status.Started.UTC().Format(time.RFC3339Nano),
 		"corruptionCount": len(status.Damaged), "goroutineCount": runtime.NumGoroutine(), "GOMAXPROCS": runtime.GOMAXPROCS(0),
-		"GOGC": os.Getenv("GOGC"), "GODEBUG": os.Getenv("GODEBUG"), "storageRetention": "",
+		"GOGC": os.Getenv("GOGC"), "GODEBUG": os.Getenv("GODEBUG"),
+		"GOMEMLIMIT": debug.SetMemoryLimit(-1), "storageRetention": a.settings().Flags["storage.tsdb.retention.time"],
 	}}, nil
 }
 

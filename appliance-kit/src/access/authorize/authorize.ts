@@ -10,10 +10,12 @@ import type { routes } from './routes.ts';
 
 /** Prometheus lets long queries be posted as forms, and remote read is a message; they change nothing. */
 const READS_BY_POST =
-  /^\/api\/v1\/(query|query_batch|query_range|query_exemplars|labels|series|format_query|read|columns|histogram\/[a-z]+)$/;
+  /^\/api\/v1\/(query|query_batch|query_range|query_exemplars|labels|series|format_query|parse_query|read|columns|histogram\/[a-z]+)$/;
 const WRITERS = /^\/api\/v1\/(write|import|trap|trap\/[^/]+)$/;
-/** OpenTelemetry's exporters put this path behind the endpoint they are given. */
-const OTLP = '/v1/metrics';
+/** OpenTelemetry's exporters put the first behind the endpoint they are given; the second is where Prometheus has it. */
+const OTLP = ['/v1/metrics', '/api/v1/otlp/v1/metrics'];
+/** Another Prometheus scrapes the newest samples here. */
+const FEDERATION = '/federate';
 
 /** What the request needs, or undefined when no one may. Exported for the test that lists every case. */
 export function needed(method: string, uri: string): TokenRole | undefined {
@@ -21,7 +23,8 @@ export function needed(method: string, uri: string): TokenRole | undefined {
   // nginx matched the *normalised* path and we see the raw one. Where the two could differ, no one may.
   if (/\/\/|\/\.|%2e|%2f|%5c|%00|\\/i.test(path)) return undefined;
   if (path.startsWith('/admin/')) return 'administrator';
-  if (path === OTLP) return method === 'POST' ? 'writer' : undefined;
+  if (OTLP.includes(path)) return method === 'POST' ? 'writer' : undefined;
+  if (path === FEDERATION) return method === 'GET' || method === 'HEAD' ? 'viewer' : undefined;
   if (!path.startsWith('/api/v1/')) return undefined;
   if (method === 'GET' || method === 'HEAD') return 'viewer';
   if (method === 'PUT' && /^\/api\/v1\/trap(\/|$)/.test(path) && WRITERS.test(path)) return 'writer';
