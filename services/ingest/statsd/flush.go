@@ -18,8 +18,9 @@ import (
 func (a *Aggregator) Flush(ctx context.Context, second time.Time) error {
 	a.flushing.Lock()
 	defer a.flushing.Unlock()
-	a.merge()
+	timed := a.merge()
 	once, again := a.gather(second.UnixMilli())
+	once = append(timed, once...)
 	if a.second.Add(1)%sweepEvery == 0 {
 		a.forget()
 	}
@@ -55,15 +56,16 @@ func (a *Aggregator) ingest(ctx context.Context, samples []tsdb.Sample) (left []
 	return nil, nil
 }
 
-// merge empties the shards. The caller holds flushing.
-func (a *Aggregator) merge() {
+// merge empties the shards, and returns what came with a time of its own. The caller holds flushing.
+func (a *Aggregator) merge() (timed []tsdb.Sample) {
 	a.mu.Lock()
 	shards := a.shards
 	a.mu.Unlock()
 	for _, s := range shards {
 		s.mu.Lock()
 		dirty, refused := s.dirty, s.refused
-		s.dirty, s.refused = make([]*entry, 0, len(dirty)), map[tsdb.Reason]int{}
+		timed = append(timed, s.timed...)
+		s.dirty, s.refused, s.timed = make([]*entry, 0, len(dirty)), map[tsdb.Reason]int{}, nil
 		s.mu.Unlock()
 		for reason, n := range refused {
 			a.store.Reject(reason, n)
@@ -81,6 +83,7 @@ func (a *Aggregator) merge() {
 			dirty = dirty[n:]
 		}
 	}
+	return timed
 }
 
 // merge takes what a reader counted; false when a counter would become infinite by it.
@@ -88,6 +91,9 @@ func (m *metric) merge(e *entry, second uint64) (finite bool) {
 	m.last, finite = second, true
 	switch {
 	case e.kind == counter:
+		if e.less > 0 {
+			finite = m.lessen(e.less)
+		}
 		if sum := m.total + e.sum; math.IsInf(sum, 0) {
 			finite = false
 		} else {
@@ -101,8 +107,36 @@ func (m *metric) merge(e *entry, second uint64) (finite bool) {
 			m.spread.Merge(h)
 		}
 	}
-	e.sum = 0
+	e.sum, e.less = 0, 0
 	return finite
+}
+
+// lessSuffix ends the name of the counter of what a counter was counted down by: rate would take a total that goes down for
+// one that began anew.
+const lessSuffix = "_decrements"
+
+// lessen counts a counter down; false when there can be no series of it.
+func (m *metric) lessen(by float64) bool {
+	if math.IsInf(m.less+by, 0) {
+		return false
+	}
+	if m.down == nil {
+		labels, err := tsdb.ParseKey(string(m.key))
+		if err != nil {
+			return false
+		}
+		for i := range labels {
+			if labels[i].Name == tsdb.NameLabel {
+				labels[i].Value += lessSuffix
+			}
+		}
+		if m.down, err = tsdb.AppendKey(nil, labels); err != nil {
+			m.down = nil
+			return false
+		}
+	}
+	m.less += by
+	return true
 }
 
 // gather makes the second's samples: what is said once, timers and sets, and what is said every second, counters and
@@ -115,6 +149,9 @@ func (a *Aggregator) gather(ms int64) (once, again []tsdb.Sample) {
 		switch m.kind {
 		case counter: // also unchanged: a line in a chart that stays level is a fact
 			sample.Kind, sample.Value = tsdb.Counter, m.total
+			if m.down != nil {
+				again = append(again, tsdb.Sample{Key: m.down, Kind: tsdb.Counter, Time: ms, Value: m.less})
+			}
 		case gauge:
 			m.mu.Lock()
 			known := m.known
@@ -207,7 +244,7 @@ func (a *Aggregator) remove(metrics []*metric, values bool) {
 		if m.gone {
 			m.gone = false
 			if values {
-				m.total, m.count, m.spread = 0, 0, nil
+				m.total, m.count, m.spread, m.less, m.down = 0, 0, nil, 0, nil
 			}
 		}
 		kept = append(kept, m)
