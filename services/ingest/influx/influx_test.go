@@ -58,7 +58,7 @@ func TestLines(t *testing.T) {
 		{"m u=18446744073709551615u", []string{"m_u 1.8446744073709552e+19 7"}},
 		{"\n# a comment, x=y\n  m v=1\r\nm v=2 1000000\r\n\r\n", []string{"m_v 1 7", "m_v 2 1"}},
 		{"m v=1 -1", []string{"m_v 1 -1"}},
-		{`my\ m\,x,t\,a\=g=v\ a\,l\=u\\e f\ i\=e\,ld=1`, []string{`my m,x_f i=e,ld{t,a=g="v a,l=u\\e"} 1 7`}},
+		{`my\ m\,x,t\,a\=g=v\ a\,l\=u\\e f\ i\=e\,ld=1`, []string{`my m,x_f i=e,ld{t,a=g="v a,l=u\\\\e"} 1 7`}},
 		{`a\b,c\d=e\f g\h=1`, []string{`a\b_g\h{c\d="e\\f"} 1 7`}},
 		{`m,a=1,a=2 v=1`, []string{`m_v{a="2"} 1 7`}},
 		{"m,a= v=1", []string{"m_v 1 7"}}, // a label without a value is none

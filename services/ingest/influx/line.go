@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"cistern/services/ingest/lines"
 	"cistern/services/store/tsdb"
@@ -198,17 +199,17 @@ func (p *parser) tag(l tsdb.Label) {
 	p.tags = append(p.tags, l)
 }
 
-// take is a name or a tag's value, up to one of stops that is not escaped, or the line's end. Before what has a meaning, and
-// before itself, a backslash escapes; elsewhere it is one.
+// take is a name or a tag's value, up to one of stops that is not escaped, or the line's end. Before what has a meaning a
+// backslash escapes; elsewhere, and so before another one, it stands for itself: InfluxDB's clients write it so.
 func (p *parser) take(s *scanner, stops string) []byte {
 	plain := true
 	i := 0
 	for ; i < len(s.rest); i++ {
 		c := s.rest[i]
-		if c == '\n' || bytes.IndexByte([]byte(stops), c) >= 0 {
+		if c == '\n' || strings.IndexByte(stops, c) >= 0 {
 			break
 		}
-		if c == '\\' && i+1 < len(s.rest) && escapable(s.rest[i+1]) {
+		if c == '\\' && i+1 < len(s.rest) && strings.IndexByte(stops, s.rest[i+1]) >= 0 {
 			plain = false
 			i++
 		}
@@ -223,15 +224,13 @@ func (p *parser) take(s *scanner, stops string) []byte {
 	}
 	start := len(p.text)
 	for i := 0; i < len(taken); i++ {
-		if taken[i] == '\\' && i+1 < len(taken) && escapable(taken[i+1]) {
+		if taken[i] == '\\' && i+1 < len(taken) && strings.IndexByte(stops, taken[i+1]) >= 0 {
 			i++
 		}
 		p.text = append(p.text, taken[i])
 	}
 	return p.text[start:len(p.text):len(p.text)]
 }
-
-func escapable(c byte) bool { return c == ',' || c == '=' || c == ' ' || c == '\\' }
 
 // scanner walks through text.
 type scanner struct{ rest []byte }
@@ -249,7 +248,7 @@ func (s *scanner) ended() bool {
 }
 
 func (s *scanner) at(stops string) bool {
-	return len(s.rest) > 0 && bytes.IndexByte([]byte(stops), s.rest[0]) >= 0
+	return len(s.rest) > 0 && strings.IndexByte(stops, s.rest[0]) >= 0
 }
 
 func (s *scanner) skip(c byte) bool {

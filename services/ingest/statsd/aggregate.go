@@ -79,8 +79,6 @@ type metric struct {
 	// Guarded by flushing.
 	last   uint64  // the second of the last line
 	total  float64 // of a counter, since it began
-	less   float64 // and what was counted down
-	down   []byte  // the key of the series of that; nil before the first time
 	spread *histogram.Histogram
 	count  uint64 // of a timer's measurements, since it began
 	gone   bool
@@ -90,6 +88,8 @@ type metric struct {
 	order   int64      // when the gauge was last set
 	known   bool       // the gauge has a value
 	members map[string]struct{}
+	less    float64 // what a counter was counted down by, since it began
+	lessKey []byte  // of the series of that; nil before the first time
 }
 
 // shard is a reader's part.
@@ -314,14 +314,14 @@ func (s *shard) take(e *entry, value []byte, l *line) tsdb.Reason {
 	switch e.kind {
 	case counter:
 		// One with a time counts when it comes: a running total cannot be raised in the past.
-		sum := &e.sum
 		if v < 0 {
-			sum, v = &e.less, -v
+			return e.metric.lessen(-v / rate)
 		}
-		if math.IsInf(*sum+v/rate, 0) {
+		sum := e.sum + v/rate
+		if math.IsInf(sum, 0) {
 			return BadNumber
 		}
-		*sum += v / rate
+		e.sum = sum
 	case gauge:
 		if l.time != 0 {
 			return s.at(tsdb.Sample{Key: e.metric.key, Kind: tsdb.Gauge, Time: l.time, Value: v})
@@ -377,6 +377,36 @@ func (m *metric) set(v float64, change bool, order int64) tsdb.Reason {
 		m.level += v
 	}
 	m.known = true
+	return ""
+}
+
+// lessSuffix ends the name of the counter of what a counter was counted down by: rate would take a total that goes down for
+// one that began anew.
+const lessSuffix = "_decrements"
+
+// lessen counts a counter down.
+func (m *metric) lessen(by float64) tsdb.Reason {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if math.IsInf(m.less+by, 0) {
+		return BadNumber
+	}
+	if m.lessKey == nil {
+		labels, err := tsdb.ParseKey(string(m.key))
+		for i := range labels {
+			if labels[i].Name == tsdb.NameLabel {
+				labels[i].Value += lessSuffix
+			}
+		}
+		if err == nil {
+			m.lessKey, err = tsdb.AppendKey(nil, labels)
+		}
+		if err != nil {
+			m.lessKey = nil
+			return tsdb.LabelTooLong
+		}
+	}
+	m.less += by
 	return ""
 }
 

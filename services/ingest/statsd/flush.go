@@ -91,9 +91,6 @@ func (m *metric) merge(e *entry, second uint64) (finite bool) {
 	m.last, finite = second, true
 	switch {
 	case e.kind == counter:
-		if e.less > 0 {
-			finite = m.lessen(e.less)
-		}
 		if sum := m.total + e.sum; math.IsInf(sum, 0) {
 			finite = false
 		} else {
@@ -107,36 +104,8 @@ func (m *metric) merge(e *entry, second uint64) (finite bool) {
 			m.spread.Merge(h)
 		}
 	}
-	e.sum, e.less = 0, 0
+	e.sum = 0
 	return finite
-}
-
-// lessSuffix ends the name of the counter of what a counter was counted down by: rate would take a total that goes down for
-// one that began anew.
-const lessSuffix = "_decrements"
-
-// lessen counts a counter down; false when there can be no series of it.
-func (m *metric) lessen(by float64) bool {
-	if math.IsInf(m.less+by, 0) {
-		return false
-	}
-	if m.down == nil {
-		labels, err := tsdb.ParseKey(string(m.key))
-		if err != nil {
-			return false
-		}
-		for i := range labels {
-			if labels[i].Name == tsdb.NameLabel {
-				labels[i].Value += lessSuffix
-			}
-		}
-		if m.down, err = tsdb.AppendKey(nil, labels); err != nil {
-			m.down = nil
-			return false
-		}
-	}
-	m.less += by
-	return true
 }
 
 // gather makes the second's samples: what is said once, timers and sets, and what is said every second, counters and
@@ -149,9 +118,11 @@ func (a *Aggregator) gather(ms int64) (once, again []tsdb.Sample) {
 		switch m.kind {
 		case counter: // also unchanged: a line in a chart that stays level is a fact
 			sample.Kind, sample.Value = tsdb.Counter, m.total
-			if m.down != nil {
-				again = append(again, tsdb.Sample{Key: m.down, Kind: tsdb.Counter, Time: ms, Value: m.less})
+			m.mu.Lock()
+			if m.lessKey != nil {
+				again = append(again, tsdb.Sample{Key: m.lessKey, Kind: tsdb.Counter, Time: ms, Value: m.less})
 			}
+			m.mu.Unlock()
 		case gauge:
 			m.mu.Lock()
 			known := m.known
@@ -244,7 +215,10 @@ func (a *Aggregator) remove(metrics []*metric, values bool) {
 		if m.gone {
 			m.gone = false
 			if values {
-				m.total, m.count, m.spread, m.less, m.down = 0, 0, nil, 0, nil
+				m.total, m.count, m.spread = 0, 0, nil
+				m.mu.Lock()
+				m.less, m.lessKey = 0, nil
+				m.mu.Unlock()
 			}
 		}
 		kept = append(kept, m)

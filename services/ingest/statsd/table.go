@@ -19,7 +19,6 @@ type entry struct {
 	dirty  bool // it is in the shard's list
 	metric *metric
 	sum    float64 // of a counter
-	less   float64 // and what it was counted down by
 	carry  float64 // of a sampled timer: what its counts are less than what was sent, from -0.5 to 0.5
 	spread histogram.Accumulator
 }
