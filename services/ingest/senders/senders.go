@@ -79,8 +79,17 @@ func (in *Input) Restricted() bool { return in != nil && len(in.options.Networks
 
 // Create says whether an address may make one more series: "" if so, else the reason and what to do.
 func (in *Input) Create(from netip.Addr) (tsdb.Reason, string) {
-	if in == nil {
+	reason := in.Take(from)
+	if reason == "" {
 		return "", ""
+	}
+	return reason, in.explain(from, reason)
+}
+
+// Take is Create for senders that are not told.
+func (in *Input) Take(from netip.Addr) tsdb.Reason {
+	if in == nil {
+		return ""
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -89,18 +98,26 @@ func (in *Input) Create(from netip.Addr) (tsdb.Reason, string) {
 	one := in.of(from, now)
 	one.last = now
 	if o.SenderSeriesPerSecond > 0 && !one.bucket.has(now, o.SenderSeriesPerSecond, o.SenderSeriesBurst) {
-		return tsdb.SenderSeriesRate, fmt.Sprintf("%s makes new series by %s faster than %d a second (%d at once): find out which part of the names or labels changes each time, or raise %s.sender_series_per_second",
-			Text(from), in.name, o.SenderSeriesPerSecond, o.SenderSeriesBurst, in.name)
+		return tsdb.SenderSeriesRate
 	}
 	if o.SeriesPerSecond > 0 && !in.all.has(now, o.SeriesPerSecond, o.SeriesBurst) {
-		return tsdb.InputSeriesRate, fmt.Sprintf("all senders together make new series by %s faster than %d a second (%d at once): find out which sender changes its names or labels each time, or raise %s.series_per_second",
-			in.name, o.SeriesPerSecond, o.SeriesBurst, in.name)
+		return tsdb.InputSeriesRate
 	}
 	one.bucket.tokens--
 	in.all.tokens--
 	one.created++
 	in.created++
-	return "", ""
+	return ""
+}
+
+func (in *Input) explain(from netip.Addr, reason tsdb.Reason) string {
+	o := &in.options
+	if reason == tsdb.SenderSeriesRate {
+		return fmt.Sprintf("%s makes new series by %s faster than %d a second (%d at once): find out which part of the names or labels changes each time, or raise %s.sender_series_per_second",
+			Text(from), in.name, o.SenderSeriesPerSecond, o.SenderSeriesBurst, in.name)
+	}
+	return fmt.Sprintf("all senders together make new series by %s faster than %d a second (%d at once): find out which sender changes its names or labels each time, or raise %s.series_per_second",
+		in.name, o.SeriesPerSecond, o.SeriesBurst, in.name)
 }
 
 // Refused counts what was refused of an address, for whatever reason.

@@ -489,7 +489,7 @@ func (a *Aggregator) create(key []byte, from netip.Addr) tsdb.Reason {
 	if store != nil && store.Known(key, false) {
 		return ""
 	}
-	reason, _ := a.senders.Create(from)
+	reason := a.senders.Take(from)
 	if reason != "" && store != nil && store.Known(key, true) {
 		return ""
 	}
