@@ -90,6 +90,8 @@ func setup(ctx context.Context, p *daemon.Process, c *config) (err error) {
 	}
 	s.input(func() { s.figures.run(inputs) })
 	s.input(func() { adapt(inputs, s.store) })
+	refused := &refusalLog{server: s, before: map[string]map[tsdb.Reason]uint64{}}
+	s.input(func() { refused.run(inputs) })
 	s.ready.Store(true)
 	context.AfterFunc(ctx, func() { s.ready.Store(false) })
 	p.Describe("data", c.Data)

@@ -259,6 +259,25 @@ func (in *Input) Status(limit int) Status {
 	return status
 }
 
+// Worst is the address of which most was refused for a reason; "" when nothing was.
+func (in *Input) Worst(reason tsdb.Reason) (address string) {
+	if in == nil {
+		return ""
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	most := uint64(0)
+	for addr, one := range in.byAddr {
+		if n := one.refused[reason]; n > most {
+			most, address = n, Text(addr)
+		}
+	}
+	if in.others.refused[reason] > most {
+		return "others"
+	}
+	return address
+}
+
 // From is one address as the sender of a batch; nil of a nil Input.
 func (in *Input) From(from netip.Addr) tsdb.Sender {
 	if in == nil {

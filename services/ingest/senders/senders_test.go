@@ -78,6 +78,9 @@ func TestManyAddresses(t *testing.T) {
 	if made != maxSenders+2 || len(in.byAddr) != maxSenders {
 		t.Errorf("%d series were made, %d addresses are kept", made, len(in.byAddr))
 	}
+	if in.Worst(tsdb.SenderSeriesRate) != "others" || in.Worst(tsdb.InputSeriesRate) != "" {
+		t.Error(in.Worst(tsdb.SenderSeriesRate))
+	}
 	if worst := in.Status(1).Senders[0]; worst.Address != "others" || worst.Total() == 0 {
 		t.Errorf("%+v", worst)
 	}
