@@ -243,3 +243,17 @@ func FuzzLines(f *testing.F) {
 		}
 	})
 }
+
+// A line as Telegraf writes it.
+func BenchmarkLine(b *testing.B) {
+	text := []byte("cpu,cpu=cpu-total,host=web1,region=eu usage_user=1.5,usage_system=2.5,usage_idle=95,usage_iowait=0.5,usage_steal=0 1700000000000000000\n")
+	p := parser{now: 7, unit: 1}
+	all := &points{line: 1}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, wrong := p.line(text, all); wrong != nil {
+			b.Fatal(wrong)
+		}
+		all.samples, all.places, all.buffer, all.keys = all.samples[:0], all.places[:0], all.buffer[:0], 0
+	}
+}

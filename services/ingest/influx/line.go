@@ -54,6 +54,7 @@ type parser struct {
 	db   string // the label db of lines that have no such tag; "" for none
 	text []byte // what the escapes of names and tags become
 	tags []tsdb.Label
+	all  []tsdb.Label // the tags, and the name of a field's series
 	name []byte
 	made []field
 }
@@ -136,14 +137,13 @@ func (p *parser) parse(s *scanner, to target) *fault {
 	if p.db != "" && !p.has("db") {
 		p.tags = append(p.tags, tsdb.Label{Name: "db", Value: p.db})
 	}
-	labels := len(p.tags)
 	p.name = append(append(p.name[:0], measurement...), '_')
 	prefix := len(p.name)
 	for _, one := range p.made {
 		p.name = append(p.name[:prefix], one.name...)
-		// AppendKey sorts them: the name is put in its place each time.
-		all := append(p.tags[:labels:labels], tsdb.Label{Name: tsdb.NameLabel, Value: lines.Borrow(p.name)})
-		to.add(all, tsdb.Sample{Kind: tsdb.Guess, Time: t, Value: one.value})
+		// AppendKey puts them in order: each field has a list of its own.
+		p.all = append(append(p.all[:0], p.tags...), tsdb.Label{Name: tsdb.NameLabel, Value: lines.Borrow(p.name)})
+		to.add(p.all, tsdb.Sample{Kind: tsdb.Guess, Time: t, Value: one.value})
 	}
 	return nil
 }
