@@ -30,6 +30,13 @@ for (const [name, path, method, body, query] of [
   ['OpenTelemetry', '/v1/metrics', 'POST', otlp, '{"otlp.depth",job="shop"}'],
   ['OpenTelemetry at the path of Prometheus', '/api/v1/otlp/v1/metrics', 'POST', otlp, '{"otlp.depth",job="shop"}'],
   ['JSON as HTTPTrap', '/api/v1/trap/shop', 'PUT', { depth: { queue: 7 } }, '{"depth.queue",check="shop"}'],
+  [
+    'collectd',
+    '/api/v1/collectd',
+    'POST',
+    [{ values: [7], dstypes: ['gauge'], dsnames: ['value'], host: 'a', plugin: 'load', type: 'load' }],
+    '{"collectd.load.load",host="a"}',
+  ],
   ['import', '/api/v1/import', 'POST', { samples: [{ name: 'imported', value: 7 }] }, 'imported'],
 ] as const) {
   test(`${name} comes in through nginx with a token, and only with one`, async () => {
@@ -67,4 +74,29 @@ test('what the clients of Prometheus ask beside queries is answered by the part 
     assert.equal(reply.status, 200, `${path}: ${reply.text}`);
     assert.ok(reply.text.includes(expected), `${path}: ${reply.text}`);
   }
+});
+
+test('InfluxDB’s line protocol comes in through nginx, with its clients’ form of a token', async () => {
+  const send = (path: string, body: string, authorization?: string) =>
+    ask(new URL(path, stack.url), {
+      method: body === '' ? 'GET' : 'POST',
+      headers: authorization === undefined ? {} : { authorization },
+      ...(body !== '' && { body }),
+    });
+  const basic = `Basic ${Buffer.from(`anyone:${token}`).toString('base64')}`;
+  for (const path of ['/write?db=shop', '/api/v2/write?org=o&bucket=shop', '/ping', '/query?q=SHOW+DATABASES']) {
+    const body = path.includes('write') ? 'influx,host=a depth=7i' : '';
+    assert.equal((await send(path, body)).status, 401, path);
+    assert.equal((await send(path, body, 'Token none')).status, 401, path);
+    const status = path.startsWith('/query') ? 200 : 204;
+    assert.equal((await send(path, body, `Token ${token}`)).status, status, path);
+    assert.equal((await send(path, body, basic)).status, status, path);
+  }
+  await until('it is found', async () => {
+    const found = await api.get<{ data: { result: { value: [number, string] }[] } }>(
+      'GET',
+      `/api/v1/query?query=${encodeURIComponent('influx_depth{host="a",db="shop"}')}`,
+    );
+    return found.data.result[0]?.value[1] === '7' || undefined;
+  });
 });

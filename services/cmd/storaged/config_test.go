@@ -36,7 +36,9 @@ func TestExampleIsTheDefaults(t *testing.T) {
 			if name == "" {
 				name = strings.ToLower(f.Name)
 			}
-			if f.Type.Kind() == reflect.Struct {
+			if f.Anonymous {
+				missing(f.Type, path)
+			} else if f.Type.Kind() == reflect.Struct {
 				missing(f.Type, path+name+".")
 			} else if !set[path+name] {
 				t.Errorf("%s%s is not in the example", path, name)

@@ -19,11 +19,10 @@ import (
 	"cistern/services/ingest/admission"
 	"cistern/services/ingest/collectd"
 	"cistern/services/ingest/graphite"
-	"cistern/services/ingest/importer"
+	"cistern/services/ingest/lines"
 	"cistern/services/ingest/otlp"
-	"cistern/services/ingest/remotewrite"
+	"cistern/services/ingest/senders"
 	"cistern/services/ingest/statsd"
-	"cistern/services/journal"
 	"cistern/services/platform/fastclock"
 	"cistern/services/store/api"
 	"cistern/services/store/tsdb"
@@ -45,6 +44,9 @@ type server struct {
 	collectd *collectd.Server
 	otlp     *otlp.Handler
 	otlpGRPC *otlp.GRPC // nil: no port
+	influx   *lines.Server
+	senders  map[string]*senders.Input // by the input's name
+	gate     *admission.Gate
 	ready    atomic.Bool
 
 	serving sync.WaitGroup
@@ -69,6 +71,7 @@ func setup(ctx context.Context, p *daemon.Process, c *config) (err error) {
 		s.serving.Wait()
 		return s.store.Close()
 	})
+	s.senders, s.gate = openSenders(c), admission.New(s.store)
 	s.clock = fastclock.New()
 	s.input(func() { s.clock.Run(inputs.Done()) })
 	if err := s.startInputs(inputs, c); err != nil {
@@ -96,6 +99,8 @@ func setup(ctx context.Context, p *daemon.Process, c *config) (err error) {
 	s.input(func() { adapt(inputs, s.store) })
 	bound(c.Limits.MemoryMiB << 20)
 	s.input(func() { s.queries.Pool().Watch(inputs, c.Limits.MemoryMiB<<20) })
+	refused := &refusalLog{server: s, before: map[string]map[tsdb.Reason]uint64{}}
+	s.input(func() { refused.run(inputs) })
 	s.ready.Store(true)
 	context.AfterFunc(ctx, func() { s.ready.Store(false) })
 	p.Describe("data", c.Data)
@@ -118,13 +123,6 @@ func (s *server) input(f func()) {
 func (s *server) routes() http.Handler {
 	mux := http.NewServeMux()
 	s.queries.Register(mux)
-	gate := admission.New(s.store)
-	written := remotewrite.New(s.store, gate)
-	written.Durability = journal.Durability(s.config.RemoteWrite.Durability)
-	written.Register(mux)
-	imported := importer.New(s.store, gate)
-	imported.Durability = journal.Durability(s.config.Import.Durability)
-	imported.Register(mux)
 	s.inputRoutes(s.config, mux)
 	mux.HandleFunc("GET /api/v1/status/storage", s.status)
 	mux.HandleFunc("GET /metrics", s.figures.expose)

@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
@@ -68,7 +69,17 @@ func show(of reflect.Value, table string, f func(table, name string, value any))
 		return strings.ToLower(field.Name)
 	}
 	for i := range of.NumField() {
+		if of.Type().Field(i).Anonymous { // what every input has
+			show(of.Field(i), table, f)
+			continue
+		}
 		switch value := of.Field(i).Interface().(type) {
+		case []network:
+			networks := make([]string, len(value))
+			for k, one := range value {
+				networks[k] = netip.Prefix(one).String()
+			}
+			f(table, named(i), networks)
 		case duration:
 			f(table, named(i), model.Duration(time.Duration(value)).String())
 		case durability:
@@ -87,7 +98,7 @@ func show(of reflect.Value, table string, f func(table, name string, value any))
 		}
 	}
 	for i := range of.NumField() {
-		if of.Field(i).Kind() == reflect.Struct {
+		if of.Field(i).Kind() == reflect.Struct && !of.Type().Field(i).Anonymous {
 			show(of.Field(i), strings.TrimPrefix(table+"."+named(i), "."), f)
 		}
 	}

@@ -17,6 +17,7 @@ var Keys = map[string]string{
 	"from":   "the address of a client",
 	"group":  "a group of the operating system",
 	"host":   "another machine",
+	"input":  "a way in for samples",
 	"method": "an HTTP method",
 	"path":   "a file, a socket, or an HTTP path",
 	"pid":    "a process",

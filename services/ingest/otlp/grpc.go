@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cistern/services/ingest/admission"
+	"cistern/services/ingest/senders"
 
 	"golang.org/x/net/netutil"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -19,6 +20,7 @@ import (
 	_ "google.golang.org/grpc/encoding/gzip" // what exporters compress with
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 )
@@ -39,18 +41,19 @@ const (
 // GRPC is a listener for OTLP over gRPC. It asks nobody who he is.
 type GRPC struct {
 	handler   *Handler
+	senders   *senders.Input
 	server    *grpc.Server
 	listener  net.Listener
 	receiving admission.Slots
 }
 
-// ListenGRPC opens the port. What it takes is the handler's.
-func ListenGRPC(address string, h *Handler) (*GRPC, error) {
+// ListenGRPC opens the port. What it takes is the handler's; who may send, and how much that is new, say the senders.
+func ListenGRPC(address string, h *Handler, from *senders.Input) (*GRPC, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("otlp.grpc_address: %w", err)
 	}
-	g := &GRPC{handler: h, listener: netutil.LimitListener(listener, maxConnections), receiving: admission.NewSlots(maxReceiving)}
+	g := &GRPC{handler: h, senders: from, listener: netutil.LimitListener(listener, maxConnections), receiving: admission.NewSlots(maxReceiving)}
 	g.server = grpc.NewServer(
 		grpc.ForceServerCodecV2(bytesCodec{}), grpc.MaxRecvMsgSize(maxGRPCMessage), grpc.MaxConcurrentStreams(maxStreams),
 		grpc.MaxHeaderListSize(64<<10), grpc.ConnectionTimeout(10*time.Second),
@@ -84,6 +87,15 @@ func (g *GRPC) Serve(ctx context.Context) {
 
 func (g *GRPC) export(_ any, stream grpc.ServerStream) error {
 	ctx := stream.Context()
+	if p, ok := peer.FromContext(ctx); ok {
+		from := senders.Address(p.Addr)
+		if !g.senders.Allowed(from) {
+			g.handler.store.Reject(senders.NetworkNotAllowed, 1)
+			g.senders.Refused(from, senders.NetworkNotAllowed, 1)
+			return status.Errorf(codes.PermissionDenied, "nothing is taken from %s by otlp: send from a network that may, or add this one to networks of [otlp] in storaged's settings", senders.Text(from))
+		}
+		ctx = senders.Under(ctx, g.senders.From(from))
+	}
 	if err := g.receiving.Enter(ctx); err != nil {
 		return unavailableNow(err)
 	}

@@ -20,7 +20,7 @@ import (
 // over serves the handler of a store on a port, and returns how a message is sent there.
 func over(t *testing.T, m *memory) func(body []byte, options ...grpc.CallOption) ([]byte, error) {
 	h, _ := handler(m)
-	g, err := ListenGRPC("127.0.0.1:0", h)
+	g, err := ListenGRPC("127.0.0.1:0", h, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,12 +127,12 @@ func TestManyOverGRPC(t *testing.T) {
 
 func TestGRPCPortInUse(t *testing.T) {
 	h, _ := handler(&memory{})
-	g, err := ListenGRPC("127.0.0.1:0", h)
+	g, err := ListenGRPC("127.0.0.1:0", h, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer g.listener.Close()
-	if _, err := ListenGRPC(g.Address().String(), h); err == nil || !strings.Contains(err.Error(), "otlp.grpc_address") {
+	if _, err := ListenGRPC(g.Address().String(), h, nil); err == nil || !strings.Contains(err.Error(), "otlp.grpc_address") {
 		t.Error(err)
 	}
 }

@@ -12,10 +12,12 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 
 	"cistern/services/histogram"
+	"cistern/services/ingest/senders"
 	"cistern/services/journal"
 	"cistern/services/platform/fastclock"
 	"cistern/services/store/tsdb"
@@ -36,6 +38,8 @@ const (
 	mergeAtOnce = 256
 	// ingestAtOnce keeps other inputs from waiting for a large second.
 	ingestAtOnce = 10_000
+	// maxTimed is how many values with a time of their own may come by one reader within a second.
+	maxTimed = 1_000_000
 	// maxUnstored is how many samples wait for a store that fails.
 	maxUnstored = 1_000_000
 )
@@ -53,7 +57,8 @@ type Aggregator struct {
 	// flushing serialises what walks over shards and metrics: the second's end, and the administrator.
 	flushing sync.Mutex
 	second   atomic.Uint64 // counts flushes; changed under flushing
-	unstored []tsdb.Sample // of earlier seconds, what is said once: the store did not take it
+	unstored []tsdb.Sample // of earlier seconds, what is sent once: the store did not take it
+	senders  *senders.Input
 
 	mu      sync.Mutex // guards the following, and metric.entries
 	shards  []*shard
@@ -83,6 +88,8 @@ type metric struct {
 	order   int64      // when the gauge was last set
 	known   bool       // the gauge has a value
 	members map[string]struct{}
+	less    float64 // what a counter was counted down by, since it began
+	lessKey []byte  // of the series of that; nil before the first time
 }
 
 // shard is a reader's part.
@@ -93,10 +100,20 @@ type shard struct {
 	table   table
 	dirty   []*entry
 	refused map[tsdb.Reason]int
+	timed   []tsdb.Sample // with a time of their own; their keys are metrics'
+	from    []netip.Addr  // the packets' senders; nil for none
+	blamed  blame
 	order   int64 // the time of the batch
 	lines   uint64
 	batch   [linesAtOnce]line
 	parsed  int
+}
+
+// blame is what was refused of one sender and is not counted as its yet.
+type blame struct {
+	from   netip.Addr
+	reason tsdb.Reason
+	n      int
 }
 
 // linesAtOnce is how many lines are looked up side by side.
@@ -104,7 +121,7 @@ const linesAtOnce = 64
 
 // NewAggregator makes one that writes to a store.
 func NewAggregator(store tsdb.Ingester, o Options) *Aggregator {
-	a := &Aggregator{store: store, durability: o.Durability, maxNames: o.Names, clock: o.Clock, metrics: map[string]*metric{}}
+	a := &Aggregator{store: store, senders: o.Senders, durability: o.Durability, maxNames: o.Names, clock: o.Clock, metrics: map[string]*metric{}}
 	if a.durability == "" {
 		a.durability = Durability
 	}
@@ -128,14 +145,19 @@ func (a *Aggregator) shard() *shard {
 
 // packets takes what was received at one time: lines separated by newlines. A bad line is counted, the rest is kept.
 // received, by the clock, orders what comes by several readers.
-func (s *shard) packets(packets [][]byte, received int64) {
+func (s *shard) packets(packets [][]byte, received int64) { s.packetsFrom(packets, nil, received) }
+
+// packetsFrom is packets of senders, one for each.
+func (s *shard) packetsFrom(packets [][]byte, from []netip.Addr, received int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.order = received
-	for _, packet := range packets {
-		s.packet(packet)
+	s.order, s.from = received, from
+	for i, packet := range packets {
+		s.packet(packet, i)
 	}
 	s.apply()
+	s.blame(blame{})
+	s.from = nil
 	s.a.received.Store(received)
 	if s.lines > 0 {
 		s.a.lines.Add(s.lines)
@@ -143,8 +165,16 @@ func (s *shard) packets(packets [][]byte, received int64) {
 	}
 }
 
-// packet parses a packet's lines; they wait for apply.
-func (s *shard) packet(packet []byte) {
+// sender is who sent a packet; not valid of a Unix socket.
+func (s *shard) sender(packet int) netip.Addr {
+	if packet < len(s.from) {
+		return s.from[packet]
+	}
+	return netip.Addr{}
+}
+
+// packet parses the lines of the i-th packet; they wait for apply.
+func (s *shard) packet(packet []byte, i int) {
 	for len(packet) > 0 {
 		var text []byte
 		if newline := bytes.IndexByte(packet, '\n'); newline >= 0 {
@@ -159,7 +189,7 @@ func (s *shard) packet(packet []byte) {
 			continue
 		}
 		if len(text) > maxLine {
-			s.refuse(TooLong)
+			s.refuse(TooLong, i)
 			continue
 		}
 		if s.parsed == linesAtOnce {
@@ -167,9 +197,10 @@ func (s *shard) packet(packet []byte) {
 		}
 		l := &s.batch[s.parsed]
 		if reason := parseLine(text, l); reason != "" {
-			s.refuse(reason)
+			s.refuse(reason, i)
 			continue
 		}
+		l.packet = i
 		l.hash = hashOf(l)
 		s.parsed++
 	}
@@ -190,22 +221,46 @@ func (s *shard) apply() {
 	}
 	for i := range batch {
 		if reason := s.count(&batch[i]); reason != "" {
-			s.refuse(reason)
+			s.refuse(reason, batch[i].packet)
 		}
 	}
 }
 
+// elsewhere counts a packet from where none may come.
+func (s *shard) elsewhere(from netip.Addr) {
+	s.a.store.Reject(senders.NetworkNotAllowed, 1)
+	s.a.senders.Refused(from, senders.NetworkNotAllowed, 1)
+	s.a.bad.Add(1)
+}
+
 // cut takes off what a datagram that was too long ends with: a line that may have lost its end.
-func (s *shard) cut(packet []byte) []byte {
+func (s *shard) cut(packet []byte, from netip.Addr) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.refuse(TooLong)
+	s.from = []netip.Addr{from}
+	s.refuse(TooLong, 0)
+	s.blame(blame{})
+	s.from = nil
 	return packet[:bytes.LastIndexByte(packet, '\n')+1]
 }
 
-func (s *shard) refuse(reason tsdb.Reason) {
+// refuse counts a line, or a value, of the i-th packet.
+func (s *shard) refuse(reason tsdb.Reason, i int) {
 	s.refused[reason]++
 	s.a.bad.Add(1)
+	if s.a.senders == nil {
+		return
+	}
+	if from := s.sender(i); s.blamed.from != from || s.blamed.reason != reason {
+		s.blame(blame{from: from, reason: reason})
+	}
+	s.blamed.n++
+}
+
+// blame counts what was gathered as its sender's, and begins to gather for the next one.
+func (s *shard) blame(next blame) {
+	s.a.senders.Refused(s.blamed.from, s.blamed.reason, s.blamed.n)
+	s.blamed = next
 }
 
 func (s *shard) count(l *line) tsdb.Reason {
@@ -227,8 +282,8 @@ func (s *shard) count(l *line) tsdb.Reason {
 				value, values = values[:colon], values[colon+1:]
 			}
 		}
-		if reason := s.take(e, value, l.rate); reason != "" {
-			s.refuse(reason)
+		if reason := s.take(e, value, l); reason != "" {
+			s.refuse(reason, l.packet)
 		} else {
 			good = true
 		}
@@ -247,7 +302,8 @@ func (s *shard) count(l *line) tsdb.Reason {
 }
 
 // take counts one value.
-func (s *shard) take(e *entry, value []byte, rate float64) tsdb.Reason {
+func (s *shard) take(e *entry, value []byte, l *line) tsdb.Reason {
+	rate := l.rate
 	if e.kind == set {
 		return e.metric.join(value)
 	}
@@ -257,8 +313,9 @@ func (s *shard) take(e *entry, value []byte, rate float64) tsdb.Reason {
 	}
 	switch e.kind {
 	case counter:
+		// One with a time counts when it comes: a running total cannot be raised in the past.
 		if v < 0 {
-			return Negative
+			return e.metric.lessen(-v / rate)
 		}
 		sum := e.sum + v/rate
 		if math.IsInf(sum, 0) {
@@ -266,6 +323,9 @@ func (s *shard) take(e *entry, value []byte, rate float64) tsdb.Reason {
 		}
 		e.sum = sum
 	case gauge:
+		if l.time != 0 {
+			return s.at(tsdb.Sample{Key: e.metric.key, Kind: tsdb.Gauge, Time: l.time, Value: v})
+		}
 		return e.metric.set(v, value[0] == '+' || value[0] == '-', s.order)
 	default:
 		bin, ok := histogram.BinOf(v)
@@ -283,8 +343,22 @@ func (s *shard) take(e *entry, value []byte, rate float64) tsdb.Reason {
 			whole := math.Round(exact)
 			n, e.carry = uint64(whole), exact-whole
 		}
+		if l.time != 0 && n > 0 {
+			one := &histogram.Histogram{}
+			one.Add(bin, n)
+			return s.at(tsdb.Sample{Key: e.metric.key, Kind: tsdb.Histogram, Time: l.time, Histogram: one})
+		}
 		e.spread.Add(bin, n)
 	}
+	return ""
+}
+
+// at keeps a sample that has a time of its own for the end of the second.
+func (s *shard) at(sample tsdb.Sample) tsdb.Reason {
+	if len(s.timed) >= maxTimed {
+		return Unstored
+	}
+	s.timed = append(s.timed, sample)
 	return ""
 }
 
@@ -303,6 +377,36 @@ func (m *metric) set(v float64, change bool, order int64) tsdb.Reason {
 		m.level += v
 	}
 	m.known = true
+	return ""
+}
+
+// lessSuffix ends the name of the counter of what a counter was counted down by: rate would take a total that goes down for
+// one that began anew.
+const lessSuffix = "_decrements"
+
+// lessen counts a counter down.
+func (m *metric) lessen(by float64) tsdb.Reason {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if math.IsInf(m.less+by, 0) {
+		return BadNumber
+	}
+	if m.lessKey == nil {
+		labels, err := tsdb.ParseKey(string(m.key))
+		for i := range labels {
+			if labels[i].Name == tsdb.NameLabel {
+				labels[i].Value += lessSuffix
+			}
+		}
+		if err == nil {
+			m.lessKey, err = tsdb.AppendKey(nil, labels)
+		}
+		if err != nil {
+			m.lessKey = nil
+			return tsdb.LabelTooLong
+		}
+	}
+	m.less += by
 	return ""
 }
 
@@ -325,11 +429,8 @@ func (m *metric) join(member []byte) tsdb.Reason {
 func (s *shard) add(l *line) (*entry, tsdb.Reason) {
 	if l.kind != set {
 		value, _, _ := bytes.Cut(l.values, []byte(":"))
-		switch v, ok := parseNumber(value); {
-		case !ok:
+		if _, ok := parseNumber(value); !ok {
 			return nil, BadNumber
-		case v < 0 && l.kind == counter:
-			return nil, Negative
 		}
 	}
 	labels, reason := labelsOf(l.name, l.tags)
@@ -345,6 +446,14 @@ func (s *shard) add(l *line) (*entry, tsdb.Reason) {
 		return nil, BadLine
 	}
 	a := s.a
+	a.mu.Lock()
+	_, there := a.metrics[string(key)]
+	a.mu.Unlock()
+	if !there {
+		if reason := a.create(key[1:], s.sender(l.packet)); reason != "" {
+			return nil, reason
+		}
+	}
 	a.mu.Lock()
 	m := a.metrics[string(key)]
 	if m == nil && len(a.list) < a.maxNames {
@@ -364,6 +473,27 @@ func (s *shard) add(l *line) (*entry, tsdb.Reason) {
 	e := &entry{hash: l.hash, text: owned(l), name: len(l.name), kind: l.kind, metric: m}
 	s.table.insert(e)
 	return e, ""
+}
+
+// create says whether a sender may make a series. One that the store knows goes on, also after a restart.
+func (a *Aggregator) create(key []byte, from netip.Addr) tsdb.Reason {
+	if a.senders == nil {
+		return ""
+	}
+	if tsdb.Reserved(key) {
+		return tsdb.ReservedName
+	}
+	store, _ := a.store.(interface {
+		Known(key []byte, stored bool) bool
+	})
+	if store != nil && store.Known(key, false) {
+		return ""
+	}
+	reason := a.senders.Take(from)
+	if reason != "" && store != nil && store.Known(key, true) {
+		return ""
+	}
+	return reason
 }
 
 // Lines is how many good lines came.

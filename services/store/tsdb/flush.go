@@ -66,6 +66,7 @@ func (s *Store) freeze() {
 	}
 	end := s.journal.End()
 	s.frozen, s.live = s.live, newHead(end)
+	s.live.replaced = s.counts.replaced
 	s.live.number = uint64(end)
 	s.watch()
 	s.began = s.options.Now()

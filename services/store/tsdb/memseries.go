@@ -27,6 +27,7 @@ type memSeries struct {
 	kind    Kind
 	defined bool   // its definition is in the journal since this head began
 	has     bool   // a sample was accepted; the times mean something
+	own     bool   // only the appliance itself may write to it
 	limits  uint32 // its list in the head's limits; 0 for none
 	count   uint32
 
