@@ -53,9 +53,6 @@ func (o *out) flush() {
 	o.b = o.b[:0]
 }
 
-// streamed is data that is written by hand, because it may be long.
-type streamed interface{ write(o *out) }
-
 func writeAnswer(w http.ResponseWriter, a *answer) {
 	o := &out{ctx: a.ctx, w: w, b: make([]byte, 0, 4096)}
 	o.b = append(o.b, `{"status":"success","data":`...)
