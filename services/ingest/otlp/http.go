@@ -260,7 +260,7 @@ func (h *Handler) keep(ctx context.Context, data *metrics.MetricsData) (outcome,
 	for _, one := range refused {
 		detail := t.names[one.Index] + ": " + one.Detail
 		switch point := t.points[one.Index]; {
-		case one.Reason == tsdb.MemoryLimit || one.Reason == tsdb.SeriesRate:
+		case one.Reason.Later():
 			later = append(later, tsdb.Rejection{Index: one.Index, Reason: one.Reason, Detail: detail})
 		case point != beside:
 			t.rejected = append(t.rejected, rejection{point, one.Reason, detail})

@@ -454,7 +454,7 @@ func FuzzMetrics(f *testing.F) {
 
 // What would be taken later is asked for again; a difference is added to its total once, however often it comes.
 func TestOverload(t *testing.T) {
-	for _, reason := range []tsdb.Reason{tsdb.MemoryLimit, tsdb.SeriesRate} {
+	for _, reason := range []tsdb.Reason{tsdb.MemoryLimit, tsdb.SeriesRate, tsdb.SenderSeriesRate, tsdb.InputSeriesRate} {
 		m := &memory{rejected: map[tsdb.Reason]int{}, reason: reason}
 		mux := http.NewServeMux()
 		New(m, Defaults()).Register(mux)
