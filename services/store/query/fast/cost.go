@@ -207,7 +207,12 @@ func (c *costs) binary(e *parser.BinaryExpr, at grid) estimated {
 		}
 		result.hists = l.hists || r.hists
 	}
+	all := result.series
+	if e.Op == parser.LAND || e.Op == parser.LUNLESS || e.Op.IsComparisonOperator() && !e.ReturnBool {
+		result.series = (all + 1) / 2 // what is left is a part; the engine counts its points
+	}
 	result = c.over(result, at.n(), l, r)
+	result.series = all
 	c.noteLargest(result.peak, func() string { return fmt.Sprintf("%d series of %s", result.series, shortened(e)) })
 	return result
 }
@@ -310,6 +315,12 @@ func (c *costs) call(e *parser.Call, at grid) estimated {
 				each += histogramBytes
 			}
 			spanned = budget.Multiply(c.selected[vector].points, each)
+		case *parser.VectorSelector:
+			if e.Func.Name == "timestamp" { // which keeps no samples
+				one = c.selector(selector, 0)
+				break
+			}
+			one = c.of(a, at)
 		default:
 			one = c.of(a, at)
 		}

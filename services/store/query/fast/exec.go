@@ -153,9 +153,7 @@ func (r *run) evaluate(n *node) ([]row, error) {
 	case n.rest != nil:
 		return r.byEngine(n.rest)
 	case n.op == parser.COUNT_VALUES:
-		if rows, err = r.evaluate(n.inner); err == nil {
-			rows, err = r.countValues(n, rows)
-		}
+		rows, err = r.countedRows(n)
 	case n.inner.isLeaf():
 		rows, err = r.aggregateLeaf(n)
 	default:
