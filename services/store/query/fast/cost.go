@@ -23,8 +23,11 @@ const (
 	pointBytes     = 16
 	trackedBytes   = 16   // of each step of a subquery: samples read and samples held
 	roomPoints     = 5000 // for how many points room is made at once, at most
-	seriesBytes    = 208  // promql.Series in a matrix, its copy, and its entry in the map of results
-	stepBytes      = 160  // a series in the vectors of one step, which are used again
+	seriesBytes    = 96   // promql.Series in a matrix that grows
+	copiedBytes    = 88   // its copy, by which its points are given back, and its group
+	resultBytes    = 144  // its entry in the map of results
+	vectorBytes    = 64   // it in the vector of a step, which is used again
+	matchedBytes   = 200  // the same where two sides are matched: with what they match by
 	histogramBytes = 512  // a histogram of some thirty buckets; the engine counts their real size
 	valueBytes     = 330  // the longest number that count_values can write
 	infoBytes      = 1024 // labels that info adds to a series
@@ -171,14 +174,15 @@ func (c *costs) subquery(e *parser.SubqueryExpr, at grid) estimated {
 	return result
 }
 
-// over is the result of evaluating a part step by step out of others: what rangeEval does.
-func (c *costs) over(result estimated, n int64, arguments ...estimated) estimated {
+// over is the result of evaluating a part step by step out of others: what rangeEval does. Each series of an argument takes so
+// many bytes besides.
+func (c *costs) over(result estimated, n, besides int64, arguments ...estimated) estimated {
 	held, peak := int64(0), int64(0)
 	for _, a := range arguments {
 		peak = max(peak, budget.Add(held, a.peak))
-		held = budget.Add(held, a.held, budget.Multiply(a.series, seriesBytes+stepBytes))
+		held = budget.Add(held, a.held, budget.Multiply(a.series, copiedBytes+besides))
 	}
-	result.held = budget.Add(result.values(result.series, n), budget.Multiply(result.series, seriesBytes+result.labels))
+	result.held = budget.Add(result.values(result.series, n), budget.Multiply(result.series, seriesBytes+resultBytes+result.labels))
 	result.peak = max(peak, budget.Add(held, result.held))
 	return result
 }
@@ -211,7 +215,7 @@ func (c *costs) binary(e *parser.BinaryExpr, at grid) estimated {
 	if e.Op == parser.LAND || e.Op == parser.LUNLESS || e.Op.IsComparisonOperator() && !e.ReturnBool {
 		result.series = (all + 1) / 2 // what is left is a part; the engine counts its points
 	}
-	result = c.over(result, at.n(), l, r)
+	result = c.over(result, at.n(), matchedBytes, l, r)
 	result.series = all
 	c.noteLargest(result.peak, func() string { return fmt.Sprintf("%d series of %s", result.series, shortened(e)) })
 	return result
@@ -275,7 +279,11 @@ func (c *costs) aggregate(e *parser.AggregateExpr, at grid) estimated {
 	default:
 		result.series = groups
 	}
-	result = c.over(result, n, arguments...)
+	besides := int64(0)
+	if e.Op == parser.COUNT_VALUES || e.Op == parser.QUANTILE {
+		besides = vectorBytes
+	}
+	result = c.over(result, n, besides, arguments...)
 	c.noteLargest(result.peak, func() string { return fmt.Sprintf("%d series of %s", result.series, shortened(e)) })
 	return result
 }
@@ -347,7 +355,7 @@ func (c *costs) call(e *parser.Call, at grid) estimated {
 		result.hists = false
 	}
 	dense := result.values(result.series, n)
-	result = c.over(result, n, arguments...)
+	result = c.over(result, n, vectorBytes, arguments...)
 	if spanned >= 0 && spanned < dense { // their samples do not reach over all of the time
 		result.held -= dense - spanned
 		result.peak -= dense - spanned

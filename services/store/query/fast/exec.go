@@ -70,8 +70,10 @@ func newRun(ctx context.Context, e *Engine, q Query) *run {
 const (
 	// rowBytes is what a step of a row takes.
 	rowBytes = 8
+	// chosenBytes is what a series' labels take beside their text, and its places in lists.
+	chosenBytes = 64
 	// rowSize is what a row takes besides: itself, its labels' header and its place in lists.
-	rowSize = 192
+	rowSize = 128
 	// maxRead is how many samples of one series are read at once; of more the engine keeps no more than a window.
 	maxRead = 1_250_000
 )
@@ -231,7 +233,7 @@ func (r *run) choose(n *node) (*selected, error) {
 	}
 	labelled := int64(0)
 	for _, one := range s.series {
-		labelled += int64(len(one.Key)) + rowSize
+		labelled += int64(len(one.Key)) + chosenBytes
 	}
 	if err := r.hold(labelled, "selected series"); err != nil {
 		s.release()
@@ -428,7 +430,7 @@ func (r *run) leafOf(n *node, s *selected) ([]row, error) {
 		if err != nil || !found {
 			return err
 		}
-		if err := r.hold(rowBytes*int64(r.at.n), "results of the series"); err != nil {
+		if err := r.hold(rowBytes*int64(r.at.n)+rowSize, "results of the series"); err != nil {
 			return err
 		}
 		rows[i] = row{labels: s.labels[i], values: slices.Clone(memory.row)}
