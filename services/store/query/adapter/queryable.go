@@ -171,11 +171,12 @@ func (s *Set) Warnings() annotations.Annotations { return nil }
 // Len is how many series there are.
 func (s *Set) Len() int { return len(s.series) }
 
-// Each calls f with each series' labels, the time in which its samples lie, and whether any of them are histograms.
-func (s *Set) Each(f func(set labels.Labels, minTime, maxTime int64, histograms bool)) {
+// Each calls f with each series' labels, the time in which its samples lie, and whether there are histograms among them,
+// Cistern's or native ones.
+func (s *Set) Each(f func(set labels.Labels, minTime, maxTime int64, ours, natives bool)) {
 	for _, one := range s.series {
 		minTime, maxTime := one.inner.Span()
-		f(one.labels, max(minTime, one.minTime), min(maxTime, one.maxTime), one.inner.HasHistograms() || one.inner.HasNatives())
+		f(one.labels, max(minTime, one.minTime), min(maxTime, one.maxTime), one.inner.HasHistograms(), one.inner.HasNatives())
 	}
 }
 

@@ -379,6 +379,7 @@ type chosen struct {
 	longest int64 // of all values
 	texts   map[string]textual
 	hists   bool
+	ours    bool // they are Cistern's own
 }
 
 // maxSamples is how many samples Prometheus' engine may keep in so many bytes.
