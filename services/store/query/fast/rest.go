@@ -78,8 +78,8 @@ func (e *Engine) evaluated(ctx context.Context, q Query, text string, from stora
 	left := b.Left()
 	for _, one := range selected {
 		if one.ours {
-			// The engine counts with each histogram the bounds that all have in common. What they really take was estimated.
-			left = budget.Multiply(left, 1+adapter.SharedBytes()/histogramBytes)
+			// The engine counts with each histogram the bounds that all have in common.
+			left = budget.Multiply(left, 1+adapter.SharedBytes()/wideBytes)
 			break
 		}
 	}
@@ -98,6 +98,10 @@ func (e *Engine) evaluated(ctx context.Context, q Query, text string, from stora
 	}
 	return answer, err
 }
+
+// wideBytes is what a histogram of more than a hundred buckets takes: so many of them fit where the engine counts their bounds
+// besides. Of narrower ones fewer are allowed than fit, of wider ones more, which the watcher of the memory finds.
+const wideBytes = 2048
 
 // needed is what the engine needs for an expression.
 type needed struct {
