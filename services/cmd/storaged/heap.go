@@ -23,7 +23,7 @@ func collect(percent int) {
 // that. The rest is room for what is allocated meanwhile.
 func bound(bytes int64) {
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(bytes / 10 * 9)
+		debug.SetMemoryLimit(bytes / 20 * 19)
 	}
 }
 

@@ -82,6 +82,7 @@ func (m *merged) table(w http.ResponseWriter, names []string, compute func(h *hi
 		}
 	}
 	o := columnsHeader(w, kindTable, m.approximate, m.start, m.step, n)
+	o.ctx = m.asked.ctx
 	o.b = binary.AppendUvarint(o.b, uint64(len(names)))
 	for k, name := range names {
 		o.text(name)
@@ -100,6 +101,7 @@ func (m *merged) bins(w http.ResponseWriter, bounds []float64) {
 		kind = kindRows
 	}
 	o := columnsHeader(w, kind, m.approximate, m.start, m.step, len(m.windows))
+	o.ctx = m.asked.ctx
 	counts := make([]float64, max(0, len(bounds)-1))
 	if bounds != nil {
 		o.b = binary.AppendUvarint(o.b, uint64(len(counts)))

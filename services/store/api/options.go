@@ -36,11 +36,11 @@ const (
 	defaultPoints = 10_000_000
 )
 
-// Limits are those of queries in a process that aims to stay below memory bytes: together a quarter of it, one of them three
+// Limits are those of queries in a process that aims to stay below memory bytes: together a third of it, one of them three
 // quarters of that. What is not 0 is as it is given.
 func Limits(memory, pool, query, points int64) budget.Limits {
 	if pool == 0 {
-		pool = memory / 4
+		pool = memory / 3
 	}
 	if query == 0 {
 		query = pool / 4 * 3

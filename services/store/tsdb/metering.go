@@ -22,9 +22,9 @@ func WithMeter(ctx context.Context, m Meter) context.Context {
 }
 
 const (
-	// seriesBytes is what a series of a selection takes beside its labels and its key: the struct, the list of where its samples
-	// are, and its entry in the map.
-	seriesBytes = 480
+	// seriesBytes is what a series of a selection takes beside its labels, which are parts of the key that the store has: the
+	// struct, the list of where its samples are, and its entry in the map.
+	seriesBytes = 352
 	labelBytes  = 32
 	// Series are taken so many at a time, and values are matched so many at a time, until the context is looked at.
 	chargeEvery = 128
@@ -48,7 +48,7 @@ func newMetered(ctx context.Context) *metered {
 
 // add counts one series more.
 func (m *metered) add(one *Series) error {
-	return m.take(seriesBytes + int64(len(one.Key)) + labelBytes*int64(len(one.Labels)))
+	return m.take(seriesBytes + labelBytes*int64(len(one.Labels)))
 }
 
 // text counts a value of a label in a set of them, and in the list that is made of it.

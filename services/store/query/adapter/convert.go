@@ -22,6 +22,9 @@ var (
 	allBounds     = sync.OnceValue(func() []float64 { return bounds(1, histogram.MaxBin, true) })
 )
 
+// SharedBytes is how much of a histogram's size, as the engine counts it, are the bounds that it has in common with all others.
+func SharedBytes() int64 { return 8 * int64(len(usualBounds())) }
+
 // bounds is the upper bounds of: the negative bins (if wanted), zero, what lies between zero and first, first … last.
 // Negative bins keep their own order; the bucket before first stays empty when first is the smallest bin of all.
 func bounds(first, last histogram.Bin, negative bool) []float64 {

@@ -60,8 +60,8 @@ func (e *Exceeded) Error() string {
 		return fmt.Sprintf("the query would be evaluated at %s points in time (%s), %s = %d is the limit; "+
 			"ask for a shorter range or a larger step of its subqueries, or raise %s", count(e.Asked), e.What, PointsSetting, e.Limit, PointsSetting)
 	}
-	return fmt.Sprintf("the query needs %s of memory (%s), %s = %d is the limit; ask for a shorter time, a larger step or fewer series, or raise %s",
-		Size(e.Asked), e.What, QuerySetting, e.Limit>>20, QuerySetting)
+	return fmt.Sprintf("the query needs %s of memory (%s), %s = %d is the limit; ask for a shorter time, a larger step or fewer series, or raise %s or %s",
+		Size(e.Asked), e.What, QuerySetting, e.Limit>>20, QuerySetting, MemorySetting)
 }
 
 // Busy is a query that cannot be answered now because of what others do.

@@ -226,7 +226,7 @@ func (p *Pool) unlock() {
 		if w.of == youngest {
 			p.bytes.remove(w)
 			w.result <- &Busy{PoolBytes, fmt.Sprintf("other queries hold the memory that this one needs: %s = %d is for all together; "+
-				"ask again in a moment, for a shorter time or fewer series, or raise %s", PoolSetting, p.limits.Pool>>20, PoolSetting)}
+				"ask again in a moment, for a shorter time or fewer series, or raise %s or %s", PoolSetting, p.limits.Pool>>20, PoolSetting, MemorySetting)}
 		}
 	}
 }

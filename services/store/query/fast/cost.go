@@ -9,12 +9,10 @@ package fast
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strings"
 
 	"cistern/services/store/query/budget"
 
-	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
@@ -23,8 +21,11 @@ const (
 	pointBytes     = 16
 	trackedBytes   = 16   // of each step of a subquery: samples read and samples held
 	roomPoints     = 5000 // for how many points room is made at once, at most
-	seriesBytes    = 208  // promql.Series in a matrix, its copy, and its entry in the map of results
-	stepBytes      = 160  // a series in the vectors of one step, which are used again
+	seriesBytes    = 96   // promql.Series in a matrix that grows
+	copiedBytes    = 88   // its copy, by which its points are given back, and its group
+	resultBytes    = 144  // its entry in the map of results
+	vectorBytes    = 64   // it in the vector of a step, which is used again
+	matchedBytes   = 200  // the same where two sides are matched: with what they match by
 	histogramBytes = 512  // a histogram of some thirty buckets; the engine counts their real size
 	valueBytes     = 330  // the longest number that count_values can write
 	infoBytes      = 1024 // labels that info adds to a series
@@ -171,14 +172,15 @@ func (c *costs) subquery(e *parser.SubqueryExpr, at grid) estimated {
 	return result
 }
 
-// over is the result of evaluating a part step by step out of others: what rangeEval does.
-func (c *costs) over(result estimated, n int64, arguments ...estimated) estimated {
+// over is the result of evaluating a part step by step out of others: what rangeEval does. Each series of an argument takes so
+// many bytes besides.
+func (c *costs) over(result estimated, n, besides int64, arguments ...estimated) estimated {
 	held, peak := int64(0), int64(0)
 	for _, a := range arguments {
 		peak = max(peak, budget.Add(held, a.peak))
-		held = budget.Add(held, a.held, budget.Multiply(a.series, seriesBytes+stepBytes))
+		held = budget.Add(held, a.held, budget.Multiply(a.series, copiedBytes+besides))
 	}
-	result.held = budget.Add(result.values(result.series, n), budget.Multiply(result.series, seriesBytes+result.labels))
+	result.held = budget.Add(result.values(result.series, n), budget.Multiply(result.series, seriesBytes+resultBytes+result.labels))
 	result.peak = max(peak, budget.Add(held, result.held))
 	return result
 }
@@ -207,7 +209,12 @@ func (c *costs) binary(e *parser.BinaryExpr, at grid) estimated {
 		}
 		result.hists = l.hists || r.hists
 	}
-	result = c.over(result, at.n(), l, r)
+	all := result.series
+	if e.Op == parser.LAND || e.Op == parser.LUNLESS || e.Op.IsComparisonOperator() && !e.ReturnBool {
+		result.series = (all + 1) / 2 // what is left is a part; the engine counts its points
+	}
+	result = c.over(result, at.n(), matchedBytes, l, r)
+	result.series = all
 	c.noteLargest(result.peak, func() string { return fmt.Sprintf("%d series of %s", result.series, shortened(e)) })
 	return result
 }
@@ -270,7 +277,11 @@ func (c *costs) aggregate(e *parser.AggregateExpr, at grid) estimated {
 	default:
 		result.series = groups
 	}
-	result = c.over(result, n, arguments...)
+	besides := int64(0)
+	if e.Op == parser.COUNT_VALUES || e.Op == parser.QUANTILE {
+		besides = vectorBytes
+	}
+	result = c.over(result, n, besides, arguments...)
 	c.noteLargest(result.peak, func() string { return fmt.Sprintf("%d series of %s", result.series, shortened(e)) })
 	return result
 }
@@ -310,6 +321,12 @@ func (c *costs) call(e *parser.Call, at grid) estimated {
 				each += histogramBytes
 			}
 			spanned = budget.Multiply(c.selected[vector].points, each)
+		case *parser.VectorSelector:
+			if e.Func.Name == "timestamp" { // which keeps no samples
+				one = c.selector(selector, 0)
+				break
+			}
+			one = c.of(a, at)
 		default:
 			one = c.of(a, at)
 		}
@@ -336,59 +353,13 @@ func (c *costs) call(e *parser.Call, at grid) estimated {
 		result.hists = false
 	}
 	dense := result.values(result.series, n)
-	result = c.over(result, n, arguments...)
+	result = c.over(result, n, vectorBytes, arguments...)
 	if spanned >= 0 && spanned < dense { // their samples do not reach over all of the time
 		result.held -= dense - spanned
 		result.peak -= dense - spanned
 	}
 	c.noteLargest(result.peak, func() string { return fmt.Sprintf("%d series of %s", result.series, shortened(e)) })
 	return result
-}
-
-// relabelled is label_replace and label_join: the same points with longer labels.
-func (c *costs) relabelled(e *parser.Call, result estimated) estimated {
-	texts := make([]string, len(e.Args))
-	for i, a := range e.Args {
-		if literal, ok := a.(*parser.StringLiteral); ok {
-			texts[i] = literal.Val
-		}
-	}
-	name, length := texts[1], int64(0)
-	if e.Func.Name == "label_replace" {
-		length = replaced(texts[2], texts[4], result.longest(texts[3]))
-	} else {
-		for i, source := range texts[3:] {
-			if i > 0 {
-				length = budget.Add(length, int64(len(texts[2])))
-			}
-			length = budget.Add(length, result.longest(source))
-		}
-	}
-	before := result.longest(name)
-	result.texts = with(result.texts, name, textual{max(before, length), result.series})
-	result.labels = budget.Add(result.labels, int64(len(name)), length)
-	// The value as bytes and as a string, the labels that are built of it, and those of before.
-	made := budget.Multiply(result.series, budget.Add(result.labels, length, length))
-	result.peak = budget.Add(result.peak, made)
-	result.held = budget.Add(result.held, budget.Multiply(result.series, result.labels))
-	c.noteLargest(result.peak, func() string {
-		return fmt.Sprintf("labels of %d characters in %d series, by %s", length, result.series, e.Func.Name)
-	})
-	return result
-}
-
-// replaced is how long label_replace's result can be: the replacement with each reference as long as the source. What a group
-// of the expression cannot match at all is not longer than the whole.
-func replaced(replacement, expression string, source int64) int64 {
-	regex, err := regexp.Compile("^(?s:" + expression + ")$")
-	if err != nil {
-		return 0 // the engine refuses it
-	}
-	references := int64(strings.Count(replacement, "$"))
-	if regex.NumSubexp() == 0 && !strings.Contains(replacement, "$0") && !strings.Contains(replacement, "${0}") {
-		references = 0
-	}
-	return budget.Add(int64(len(replacement)), budget.Multiply(references, source))
 }
 
 // shortened is an expression's beginning.
@@ -408,57 +379,7 @@ type chosen struct {
 	longest int64 // of all values
 	texts   map[string]textual
 	hists   bool
-}
-
-// namesIn are the labels that an expression groups by, and those of label functions.
-func namesIn(e parser.Expr) map[string]bool {
-	names := map[string]bool{}
-	parser.Inspect(e, func(node parser.Node, _ []parser.Node) error {
-		switch node := node.(type) {
-		case *parser.AggregateExpr:
-			for _, name := range node.Grouping {
-				names[name] = true
-			}
-		case *parser.Call:
-			if node.Func.Name != "label_replace" && node.Func.Name != "label_join" {
-				break
-			}
-			for i, a := range node.Args {
-				if literal, ok := a.(*parser.StringLiteral); ok && i != 2 && (i != 4 || node.Func.Name == "label_join") {
-					names[literal.Val] = true
-				}
-			}
-		}
-		return nil
-	})
-	return names
-}
-
-// summary is chosen for a list of label sets.
-func summary(sets []labels.Labels, names map[string]bool) chosen {
-	result := chosen{series: int64(len(sets)), texts: make(map[string]textual, len(names))}
-	values := make(map[string]map[string]struct{}, len(names))
-	for name := range names {
-		values[name] = map[string]struct{}{}
-	}
-	total, longest := int64(0), map[string]int64{}
-	for _, set := range sets {
-		set.Range(func(l labels.Label) {
-			total += int64(len(l.Name) + len(l.Value) + 2)
-			result.longest = max(result.longest, int64(len(l.Value)))
-			if of, wanted := values[l.Name]; wanted {
-				of[l.Value] = struct{}{}
-				longest[l.Name] = max(longest[l.Name], int64(len(l.Value)))
-			}
-		})
-	}
-	for name := range names {
-		result.texts[name] = textual{longest[name], int64(len(values[name]))}
-	}
-	if len(sets) > 0 {
-		result.labels = total / int64(len(sets))
-	}
-	return result
+	ours    bool // they are Cistern's own
 }
 
 // maxSamples is how many samples Prometheus' engine may keep in so many bytes.

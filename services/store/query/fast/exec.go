@@ -72,33 +72,6 @@ func newRun(ctx context.Context, e *Engine, q Query) *run {
 	return r
 }
 
-const (
-	// rowBytes is what a step of a row takes.
-	rowBytes = 8
-	// rowSize is what a row takes besides: itself, its labels' header and its place in lists.
-	rowSize = 192
-	// maxRead is how many samples of one series are read at once; of more the engine keeps no more than a window.
-	maxRead = 1_250_000
-)
-
-// hold charges bytes that are about to be taken.
-func (r *run) hold(bytes int64, what string) error {
-	if err := r.budget.Charge(r.ctx, bytes, what); err != nil {
-		return err
-	}
-	r.held.Add(bytes)
-	return nil
-}
-
-// let says that some of them are not held any more.
-func (r *run) let(bytes int64) {
-	r.held.Add(-bytes)
-	r.budget.Return(bytes)
-}
-
-// drop says that nothing of this evaluation is held any more.
-func (r *run) drop() { r.budget.Return(r.held.Swap(0)) }
-
 // parallel calls f for 0 … n-1 from several goroutines and returns the first error.
 func (r *run) parallel(n int, f func(i int, s *scratch) error) error {
 	workers := min(runtime.GOMAXPROCS(0), n)
@@ -162,9 +135,7 @@ func (r *run) evaluate(n *node) ([]row, error) {
 	case n.rest != nil:
 		return r.byEngine(n.rest)
 	case n.op == parser.COUNT_VALUES:
-		if rows, err = r.evaluate(n.inner); err == nil {
-			rows, err = r.countValues(n, rows)
-		}
+		rows, err = r.countedRows(n)
 	case n.inner.isLeaf():
 		rows, err = r.aggregateLeaf(n)
 	default:
@@ -255,7 +226,7 @@ func (r *run) find(n *node) (*selected, error) {
 	}
 	labelled := int64(0)
 	for _, one := range s.series {
-		labelled += int64(len(one.Key)) + rowSize
+		labelled += int64(len(one.Key)) + chosenBytes
 	}
 	if err := r.hold(labelled, "selected series"); err != nil {
 		s.release()
@@ -377,21 +348,6 @@ func (r *run) samplesOf(n *node, s *tsdb.Series, from, to int64, aggregate tsdb.
 
 func (r *run) ended() bool { return r.ctx.Err() != nil }
 
-// ready makes the scratch's row as long as there are steps, and charges what the scratch has grown.
-func (r *run) ready(memory *scratch) error {
-	if cap(memory.row) < r.at.n {
-		memory.row = make([]float64, r.at.n)
-	}
-	memory.row = memory.row[:r.at.n]
-	now := 8 * int64(cap(memory.numbers.Values)+max(cap(memory.numbers.Times), cap(memory.numbers.Values))+cap(memory.row))
-	if now <= memory.charged {
-		return nil
-	}
-	more := now - memory.charged
-	memory.charged = now
-	return r.hold(more, "samples of a series")
-}
-
 // weighted is how many samples there were, or their mean, where records stand for many each.
 func (r *run) weighted(n *node, s *tsdb.Series, from, to int64, memory *scratch) (bool, error) {
 	sums := *n
@@ -459,7 +415,7 @@ func (r *run) leafOf(n *node, s *selected) ([]row, error) {
 		if err != nil || !found {
 			return err
 		}
-		if err := r.hold(rowBytes*int64(r.at.n), "results of the series"); err != nil {
+		if err := r.hold(rowBytes*int64(r.at.n)+rowSize, "results of the series"); err != nil {
 			return err
 		}
 		rows[i] = row{labels: s.labels[i], values: slices.Clone(memory.row)}

@@ -76,6 +76,13 @@ func (e *Engine) evaluated(ctx context.Context, q Query, text string, from stora
 		from = &replayed{selections: first}
 	}
 	left := b.Left()
+	for _, one := range selected {
+		if one.ours {
+			// The engine counts with each histogram the bounds that all have in common.
+			left = budget.Multiply(left, 1+adapter.SharedBytes()/wideBytes)
+			break
+		}
+	}
 	found, err := e.estimate(expr, q, selected, b)
 	if err != nil {
 		return Answer{}, err
@@ -91,6 +98,10 @@ func (e *Engine) evaluated(ctx context.Context, q Query, text string, from stora
 	}
 	return answer, err
 }
+
+// wideBytes is what a histogram of more than a hundred buckets takes: so many of them fit where the engine counts their bounds
+// besides. Of narrower ones fewer are allowed than fit, of wider ones more, which the watcher of the memory finds.
+const wideBytes = 2048
 
 // needed is what the engine needs for an expression.
 type needed struct {
@@ -236,10 +247,10 @@ func (s *selection) measure(names map[string]bool, lookback int64) chosen {
 	}
 	switch set := s.set.(type) {
 	case *adapter.Set:
-		sets, hists, total := make([]labels.Labels, 0, set.Len()), false, int64(0)
-		set.Each(func(one labels.Labels, from, to int64, histograms bool) {
+		sets, hists, ours, total := make([]labels.Labels, 0, set.Len()), false, false, int64(0)
+		set.Each(func(one labels.Labels, from, to int64, cisterns, natives bool) {
 			sets = append(sets, one)
-			hists = hists || histograms
+			hists, ours = hists || cisterns || natives, ours || cisterns
 			if s.hints.Step == 0 {
 				total++
 			} else {
@@ -247,7 +258,7 @@ func (s *selection) measure(names map[string]bool, lookback int64) chosen {
 			}
 		})
 		result := summary(sets, names)
-		result.hists, result.points = hists, total
+		result.hists, result.ours, result.points = hists, ours, total
 		return result
 	case *rowSet:
 		return set.measure(names)

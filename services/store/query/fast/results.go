@@ -183,6 +183,6 @@ func (s *rowSet) measure(names map[string]bool) chosen {
 		result.hists = result.hists || s.rows[i].hists != nil
 	}
 	found := summary(sets, names)
-	found.hists, found.points = result.hists, int64(len(s.rows))*int64(s.steps.n)
+	found.hists, found.ours, found.points = result.hists, result.hists, int64(len(s.rows))*int64(s.steps.n)
 	return found
 }

@@ -4,6 +4,7 @@ package fast
 // here that is charged when a value is seen for the first time.
 
 import (
+	"context"
 	"errors"
 	"math"
 	"slices"
@@ -36,8 +37,25 @@ func countingValues(e *parser.AggregateExpr) *node {
 	return n
 }
 
-// countValues counts the rows that have each value, group by group.
-func (r *run) countValues(n *node, rows []row) ([]row, error) {
+// counted is one value of a group: at which steps how many series have it.
+type counted struct {
+	labels labels.Labels
+	points []countedPoint
+}
+
+type countedPoint struct {
+	step  int32
+	count int32
+}
+
+const countedBytes = 8 * 9 / 4 // of a point in a list that grows
+
+// countValues counts the series that have each value, group by group.
+func (r *run) countValues(n *node) ([]counted, error) {
+	rows, err := r.evaluate(n.inner)
+	if err != nil {
+		return nil, err
+	}
 	sets := make([]labels.Labels, len(rows))
 	for i := range rows {
 		if rows[i].hists != nil {
@@ -52,12 +70,14 @@ func (r *run) countValues(n *node, rows []row) ([]row, error) {
 		bits  uint64
 	}
 	known := map[key]int{}
-	var counted []row
-	for k := range rows {
+	var all []counted
+	pending := int64(0)
+	for i := range r.at.n {
 		if r.ended() {
-			return nil, r.ctx.Err()
+			return nil, context.Cause(r.ctx)
 		}
-		for i, v := range rows[k].values {
+		for k := range rows {
+			v := rows[k].values[i]
 			if isAbsent(v) {
 				continue
 			}
@@ -69,25 +89,72 @@ func (r *run) countValues(n *node, rows []row) ([]row, error) {
 			if !ok {
 				text := strconv.FormatFloat(v, 'f', -1, 64)
 				first := n.groupLabels(sets[members[of[k]][0]])
-				if err := r.hold(rowBytes*int64(r.at.n)+rowSize+int64(first.ByteSize())+int64(len(text)+len(n.label)), "series of count_values"); err != nil {
+				pending += rowSize + int64(first.ByteSize()) + int64(len(text)+len(n.label))
+				at = len(all)
+				known[id] = at
+				all = append(all, counted{labels: labels.NewBuilder(first).Set(n.label, text).Labels()})
+			}
+			one := &all[at]
+			if last := len(one.points) - 1; last >= 0 && one.points[last].step == int32(i) {
+				one.points[last].count++
+				continue
+			}
+			one.points = append(one.points, countedPoint{int32(i), 1})
+			if pending += countedBytes; pending > 1<<20 {
+				if err := r.hold(pending, "series of count_values"); err != nil {
 					return nil, err
 				}
-				at = len(counted)
-				known[id] = at
-				one := row{labels: labels.NewBuilder(first).Set(n.label, text).Labels(), values: make([]float64, r.at.n)}
-				for j := range one.values {
-					one.values[j] = absent
-				}
-				counted = append(counted, one)
-			}
-			if to := &counted[at].values[i]; isAbsent(*to) {
-				*to = 1
-			} else {
-				*to++
+				pending = 0
 			}
 		}
 	}
-	return counted, nil
+	return all, r.hold(pending, "series of count_values")
+}
+
+// countedRows is count_values as rows, for what follows.
+func (r *run) countedRows(n *node) ([]row, error) {
+	all, err := r.countValues(n)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.hold(budget.Multiply(int64(len(all)), rowSize+rowBytes*int64(r.at.n)), "series of count_values"); err != nil {
+		return nil, err
+	}
+	rows := make([]row, len(all))
+	for i := range all {
+		rows[i] = row{labels: all[i].labels, values: make([]float64, r.at.n)}
+		for k := range rows[i].values {
+			rows[i].values[k] = absent
+		}
+		for _, p := range all[i].points {
+			rows[i].values[p.step] = float64(p.count)
+		}
+	}
+	return rows, nil
+}
+
+// countedMatrix is count_values as an answer: most values are there at few steps.
+func (r *run) countedMatrix(n *node) (promql.Matrix, error) {
+	all, err := r.countValues(n)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(all, func(a, b counted) int { return labels.Compare(a.labels, b.labels) })
+	matrix := make(promql.Matrix, 0, len(all))
+	for i := range all {
+		one := &all[i]
+		bytes := pointBytes*int64(len(one.points)) + seriesBytes
+		if err := r.hold(bytes, "points of the answer"); err != nil {
+			return nil, err
+		}
+		s := promql.Series{Metric: one.labels, Floats: make([]promql.FPoint, len(one.points))}
+		for k, p := range one.points {
+			s.Floats[k] = promql.FPoint{T: r.at.at(int(p.step)), F: float64(p.count)}
+		}
+		one.points = nil
+		matrix = append(matrix, s)
+	}
+	return matrix, nil
 }
 
 // byEngine is the rows of what only the engine evaluates.
