@@ -136,7 +136,10 @@ func (e *Engine) ask(ctx context.Context, q Query, text string, from storage.Que
 	if err != nil {
 		return Answer{}, BadQuery{err}
 	}
+	turn := budget.From(ctx).Engine()
+	turn.Take()
 	result := query.Exec(ctx)
+	turn.Give()
 	if result.Err != nil {
 		query.Close()
 		return Answer{}, result.Err
