@@ -138,8 +138,8 @@ func (e *Engine) ask(ctx context.Context, q Query, text string, from storage.Que
 	}
 	turn := budget.From(ctx).Engine()
 	turn.Take()
+	defer turn.Give()
 	result := query.Exec(ctx)
-	turn.Give()
 	if result.Err != nil {
 		query.Close()
 		return Answer{}, result.Err
