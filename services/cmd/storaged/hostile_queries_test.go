@@ -34,7 +34,7 @@ func (h *hostile) request() string {
 	case path == "series" || path == "labels" || strings.HasPrefix(path, "label/"):
 		form.Set("match[]", h.selector())
 	case strings.HasPrefix(path, "histogram/"):
-		form.Set("query", anyOf(h, "tm", "tm{i=~\".*1.*\"}", h.selector()))
+		form.Set("query", anyOf(h, "tm", "broad", "tm{i=~\".*1.*\"}", h.selector()))
 		form.Set("q", "0.5,0.99")
 		fallthrough
 	default:
@@ -46,7 +46,7 @@ func (h *hostile) request() string {
 }
 
 func (h *hostile) selector() string {
-	return anyOf(h, "good", "c_total", "tm", "wide", "nothing", `{__name__=~".+"}`, `{__name__=~"tm|c_total"}`,
+	return anyOf(h, "good", "c_total", "tm", "broad", "wide", "nothing", `{__name__=~".+"}`, `{__name__=~"tm|c_total"}`,
 		`wide{path=~".*(a|b|ab)*[0-9]+.*x?.*"}`, `c_total{i!~"1.*"}`, `wide{path!=""}`, `c_total{job="j1"}`)
 }
 

@@ -154,6 +154,18 @@ func (b *besieged) fill(t *testing.T) {
 			put("tm", fmt.Sprintf(`"i":"%d"`, i), at, fmt.Sprintf(`"histogram":{"bins":{"%d":1,"%d":3}}`, 10+int64(i)%80, 100+at%700))
 		}
 	}
+	flush()
+	// Histograms of many bins.
+	var bins strings.Builder
+	for bin := range 800 {
+		fmt.Fprintf(&bins, `,"%d":%d`, 300+bin, 1+bin%5)
+	}
+	for i := range 20 {
+		for at := b.now - 300; at <= b.now; at += 10 {
+			put("broad", fmt.Sprintf(`"i":"%d"`, i), at, `"histogram":{"bins":{`+bins.String()[1:]+`}}`)
+		}
+	}
+	flush()
 	for i := range 20_000 {
 		put("wide", fmt.Sprintf(`"i":"%d","job":"j%d","path":"/%s/%d"`, i, i%7, strings.Repeat("abc", 20), i), b.now-int64(i%200), fmt.Sprintf(`"value":%d`, i))
 	}

@@ -130,6 +130,9 @@ func (it *Iterator) slow() chunkenc.ValueType {
 		if it.ctx.Err() != nil {
 			it.err = context.Cause(it.ctx)
 		}
+		if it.held != nil {
+			it.held.budget.Engine().Pass()
+		}
 		runtime.Gosched() // whoever sends samples goes first
 	}
 	if it.err != nil {

@@ -107,6 +107,7 @@ type Budget struct {
 	granted int64 // of the pool; never less than charged
 	refused Reason
 
+	engine Turn
 	settle sync.Mutex // one goroutine at a time asks the pool
 }
 

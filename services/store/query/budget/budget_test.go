@@ -244,3 +244,31 @@ func TestCounting(t *testing.T) {
 		t.Error("wrong")
 	}
 }
+
+// As many compute at a time as there are processors; who waits long goes on all the same.
+func TestTurnsOnProcessors(t *testing.T) {
+	p := New(Limits{Pool: mib, Query: mib, Running: 100, Waiting: 1})
+	_, b := admit(t, p, "a")
+	defer b.End()
+	places := cap(p.processors)
+	turns := make([]Turn, places+1)
+	for i := range turns {
+		turns[i] = b.Turn()
+		if turns[i].Take(); turns[i].held != (i < places) {
+			t.Errorf("turn %d of %d: %v", i, places, turns[i].held)
+		}
+	}
+	for i := range turns {
+		turns[i].Pass() // one after the other they get one
+		turns[i].Give()
+		turns[i].Give() // does nothing
+	}
+	if len(p.processors) != 0 {
+		t.Errorf("%d turns were not given back", len(p.processors))
+	}
+	var nobody *Budget
+	one := nobody.Turn()
+	one.Take()
+	one.Pass()
+	nobody.Engine().Pass()
+}

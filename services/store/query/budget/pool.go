@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"sync"
 )
@@ -23,13 +24,15 @@ type Pool struct {
 	// need more bytes come before those that have not begun: they end sooner.
 	bytes, places queue
 
-	wake chan struct{} // rings when the first query begins
+	wake       chan struct{} // rings when the first query begins
+	processors chan struct{} // see Turn
 }
 
 // New makes a pool.
 func New(limits Limits) *Pool {
 	return &Pool{limits: limits, running: map[*Budget]struct{}{}, refused: map[Reason]uint64{}, wake: make(chan struct{}, 1),
-		bytes: queue{byCaller: map[string][]*waiter{}}, places: queue{byCaller: map[string][]*waiter{}}}
+		processors: make(chan struct{}, runtime.GOMAXPROCS(0)),
+		bytes:      queue{byCaller: map[string][]*waiter{}}, places: queue{byCaller: map[string][]*waiter{}}}
 }
 
 // Limits are what the pool was made with.
@@ -96,7 +99,7 @@ func (p *Pool) Admit(ctx context.Context, caller string) (context.Context, *Budg
 	if ctx.Err() != nil {
 		return nil, nil, context.Cause(ctx)
 	}
-	b := &Budget{pool: p, caller: caller}
+	b := &Budget{pool: p, caller: caller, engine: Turn{places: p.processors}}
 	ctx, b.cancel = context.WithCancelCause(context.WithValue(ctx, key{}, b))
 	w := &waiter{of: b, result: make(chan error, 1)}
 	p.mu.Lock()
@@ -121,7 +124,7 @@ func (p *Pool) Admit(ctx context.Context, caller string) (context.Context, *Budg
 
 // Aside is a budget for what takes no turn because it is small and must not be late. It is charged like any other.
 func (p *Pool) Aside(ctx context.Context, caller string) (context.Context, *Budget) {
-	b := &Budget{pool: p, caller: caller}
+	b := &Budget{pool: p, caller: caller, engine: Turn{places: p.processors}}
 	ctx, b.cancel = context.WithCancelCause(context.WithValue(ctx, key{}, b))
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -78,7 +78,9 @@ func (r *run) parallel(n int, f func(i int, s *scratch) error) error {
 	var next atomic.Int64
 	var failed atomic.Pointer[error]
 	work := func() {
-		s := &scratch{}
+		s, turn := &scratch{}, r.budget.Turn()
+		turn.Take()
+		defer turn.Give()
 		for failed.Load() == nil {
 			i := int(next.Add(1)) - 1
 			if i >= n {
@@ -93,8 +95,8 @@ func (r *run) parallel(n int, f func(i int, s *scratch) error) error {
 			if err != nil {
 				failed.CompareAndSwap(nil, &err)
 			}
-			// Whoever sends samples goes first: without this it waits for a time slice at each step of its way.
-			runtime.Gosched()
+			turn.Pass()
+			runtime.Gosched() // whoever sends samples goes first
 		}
 	}
 	var others sync.WaitGroup

@@ -136,6 +136,9 @@ func (e *Engine) ask(ctx context.Context, q Query, text string, from storage.Que
 	if err != nil {
 		return Answer{}, BadQuery{err}
 	}
+	turn := budget.From(ctx).Engine()
+	turn.Take()
+	defer turn.Give()
 	result := query.Exec(ctx)
 	if result.Err != nil {
 		query.Close()
