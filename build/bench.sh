@@ -26,7 +26,7 @@ bench_storaged() {
   local bin=$PWD/out/bench-storaged harness=$PWD/out/bench-storaged/benchjournal commit overlay
   mkdir -p "$bin"
   (cd tests/bench/peers && go build -o "$bin/" ./cmd/bench ./cmd/logs)
-  (cd services && go build -trimpath -ldflags "-s -w -X main.version=$VERSION" -o "$bin/storaged" ./cmd/storaged)
+  (cd services && go build -trimpath -tags grpcnotrace -ldflags "-s -w -X main.version=$VERSION" -o "$bin/storaged" ./cmd/storaged)
   # The journal's harness is compiled as if it were one of the services' commands; it may fail while the journal changes.
   overlay=$bin/overlay.json
   printf '{"Replace":{"%s":"%s"}}\n' "$PWD/services/cmd/benchjournal/main.go" "$PWD/tests/bench/storaged/journal/main.go" >"$overlay"

@@ -176,7 +176,7 @@ test('queries that make no sense are refused as the document says', async () => 
 
 test('bodies that make no sense are refused as the document says', async () => {
   for (const { route, method, operation } of operations.filter((one) => one.operation.requestBody !== undefined)) {
-    if (operation.requestBody?.content['application/json'] === undefined || route === '/v1/metrics') continue;
+    if (operation.requestBody?.content['application/json'] === undefined || route.endsWith('/v1/metrics')) continue;
     const answer = await ask(method, route.replace('{check}', 'shop'), '{"a":', 'application/json');
     assert.equal(answer.status, 400, `${method} ${route}: ${answer.text}`);
     fits(`${method} ${route} with half of a JSON`, operation, answer);

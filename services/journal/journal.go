@@ -289,6 +289,30 @@ func (j *Journal) roll(end Position) error {
 	return err
 }
 
+// Roll begins a new segment when the last one holds more than least bytes: what was appended before can then be removed as
+// soon as every subscriber has passed it, and does not wait for the segment to be full. What was appended is durable when
+// a segment was begun.
+func (j *Journal) Roll(least int64) error {
+	j.appending.Lock()
+	defer j.appending.Unlock()
+	if j.options.Shared {
+		if err := j.turn(); err != nil {
+			return err
+		}
+		defer j.giveLock()
+	}
+	if err := j.flush(); err != nil {
+		return err
+	}
+	j.mu.Lock()
+	last, failed := j.segments[len(j.segments)-1], j.failed
+	j.mu.Unlock()
+	if failed != nil || last.size-headerBytes <= least {
+		return failed
+	}
+	return j.roll(last.end())
+}
+
 // SkipTo makes what is appended from now on lie behind at, when the journal ends before: somebody knows from elsewhere that
 // it reached as far once, and takes nothing before that for new. Durable when it returns.
 func (j *Journal) SkipTo(at Position) error {

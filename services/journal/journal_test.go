@@ -563,3 +563,38 @@ func TestWritersShareWrites(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A segment that is begun early lets go of what was read before it was full.
+func TestRoll(t *testing.T) {
+	j := open(t, vfs.NewMemory(), 1<<20)
+	if _, err := j.Subscribe("reader", false); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Roll(0); err != nil || j.Stat().Segments != 1 {
+		t.Fatalf("an empty segment was followed by another: %d segments, %v", j.Stat().Segments, err)
+	}
+	for i := range 100 {
+		if _, err := j.Append(fmt.Appendf(nil, "entry %d", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.Roll(1 << 19); err != nil || j.Stat().Segments != 1 {
+		t.Fatalf("%d segments, %v: fewer bytes than asked for began another", j.Stat().Segments, err)
+	}
+	if err := j.Roll(100); err != nil || j.Stat().Segments != 2 {
+		t.Fatalf("%d segments, %v; want 2", j.Stat().Segments, err)
+	}
+	end := j.End()
+	if _, err := j.Append([]byte("behind")); err != nil {
+		t.Fatal(err)
+	}
+	if got := everything(t, j, 0); len(got) != 101 || got[100] != "behind" {
+		t.Fatalf("%d entries, the last is %q", len(got), got[len(got)-1])
+	}
+	if err := j.Checkpoint("reader", end); err != nil {
+		t.Fatal(err)
+	}
+	if got := everything(t, j, 0); j.Stat().Segments != 1 || len(got) != 1 || got[0] != "behind" {
+		t.Fatalf("%d segments with %q are left, want the last one", j.Stat().Segments, got)
+	}
+}

@@ -28,7 +28,15 @@ const otlp = {
 
 for (const [name, path, method, body, query] of [
   ['OpenTelemetry', '/v1/metrics', 'POST', otlp, '{"otlp.depth",job="shop"}'],
+  ['OpenTelemetry at the path of Prometheus', '/api/v1/otlp/v1/metrics', 'POST', otlp, '{"otlp.depth",job="shop"}'],
   ['JSON as HTTPTrap', '/api/v1/trap/shop', 'PUT', { depth: { queue: 7 } }, '{"depth.queue",check="shop"}'],
+  [
+    'collectd',
+    '/api/v1/collectd',
+    'POST',
+    [{ values: [7], dstypes: ['gauge'], dsnames: ['value'], host: 'a', plugin: 'load', type: 'load' }],
+    '{"collectd.load.load",host="a"}',
+  ],
   ['import', '/api/v1/import', 'POST', { samples: [{ name: 'imported', value: 7 }] }, 'imported'],
 ] as const) {
   test(`${name} comes in through nginx with a token, and only with one`, async () => {
@@ -46,3 +54,49 @@ for (const [name, path, method, body, query] of [
     });
   });
 }
+
+test('what the clients of Prometheus ask beside queries is answered by the part that knows it', async () => {
+  const { token: reader } = await api.get<{ token: string }>('POST', '/api/tokens', { name: 'reader', role: 'viewer' });
+  const get = (path: string, authorization?: string) =>
+    ask(new URL(path, stack.url), { headers: authorization ? { authorization: `Bearer ${authorization}` } : {} });
+  for (const path of ['/-/healthy', '/-/ready']) assert.equal((await get(path)).status, 200, path);
+  for (const [path, expected] of [
+    ['/federate?match[]=imported', 'imported{instance=""} 7 '],
+    ['/api/v1/rules', '{"status":"success","data":{"groups":[]}}'],
+    ['/api/v1/alerts', '{"status":"success","data":{"alerts":[]}}'],
+    ['/api/v1/parse_query?query=up', '"type":"vectorSelector"'],
+    ['/api/v1/status/flags', '"web.enable-otlp-receiver":"true"'],
+    ['/api/v1/status/config', 'promote_resource_attributes'],
+  ] as const) {
+    assert.equal((await get(path)).status, 401, path);
+    assert.equal((await get(path, token)).status, 403, `${path} with a token that may only write`);
+    const reply = await get(path, reader);
+    assert.equal(reply.status, 200, `${path}: ${reply.text}`);
+    assert.ok(reply.text.includes(expected), `${path}: ${reply.text}`);
+  }
+});
+
+test('InfluxDB’s line protocol comes in through nginx, with its clients’ form of a token', async () => {
+  const send = (path: string, body: string, authorization?: string) =>
+    ask(new URL(path, stack.url), {
+      method: body === '' ? 'GET' : 'POST',
+      headers: authorization === undefined ? {} : { authorization },
+      ...(body !== '' && { body }),
+    });
+  const basic = `Basic ${Buffer.from(`anyone:${token}`).toString('base64')}`;
+  for (const path of ['/write?db=shop', '/api/v2/write?org=o&bucket=shop', '/ping', '/query?q=SHOW+DATABASES']) {
+    const body = path.includes('write') ? 'influx,host=a depth=7i' : '';
+    assert.equal((await send(path, body)).status, 401, path);
+    assert.equal((await send(path, body, 'Token none')).status, 401, path);
+    const status = path.startsWith('/query') ? 200 : 204;
+    assert.equal((await send(path, body, `Token ${token}`)).status, status, path);
+    assert.equal((await send(path, body, basic)).status, status, path);
+  }
+  await until('it is found', async () => {
+    const found = await api.get<{ data: { result: { value: [number, string] }[] } }>(
+      'GET',
+      `/api/v1/query?query=${encodeURIComponent('influx_depth{host="a",db="shop"}')}`,
+    );
+    return found.data.result[0]?.value[1] === '7' || undefined;
+  });
+});

@@ -27,8 +27,12 @@ import (
 
 // daemon is a running storaged with every input on.
 type daemon struct {
-	http, statsd, graphite, pickle, collectd string
-	log                                      string
+	http, statsd, graphite, pickle, collectd, grpc string
+	log                                            string
+
+	program   string
+	arguments []string
+	command   *exec.Cmd
 }
 
 // free is an address nobody listens on.
@@ -49,25 +53,30 @@ func storaged(t *testing.T) *daemon {
 	if err := run(t.Context(), filepath.Join("..", "..", "services"), "go", "build", "-o", program, "./cmd/storaged"); err != nil {
 		t.Fatal(err)
 	}
-	d := &daemon{free(t), free(t), free(t), free(t), free(t), filepath.Join(folder, "log")}
-	log, err := os.Create(d.log)
+	d := &daemon{http: free(t), statsd: free(t), graphite: free(t), pickle: free(t), collectd: free(t), grpc: free(t), log: filepath.Join(folder, "log"), program: program}
+	settings := filepath.Join(folder, "storaged.toml")
+	if err := os.WriteFile(settings, fmt.Appendf(nil, "[otlp]\ngrpc_address = %q\n", d.grpc), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	d.arguments = []string{"--config", settings, "--data", filepath.Join(folder, "data"), "--http", d.http, "--statsd", d.statsd, "--statsd-admin", "", "--graphite", d.graphite,
+		"--graphite-pickle", d.pickle, "--collectd", d.collectd}
+	d.start(t)
+	t.Cleanup(func() { d.stop(t) })
+	return d
+}
+
+func (d *daemon) start(t *testing.T) {
+	t.Helper()
+	log, err := os.OpenFile(d.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	command := exec.Command(program, "--data", filepath.Join(folder, "data"), "--http", d.http, "--statsd", d.statsd, "--statsd-admin", "", "--graphite", d.graphite,
-		"--graphite-pickle", d.pickle, "--collectd", d.collectd)
-	command.Stderr = log
-	if err := command.Start(); err != nil {
+	d.command = exec.Command(d.program, d.arguments...)
+	d.command.Stderr = log
+	if err := d.command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		_ = command.Process.Signal(syscall.SIGTERM)
-		if err := command.Wait(); err != nil {
-			text, _ := os.ReadFile(d.log)
-			t.Errorf("storaged ended with %v\n%s", err, text)
-		}
-	})
 	eventually(t, "storaged is ready", func() error {
 		response, err := http.Get("http://" + d.http + "/healthz")
 		if err != nil {
@@ -79,7 +88,19 @@ func storaged(t *testing.T) *daemon {
 		}
 		return nil
 	})
-	return d
+}
+
+func (d *daemon) stop(t *testing.T) {
+	_ = d.command.Process.Signal(syscall.SIGTERM)
+	if err := d.command.Wait(); err != nil {
+		text, _ := os.ReadFile(d.log)
+		t.Errorf("storaged ended with %v\n%s", err, text)
+	}
+}
+
+func (d *daemon) restart(t *testing.T) {
+	d.stop(t)
+	d.start(t)
 }
 
 // eventually waits for a condition.
@@ -209,23 +230,31 @@ func openTelemetry(t *testing.T, d *daemon) {
 	}
 }
 
-func pythonStatsd(t *testing.T, d *daemon) {
-	folder := cache(t, "pypi-statsd-4.0.1")
-	python := filepath.Join(folder, "bin", "python")
-	if _, err := os.Stat(filepath.Join(folder, "ready")); err != nil {
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-		defer cancel()
-		err := run(ctx, folder, "python3", "-m", "venv", folder)
-		if err == nil {
-			err = run(ctx, folder, python, "-m", "pip", "install", "-q", "statsd==4.0.1")
-		}
-		if err == nil {
-			err = os.WriteFile(filepath.Join(folder, "ready"), nil, 0o644)
-		}
-		if err != nil {
-			t.Fatalf("PyPI's statsd cannot be installed here: %v", err)
-		}
+// pypi is a Python with packages of PyPI, which are installed once.
+func pypi(t *testing.T, name string, packages ...string) (python string) {
+	t.Helper()
+	folder := cache(t, name)
+	python = filepath.Join(folder, "bin", "python")
+	if _, err := os.Stat(filepath.Join(folder, "ready")); err == nil {
+		return python
 	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	err := run(ctx, folder, "python3", "-m", "venv", folder)
+	if err == nil {
+		err = run(ctx, folder, python, append([]string{"-m", "pip", "install", "-q"}, packages...)...)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, "ready"), nil, 0o644)
+	}
+	if err != nil {
+		t.Fatalf("%s of PyPI cannot be installed here: %v", strings.Join(packages, " "), err)
+	}
+	return python
+}
+
+func pythonStatsd(t *testing.T, d *daemon) {
+	python := pypi(t, "pypi-statsd-4.0.1", "statsd==4.0.1")
 	host, port, _ := net.SplitHostPort(d.statsd)
 	for _, c := range []string{"StatsClient", "TCPStatsClient"} {
 		script := fmt.Sprintf(`import statsd
@@ -240,7 +269,7 @@ with c.pipeline() as p:
     p.incr("calls"); p.timing("latency", 5)
 if hasattr(c, "close"): c.close()
 `, c, host, port, c)
-		if err := run(t.Context(), folder, python, "-c", script); err != nil {
+		if err := run(t.Context(), ".", python, "-c", script); err != nil {
 			t.Fatal(err)
 		}
 		d.value(t, fmt.Sprintf(`sum(max_over_time({"py.%s.calls"}[1m]))`, c), is(101))

@@ -79,6 +79,10 @@ func TestGrafana(t *testing.T) {
 	has(ask("POST", "query_range", span("step", "60", "query", `histogram_quantile(0.95, sum by (le) (rate(lat_bucket[5m])))`)), `"values":[[`)
 	has(ask("POST", "query_exemplars", span("query", `rate(c_total[5m])`)), `"seriesLabels"`, `"traceID":"abc"`)
 	has(ask("GET", "status/tsdb", nil), `"headStats"`, `"seriesCountByMetricName"`)
+	// What the pages of Prometheus, Perses and editors of queries ask besides.
+	has(ask("GET", "status/flags", nil), `"query.lookback-delta":"5m"`)
+	has(ask("GET", "status/config", nil), `"yaml":`)
+	has(ask("POST", "parse_query", url.Values{"query": {`sum(rate(c_total[5m]))by(job)`}}), `"type":"aggregation"`, `"grouping":["job"]`, `"range":300000`)
 	// A mistake in the editor: the message goes beside it.
 	w := httptest.NewRecorder()
 	p.mux.ServeHTTP(w, httptest.NewRequest("GET", "/api/v1/query?query="+url.QueryEscape("sum(rate(c_total)"), nil))

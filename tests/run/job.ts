@@ -23,7 +23,7 @@ export interface Job {
   readonly after?: readonly string[];
   /** Of the jobs with the same word only one runs at a time. */
   readonly alone?: string;
-  /** Of the jobs with the same word another may start once all other jobs have ended: processors would idle. */
+  /** Of the jobs with the same word another may start once nothing else is left but jobs that mostly wait: processors would idle. */
   readonly pairsAtTheEnd?: boolean;
   /** How many of the run's slots it takes, 1 unless said otherwise: less for one that mostly waits. */
   readonly slots?: number;

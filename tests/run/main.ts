@@ -92,7 +92,8 @@ async function main(): Promise<boolean> {
 
   const finished: { ended: Ended; results: Result[] }[] = [];
   const options = {
-    slots: slots || availableParallelism(),
+    // Half a slot beside the cores is for those that mostly wait.
+    slots: slots || availableParallelism() + 0.5,
     started: (job: Job) => console.log(`${clock()}          ${job.name}`),
     ended: (ended: Ended) => {
       const results = resultsOf(ended);

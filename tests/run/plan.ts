@@ -181,7 +181,8 @@ export function jobsOf(selection: Selection): Job[] {
     case 'browser':
       return files.map((one) =>
         nodeJob(part, `browser-${path.basename(one, '.test.ts')}`, [one], name, {
-          ...{ priority: 40, after: ['prepare-tools', 'prepare-pages'] },
+          // A browser test waits for its page three quarters of its time.
+          ...{ slots: 0.5, priority: 40, after: ['prepare-tools', 'prepare-pages'] },
         }),
       );
     case 'vm':
@@ -221,7 +222,7 @@ export function preparationsFor(jobs: readonly Job[]): Job[] {
     prepare('prometheus', { priority: 98 }),
     prepare('programs', { priority: 97, alone: 'parts' }),
     prepare('omnios', { priority: 53, alone: 'parts', after: ['prepare-tools', 'prepare-programs'] }),
-    prepare('pages', { priority: 54 }),
+    prepare('pages', { priority: 96 }),
   ];
   const wanted = new Set(['prepare-tools']);
   for (const job of jobs) for (const name of job.after ?? []) wanted.add(name);

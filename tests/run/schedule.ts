@@ -38,8 +38,10 @@ export async function schedule(jobs: readonly Job[], options: ScheduleOptions): 
       }
       if (takes(job) > free || needs.some((name) => !done.has(name))) continue;
       if (job.alone && [...running.keys()].some((other) => other.alone === job.alone)) {
-        const only = [...waiting, ...running.keys()].every((other) => other.alone === job.alone);
-        const pairs = job.pairsAtTheEnd && [...running.keys()].every((other) => other.pairsAtTheEnd);
+        const only = [...waiting, ...running.keys()].every(
+          (other) => other.alone === job.alone || (other.slots ?? 1) < 1,
+        );
+        const pairs = [job, ...running.keys()].every((other) => other.alone !== job.alone || other.pairsAtTheEnd);
         if (!(only && pairs)) continue;
       }
       waiting.splice(waiting.indexOf(job), 1);

@@ -8,12 +8,15 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	daemonconfig "cistern/services/daemon/config"
+	"cistern/services/ingest/otlp"
+	"cistern/services/ingest/senders"
 	"cistern/services/journal"
 	"cistern/services/store/api"
 	"cistern/services/store/query/budget"
@@ -51,39 +54,74 @@ type config struct {
 		ExperimentalFunctions bool     `toml:"experimental_functions"`
 		DurationExpressions   bool     `toml:"duration_expressions"`
 	}
-	RemoteWrite struct {
-		Durability durability
-	} `toml:"remote_write"`
-	Import struct {
-		Durability durability
+	RemoteWrite      inputConfig `toml:"remote_write"`
+	Import, HTTPTrap inputConfig
+	OTLP             struct {
+		inputConfig
+		GRPCAddress string   `toml:"grpc_address"`
+		Promote     []string `toml:"promote_resource_attributes"`
+		Translation string   `toml:"translation_strategy"`
 	}
-	OTLP, HTTPTrap struct {
-		Enabled    bool
-		Durability durability
-	}
-	Statsd struct {
-		Enabled                bool
+	Influx       inputConfig
+	InfluxSocket struct {
+		inputConfig
+		Address string
+	} `toml:"influx_socket"`
+	CollectdHTTP inputConfig `toml:"collectd_http"`
+	Statsd       struct {
+		inputConfig
 		Address, Socket, Admin string
-		Durability             durability
 		Names                  int
 		BufferMiB              int `toml:"buffer_mib"`
 		Readers                int
 	}
 	Graphite struct {
-		Enabled       bool
+		inputConfig
 		Address       string
 		PickleAddress string `toml:"pickle_address"`
-		Durability    durability
 	}
 	Collectd struct {
-		Enabled    bool
-		Address    string
-		Durability durability
-		Users      map[string]string
+		inputConfig
+		Address string
+		Users   map[string]string
 	}
 	Statistics struct {
 		Host bool
 	}
+}
+
+// inputConfig is what every input has.
+type inputConfig struct {
+	Enabled               bool
+	Durability            durability
+	Networks              []network
+	SeriesPerSecond       int `toml:"series_per_second"`
+	SeriesBurst           int `toml:"series_burst"`
+	SenderSeriesPerSecond int `toml:"sender_series_per_second"`
+	SenderSeriesBurst     int `toml:"sender_series_burst"`
+}
+
+// senders is the same for package senders.
+func (c *inputConfig) senders() senders.Options {
+	o := senders.Options{SeriesPerSecond: c.SeriesPerSecond, SeriesBurst: c.SeriesBurst,
+		SenderSeriesPerSecond: c.SenderSeriesPerSecond, SenderSeriesBurst: c.SenderSeriesBurst}
+	for _, one := range c.Networks {
+		o.Networks = append(o.Networks, netip.Prefix(one))
+	}
+	return o
+}
+
+func (c *inputConfig) check(name string) error {
+	for key, n := range map[string]int{"series_per_second": c.SeriesPerSecond, "series_burst": c.SeriesBurst,
+		"sender_series_per_second": c.SenderSeriesPerSecond, "sender_series_burst": c.SenderSeriesBurst} {
+		if n < 0 {
+			return fmt.Errorf("%s.%s must not be negative", name, key)
+		}
+	}
+	if c.SeriesPerSecond > 0 && c.SeriesBurst == 0 || c.SenderSeriesPerSecond > 0 && c.SenderSeriesBurst == 0 {
+		return fmt.Errorf("%s lets no new series in: a burst must be above 0 where there is a limit a second", name)
+	}
+	return nil
 }
 
 func defaults() *config {
@@ -94,16 +132,21 @@ func defaults() *config {
 	c.Limits.MemoryMiB, c.Limits.Series, c.Limits.SeriesPerSecond, c.Limits.SeriesBurst = 1024, 10_000_000, 50_000, 10_000_000
 	c.Limits.QueryPoints = 10_000_000
 	c.Queries.SubqueryStep = duration(time.Minute)
-	for _, d := range []*durability{&c.RemoteWrite.Durability, &c.Import.Durability, &c.OTLP.Durability, &c.HTTPTrap.Durability} {
-		*d = durability(journal.Fsync)
+	// Over HTTP a token is asked for, and the reply tells the sender what is refused.
+	for _, one := range []*inputConfig{&c.RemoteWrite, &c.Import, &c.OTLP.inputConfig, &c.HTTPTrap, &c.Influx, &c.CollectdHTTP} {
+		*one = inputConfig{Enabled: true, Durability: durability(journal.Fsync), Networks: []network{}}
 	}
-	for _, d := range []*durability{&c.Statsd.Durability, &c.Graphite.Durability, &c.Collectd.Durability} {
-		*d = durability(journal.Interval)
+	// These are open to everybody on their networks. A sender that changes its names all the time can take two fifths of
+	// statsd's names in an hour, and all senders together less than all of them.
+	for _, one := range []*inputConfig{&c.Statsd.inputConfig, &c.Graphite.inputConfig, &c.Collectd.inputConfig, &c.InfluxSocket.inputConfig} {
+		*one = inputConfig{Durability: durability(journal.Interval), Networks: []network{},
+			SeriesPerSecond: 100, SeriesBurst: 500_000, SenderSeriesPerSecond: 50, SenderSeriesBurst: 200_000}
 	}
 	c.Statsd.Enabled, c.Statsd.Address, c.Statsd.Admin = true, ":8125", "127.0.0.1:8126"
 	c.Statsd.Names, c.Statsd.BufferMiB = 1_000_000, 64
-	c.OTLP.Enabled, c.HTTPTrap.Enabled = true, true
+	c.OTLP.Promote, c.OTLP.Translation = otlp.Defaults().Promote, otlp.Defaults().Translation
 	c.Graphite.Address, c.Graphite.PickleAddress = ":2003", ":2004"
+	c.InfluxSocket.Address = ":8089"
 	c.Collectd.Address, c.Collectd.Users = ":25826", map[string]string{}
 	c.Statistics.Host = true
 	return c
@@ -153,6 +196,14 @@ func (c *config) check() error {
 	if c.Graphite.Enabled && c.Graphite.Address == "" && c.Graphite.PickleAddress == "" {
 		return errors.New("graphite is enabled, but has neither an address nor a pickle_address")
 	}
+	if c.InfluxSocket.Enabled && c.InfluxSocket.Address == "" {
+		return errors.New("influx_socket is enabled, but has no address")
+	}
+	for _, one := range inputs {
+		if err := one.settings(c).check(one.name); err != nil {
+			return err
+		}
+	}
 	if c.Collectd.Enabled && c.Collectd.Address == "" {
 		return errors.New("collectd is enabled, but has no address")
 	}
@@ -160,6 +211,9 @@ func (c *config) check() error {
 		if c.Collectd.Users[name] == "" { // by which anybody could sign
 			return fmt.Errorf("the collectd user %s has no password", name)
 		}
+	}
+	if err := c.otlpOptions().Check(); err != nil {
+		return fmt.Errorf("otlp: %w", err)
 	}
 	if err := c.apart(); err != nil {
 		return err
@@ -197,6 +251,11 @@ func (c *config) limits() budget.Limits {
 	return api.Limits(c.Limits.MemoryMiB<<20, c.Limits.QueriesMiB<<20, c.Limits.QueryMiB<<20, c.Limits.QueryPoints)
 }
 
+// otlpOptions are what OpenTelemetry's input is made with. Its running totals may take a sixteenth of the memory.
+func (c *config) otlpOptions() otlp.Options {
+	return otlp.Options{Promote: c.OTLP.Promote, Translation: c.OTLP.Translation, TotalsBytes: int(c.Limits.MemoryMiB << 20 / 16)}
+}
+
 // apart says which two of storaged's own would listen on one port.
 func (c *config) apart() error {
 	const tcp, udp = 1, 2
@@ -217,6 +276,8 @@ func (c *config) apart() error {
 	add(c.Graphite.Enabled, "graphite.address", c.Graphite.Address, tcp|udp)
 	add(c.Graphite.Enabled, "graphite.pickle_address", c.Graphite.PickleAddress, tcp)
 	add(c.Collectd.Enabled, "collectd.address", c.Collectd.Address, udp)
+	add(c.OTLP.Enabled, "otlp.grpc_address", c.OTLP.GRPCAddress, tcp)
+	add(c.InfluxSocket.Enabled, "influx_socket.address", c.InfluxSocket.Address, tcp|udp)
 	// "" and :: are all addresses, 0.0.0.0 those of IPv4.
 	within := func(host, all string) bool {
 		return all == "" || all == "::" || all == host || all == "0.0.0.0" && !strings.Contains(host, ":")
@@ -260,6 +321,28 @@ func (d *duration) UnmarshalText(text []byte) error {
 		return fmt.Errorf("%q is no duration: write 90s, 2h, 400d, 10y", text)
 	}
 	*d = duration(parsed)
+	return nil
+}
+
+// network is an address with the length of its network, or one address.
+type network netip.Prefix
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (n *network) UnmarshalText(text []byte) error {
+	p, err := netip.ParsePrefix(string(text))
+	if err != nil {
+		var one netip.Addr
+		if one, err = netip.ParseAddr(string(text)); err == nil {
+			p, err = one.Prefix(one.BitLen())
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%q is no network: write 192.0.2.0/24, 2001:db8::/32 or one address", text)
+	}
+	if p != p.Masked() {
+		return fmt.Errorf("%q is an address in a network: write %s for the network, or %s for the address alone", text, p.Masked(), p.Addr())
+	}
+	*n = network(p)
 	return nil
 }
 

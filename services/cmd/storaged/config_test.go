@@ -36,7 +36,9 @@ func TestExampleIsTheDefaults(t *testing.T) {
 			if name == "" {
 				name = strings.ToLower(f.Name)
 			}
-			if f.Type.Kind() == reflect.Struct {
+			if f.Anonymous {
+				missing(f.Type, path)
+			} else if f.Type.Kind() == reflect.Struct {
 				missing(f.Type, path+name+".")
 			} else if !set[path+name] {
 				t.Errorf("%s%s is not in the example", path, name)
@@ -160,6 +162,8 @@ func TestInputsOnOnePort(t *testing.T) {
 		"[statsd]\naddress = '127.0.0.1:9'\n[graphite]\nenabled = true\naddress = '127.0.0.2:9'": "",
 		"[statsd]\nadmin = ''\n[collectd]\nenabled = true\naddress = ':8126'":                    "",
 		"[statsd]\nadmin = ':8126'\n[collectd]\nenabled = true\naddress = ':8126'":               "", // TCP and UDP
+		"[otlp]\ngrpc_address = '127.0.0.1:2004'\n[graphite]\nenabled = true":                    "graphite.pickle_address and otlp.grpc_address",
+		"[otlp]\ngrpc_address = '127.0.0.1:8125'\nenabled = false":                               "",
 		"[statsd]\naddress = '[::1]:9'\nadmin = '0.0.0.0:9'":                                     "",
 		"[statsd]\naddress = '[::]:9'\nadmin = '0.0.0.0:9'":                                      "statsd.address and statsd.admin",
 	} {
@@ -180,6 +184,9 @@ func TestInputsWithoutAddresses(t *testing.T) {
 		"[graphite]\nenabled = true\naddress = ''\npickle_address = ''": "graphite is enabled",
 		"[collectd]\nenabled = true\naddress = ''":                      "collectd is enabled",
 		"[graphite]\nenabled = true\naddress = ''":                      "",
+		"[otlp]\ntranslation_strategy = 'none'":                         "otlp: \"none\" is no translation_strategy: NoTranslation, ",
+		"[otlp]\npromote_resource_attributes = ['service.name']":        "in job and instance already",
+		"[otlp]\npromote_resource_attributes = []":                      "",
 		"[collectd.users]\nann = ''":                                    "the collectd user ann has no password",
 		"[limits]\nmemory_mib = 9223372036854775807":                    "at most 1073741824",
 		"[limits]\nqueries_mib = 2000":                                  "limits.memory_mib, which is 1024",

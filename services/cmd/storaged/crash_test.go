@@ -475,7 +475,7 @@ func TestMetrics(t *testing.T) {
 	for _, f := range figures {
 		family := families[figurePrefix+f.name]
 		if family == nil {
-			if f.name != "samples_total" && f.name != "rejected_total" && !strings.HasSuffix(f.name, "_kernel_drops_total") && !strings.HasPrefix(f.name, "graphite_") && !strings.HasPrefix(f.name, "collectd_") { // of inputs that are off
+			if f.name != "samples_total" && f.name != "rejected_total" && f.name != "refused_total" && !strings.HasSuffix(f.name, "_kernel_drops_total") && !strings.HasPrefix(f.name, "graphite_") && !strings.HasPrefix(f.name, "collectd_") && !strings.HasPrefix(f.name, "influx_") { // of inputs that are off
 				t.Errorf("%s is missing", f.name)
 			}
 			continue

@@ -112,6 +112,8 @@ var flags = []option{
 	}},
 	{name: "collectd", argument: "ADDR", help: "collectd's binary protocol over UDP, for example :25826",
 		apply: address(func(c *config) (*string, *bool) { return &c.Collectd.Address, &c.Collectd.Enabled })},
+	{name: "influx", argument: "ADDR", help: "InfluxDB's line protocol over TCP and UDP, for example :8089; it is always taken over HTTP",
+		apply: address(func(c *config) (*string, *bool) { return &c.InfluxSocket.Address, &c.InfluxSocket.Enabled })},
 	{name: "retention", argument: "TIME", help: "how long samples are kept, 400d; rollups: see retention in the file",
 		apply: long(func(c *config) *duration { return &c.Retention.Raw })},
 	{name: "out-of-order", argument: "TIME", help: "how far a sample may be behind the latest one of its series, 1h",

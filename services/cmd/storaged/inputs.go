@@ -1,10 +1,11 @@
 package main
 
-// The inputs that bring a socket or routes of their own: one table. Remote write and import are always there.
+// The inputs: one table. Each has its section of the settings, and its senders.
 
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"strconv"
 	"sync/atomic"
@@ -14,7 +15,11 @@ import (
 	"cistern/services/ingest/collectd"
 	"cistern/services/ingest/graphite"
 	"cistern/services/ingest/httptrap"
+	"cistern/services/ingest/importer"
+	"cistern/services/ingest/influx"
 	"cistern/services/ingest/otlp"
+	"cistern/services/ingest/remotewrite"
+	"cistern/services/ingest/senders"
 	"cistern/services/ingest/statsd"
 	"cistern/services/journal"
 	"cistern/services/store/tsdb"
@@ -22,28 +27,44 @@ import (
 
 // input is one way in. Those that listen are opened by listen; those over HTTP add their routes.
 type input struct {
-	name    string
-	enabled func(c *config) bool
+	name     string // of its section
+	settings func(c *config) *inputConfig
 	// listen opens the sockets. What it returns serves until ctx ends, and then returns with everything handed on.
 	listen func(s *server, c *config) (serve func(ctx context.Context), err error)
-	routes func(s *server, c *config, mux *http.ServeMux)
+	// patterns are the routes that register adds to a mux of the input's own.
+	patterns []string
+	register func(s *server, c *config, mux *http.ServeMux)
 }
 
 var inputs = []input{
-	{name: "statsd", enabled: func(c *config) bool { return c.Statsd.Enabled }, listen: listenStatsd},
-	{name: "graphite", enabled: func(c *config) bool { return c.Graphite.Enabled }, listen: listenGraphite},
-	{name: "collectd", enabled: func(c *config) bool { return c.Collectd.Enabled }, listen: listenCollectd},
-	{name: "otlp", enabled: func(c *config) bool { return c.OTLP.Enabled }, routes: routeOTLP},
-	{name: "httptrap", enabled: func(c *config) bool { return c.HTTPTrap.Enabled }, routes: routeHTTPTrap},
+	{name: "statsd", settings: func(c *config) *inputConfig { return &c.Statsd.inputConfig }, listen: listenStatsd},
+	{name: "graphite", settings: func(c *config) *inputConfig { return &c.Graphite.inputConfig }, listen: listenGraphite},
+	{name: "collectd", settings: func(c *config) *inputConfig { return &c.Collectd.inputConfig }, listen: listenCollectd},
+	{name: "influx_socket", settings: func(c *config) *inputConfig { return &c.InfluxSocket.inputConfig }, listen: listenInflux},
+	{name: "remote_write", settings: func(c *config) *inputConfig { return &c.RemoteWrite }, patterns: []string{"POST /api/v1/write"}, register: routeRemoteWrite},
+	{name: "import", settings: func(c *config) *inputConfig { return &c.Import }, patterns: []string{"POST /api/v1/import"}, register: routeImport},
+	{name: "otlp", settings: func(c *config) *inputConfig { return &c.OTLP.inputConfig }, listen: listenOTLP,
+		patterns: []string{"POST /v1/metrics", "POST /api/v1/otlp/v1/metrics"}, register: routeOTLP},
+	{name: "httptrap", settings: func(c *config) *inputConfig { return &c.HTTPTrap }, register: routeHTTPTrap,
+		patterns: []string{"POST /api/v1/trap", "PUT /api/v1/trap", "POST /api/v1/trap/{check}", "PUT /api/v1/trap/{check}"}},
+	{name: "influx", settings: func(c *config) *inputConfig { return &c.Influx }, register: routeInflux,
+		patterns: []string{"POST /write", "POST /api/v2/write", "GET /ping", "GET /query", "POST /query"}},
+	{name: "collectd_http", settings: func(c *config) *inputConfig { return &c.CollectdHTTP }, patterns: []string{"POST /api/v1/collectd"}, register: routeCollectd},
+}
+
+// openSenders makes the senders of all inputs.
+func openSenders(c *config) map[string]*senders.Input {
+	all := map[string]*senders.Input{}
+	for _, in := range inputs {
+		all[in.name] = senders.New(in.name, in.settings(c).senders())
+	}
+	return all
 }
 
 // startInputs opens all that are enabled and serves them until ctx ends.
 func (s *server) startInputs(ctx context.Context, c *config) error {
 	for _, in := range inputs {
-		if !in.enabled(c) {
-			continue
-		}
-		if in.listen == nil {
+		if in.listen == nil || !in.settings(c).Enabled {
 			continue
 		}
 		serve, err := in.listen(s, c)
@@ -57,8 +78,17 @@ func (s *server) startInputs(ctx context.Context, c *config) error {
 
 func (s *server) inputRoutes(c *config, mux *http.ServeMux) {
 	for _, in := range inputs {
-		if in.routes != nil && in.enabled(c) {
-			in.routes(s, c, mux)
+		if in.register == nil {
+			continue
+		}
+		own := http.NewServeMux()
+		in.register(s, c, own)
+		handler := s.senders[in.name].Off(own)
+		if in.settings(c).Enabled {
+			handler = s.senders[in.name].Handler(s.store, own)
+		}
+		for _, pattern := range in.patterns {
+			mux.Handle(pattern, handler)
 		}
 	}
 }
@@ -67,6 +97,7 @@ func listenStatsd(s *server, c *config) (func(context.Context), error) {
 	o := statsd.Options{
 		Address: c.Statsd.Address, Socket: c.Statsd.Socket, Admin: c.Statsd.Admin, Readers: c.Statsd.Readers,
 		Buffer: c.Statsd.BufferMiB << 20, Names: c.Statsd.Names, Clock: s.clock, Durability: journal.Durability(c.Statsd.Durability),
+		Senders: s.senders["statsd"],
 		Settings: map[string]string{
 			"address": c.Statsd.Address, "socket": c.Statsd.Socket, "admin": c.Statsd.Admin, "durability": string(c.Statsd.Durability),
 			"names": strconv.Itoa(c.Statsd.Names), "flushInterval": "1000",
@@ -113,7 +144,7 @@ func (s *server) seldom(what string) func(error) {
 }
 
 func listenGraphite(s *server, c *config) (func(context.Context), error) {
-	listening, err := graphite.Listen(c.Graphite.Address, c.Graphite.PickleAddress, durable{s.store, journal.Durability(c.Graphite.Durability)})
+	listening, err := graphite.Listen(c.Graphite.Address, c.Graphite.PickleAddress, durable{s.store, journal.Durability(c.Graphite.Durability)}, s.senders["graphite"])
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +153,7 @@ func listenGraphite(s *server, c *config) (func(context.Context), error) {
 }
 
 func listenCollectd(s *server, c *config) (func(context.Context), error) {
-	listening, err := collectd.Listen(c.Collectd.Address, c.Collectd.Users, durable{s.store, journal.Durability(c.Collectd.Durability)})
+	listening, err := collectd.Listen(c.Collectd.Address, c.Collectd.Users, durable{s.store, journal.Durability(c.Collectd.Durability)}, s.senders["collectd"])
 	if err != nil {
 		return nil, err
 	}
@@ -130,9 +161,66 @@ func listenCollectd(s *server, c *config) (func(context.Context), error) {
 	return func(ctx context.Context) { listening.Serve(ctx, s.seldom("what collectd sent was not stored")) }, nil
 }
 
-func routeOTLP(s *server, c *config, mux *http.ServeMux) {
-	otlp.New(durable{s.store, journal.Durability(c.OTLP.Durability)}).Register(mux)
+// otlpHandler is the input's, whose routes and port share the running totals.
+func (s *server) otlpHandler(c *config) *otlp.Handler {
+	if s.otlp == nil {
+		s.otlp = otlp.New(durable{s.store, journal.Durability(c.OTLP.Durability)}, c.otlpOptions())
+	}
+	return s.otlp
 }
+
+// listenOTLP opens the port for gRPC when it is wanted.
+func listenOTLP(s *server, c *config) (func(context.Context), error) {
+	if c.OTLP.GRPCAddress == "" {
+		return func(context.Context) {}, nil
+	}
+	listening, err := otlp.ListenGRPC(c.OTLP.GRPCAddress, s.otlpHandler(c), s.senders["otlp"])
+	if err != nil {
+		return nil, err
+	}
+	if at, ok := listening.Address().(*net.TCPAddr); ok && !at.IP.IsLoopback() {
+		s.log.Warn("otlp.grpc_address is not on loopback: whoever reaches the port may send, because it asks for no token", "listens", at.String())
+	}
+	s.otlpGRPC = listening
+	return listening.Serve, nil
+}
+
+func listenInflux(s *server, c *config) (func(context.Context), error) {
+	listening, err := influx.Listen(c.InfluxSocket.Address, s.store, journal.Durability(c.InfluxSocket.Durability), s.senders["influx_socket"])
+	if err != nil {
+		return nil, err
+	}
+	s.influx = listening
+	return func(ctx context.Context) {
+		listening.Serve(ctx, s.seldom("what came as InfluxDB's lines was not stored"))
+	}, nil
+}
+
+func routeRemoteWrite(s *server, c *config, mux *http.ServeMux) {
+	handler := remotewrite.New(s.store, s.gate)
+	handler.Durability = journal.Durability(c.RemoteWrite.Durability)
+	handler.Register(mux)
+}
+
+func routeImport(s *server, c *config, mux *http.ServeMux) {
+	handler := importer.New(s.store, s.gate)
+	handler.Durability = journal.Durability(c.Import.Durability)
+	handler.Register(mux)
+}
+
+func routeInflux(s *server, c *config, mux *http.ServeMux) {
+	handler := influx.New(s.store, s.gate)
+	handler.Durability = journal.Durability(c.Influx.Durability)
+	handler.Register(mux)
+}
+
+func routeCollectd(s *server, c *config, mux *http.ServeMux) {
+	handler := collectd.New(s.store, s.gate)
+	handler.Durability = journal.Durability(c.CollectdHTTP.Durability)
+	handler.Register(mux)
+}
+
+func routeOTLP(s *server, c *config, mux *http.ServeMux) { s.otlpHandler(c).Register(mux) }
 
 func routeHTTPTrap(s *server, c *config, mux *http.ServeMux) {
 	handler := httptrap.New(s.store)
@@ -145,5 +233,8 @@ func (s *server) describe(p *daemon.Process) {
 	if s.statsd != nil {
 		stats := s.statsd.Stats()
 		p.Describe("statsd", s.statsd.Addr(), "statsdSockets", stats.Sockets, "statsdBuffer", stats.BufferBytes, "statsdAdmin", s.statsd.AdminAddr())
+	}
+	if s.otlpGRPC != nil {
+		p.Describe("otlpGrpc", s.otlpGRPC.Address().String())
 	}
 }

@@ -36,7 +36,7 @@ func TestManifest(t *testing.T) {
 	if c.Limits != usual.Limits || c.Statsd.Address != usual.Statsd.Address || c.Statsd.Admin != usual.Statsd.Admin {
 		t.Errorf("the manifest's limits are %+v, the program's own %+v", c.Limits, usual.Limits)
 	}
-	if !c.Statsd.Enabled || c.Graphite.Address != ":2003" || c.Graphite.PickleAddress != "" || c.Collectd.Enabled {
+	if !c.Statsd.Enabled || c.Graphite.Address != ":2003" || c.Graphite.PickleAddress != "" || c.Collectd.Enabled || c.InfluxSocket.Enabled {
 		t.Errorf("inputs: %+v %+v %+v", c.Statsd, c.Graphite, c.Collectd)
 	}
 	for _, ends := range []map[string]string{
@@ -45,9 +45,9 @@ func TestManifest(t *testing.T) {
 		started(ends)
 	}
 	c = started(map[string]string{"config/memory_mib": "300", "config/max_series": "5000", "config/statsd": "", "config/statsd_admin": "",
-		"config/graphite": "", "config/graphite_pickle": "127.0.0.1:2004", "config/collectd": ":25826"})
+		"config/graphite": "", "config/graphite_pickle": "127.0.0.1:2004", "config/collectd": ":25826", "config/influx": ":8089"})
 	if c.Limits.MemoryMiB != 300 || c.Limits.Series != 5000 || c.Statsd.Enabled || c.Statsd.Admin != "" ||
-		!c.Graphite.Enabled || c.Graphite.Address != "" || c.Graphite.PickleAddress != "127.0.0.1:2004" || !c.Collectd.Enabled {
+		!c.Graphite.Enabled || c.Graphite.Address != "" || c.Graphite.PickleAddress != "127.0.0.1:2004" || !c.Collectd.Enabled || !c.InfluxSocket.Enabled {
 		t.Errorf("tuned: %+v %+v %+v %+v", c.Limits, c.Statsd, c.Graphite, c.Collectd)
 	}
 }

@@ -19,10 +19,10 @@ import (
 	"cistern/services/ingest/admission"
 	"cistern/services/ingest/collectd"
 	"cistern/services/ingest/graphite"
-	"cistern/services/ingest/importer"
-	"cistern/services/ingest/remotewrite"
+	"cistern/services/ingest/lines"
+	"cistern/services/ingest/otlp"
+	"cistern/services/ingest/senders"
 	"cistern/services/ingest/statsd"
-	"cistern/services/journal"
 	"cistern/services/platform/fastclock"
 	"cistern/services/store/api"
 	"cistern/services/store/tsdb"
@@ -42,6 +42,11 @@ type server struct {
 	statsd   *statsd.Server // these are nil when they are off
 	graphite *graphite.Server
 	collectd *collectd.Server
+	otlp     *otlp.Handler
+	otlpGRPC *otlp.GRPC // nil: no port
+	influx   *lines.Server
+	senders  map[string]*senders.Input // by the input's name
+	gate     *admission.Gate
 	ready    atomic.Bool
 
 	serving sync.WaitGroup
@@ -66,6 +71,7 @@ func setup(ctx context.Context, p *daemon.Process, c *config) (err error) {
 		s.serving.Wait()
 		return s.store.Close()
 	})
+	s.senders, s.gate = openSenders(c), admission.New(s.store)
 	s.clock = fastclock.New()
 	s.input(func() { s.clock.Run(inputs.Done()) })
 	if err := s.startInputs(inputs, c); err != nil {
@@ -76,6 +82,7 @@ func setup(ctx context.Context, p *daemon.Process, c *config) (err error) {
 		ExperimentalFunctions: c.Queries.ExperimentalFunctions, DurationExpressions: c.Queries.DurationExpressions,
 	})
 	s.queries.Stopping = ctx.Done() // streams never end by themselves
+	s.queries.Settings = s.settings
 	s.figures = newStatistics(s, c.Statistics.Host)
 	routes := s.routes()
 	if c.HTTP.Socket != "" {
@@ -92,6 +99,8 @@ func setup(ctx context.Context, p *daemon.Process, c *config) (err error) {
 	s.input(func() { adapt(inputs, s.store) })
 	bound(c.Limits.MemoryMiB << 20)
 	s.input(func() { s.queries.Pool().Watch(inputs, c.Limits.MemoryMiB<<20) })
+	refused := &refusalLog{server: s, before: map[string]map[tsdb.Reason]uint64{}}
+	s.input(func() { refused.run(inputs) })
 	s.ready.Store(true)
 	context.AfterFunc(ctx, func() { s.ready.Store(false) })
 	p.Describe("data", c.Data)
@@ -114,13 +123,6 @@ func (s *server) input(f func()) {
 func (s *server) routes() http.Handler {
 	mux := http.NewServeMux()
 	s.queries.Register(mux)
-	gate := admission.New(s.store)
-	written := remotewrite.New(s.store, gate)
-	written.Durability = journal.Durability(s.config.RemoteWrite.Durability)
-	written.Register(mux)
-	imported := importer.New(s.store, gate)
-	imported.Durability = journal.Durability(s.config.Import.Durability)
-	imported.Register(mux)
 	s.inputRoutes(s.config, mux)
 	mux.HandleFunc("GET /api/v1/status/storage", s.status)
 	mux.HandleFunc("GET /metrics", s.figures.expose)
@@ -129,13 +131,10 @@ func (s *server) routes() http.Handler {
 	mux.HandleFunc("GET /admin/retention", here(s.getRetention))
 	mux.HandleFunc("PUT /admin/retention", here(s.putRetention))
 	mux.HandleFunc("POST /admin/watch", here(s.queries.Watch))
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		if !s.ready.Load() {
-			problem.Write(w, http.StatusServiceUnavailable, "service_unavailable", "storaged is starting or stopping.", "")
-			return
-		}
-		_, _ = w.Write([]byte("ok\n"))
-	})
+	mux.HandleFunc("GET /healthz", s.whenReady("ok\n"))
+	// As Prometheus has them. Healthy is that it answers at all.
+	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("Cistern's store is healthy.\n")) })
+	mux.HandleFunc("GET /-/ready", s.whenReady("Cistern's store is ready.\n"))
 	// For the benches and for support: nginx does not route here, and the network is not answered.
 	mux.HandleFunc("GET /debug/pprof/", here(pprof.Index))
 	mux.HandleFunc("GET /debug/pprof/profile", here(pprof.Profile))
@@ -144,6 +143,17 @@ func (s *server) routes() http.Handler {
 		problem.Write(w, http.StatusNotFound, "not_found", fmt.Sprintf("There is no %s %.200s here.", r.Method, r.URL.Path), "")
 	})
 	return mux
+}
+
+// whenReady answers a text, and 503 while storaged starts or stops.
+func (s *server) whenReady(text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		if !s.ready.Load() {
+			problem.Write(w, http.StatusServiceUnavailable, "service_unavailable", "storaged is starting or stopping.", "")
+			return
+		}
+		_, _ = w.Write([]byte(text))
+	}
 }
 
 // here answers this machine only: a Unix socket, or loopback.

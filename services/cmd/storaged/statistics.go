@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"cistern/services/ingest/senders"
 	"cistern/services/ingest/statsd"
 	"cistern/services/journal"
 	"cistern/services/platform/fastclock"
@@ -28,9 +29,10 @@ type reading struct {
 	clock  fastclock.Status
 	statsd *statsd.Stats // nil when it is off
 	// Of the inputs besides statsd that take datagrams.
-	graphite, collectd datagrams
-	runtime            []metrics.Sample
-	queries            budget.Status
+	graphite, collectd, influx datagrams
+	senders                    map[string]senders.Status // by input, without the addresses
+	runtime                    []metrics.Sample
+	queries                    budget.Status
 }
 
 // datagrams is what the kernel holds and dropped of an input's; the zero value is that of one that takes none.
@@ -107,6 +109,20 @@ var figures = []figure{
 			emit(float64(r.store.Rejected[reason]), tsdb.Label{Name: "reason", Value: string(reason)})
 		}
 	}},
+	{"refused_total", tsdb.Counter, "What was refused of senders, by input and reason: samples, lines, packets and connections. Over HTTP, bodies that cannot be read are in rejected_total alone.", func(r *reading, emit func(float64, ...tsdb.Label)) {
+		for _, input := range slices.Sorted(maps.Keys(r.senders)) {
+			refused := r.senders[input].Refused
+			for _, reason := range slices.Sorted(maps.Keys(refused)) {
+				emit(float64(refused[reason]), tsdb.Label{Name: "input", Value: input}, tsdb.Label{Name: "reason", Value: string(reason)})
+			}
+		}
+	}},
+	{"new_series_total", tsdb.Counter, "New series that senders made, by input.", func(r *reading, emit func(float64, ...tsdb.Label)) {
+		for _, input := range slices.Sorted(maps.Keys(r.senders)) {
+			emit(float64(r.senders[input].Created), tsdb.Label{Name: "input", Value: input})
+		}
+	}},
+	plain("replaced_samples_total", tsdb.Counter, "Samples that took the place of another one of their series and time.", func(r *reading) float64 { return float64(r.store.Replaced) }),
 	plain("series", tsdb.Gauge, "Series that are in memory, and those that were before the last block.", func(r *reading) float64 { return float64(r.store.Series) }),
 	plain("head_samples", tsdb.Gauge, "Samples in memory.", func(r *reading) float64 { return float64(r.store.HeadSamples) }),
 	plain("head_bytes", tsdb.Gauge, "Memory of series and samples.", func(r *reading) float64 { return float64(r.store.HeadBytes) }),
@@ -157,6 +173,8 @@ var figures = []figure{
 	buffer("graphite", func(r *reading) datagrams { return r.graphite }),
 	drops("collectd", func(r *reading) datagrams { return r.collectd }),
 	buffer("collectd", func(r *reading) datagrams { return r.collectd }),
+	drops("influx", func(r *reading) datagrams { return r.influx }),
+	buffer("influx", func(r *reading) datagrams { return r.influx }),
 
 	plain("clock_counter", tsdb.Gauge, "1 when time is read from the processor's counter, 0 when from the system.", func(r *reading) float64 { return one(r.clock.Counter) }),
 	plain("clock_error_seconds", tsdb.Gauge, "Difference from the system's clock at the last comparison.", func(r *reading) float64 { return r.clock.Error.Seconds() }),
@@ -228,6 +246,13 @@ func (st *statistics) read() *reading {
 	}
 	if s.collectd != nil {
 		r.collectd = datagramsOf(s.collectd)
+	}
+	if s.influx != nil {
+		r.influx = datagramsOf(s.influx)
+	}
+	r.senders = map[string]senders.Status{}
+	for name, one := range s.senders {
+		r.senders[name] = one.Status(0)
 	}
 	return r
 }

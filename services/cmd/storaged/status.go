@@ -3,10 +3,12 @@ package main
 // GET /api/v1/status/storage.
 
 import (
+	"math"
 	"net/http"
 	"time"
 
 	"cistern/services/platform/fastclock"
+	"cistern/services/store/tsdb"
 )
 
 func (s *server) status(w http.ResponseWriter, _ *http.Request) {
@@ -47,7 +49,8 @@ func (s *server) status(w http.ResponseWriter, _ *http.Request) {
 		"durability": map[string]any{
 			"write": s.config.RemoteWrite.Durability, "import": s.config.Import.Durability, "otlp": s.config.OTLP.Durability,
 			"httptrap": s.config.HTTPTrap.Durability, "statsd": s.config.Statsd.Durability, "graphite": s.config.Graphite.Durability,
-			"collectd": s.config.Collectd.Durability,
+			"collectd": s.config.Collectd.Durability, "collectd_http": s.config.CollectdHTTP.Durability,
+			"influx": s.config.Influx.Durability, "influx_socket": s.config.InfluxSocket.Durability,
 		},
 		"startedAt": status.Started.UTC().Format(time.RFC3339Nano),
 		"damaged":   damaged, "flushFailures": status.FlushFailures,
@@ -77,7 +80,78 @@ func (s *server) status(w http.ResponseWriter, _ *http.Request) {
 		answer["collectd"] = map[string]any{"address": s.collectd.Addr(), "packets": s.collectd.Packets(), "values": s.collectd.Values(), "bad": s.collectd.Bad(),
 			"kernelDrops": d.Drops, "kernelDropsKnown": d.Known, "bufferBytes": d.Buffer}
 	}
+	if s.influx != nil {
+		d := datagramsOf(s.influx)
+		answer["influx_socket"] = map[string]any{"address": s.influx.Addr(), "lines": s.influx.Lines(), "badLines": s.influx.Bad(),
+			"kernelDrops": d.Drops, "kernelDropsKnown": d.Known, "bufferBytes": d.Buffer}
+	}
+	answer["inputs"] = s.inputStatus()
+	answer["replaced"] = s.replacedStatus(status.Replaced)
 	writeJSON(w, answer)
+}
+
+// shownSenders and shownReplaced are how many senders of an input and how many series are listed, the worst first.
+const (
+	shownSenders  = 20
+	shownReplaced = 100
+)
+
+// inputStatus is each input's limits, and what its senders did since the start.
+func (s *server) inputStatus() map[string]any {
+	type sender struct {
+		Address   string                 `json:"address"`
+		NewSeries uint64                 `json:"newSeries"`
+		Refused   map[tsdb.Reason]uint64 `json:"refused"`
+		Last      string                 `json:"last"`
+	}
+	all := map[string]any{}
+	for _, in := range inputs {
+		c, status := in.settings(s.config), s.senders[in.name].Status(shownSenders)
+		networks, list := []string{}, []sender{}
+		for _, one := range status.Networks {
+			networks = append(networks, one.String())
+		}
+		for _, one := range status.Senders {
+			if one.Refused == nil {
+				one.Refused = map[tsdb.Reason]uint64{}
+			}
+			list = append(list, sender{one.Address, one.Created, one.Refused, one.Last.UTC().Format(time.RFC3339Nano)})
+		}
+		all[in.name] = map[string]any{
+			"enabled": c.Enabled, "networks": networks, "newSeries": status.Created, "refused": status.Refused, "senders": list,
+			"seriesPerSecond": c.SeriesPerSecond, "seriesBurst": c.SeriesBurst,
+			"senderSeriesPerSecond": c.SenderSeriesPerSecond, "senderSeriesBurst": c.SenderSeriesBurst,
+		}
+	}
+	return all
+}
+
+// replacedStatus is the samples that took another one's place: how many, and of which series.
+func (s *server) replacedStatus(total uint64) map[string]any {
+	type series struct {
+		Series  string   `json:"series"`
+		Samples uint64   `json:"samples"`
+		Last    string   `json:"last"`
+		Time    float64  `json:"time"`
+		Before  *float64 `json:"before"` // null: no number that JSON has
+		After   *float64 `json:"after"`
+	}
+	number := func(v float64) *float64 {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil
+		}
+		return &v
+	}
+	list := []series{}
+	for _, one := range s.store.Replaced(shownReplaced) {
+		labels, err := tsdb.ParseKey(one.Key)
+		if err != nil {
+			continue
+		}
+		list = append(list, series{tsdb.FormatLabels(labels), one.Samples, one.Last.UTC().Format(time.RFC3339Nano), float64(one.Time) / 1000,
+			number(one.Before), number(one.After)})
+	}
+	return map[string]any{"samples": total, "series": list}
 }
 
 func clockStatus(c fastclock.Status) map[string]any {

@@ -17,6 +17,7 @@ var Keys = map[string]string{
 	"from":   "the address of a client",
 	"group":  "a group of the operating system",
 	"host":   "another machine",
+	"input":  "a way in for samples",
 	"method": "an HTTP method",
 	"path":   "a file, a socket, or an HTTP path",
 	"pid":    "a process",
@@ -42,6 +43,7 @@ var Keys = map[string]string{
 	// The daemon itself, in its line "ready".
 	"bundles":       "the folder of bundles",
 	"data":          "the folder of the store",
+	"otlpGrpc":      "the address of OpenTelemetry's metrics over gRPC",
 	"platform":      "which operating system it drives",
 	"listens":       "the sockets and addresses that HTTP is served on",
 	"statsd":        "the address of statsd",

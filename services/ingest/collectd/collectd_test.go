@@ -259,11 +259,11 @@ func TestOutputFeedback(t *testing.T) {
 
 func TestSocket(t *testing.T) {
 	m := &memory{}
-	s, err := Listen("127.0.0.1:0", map[string]string{"ann": "secret"}, m)
+	s, err := Listen("127.0.0.1:0", map[string]string{"ann": "secret"}, m, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Listen(s.Addr(), nil, m); err == nil {
+	if _, err := Listen(s.Addr(), nil, m, nil); err == nil {
 		t.Error("the same address twice")
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -316,7 +316,7 @@ func TestSocket(t *testing.T) {
 
 // What the kernel holds when the end comes is taken too.
 func TestDrain(t *testing.T) {
-	s, err := Listen("127.0.0.1:0", nil, &memory{})
+	s, err := Listen("127.0.0.1:0", nil, &memory{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,9 +7,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"net/netip"
 	"strconv"
 	"unsafe"
 
+	"cistern/services/ingest/senders"
 	"cistern/services/store/tsdb"
 )
 
@@ -64,6 +66,21 @@ type batch struct {
 	name    []byte
 	labels  []tsdb.Label
 	refused map[tsdb.Reason]int
+	// from sent what is being read; spans says who sent which samples, and blamed what was refused of whom.
+	from   netip.Addr
+	spans  senders.Parts
+	blamed map[blame]int
+}
+
+type blame struct {
+	from   netip.Addr
+	reason tsdb.Reason
+}
+
+// begin says who sent what is read from here on.
+func (b *batch) begin(from netip.Addr) {
+	b.spans.Add(b.from, len(b.samples))
+	b.from = from
 }
 
 func (b *batch) reset() {
@@ -71,13 +88,15 @@ func (b *batch) reset() {
 		b.keys = nil
 	}
 	b.samples, b.keys = b.samples[:0], b.keys[:0]
+	b.spans.Reset()
 }
 
 func (b *batch) refuse(reason tsdb.Reason, n int) {
 	if b.refused == nil {
-		b.refused = map[tsdb.Reason]int{}
+		b.refused, b.blamed = map[tsdb.Reason]int{}, map[blame]int{}
 	}
 	b.refused[reason] += n
+	b.blamed[blame{b.from, reason}] += n
 }
 
 // about is what the parts before a value said. It shares the packet's memory.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"cistern/services/daemon/shutdown"
+	"cistern/services/ingest/senders"
 	"cistern/services/ingest/sockets"
 	"cistern/services/journal"
 	"cistern/services/store/tsdb"
@@ -38,6 +39,7 @@ const Durability = journal.Interval
 type Server struct {
 	store  tsdb.Ingester
 	users  map[string]string
+	from   *senders.Input
 	udp    *net.UDPConn
 	buffer int
 	drops  sockets.Drops
@@ -50,8 +52,8 @@ type Server struct {
 }
 
 // Listen opens the socket and serves it until Close. users are passwords by name; when there are any, only what they have
-// signed or encrypted is taken.
-func Listen(address string, users map[string]string, store tsdb.Ingester) (*Server, error) {
+// signed or encrypted is taken. from is who may send; nil for everybody.
+func Listen(address string, users map[string]string, store tsdb.Ingester, from *senders.Input) (*Server, error) {
 	resolved, err := net.ResolveUDPAddr("udp", address)
 	if err != nil {
 		return nil, fmt.Errorf("listening for collectd on %s/udp: %w", address, err)
@@ -60,7 +62,7 @@ func Listen(address string, users map[string]string, store tsdb.Ingester) (*Serv
 	if err != nil {
 		return nil, fmt.Errorf("listening for collectd on %s/udp: %w", address, err)
 	}
-	s := &Server{store: store, users: users, udp: udp, buffer: sockets.Enlarge(udp, wantedBuffer), done: make(chan struct{})}
+	s := &Server{store: store, users: users, from: from, udp: udp, buffer: sockets.Enlarge(udp, wantedBuffer), done: make(chan struct{})}
 	go func() { defer close(s.done); s.receive() }()
 	return s, nil
 }
@@ -107,6 +109,14 @@ func (s *Server) receive() {
 		s.packets.Add(uint64(n))
 		now := time.Now().UnixMilli()
 		for i := range messages[:n] {
+			from := senders.Address(messages[i].Addr)
+			if !s.from.Allowed(from) {
+				s.store.Reject(senders.NetworkNotAllowed, 1)
+				s.from.Refused(from, senders.NetworkNotAllowed, 1)
+				s.bad.Add(1)
+				continue
+			}
+			b.begin(from)
 			b.packet(messages[i].Buffers[0][:messages[i].N], now)
 		}
 		s.keep(&b)
@@ -119,18 +129,25 @@ func (s *Server) keep(b *batch) {
 		s.store.Reject(reason, n)
 		s.bad.Add(uint64(n))
 	}
+	for one, n := range b.blamed {
+		s.from.Refused(one.from, one.reason, n)
+	}
 	clear(b.refused)
+	clear(b.blamed)
+	b.begin(b.from)
+	done := 0
 	for rest := b.samples; len(rest) > 0; {
 		part := rest[:min(len(rest), maxBatch)]
 		// What is refused one by one the store counts itself.
-		if _, err := s.store.Ingest(context.Background(), "collectd", part, Durability); err != nil {
+		ctx := senders.Under(context.Background(), b.spans.Of(s.from, done))
+		if _, err := s.store.Ingest(ctx, "collectd", part, Durability); err != nil {
 			s.tell(err)
 			s.store.Reject(NotStored, len(rest))
 			s.bad.Add(uint64(len(rest)))
 			break
 		}
 		s.values.Add(uint64(len(part)))
-		rest = rest[len(part):]
+		rest, done = rest[len(part):], done+len(part)
 	}
 	b.reset()
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"cistern/services/ingest/lines"
 	"cistern/services/journal"
 	"cistern/services/store/tsdb"
 )
@@ -68,10 +69,15 @@ func (m *memory) Reject(reason tsdb.Reason, n int) {
 func taken(t *testing.T, b *batch) ([]string, map[tsdb.Reason]int) {
 	t.Helper()
 	m := &memory{}
-	if s := (&Server{store: m}); !s.keep(b, 0) {
+	if s := lines.New(m, options("", nil)); !s.Keep(b.Batch, 0) {
 		t.Fatal("not stored")
 	}
 	return m.samples, m.rejected
+}
+
+// packet is the way of a packet's lines into a batch.
+func packet(b batch, text []byte, now int64) {
+	lines.New(&memory{}, options("", nil)).Packet(b.Batch, text, now)
 }
 
 func TestLines(t *testing.T) {
@@ -108,10 +114,10 @@ func TestLines(t *testing.T) {
 		{"a;b=\xff 1 2", nil, tsdb.BadLabel},
 		{"a;b=" + strings.Repeat("x", 3000) + " 1 2", nil, tsdb.LabelTooLong},
 		{"a" + strings.Repeat(";b=c", 3000) + " 1 2", nil, TooLong},
-		{strings.Repeat("y", maxLine+1) + " 1 2", nil, TooLong},
+		{strings.Repeat("y", lines.MaxLine+1) + " 1 2", nil, TooLong},
 	} {
-		var b batch
-		b.packet([]byte("before 1 1\n"+c.lines+"\nafter 1 1"), 7)
+		b := batch{&lines.Batch{}}
+		packet(b, []byte("before 1 1\n"+c.lines+"\nafter 1 1"), 7)
 		samples, rejected := taken(t, &b)
 		want := []string{"before 1 1000"}
 		for _, line := range c.want {
@@ -125,7 +131,7 @@ func TestLines(t *testing.T) {
 			t.Errorf("%.80q: refused %v, want %q", c.lines, rejected, c.reason)
 		}
 	}
-	var b batch
+	b := batch{&lines.Batch{}}
 	many := "a"
 	for i := range 200 {
 		many += fmt.Sprintf(";t%d=x", i)
@@ -151,7 +157,7 @@ var pickles = []string{
 func TestPickles(t *testing.T) {
 	want := []string{"a.b 1.5 1000000", "a,x=y -2 1001250", "n 7 1002000"}
 	for i, message := range pickles {
-		var b batch
+		b := batch{&lines.Batch{}}
 		b.pickle([]byte(message), 7)
 		if samples, rejected := taken(t, &b); !slices.Equal(samples, want) || len(rejected) > 0 {
 			t.Errorf("%d: %q, refused %v", i, samples, rejected)
@@ -171,7 +177,7 @@ func TestPickles(t *testing.T) {
 		{"(lp0\n(Va\n(I1\nL-1180591620717411303424L\ntta.", "a -1.1805916207174113e+21 1000"},
 		{"(lp0\n(Va\n(I1\nL" + strings.Repeat("9", 400) + "L\ntta(Vb\n(I1\nI2\ntta.", "b 2 1000"}, // beyond float64
 	} {
-		var b batch
+		b := batch{&lines.Batch{}}
 		b.pickle([]byte(c.message), 7)
 		samples, rejected := taken(t, &b)
 		if got := strings.Join(samples, "|"); got != c.want || rejected[BadPickle] > 0 {
@@ -218,7 +224,7 @@ func TestBadPickles(t *testing.T) {
 		{"within itself", "]q\x00(h\x00h\x00e.", map[tsdb.Reason]int{BadLine: 2}, 0},
 		{"the future", "\x80\x06].", map[tsdb.Reason]int{BadPickle: 1}, 0},
 	} {
-		var b batch
+		b := batch{&lines.Batch{}}
 		b.pickle([]byte(strings.ReplaceAll(c.message, good, strings.Trim(good, "(t")+"\x86")), 7)
 		if samples, rejected := taken(t, &b); len(samples) != c.kept || !maps.Equal(rejected, c.want) {
 			t.Errorf("%s: %q, refused %v, want %v", c.name, samples, rejected, c.want)
@@ -229,10 +235,10 @@ func TestBadPickles(t *testing.T) {
 // A point that is referred to again and again has its path in each sample's key.
 func TestRepeatedPath(t *testing.T) {
 	path := strings.Repeat("p", tsdb.MaxLabelValue)
-	var b batch
+	b := batch{&lines.Batch{}}
 	b.pickle([]byte("\x80\x02](X"+string(binary.LittleEndian.AppendUint32(nil, uint32(len(path))))+path+"K\x01K\x02\x86\x86q\x00"+strings.Repeat("h\x00", 100_000)+"e."), 7)
-	if len(b.keys) > maxKeys+2*len(path) || b.refused[LongPickle] == 0 || len(b.samples)+b.refused[LongPickle] != 100_001 {
-		t.Errorf("%d bytes of keys, %d samples, refused %v", len(b.keys), len(b.samples), b.refused)
+	if b.KeyBytes() > maxKeys+2*len(path) || b.Refused(LongPickle) == 0 || b.Samples()+b.Refused(LongPickle) != 100_001 {
+		t.Errorf("%d bytes of keys, %d samples, refused %v", b.KeyBytes(), b.Samples(), b.Refused(LongPickle))
 	}
 }
 
@@ -247,7 +253,7 @@ func waitFor(t *testing.T, what string, ok func() bool) {
 
 func TestSockets(t *testing.T) {
 	m := &memory{}
-	s, err := Listen("127.0.0.1:0", "127.0.0.1:0", m)
+	s, err := Listen("127.0.0.1:0", "127.0.0.1:0", m, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +285,7 @@ func TestSockets(t *testing.T) {
 	send(udp, "u.one 1 1000\nnonsense\nu.two 2 1000")
 	waitFor(t, "UDP", func() bool { return s.Lines() == 2 && s.Bad() == 1 })
 	// Bad lines and overlong ones leave the connection as it is.
-	send(tcp, "t.one 1 1000\nbad\n"+strings.Repeat("z", 5*maxPacket)+" 1 1\nt.two 2 1000\nt.thr")
+	send(tcp, "t.one 1 1000\nbad\n"+strings.Repeat("z", 5*lines.MaxPacket)+" 1 1\nt.two 2 1000\nt.thr")
 	waitFor(t, "TCP", func() bool { return s.Lines() == 4 && s.Bad() == 3 })
 	send(tcp, "ee 3 1000\n")
 	waitFor(t, "the rest of a line", func() bool { return s.Lines() == 5 })
@@ -327,7 +333,7 @@ func TestSockets(t *testing.T) {
 // What the kernel holds when the end comes is taken too, but for a line without an end.
 func TestDrain(t *testing.T) {
 	m := &memory{}
-	s, err := Listen("127.0.0.1:0", "127.0.0.1:0", m)
+	s, err := Listen("127.0.0.1:0", "127.0.0.1:0", m, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -342,7 +348,7 @@ func TestDrain(t *testing.T) {
 	udp, tcp, pickle := dial("udp", s.Addr()), dial("tcp", s.Addr()), dial("tcp", s.PickleAddr())
 	fmt.Fprint(tcp, "first 1 1000\n")
 	fmt.Fprint(pickle, "\x00\x00\x00\x02].")
-	waitFor(t, "connections", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.Lines() == 1 && len(s.connections) == 2 })
+	waitFor(t, "connections", func() bool { return s.Lines() == 1 && s.Connections() == 2 })
 	for range 200 {
 		fmt.Fprint(udp, "u 1 1000")
 	}
@@ -359,14 +365,14 @@ func TestDrain(t *testing.T) {
 }
 
 func TestNoPickle(t *testing.T) {
-	s, err := Listen("127.0.0.1:0", "", &memory{})
+	s, err := Listen("127.0.0.1:0", "", &memory{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if s.PickleAddr() != "" || s.Addr() == "" {
 		t.Errorf("%q %q", s.Addr(), s.PickleAddr())
 	}
-	if _, err := Listen(s.Addr(), "", &memory{}); err == nil {
+	if _, err := Listen(s.Addr(), "", &memory{}, nil); err == nil {
 		t.Error("the same address twice")
 	}
 	if err := s.Close(); err != nil || s.Close() != nil {
@@ -378,8 +384,8 @@ func FuzzLines(f *testing.F) {
 	f.Add([]byte("a.b;c=d 1.5 1000\nx 1 -1\n\r\n;;;= 1 1\na nan 1"))
 	f.Add([]byte("a;b=\xff;c=d;b=e 1e300 1e300"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		var b batch
-		b.packet(text, 7)
+		b := batch{&lines.Batch{}}
+		packet(b, text, 7)
 		taken(t, &b) // every key must be a key
 	})
 }
@@ -390,7 +396,7 @@ func FuzzPickle(f *testing.F) {
 	}
 	f.Add([]byte("]q\x00(h\x00h\x00e."))
 	f.Fuzz(func(t *testing.T, message []byte) {
-		var b batch
+		b := batch{&lines.Batch{}}
 		b.pickle(message, 7)
 		taken(t, &b)
 	})

@@ -4,11 +4,10 @@ package graphite
 
 import (
 	"bytes"
-	"errors"
 	"math"
 	"strconv"
-	"unsafe"
 
+	"cistern/services/ingest/lines"
 	"cistern/services/store/tsdb"
 )
 
@@ -27,43 +26,11 @@ const (
 // maxSeconds is the largest timestamp, in the year 5138; milliseconds taken for seconds are beyond it.
 const maxSeconds = 1e11
 
-// batch gathers samples for one Ingest; their keys share memory. Not safe for several goroutines.
-type batch struct {
-	samples []tsdb.Sample
-	keys    []byte
-	labels  []tsdb.Label
-	refused map[tsdb.Reason]int
-}
-
-func (b *batch) reset() {
-	if cap(b.keys) > 4<<20 {
-		b.keys = nil
-	}
-	b.samples, b.keys = b.samples[:0], b.keys[:0]
-}
-
-func (b *batch) refuse(reason tsdb.Reason) {
-	if b.refused == nil {
-		b.refused = map[tsdb.Reason]int{}
-	}
-	b.refused[reason]++
-}
-
-// packet takes the lines of a packet or of what was read.
-func (b *batch) packet(text []byte, now int64) {
-	for len(text) > 0 {
-		line, rest, _ := bytes.Cut(text, []byte{'\n'})
-		text = rest
-		b.line(line, now)
-	}
-}
+// batch reads Graphite's forms into a batch.
+type batch struct{ *lines.Batch }
 
 // line takes one line. An empty one is none.
-func (b *batch) line(text []byte, now int64) {
-	if len(text) > maxLine {
-		b.refuse(TooLong)
-		return
-	}
+func (b batch) line(text []byte, now int64) {
 	path, text := field(text)
 	value, text := field(text)
 	stamp, text := field(text)
@@ -72,23 +39,23 @@ func (b *batch) line(text []byte, now int64) {
 	case len(path) == 0:
 		return
 	case len(value) == 0 || len(extra) > 0:
-		b.refuse(BadLine)
+		b.Refuse(BadLine)
 		return
 	}
 	v, ok := parseNumber(value)
 	if !ok {
-		b.refuse(BadNumber)
+		b.Refuse(BadNumber)
 		return
 	}
 	t := now
 	if len(stamp) > 0 {
 		seconds, ok := parseNumber(stamp)
 		if !ok {
-			b.refuse(BadTime)
+			b.Refuse(BadTime)
 			return
 		}
 		if t, ok = millis(seconds, now); !ok {
-			b.refuse(BadTime)
+			b.Refuse(BadTime)
 			return
 		}
 	}
@@ -107,47 +74,24 @@ func millis(seconds float64, now int64) (int64, bool) {
 }
 
 // add makes a sample of a path with its tags; path is not kept.
-func (b *batch) add(path []byte, value float64, t int64) {
+func (b batch) add(path []byte, value float64, t int64) {
 	name, tags, tagged := bytes.Cut(path, []byte{';'})
-	b.labels = append(b.labels[:0], tsdb.Label{Name: tsdb.NameLabel, Value: borrow(name)})
+	b.Labels = append(b.Labels[:0], tsdb.Label{Name: tsdb.NameLabel, Value: lines.Borrow(name)})
 	for tagged {
 		var tag []byte
 		tag, tags, tagged = bytes.Cut(tags, []byte{';'})
 		key, value, ok := bytes.Cut(tag, []byte{'='})
 		if !ok || len(key) == 0 || len(value) == 0 || string(key) == tsdb.NameLabel {
-			b.refuse(BadTag)
+			b.Refuse(BadTag)
 			return
 		}
-		if len(b.labels) > 2*tsdb.MaxLabels {
-			b.refuse(tsdb.TooManyLabels)
+		if len(b.Labels) > 2*tsdb.MaxLabels {
+			b.Refuse(tsdb.TooManyLabels)
 			return
 		}
-		b.tag(tsdb.Label{Name: borrow(key), Value: borrow(value)})
+		b.Tag(tsdb.Label{Name: lines.Borrow(key), Value: lines.Borrow(value)})
 	}
-	start := len(b.keys)
-	var err error
-	if b.keys, err = tsdb.AppendKey(b.keys, b.labels); err != nil {
-		var bad *tsdb.KeyError
-		if !errors.As(err, &bad) {
-			bad = &tsdb.KeyError{Reason: BadLine}
-		}
-		b.refuse(bad.Reason)
-		return
-	}
-	// Growing keys moves it; what was there before stays where it is, and valid.
-	key := b.keys[start:len(b.keys):len(b.keys)]
-	b.samples = append(b.samples, tsdb.Sample{Key: key, Kind: tsdb.Guess, Time: t, Value: value})
-}
-
-// tag adds a label; of a tag that is there twice the last one counts, as in Graphite.
-func (b *batch) tag(l tsdb.Label) {
-	for i := range b.labels {
-		if b.labels[i].Name == l.Name {
-			b.labels[i] = l
-			return
-		}
-	}
-	b.labels = append(b.labels, l)
+	b.Add(tsdb.Sample{Kind: tsdb.Guess, Time: t, Value: value})
 }
 
 // field takes the first field off a line.
@@ -167,12 +111,10 @@ func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
 // parseNumber reads a finite decimal number.
 func parseNumber(text []byte) (float64, bool) {
-	v, err := strconv.ParseFloat(borrow(text), 64)
+	v, err := strconv.ParseFloat(lines.Borrow(text), 64)
 	// ParseFloat takes "inf", "nan" and hexadecimal too; only decimal numbers are meant here.
 	if err != nil || math.IsInf(v, 0) || math.IsNaN(v) || bytes.ContainsAny(text, "xXpP_") {
 		return 0, false
 	}
 	return v, true
 }
-
-func borrow(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

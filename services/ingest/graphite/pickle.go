@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"unicode/utf8"
+
+	"cistern/services/ingest/lines"
 )
 
 // Limits of one message. Carbon's own is 1 MiB.
@@ -24,6 +26,8 @@ const (
 	maxMarks = 16
 	// maxKeys bounds the bytes of a message's keys: a long path may be referred to as often as there are values.
 	maxKeys = 16 << 20
+	// maxPath is how long a path with its tags may be: as long as a line.
+	maxPath = lines.MaxLine
 )
 
 var errPickle = errors.New("this pickle is not carbon's")
@@ -450,36 +454,36 @@ func (p pickled) sequence() []pickled {
 }
 
 // pickle takes a message. What is wrong with one data point does not touch the others.
-func (b *batch) pickle(message []byte, now int64) {
+func (b batch) pickle(message []byte, now int64) {
 	points, err := unpickle(message)
 	if err != nil {
-		b.refuse(BadPickle)
+		b.Refuse(BadPickle)
 		return
 	}
 	for _, point := range points {
-		if len(b.keys) > maxKeys {
-			b.refuse(LongPickle)
+		if b.KeyBytes() > maxKeys {
+			b.Refuse(LongPickle)
 			continue
 		}
 		pair := point.sequence()
 		if len(pair) != 2 || pair[0].kind != text || len(pair[1].sequence()) != 2 {
-			b.refuse(BadLine)
+			b.Refuse(BadLine)
 			continue
 		}
 		path, datum := pair[0].text, pair[1].sequence()
-		if len(path) > maxLine {
-			b.refuse(TooLong)
+		if len(path) > maxPath {
+			b.Refuse(TooLong)
 			continue
 		}
 		value, ok := datum[1].float()
 		if !ok {
-			b.refuse(BadNumber)
+			b.Refuse(BadNumber)
 			continue
 		}
 		seconds, ok := datum[0].float()
 		t, valid := millis(seconds, now)
 		if !ok || !valid {
-			b.refuse(BadTime)
+			b.Refuse(BadTime)
 			continue
 		}
 		b.add(path, value, t)

@@ -1,7 +1,8 @@
 package otlp
 
 // Histograms become native ones: explicit bounds are custom buckets, exponential ones are exponential. Both are what
-// they were, but for scales finer than native histograms have, whose buckets are merged as the data model says.
+// they were, but for scales finer than native histograms have, whose buckets are merged as the data model says. Differences
+// become running totals: see totals.go.
 
 import (
 	"fmt"
@@ -15,20 +16,20 @@ import (
 // maxBuckets bounds one histogram: sixteen times what SDKs make of an exponential one.
 const maxBuckets = 2560
 
-// hint is what a temporality means to PromQL: a running total, or what was measured between two times.
-func (t *translation) hint(temporality metrics.AggregationTemporality) (promhistogram.CounterResetHint, bool) {
-	switch temporality {
+// temporality says whether histograms are differences; ok is false when they say neither.
+func (t *translation) temporality(of metrics.AggregationTemporality) (isDelta, ok bool) {
+	switch of {
 	case metrics.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE:
-		return promhistogram.UnknownCounterReset, true
+		return false, true
 	case metrics.AggregationTemporality_AGGREGATION_TEMPORALITY_DELTA:
-		return promhistogram.GaugeType, true
+		return true, true
 	}
 	t.reject(NoTemporality, "a histogram must be cumulative or delta")
-	return 0, false
+	return false, false
 }
 
 func (t *translation) explicit(p *metrics.HistogramDataPoint, temporality metrics.AggregationTemporality) {
-	hint, ok := t.hint(temporality)
+	isDelta, ok := t.temporality(temporality)
 	if !ok {
 		return
 	}
@@ -38,8 +39,8 @@ func (t *translation) explicit(p *metrics.HistogramDataPoint, temporality metric
 	}
 	counts, bounds := p.GetBucketCounts(), p.GetExplicitBounds()
 	h := &promhistogram.FloatHistogram{
-		Schema: promhistogram.CustomBucketsSchema, CounterResetHint: hint,
-		Count: float64(p.GetCount()), Sum: p.GetSum(), CustomValues: bounds,
+		Schema: promhistogram.CustomBucketsSchema,
+		Count:  float64(p.GetCount()), Sum: p.GetSum(), CustomValues: bounds,
 	}
 	if !unrecorded(p) {
 		if len(counts) == 0 && len(bounds) == 0 { // a client that counts and sums only
@@ -62,13 +63,13 @@ func (t *translation) explicit(p *metrics.HistogramDataPoint, temporality metric
 		}
 		h.PositiveSpans, h.PositiveBuckets = s.spans, s.buckets
 	}
-	if t.native(p, key, h) {
+	if t.native(p, key, h, isDelta) {
 		t.examples(key, p.GetExemplars())
 	}
 }
 
 func (t *translation) exponential(p *metrics.ExponentialHistogramDataPoint, temporality metrics.AggregationTemporality) {
-	hint, ok := t.hint(temporality)
+	isDelta, ok := t.temporality(temporality)
 	if !ok {
 		return
 	}
@@ -77,13 +78,13 @@ func (t *translation) exponential(p *metrics.ExponentialHistogramDataPoint, temp
 		return
 	}
 	h := &promhistogram.FloatHistogram{
-		Schema: min(p.GetScale(), promhistogram.ExponentialSchemaMax), CounterResetHint: hint,
-		Count: float64(p.GetCount()), Sum: p.GetSum(),
+		Schema: min(p.GetScale(), promhistogram.ExponentialSchemaMax),
+		Count:  float64(p.GetCount()), Sum: p.GetSum(),
 		ZeroCount: float64(p.GetZeroCount()), ZeroThreshold: p.GetZeroThreshold(),
 	}
 	if unrecorded(p) {
 		h.Schema = max(h.Schema, promhistogram.ExponentialSchemaMin)
-		t.native(p, key, h)
+		t.native(p, key, h, isDelta)
 		return
 	}
 	positive, negative := p.GetPositive(), p.GetNegative()
@@ -109,7 +110,7 @@ func (t *translation) exponential(p *metrics.ExponentialHistogramDataPoint, temp
 		t.reject(tsdb.BadHistogram, "its offset is out of range")
 		return
 	}
-	if t.native(p, key, h) {
+	if t.native(p, key, h, isDelta) {
 		t.examples(key, p.GetExemplars())
 	}
 }

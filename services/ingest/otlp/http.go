@@ -1,5 +1,5 @@
-// Package otlp takes OpenTelemetry's metrics over HTTP, as protobuf and as JSON. Names and attributes keep their dots:
-// nothing is renamed, and no suffix is added for units or counters. Histograms stay whole, as native histograms.
+// Package otlp takes OpenTelemetry's metrics over HTTP, as protobuf and as JSON, and over gRPC. Names and attributes keep
+// their dots unless Options say otherwise. Histograms stay whole, as native histograms; differences become running totals.
 package otlp
 
 // The route: reading a request, storing what it holds, answering. What becomes what is in points.go.
@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"cistern/services/ingest/admission"
-	"cistern/services/ingest/seriesstate"
 	"cistern/services/journal"
 	"cistern/services/store/tsdb"
 
@@ -60,22 +59,27 @@ const (
 	unavailable       = 14
 )
 
-// Handler takes metrics over HTTP. It keeps the running totals of delta sums: see totals.go.
+// Handler takes metrics over HTTP and gRPC. It keeps the running totals of differences: see totals.go.
 type Handler struct {
 	store    tsdb.Ingester
+	rules    rules
 	decoding admission.Slots
-	totals   *seriesstate.Table[running] // of delta sums
+	totals   *totals
 	now      func() time.Time
 }
 
 // New makes the handler of a store.
-func New(store tsdb.Ingester) *Handler {
-	return &Handler{store: store, decoding: admission.NewSlots(maxDecoding), totals: seriesstate.New[running](maxTotals), now: time.Now}
+func New(store tsdb.Ingester, o Options) *Handler {
+	return &Handler{
+		store: store, rules: rules{promote: o.Promote, names: newNaming(o.Translation)},
+		decoding: admission.NewSlots(maxDecoding), totals: newTotals(store, o.TotalsBytes, time.Now()), now: time.Now,
+	}
 }
 
-// Register adds the route to a mux.
+// Register adds the routes to a mux: OpenTelemetry's own, and the one that Prometheus has.
 func (h *Handler) Register(mux *http.ServeMux) {
 	mux.HandleFunc("POST /v1/metrics", h.export)
+	mux.HandleFunc("POST /api/v1/otlp/v1/metrics", h.export)
 }
 
 // failure is an answer other than 200.
@@ -92,9 +96,9 @@ func unreadable(err error) error {
 
 func (h *Handler) export(w http.ResponseWriter, r *http.Request) {
 	content, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	rejected, err := h.take(w, r, content)
+	took, err := h.take(w, r, content)
 	if err == nil {
-		answer(w, content, rejected)
+		answer(w, content, took)
 		return
 	}
 	var f *failure
@@ -108,28 +112,32 @@ func (h *Handler) export(w http.ResponseWriter, r *http.Request) {
 }
 
 // take stores a request. An error that is no *failure is the store's.
-func (h *Handler) take(w http.ResponseWriter, r *http.Request, content string) ([]rejection, error) {
+func (h *Handler) take(w http.ResponseWriter, r *http.Request, content string) (outcome, error) {
 	if content != typeProtobuf && content != typeJSON {
-		return nil, &failure{http.StatusUnsupportedMediaType, unimplemented, fmt.Sprintf("%.80q is not understood: send %s or %s", content, typeProtobuf, typeJSON)}
+		return outcome{}, &failure{http.StatusUnsupportedMediaType, unimplemented, fmt.Sprintf("%.80q is not understood: send %s or %s", content, typeProtobuf, typeJSON)}
 	}
 	var body bytes.Buffer
 	if _, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, maxCompressed)); err != nil {
 		var tooLarge *http.MaxBytesError
 		if errors.As(err, &tooLarge) {
-			return nil, tooMuch("the body is larger than %d bytes", maxCompressed)
+			return outcome{}, tooMuch("the body is larger than %d bytes", maxCompressed)
 		}
-		return nil, unreadable(err)
+		return outcome{}, unreadable(err)
 	}
-	// A slow client takes no place among those that are decoded: its body is there already.
-	if err := h.decoding.Enter(r.Context()); err != nil {
-		return nil, err
+	return h.message(r.Context(), body.Bytes(), content, r.Header.Get("Content-Encoding"))
+}
+
+// message stores what one message holds, which is there already: a slow client takes no place among those that are decoded.
+func (h *Handler) message(ctx context.Context, body []byte, content, encoding string) (outcome, error) {
+	if err := h.decoding.Enter(ctx); err != nil {
+		return outcome{}, err
 	}
 	defer h.decoding.Leave()
-	data, err := decode(body.Bytes(), content, r.Header.Get("Content-Encoding"))
+	data, err := decode(body, content, encoding)
 	if err != nil {
-		return nil, err
+		return outcome{}, err
 	}
-	return h.keep(r.Context(), data)
+	return h.keep(ctx, data)
 }
 
 func tooMuch(format string, args ...any) error {
@@ -216,45 +224,59 @@ type rejection struct {
 	detail string
 }
 
+// outcome is what became of a message that was taken.
+type outcome struct {
+	rejected []rejection // data points, each at least once
+	warnings []rejection // what was left out beside them
+}
+
 // keep stores what a request holds.
-func (h *Handler) keep(ctx context.Context, data *metrics.MetricsData) ([]rejection, error) {
-	t := translate(data, h.now().UnixMilli())
+func (h *Handler) keep(ctx context.Context, data *metrics.MetricsData) (outcome, error) {
+	t := h.rules.translate(data, h.now().UnixMilli())
 	if t.keys > maxKeys {
-		return nil, tooMuch("the labels of all data points are more than %d bytes", maxKeys)
+		return outcome{}, tooMuch("the labels of all data points are more than %d bytes", maxKeys)
 	}
-	commit := func() {}
+	commit := func([]tsdb.Rejection) {}
 	if len(t.deltas) > 0 {
 		// One request after the other: a total must not be stored before the one it goes on from.
-		release, err := h.totals.Enter(ctx)
+		release, err := h.totals.table.Enter(ctx)
 		if err != nil {
-			return nil, err
+			return outcome{}, err
 		}
 		defer release()
-		commit = apply(h.totals, t, h.now())
+		if commit, err = h.totals.apply(ctx, t, h.now()); err != nil {
+			return outcome{}, err
+		}
 	}
 	refused, err := h.store.Ingest(ctx, "otlp", t.samples, Durability)
 	if err != nil {
-		return nil, err
+		return outcome{}, err
 	}
-	commit()
-	for _, one := range t.rejected {
+	commit(refused)
+	for _, one := range slices.Concat(t.rejected, t.warnings) {
 		h.store.Reject(one.reason, 1)
 	}
-	later := 0
+	var later []tsdb.Rejection
 	for _, one := range refused {
-		if one.Reason == tsdb.MemoryLimit || one.Reason == tsdb.SeriesRate {
-			later++
+		detail := t.names[one.Index] + ": " + one.Detail
+		switch point := t.points[one.Index]; {
+		case one.Reason.Later():
+			later = append(later, tsdb.Rejection{Index: one.Index, Reason: one.Reason, Detail: detail})
+		case point != beside:
+			t.rejected = append(t.rejected, rejection{point, one.Reason, detail})
+		case t.names[one.Index] == targetName:
+			t.warnings = append(t.warnings, rejection{point, one.Reason, detail})
+		default: // The zero before a total was only wanted where there is room for it.
 		}
-		t.rejected = append(t.rejected, rejection{t.points[one.Index], one.Reason, t.names[one.Index] + ": " + one.Detail})
 	}
 	h.store.Describe(t.metadata)
 	h.store.Exemplify(t.exemplars)
-	if later > 0 {
+	if len(later) > 0 {
 		// Clients drop what a partial success refuses, and send all of it again when there is none. That changes nothing of
 		// what was stored: a difference that was added to its total already is refused then.
-		return nil, fmt.Errorf("%d of %d samples are too many for now; the first: %s", later, len(t.samples), first(t.rejected).detail)
+		return outcome{}, fmt.Errorf("%d of %d samples are too many for now; the first: %s", len(later), len(t.samples), later[0].Detail)
 	}
-	return t.rejected, nil
+	return outcome{t.rejected, t.warnings}, nil
 }
 
 // first is what was refused of the first data point.
@@ -262,19 +284,27 @@ func first(rejected []rejection) rejection {
 	return slices.MinFunc(rejected, func(a, b rejection) int { return a.point - b.point })
 }
 
-// answer is 200, with partial_success when data points were refused. Clients do not send these again.
-func answer(w http.ResponseWriter, content string, rejected []rejection) {
+// partial is what partial_success says: how many data points were refused, and a text, which with none refused is a warning.
+// There is none when all went well. Clients do not send again what was refused.
+func (o outcome) partial() (rejected int64, text string) {
 	points := map[int]struct{}{}
-	counts := map[tsdb.Reason]int{}
-	for _, one := range rejected {
+	for _, one := range o.rejected {
 		points[one.point] = struct{}{}
-		counts[one.reason]++
 	}
-	text := ""
-	if len(rejected) > 0 {
-		text = fmt.Sprintf("%d data points were refused (%s), the others were stored; the first: %s", len(points), summary(counts), first(rejected).detail)
-		text = strings.ToValidUTF8(text, "\ufffd")
+	if len(o.rejected) > 0 {
+		text = fmt.Sprintf("%d data points were refused (%s), the others were stored; the first: %s", len(points), summary(o.rejected), first(o.rejected).detail)
 	}
+	if len(o.warnings) > 0 {
+		if text != "" {
+			text += ". "
+		}
+		text += fmt.Sprintf("Beside the data points something was left out (%s); the first: %s", summary(o.warnings), first(o.warnings).detail)
+	}
+	return int64(len(points)), strings.ToValidUTF8(text, "\ufffd")
+}
+
+// answer is 200, with partial_success when there is something to say.
+func answer(w http.ResponseWriter, content string, took outcome) {
 	w.Header().Set("Content-Type", content)
 	if content == typeJSON {
 		type partial struct {
@@ -284,23 +314,34 @@ func answer(w http.ResponseWriter, content string, rejected []rejection) {
 		var body struct {
 			Partial *partial `json:"partialSuccess,omitempty"`
 		}
-		if len(points) > 0 {
-			body.Partial = &partial{int64(len(points)), text}
+		if rejected, text := took.partial(); text != "" {
+			body.Partial = &partial{rejected, text}
 		}
 		_ = json.NewEncoder(w).Encode(body)
 		return
 	}
-	// ExportMetricsServiceResponse { partial_success = 1 { int64 rejected_data_points = 1; string error_message = 2 } }
-	var body []byte
-	if len(points) > 0 {
-		partial := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), uint64(len(points)))
-		partial = protowire.AppendString(protowire.AppendTag(partial, 2, protowire.BytesType), text)
-		body = protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), partial)
-	}
-	_, _ = w.Write(body)
+	_, _ = w.Write(took.response())
 }
 
-func summary(counts map[tsdb.Reason]int) string {
+// response is ExportMetricsServiceResponse { partial_success = 1 { int64 rejected_data_points = 1; string error_message = 2 } }.
+func (o outcome) response() []byte {
+	rejected, text := o.partial()
+	if text == "" {
+		return nil
+	}
+	partial := []byte{}
+	if rejected > 0 {
+		partial = protowire.AppendVarint(protowire.AppendTag(partial, 1, protowire.VarintType), uint64(rejected))
+	}
+	partial = protowire.AppendString(protowire.AppendTag(partial, 2, protowire.BytesType), text)
+	return protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), partial)
+}
+
+func summary(refused []rejection) string {
+	counts := map[tsdb.Reason]int{}
+	for _, one := range refused {
+		counts[one.reason]++
+	}
 	var parts []string
 	for reason, n := range counts {
 		parts = append(parts, fmt.Sprintf("%s: %d", reason, n))

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -18,42 +19,47 @@ import (
 	resource "go.opentelemetry.io/proto/otlp/resource/v1"
 )
 
-// resourceNames are the resource attributes that are kept as labels: those that say where something runs. The others
-// (the SDK's version, a process' arguments, …) describe, and would multiply series with every restart.
-var resourceNames = []string{
-	"cloud.account.id", "cloud.availability_zone", "cloud.provider", "cloud.region",
-	"container.name", "deployment.environment", "deployment.environment.name", "host.name",
-	"k8s.cluster.name", "k8s.container.name", "k8s.cronjob.name", "k8s.daemonset.name", "k8s.deployment.name",
-	"k8s.job.name", "k8s.namespace.name", "k8s.node.name", "k8s.pod.name", "k8s.replicaset.name", "k8s.statefulset.name",
-	"service.version",
-}
+// identifying are the resource attributes that become job and instance.
+var identifying = []string{"service.namespace", "service.name", "service.instance.id"}
 
-// resourceLabels are job, instance and the attributes above. Of an attribute that is there twice the first counts.
-func resourceLabels(r *resource.Resource) []tsdb.Label {
-	attribute := func(name string) string {
-		for _, a := range r.GetAttributes() {
-			if a.GetKey() == name {
-				return text(a.GetValue())
-			}
-		}
-		return ""
-	}
+// targetLabels are job and instance, as the specification makes them of a resource.
+func targetLabels(r *resource.Resource) []tsdb.Label {
 	var labels []tsdb.Label
 	add := func(name, value string) {
 		if value != "" {
 			labels = append(labels, tsdb.Label{Name: name, Value: value})
 		}
 	}
-	job := attribute("service.name")
-	if space := attribute("service.namespace"); space != "" && job != "" {
+	job := attribute(r, "service.name")
+	if space := attribute(r, "service.namespace"); space != "" && job != "" {
 		job = space + "/" + job
 	}
 	add("job", job)
-	add("instance", attribute("service.instance.id"))
-	for _, name := range resourceNames {
-		add(name, attribute(name))
-	}
+	add("instance", attribute(r, "service.instance.id"))
 	return labels
+}
+
+// attribute is the value of a resource's attribute, or "". Of one that is there twice the first counts.
+func attribute(r *resource.Resource, name string) string {
+	for _, a := range r.GetAttributes() {
+		if a.GetKey() == name {
+			return text(a.GetValue())
+		}
+	}
+	return ""
+}
+
+// resourceLabels are job, instance and the promoted attributes.
+func (o *rules) resourceLabels(r *resource.Resource) []tsdb.Label {
+	labels := targetLabels(r)
+	var promoted []tsdb.Label
+	var original []string
+	for _, name := range o.promote {
+		if value := attribute(r, name); value != "" {
+			promoted, original = append(promoted, tsdb.Label{Name: o.names.label(name), Value: value}), append(original, name)
+		}
+	}
+	return append(labels, o.names.joined(promoted, original)...)
 }
 
 // scopePrefix is what OpenTelemetry's specification puts before what it makes labels of in a scope.
@@ -61,7 +67,7 @@ const scopePrefix = "otel_scope_"
 
 // scopeLabels tell a scope from others: its name, version and schema, and its attributes, of which one that is called like
 // these is left out, as the specification says. Of an attribute that is there twice the first counts.
-func scopeLabels(scope *common.InstrumentationScope, schema string) []tsdb.Label {
+func (o *rules) scopeLabels(scope *common.InstrumentationScope, schema string) []tsdb.Label {
 	var labels []tsdb.Label
 	add := func(name, value string) {
 		if value != "" {
@@ -80,6 +86,13 @@ func scopeLabels(scope *common.InstrumentationScope, schema string) []tsdb.Label
 			seen = append(seen, a.GetKey())
 			add(a.GetKey(), text(a.GetValue()))
 		}
+	}
+	if o.names.escapes {
+		original := make([]string, len(labels))
+		for i, l := range labels {
+			original[i], labels[i].Name = l.Name, o.names.label(l.Name)
+		}
+		return o.names.joined(labels, original)
 	}
 	return labels
 }
@@ -101,15 +114,15 @@ func (t *translation) key(attributes []*common.KeyValue, name string, more ...ts
 	labels := make([]tsdb.Label, 0, len(t.base)+len(attributes)+len(more)+1)
 	labels = append(labels, tsdb.Label{Name: tsdb.NameLabel, Value: name})
 	labels = append(labels, more...)
-	for _, a := range attributes {
-		l := tsdb.Label{Name: a.GetKey(), Value: text(a.GetValue())}
+	own := t.rules.pointLabels(attributes)
+	for _, l := range own {
 		if ours(l.Name) && slices.ContainsFunc(t.base, func(b tsdb.Label) bool { return b.Name == l.Name }) {
 			l.Name = "exported_" + l.Name
 		}
 		labels = append(labels, l)
 	}
 	for _, b := range t.base {
-		if !slices.ContainsFunc(attributes, func(a *common.KeyValue) bool { return a.GetKey() == b.Name }) || ours(b.Name) {
+		if !slices.ContainsFunc(own, func(l tsdb.Label) bool { return l.Name == b.Name }) || ours(b.Name) {
 			labels = append(labels, b)
 		}
 	}
@@ -120,6 +133,19 @@ func (t *translation) key(attributes []*common.KeyValue, name string, more ...ts
 	}
 	t.keys += len(key)
 	return key, true
+}
+
+// pointLabels are a data point's attributes, with their names as labels.
+func (o *rules) pointLabels(attributes []*common.KeyValue) []tsdb.Label {
+	labels := make([]tsdb.Label, 0, len(attributes))
+	var original []string
+	for _, a := range attributes {
+		labels = append(labels, tsdb.Label{Name: o.names.label(a.GetKey()), Value: text(a.GetValue())})
+		if o.names.escapes {
+			original = append(original, a.GetKey())
+		}
+	}
+	return o.names.joined(labels, original)
 }
 
 // text is an attribute's value as a label's: strings as they are, lists and maps as JSON.
@@ -199,6 +225,11 @@ func (t *translation) examples(key []byte, list []*metrics.Exemplar) {
 		case *metrics.Exemplar_AsInt:
 			one.Value = float64(v.AsInt)
 		default:
+			t.warn(BadExemplar, "an exemplar has no value")
+			continue
+		}
+		if size := exemplarSize(e); size > maxExemplar {
+			t.warn(BadExemplar, fmt.Sprintf("the labels of an exemplar have %d bytes; %d are the limit", size, maxExemplar))
 			continue
 		}
 		if len(e.GetTraceId()) > 0 {
@@ -212,6 +243,24 @@ func (t *translation) examples(key []byte, list []*metrics.Exemplar) {
 		}
 		t.exemplars = append(t.exemplars, one)
 	}
+}
+
+// maxExemplar is how many bytes of names and values the store keeps of an exemplar.
+const maxExemplar = 1024
+
+// exemplarSize is what the labels of an exemplar take.
+func exemplarSize(e *metrics.Exemplar) int {
+	size := 0
+	if n := len(e.GetTraceId()); n > 0 {
+		size += len("trace_id") + 2*n
+	}
+	if n := len(e.GetSpanId()); n > 0 {
+		size += len("span_id") + 2*n
+	}
+	for _, a := range e.GetFilteredAttributes() {
+		size += len(a.GetKey()) + len(text(a.GetValue()))
+	}
+	return size
 }
 
 // hexIdentifiers corrects the identifiers of what was read as JSON: OpenTelemetry writes them in hexadecimal there, where

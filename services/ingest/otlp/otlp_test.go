@@ -86,9 +86,15 @@ func (m *memory) Ingest(_ context.Context, input string, batch []tsdb.Sample, d 
 	return refused, nil
 }
 
-func (m *memory) Describe(list []tsdb.Metadata) { m.metadata = append(m.metadata, list...) }
+func (m *memory) Describe(list []tsdb.Metadata) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.metadata = append(m.metadata, list...)
+}
 
 func (m *memory) Exemplify(list []tsdb.Exemplar) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	for _, e := range list {
 		m.exemplars = append(m.exemplars, fmt.Sprintf("%s %g %d", labelText(e.Labels), e.Value, e.Time))
 	}
@@ -104,7 +110,7 @@ func (m *memory) Reject(reason tsdb.Reason, n int) {
 }
 
 func handler(m *memory) (*Handler, *http.ServeMux) {
-	h, mux := New(m), http.NewServeMux()
+	h, mux := New(m, Defaults()), http.NewServeMux()
 	h.now = func() time.Time { return time.Unix(777, 0) }
 	h.Register(mux)
 	return h, mux
@@ -183,7 +189,7 @@ var translations = []struct {
 	{"explicit", `{"name":"h","histogram":{"aggregationTemporality":2,"dataPoints":[{"count":"6","sum":12.5,"min":1,"max":9,"bucketCounts":["1","2","0","3"],"explicitBounds":[1,2.5,5],` + at + `}]}}`,
 		[]string{"native_histogram h,job=shop schema -53 hint 0 count 6 sum 12.5 zero 0/0 bounds [1 2.5 5] positive [{0 2} {1 1}][1 2 3] negative [][] 200000"}, nil},
 	{"explicit, delta, no buckets", `{"name":"h","histogram":{"aggregationTemporality":1,"dataPoints":[{"count":"6","sum":12,` + at + `}]}}`,
-		[]string{"native_histogram h,job=shop schema -53 hint 3 count 6 sum 12 zero 0/0 bounds [] positive [{0 1}][6] negative [][] 200000"}, nil},
+		[]string{"native_histogram h,job=shop schema -53 hint 0 count 6 sum 12 zero 0/0 bounds [] positive [{0 1}][6] negative [][] 200000"}, nil},
 	{"bad explicit", `{"name":"h","histogram":{"aggregationTemporality":2,"dataPoints":[
 		{"count":"3","bucketCounts":["1","2"],"explicitBounds":[1,2]},
 		{"count":"4","bucketCounts":["1","2"],"explicitBounds":[1]},
@@ -196,9 +202,9 @@ var translations = []struct {
 		[]string{"native_histogram e,job=shop schema 3 hint 0 count 10 sum 3 zero 1/0.001 bounds [] positive [{-1 1} {1 1}][1 2] negative [{5 1}][6] 200000"}, nil},
 	// Two steps finer: four buckets are one. -5…-1, 0, 1 are -2 (one), -1 (four) and 0 (two).
 	{"downscaled", `{"name":"e","exponentialHistogram":{"aggregationTemporality":1,"dataPoints":[{"count":"28","scale":10,"positive":{"offset":-5,"bucketCounts":["1","2","3","4","5","6","7"]},` + at + `}]}}`,
-		[]string{"native_histogram e,job=shop schema 8 hint 3 count 28 sum 0 zero 0/0 bounds [] positive [{-1 3}][1 14 13] negative [][] 200000"}, nil},
+		[]string{"native_histogram e,job=shop schema 8 hint 0 count 28 sum 0 zero 0/0 bounds [] positive [{-1 3}][1 14 13] negative [][] 200000"}, nil},
 	{"very fine", `{"name":"e","exponentialHistogram":{"aggregationTemporality":1,"dataPoints":[{"count":"3","scale":2000000000,"positive":{"offset":-1,"bucketCounts":["1","2"]},` + at + `}]}}`,
-		[]string{"native_histogram e,job=shop schema 8 hint 3 count 3 sum 0 zero 0/0 bounds [] positive [{0 2}][1 2] negative [][] 200000"}, nil},
+		[]string{"native_histogram e,job=shop schema 8 hint 0 count 3 sum 0 zero 0/0 bounds [] positive [{0 2}][1 2] negative [][] 200000"}, nil},
 	{"bad exponential", `{"name":"e","exponentialHistogram":{"aggregationTemporality":2,"dataPoints":[{"count":"1","scale":-5,"positive":{"bucketCounts":["1"]}},
 		{"count":"2","positive":{"bucketCounts":["1"]}},{"count":"1","zeroCount":"1","zeroThreshold":-1},{"count":"1","scale":8,"positive":{"offset":2147483647,"bucketCounts":["1"]}}]}}`,
 		nil, map[tsdb.Reason]int{BadScale: 1, tsdb.BadHistogram: 3}},
@@ -265,14 +271,16 @@ func TestResourceAndScope(t *testing.T) {
 	if w.Code != 200 || strings.TrimSpace(w.Body.String()) != "{}" {
 		t.Fatal(w.Code, w.Body)
 	}
-	want := []string{"counter a,exported_instance=mine,exported_otel_scope_mascot=own,host.name=other,instance=i-1,job=eu/shop,k8s.pod.name=pod,otel_scope_mascot=newt,otel_scope_name=lib,otel_scope_schema_url=s:1,otel_scope_version=1.2 1 200000"}
+	want := []string{"counter a,exported_instance=mine,exported_otel_scope_mascot=own,host.name=other,instance=i-1,job=eu/shop,k8s.pod.name=pod,otel_scope_mascot=newt,otel_scope_name=lib,otel_scope_schema_url=s:1,otel_scope_version=1.2 1 200000",
+		"gauge target_info,host.name=web1,instance=i-1,job=eu/shop,k8s.pod.name=pod,process.pid=1,telemetry.sdk.language=go 1 200000"}
 	if !slices.Equal(m.samples, want) {
 		t.Errorf("%q", m.samples)
 	}
 	if want := []string{"trace_id=5b8efff798038103d269b633813fc60c,span_id=eee19b7ec3c1b174,user=ann 0.5 199000"}; !slices.Equal(m.exemplars, want) {
 		t.Errorf("%q", m.exemplars)
 	}
-	if want := []tsdb.Metadata{{Name: "a", Type: "counter", Unit: "ms", Help: "What it is."}}; !slices.Equal(m.metadata, want) {
+	if want := []tsdb.Metadata{{Name: "a", Type: "counter", Unit: "ms", Help: "What it is."},
+		{Name: "target_info", Type: "info", Help: "What sent metrics: the attributes of its resource."}}; !slices.Equal(m.metadata, want) {
 		t.Errorf("%q", m.metadata)
 	}
 }
@@ -328,11 +336,11 @@ func TestDeltas(t *testing.T) {
 	now = now.Add(seriesstate.ForgetAfter + 2*seriesstate.SweepEvery)
 	m.samples = nil
 	send(4, 230)
-	if !slices.Equal(m.samples, []string{"counter d,job=shop 4 230000"}) || h.totals.Len() != 1 {
+	if !slices.Equal(m.samples, []string{"counter d,job=shop 4 230000"}) || h.totals.table.Len() != 1 {
 		t.Errorf("%q", m.samples)
 	}
 	for i := range maxTotals {
-		h.totals.Set(fmt.Sprint(i), running{}, now)
+		h.totals.table.Set(fmt.Sprint(i), running{}, now)
 	}
 	if post(mux, typeJSON, "", []byte(around(`{"name":"one.more","sum":{"aggregationTemporality":1,"dataPoints":[{"asInt":1}]}}`))); m.rejected[tsdb.SeriesLimit] != 1 {
 		t.Errorf("refused %v", m.rejected)
@@ -446,10 +454,10 @@ func FuzzMetrics(f *testing.F) {
 
 // What would be taken later is asked for again; a difference is added to its total once, however often it comes.
 func TestOverload(t *testing.T) {
-	for _, reason := range []tsdb.Reason{tsdb.MemoryLimit, tsdb.SeriesRate} {
+	for _, reason := range []tsdb.Reason{tsdb.MemoryLimit, tsdb.SeriesRate, tsdb.SenderSeriesRate, tsdb.InputSeriesRate} {
 		m := &memory{rejected: map[tsdb.Reason]int{}, reason: reason}
 		mux := http.NewServeMux()
-		New(m).Register(mux)
+		New(m, Defaults()).Register(mux)
 		body := []byte(around(`{"name":"g","gauge":{"dataPoints":[{"timeUnixNano":"1","asInt":"1"},{"timeUnixNano":"200000000000","asInt":"2"}]}},
 			{"name":"d","sum":{"aggregationTemporality":1,"isMonotonic":true,"dataPoints":[{"timeUnixNano":"200000000000","asInt":"5"}]}}`))
 		w := post(mux, typeJSON, "", body)
@@ -468,10 +476,10 @@ func TestOverload(t *testing.T) {
 func TestLabelsOfManyPoints(t *testing.T) {
 	mux := http.NewServeMux()
 	m := &memory{rejected: map[tsdb.Reason]int{}}
-	New(m).Register(mux)
+	New(m, Defaults()).Register(mux)
 	long := strings.Repeat("x", tsdb.MaxLabelValue)
 	var attributes []string
-	for _, name := range resourceNames {
+	for _, name := range DefaultPromote() {
 		attributes = append(attributes, fmt.Sprintf(`{"key":%q,"value":{"stringValue":%q}}`, name, long))
 	}
 	body := `{"resourceMetrics":[{"resource":{"attributes":[` + strings.Join(attributes, ",") + `]},"scopeMetrics":[{"metrics":[{"name":"g","gauge":{"dataPoints":[` +

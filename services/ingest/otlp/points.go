@@ -20,52 +20,71 @@ const (
 	NoData        tsdb.Reason = "otlp_no_data" // a metric of a type that is not known
 	OldDelta      tsdb.Reason = "otlp_old_delta"
 	BadScale      tsdb.Reason = "otlp_bad_scale"
+	BadStart      tsdb.Reason = "otlp_bad_start"     // an interval that ends before it begins
+	BadExemplar   tsdb.Reason = "otlp_bad_exemplar"  // its data point is stored
+	BadTarget     tsdb.Reason = "otlp_target_labels" // a resource's attributes that target_info cannot hold
 )
 
 // stale is Prometheus' marker: the series has ended.
 var stale = math.Float64frombits(0x7ff0000000000002)
 
+// rules are what of the options a translation needs.
+type rules struct {
+	promote []string
+	names   naming
+}
+
+// beside is the point of a sample that no data point is: target_info, and the zero at which a total begins.
+const beside = -1
+
 // translation is what a request becomes. samples, points and names are of the same length.
 type translation struct {
-	now int64
+	rules *rules
+	now   int64
 
 	samples   []tsdb.Sample
-	points    []int    // the data point a sample comes from
+	points    []int    // the data point a sample comes from, or beside
 	names     []string // its metric
 	deltas    []delta
 	metadata  []tsdb.Metadata
 	exemplars []tsdb.Exemplar
 	rejected  []rejection
+	warnings  []rejection // what was left out of data points that are stored, and of target_info
 
 	keys  int          // bytes of all keys
 	base  []tsdb.Label // of the resource and the scope
 	point int          // how many data points there were before this one
 	name  string       // of the metric
+
+	earliest, latest int64 // of the resource's points, ms
 }
 
 // delta is a sample whose value is a difference yet.
 type delta struct {
-	sample int
-	time   uint64 // ns
-	grows  bool
+	sample      int
+	start, time uint64 // ns
+	grows       bool
 }
 
 // dataPoint is what all kinds of data points have.
 type dataPoint interface {
+	GetStartTimeUnixNano() uint64
 	GetTimeUnixNano() uint64
 	GetFlags() uint32
 }
 
-func translate(data *metrics.MetricsData, now int64) *translation {
-	t := &translation{now: now}
+func (o *rules) translate(data *metrics.MetricsData, now int64) *translation {
+	t := &translation{rules: o, now: now}
 	for _, resource := range data.GetResourceMetrics() {
-		ofResource := resourceLabels(resource.GetResource())
+		ofResource := o.resourceLabels(resource.GetResource())
+		t.earliest, t.latest = math.MaxInt64, math.MinInt64
 		for _, scope := range resource.GetScopeMetrics() {
-			t.base = append(ofResource[:len(ofResource):len(ofResource)], scopeLabels(scope.GetScope(), scope.GetSchemaUrl())...)
+			t.base = append(ofResource[:len(ofResource):len(ofResource)], o.scopeLabels(scope.GetScope(), scope.GetSchemaUrl())...)
 			for _, metric := range scope.GetMetrics() {
 				t.metric(metric)
 			}
 		}
+		t.target(resource.GetResource())
 	}
 	return t
 }
@@ -81,6 +100,15 @@ func (t *translation) metric(m *metrics.Metric) {
 		}
 		return
 	}
+	name, err := t.rules.names.metric(m)
+	if err != nil {
+		for range max(pointsOf(m), 1) {
+			t.reject(tsdb.BadName, err.Error())
+			t.point++
+		}
+		return
+	}
+	t.name = name
 	kind := ""
 	before := len(t.samples)
 	switch data := m.GetData().(type) {
@@ -137,7 +165,7 @@ func (t *translation) sum(sum *metrics.Sum) (kind string) {
 		case metrics.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE:
 			t.number(p, of, nil)
 		case metrics.AggregationTemporality_AGGREGATION_TEMPORALITY_DELTA:
-			t.number(p, of, &delta{time: p.GetTimeUnixNano(), grows: sum.GetIsMonotonic()})
+			t.number(p, of, t.difference(p, sum.GetIsMonotonic()))
 		default:
 			t.reject(NoTemporality, "a sum must be cumulative or delta")
 		}
@@ -171,11 +199,32 @@ func (t *translation) number(p *metrics.NumberDataPoint, kind tsdb.Kind, differe
 			t.reject(tsdb.BadValue, fmt.Sprintf("%g cannot be added to a total", sample.Value))
 			return
 		}
-		difference.sample = len(t.samples)
-		t.deltas = append(t.deltas, *difference)
+		if !t.later(difference) {
+			return
+		}
 	}
 	t.add(sample)
 	t.examples(key, p.GetExemplars())
+}
+
+// difference is a point whose value is what happened between its start and its time.
+func (t *translation) difference(p dataPoint, grows bool) *delta {
+	d := &delta{start: p.GetStartTimeUnixNano(), time: p.GetTimeUnixNano(), grows: grows}
+	if d.time == 0 {
+		d.time = uint64(t.now) * 1e6
+	}
+	return d
+}
+
+// later has the next sample made a total by apply. It is false when the difference was rejected.
+func (t *translation) later(d *delta) bool {
+	if d.start > d.time {
+		t.reject(BadStart, fmt.Sprintf("its start, %d, is later than its time, %d", d.start, d.time))
+		return false
+	}
+	d.sample = len(t.samples)
+	t.deltas = append(t.deltas, *d)
+	return true
 }
 
 // summary makes a gauge of each quantile, and counters of the count and the sum.
@@ -202,18 +251,28 @@ func (t *translation) summary(p *metrics.SummaryDataPoint) {
 	}
 }
 
-func (t *translation) native(p dataPoint, key []byte, h *promhistogram.FloatHistogram) bool {
+// native stores a histogram: a running total, or with delta what is added to one.
+func (t *translation) native(p dataPoint, key []byte, h *promhistogram.FloatHistogram, isDelta bool) bool {
 	if unrecorded(p) {
-		h = &promhistogram.FloatHistogram{Schema: h.Schema, CounterResetHint: h.CounterResetHint, Sum: stale, Count: stale}
+		h = &promhistogram.FloatHistogram{Schema: h.Schema, Sum: stale, Count: stale}
 	} else if err := h.Validate(); err != nil {
 		t.reject(tsdb.BadHistogram, err.Error())
 		return false
+	} else if isDelta {
+		if math.IsNaN(h.Sum) || math.IsInf(h.Sum, 0) {
+			t.reject(tsdb.BadValue, fmt.Sprintf("the sum %g cannot be added to a total", h.Sum))
+			return false
+		}
+		if !t.later(t.difference(p, true)) {
+			return false
+		}
 	}
 	t.add(tsdb.Sample{Key: key, Kind: tsdb.NativeHistogram, Time: t.time(p), Native: h})
 	return true
 }
 
 func (t *translation) add(sample tsdb.Sample) {
+	t.earliest, t.latest = min(t.earliest, sample.Time), max(t.latest, sample.Time)
 	t.samples = append(t.samples, sample)
 	t.points = append(t.points, t.point)
 	t.names = append(t.names, t.name)
@@ -221,6 +280,11 @@ func (t *translation) add(sample tsdb.Sample) {
 
 func (t *translation) reject(reason tsdb.Reason, detail string) {
 	t.rejected = append(t.rejected, rejection{t.point, reason, t.name + ": " + detail})
+}
+
+// warn notes what was left out though its data point is stored.
+func (t *translation) warn(reason tsdb.Reason, detail string) {
+	t.warnings = append(t.warnings, rejection{t.point, reason, t.name + ": " + detail})
 }
 
 func (t *translation) rejectKey(err error) {

@@ -23,7 +23,7 @@ func TestStore(t *testing.T) {
 	}
 	s := open()
 	mux := http.NewServeMux()
-	h := New(s)
+	h := New(s, Defaults())
 	h.now = now
 	h.Register(mux)
 	for _, c := range translations {

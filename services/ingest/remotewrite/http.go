@@ -136,9 +136,6 @@ func (d *decoder) holds() int {
 	return cap(d.message) + cap(d.scattered) + d.keys + len(d.samples)*int(unsafe.Sizeof(tsdb.Sample{})) + d.parts*100
 }
 
-// later says whether what was refused for this reason would be taken some time later.
-func later(reason tsdb.Reason) bool { return reason == tsdb.MemoryLimit || reason == tsdb.SeriesRate }
-
 // answerRejected tells a remote writer what was refused. 400 makes it drop the batch: right when the rest was stored and
 // the same would be refused again. What can be taken later is answered with 503, so that it comes again: that changes
 // nothing of what was stored already. A rejection's Index is a place in samples, or -1.
@@ -155,7 +152,7 @@ func answerRejected(w http.ResponseWriter, rejected []tsdb.Rejection, samples []
 	}
 	title := fmt.Sprintf("%d samples were refused (%s), the other %d were stored.", len(rejected), summary(counts), all-len(rejected))
 	for reason := range counts {
-		if later(reason) {
+		if reason.Later() {
 			w.Header().Set("Retry-After", "5")
 			problem.Write(w, http.StatusServiceUnavailable, "overloaded", title,
 				"Send the batch again later. If it goes on, give storaged more memory, or find out which sender makes so many series.", fields...)

@@ -207,7 +207,7 @@ func TestRefusalsNameTheSeries(t *testing.T) {
 	if w.Code != http.StatusBadRequest || w.Body.Len() > 2000 {
 		t.Fatalf("%d, %d bytes", w.Code, w.Body.Len())
 	}
-	for _, want := range []string{`up{job=\"b\"}: the time 1 is`, `the label \"__name__\" is too long`, `"h: a native histogram`} {
+	for _, want := range []string{`up{job=\"b\"}: its time, 1970`, `the label \"__name__\" is too long`, `"h: a native histogram`} {
 		if !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%s is not in %s", want, w.Body)
 		}

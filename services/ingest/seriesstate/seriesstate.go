@@ -17,15 +17,20 @@ const (
 )
 
 type entry[T any] struct {
-	value T
-	seen  time.Time
+	value  T
+	seen   time.Time
+	weight int
 }
 
 // Table is what is remembered, by the series' key. Whoever has entered may use it.
 type Table[T any] struct {
+	// Weigh is what a value takes in bytes; without it only the number of series is bounded.
+	Weigh func(T) int
+
 	user      admission.Slots
 	maxSeries int
 	byKey     map[string]entry[T]
+	weight    int
 	swept     time.Time
 }
 
@@ -55,8 +60,18 @@ func (t *Table[T]) Full(added int) bool { return len(t.byKey)+added >= t.maxSeri
 // Len is how many series are remembered.
 func (t *Table[T]) Len() int { return len(t.byKey) }
 
+// Weight is what all that is remembered weighs.
+func (t *Table[T]) Weight() int { return t.weight }
+
 // Set remembers value of a series, which has a sample now.
-func (t *Table[T]) Set(key string, value T, now time.Time) { t.byKey[key] = entry[T]{value, now} }
+func (t *Table[T]) Set(key string, value T, now time.Time) {
+	weight := 0
+	if t.Weigh != nil {
+		weight = len(key) + t.Weigh(value)
+	}
+	t.weight += weight - t.byKey[key].weight
+	t.byKey[key] = entry[T]{value, now, weight}
+}
 
 // Sweep forgets series that have ended; more often than SweepEvery it does nothing.
 func (t *Table[T]) Sweep(now time.Time) {
@@ -66,6 +81,7 @@ func (t *Table[T]) Sweep(now time.Time) {
 	t.swept = now
 	for key, one := range t.byKey {
 		if now.Sub(one.seen) > ForgetAfter {
+			t.weight -= one.weight
 			delete(t.byKey, key)
 		}
 	}

@@ -41,3 +41,19 @@ func TestTable(t *testing.T) {
 		t.Error("a is not forgotten, or b is")
 	}
 }
+
+func TestWeight(t *testing.T) {
+	table := New[int](10)
+	table.Weigh = func(n int) int { return n }
+	start := time.Unix(1_000_000, 0)
+	table.Sweep(start)
+	table.Set("ab", 100, start)
+	table.Set("c", 50, start.Add(ForgetAfter))
+	table.Set("c", 60, start.Add(ForgetAfter))
+	if table.Weight() != 2+100+1+60 {
+		t.Error(table.Weight())
+	}
+	if table.Sweep(start.Add(ForgetAfter + 1)); table.Weight() != 61 {
+		t.Error("what is forgotten still weighs:", table.Weight())
+	}
+}

@@ -11,11 +11,12 @@ package statsd
 import (
 	"bytes"
 	"errors"
-	"math"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 
 	"cistern/services/histogram"
+	"cistern/services/ingest/senders"
 	"cistern/services/journal"
 	"cistern/services/platform/fastclock"
 	"cistern/services/store/tsdb"
@@ -36,6 +37,8 @@ const (
 	mergeAtOnce = 256
 	// ingestAtOnce keeps other inputs from waiting for a large second.
 	ingestAtOnce = 10_000
+	// maxTimed is how many values with a time of their own may come by one reader within a second.
+	maxTimed = 1_000_000
 	// maxUnstored is how many samples wait for a store that fails.
 	maxUnstored = 1_000_000
 )
@@ -53,7 +56,8 @@ type Aggregator struct {
 	// flushing serialises what walks over shards and metrics: the second's end, and the administrator.
 	flushing sync.Mutex
 	second   atomic.Uint64 // counts flushes; changed under flushing
-	unstored []tsdb.Sample // of earlier seconds, what is said once: the store did not take it
+	unstored []tsdb.Sample // of earlier seconds, what is sent once: the store did not take it
+	senders  *senders.Input
 
 	mu      sync.Mutex // guards the following, and metric.entries
 	shards  []*shard
@@ -83,6 +87,8 @@ type metric struct {
 	order   int64      // when the gauge was last set
 	known   bool       // the gauge has a value
 	members map[string]struct{}
+	less    float64 // what a counter was counted down by, since it began
+	lessKey []byte  // of the series of that; nil before the first time
 }
 
 // shard is a reader's part.
@@ -93,10 +99,20 @@ type shard struct {
 	table   table
 	dirty   []*entry
 	refused map[tsdb.Reason]int
+	timed   []tsdb.Sample // with a time of their own; their keys are metrics'
+	from    []netip.Addr  // the packets' senders; nil for none
+	blamed  blame
 	order   int64 // the time of the batch
 	lines   uint64
 	batch   [linesAtOnce]line
 	parsed  int
+}
+
+// blame is what was refused of one sender and is not counted as its yet.
+type blame struct {
+	from   netip.Addr
+	reason tsdb.Reason
+	n      int
 }
 
 // linesAtOnce is how many lines are looked up side by side.
@@ -104,7 +120,7 @@ const linesAtOnce = 64
 
 // NewAggregator makes one that writes to a store.
 func NewAggregator(store tsdb.Ingester, o Options) *Aggregator {
-	a := &Aggregator{store: store, durability: o.Durability, maxNames: o.Names, clock: o.Clock, metrics: map[string]*metric{}}
+	a := &Aggregator{store: store, senders: o.Senders, durability: o.Durability, maxNames: o.Names, clock: o.Clock, metrics: map[string]*metric{}}
 	if a.durability == "" {
 		a.durability = Durability
 	}
@@ -128,14 +144,19 @@ func (a *Aggregator) shard() *shard {
 
 // packets takes what was received at one time: lines separated by newlines. A bad line is counted, the rest is kept.
 // received, by the clock, orders what comes by several readers.
-func (s *shard) packets(packets [][]byte, received int64) {
+func (s *shard) packets(packets [][]byte, received int64) { s.packetsFrom(packets, nil, received) }
+
+// packetsFrom is packets of senders, one for each.
+func (s *shard) packetsFrom(packets [][]byte, from []netip.Addr, received int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.order = received
-	for _, packet := range packets {
-		s.packet(packet)
+	s.order, s.from = received, from
+	for i, packet := range packets {
+		s.packet(packet, i)
 	}
 	s.apply()
+	s.blame(blame{})
+	s.from = nil
 	s.a.received.Store(received)
 	if s.lines > 0 {
 		s.a.lines.Add(s.lines)
@@ -143,8 +164,16 @@ func (s *shard) packets(packets [][]byte, received int64) {
 	}
 }
 
-// packet parses a packet's lines; they wait for apply.
-func (s *shard) packet(packet []byte) {
+// sender is who sent a packet; not valid of a Unix socket.
+func (s *shard) sender(packet int) netip.Addr {
+	if packet < len(s.from) {
+		return s.from[packet]
+	}
+	return netip.Addr{}
+}
+
+// packet parses the lines of the i-th packet; they wait for apply.
+func (s *shard) packet(packet []byte, i int) {
 	for len(packet) > 0 {
 		var text []byte
 		if newline := bytes.IndexByte(packet, '\n'); newline >= 0 {
@@ -159,7 +188,7 @@ func (s *shard) packet(packet []byte) {
 			continue
 		}
 		if len(text) > maxLine {
-			s.refuse(TooLong)
+			s.refuse(TooLong, i)
 			continue
 		}
 		if s.parsed == linesAtOnce {
@@ -167,9 +196,10 @@ func (s *shard) packet(packet []byte) {
 		}
 		l := &s.batch[s.parsed]
 		if reason := parseLine(text, l); reason != "" {
-			s.refuse(reason)
+			s.refuse(reason, i)
 			continue
 		}
+		l.packet = i
 		l.hash = hashOf(l)
 		s.parsed++
 	}
@@ -190,22 +220,46 @@ func (s *shard) apply() {
 	}
 	for i := range batch {
 		if reason := s.count(&batch[i]); reason != "" {
-			s.refuse(reason)
+			s.refuse(reason, batch[i].packet)
 		}
 	}
 }
 
+// elsewhere counts a packet from where none may come.
+func (s *shard) elsewhere(from netip.Addr) {
+	s.a.store.Reject(senders.NetworkNotAllowed, 1)
+	s.a.senders.Refused(from, senders.NetworkNotAllowed, 1)
+	s.a.bad.Add(1)
+}
+
 // cut takes off what a datagram that was too long ends with: a line that may have lost its end.
-func (s *shard) cut(packet []byte) []byte {
+func (s *shard) cut(packet []byte, from netip.Addr) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.refuse(TooLong)
+	s.from = []netip.Addr{from}
+	s.refuse(TooLong, 0)
+	s.blame(blame{})
+	s.from = nil
 	return packet[:bytes.LastIndexByte(packet, '\n')+1]
 }
 
-func (s *shard) refuse(reason tsdb.Reason) {
+// refuse counts a line, or a value, of the i-th packet.
+func (s *shard) refuse(reason tsdb.Reason, i int) {
 	s.refused[reason]++
 	s.a.bad.Add(1)
+	if s.a.senders == nil {
+		return
+	}
+	if from := s.sender(i); s.blamed.from != from || s.blamed.reason != reason {
+		s.blame(blame{from: from, reason: reason})
+	}
+	s.blamed.n++
+}
+
+// blame counts what was gathered as its sender's, and begins to gather for the next one.
+func (s *shard) blame(next blame) {
+	s.a.senders.Refused(s.blamed.from, s.blamed.reason, s.blamed.n)
+	s.blamed = next
 }
 
 func (s *shard) count(l *line) tsdb.Reason {
@@ -227,8 +281,8 @@ func (s *shard) count(l *line) tsdb.Reason {
 				value, values = values[:colon], values[colon+1:]
 			}
 		}
-		if reason := s.take(e, value, l.rate); reason != "" {
-			s.refuse(reason)
+		if reason := s.take(e, value, l); reason != "" {
+			s.refuse(reason, l.packet)
 		} else {
 			good = true
 		}
@@ -246,90 +300,12 @@ func (s *shard) count(l *line) tsdb.Reason {
 	return ""
 }
 
-// take counts one value.
-func (s *shard) take(e *entry, value []byte, rate float64) tsdb.Reason {
-	if e.kind == set {
-		return e.metric.join(value)
-	}
-	v, ok := parseNumber(value)
-	if !ok {
-		return BadNumber
-	}
-	switch e.kind {
-	case counter:
-		if v < 0 {
-			return Negative
-		}
-		sum := e.sum + v/rate
-		if math.IsInf(sum, 0) {
-			return BadNumber
-		}
-		e.sum = sum
-	case gauge:
-		return e.metric.set(v, value[0] == '+' || value[0] == '-', s.order)
-	default:
-		bin, ok := histogram.BinOf(v)
-		if !ok {
-			return BadNumber
-		}
-		if e.kind == timer {
-			// The bin is shifted, not the number divided: 1.2/1000 is not quite the 0.0012 where its bin begins.
-			bin = bin.Shift(-3)
-		}
-		n := uint64(1)
-		if rate != 1 {
-			// What rounding leaves counts at the next one: of 1.43 each, seven are ten.
-			exact := 1/rate + e.carry
-			whole := math.Round(exact)
-			n, e.carry = uint64(whole), exact-whole
-		}
-		e.spread.Add(bin, n)
-	}
-	return ""
-}
-
-// set sets or changes a gauge. A sign makes it a change: that is statsd's way, and why a gauge is set to 0 before it is
-// set to something negative.
-func (m *metric) set(v float64, change bool, order int64) tsdb.Reason {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	switch {
-	case order < m.order: // another reader had something newer
-	case !change:
-		m.level, m.order = v, order
-	case math.IsInf(m.level+v, 0):
-		return BadNumber
-	default:
-		m.level += v
-	}
-	m.known = true
-	return ""
-}
-
-func (m *metric) join(member []byte) tsdb.Reason {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.members == nil {
-		m.members = map[string]struct{}{}
-	}
-	if _, known := m.members[string(member)]; !known {
-		if len(m.members) >= maxSetMembers {
-			return Members
-		}
-		m.members[string(member)] = struct{}{}
-	}
-	return ""
-}
-
 // add makes an entry for a line not seen before. A name is not kept for the sake of a line that says nothing.
 func (s *shard) add(l *line) (*entry, tsdb.Reason) {
 	if l.kind != set {
 		value, _, _ := bytes.Cut(l.values, []byte(":"))
-		switch v, ok := parseNumber(value); {
-		case !ok:
+		if _, ok := parseNumber(value); !ok {
 			return nil, BadNumber
-		case v < 0 && l.kind == counter:
-			return nil, Negative
 		}
 	}
 	labels, reason := labelsOf(l.name, l.tags)
@@ -345,6 +321,14 @@ func (s *shard) add(l *line) (*entry, tsdb.Reason) {
 		return nil, BadLine
 	}
 	a := s.a
+	a.mu.Lock()
+	_, there := a.metrics[string(key)]
+	a.mu.Unlock()
+	if !there {
+		if reason := a.create(key[1:], s.sender(l.packet)); reason != "" {
+			return nil, reason
+		}
+	}
 	a.mu.Lock()
 	m := a.metrics[string(key)]
 	if m == nil && len(a.list) < a.maxNames {
@@ -364,6 +348,27 @@ func (s *shard) add(l *line) (*entry, tsdb.Reason) {
 	e := &entry{hash: l.hash, text: owned(l), name: len(l.name), kind: l.kind, metric: m}
 	s.table.insert(e)
 	return e, ""
+}
+
+// create says whether a sender may make a series. One that the store knows goes on, also after a restart.
+func (a *Aggregator) create(key []byte, from netip.Addr) tsdb.Reason {
+	if a.senders == nil {
+		return ""
+	}
+	if tsdb.Reserved(key) {
+		return tsdb.ReservedName
+	}
+	store, _ := a.store.(interface {
+		Known(key []byte, stored bool) bool
+	})
+	if store != nil && store.Known(key, false) {
+		return ""
+	}
+	reason := a.senders.Take(from)
+	if reason != "" && store != nil && store.Known(key, true) {
+		return ""
+	}
+	return reason
 }
 
 // Lines is how many good lines came.

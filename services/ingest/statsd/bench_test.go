@@ -3,8 +3,11 @@ package statsd
 import (
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"testing"
 	"time"
+
+	"cistern/services/ingest/senders"
 )
 
 func benchmarkPackets(names int) [][]byte {
@@ -32,6 +35,17 @@ func BenchmarkPackets(b *testing.B) {
 				s.packets(packets[at:at+batchPackets], clock.Now())
 			}
 		})
+	}
+}
+
+// Names that are all new and refused: what a flood costs a reader.
+func BenchmarkFlood(b *testing.B) {
+	a := NewAggregator(&memory{forget: true}, Options{Clock: clock, Senders: senders.New("statsd", senders.Options{SenderSeriesPerSecond: 1, SenderSeriesBurst: 1})})
+	s := a.shard()
+	from := []netip.Addr{netip.MustParseAddr("192.0.2.1")}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		s.packetsFrom([][]byte{fmt.Appendf(nil, "flood.%d:1|ms|#env:prod", i)}, from, clock.Now())
 	}
 }
 

@@ -18,8 +18,9 @@ import (
 func (a *Aggregator) Flush(ctx context.Context, second time.Time) error {
 	a.flushing.Lock()
 	defer a.flushing.Unlock()
-	a.merge()
+	timed := a.merge()
 	once, again := a.gather(second.UnixMilli())
+	once = append(timed, once...)
 	if a.second.Add(1)%sweepEvery == 0 {
 		a.forget()
 	}
@@ -55,15 +56,16 @@ func (a *Aggregator) ingest(ctx context.Context, samples []tsdb.Sample) (left []
 	return nil, nil
 }
 
-// merge empties the shards. The caller holds flushing.
-func (a *Aggregator) merge() {
+// merge empties the shards, and returns what came with a time of its own. The caller holds flushing.
+func (a *Aggregator) merge() (timed []tsdb.Sample) {
 	a.mu.Lock()
 	shards := a.shards
 	a.mu.Unlock()
 	for _, s := range shards {
 		s.mu.Lock()
 		dirty, refused := s.dirty, s.refused
-		s.dirty, s.refused = make([]*entry, 0, len(dirty)), map[tsdb.Reason]int{}
+		timed = append(timed, s.timed...)
+		s.dirty, s.refused, s.timed = make([]*entry, 0, len(dirty)), map[tsdb.Reason]int{}, nil
 		s.mu.Unlock()
 		for reason, n := range refused {
 			a.store.Reject(reason, n)
@@ -81,6 +83,7 @@ func (a *Aggregator) merge() {
 			dirty = dirty[n:]
 		}
 	}
+	return timed
 }
 
 // merge takes what a reader counted; false when a counter would become infinite by it.
@@ -115,6 +118,11 @@ func (a *Aggregator) gather(ms int64) (once, again []tsdb.Sample) {
 		switch m.kind {
 		case counter: // also unchanged: a line in a chart that stays level is a fact
 			sample.Kind, sample.Value = tsdb.Counter, m.total
+			m.mu.Lock()
+			if m.lessKey != nil {
+				again = append(again, tsdb.Sample{Key: m.lessKey, Kind: tsdb.Counter, Time: ms, Value: m.less})
+			}
+			m.mu.Unlock()
 		case gauge:
 			m.mu.Lock()
 			known := m.known
@@ -208,6 +216,9 @@ func (a *Aggregator) remove(metrics []*metric, values bool) {
 			m.gone = false
 			if values {
 				m.total, m.count, m.spread = 0, 0, nil
+				m.mu.Lock()
+				m.less, m.lessKey = 0, nil
+				m.mu.Unlock()
 			}
 		}
 		kept = append(kept, m)

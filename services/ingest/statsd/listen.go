@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"cistern/services/daemon/shutdown"
+	"cistern/services/ingest/senders"
 	"cistern/services/ingest/sockets"
 	"cistern/services/journal"
 	"cistern/services/platform/fastclock"
@@ -40,6 +41,7 @@ type Options struct {
 	Names      int                // how many names with their tags are kept; a million
 	Durability journal.Durability // Interval
 	Clock      *fastclock.Clock   // one of our own
+	Senders    *senders.Input     // who may send and how many series each may make; nil: everybody, any number
 	Settings   map[string]string  // what the administrator's "config" shows
 }
 

@@ -3,8 +3,9 @@
 // whole histograms, never a handful of percentiles. Names stay as they are sent.
 package statsd
 
-// One line of statsd: name:value|type[|@rate][|#tag:value,…]. DogStatsD's further fields (|c:container, |T timestamp,
-// |e:, |card:) are left out; several values (name:1:2:3|ms) are taken, and so are Graphite's tags (name;tag=value).
+// One line of statsd: name:value|type[|@rate][|#tag:value,…][|Ttimestamp]. DogStatsD's further fields (|c:container, |e:,
+// |card:) are left out; several values (name:1:2:3|ms) are taken, and so are Graphite's tags (name;tag=value) and
+// Telegraf's (name,tag=value).
 
 import (
 	"bytes"
@@ -20,8 +21,8 @@ const (
 	BadLine      tsdb.Reason = "statsd_malformed" // no name, no value, no type
 	BadType      tsdb.Reason = "statsd_unknown_type"
 	BadNumber    tsdb.Reason = "statsd_bad_value"
-	Negative     tsdb.Reason = "statsd_negative_count" // a counter does not go down
 	BadRate      tsdb.Reason = "statsd_bad_rate"
+	BadTime      tsdb.Reason = "statsd_bad_time"
 	TooLong      tsdb.Reason = "statsd_line_too_long"
 	Event        tsdb.Reason = "statsd_event"         // DogStatsD's events are no metrics
 	ServiceCheck tsdb.Reason = "statsd_service_check" // nor are its service checks
@@ -40,6 +41,9 @@ const (
 	set
 )
 
+// maxSeconds is the largest timestamp, in the year 5138; milliseconds taken for seconds are beyond it.
+const maxSeconds = 1e11
+
 // leastRate is the smallest sample rate that is believed: one in a thousand million.
 const leastRate = 1e-9
 
@@ -50,6 +54,8 @@ type line struct {
 	kind   metricType
 	rate   float64 // leastRate ≤ rate ≤ 1
 	tags   []byte  // DogStatsD's, without the #
+	time   int64   // ms; 0 when the line has none
+	packet int     // in which packet it came
 
 	hash  uint64 // of name, kind and tags
 	entry *entry // what may be it
@@ -77,7 +83,7 @@ func parseLine(text []byte, l *line) tsdb.Reason {
 		return BadLine
 	}
 	l.values, text = text[:bar], text[bar+1:]
-	l.rate, l.tags = 1, nil
+	l.rate, l.tags, l.time = 1, nil, 0
 	var kind []byte
 	kind, text = cutField(text)
 	switch len(kind) {
@@ -119,6 +125,12 @@ func parseLine(text []byte, l *line) tsdb.Reason {
 				return BadRate
 			}
 			l.rate = rate
+		case 'T':
+			seconds, ok := parseNumber(extra[1:])
+			if !ok || !(seconds > 0 && seconds <= maxSeconds) || seconds != math.Trunc(seconds) {
+				return BadTime
+			}
+			l.time = int64(seconds) * 1000
 		}
 	}
 	return ""
@@ -184,13 +196,23 @@ func parseSlowly(text []byte) (float64, bool) {
 
 func borrow(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// labelsOf makes a name with its tags of both kinds labels. Of a tag that is there twice the last one counts.
+// labelsOf makes a name with its tags of all three kinds labels. Of a tag that is there twice the last one counts.
 func labelsOf(name, tags []byte) ([]tsdb.Label, tsdb.Reason) {
 	name, graphite, tagged := bytes.Cut(name, []byte(";"))
+	name, telegraf := cutTelegraf(name)
 	if len(name) == 0 {
 		return nil, BadLine
 	}
 	labels := []tsdb.Label{{Name: tsdb.NameLabel, Value: string(name)}}
+	for len(telegraf) > 0 {
+		var tag []byte
+		tag, telegraf, _ = bytes.Cut(telegraf, []byte(","))
+		key, value, _ := bytes.Cut(tag, []byte("="))
+		labels = appendTag(labels, string(key), string(value))
+		if len(labels) > tsdb.MaxLabels {
+			return nil, tsdb.TooManyLabels
+		}
+	}
 	for tagged {
 		var tag []byte
 		tag, graphite, tagged = bytes.Cut(graphite, []byte(";"))
@@ -220,6 +242,24 @@ func labelsOf(name, tags []byte) ([]tsdb.Label, tsdb.Reason) {
 		}
 	}
 	return labels, ""
+}
+
+// cutTelegraf takes tags of the form name,tag=value,tag=value off a name. A name whose commas begin anything else is one.
+func cutTelegraf(name []byte) (plain, tags []byte) {
+	plain, tags, found := bytes.Cut(name, []byte(","))
+	if !found || len(plain) == 0 {
+		return name, nil
+	}
+	for rest := tags; rest != nil; {
+		tag, more, another := bytes.Cut(rest, []byte(","))
+		if bytes.IndexByte(tag, '=') <= 0 {
+			return name, nil
+		}
+		if rest = more; !another {
+			break
+		}
+	}
+	return plain, tags
 }
 
 func appendTag(labels []tsdb.Label, name, value string) []tsdb.Label {

@@ -9,6 +9,7 @@ package statsd
 import (
 	"context"
 	"net"
+	"net/netip"
 	"runtime"
 	"sync"
 	"syscall"
@@ -146,6 +147,20 @@ type message struct {
 // Pages that no packet reaches are never touched, so it costs little memory.
 const stride = maxPacket + 4096 + 192
 
+// nameSize is the room for a sender's address: struct sockaddr_in6.
+const nameSize = unix.SizeofSockaddrInet6
+
+// senderOf is the address that the kernel wrote; not valid for a Unix socket's.
+func senderOf(name *[nameSize]byte, length uint32) netip.Addr {
+	switch family := *(*uint16)(unsafe.Pointer(name)); {
+	case length >= unix.SizeofSockaddrInet4 && family == unix.AF_INET:
+		return netip.AddrFrom4([4]byte(name[4:8]))
+	case length >= nameSize && family == unix.AF_INET6:
+		return netip.AddrFrom16([16]byte(name[8:24])).Unmap()
+	}
+	return netip.Addr{}
+}
+
 func (s *socket) receive(reader *shard) {
 	// Outside of Go's heap, whose collector would count what is never touched.
 	memory, err := unix.Mmap(-1, 0, batchPackets*stride, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
@@ -156,11 +171,15 @@ func (s *socket) receive(reader *shard) {
 	}
 	messages := make([]message, batchPackets)
 	vectors := make([]unix.Iovec, batchPackets)
+	names := make([][nameSize]byte, batchPackets)
+	from := make([]netip.Addr, 0, batchPackets)
 	for i := range messages {
 		vectors[i].Base = &memory[i*stride]
 		vectors[i].SetLen(maxPacket)
 		messages[i].header.Iov = &vectors[i]
 		messages[i].header.SetIovlen(1)
+		messages[i].header.Name = &names[i][0]
+		messages[i].header.Namelen = nameSize
 	}
 	packets := make([][]byte, 0, batchPackets)
 	clock := reader.a.clock
@@ -180,18 +199,24 @@ func (s *socket) receive(reader *shard) {
 			}
 			continue
 		}
-		packets = packets[:0]
+		packets, from = packets[:0], from[:0]
 		for i := range int(r) {
 			m := &messages[i]
 			packet := memory[i*stride : i*stride+int(m.length)]
+			sender := senderOf(&names[i], m.header.Namelen)
+			m.header.Namelen = nameSize // the kernel has written how much it needed
+			if !reader.a.senders.Allowed(sender) {
+				reader.elsewhere(sender)
+				continue
+			}
 			if m.header.Flags&unix.MSG_TRUNC != 0 {
 				s.truncated.Add(1)
-				packet = reader.cut(packet)
+				packet = reader.cut(packet, sender)
 			}
-			packets = append(packets, packet)
+			packets, from = append(packets, packet), append(from, sender)
 		}
 		s.packets.Add(uint64(r))
-		reader.packets(packets, clock.Now())
+		reader.packetsFrom(packets, from, clock.Now())
 		switch {
 		case !last.IsZero():
 			if time.Now().After(last) {

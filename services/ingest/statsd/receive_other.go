@@ -8,11 +8,13 @@ package statsd
 import (
 	"errors"
 	"net"
+	"net/netip"
 	"os"
 	"runtime"
 	"sync"
 	"time"
 
+	"cistern/services/ingest/senders"
 	"cistern/services/ingest/sockets"
 )
 
@@ -84,40 +86,48 @@ func (s *socket) receive(reader *shard) {
 		buffers[i] = make([]byte, maxPacket+1) // by which a packet is known that was too long
 	}
 	packets := make([][]byte, 0, batchPackets)
+	from := make([]netip.Addr, 0, batchPackets)
 	var last time.Time // when to end
 	for {
-		packets = packets[:0]
+		packets, from = packets[:0], from[:0]
+		came := 0
 		s.turn.Lock()
 		if s.patience() && last.IsZero() {
 			last = time.Now().Add(maxRest)
 		}
 		var failed error
 		for len(packets) < batchPackets {
-			n, _, err := s.connection.ReadFrom(buffers[len(packets)])
+			n, address, err := s.connection.ReadFrom(buffers[len(packets)])
 			if err != nil {
 				failed = err
 				break
 			}
-			packet := buffers[len(packets)][:n]
-			if n > maxPacket {
-				s.truncated.Add(1)
-				packet = reader.cut(packet)
-			}
-			if packets = append(packets, packet); len(packets) == 1 {
+			if came++; came == 1 {
 				// From here on only what comes within a moment.
 				_ = s.connection.SetReadDeadline(time.Now().Add(time.Millisecond))
 			}
+			sender := senders.Address(address)
+			if !reader.a.senders.Allowed(sender) {
+				reader.elsewhere(sender)
+				continue
+			}
+			packet := buffers[len(packets)][:n]
+			if n > maxPacket {
+				s.truncated.Add(1)
+				packet = reader.cut(packet, sender)
+			}
+			packets, from = append(packets, packet), append(from, sender)
 		}
 		received := reader.a.clock.Now()
 		s.turn.Unlock()
-		s.packets.Add(uint64(len(packets)))
+		s.packets.Add(uint64(came))
 		if len(packets) > 0 {
-			reader.packets(packets, received)
+			reader.packetsFrom(packets, from, received)
 		}
 		switch {
-		case !last.IsZero() && (len(packets) == 0 || time.Now().After(last)) || errors.Is(failed, net.ErrClosed):
+		case !last.IsZero() && (came == 0 || time.Now().After(last)) || errors.Is(failed, net.ErrClosed):
 			return
-		case len(packets) == 0 && !errors.Is(failed, os.ErrDeadlineExceeded):
+		case came == 0 && !errors.Is(failed, os.ErrDeadlineExceeded):
 			time.Sleep(10 * time.Millisecond)
 		}
 	}

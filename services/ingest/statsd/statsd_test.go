@@ -132,6 +132,17 @@ func TestLines(t *testing.T) {
 		{"hits:1|c|#,,a:b,", []string{"counter hits,a=b 1"}},
 		{"hits:1|c|||#a:b", []string{"counter hits,a=b 1"}},
 		{"hits:1|c|#__name__:x", []string{"counter hits,name=x 1"}},
+		// Telegraf's tags. Commas that begin no tags are part of the name.
+		{"hits,dc=eu,host=web1:1|c", []string{"counter hits,dc=eu,host=web1 1"}},
+		{"hits,dc=eu:1|c|#dc:us,a:b", []string{"counter hits,a=b,dc=us 1"}},
+		{"hits,dc=:1|c", []string{"counter hits 1"}},
+		{"a,b:1|c\n,x=y:2|c\nc,d=e,f:3|c\ng,=h:4|c", []string{"counter ,x=y 2", "counter a,b 1", "counter c,d=e,f 3", "counter g,=h 4"}},
+		{"hits,dc=eu;host=a:1|c", []string{"counter hits,dc=eu,host=a 1"}},
+		// DogStatsD.
+		{"hits:1|c|T1656581400", []string{"counter hits 1"}},
+		{"temp:5|g|T1656581400|c:ci-0d1e|#a:b", []string{"gauge temp,a=b 5"}},
+		{"t:1:2|d|T1656581400", []string{"histogram t 1.0e0:1", "histogram t 2.0e0:1"}},
+		{"u:a|s|T1656581400", []string{"gauge u 1"}},
 	} {
 		m := &memory{}
 		a, s := one(m)
@@ -152,6 +163,7 @@ func TestBadLines(t *testing.T) {
 		BadLine:            {"nonsense", ":1|c", "x|c", "x:1", "x:|c", "x:1|", ";a=b:1|c", "x;a:1|c", "x;=b:1|c", "|", ":", "::", "x;:1|c"},
 		BadType:            {"x:1|q", "x:1|mss", "x:1|cc", "x:1|C", "x:1|m"},
 		BadNumber:          {"x:abc|c", "x:NaN|g", "x:0x10|g", "x:inf|ms", "x:1_000|c", "x:+|g", "x:-|g", "x:.|g", "x:1e999|c", "x:1e200|ms", "x: 1|c", "x:1.2.3|g", "x:--1|g", "x::|c"},
+		BadTime:            {"x:1|c|T", "x:1|c|Tx", "x:1|g|T0", "x:1|g|T-5", "x:1|g|T1.5", "x:1|g|T1656581400000", "x:1|g|Tnan"},
 		BadRate:            {"x:1|c|@0", "x:1|c|@2", "x:1|c|@y", "x:1|c|@-0.5", "x:1|c|@", "x:1|c|@1e-300", "x:1|c|@nan"},
 		Event:              {"_e{1,1}:a|b", "_e{5,4}:title|text|t:warning"},
 		ServiceCheck:       {"_sc|x|0", "_sc|db.up|1|d:1700000000|m:gone"},
@@ -420,13 +432,18 @@ func TestTruncatedPacket(t *testing.T) {
 	}
 }
 
-// A counter does not go down: what is computed from it would take that for a new beginning, and count all of it again.
+// A counter does not go down: what is computed from it would take that for a new beginning, and count all of it again. What
+// it is counted down by is a counter of its own.
 func TestNegativeCounts(t *testing.T) {
 	m := &memory{}
 	a, s := one(m)
 	s.text1("c:1000000|c\nc:-1|c\nc:5:-2:3|c\nc:-0|c\nc:+1|c\nnew:-1|c")
-	if got := m.second(t, a); !slices.Equal(got, []string{"counter c 1.000009e+06"}) || m.rejected[Negative] != 3 {
+	if got := m.second(t, a); !slices.Equal(got, []string{"counter c 1.000009e+06", "counter c_decrements 3", "counter new 0", "counter new_decrements 1"}) || len(m.rejected) > 0 {
 		t.Errorf("%q %v", got, m.rejected)
+	}
+	s.text1("c:-0.5|c|@0.1|#a:b\nc:-1|c")
+	if got := m.second(t, a); !slices.Equal(got, []string{"counter c 1.000009e+06", "counter c,a=b 0", "counter c_decrements 4", "counter c_decrements,a=b 5", "counter new 0", "counter new_decrements 1"}) {
+		t.Errorf("%q", got)
 	}
 }
 

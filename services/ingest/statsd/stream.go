@@ -7,7 +7,10 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/netip"
 	"time"
+
+	"cistern/services/ingest/senders"
 )
 
 const (
@@ -59,11 +62,16 @@ func (s *Server) limit(connection net.Conn) {
 // stream reads lines from a connection: all that is there at once. One that is too long is refused and skipped to its
 // end; the last one needs no newline when the sender ends the stream, else it may have been cut off anywhere.
 func (s *Server) stream(connection net.Conn) {
+	from := []netip.Addr{senders.Address(connection.RemoteAddr())}
+	if !s.aggregator.senders.Allowed(from[0]) {
+		s.streams.elsewhere(from[0])
+		return
+	}
 	buffer := make([]byte, streamBuffer)
 	held, skipping := 0, false
 	take := func(text []byte) {
 		if len(text) > 0 {
-			s.streams.packets([][]byte{text}, s.aggregator.clock.Now())
+			s.streams.packetsFrom([][]byte{text}, from, s.aggregator.clock.Now())
 		}
 	}
 	for {
@@ -92,7 +100,9 @@ func (s *Server) stream(connection net.Conn) {
 		}
 		if len(rest) > maxLine+1 { // with a carriage return
 			s.streams.mu.Lock()
-			s.streams.refuse(TooLong)
+			s.streams.from = from
+			s.streams.refuse(TooLong, 0)
+			s.streams.blame(blame{})
 			s.streams.mu.Unlock()
 			held, skipping = 0, true
 			continue

@@ -38,6 +38,7 @@ const (
 type Store interface {
 	tsdb.Querier
 	Metrics(match string, limit int) ([]tsdb.Metric, error)
+	Cardinality(ctx context.Context, minTime, maxTime int64, most int) (tsdb.Cardinality, error)
 	Sizes(ctx context.Context, label string) ([]tsdb.Size, error)
 	Metadata() map[string]tsdb.Metadata
 	Exemplars(minTime, maxTime int64, matchers ...*tsdb.Matcher) []tsdb.ExemplarSet
@@ -61,6 +62,9 @@ type API struct {
 	// Stopping is closed when streams are to end; nil for never.
 	Stopping <-chan struct{}
 
+	// Settings is what status/config and status/flags answer; nil for nothing.
+	Settings func() Settings
+
 	// Latencies is how long queries have taken; whoever stores that takes it.
 	Latencies Latencies
 }
@@ -82,7 +86,10 @@ func (a *API) Register(mux *http.ServeMux) {
 		{"/api/v1/status/buildinfo", false, a.buildInfo},
 		{"/api/v1/status/runtimeinfo", false, a.runtimeInfo},
 		{"/api/v1/status/tsdb", false, a.statusTSDB},
+		{"/api/v1/status/config", false, a.statusConfig},
+		{"/api/v1/status/flags", false, a.statusFlags},
 		{"/api/v1/format_query", true, a.formatQuery},
+		{"/api/v1/parse_query", true, a.parseQuery},
 	} {
 		handler := envelope(route.handler)
 		if kind := strings.TrimPrefix(route.pattern, "/api/v1/"); kind == "query" || kind == "query_range" || kind == "series" {
@@ -113,12 +120,12 @@ func (a *API) Register(mux *http.ServeMux) {
 	mux.HandleFunc("GET /api/v1/columns", columns)
 	mux.HandleFunc("POST /api/v1/columns", columns)
 	mux.HandleFunc("GET /api/v1/live", form(a.liveStream))
+	mux.HandleFunc("GET /federate", a.Latencies.timed("federate", form(a.federate)))
 	mux.HandleFunc("GET /api/v1/metrics", form(a.listMetrics))
 	mux.HandleFunc("GET /api/v1/sizes", form(a.listSizes))
 	for path, where := range map[string]string{
 		"rules": "Alert rules are thresholds here: see /api/thresholds.", "alerts": "Alerts are at /api/alerts.",
 		"targets": "Cistern scrapes nothing: metrics are sent to it, see /api/v1/write.", "alertmanagers": "Cistern sends its alerts itself: see /api/destinations.",
-		"parse_query": "Use /api/v1/format_query to check an expression.",
 	} {
 		mux.HandleFunc("/api/v1/"+path, func(w http.ResponseWriter, r *http.Request) {
 			problem.Write(w, http.StatusNotFound, "not_found", fmt.Sprintf("There is no %.200s in Cistern.", r.URL.Path), where)

@@ -4,12 +4,14 @@ package api
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"io"
 	"math"
 	"net/http"
 	"strconv"
 	"unicode/utf8"
+	"unsafe"
 
 	"cistern/services/store/query/fast"
 
@@ -217,13 +219,33 @@ func (o *out) series(s promql.Series) {
 
 // appendString writes a JSON string. Nearly all need no escapes.
 func appendString(b []byte, s string) []byte {
-	for i := range len(s) {
-		if c := s[i]; c < 0x20 || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' || c >= utf8.RuneSelf {
-			text, _ := json.Marshal(s)
-			return append(b, text...)
-		}
+	if !asItIs(s) {
+		text, _ := json.Marshal(s)
+		return append(b, text...)
 	}
 	return append(append(append(b, '"'), s...), '"')
+}
+
+// asItIs says whether a string stands in JSON as it is: no control characters, no quotation mark, \, <, > or &, all ASCII. It looks
+// at eight bytes at a time, each in its part of a word (H. S. Warren, Hacker's Delight, 6-1).
+func asItIs(s string) bool {
+	const each, high = 0x0101010101010101, 0x8080808080808080
+	zero := func(x uint64) uint64 { return (x - each) &^ x }
+	bytes := unsafe.Slice(unsafe.StringData(s), len(s))
+	for len(bytes) >= 8 {
+		x := binary.LittleEndian.Uint64(bytes)
+		// " and & differ in one bit, and so do < and >.
+		if (x|(x-0x20*each)&^x|zero((x|0x04*each)^'&'*each)|zero((x|0x02*each)^'>'*each)|zero(x^'\\'*each))&high != 0 {
+			return false
+		}
+		bytes = bytes[8:]
+	}
+	for _, c := range bytes {
+		if c < 0x20 || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' || c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 func appendMetric(b []byte, metric labels.Labels) []byte {

@@ -139,32 +139,37 @@ func (a *API) series(r *http.Request) (answer, error) {
 	return result, nil
 }
 
-// seriesOf is the labels of the series that match any of the sets, in their order.
+// seriesOf is the labels of the series that match any of the sets, in their order unless they are very many.
 func (a *API) seriesOf(ctx context.Context, b *budget.Budget, minTime, maxTime int64, sets [][]*labels.Matcher) ([]labelSet, error) {
-	found := map[string]labelSet{}
+	var found []*tsdb.Series
 	for _, matchers := range sets {
 		list, release, err := a.store.Select(ctx, minTime, maxTime, matchers...)
+		release()
 		if err != nil {
-			release()
 			return nil, err
 		}
 		bytes := int64(0)
 		for _, one := range list {
-			if _, known := found[one.Key]; !known {
-				found[one.Key] = one.Labels
-				bytes += int64(len(one.Key)) + 32*int64(len(one.Labels)) + 128
-			}
+			bytes += int64(len(one.Key)) + 32*int64(len(one.Labels)) + 128
 		}
-		release()
 		if err := b.Charge(ctx, bytes, "labels of the series"); err != nil {
 			return nil, err
 		}
+		if found == nil {
+			found = list
+		} else {
+			found = append(found, list...)
+		}
 	}
-	all := make([]labelSet, 0, len(found))
-	for _, set := range found {
-		all = append(all, set)
+	if len(sets) > 1 {
+		slices.SortFunc(found, func(x, y *tsdb.Series) int { return strings.Compare(x.Key, y.Key) })
+		found = slices.CompactFunc(found, func(x, y *tsdb.Series) bool { return x.Key == y.Key })
 	}
-	slices.SortFunc(all, func(x, y labelSet) int { return adapter.CompareLabels(x, y) })
+	adapter.Sort(found)
+	all := make([]labelSet, len(found))
+	for i, one := range found {
+		all[i] = one.Labels
+	}
 	return all, nil
 }
 

@@ -202,7 +202,7 @@ func TestDescribedAndDeleted(t *testing.T) {
 	if got := f.vector(t, "c_total", 1); got != "map[__name__:c_total job:b] 1" {
 		t.Error(got)
 	}
-	for path, want := range map[string]string{"rules": "/api/thresholds", "alerts": "/api/alerts", "targets": "sent to it", "parse_query": "format_query"} {
+	for path, want := range map[string]string{"rules": "/api/thresholds", "alerts": "/api/alerts", "targets": "sent to it"} {
 		if w := f.get("/api/v1/" + path); w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}

@@ -3,7 +3,6 @@ package api
 // What the store says about itself in Prometheus' words.
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,16 +10,45 @@ import (
 	"net/http"
 	"os"
 	"runtime"
-	"slices"
+	"runtime/debug"
+	"strconv"
 	"time"
 
 	"cistern/services/store/tsdb"
+
+	"github.com/prometheus/common/model"
 )
 
 func (a *API) buildInfo(*http.Request) (answer, error) {
 	// Grafana reads the version to choose what it may ask: it is that of the API's model, not Cistern's.
 	return answer{data: map[string]string{"version": "3.0.0", "revision": "", "branch": "", "buildUser": "", "buildDate": "",
 		"goVersion": runtime.Version(), "application": "cistern", "cisternVersion": a.version}}, nil
+}
+
+// Settings are what the daemon was started with, without secrets.
+type Settings struct {
+	YAML  string            // all of them, as Prometheus answers its configuration
+	Flags map[string]string // by name, among them those of Prometheus' own flags that mean something here
+}
+
+func (a *API) statusConfig(*http.Request) (answer, error) {
+	return answer{data: map[string]string{"yaml": a.settings().YAML}}, nil
+}
+
+func (a *API) statusFlags(*http.Request) (answer, error) {
+	flags := map[string]string{
+		"query.lookback-delta": model.Duration(lookback).String(), "query.timeout": model.Duration(Timeout).String(), "query.max-concurrency": strconv.Itoa(a.pool.Limits().Running),
+		"web.enable-admin-api": "true", "web.enable-remote-write-receiver": "true",
+	}
+	maps.Copy(flags, a.settings().Flags)
+	return answer{data: flags}, nil
+}
+
+func (a *API) settings() Settings {
+	if a.Settings == nil {
+		return Settings{}
+	}
+	return a.Settings()
 }
 
 func (a *API) runtimeInfo(*http.Request) (answer, error) {
@@ -30,7 +58,8 @@ func (a *API) runtimeInfo(*http.Request) (answer, error) {
 		"startTime": status.Started.UTC().Format(time.RFC3339Nano), "serverTime": a.now().UTC().Format(time.RFC3339Nano),
 		"hostname": host, "reloadConfigSuccess": true, "lastConfigTime": status.Started.UTC().Format(time.RFC3339Nano),
 		"corruptionCount": len(status.Damaged), "goroutineCount": runtime.NumGoroutine(), "GOMAXPROCS": runtime.GOMAXPROCS(0),
-		"GOGC": os.Getenv("GOGC"), "GODEBUG": os.Getenv("GODEBUG"), "storageRetention": "",
+		"GOGC": os.Getenv("GOGC"), "GODEBUG": os.Getenv("GODEBUG"),
+		"GOMEMLIMIT": debug.SetMemoryLimit(-1), "storageRetention": a.settings().Flags["storage.tsdb.retention.time"],
 	}}, nil
 }
 
@@ -40,21 +69,13 @@ type figure struct {
 	Value uint64 `json:"value"`
 }
 
-func greatest(list []figure, most int) []figure {
-	slices.SortFunc(list, func(x, y figure) int {
-		if c := cmp.Compare(y.Value, x.Value); c != 0 {
-			return c
-		}
-		return cmp.Compare(x.Name, y.Name)
-	})
-	if list == nil {
-		list = []figure{}
+func figures(list []tsdb.Figure) []figure {
+	lines := make([]figure, len(list))
+	for i, one := range list {
+		lines[i] = figure{one.Name, one.Count}
 	}
-	return list[:min(most, len(list))]
+	return lines
 }
-
-// Above so many series the pairs of labels are not counted: that would read them all.
-const countPairsUpTo = 200_000
 
 func (a *API) statusTSDB(r *http.Request) (answer, error) {
 	most, err := parseLimit(r)
@@ -79,57 +100,9 @@ func (a *API) figuresOf(ctx context.Context, most int) (answer, error) {
 	if status.HeadMinTime > 0 {
 		from = min(from, status.HeadMinTime)
 	}
-	names, err := a.store.LabelNames(ctx, from, now)
+	found, err := a.store.Cardinality(ctx, from, now, min(most, maxFigures))
 	if err != nil {
 		return answer{}, err
-	}
-	var valueCounts, bytes, byName, pairs []figure
-	for _, name := range names {
-		values, err := a.store.LabelValues(ctx, name, from, now)
-		if err != nil {
-			return answer{}, err
-		}
-		size := 0
-		for _, v := range values {
-			size += len(v)
-		}
-		valueCounts, bytes = append(valueCounts, figure{name, uint64(len(values))}), append(bytes, figure{name, uint64(size)})
-	}
-	metrics, err := a.store.Metrics("", 0)
-	if err != nil {
-		return answer{}, err
-	}
-	pairCount := 0
-	for _, f := range valueCounts {
-		pairCount += int(f.Value)
-	}
-	count := map[string]uint64{}
-	for _, m := range metrics {
-		byName = append(byName, figure{m.Name, uint64(m.Series)})
-		count[tsdb.NameLabel+"="+m.Name] = uint64(m.Series)
-	}
-	if status.Series <= countPairsUpTo && len(names) > 0 {
-		clear(count)
-		for _, m := range metrics {
-			matchers, err := a.parser.ParseMetricSelector(`{__name__=` + string(appendString(nil, m.Name)) + `}`)
-			if err != nil {
-				continue
-			}
-			list, release, err := a.store.Select(ctx, from, now, matchers...)
-			if err != nil {
-				release()
-				return answer{}, err
-			}
-			for _, s := range list {
-				for _, l := range s.Labels {
-					count[l.Name+"="+l.Value]++
-				}
-			}
-			release()
-		}
-	}
-	for pair, n := range maps.All(count) {
-		pairs = append(pairs, figure{pair, n})
 	}
 	type headStats struct {
 		Series     int   `json:"numSeries"`
@@ -139,13 +112,16 @@ func (a *API) figuresOf(ctx context.Context, most int) (answer, error) {
 		MaxTime    int64 `json:"maxTime"`
 	}
 	return answer{data: map[string]any{
-		"headStats":                   headStats{status.Series, pairCount, int64(status.Series), status.HeadMinTime, status.HeadMaxTime},
-		"seriesCountByMetricName":     greatest(byName, most),
-		"labelValueCountByLabelName":  greatest(valueCounts, most),
-		"memoryInBytesByLabelName":    greatest(bytes, most),
-		"seriesCountByLabelValuePair": greatest(pairs, most),
+		"headStats":                   headStats{status.Series, found.Pairs, int64(status.Series), status.HeadMinTime, status.HeadMaxTime},
+		"seriesCountByMetricName":     figures(found.Names),
+		"labelValueCountByLabelName":  figures(found.Values),
+		"memoryInBytesByLabelName":    figures(found.Bytes),
+		"seriesCountByLabelValuePair": figures(found.Series),
 	}}, nil
 }
+
+// maxFigures is how many lines status/tsdb's lists have at most: Prometheus allows as many.
+const maxFigures = 10_000
 
 // listSizes is what the series of each value of a label take; label is one that few series have, such as "dataset".
 func (a *API) listSizes(w http.ResponseWriter, r *http.Request) {

@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"cistern/services/histogram"
 	"cistern/services/journal"
@@ -66,6 +68,7 @@ func Export(ctx context.Context, from tsdb.Querier, out io.Writer, format string
 		return sum, err
 	}
 	defer release()
+	slices.SortFunc(found, func(a, b *tsdb.Series) int { return strings.Compare(a.Key, b.Key) }) // by name first
 	for _, one := range found {
 		if err := ctx.Err(); err != nil {
 			return sum, err

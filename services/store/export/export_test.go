@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -70,6 +71,7 @@ func dump(t testing.TB, s *tsdb.Store) string {
 		t.Fatal(err)
 	}
 	defer release()
+	slices.SortFunc(found, func(a, b *tsdb.Series) int { return strings.Compare(a.Key, b.Key) })
 	var out strings.Builder
 	for _, one := range found {
 		fmt.Fprintf(&out, "%q %s\n", one.Labels, one.Kind)

@@ -26,6 +26,7 @@ type builder struct {
 	values []float64
 	hists  []histogram.Histogram
 	coder  coder
+	copies copies
 	minute histogram.Histogram
 	rolled [tracks]histogramRollup
 	// Which tracks are wanted, whatever they cost.
@@ -343,50 +344,4 @@ func (r *histogramRollup) frames() []frame {
 	r.close()
 	r.seal()
 	return r.made
-}
-
-// natives is numbers for native histograms. A running total's rollup is its last value, that of the others their sum.
-func (b *builder) natives(it *NativeIterator) (*seriesData, error) {
-	var times []int64
-	var hists []*nativeHistogram
-	for it.Next() {
-		t, h := it.At()
-		times, hists = append(times, t), append(hists, h)
-	}
-	if err := it.Err(); err != nil || len(times) == 0 {
-		return nil, err
-	}
-	data := &seriesData{minTime: times[0], maxTime: times[len(times)-1]}
-	want := b.wanted(times)
-	if want[trackRaw] {
-		data.samples = uint64(len(times))
-		data.frames[trackRaw] = nativeFrames(times, hists)
-	}
-	for _, track := range numberTracks {
-		if want[track] {
-			data.frames[track] = nativeFrames(nativeRollup(times, hists, trackWidth[track]))
-		}
-	}
-	return data, nil
-}
-
-func nativeRollup(times []int64, hists []*nativeHistogram, width int64) ([]int64, []*nativeHistogram) {
-	var at []int64
-	var rolled []*nativeHistogram
-	for i, t := range times {
-		start := floorTo(t, width)
-		n := len(at) - 1
-		if n < 0 || at[n] != start {
-			at, rolled = append(at, start), append(rolled, hists[i].Copy())
-			continue
-		}
-		if hists[i].CounterResetHint == gaugeHint && rolled[n].CounterResetHint == gaugeHint {
-			if sum, _, _, err := rolled[n].Add(hists[i]); err == nil {
-				rolled[n] = sum
-				continue
-			}
-		}
-		rolled[n] = hists[i].Copy()
-	}
-	return at, rolled
 }

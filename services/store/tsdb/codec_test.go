@@ -167,7 +167,7 @@ func FuzzEntry(f *testing.F) {
 	entry, _, _ := appendBatch(nil, 1, []resolved{
 		{series: &memSeries{key: string(first), kind: Gauge}, time: 1000, value: 2},
 		{series: &memSeries{key: string(second), ref: 1, kind: Histogram}, time: 2000, encoded: h.Append(nil)},
-		{series: &memSeries{key: string(third), ref: 2, kind: NativeHistogram}, time: 2000, native: natives[0]}})
+		{series: &memSeries{key: string(third), ref: 2, kind: NativeHistogram}, time: 2000, encoded: appendNativeRow(nil, natives[0])}})
 	f.Add(entry)
 	f.Add([]byte{4, 1, 0, 1, 0, 0})
 	f.Add([]byte{4, 1, 255, 255, 255, 255, 15})

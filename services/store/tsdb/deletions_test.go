@@ -27,7 +27,7 @@ func TestDeletionIsCarriedOutUnderAQuery(t *testing.T) {
 	if err := s.tidy(); err != nil {
 		t.Fatal(err)
 	}
-	found := selection{byKey: map[string]*Series{}}
+	var found selection
 	if err := v.collect(t.Context(), 0, math.MaxInt64, []*Matcher{equal(NameLabel, "a")}, &found); err != nil {
 		t.Fatal(err)
 	}

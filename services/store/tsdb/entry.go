@@ -8,8 +8,9 @@ package tsdb
 //	u  number of samples, each:
 //	   v  ref minus the previous sample's
 //	   v  time minus the previous sample's
-//	   8 bytes, the number, little-endian; or of a histogram, as package histogram encodes it; or of a native one, as
-//	   native.go does
+//	   8 bytes, the number, little-endian; or of a histogram, as package histogram encodes it; or of a native one, u length
+//	   and a row (nativerow.go); until November 2026 instead of the row a frame of one (native.go), whose first byte is
+//	   less than 128
 //
 // Refs count the series of one head from 0. A definition comes before the first sample of its series after the head
 // began, so a replay that starts where a head began meets every definition it needs. What one head has defined says nothing
@@ -35,8 +36,7 @@ type resolved struct {
 	series  *memSeries
 	time    int64
 	value   float64
-	encoded []byte // a histogram
-	native  *nativeHistogram
+	encoded []byte // a histogram, or a native one as a row
 }
 
 // appendBatch encodes a batch. It marks the series that the entry defines as defined, and returns them, so that the
@@ -71,7 +71,8 @@ func appendBatch(buffer []byte, head uint64, batch []resolved) (_ []byte, _ []*m
 		case Histogram:
 			buffer = append(buffer, one.encoded...)
 		case NativeHistogram:
-			buffer = appendNative(buffer, one.native)
+			buffer = binary.AppendUvarint(buffer, uint64(len(one.encoded)))
+			buffer = append(buffer, one.encoded...)
 		default:
 			buffer = binary.LittleEndian.AppendUint64(buffer, math.Float64bits(one.value))
 		}
@@ -86,6 +87,8 @@ type entryDecoder struct {
 	head   uint64 // whose entries are decoded
 	byRef  definitions
 	batch  []resolved
+	// natives is what native histograms are checked with.
+	natives nativeMemory
 }
 
 // definitions are series by the numbers that entries have for them. Heads number theirs from 0, so nearly all are in the
@@ -186,7 +189,7 @@ func (d *entryDecoder) decode(entry []byte) (batch []resolved, lost int, err err
 			}
 			one.encoded = one.encoded[:len(one.encoded)-len(r.rest)]
 		case NativeHistogram:
-			one.native = readNative(&r)
+			one.encoded = d.readNative(&r)
 		default:
 			one.value = math.Float64frombits(binary.LittleEndian.Uint64(r.take8()))
 		}
@@ -200,6 +203,24 @@ func (d *entryDecoder) decode(entry []byte) (batch []resolved, lost int, err err
 		batch = append(batch, one)
 	}
 	return batch, lost, nil
+}
+
+// readNative takes a native histogram as a row, which must be one that can be read.
+func (d *entryDecoder) readNative(r *entryReader) []byte {
+	row := r.take(r.uvarint())
+	if len(row) == 0 {
+		r.bad = true
+		return nil
+	}
+	if row[0]&nativeRow == 0 {
+		old, err := nativeRowOf(row)
+		r.bad = r.bad || err != nil
+		return old
+	}
+	d.natives.again()
+	one := entryReader{rest: row}
+	r.bad = r.bad || d.natives.read(&one) == nil || len(one.rest) > 0
+	return row
 }
 
 type entryReader struct {

@@ -4,6 +4,7 @@ package tsdb
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"sort"
@@ -33,6 +34,8 @@ func (s *Store) flush() (blocks int, err error) {
 			return len(s.list), err
 		}
 	}
+	// Before nobody can append, so that little is left to be made durable then. An error comes back when the head is written.
+	_ = s.journal.Sync(s.journal.End())
 	s.freeze()
 	if s.frozen == nil {
 		return len(s.list), s.saveDescriptions()
@@ -41,10 +44,20 @@ func (s *Store) flush() (blocks int, err error) {
 	return len(s.list), err
 }
 
+// keptJournal is how many bytes of the journal may stay behind a flush rather than begin a segment for so few.
+const keptJournal = 64 << 10
+
 // freeze begins a new head, unless the present one is empty.
 func (s *Store) freeze() {
 	s.ingesting.Lock()
 	defer s.ingesting.Unlock()
+	if s.live.samples > 0 {
+		// So that the journal before it can go when the head is in blocks. Where it fails, as on a full disk, more of the
+		// journal stays, and nothing is lost.
+		if err := s.journal.Roll(keptJournal); err != nil {
+			s.options.Log.Warn("the journal could not begin a new segment; it stays longer than it has to", "error", err)
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.live.samples == 0 {
@@ -53,6 +66,7 @@ func (s *Store) freeze() {
 	}
 	end := s.journal.End()
 	s.frozen, s.live = s.live, newHead(end)
+	s.live.replaced = s.counts.replaced
 	s.live.number = uint64(end)
 	s.watch()
 	s.began = s.options.Now()
@@ -243,9 +257,16 @@ func (s *memSeries) build(p *pieces, b *builder, minTime, maxTime int64) (*serie
 		}
 		return b.histograms(newIterator(s.histogramSources(), minTime, maxTime, decodeHistograms, sumOfHistograms))
 	case NativeHistogram:
+		if m := s.more; len(m.lateNatives.times) == 0 {
+			frames := append(slices.Clone(m.sealedRows), m.nativeFrames(&b.coder)...)
+			if frames, whole := within(frames, minTime, maxTime); whole {
+				return b.framedNatives(frames)
+			}
+		}
 		return b.natives(newIterator(s.nativeSources(), minTime, maxTime, decodeNatives, newestNative))
 	}
-	return b.numbers(newIterator(s.numberSources(p), minTime, maxTime, decodeNumbers, newestNumber))
+	b.copies.again()
+	return b.numbers(newIterator(s.numberSources(p, math.MinInt64, math.MaxInt64, &b.copies), minTime, maxTime, decodeNumbers, newestNumber))
 }
 
 // within is the frames that lie in a stretch of time; whole says that none lies across its ends.

@@ -22,6 +22,7 @@ const (
 	encodingHistograms = 5 // encoding.AppendHistograms
 	encodingNatives    = 6 // native.go
 	encodingRollup     = 7 // encoding.AppendRollups
+	encodingTotals     = 8 // rollups of native histograms: native.go
 )
 
 // How many samples make a frame of a block. A range query decodes whole frames, and a small one pays for its headers.
@@ -115,12 +116,23 @@ func decodeHistograms(f frame, into *batch[histogram.Histogram]) (err error) {
 	return unknownEncoding(f, "histograms")
 }
 
-func decodeNatives(f frame, into *batch[*promhistogram.FloatHistogram]) (err error) {
-	if f.encoding != encodingNatives {
-		return unknownEncoding(f, "native histograms")
+func decodeNatives(f frame, into *batch[*promhistogram.FloatHistogram]) error {
+	// Who has the histograms keeps them: the memory is their own.
+	_, err := decodeNativesInto(f, &nativeMemory{}, into)
+	return err
+}
+
+// decodeNativesInto is decodeNatives into memory that the caller has; rising is as of readNatives.
+func decodeNativesInto(f frame, m *nativeMemory, into *batch[*promhistogram.FloatHistogram]) (rising bool, err error) {
+	bytes := f.bytes
+	switch {
+	case f.encoding == encodingTotals && len(bytes) > 0:
+		bytes = bytes[1:]
+	case f.encoding != encodingNatives:
+		return false, unknownEncoding(f, "native histograms")
 	}
-	into.times, into.values, err = readNatives(f.bytes, into.times[:0], into.values[:0])
-	return settle(f, into, err)
+	into.times, into.values, rising, err = readNatives(bytes, m, into.times[:0], into.values[:0])
+	return rising, settle(f, into, err)
 }
 
 // relative is times counted from the first.

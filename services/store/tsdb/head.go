@@ -26,6 +26,9 @@ type head struct {
 	pieces pieces
 	coder  coder
 	limits *limitTable // what is watched; nil when nothing is
+	twins  bool        // a key is there twice, with another kind: findKind
+	// replaced counts samples that take another one's place; nil while the journal is replayed.
+	replaced *replacements
 	// concerned are the series that have a list of limits.
 	concerned []uint32
 
@@ -139,6 +142,12 @@ func (h *head) add(key []byte, hash uint64, kind Kind) (*memSeries, error) {
 	s := &h.slab[0]
 	h.slab = h.slab[1:]
 	s.key, s.ref, s.kind = kept, uint32(len(h.series)), kind
+	for _, l := range labels {
+		if l.Name == NameLabel {
+			s.own = strings.HasPrefix(l.Value, OwnPrefix)
+			break
+		}
+	}
 	h.table.add(hash, s.ref)
 	h.series = append(h.series, s)
 	h.seriesBytes += overhead + int64(len(key))
@@ -231,8 +240,14 @@ func (h *head) put(batch []resolved) {
 		case Histogram:
 			grown = one.series.appendHistogram(one.time, one.encoded, &h.coder)
 		case NativeHistogram:
-			grown = one.series.appendNative(one.time, one.native)
+			if one.series.has && one.time <= one.series.maxTime && h.replaced != nil {
+				h.replacing(one)
+			}
+			grown = one.series.appendNative(one.time, one.encoded, &h.coder)
 		default:
+			if one.series.has && one.time <= one.series.maxTime && h.replaced != nil {
+				h.replacing(one)
+			}
 			if one.series.limits != 0 {
 				h.crossing(one.series, one.time, one.value)
 			}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unsafe"
 
 	"cistern/services/journal"
@@ -22,7 +23,8 @@ func (s *Store) Ingest(ctx context.Context, input string, samples []Sample, dura
 	if err := s.pace(ctx); err != nil {
 		return nil, s.refused(len(samples), MemoryLimit, err)
 	}
-	position, accepted, rejected, err := s.write(samples)
+	sender := senderOf(ctx)
+	position, accepted, rejected, err := s.write(samples, sender)
 	if err != nil {
 		return nil, s.refused(len(samples), StorageError, err)
 	}
@@ -34,6 +36,9 @@ func (s *Store) Ingest(ctx context.Context, input string, samples []Sample, dura
 	s.counts.accept(input, accepted)
 	for _, r := range rejected {
 		s.counts.reject(r.Reason, 1)
+		if sender != nil {
+			sender.Refused(r.Index, r.Reason)
+		}
 		if r.Reason.ours() {
 			s.counts.refusals.note(r.Reason, r.Detail, 1, s.options.Now())
 		}
@@ -44,7 +49,7 @@ func (s *Store) Ingest(ctx context.Context, input string, samples []Sample, dura
 // Reject implements Ingester.
 func (s *Store) Reject(reason Reason, n int) { s.counts.reject(reason, n) }
 
-func (s *Store) write(samples []Sample) (position journal.Position, accepted int, rejected []Rejection, err error) {
+func (s *Store) write(samples []Sample, sender Sender) (position journal.Position, accepted int, rejected []Rejection, err error) {
 	s.ingesting.Lock()
 	defer s.ingesting.Unlock()
 	s.mu.RLock()
@@ -56,7 +61,7 @@ func (s *Store) write(samples []Sample) (position journal.Position, accepted int
 	now := s.options.Now()
 	s.bucket.refill(now)
 	limits := checks{
-		oldest: now.Add(-s.longest()).UnixMilli(), newest: now.Add(maxFuture).UnixMilli(),
+		oldest: now.Add(-s.Retention().Raw).UnixMilli(), newest: now.Add(maxFuture).UnixMilli(),
 		window: s.options.OutOfOrder.Milliseconds(), full: s.full(live),
 	}
 	s.resolve(live, samples)
@@ -68,13 +73,16 @@ func (s *Store) write(samples []Sample) (position journal.Position, accepted int
 			// Also when it was created a moment ago, by a sample of this batch.
 			var reason Reason
 			var detail string
-			if series, reason, detail = s.unknown(live, one, &limits, s.hashes[i]); reason != "" {
+			if series, reason, detail = s.unknown(live, one, &limits, s.hashes[i], sender, i); reason != "" {
 				rejected = append(rejected, Rejection{i, reason, detail})
 				continue
 			}
 		}
 		t := one.Time
 		reason, detail := s.check(one, series, t, &limits)
+		if series.own && sender != nil {
+			reason, detail = ReservedName, ReservedDetail
+		}
 		if reason == TypeConflict { // after a replay there may be another of its name
 			if other := live.findKind(series.key, xxhash.Sum64String(series.key), one.Kind); other != nil {
 				series = other
@@ -90,15 +98,19 @@ func (s *Store) write(samples []Sample) (position journal.Position, accepted int
 			t -= ((t % 1000) + 1000) % 1000
 			if encoded == nil {
 				// A new array when this one is full: what is in the old one stays where it is.
-				if cap(s.encoding)-len(s.encoding) < 6+13*len(one.Histogram.Bins) {
-					s.encoding = make([]byte, 0, max(64<<10, 6+13*len(one.Histogram.Bins)))
-				}
+				s.encoding = room(s.encoding, 6+13*len(one.Histogram.Bins), 64<<10)
 				start := len(s.encoding)
 				s.encoding = one.Histogram.Append(s.encoding)
 				encoded = s.encoding[start:]
 			}
 		}
-		batch = append(batch, resolved{series, t, one.Value, encoded, one.Native})
+		if one.Kind == NativeHistogram {
+			s.encoding = room(s.encoding, nativeRowRoom(one.Native), 64<<10)
+			start := len(s.encoding)
+			s.encoding = appendNativeRow(s.encoding, one.Native)
+			encoded = s.encoding[start:len(s.encoding):len(s.encoding)]
+		}
+		batch = append(batch, resolved{series, t, one.Value, encoded})
 	}
 	s.batch = batch
 	defer func() {
@@ -217,9 +229,11 @@ type checks struct {
 func (s *Store) check(one *Sample, series *memSeries, t int64, limits *checks) (Reason, string) {
 	switch {
 	case t < limits.oldest:
-		return TooOld, fmt.Sprintf("the time %d is further back than the retention of %s", t, s.longest())
+		return TooOld, fmt.Sprintf("its time, %s, is older than the retention of samples, %s: keep samples longer (retention.raw) before older ones are sent",
+			time.UnixMilli(t).UTC().Format(time.RFC3339), daysOf(s.Retention().Raw))
 	case t > limits.newest:
-		return TooNew, fmt.Sprintf("the time %d is more than %s in the future", t, maxFuture)
+		return TooNew, fmt.Sprintf("its time, %s, is more than %s in the future: set the sender's clock",
+			time.UnixMilli(t).UTC().Format(time.RFC3339), maxFuture)
 	case limits.full:
 		return MemoryLimit, "the memory for new samples is full: they come faster than they can be written to disk"
 	case !series.kind.together(one.Kind):
@@ -234,8 +248,8 @@ func (s *Store) check(one *Sample, series *memSeries, t int64, limits *checks) (
 	return "", ""
 }
 
-// unknown is the series of a key that the head did not know when the batch came.
-func (s *Store) unknown(live *head, one *Sample, limits *checks, hash uint64) (*memSeries, Reason, string) {
+// unknown is the series of a key that the head did not know when the batch came: that of its i-th sample.
+func (s *Store) unknown(live *head, one *Sample, limits *checks, hash uint64, sender Sender, i int) (*memSeries, Reason, string) {
 	key := one.Key
 	if one.Raw {
 		labels, err := parseRaw(s.parsed[:0], key)
@@ -254,6 +268,9 @@ func (s *Store) unknown(live *head, one *Sample, limits *checks, hash uint64) (*
 	if known := live.find(key, hash); known != nil {
 		return known, "", ""
 	}
+	if sender != nil && Reserved(key) {
+		return nil, ReservedName, ReservedDetail
+	}
 	// What is refused anyway makes no series.
 	fresh := memSeries{kind: one.Kind}
 	if reason, detail := s.check(one, &fresh, one.Time, limits); reason != "" {
@@ -265,7 +282,13 @@ func (s *Store) unknown(live *head, one *Sample, limits *checks, hash uint64) (*
 			return nil, SeriesLimit, fmt.Sprintf("there are %d series already, which is the limit", s.options.MaxSeries)
 		case s.seriesFull(live):
 			return nil, MemoryLimit, fmt.Sprintf("the %d series fill the memory that is set aside for them", len(live.series))
-		case !s.bucket.take():
+		}
+		if sender != nil {
+			if reason, detail := sender.Create(i); reason != "" && !s.stored(key) {
+				return nil, reason, detail
+			}
+		}
+		if !s.bucket.take() {
 			return nil, SeriesRate, fmt.Sprintf("new series come faster than %d per second", s.options.SeriesPerSecond)
 		}
 		live.mu.Lock() // Status reads it

@@ -66,7 +66,7 @@ func (s *Store) eachLabelSource(ctx context.Context, minTime, maxTime int64, mat
 	}
 	defer release()
 	if len(matchers) > 0 {
-		found := selection{byKey: map[string]*Series{}, metered: newMetered(ctx)}
+		found := selection{metered: newMetered(ctx)}
 		defer found.metered.release()
 		if err := v.collect(ctx, minTime, maxTime, matchers, &found); err != nil {
 			return err

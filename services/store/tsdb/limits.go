@@ -45,9 +45,12 @@ type counts struct {
 	refusals         refusals
 	flushFailures    atomic.Uint64
 	merges           atomic.Uint64
+	replaced         *replacements
 }
 
-func (c *counts) init(now time.Time) {
+func (c *counts) init(clock func() time.Time) {
+	now := clock()
+	c.replaced = newReplacements(clock)
 	c.accepted, c.rejected, c.mark, c.started = map[string]uint64{}, map[Reason]uint64{}, now, now
 }
 

@@ -27,6 +27,7 @@ type memSeries struct {
 	kind    Kind
 	defined bool   // its definition is in the journal since this head began
 	has     bool   // a sample was accepted; the times mean something
+	own     bool   // only the appliance itself may write to it
 	limits  uint32 // its list in the head's limits; 0 for none
 	count   uint32
 
@@ -42,28 +43,45 @@ type memSeries struct {
 // slab up by a fourteenth.
 const slabBytes = 64 << 10
 
-// moreSeries is what most series have none of.
+// moreSeries is what series have that hold more than numbers in the order of their times.
 type moreSeries struct {
-	late []point // in the order in which they came
-
 	// pending is the histogram of the latest second, encoded, to which more may be added; empty when there is none.
 	pending     []byte
 	pendingTime int64
-	rows        rowEncoder // the seconds before it
+	rows        rowEncoder // the seconds before it; of native histograms all that are in no frame
 	began       int64      // time of the first row
-	minutes     rowEncoder // the sums of what was sealed, by minute; one may be there in parts
-	sealedRows  []frame    // histograms' sealed frames, each with memory of its own: they are too large to be moved about
-	lateRows    batch[histogram.Histogram]
+	*rareSeries            // never nil; &nothing until own was called
+}
 
-	natives     batch[*promhistogram.FloatHistogram]
+// rareSeries is what many of those have none of either: a timer's that was never sealed.
+type rareSeries struct {
+	late       []point    // in the order in which they came
+	minutes    rowEncoder // the sums of what was sealed, by minute; one may be there in parts
+	sealedRows []frame    // histograms' sealed frames, each with memory of its own: they are too large to be moved about
+	lateRows   batch[histogram.Histogram]
+
 	lateNatives batch[*promhistogram.FloatHistogram]
 }
 
-func (s *memSeries) extra() *moreSeries {
+// nothing is shared by those who have nothing rare. Nobody writes to it.
+var nothing rareSeries
+
+// extra is the series' more, and by how many bytes it grew by that.
+func (s *memSeries) extra() (m *moreSeries, grown int) {
 	if s.more == nil {
-		s.more = &moreSeries{}
+		s.more = &moreSeries{rareSeries: &nothing}
+		grown = int(unsafe.Sizeof(moreSeries{}))
 	}
-	return s.more
+	return s.more, grown
+}
+
+// own makes room for what is rare.
+func (m *moreSeries) own() (grown int) {
+	if m.rareSeries != &nothing {
+		return 0
+	}
+	m.rareSeries = &rareSeries{}
+	return int(unsafe.Sizeof(rareSeries{}))
 }
 
 // touch notes a time, and says whether it is later than all before.
@@ -92,9 +110,10 @@ func (s *memSeries) appendNumber(t int64, v float64, p *pieces, c *coder) int {
 	s.count++
 	last := s.maxTime
 	if !s.touch(t) {
-		m := s.extra()
+		m, grown := s.extra()
+		grown += m.own()
 		m.late = append(m.late, point{t, v})
-		return 16
+		return grown + 16
 	}
 	grown, ok := s.open.append(t, v, last, p)
 	if !ok {
@@ -107,12 +126,14 @@ func (s *memSeries) appendNumber(t int64, v float64, p *pieces, c *coder) int {
 
 // coder is the scratch memory of sealing; whoever changes the head holds it.
 type coder struct {
-	times  []int64
-	values []float64
-	bytes  []byte
-	tight  bool // memory is short
-	run    encoding.HistogramWriter
-	sum    histogram.Histogram
+	times   []int64
+	values  []float64
+	bytes   []byte
+	tight   bool // memory is short
+	memory  nativeMemory
+	natives []*nativeHistogram
+	run     encoding.HistogramWriter
+	sum     histogram.Histogram
 }
 
 // sealNumbers makes a frame of the open run, the last of which is of the time last.
@@ -141,34 +162,35 @@ func (s *memSeries) seal(f frame) int {
 // appendHistogram adds a second's histogram, to what that second has already. It must be one that histogram.Skip accepts.
 func (s *memSeries) appendHistogram(t int64, encoded []byte, c *coder) int {
 	s.count++
-	m := s.extra()
+	m, grown := s.extra()
 	switch {
 	case s.touch(t):
-		grown := 0
 		if len(m.pending) > 0 {
-			grown = s.sealPending()
+			grown += s.sealPending()
 			// Where memory is short frames are short too: rows take five times what a frame does.
 			if n := int(m.rows.count); n == frameHistograms || n >= sealHistograms && c.tight || n >= sealHistograms/2 && ends(n, m.began, m.rows.time, t) {
 				grown += s.sealRows(c)
 			}
 		}
+		before := cap(m.pending)
 		m.pendingTime, m.pending = t, append(m.pending[:0], encoded...)
-		return grown + len(encoded)
+		return grown + cap(m.pending) - before
 	case len(m.pending) > 0 && t == m.pendingTime:
-		before := len(m.pending)
+		before := cap(m.pending)
 		var other histogram.Histogram
 		mustDecode(&c.sum, m.pending)
 		mustDecode(&other, encoded)
 		c.sum.Merge(&other)
 		m.pending = c.sum.Append(m.pending[:0])
 		s.count--
-		return len(m.pending) - before
+		return grown + cap(m.pending) - before
 	}
+	grown += m.own()
 	var late histogram.Histogram
 	mustDecode(&late, encoded)
 	m.lateRows.times = append(m.lateRows.times, t)
 	m.lateRows.values = append(m.lateRows.values, late)
-	return 64 + 10*len(late.Bins)
+	return grown + 64 + 10*len(late.Bins)
 }
 
 // mustDecode decodes what was checked already.
@@ -183,10 +205,10 @@ func (s *memSeries) sealPending() int {
 	if m.rows.count == 0 {
 		m.began = m.pendingTime
 	}
-	before := len(m.rows.bytes) + len(m.pending)
+	before := cap(m.rows.bytes)
 	m.rows.append(m.pendingTime, m.pending)
 	m.pending = m.pending[:0]
-	return len(m.rows.bytes) - before
+	return cap(m.rows.bytes) - before
 }
 
 // sealRows makes a frame of the rows, as blocks have them: writing the block then copies it.
@@ -200,10 +222,12 @@ func (s *memSeries) sealRows(c *coder) (grown int) {
 		panic(err) // they were just encoded
 	}
 	f.bytes = slices.Clone(f.bytes)
+	grown = m.own()
 	m.sealedRows = append(m.sealedRows, f)
-	before := len(m.minutes.bytes)
+	before := cap(m.minutes.bytes)
 	c.sumUp(&m.minutes)
-	grown = len(f.bytes) + int(unsafe.Sizeof(f)) - len(m.rows.bytes) + len(m.minutes.bytes) - before
+	// The rows' memory stays for the next.
+	grown += len(f.bytes) + int(unsafe.Sizeof(f)) + cap(m.minutes.bytes) - before
 	m.rows = rowEncoder{bytes: m.rows.bytes[:0]}
 	return grown
 }
@@ -291,24 +315,56 @@ func (s *memSeries) histogramFrames(c *coder) (frames []frame, minutes, last row
 	return frames, minutes, last, nil
 }
 
-// appendNative adds a native histogram.
-func (s *memSeries) appendNative(t int64, h *promhistogram.FloatHistogram) int {
+// appendNative adds a native histogram, a row.
+func (s *memSeries) appendNative(t int64, row []byte, c *coder) int {
 	s.count++
-	m := s.extra()
-	size := 200 + 8*len(h.PositiveBuckets) + 8*len(h.NegativeBuckets)
-	h = h.Copy()
+	m, grown := s.extra()
 	if !s.touch(t) {
+		h := standalone(row)
+		grown += m.own()
 		m.lateNatives.times, m.lateNatives.values = append(m.lateNatives.times, t), append(m.lateNatives.values, h)
-		return size
+		return grown + 200 + 8*len(h.PositiveBuckets) + 8*len(h.NegativeBuckets)
 	}
-	m.natives.times, m.natives.values = append(m.natives.times, t), append(m.natives.values, h)
-	if len(m.natives.times) == sealNatives {
-		for _, f := range nativeFrames(m.natives.times, m.natives.values) {
-			size += s.seal(f)
-		}
-		m.natives = batch[*promhistogram.FloatHistogram]{}
+	if m.rows.count == 0 {
+		m.began = t
 	}
-	return size
+	before := cap(m.rows.bytes)
+	m.rows.append(t, row)
+	grown += cap(m.rows.bytes) - before
+	if n := m.rows.count; n == frameNatives || n >= sealNatives && c.tight {
+		grown += s.sealNativeRows(c)
+	}
+	return grown
+}
+
+// sealNativeRows makes frames of the rows, as blocks have them.
+func (s *memSeries) sealNativeRows(c *coder) (grown int) {
+	m := s.more
+	grown = m.own()
+	for _, f := range m.nativeFrames(c) {
+		m.sealedRows = append(m.sealedRows, f)
+		grown += len(f.bytes) + int(unsafe.Sizeof(f))
+	}
+	m.rows = rowEncoder{bytes: m.rows.bytes[:0]}
+	return grown
+}
+
+// nativeFrames is the rows of native histograms as frames.
+func (m *moreSeries) nativeFrames(c *coder) []frame {
+	if m.rows.count == 0 {
+		return nil
+	}
+	c.memory.again()
+	times, hists, err := c.memory.decodeNativeRows(&m.rows, c.times[:0], c.natives[:0])
+	if err != nil {
+		panic(err) // they were just encoded
+	}
+	c.times, c.natives = times[:0], hists[:0]
+	frames := nativeFrames(times, hists)
+	for i := range frames {
+		frames[i].bytes = slices.Clip(frames[i].bytes)
+	}
+	return frames
 }
 
 // frames is the sealed ones; they share the series' memory, which is only ever added to.
@@ -328,25 +384,81 @@ func (s *memSeries) frames() []frame {
 	return list
 }
 
-// numberSources is a copy of the series as sources, which stays valid while the series goes on.
-func (s *memSeries) numberSources(p *pieces) []source[float64] {
-	var sources []source[float64]
-	if frames := s.frames(); len(frames) > 0 {
-		sources = append(sources, loaded(frames, batch[float64]{}))
+// copies is memory for copies of many series: one allocation holds what some hundred of them need.
+type copies struct {
+	times   []int64
+	values  []float64
+	frames  []frame
+	sources []source[float64]
+}
+
+// again gives the memory for others, when nobody reads the copies any more.
+func (c *copies) again() {
+	c.times, c.values, c.frames, c.sources = c.times[:0], c.values[:0], c.frames[:0], c.sources[:0]
+}
+
+// room makes room for n more in list, which keeps what it has where it is.
+func room[V any](list []V, n, more int) []V {
+	if cap(list)-len(list) < n {
+		return make([]V, 0, max(n, more))
 	}
-	if n := int(s.open.count); n > 0 {
-		tail := batch[float64]{make([]int64, 0, n), make([]float64, 0, n)}
-		tail.times, tail.values = s.open.read(s.maxTime, p, tail.times, tail.values)
-		sources = append(sources, loaded(nil, tail))
+	return list
+}
+
+// numberSources is a copy of what the series has in [minTime, maxTime], and maybe a little more, as sources, which stay valid
+// while the series goes on.
+func (s *memSeries) numberSources(p *pieces, minTime, maxTime int64, c *copies) []source[float64] {
+	c.sources = room(c.sources, 3, 200) // 32 KB
+	first := len(c.sources)
+	if len(s.sealed) > 0 && s.sealedTo >= minTime {
+		if frames := s.framesWithin(minTime, maxTime, c); len(frames) > 0 {
+			c.sources = append(c.sources, source[float64]{frames: frames, minTime: frames[0].minTime, maxTime: frames[len(frames)-1].maxTime})
+		}
+	}
+	if n := int(s.open.count); n > 0 && s.maxTime >= minTime {
+		c.times, c.values = room(c.times, n, 4096), room(c.values, n, 4096)
+		from := len(c.times)
+		c.times, c.values = s.open.read(s.maxTime, p, c.times, c.values)
+		// What is not asked for makes way for the next series'.
+		begin := from
+		for begin < len(c.times)-1 && c.times[begin+1] <= minTime {
+			begin++
+		}
+		to := from + copy(c.times[from:], c.times[begin:])
+		copy(c.values[from:], c.values[begin:])
+		c.times, c.values = c.times[:to], c.values[:to]
+		tail := batch[float64]{c.times[from:to:to], c.values[from:to:to]}
+		c.sources = append(c.sources, source[float64]{samples: tail, minTime: tail.times[0], maxTime: tail.times[len(tail.times)-1]})
 	}
 	if s.more != nil && len(s.more.late) > 0 {
 		var late batch[float64]
 		for _, p := range s.more.late {
 			late.times, late.values = append(late.times, p.time), append(late.values, p.value)
 		}
-		sources = append(sources, loaded(nil, sortLate(late, newestNumber)))
+		c.sources = append(c.sources, loaded(nil, sortLate(late, newestNumber)))
 	}
-	return sources
+	return c.sources[first:len(c.sources):len(c.sources)]
+}
+
+// framesWithin is the sealed frames that have something in [minTime, maxTime].
+func (s *memSeries) framesWithin(minTime, maxTime int64, c *copies) []frame {
+	first := len(c.frames)
+	last := int64(0)
+	for r := (entryReader{rest: s.sealed}); len(r.rest) > 0 && !r.bad; {
+		var f frame
+		f.readHeader(&r, last)
+		f.bytes = r.take(uint64(f.length))
+		last = f.maxTime
+		if f.maxTime < minTime || f.minTime > maxTime {
+			continue
+		}
+		if len(c.frames) == cap(c.frames) { // those of this series move along
+			c.frames = append(make([]frame, 0, max(256, 2*(len(c.frames)-first))), c.frames[first:]...)
+			first = 0
+		}
+		c.frames = append(c.frames, f)
+	}
+	return c.frames[first:len(c.frames):len(c.frames)]
 }
 
 func (s *memSeries) histogramSources() []source[histogram.Histogram] {
@@ -383,8 +495,13 @@ func (s *memSeries) nativeSources() []source[*promhistogram.FloatHistogram] {
 	if m == nil {
 		return sources
 	}
-	if n := len(m.natives.times); n > 0 { // only ever added to, and the values never changed
-		sources = append(sources, loaded(nil, batch[*promhistogram.FloatHistogram]{m.natives.times[:n:n], m.natives.values[:n:n]}))
+	if m.rows.count > 0 {
+		var memory nativeMemory
+		times, hists, err := memory.decodeNativeRows(&m.rows, nil, nil)
+		if err != nil {
+			panic(err) // they were just encoded
+		}
+		sources = append(sources, loaded(nil, batch[*promhistogram.FloatHistogram]{times, hists}))
 	}
 	if len(m.lateNatives.times) > 0 {
 		sources = append(sources, loaded(nil, sortLate(m.lateNatives, newestNative)))
@@ -393,7 +510,7 @@ func (s *memSeries) nativeSources() []source[*promhistogram.FloatHistogram] {
 }
 
 func loaded[V any](frames []frame, samples batch[V]) source[V] {
-	s := source[V]{load: func() ([]frame, batch[V], error) { return frames, samples, nil }}
+	s := source[V]{frames: frames, samples: samples}
 	if n := len(frames); n > 0 {
 		s.minTime, s.maxTime = frames[0].minTime, frames[n-1].maxTime
 	} else {

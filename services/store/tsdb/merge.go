@@ -14,14 +14,25 @@ import (
 // source is one place that holds samples of a series, ascending in time.
 type source[V any] struct {
 	minTime, maxTime int64
-	// load gives the frames, which ascend and do not overlap, or samples that are decoded already.
-	load func() ([]frame, batch[V], error)
+	// What there is in memory: frames, which ascend and do not overlap, or samples that are decoded already.
+	frames  []frame
+	samples batch[V]
+	// read gives the same of what must be read or made first; nil when it is in memory.
+	read func() ([]frame, batch[V], error)
 	// Of a block: where its other tracks are, and what was deleted from it.
 	block   *block
 	record  *blockSeries
 	width   int64 // how long a record stands for
 	deleted []interval
 	damage  func(error) // told when the block turns out to be damaged
+}
+
+// load gives the frames or the samples of the place.
+func (s *source[V]) load() ([]frame, batch[V], error) {
+	if s.read != nil {
+		return s.read()
+	}
+	return s.frames, s.samples, nil
 }
 
 type cursor[V any] struct {

@@ -1,6 +1,6 @@
 package tsdb
 
-// Native histograms of one series, frame encoding 6. All of a frame have the same schema, zero threshold, custom bounds
+// Native histograms of one series, frame encodings 6 and 8. All of a frame have the same schema, zero threshold, custom bounds
 // and counter reset hint, and buckets on the same sides of zero; their buckets are the union of all, so that each bucket is
 // a column of numbers over time, which differences make small. u and v are uvarint and varint:
 //
@@ -9,11 +9,16 @@ package tsdb
 //	twice, positive and negative: u number of buckets, each: v index minus the previous one's
 //	columns, each u length and encoding.AppendNumbers: sums over the times, counts, zero counts, then each bucket;
 //	all but the first over the times 0, 1, 2, …
+//
+// Encoding 8 is that of rollups, and has a byte before the same: 1 when no histogram of which a record is the last was a reset
+// of a running total or the mark of its end, compared with the one before in the block, else 0. So what was measured
+// between two records is their difference.
 
 import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"sync"
 
 	"cistern/services/store/tsdb/encoding"
 
@@ -25,9 +30,8 @@ type nativeHistogram = promhistogram.FloatHistogram
 // gaugeHint marks a histogram that is no running total.
 const gaugeHint = promhistogram.GaugeType
 
-// indexes is where the buckets of spans lie.
-func indexes(spans []promhistogram.Span) []int32 {
-	var list []int32
+// appendIndexes appends where the buckets of spans lie.
+func appendIndexes(list []int32, spans []promhistogram.Span) []int32 {
 	at := int32(0)
 	for _, s := range spans {
 		at += s.Offset
@@ -77,6 +81,68 @@ func nativeFrames(times []int64, hists []*nativeHistogram) []frame {
 	return frames
 }
 
+// nativeScratch is the memory of encodeNatives.
+type nativeScratch struct {
+	union   []int32
+	cells   []float64
+	columns [][]float64
+	counter []int64
+	bytes   []byte
+}
+
+var nativeScratches = sync.Pool{New: func() any { return &nativeScratch{} }}
+
+// column is one more column of n numbers, all 0.
+func (s *nativeScratch) column(n int) []float64 {
+	s.cells = room(s.cells, n, 32<<10)
+	start := len(s.cells)
+	s.cells = s.cells[:start+n]
+	cells := s.cells[start : start+n : start+n]
+	clear(cells)
+	s.columns = append(s.columns, cells)
+	return cells
+}
+
+// side adds the columns of the buckets on one side of zero.
+func (s *nativeScratch) side(dst []byte, hists []*nativeHistogram, spans func(*nativeHistogram) []promhistogram.Span, buckets func(*nativeHistogram) []float64) []byte {
+	s.union = s.union[:0]
+	var last []promhistogram.Span
+	for i, h := range hists {
+		if list := spans(h); i == 0 || !slices.Equal(list, last) { // mostly those of the one before
+			s.union, last = appendIndexes(s.union, list), list
+		}
+	}
+	slices.Sort(s.union)
+	s.union = slices.Compact(s.union)
+	dst = binary.AppendUvarint(dst, uint64(len(s.union)))
+	at := int32(0)
+	for _, next := range s.union {
+		dst = binary.AppendVarint(dst, int64(next)-int64(at))
+		at = next
+	}
+	base := len(s.columns)
+	for range s.union {
+		s.column(len(hists))
+	}
+	for row, h := range hists {
+		values, at, i, k := buckets(h), int32(0), 0, 0
+		for _, span := range spans(h) {
+			at += span.Offset
+			for range span.Length {
+				for s.union[k] < at {
+					k++
+				}
+				if i < len(values) {
+					s.columns[base+k][row] = values[i]
+				}
+				i++
+				at++
+			}
+		}
+	}
+	return dst
+}
+
 func encodeNatives(times []int64, hists []*nativeHistogram) []byte {
 	first := hists[0]
 	dst := []byte{byte(first.CounterResetHint)}
@@ -86,63 +152,24 @@ func encodeNatives(times []int64, hists []*nativeHistogram) []byte {
 	for _, bound := range first.CustomValues {
 		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(bound))
 	}
-	var columns [][]float64
-	side := func(spans func(*nativeHistogram) []promhistogram.Span, buckets func(*nativeHistogram) []float64) {
-		var union []int32
-		for _, h := range hists {
-			union = append(union, indexes(spans(h))...)
-		}
-		slices.Sort(union)
-		union = slices.Compact(union)
-		dst = binary.AppendUvarint(dst, uint64(len(union)))
-		last := int32(0)
-		for _, at := range union {
-			dst = binary.AppendVarint(dst, int64(at)-int64(last))
-			last = at
-		}
-		base := len(columns)
-		for range union {
-			columns = append(columns, make([]float64, len(hists)))
-		}
-		for row, h := range hists {
-			values := buckets(h)
-			k := 0
-			for i, at := range indexes(spans(h)) {
-				for union[k] < at {
-					k++
-				}
-				if i < len(values) {
-					columns[base+k][row] = values[i]
-				}
-			}
-		}
+	s := nativeScratches.Get().(*nativeScratch)
+	defer nativeScratches.Put(s)
+	s.cells, s.columns, s.counter = s.cells[:0], s.columns[:0], s.counter[:0]
+	sums, counts, zeros := s.column(len(hists)), s.column(len(hists)), s.column(len(hists))
+	for i, h := range hists {
+		sums[i], counts[i], zeros[i] = h.Sum, h.Count, h.ZeroCount
+		s.counter = append(s.counter, int64(i))
 	}
-	for _, get := range []func(*nativeHistogram) float64{
-		func(h *nativeHistogram) float64 { return h.Sum },
-		func(h *nativeHistogram) float64 { return h.Count },
-		func(h *nativeHistogram) float64 { return h.ZeroCount },
-	} {
-		values := make([]float64, len(hists))
-		for i, h := range hists {
-			values[i] = get(h)
-		}
-		columns = append(columns, values)
-	}
-	side(func(h *nativeHistogram) []promhistogram.Span { return h.PositiveSpans }, func(h *nativeHistogram) []float64 { return h.PositiveBuckets })
-	side(func(h *nativeHistogram) []promhistogram.Span { return h.NegativeSpans }, func(h *nativeHistogram) []float64 { return h.NegativeBuckets })
-	counter := make([]int64, len(times))
-	for i := range counter {
-		counter[i] = int64(i)
-	}
-	var scratch []byte
-	for i, values := range columns {
-		over := counter
+	dst = s.side(dst, hists, func(h *nativeHistogram) []promhistogram.Span { return h.PositiveSpans }, func(h *nativeHistogram) []float64 { return h.PositiveBuckets })
+	dst = s.side(dst, hists, func(h *nativeHistogram) []promhistogram.Span { return h.NegativeSpans }, func(h *nativeHistogram) []float64 { return h.NegativeBuckets })
+	for i, values := range s.columns {
+		over := s.counter
 		if i == 0 {
 			over = times
 		}
-		scratch = encoding.AppendNumbers(scratch[:0], over, values)
-		dst = binary.AppendUvarint(dst, uint64(len(scratch)))
-		dst = append(dst, scratch...)
+		s.bytes = encoding.AppendNumbers(s.bytes[:0], over, values)
+		dst = binary.AppendUvarint(dst, uint64(len(s.bytes)))
+		dst = append(dst, s.bytes...)
 	}
 	return dst
 }
@@ -150,13 +177,15 @@ func encodeNatives(times []int64, hists []*nativeHistogram) []byte {
 // maxBuckets is far above what any client sends: a damaged frame must not eat memory.
 const maxBuckets = 1 << 16
 
-func readNatives(src []byte, times []int64, hists []*nativeHistogram) ([]int64, []*nativeHistogram, error) {
+// readNatives appends a frame's histograms, which share the memory. rising says that none of a running total's counts is less
+// than in the one before, so that none of them is a reset but maybe the first; false says nothing.
+func readNatives(src []byte, m *nativeMemory, times []int64, hists []*nativeHistogram) (_ []int64, _ []*nativeHistogram, rising bool, err error) {
 	r := entryReader{rest: src}
 	shape := nativeHistogram{CounterResetHint: promhistogram.CounterResetHint(r.byte()), Schema: int32(r.varint())}
 	shape.ZeroThreshold = math.Float64frombits(binary.LittleEndian.Uint64(r.take8()))
 	custom := r.uvarint()
 	if custom > uint64(len(r.rest)/8) {
-		return times, hists, errFrame
+		return times, hists, false, errFrame
 	}
 	for range custom {
 		shape.CustomValues = append(shape.CustomValues, math.Float64frombits(binary.LittleEndian.Uint64(r.take8())))
@@ -165,79 +194,83 @@ func readNatives(src []byte, times []int64, hists []*nativeHistogram) ([]int64, 
 	for i := range sides {
 		n := r.uvarint()
 		if n > uint64(len(r.rest)) || n > maxBuckets {
-			return times, hists, errFrame
+			return times, hists, false, errFrame
 		}
 		last := int64(0)
 		for range n {
 			last += r.varint()
 			if last != int64(int32(last)) {
-				return times, hists, errFrame
+				return times, hists, false, errFrame
 			}
 			sides[i] = append(sides[i], int32(last))
 		}
 	}
 	shape.PositiveSpans, shape.NegativeSpans = spansOf(sides[0]), spansOf(sides[1])
 	start := len(hists)
-	var scratchTimes []int64
-	var values []float64
+	run := nativeRuns.Get().(*nativeColumn)
+	defer nativeRuns.Put(run)
+	rising = shape.CounterResetHint != gaugeHint
 	for i := range 3 + len(sides[0]) + len(sides[1]) {
-		run := r.take(r.uvarint())
-		if r.bad {
-			return times, hists, errFrame
-		}
-		var err error
-		scratchTimes, values, err = encoding.DecodeNumbers(run, scratchTimes[:0], values[:0])
-		if err != nil {
-			return times, hists, err
+		bytes := r.take(r.uvarint())
+		if r.bad || run.Open(bytes, 0) != nil {
+			return times, hists, false, errFrame
 		}
 		if i == 0 {
-			if len(values)*(len(sides[0])+len(sides[1])) > 64<<20/8 {
-				return times, hists, errFrame
+			if run.N*(len(sides[0])+len(sides[1])) > 64<<20/8 {
+				return times, hists, false, errFrame
 			}
-			times = append(times, scratchTimes...)
-			for range values {
-				one := shape
-				one.PositiveBuckets = make([]float64, len(sides[0]))
-				one.NegativeBuckets = make([]float64, len(sides[1]))
-				hists = append(hists, &one)
+			times = run.AppendTimes(times)
+			m.hists = room(m.hists, run.N, run.N)
+			for range run.N {
+				m.hists = append(m.hists, shape)
+				one := &m.hists[len(m.hists)-1]
+				one.PositiveBuckets, one.NegativeBuckets = m.takeFloats(len(sides[0])), m.takeFloats(len(sides[1]))
+				hists = append(hists, one)
 			}
 		}
-		if len(values) != len(hists)-start {
-			return times, hists, errFrame
+		if run.N != len(hists)-start {
+			return times, hists, false, errFrame
 		}
-		for row, v := range values {
-			h := hists[start+row]
-			switch k := i - 3; {
-			case i == 0:
-				h.Sum = v
-			case i == 1:
-				h.Count = v
-			case i == 2:
-				h.ZeroCount = v
-			case k < len(sides[0]):
-				h.PositiveBuckets[k] = v
-			default:
-				h.NegativeBuckets[k-len(sides[0])] = v
+		values := slices.Grow(run.values[:0], run.N)[:run.N]
+		run.values = values
+		if err := run.Values(values); err != nil {
+			return times, hists, false, errFrame
+		}
+		rising = rising && (i == 0 || run.Rising)
+		rows := hists[start:]
+		switch k := i - 3; {
+		case i == 0:
+			for row, v := range values {
+				rows[row].Sum = v
+			}
+		case i == 1:
+			for row, v := range values {
+				rows[row].Count = v
+			}
+		case i == 2:
+			for row, v := range values {
+				rows[row].ZeroCount = v
+			}
+		case k < len(sides[0]):
+			for row, v := range values {
+				rows[row].PositiveBuckets[k] = v
+			}
+		default:
+			k -= len(sides[0])
+			for row, v := range values {
+				rows[row].NegativeBuckets[k] = v
 			}
 		}
 	}
-	return times, hists, nil
+	return times, hists, rising, nil
 }
 
-// appendNative encodes one native histogram for the journal: uvarint length, then as a frame of one.
-func appendNative(dst []byte, h *nativeHistogram) []byte {
-	one := encodeNatives([]int64{0}, []*nativeHistogram{h})
-	dst = binary.AppendUvarint(dst, uint64(len(one)))
-	return append(dst, one...)
+// nativeColumn reads the columns of a frame.
+type nativeColumn struct {
+	encoding.NumberRun
+	values []float64
 }
 
-func readNative(r *entryReader) *nativeHistogram {
-	_, hists, err := readNatives(r.take(r.uvarint()), nil, nil)
-	if err != nil || len(hists) != 1 {
-		r.bad = true
-		return nil
-	}
-	return hists[0]
-}
+var nativeRuns = sync.Pool{New: func() any { return &nativeColumn{} }}
 
 func newestNative(newest, _ *nativeHistogram) *nativeHistogram { return newest }

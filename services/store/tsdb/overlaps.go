@@ -88,7 +88,7 @@ func joined(places []*source[float64], kind Kind, aggregate Aggregate) source[fl
 	if aggregate == Growth {
 		all.minTime--
 	}
-	all.load = func() ([]frame, batch[float64], error) {
+	all.read = func() ([]frame, batch[float64], error) {
 		var parts []rolled
 		for _, one := range places {
 			part := rolled{&encoding.Rollup{}, 1, one.minTime, one.maxTime}
@@ -188,7 +188,7 @@ func joinedNatives(places []*source[*nativeHistogram]) source[*nativeHistogram] 
 	for _, one := range places {
 		all.minTime, all.maxTime = min(all.minTime, one.minTime), max(all.maxTime, one.maxTime)
 	}
-	all.load = func() ([]frame, batch[*nativeHistogram], error) {
+	all.read = func() ([]frame, batch[*nativeHistogram], error) {
 		type record struct {
 			place int
 			time  int64

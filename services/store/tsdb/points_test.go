@@ -59,7 +59,7 @@ func TestOpenRuns(t *testing.T) {
 			if round%7 != 0 {
 				continue
 			}
-			it := newIterator(s.numberSources(&p), math.MinInt64, math.MaxInt64, decodeNumbers, newestNumber)
+			it := newIterator(s.numberSources(&p, math.MinInt64, math.MaxInt64, &copies{}), math.MinInt64, math.MaxInt64, decodeNumbers, newestNumber)
 			var times []int64
 			var values []float64
 			for it.Next() {

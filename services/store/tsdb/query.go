@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"cistern/services/histogram"
@@ -15,8 +14,9 @@ import (
 
 // Querier answers for samples in a range of time: a store, or later several nodes as one.
 type Querier interface {
-	// Select is the series that match all matchers and have, or may have, samples in [minTime, maxTime], by key. They
-	// stay valid until release is called, which must be done also when none was found.
+	// Select is the series that match all matchers and have, or may have, samples in [minTime, maxTime], in no order. Their
+	// samples can be read within that time only. They stay valid until release is called, which must be done also when none
+	// was found.
 	Select(ctx context.Context, minTime, maxTime int64, matchers ...*Matcher) (series []*Series, release func(), err error)
 	// LabelNames is the names of the labels of the series that Select would find, ascending.
 	LabelNames(ctx context.Context, minTime, maxTime int64, matchers ...*Matcher) ([]string, error)
@@ -153,14 +153,12 @@ func (s *Store) Select(ctx context.Context, minTime, maxTime int64, matchers ...
 	if err != nil {
 		return nil, release, err
 	}
-	found := selection{byKey: map[string]*Series{}, metered: newMetered(ctx)}
+	found := selection{metered: newMetered(ctx)}
 	if err := v.collect(ctx, minTime, maxTime, matchers, &found); err != nil {
 		found.metered.release()
 		release()
 		return nil, func() {}, err
 	}
-	// Those of one block stand in order already, which the sort notices.
-	slices.SortFunc(found.list, func(a, b *Series) int { return strings.Compare(a.Key, b.Key) })
 	return found.list, func() { found.metered.release(); release() }, nil
 }
 
@@ -208,11 +206,27 @@ func (v view) collect(ctx context.Context, minTime, maxTime int64, matchers []*M
 	return found.metered.settle()
 }
 
-// selection is the series of a query, as they are found.
+// selection is the series of a query, as they are found. Their memory is taken for many at once.
 type selection struct {
-	byKey   map[string]*Series
 	list    []*Series
+	byKey   map[string]*Series // nil while no series can be found a second time
+	slab    []Series
+	labels  []Label
+	copies  copies
 	metered *metered
+}
+
+// next is called before the series of another place, which has n at most. Within one place no key is there twice, unless it
+// says so.
+func (f *selection) next(n int, twice bool) {
+	f.list = slices.Grow(f.list, n)
+	if f.byKey != nil || n == 0 || len(f.list) == 0 && !twice {
+		return
+	}
+	f.byKey = make(map[string]*Series, len(f.list)+n)
+	for _, one := range f.list {
+		f.byKey[one.Key] = one
+	}
 }
 
 // lookUp is the series of a key, which is new when it was not found before.
@@ -221,12 +235,23 @@ func (f *selection) lookUp(key string, kind Kind) (*Series, error) {
 		one.Kind = kind // the newest one's
 		return one, nil
 	}
-	labels, err := ParseKey(key)
+	f.labels = room(f.labels, MaxLabels, 2048)
+	first := len(f.labels)
+	labels, err := appendLabelsOf(f.labels, key)
 	if err != nil {
 		return nil, err
 	}
-	one := &Series{Key: key, Labels: labels, Kind: kind}
-	f.byKey[key], f.list = one, append(f.list, one)
+	f.labels = labels
+	if len(f.slab) == 0 {
+		f.slab = make([]Series, min(256, max(8, len(f.list))))
+	}
+	one := &f.slab[0]
+	f.slab = f.slab[1:]
+	one.Key, one.Labels, one.Kind = key, labels[first:len(labels):len(labels)], kind
+	f.list = append(f.list, one)
+	if f.byKey != nil {
+		f.byKey[key] = one
+	}
 	return one, f.metered.add(one)
 }
 
@@ -239,7 +264,11 @@ func (v view) collectBlock(ctx context.Context, b *block, minTime, maxTime int64
 	if err != nil {
 		return err
 	}
-	for _, ref := range refs {
+	found.next(len(refs), false)
+	for i, ref := range refs {
+		if i%1024 == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		record, err := x.seriesAt(int(ref))
 		if err != nil {
 			return err
@@ -320,7 +349,7 @@ func blockSource[V any](b *block, record *blockSeries, track int, deleted []inte
 	return source[V]{
 		// A record of a rollup is as old as what it stands for began.
 		minTime: floorTo(record.minTime, max(1, trackWidth[track])), maxTime: record.maxTime,
-		load: func() ([]frame, batch[V], error) {
+		read: func() ([]frame, batch[V], error) {
 			frames, err := b.frames(record, track)
 			return frames, batch[V]{}, err
 		},
@@ -335,7 +364,11 @@ func (h *head) collect(ctx context.Context, minTime, maxTime int64, matchers []*
 	if err != nil {
 		return err
 	}
-	for _, ref := range refs {
+	found.next(len(refs), h.twins)
+	for i, ref := range refs {
+		if i%1024 == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		s := h.series[ref]
 		if !s.has || s.maxTime < minTime || s.minTime > maxTime {
 			continue
@@ -350,7 +383,12 @@ func (h *head) collect(ctx context.Context, minTime, maxTime int64, matchers []*
 		case NativeHistogram:
 			one.natives = append(one.natives, s.nativeSources()...)
 		default:
-			one.numbers = append(one.numbers, s.numberSources(&h.pieces)...)
+			sources := s.numberSources(&h.pieces, minTime, maxTime, &found.copies)
+			if one.numbers == nil {
+				one.numbers = sources
+			} else {
+				one.numbers = append(one.numbers, sources...)
+			}
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ package tsdb
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -23,7 +24,12 @@ type NumberMemory struct {
 	chunk  []byte
 	order  []int
 	runs   [2]encoding.NumberRun
+	// timesOnly leaves the values undecoded, and ends with errValues where one of them may be no number.
+	timesOnly bool
 }
+
+// errValues says that the times alone do not tell how many samples there are.
+var errValues = errors.New("a value may be a mark of a series' end")
 
 // AllTimes is the times of the values, as many.
 func (m *NumberMemory) AllTimes() []int64 {
@@ -102,6 +108,32 @@ func (s *Series) ReadNumbers(minTime, maxTime int64, aggregate Aggregate, most i
 	return nil
 }
 
+// ReadTimes is ReadNumbers without the values: as many are there as there are times, and mean nothing. It is for those who
+// count; done is false where a value may be the mark of a series' end, which is none, or the places of the series overlap.
+func (s *Series) ReadTimes(minTime, maxTime int64, most int, m *NumberMemory) (done bool, err error) {
+	for i := range s.numbers {
+		one := &s.numbers[i]
+		if one.maxTime < minTime || one.minTime > maxTime {
+			continue
+		}
+		if len(one.deleted) > 0 || one.rolledUp() {
+			return false, nil
+		}
+		for k := range s.numbers[:i] {
+			if other := &s.numbers[k]; other.maxTime >= one.minTime && other.minTime <= one.maxTime {
+				return false, nil
+			}
+		}
+	}
+	m.timesOnly = true
+	err = s.ReadNumbers(minTime, maxTime, Default, most, m)
+	m.timesOnly = false
+	if errors.Is(err, errValues) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // readInto appends a place's numbers to memory. On an error all that is there is whole.
 func (s *source[V]) readInto(minTime, maxTime int64, most int, m *NumberMemory) (err error) {
 	var frames []frame
@@ -114,6 +146,9 @@ func (s *source[V]) readInto(minTime, maxTime int64, most int, m *NumberMemory) 
 			from := sort.Search(len(loaded.times), func(i int) bool { return loaded.times[i] >= minTime })
 			to := sort.Search(len(loaded.times), func(i int) bool { return loaded.times[i] > maxTime })
 			if from < to {
+				if m.timesOnly && slices.ContainsFunc(values[from:to], func(v float64) bool { return v != v }) {
+					return errValues
+				}
 				m.addTimes(0, 0, to-from, loaded.times[from:to])
 				m.Values, m.Rising = append(m.Values, values[from:to]...), false
 			}
@@ -138,7 +173,7 @@ func (s *source[V]) readInto(minTime, maxTime int64, most int, m *NumberMemory) 
 			n = 2
 		}
 		err := m.readFrames(frames[:n], minTime, maxTime)
-		if err != nil && n == 2 { // the first may be whole
+		if err != nil && n == 2 && !errors.Is(err, errValues) { // the first may be whole
 			n = 1
 			err = m.readFrames(frames[:1], minTime, maxTime)
 		}
@@ -175,7 +210,11 @@ func (m *NumberMemory) readFrames(frames []frame, minTime, maxTime int64) error 
 	out := m.Values[start : start+room]
 	one, two := &m.runs[0], &m.runs[1]
 	var err error
-	if len(frames) == 2 {
+	if m.timesOnly {
+		if one.MayBeNaN() || len(frames) == 2 && two.MayBeNaN() {
+			return errValues
+		}
+	} else if len(frames) == 2 {
 		err = encoding.ValuesOfTwo(one, two, out[:one.N], out[one.N:])
 	} else {
 		err = one.Values(out)
@@ -200,7 +239,7 @@ func (m *NumberMemory) readFrames(frames []frame, minTime, maxTime int64) error 
 		}
 		m.addTimes(run.First+int64(from)*run.Interval, run.Interval, to-from, times)
 		have := len(m.Values)
-		if part := out[from:to]; have != start || from > 0 {
+		if part := out[from:to]; (have != start || from > 0) && !m.timesOnly {
 			copy(m.Values[have:have+to-from], part)
 		}
 		m.addValues(to-from, run.Rising)

@@ -107,6 +107,3 @@ func (s *Store) keep() [tracks]time.Duration {
 	r := s.Retention()
 	return [tracks]time.Duration{trackRaw: r.Raw, trackMinute: r.Minute, trackTen: r.Minute, trackHalf: r.Minute, trackHour: r.Hour}
 }
-
-// longest is how long anything is kept.
-func (s *Store) longest() time.Duration { return s.Retention().Hour }

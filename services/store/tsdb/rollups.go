@@ -119,7 +119,7 @@ func (s *source[V]) as(aggregate Aggregate) source[V] {
 			one.minTime--
 		}
 	case aggregate == Count:
-		one.load = func() ([]frame, batch[V], error) {
+		one.read = func() ([]frame, batch[V], error) {
 			frames, samples, err := s.load()
 			samples.values = slices.Clone(samples.values) // they may be shared
 			if values, ok := any(samples.values).([]float64); ok {

@@ -18,6 +18,7 @@ type rowEncoder struct {
 // append adds a histogram, encoded.
 func (e *rowEncoder) append(t int64, encoded []byte) {
 	step := t - e.time
+	e.room(binary.MaxVarintLen64 + len(encoded))
 	e.bytes = binary.AppendVarint(e.bytes, step-e.step)
 	e.bytes = append(e.bytes, encoded...)
 	e.time, e.step = t, step
@@ -25,6 +26,20 @@ func (e *rowEncoder) append(t int64, encoded []byte) {
 		e.step = 0
 	}
 	e.count++
+}
+
+// room makes room for n bytes more, and for little beyond: there are very many series with few rows each.
+func (e *rowEncoder) room(n int) {
+	need := len(e.bytes) + n
+	if need <= cap(e.bytes) {
+		return
+	}
+	want := need + need/8
+	if need > 1<<10 {
+		want = need + need/4
+	}
+	// As much as the allocator gives for that.
+	e.bytes = append(append([]byte(nil), make([]byte, want)...)[:0], e.bytes...)
 }
 
 // appendHistogram is append for what is not encoded yet.

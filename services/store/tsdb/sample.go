@@ -91,7 +91,7 @@ type Reason string
 
 // The reasons of the store itself; inputs have further ones for what they cannot decode.
 const (
-	TooOld        Reason = "too_old"       // older than the retention
+	TooOld        Reason = "too_old"       // older than the retention of samples
 	TooNew        Reason = "too_new"       // more than ten minutes in the future
 	OutOfOrder    Reason = "out_of_order"  // further behind its series than the out-of-order window
 	TypeConflict  Reason = "type_conflict" // a number for a histogram's series or the other way round
@@ -106,7 +106,16 @@ const (
 	BadValue      Reason = "bad_value"
 	BadHistogram  Reason = "bad_histogram" // a native histogram that contradicts itself
 	EmptySample   Reason = "empty_histogram"
+	ReservedName  Reason = "reserved_name" // of the appliance's own series
+	// One sender, or all by one input, make new series too quickly; see Sender.
+	SenderSeriesRate Reason = "sender_series_rate"
+	InputSeriesRate  Reason = "input_series_rate"
 )
+
+// Later says whether what was refused for this reason would be taken some time later, so that it is worth sending again.
+func (r Reason) Later() bool {
+	return r == MemoryLimit || r == SeriesRate || r == SenderSeriesRate || r == InputSeriesRate
+}
 
 // Rejection is one refused sample of a batch.
 type Rejection struct {

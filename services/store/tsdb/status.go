@@ -139,7 +139,8 @@ type Status struct {
 	Refusing         *Refusing // nil: nothing was refused lately that was not the sender's fault
 	FlushFailures    uint64
 	Merges           uint64
-	Deletions        int // not carried out in all blocks yet
+	Replaced         uint64 // samples that took the place of another of their series and time, since the start
+	Deletions        int    // not carried out in all blocks yet
 	Started          time.Time
 }
 
@@ -147,7 +148,7 @@ type Status struct {
 func (s *Store) Status() Status {
 	stat := s.journal.Stat()
 	status := Status{JournalBytes: stat.Bytes, JournalEntries: stat.Entries, JournalSyncs: stat.Syncs, JournalFlushes: stat.Flushes, Started: s.counts.started,
-		FlushFailures: s.counts.flushFailures.Load(), Merges: s.counts.merges.Load()}
+		FlushFailures: s.counts.flushFailures.Load(), Merges: s.counts.merges.Load(), Replaced: s.counts.replaced.count()}
 	status.Accepted, status.Rejected, status.SamplesPerSecond = s.counts.snapshot()
 	status.Refusing = s.counts.refusals.current(s.options.Now())
 	s.mu.RLock()

@@ -105,6 +105,7 @@ type Store struct {
 	parsed    []Label
 	encoding  []byte
 	bucket    bucket
+	lookups   lookups
 	watchings []*Watching
 	limits    *limitTable // theirs, for the live head
 
@@ -137,7 +138,8 @@ func Open(folder string, options Options) (*Store, error) {
 		options: options, blocks: filepath.Join(folder, "blocks"), recent: map[uint64]struct{}{},
 		stop: make(chan struct{}), kick: make(chan struct{}, 1),
 	}
-	s.counts.init(options.Now())
+	s.counts.init(options.Now)
+	s.lookups.bucket = bucket{perSecond: lookupsPerSecond, burst: lookupsAtOnce, tokens: lookupsAtOnce}
 	s.bucket = bucket{perSecond: float64(options.SeriesPerSecond), burst: float64(options.SeriesBurst), tokens: float64(options.SeriesBurst)}
 	if err := options.FS.MkdirAll(s.blocks); err != nil {
 		return nil, fmt.Errorf("making the folder of the blocks: %w", err)
@@ -157,6 +159,7 @@ func Open(folder string, options Options) (*Store, error) {
 		j.Close()
 		return nil, fmt.Errorf("opening the store %s: %w", folder, err)
 	}
+	s.live.replaced = s.counts.replaced
 	s.began = options.Now()
 	s.done.Add(1)
 	go s.maintain()
@@ -271,6 +274,7 @@ func (s *Store) replay(through journal.Position) error {
 			if known != nil {
 				return known, nil
 			}
+			s.live.twins = true
 		}
 		added, err := s.live.add(key, hash, kind)
 		if err == nil {

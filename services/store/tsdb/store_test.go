@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -403,7 +404,7 @@ func TestReadNumbers(t *testing.T) {
 				batch = append(batch, Sample{Key: keys[2], Kind: Counter, Time: time, Value: float64(i)})
 			}
 			if rejected, err := s.Ingest(t.Context(), "test", batch, journal.Buffered); err != nil || len(rejected) > 0 {
-				t.Fatal(rejected, err)
+				t.Fatal(len(rejected), err)
 			}
 		}
 		compare()
@@ -421,4 +422,70 @@ func TestReadNumbers(t *testing.T) {
 	if !rising || !regular {
 		t.Error("nothing was found to rise, or to be regular:", rising, regular)
 	}
+}
+
+// What a flush has put into blocks does not stay in the journal as well.
+func TestFlushEmptiesTheJournal(t *testing.T) {
+	s, err := Open("/store", testOptions(vfs.NewMemory()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for round := range 2 {
+		var batch []Sample
+		for i := range 20_000 {
+			batch = append(batch, Sample{Key: key(t, "n", "i", fmt.Sprint(i%100)), Kind: Gauge, Time: start.UnixMilli() + int64(round*200+i/100), Value: float64(i)})
+		}
+		if _, err := s.Ingest(t.Context(), "test", batch, journal.Buffered); err != nil {
+			t.Fatal(err)
+		}
+		if before := s.Status().JournalBytes; before < 2*keptJournal {
+			t.Fatalf("only %d bytes are in the journal", before)
+		}
+		if _, err := s.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		if left := s.Status().JournalBytes; left > keptJournal {
+			t.Errorf("%d bytes are left in the journal after a flush", left)
+		}
+	}
+}
+
+// The figures of labels are those of the place that has most, however often a series is in memory and in blocks.
+func TestCardinality(t *testing.T) {
+	s, err := Open("/store", testOptions(vfs.NewMemory()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	put := func(from, to int) {
+		var batch []Sample
+		for i := from; i < to; i++ {
+			batch = append(batch, Sample{Key: key(t, "n", "i", fmt.Sprint(i), "host", fmt.Sprint("h", i%2)), Kind: Gauge, Time: start.UnixMilli(), Value: 1})
+		}
+		batch = append(batch, Sample{Key: key(t, "m", "host", "h0"), Kind: Gauge, Time: start.UnixMilli(), Value: 1})
+		if rejected, err := s.Ingest(t.Context(), "test", batch, journal.Buffered); err != nil || len(rejected) > 0 {
+			t.Fatal(len(rejected), err)
+		}
+	}
+	check := func(step string) {
+		t.Helper()
+		got, err := s.Cardinality(t.Context(), 0, math.MaxInt64, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := Cardinality{Pairs: 10 + 2 + 2, Names: []Figure{{"n", 10}, {"m", 1}}, Values: []Figure{{"i", 10}, {NameLabel, 2}},
+			Bytes: []Figure{{"i", 10}, {"host", 4}}, Series: []Figure{{"__name__=n", 10}, {"host=h0", 6}}}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v, want %+v", step, got, want)
+		}
+	}
+	put(0, 10)
+	check("in memory")
+	if _, err := s.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	check("in a block")
+	put(0, 3)
+	check("in both")
 }

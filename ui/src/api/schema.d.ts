@@ -2684,6 +2684,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The threshold rules that are switched on, in the form of Prometheus
+         * @description Needs: viewer.
+         */
+        get: operations["prometheusRules"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What the threshold rules raise or are about to, in the form of Prometheus
+         * @description Needs: viewer.
+         */
+        get: operations["prometheusAlerts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/boot-environments": {
         parameters: {
             query?: never;
@@ -4130,6 +4170,44 @@ export interface components {
                 path: string;
                 message: string;
             }[];
+        };
+        PrometheusAlert: {
+            labels: {
+                [key: string]: string;
+            };
+            annotations: {
+                [key: string]: string;
+            };
+            /** @enum {unknown} */
+            state: "pending" | "firing";
+            /** @description ISO 8601 time in UTC */
+            activeAt: string;
+            value: string;
+        };
+        PrometheusRule: {
+            /** @constant */
+            type: "alerting";
+            name: string;
+            query: string;
+            /** @description seconds */
+            duration: number;
+            /** @description seconds */
+            keepFiringFor: number;
+            labels: {
+                [key: string]: string;
+            };
+            annotations: {
+                [key: string]: string;
+            };
+            alerts: components["schemas"]["PrometheusAlert"][];
+            /** @enum {unknown} */
+            state: "inactive" | "pending" | "firing";
+            /** @enum {unknown} */
+            health: "unknown" | "ok" | "err";
+            lastError?: string;
+            evaluationTime: number;
+            /** @description ISO 8601 time in UTC */
+            lastEvaluation: string;
         };
         PropertiesInput: {
             autoexpand?: boolean;
@@ -14991,6 +15069,137 @@ export interface operations {
             };
             /** @description There is no such thing */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    prometheusRules: {
+        parameters: {
+            query?: {
+                type?: "alert" | "record";
+                "rule_name[]"?: string | string[];
+                "rule_group[]"?: string | string[];
+                "file[]"?: string | string[];
+                exclude_alerts?: "true" | "false" | "1" | "0";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        data: {
+                            groups: {
+                                name: string;
+                                file: string;
+                                rules: components["schemas"]["PrometheusRule"][];
+                                /** @description seconds */
+                                interval: number;
+                                limit: number;
+                                evaluationTime: number;
+                                /** @description ISO 8601 time in UTC */
+                                lastEvaluation: string;
+                            }[];
+                        };
+                    };
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    prometheusAlerts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        data: {
+                            alerts: components["schemas"]["PrometheusAlert"][];
+                        };
+                    };
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -10,10 +10,19 @@ import type { routes } from './routes.ts';
 
 /** Prometheus lets long queries be posted as forms, and remote read is a message; they change nothing. */
 const READS_BY_POST =
-  /^\/api\/v1\/(query|query_batch|query_range|query_exemplars|labels|series|format_query|read|columns|histogram\/[a-z]+)$/;
-const WRITERS = /^\/api\/v1\/(write|import|trap|trap\/[^/]+)$/;
-/** OpenTelemetry's exporters put this path behind the endpoint they are given. */
-const OTLP = '/v1/metrics';
+  /^\/api\/v1\/(query|query_batch|query_range|query_exemplars|labels|series|format_query|parse_query|read|columns|histogram\/[a-z]+)$/;
+const WRITERS = /^\/api\/v1\/(write|import|collectd|trap|trap\/[^/]+)$/;
+/** OpenTelemetry's exporters put the first behind the endpoint they are given; the second is where Prometheus has it. */
+const OTLP = ['/v1/metrics', '/api/v1/otlp/v1/metrics'];
+/** Another Prometheus scrapes the newest samples here. */
+const FEDERATION = '/federate';
+/** InfluxDB's: where lines are written, and what its writers ask before they write. */
+const INFLUX: Readonly<Record<string, readonly string[]>> = {
+  '/write': ['POST'],
+  '/api/v2/write': ['POST'],
+  '/query': ['GET', 'POST'],
+  '/ping': ['GET', 'HEAD'],
+};
 
 /** What the request needs, or undefined when no one may. Exported for the test that lists every case. */
 export function needed(method: string, uri: string): TokenRole | undefined {
@@ -21,7 +30,9 @@ export function needed(method: string, uri: string): TokenRole | undefined {
   // nginx matched the *normalised* path and we see the raw one. Where the two could differ, no one may.
   if (/\/\/|\/\.|%2e|%2f|%5c|%00|\\/i.test(path)) return undefined;
   if (path.startsWith('/admin/')) return 'administrator';
-  if (path === OTLP) return method === 'POST' ? 'writer' : undefined;
+  if (OTLP.includes(path)) return method === 'POST' ? 'writer' : undefined;
+  if (path === FEDERATION) return method === 'GET' || method === 'HEAD' ? 'viewer' : undefined;
+  if (Object.hasOwn(INFLUX, path)) return INFLUX[path]?.includes(method) ? 'writer' : undefined;
   if (!path.startsWith('/api/v1/')) return undefined;
   if (method === 'GET' || method === 'HEAD') return 'viewer';
   if (method === 'PUT' && /^\/api\/v1\/trap(\/|$)/.test(path) && WRITERS.test(path)) return 'writer';

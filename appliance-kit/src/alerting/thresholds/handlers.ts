@@ -6,6 +6,8 @@ import { fail } from '../../base/problems/problem.ts';
 import type { Caller } from '../../http/gate/caller.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Database } from '../../state/database.ts';
+import type { Alerts } from '../alerts/index.ts';
+import { prometheusAlerts, prometheusRules } from './prometheus.ts';
 import type { routes } from './routes.ts';
 import type { Threshold, ThresholdInput } from './schema.ts';
 import type { Thresholds } from './thresholds.ts';
@@ -14,11 +16,14 @@ const rule = ({ id: _, state: __, ...input }: Threshold): ThresholdInput => inpu
 
 export function thresholdRoutes(parts: {
   thresholds: Thresholds;
+  alerts: Pick<Alerts, 'raisedAt'>;
   db: Database;
   audit: Audit;
   worksheets: Worksheets;
+  intervalMs: number;
 }): Handlers<typeof routes> {
-  const { thresholds, db, audit, worksheets } = parts;
+  const { thresholds, alerts, db, audit, worksheets, intervalMs } = parts;
+  const raisedAt = (id: string) => alerts.raisedAt(id);
   /** A rule switches worksheets for the appliance: whoever makes it may only name those they can see. */
   const mustSee = (caller: Caller, actions: ThresholdInput['actions']) => {
     actions?.forEach(({ kind, target }, at) => {
@@ -69,5 +74,7 @@ export function thresholdRoutes(parts: {
         return after;
       }),
     previewThreshold: ({ body }) => thresholds.preview(body),
+    prometheusRules: ({ query }) => prometheusRules(thresholds.evaluated(), query, intervalMs, raisedAt),
+    prometheusAlerts: () => prometheusAlerts(thresholds.evaluated(), raisedAt),
   };
 }

@@ -38,7 +38,7 @@ export const thresholdsDomain = domain({
     const loop = new EvaluationLoop(() => thresholds.evaluate(), config.evaluateMs, log);
     return {
       provides: { thresholds } satisfies ThresholdsDomain,
-      handlers: thresholdRoutes({ thresholds, db, audit, worksheets }),
+      handlers: thresholdRoutes({ thresholds, alerts, db, audit, worksheets, intervalMs: config.evaluateMs }),
       watch: [thresholdWatch({ thresholds, conditions })],
       start: () => {
         loop.start();

@@ -134,6 +134,12 @@ test('one alert for each series, with its value and limit; cleared when it is ba
   assert.deepEqual([first.ruleId, first.ruleName, first.limit, first.severity], [made.id, 'Egress', 10, 'critical']);
   const { state } = (await on.client.get('/api/thresholds')).body.items[0];
   assert.deepEqual(state.series.map((one: { state: string }) => one.state).sort(), ['active', 'active', 'ok']);
+  const { alerts: firing } = (await on.client.get('/api/v1/alerts')).body.data;
+  assert.deepEqual(
+    firing.map((one: { labels: object; activeAt: string }) => [one.labels, one.activeAt]),
+    ['web1', 'web3'].map((host) => [{ host, alertname: 'Egress', severity: 'critical' }, first.raisedAt]),
+  );
+  assert.equal((await on.client.get('/api/v1/rules')).body.data.groups[0].rules[0].state, 'firing');
 
   known.answers.set('egress', { web1: '7', web2: '3', web3: '1' });
   await evaluate(on);

@@ -80,6 +80,8 @@ export class Thresholds {
     return [...this.#rules.values()].map((rule) => this.#describe(rule));
   }
 
+  readonly evaluated = (): Iterable<EvaluatedRule> => this.#rules.values();
+
   /** Rules that watch nothing because they cannot be evaluated. */
   failing(): { ruleId: string; ruleName: string; error: string }[] {
     return [...this.#rules.values()].flatMap(({ id, input, error, wrong }) =>

@@ -128,6 +128,27 @@ test('what storaged may be asked, by whom', () => {
     ['POST', '/v1/metrics', 'writer'],
     ['GET', '/v1/metrics', undefined],
     ['POST', '/v1/metrics/x', undefined],
+    ['POST', '/api/v1/otlp/v1/metrics', 'writer'],
+    ['GET', '/api/v1/otlp/v1/metrics', undefined],
+    ['POST', '/api/v1/otlp/v1/traces', undefined],
+    ['GET', '/federate?match[]=up', 'viewer'],
+    ['POST', '/federate', undefined],
+    ['GET', '/federate/x', undefined],
+    ['POST', '/api/v1/parse_query', 'viewer'],
+    ['GET', '/api/v1/status/flags', 'viewer'],
+    ['POST', '/write?db=telegraf', 'writer'],
+    ['POST', '/api/v2/write?org=o&bucket=b', 'writer'],
+    ['GET', '/ping', 'writer'],
+    ['HEAD', '/ping', 'writer'],
+    ['POST', '/query?q=CREATE+DATABASE+x', 'writer'],
+    ['GET', '/query', 'writer'],
+    ['GET', '/write', undefined],
+    ['POST', '/write/', undefined],
+    ['DELETE', '/api/v2/write', undefined],
+    ['POST', '/api/v2/query', undefined],
+    ['POST', '/constructor', undefined],
+    ['POST', '/api/v1/collectd', 'writer'],
+    ['PUT', '/api/v1/collectd', undefined],
     ['POST', '/api/v1/trap', 'writer'],
     ['PUT', '/api/v1/trap/shop', 'writer'],
     ['POST', '/api/v1/trap/a/b', undefined],
@@ -168,6 +189,9 @@ test('nginx is answered yes or no', async (t) => {
   assert.equal(yes.status, 204);
   assert.equal(yes.headers['x-cistern-user'], 'token%3Awriter');
   assert.equal((await ask(basic(writer), 'POST', '/api/v1/import')).status, 204);
+  assert.equal((await ask(`Token ${writer}`, 'POST', '/api/v2/write')).status, 204);
+  assert.equal((await ask(`Token ${viewer}`, 'POST', '/api/v2/write')).status, 403);
+  assert.equal((await ask('Token nonsense', 'POST', '/api/v2/write')).status, 401);
   assert.equal((await ask(`Bearer ${writer}`, 'GET', '/api/v1/query')).status, 403);
   assert.equal((await ask(`Bearer ${viewer}`, 'GET', '/api/v1/query?query=up')).status, 204);
   assert.equal((await ask(`Bearer ${viewer}`, 'POST', '/api/v1/query')).status, 204);

@@ -34,11 +34,14 @@ export function addressOf(request: FastifyRequest): string {
   return text?.split(',').at(-1)?.trim().slice(0, 64) || 'local';
 }
 
-/** A token as `Bearer TOKEN`, or as the password of basic authentication (for Prometheus' and Grafana's forms). */
+/**
+ * A token as `Bearer TOKEN`, as `Token TOKEN` (as clients of InfluxDB 2 send theirs), or as the password of basic
+ * authentication (for Prometheus' and Grafana's forms, and InfluxDB 1).
+ */
 function tokenIn(request: FastifyRequest): string | undefined {
   const [scheme, value] = (request.headers.authorization ?? '').split(' ', 2);
   if (value === undefined) return undefined;
-  if (/^bearer$/i.test(scheme as string)) return value;
+  if (/^(bearer|token)$/i.test(scheme as string)) return value;
   if (/^basic$/i.test(scheme as string)) {
     const text = Buffer.from(value, 'base64').toString('utf8');
     return text.slice(text.indexOf(':') + 1);

@@ -12,7 +12,6 @@ import (
 	"cistern/services/store/tsdb"
 
 	promhistogram "github.com/prometheus/prometheus/model/histogram"
-	"github.com/prometheus/prometheus/model/value"
 )
 
 // maxSpread is over how many bins a bucket is spread; a wider one is taken to be in its middle.
@@ -105,41 +104,12 @@ func spread(into *histogram.Histogram, from, to, count float64, even bool) {
 // Cistern's bins: gauge histograms as they are, running totals by their growth. A running total's value before the first
 // window is sought for as long as back says, in ms.
 func NativeWindows(ctx context.Context, s *tsdb.Series, from, width, back int64, into []*histogram.Dense) (read int, err error) {
-	to := from + width*int64(len(into))
-	it := s.Natives(from-back, to-1)
-	var last *promhistogram.FloatHistogram
-	for it.Next() {
-		if read++; read%256 == 0 && ctx.Err() != nil {
-			return read, context.Cause(ctx)
-		}
-		t, h := it.At()
-		if math.Float64bits(h.Sum) == math.Float64bits(staleMarker) {
-			continue
-		}
-		grown := h
-		if h.CounterResetHint != promhistogram.GaugeType {
-			if last == nil {
-				grown = nil
-			} else if h.CounterResetHint != promhistogram.CounterReset && !h.DetectReset(last) {
-				grown = h.Copy()
-				if _, _, _, err := grown.Sub(last); err != nil {
-					grown = h
-				}
-			}
-			last = h
-		}
-		if t < from || grown == nil {
-			continue
-		}
+	return s.NativeWindows(ctx, from, width, back, len(into), func(i int, grown *promhistogram.FloatHistogram) {
 		var one histogram.Histogram
 		Approximate(&one, grown)
-		i := (t - from) / width
 		if into[i] == nil {
 			into[i] = &histogram.Dense{}
 		}
 		into[i].Merge(&one)
-	}
-	return read, it.Err()
+	})
 }
-
-var staleMarker = math.Float64frombits(value.StaleNaN)

@@ -214,7 +214,7 @@ func CompareLabels(x, y []tsdb.Label) int {
 
 // sortUpTo is up to how many series are put in the order of their labels when nobody asks for it: the answers of
 // instant queries have that order then. The store's is by key, which differs where a value is longer than another.
-const sortUpTo = 20_000
+const sortUpTo = 2000
 
 // Sort puts series in the order of their labels, unless there are very many.
 func Sort(list []*tsdb.Series) {

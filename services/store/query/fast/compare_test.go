@@ -79,19 +79,29 @@ func TestAsTheEngine(t *testing.T) {
 		}
 	}
 	p := parser.NewParser(parser.Options{})
-	rest := promql.NewEngine(promql.EngineOpts{MaxSamples: 10_000_000, Timeout: time.Minute, LookbackDelta: 5 * time.Minute, EnableAtModifier: true, EnableNegativeOffset: true, Parser: p})
+	rest := promql.NewEngine(promql.EngineOpts{MaxSamples: 10_000_000, Timeout: time.Minute, LookbackDelta: 5 * time.Minute, EnableAtModifier: true, EnableNegativeOffset: true, Parser: p,
+		NoStepSubqueryIntervalFn: func(int64) int64 { return 60_000 }})
 	quick, slow := &Engine{Store: s, Parser: p, Rest: only(rest)}, &Engine{Store: s, Parser: p, Rest: only(rest), Off: true}
 	alone := 0
-	for round := range 150 {
+	for round := range 400 {
 		window := []string{"5m", "1m", "47s", "10s", "1h", "7m13s"}[r.IntN(6)]
 		offset := []string{"", "", " offset 3m", " offset -2m"}[r.IntN(4)]
-		function := []string{"rate", "rate", "increase", "delta", "irate", "max_over_time"}[r.IntN(6)]
-		text := fmt.Sprintf("%s(c_total[%s]%s)", function, window, offset)
-		switch r.IntN(3) {
+		function := []string{"rate(", "rate(", "increase(", "delta(", "irate(", "max_over_time(", "count_over_time(", "quantile_over_time(0.9, ", "quantile_over_time(0, "}[r.IntN(9)]
+		text := fmt.Sprintf("%sc_total[%s]%s)", function, window, offset)
+		if r.IntN(8) == 0 {
+			text = "c_total" + offset
+		}
+		switch r.IntN(6) {
 		case 0:
 			text = "sum by (job) (" + text + ")"
 		case 1:
 			text = "avg(" + text + ")"
+		case 2:
+			text = []string{"topk(3, ", "bottomk(2, ", "topk by (job) (1, ", "bottomk without (i) (2, "}[r.IntN(4)] + text + ")"
+		}
+		if r.IntN(4) == 0 {
+			text = []string{"max_over_time(", "quantile_over_time(0.5, ", "avg_over_time(", "count_over_time(", "last_over_time(", "min_over_time("}[r.IntN(6)] +
+				text + []string{"[10m:1m]", "[3m:7s]", "[10m:]", "[10m:1m] offset 90s", "[1h:10m]"}[r.IntN(5)] + ")"
 		}
 		q := Query{Text: text, Lookback: 5 * time.Minute, Step: []time.Duration{time.Minute, 10 * time.Second, 17 * time.Second, 30 * time.Second, time.Hour}[r.IntN(5)]}
 		q.Start = now.Add(-time.Duration(r.Int64N(samples*10_000+600_000)) * time.Millisecond)
@@ -125,7 +135,7 @@ func TestAsTheEngine(t *testing.T) {
 		got.Close()
 		want.Close()
 	}
-	if alone < 100 {
+	if alone < 300 {
 		t.Errorf("only %d of the queries were evaluated here alone", alone)
 	}
 }

@@ -89,15 +89,15 @@ func TestCountingAsTheEngine(t *testing.T) {
 	slow.Off = true
 	for text, by := range map[string]string{
 		`count(tm)`: "fast", `group by (job) (tm)`: "fast", `count by (job) ({__name__=~"tm|g"})`: "fast", `count without (i) ({__name__=~".+"})`: "fast",
-		`count(tm offset 7m)`: "fast", `count(count by (job) (tm)) > 2`: "fast", `topk(2, count by (job) (tm))`: "mixed",
+		`count(tm offset 7m)`: "fast", `count(count by (job) (tm)) > 2`: "fast", `topk(2, count by (job) (tm))`: "fast",
 		`absent(tm)`: "fast", `absent(tm{i="2"})`: "fast", `absent(gone{a="b",c=~"d"})`: "fast", `absent(gone{a="b",a="c"})`: "fast", `absent(sum(gone))`: "fast",
 		`sum(absent(g{i="1"}))`: "fast", `absent(absent(gone))`: "fast", `absent(c_total > 1e9)`: "engine", `absent(g{i="16"})`: "fast",
 		`count_over_time(tm[1m])`: "fast", `sum by (job) (count_over_time({__name__=~"tm|g"}[2m]))`: "fast", `count_over_time(tm[1m]) > 5`: "fast",
 		`count_values("v", g)`: "fast", `count_values by (job) ("v", g)`: "fast", `count_values without (i) ("job", g)`: "fast", `count_values("v", c_total / 0)`: "fast",
 		`sum(count_values("v", g))`: "fast", `count_values("v", round(g))`: "fast", `count_values without (v) ("v", g)`: "engine", `count_values("v", tm)`: "engine",
-		`topk(1, count_values("v", deriv(g[5m])))`: "mixed",
+		`topk(1, count_values("v", deriv(g[5m])))`: "fast",
 		`sum({__name__=~"g|c_total"})`:             "fast", `avg by (job) ({__name__=~"tm|g"})`: "engine", `min(tm)`: "engine", `sum(tm)`: "engine",
-		`max_over_time(count(tm)[10m:1m])`: "engine", `max_over_time(count_values("v", g)[10m:])`: "engine",
+		`max_over_time(count(tm)[10m:1m])`: "fast", `max_over_time(count_values("v", g)[10m:])`: "fast",
 	} {
 		for _, q := range []Query{hour(text), {Text: text, Start: now, End: now, Lookback: 5 * time.Minute}} {
 			ctx := bounded(t, 64<<20, 100_000)

@@ -117,7 +117,11 @@ func (e *Engine) fast(ctx context.Context, q Query, expr parser.Expr) (Answer, e
 			r.drop()
 		}
 	}()
-	if n := nodeOf(expr); n != nil {
+	n := nodeOf(expr)
+	if n == nil {
+		n = selector(expr)
+	}
+	if n != nil {
 		answer, err := r.answer(n, q)
 		if err == nil || !errors.Is(err, errUnfit) {
 			keep = err == nil

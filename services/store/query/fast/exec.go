@@ -56,6 +56,7 @@ type run struct {
 	budget   *budget.Budget
 	at       steps
 	lookback int64
+	interval int64        // ms: the step of a subquery that names none
 	held     atomic.Int64 // bytes that were charged
 	read     atomic.Int64
 
@@ -64,7 +65,11 @@ type run struct {
 }
 
 func newRun(ctx context.Context, e *Engine, q Query) *run {
-	return &run{ctx: ctx, engine: e, query: q, store: e.Store, budget: budget.From(ctx), at: q.steps(), lookback: q.Lookback.Milliseconds()}
+	r := &run{ctx: ctx, engine: e, query: q, store: e.Store, budget: budget.From(ctx), at: q.steps(), lookback: q.Lookback.Milliseconds()}
+	if r.interval = defaultInterval.Milliseconds(); e.Interval > 0 {
+		r.interval = e.Interval.Milliseconds()
+	}
+	return r
 }
 
 // parallel calls f for 0 … n-1 from several goroutines and returns the first error.
@@ -123,6 +128,10 @@ func (r *run) evaluate(n *node) ([]row, error) {
 	switch {
 	case n.absent:
 		rows, err = r.absence(n)
+	case n.subquery:
+		rows, err = r.subquery(n)
+	case n.top:
+		rows, err = r.topRows(n)
 	case n.isLeaf():
 		rows, err = r.leaf(n)
 	case n.rest != nil:
@@ -193,6 +202,19 @@ type selected struct {
 func (n *node) keepsName() bool { return n.function == latest || n.function == lastOver }
 
 func (r *run) choose(n *node) (*selected, error) {
+	s, err := r.find(n)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.label(n); err != nil {
+		s.release()
+		return nil, err
+	}
+	return s, nil
+}
+
+// find is choose without the labels.
+func (r *run) find(n *node) (*selected, error) {
 	width := n.window
 	if n.function == latest {
 		width = r.lookback
@@ -213,6 +235,11 @@ func (r *run) choose(n *node) (*selected, error) {
 		return nil, err
 	}
 	adapter.Sort(s.series)
+	return s, nil
+}
+
+// label makes the labels that the results have.
+func (s *selected) label(n *node) error {
 	builder := labels.NewScratchBuilder(16)
 	pinned := slices.ContainsFunc(n.matchers, func(m *labels.Matcher) bool {
 		return m.Type == labels.MatchEqual && m.Name == tsdb.NameLabel && m.Value != ""
@@ -234,12 +261,9 @@ func (r *run) choose(n *node) (*selected, error) {
 		for i := range rows {
 			rows[i].labels = s.labels[i]
 		}
-		if err := unique(rows); err != nil {
-			s.release()
-			return nil, err
-		}
+		return unique(rows)
 	}
-	return s, nil
+	return nil
 }
 
 // countersBy are the endings of a counter's name; for others rate and increase tell that it may be none.
@@ -273,6 +297,11 @@ func (r *run) compute(n *node, s *tsdb.Series, from, to int64, memory *scratch) 
 			return false, err
 		}
 		return r.then(n, memory), nil
+	}
+	if n.function == countOver && !s.HasNatives() {
+		if found, done, err := r.counted(n, s, from, to, memory); done || err != nil {
+			return found && err == nil && r.then(n, memory), err
+		}
 	}
 	if (n.function == countOver || n.function == avgOver && s.Within(n.window) == s) && s.RolledUp(from, to) {
 		found, err = r.weighted(n, s, from, to, memory)
@@ -368,7 +397,7 @@ func (r *run) leafOf(n *node, s *selected) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	if histograms && len(n.then) > 0 && n.function != countOver {
+	if histograms && (len(n.then) > 0 || n.function == latest || n.function == quantileOver) && n.function != countOver {
 		return nil, errUnfit
 	}
 	bare := *n

@@ -73,13 +73,20 @@ func TestWhoEvaluates(t *testing.T) {
 		`avg_over_time(c_total[5m])`:                                "fast",
 		`sum(sum by (job) (irate(c_total[5m])))`:                    "fast",
 		`sum(rate(c_total[5m])) / sum(c_total)`:                     "mixed",
-		`topk(2, rate(c_total[5m]))`:                                "mixed",
+		`topk(2, rate(c_total[5m]))`:                                "fast",
+		`bottomk by (job) (2, c_total)`:                             "fast",
+		`topk(0.5, c_total)`:                                        "engine",
 		`histogram_quantile(0.9, sum by (job) (rate(c_total[5m])))`: "engine", // it has notes
-		`c_total`:                            "engine",
-		`sum(c_total @ end())`:               "engine",
-		`max_over_time(sum(c_total)[5m:1m])`: "engine",
-		`deriv(c_total[5m])`:                 "engine",
-		`time()`:                             "engine",
+		`c_total`:                               "fast",
+		`count_over_time(c_total[5m])`:          "fast",
+		`quantile_over_time(0.9, c_total[5m])`:  "fast",
+		`quantile_over_time(2, c_total[5m])`:    "engine", // it has a warning
+		`sum(c_total @ end())`:                  "engine",
+		`max_over_time(sum(c_total)[5m:1m])`:    "fast",
+		`avg_over_time(rate(c_total[1m])[5m:])`: "fast",
+		`rate(sum(c_total)[5m:1m])`:             "engine",
+		`deriv(c_total[5m])`:                    "engine",
+		`time()`:                                "engine",
 	} {
 		answer, err := e.Exec(bounded(t, 16<<20, 10_000), hour(text))
 		if err != nil {

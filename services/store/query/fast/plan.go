@@ -34,6 +34,7 @@ const (
 	maxOver
 	countOver
 	lastOver
+	quantileOver
 )
 
 var functions = map[string]function{
@@ -62,6 +63,13 @@ type node struct {
 	grouping []string // ascending
 	without  bool
 
+	// A function of a subquery: what inner is at times of its own, every step ms; 0 for the engine's interval.
+	subquery bool
+	step     int64
+	// The greatest or least ones of inner.
+	top bool
+	// param is of quantile_over_time, topk and bottomk.
+	param float64
 	// What the engine evaluates, so that count_values can count it.
 	rest parser.Expr
 	// The label that count_values makes.
@@ -97,10 +105,21 @@ func nodeOf(e parser.Expr) *node {
 			return absenceOf(e)
 		}
 		f, known := functions[e.Func.Name]
-		if !known || len(e.Args) != 1 {
+		over, param := e.Args, 0.0
+		if e.Func.Name == "quantile_over_time" && len(e.Args) == 2 {
+			// What is no share has a warning.
+			if param, known = constant(e.Args[0]); !known || !(param >= 0 && param <= 1) {
+				return nil
+			}
+			f, over = quantileOver, e.Args[1:]
+		}
+		if !known || len(over) != 1 {
 			return nil
 		}
-		m, ok := e.Args[0].(*parser.MatrixSelector)
+		if sub, ok := over[0].(*parser.SubqueryExpr); ok {
+			return subqueryOf(e.Func.Name, f, param, sub)
+		}
+		m, ok := over[0].(*parser.MatrixSelector)
 		if !ok || m.RangeExpr != nil || m.Range <= 0 {
 			return nil
 		}
@@ -108,10 +127,13 @@ func nodeOf(e parser.Expr) *node {
 		if n == nil {
 			return nil
 		}
-		n.function, n.name, n.window, n.position = f, e.Func.Name, m.Range.Milliseconds(), m.PositionRange()
+		n.function, n.name, n.window, n.position, n.param = f, e.Func.Name, m.Range.Milliseconds(), m.PositionRange(), param
 		return n
 	case *parser.AggregateExpr:
-		if e.Op == parser.COUNT_VALUES {
+		switch e.Op {
+		case parser.TOPK, parser.BOTTOMK:
+			return topOf(e)
+		case parser.COUNT_VALUES:
 			return countingValues(e)
 		}
 		if !aggregations[e.Op] || e.Param != nil {

@@ -35,6 +35,7 @@ type scratch struct {
 	row     []float64
 	resets  []int
 	queue   []int
+	sorting []float64
 	charged int64       // bytes
 	ended   func() bool // whether the query's time is up; nil: it never is
 }
@@ -103,6 +104,8 @@ func (n *node) evaluate(at steps, lookback int64, s *scratch) (any bool) {
 		return w.extreme(s, func(a, b float64) bool { return a > b })
 	case countOver:
 		return w.each(func(lo, hi int) float64 { return float64(hi - lo) }, 1)
+	case quantileOver:
+		return w.quantiles(n.param, s)
 	default:
 		return w.each(func(lo, hi int) float64 { return values[hi-1] }, 1)
 	}

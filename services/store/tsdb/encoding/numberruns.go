@@ -65,6 +65,22 @@ func (r *NumberRun) Open(src []byte, base int64) error {
 	return err
 }
 
+// MayBeNaN says whether a value may be no number, without reading them. It is for an open run.
+func (r *NumberRun) MayBeNaN() bool {
+	switch r.form & 3 {
+	case valuesSame:
+		return false
+	case valuesConstant:
+		if len(r.src) >= 8 {
+			v := math.Float64frombits(binary.LittleEndian.Uint64(r.src))
+			return v != v
+		}
+	case valuesDecimal:
+		return len(r.src) == 0 || r.src[0]&withExceptions != 0
+	}
+	return true
+}
+
 // AppendTimes appends the times.
 func (r *NumberRun) AppendTimes(times []int64) []int64 {
 	if len(r.Times) > 0 {

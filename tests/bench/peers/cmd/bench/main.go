@@ -55,6 +55,10 @@ var workloads = []struct {
 	{"histogram-micro", 10 * time.Minute, microWorkload, []string{"histogram-micro"}},
 	{"clock", 5 * time.Minute, clockWorkload, []string{"clock"}},
 	{"promql", 30 * time.Minute, promqlWorkload, []string{"promql"}},
+	{"cardinality", 20 * time.Minute, cardinalityWorkload, []string{"cardinality"}},
+	{"seconds", 30 * time.Minute, secondsWorkload, []string{"seconds"}},
+	{"requests", 40 * time.Minute, requestsWorkload, []string{"requests"}},
+	{"native", 30 * time.Minute, nativeWorkload, []string{"native"}},
 	{"growth", 60 * time.Minute, growthWorkload, []string{"growth"}},
 	{"crash", 60 * time.Minute, crashWorkload, []string{"crash"}},
 }

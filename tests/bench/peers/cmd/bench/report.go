@@ -19,6 +19,9 @@ type goal struct {
 	must, reach float64 // 0: none
 }
 
+// best is the goal's peer that is the better one of all, in each figure.
+const best = "the better peer"
+
 // zeroGoal asks for nothing at all: 0 itself means "no goal".
 var zeroGoal = goal{must: math.SmallestNonzeroFloat64}
 
@@ -142,6 +145,15 @@ func (f *figure) cell(system string) string {
 
 // better is how many times better Cistern is than a peer.
 func (f *figure) better(peer string) float64 {
+	if peer == best {
+		least := math.NaN()
+		for system := range f.values {
+			if r := f.better(system); system != cistern && !math.IsNaN(r) && !(r > least) {
+				least = r
+			}
+		}
+		return least
+	}
 	ours, theirs := median(f.values[cistern]), median(f.values[peer])
 	if f.higher {
 		return ours / theirs
@@ -168,6 +180,8 @@ func short(system string) string {
 		return "VM"
 	case prometheus:
 		return "Prom"
+	case best:
+		return "better"
 	}
 	return system
 }

@@ -60,6 +60,11 @@ func ingestWorkload(ctx context.Context, b *bench, s *section, f *fleet, goals [
 	indexPart := s.add("disk, index", "B/series")
 	logPart := s.add("disk, log after flush", "B/sample")
 	otherPart := s.add("disk, other", "B/sample")
+	var folderGoals []goal
+	if main {
+		folderGoals = []goal{{best, 1 / 1.2, 0}}
+	}
+	folder := s.add("disk, the whole data folder after a flush", "B/sample", folderGoals...)
 	wall := s.add("wall time until acknowledged", "s")
 	measure := func(ctx context.Context, system string) error {
 		server, err := b.run(ctx, system, serverOptions{})
@@ -88,6 +93,11 @@ func ingestWorkload(ctx context.Context, b *bench, s *section, f *fleet, goals [
 		}
 		total := server.cpu() - before
 		all, anon := server.peak()
+		whole, err := diskParts(filepath.Join(server.folder, "data"), func(string) string { return "all" })
+		if err != nil {
+			return err
+		}
+		folder.put(system, float64(whole["all"])/n)
 		if err := server.compact(ctx); err != nil {
 			return err
 		}

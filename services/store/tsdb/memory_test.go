@@ -1,0 +1,61 @@
+package tsdb
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"cistern/services/journal"
+	"cistern/services/platform/vfs"
+)
+
+// Series that have no samples any more make room for new ones: a flood of names does not close the store to others until the
+// next block is due.
+func TestIdleSeriesMakeRoom(t *testing.T) {
+	o, clock := clockOptions(vfs.NewMemory())
+	o.HeadBytes, o.BlockEvery, o.SeriesPerSecond, o.SeriesBurst = 1<<20, 24*time.Hour, 1<<30, 1<<30
+	s, err := Open("/store", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	put := func(name string, from, to int) (refused int) {
+		var batch []Sample
+		for i := from; i < to; i++ {
+			batch = append(batch, Sample{Key: key(t, name, "i", fmt.Sprint(i)), Kind: Gauge, Time: clock.now().UnixMilli(), Value: 1})
+		}
+		rejected, err := s.Ingest(t.Context(), "test", batch, journal.Buffered)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range rejected {
+			if r.Reason != MemoryLimit {
+				t.Fatal(r)
+			}
+		}
+		return len(rejected)
+	}
+	flood := 0
+	for put("flood", flood, flood+100) == 0 {
+		flood += 100
+	}
+	if flood < 500 {
+		t.Fatalf("only %d series had room", flood)
+	}
+	alive := func() {
+		if n := put("flood", 0, 10); n > 0 {
+			t.Fatalf("%d samples of known series were refused", n)
+		}
+	}
+	alive()
+	if !s.due(clock.now()) {
+		t.Fatal("the memory is full of idle series, and they stay")
+	}
+	if _, err := s.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	alive()
+	if n := put("new", 0, flood/2); n > 0 {
+		t.Errorf("%d new series were refused though the idle ones have left memory", n)
+	}
+}
