@@ -163,11 +163,12 @@ func (a *API) batchResult(all *asked, b *bytes.Buffer, parsed *parsedExpressions
 		q.Lookback = apart + lookback
 	}
 	if selector, ok := expr.(*parser.VectorSelector); ok && q.Lookback == lookback && plain(selector) {
-		found, err := timely(&one, func(ctx context.Context) (newest, error) { return a.newest(ctx, selector, at.UnixMilli()) }, newest.release)
+		// It looks at its deadline often enough to do without a goroutine of its own, of which there would be thousands a second.
+		found, err := a.newest(one.ctx, selector, at.UnixMilli())
 		if err != nil {
 			return err
 		}
-		defer found.release()
+		defer found.done()
 		if found.values != nil {
 			writeBatchResult(b, newestSeries(found.list), found.values, known)
 			return nil
@@ -210,8 +211,6 @@ type newest struct {
 	values []float64
 	done   func()
 }
-
-func (n newest) release() { n.done() }
 
 // newest is the newest number of each series that a selector matches, without those that have ended: what PromQL means by a
 // plain selector, without an engine.

@@ -54,6 +54,9 @@ func (r *run) subquery(n *node) ([]row, error) {
 	if count > 1<<20 {
 		return nil, errUnfit
 	}
+	if err := r.budget.Points(count, "points of "+n.name+" over a subquery"); err != nil {
+		return nil, err
+	}
 	inside := &run{ctx: r.ctx, store: r.store, budget: r.budget, at: steps{start, step, int(count)}, lookback: r.lookback, interval: r.interval}
 	defer inside.drop()
 	rows, err := inside.evaluate(n.inner)
