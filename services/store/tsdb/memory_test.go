@@ -51,6 +51,6 @@ func TestIdleSeriesMakeRoom(t *testing.T) {
 			}
 		}
 	}
-	until("the memory is full of idle series, and they stay", func() bool { return put("new", 0, flood/2) == 0 })
+	until("the memory is full of idle series, and they stay", func() bool { return put("new", 0, 200) == 0 })
 	until("known series are refused for good", func() bool { return put("flood", 0, 10) == 0 })
 }
