@@ -189,6 +189,8 @@ export function jobsOf(selection: Selection): Job[] {
       return files.map((one) => {
         const called = path.basename(one, '.test.ts');
         return nodeJob(part, `vm-${called}`, [one], name, {
+          // Behind a failed teardown others are not run, and what they would end must not keep the file from ending.
+          argv: ['--test-force-exit'],
           ...{
             minutes: 30,
             alone: 'machine',

@@ -9,4 +9,8 @@ export const allowed: readonly (readonly [line: RegExp, reason: string])[] = [
     /^kernel: .*(clocksource|rcu: |rcu_|soft lockup|blocked for more than|watchdog: )/,
     'an emulated processor that had to wait for one of the host',
   ],
+  [
+    /^kernel: \.\.MP-BIOS bug: 8254 timer not connected to IO-APIC/,
+    'the same, while the kernel counts the ticks of its first timer at a boot',
+  ],
 ];
