@@ -24,7 +24,7 @@ usage() {
                      --no-cold leaves out the image build with an empty cache;
                      storaged: Cistern and its peers in one run, into tests/bench/RESULTS.md; --quick, --only NAME,…,
                      --repeats N, --profile DIR (CPU profiles of storaged), --temp DIR (where the data lie)
-  nightly            what takes hours, in parts of at most --minutes M (60) each: fuzz, crash, hostile, race, vm, image, browser; --only PART
+  nightly            what takes hours, in parts of at most --minutes M (60) each: fuzz, crash, hostile, soak, access, race, vm, image, browser; --only PART
   prepare WHAT       what tests start from, as the test run makes it: tools PART…, programs, pages, image, omnios, machines
   screenshots        the README's pictures (docs/screenshots/), out of those that `test browser` has left in out/screenshots/
   clean              remove out/, node_modules and the caches under ~/.cache/cistern

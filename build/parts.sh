@@ -30,7 +30,7 @@ build_parts() {
 build_pages() {
   mkdir -p "$1/akd"
   run "$CISTERN_CACHE/log/akd.log" node appliance-kit/scripts/build.ts
-  cp appliance-kit/dist/{akd,export-configuration}.js "$1/akd/"
+  cp appliance-kit/dist/{akd,export-configuration,password-strength}.js "$1/akd/"
   echo '{"type":"module"}' >"$1/akd/package.json"
   run "$CISTERN_CACHE/log/ui.log" node node_modules/vite/bin/vite.js build ui --outDir "$1/ui" --emptyOutDir
 }

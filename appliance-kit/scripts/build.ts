@@ -1,5 +1,5 @@
-// Bundles akd into one file, dist/akd.js, and what support bundles need of it when it is dead into another: the image needs
-// no node_modules, and one file starts faster than hundreds.
+// Bundles akd into one file, dist/akd.js, what support bundles need of it when it is dead into another, and the thread that
+// estimates passwords into a third: the image needs no node_modules, and one file starts faster than hundreds.
 import { chmodSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -9,7 +9,11 @@ const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const { version } = JSON.parse(readFileSync(at('../package.json'), 'utf8')) as { version: string };
 
 await build({
-  entryPoints: { akd: at('../src/main.ts'), 'export-configuration': at('../src/export-configuration.ts') },
+  entryPoints: {
+    akd: at('../src/main.ts'),
+    'export-configuration': at('../src/export-configuration.ts'),
+    'password-strength': at('../src/access/users/strength-thread.ts'),
+  },
   outdir: at('../dist'),
   bundle: true,
   platform: 'node',
@@ -25,4 +29,4 @@ await build({
     js: "#!/usr/bin/env node\nimport { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
   },
 });
-for (const name of ['akd', 'export-configuration']) chmodSync(at(`../dist/${name}.js`), 0o755);
+for (const name of ['akd', 'export-configuration', 'password-strength']) chmodSync(at(`../dist/${name}.js`), 0o755);

@@ -24,6 +24,7 @@ const all = [...(domains as readonly AnyDomain[])].sort(byName);
 const who: Record<Access, string> = {
   anyone: 'anyone',
   setup: 'whoever gave the set-up code',
+  session: 'whoever has signed in, by a session only',
   viewer: 'viewer',
   operator: 'operator',
   administrator: 'administrator',

@@ -17,6 +17,8 @@ import { destinationsDomain } from './alerting/destinations/index.ts';
 import { outboxDomain } from './alerting/outbox/index.ts';
 import { silencesDomain } from './alerting/silences/index.ts';
 import { thresholdsDomain } from './alerting/thresholds/index.ts';
+import { outputsDomain } from './analytics/outputs/index.ts';
+import { recordingRulesDomain } from './analytics/recording-rules/index.ts';
 import { retentionDomain } from './analytics/retention/index.ts';
 import { statisticsDomain } from './analytics/statistics/index.ts';
 import { storeDomain } from './analytics/store/index.ts';
@@ -90,7 +92,9 @@ export const domains = inOrder(
   replicationDomain,
   statisticsDomain,
   retentionDomain,
+  outputsDomain,
   worksheetsDomain,
+  recordingRulesDomain,
   bundlesDomain,
   crashesDomain,
   actionsDomain,
@@ -154,7 +158,8 @@ export function createAppliance({ config, clock, platform, log, deliveryTiming =
   const poller = new Poller();
   const peer = (name: string) => new Peer(name, join(config.run, name, 'http.sock'));
   const identities: GateParts['identities'][number][] = [];
-  const gate: GateParts = { identities, simulated: platform.simulate !== undefined };
+  const cookies = { secure: config.secureCookies };
+  const gate: GateParts = { identities, simulated: platform.simulate !== undefined, cookies, clock };
   let described: ReturnType<typeof describeApi> | undefined;
   const kernel: Kernel = {
     ...{ config, clock, log, platform, db, changes, timetable, poller, deliveryTiming },
@@ -166,6 +171,7 @@ export function createAppliance({ config, clock, platform, log, deliveryTiming =
     jobKinds: new Set(allJobKinds),
     hostName: () => platform.identity().hostName,
     identify: (request) => identify(gate, request),
+    allRoutes: () => allRoutes,
     // It never changes, and the command line reads it each time.
     openapi: () => (described ??= describeApi(config.version)),
   };

@@ -32,8 +32,16 @@ const replication = {
   ...{ schedule: { every: 'hour', at: '00:00' }, enabled: false, intermediate: true, bytesPerSecond: 0 },
   lateAfterMinutes: 0,
 };
+const recording = {
+  ...{ name: 'job:x:sum', group: 'web', expression: 'sum(x)', labels: {}, intervalSeconds: 10 },
+  ...{ description: '', enabled: true },
+};
 const agent = { enabled: false, sources: [], user: '', authProtocol: 'SHA', contact: '', location: '' };
 const kept = { rawSeconds: 86_400, minuteSeconds: 864_000, hourSeconds: 8_640_000 };
+const output = {
+  ...{ name: 'Copy', enabled: true, kind: 'graphite', begin: 'now', keep: [], labels: {}, lagMiB: 64 },
+  graphite: { address: 'graphite.example:2003', prefix: '', quantiles: [] },
+};
 const digest = { enabled: false, at: '08:00', severities: ['info'] };
 
 interface Editable {
@@ -107,6 +115,26 @@ const editables: readonly Editable[] = [
     remove: true,
   },
   {
+    operation: 'getOutput',
+    list: '/api/outputs',
+    make: output,
+    path: '/api/outputs/ID',
+    body: output,
+    other: { lagMiB: 128 },
+    field: 'lagMiB',
+    remove: true,
+  },
+  {
+    operation: 'getRecordingRule',
+    list: '/api/recording-rules',
+    make: recording,
+    path: '/api/recording-rules/ID',
+    body: recording,
+    other: { intervalSeconds: 30 },
+    field: 'intervalSeconds',
+    remove: true,
+  },
+  {
     operation: 'getDataset',
     path: '/api/datasets/tank%2Fa',
     body: {},
@@ -149,6 +177,32 @@ const editables: readonly Editable[] = [
     field: 'lateAfterMinutes',
     remove: true,
   },
+  {
+    operation: 'getUser',
+    list: '/api/users',
+    path: '/api/users/bob',
+    body: { role: 'viewer', disabled: false },
+    other: { disabled: true },
+    field: 'disabled',
+    remove: true,
+  },
+  {
+    operation: 'getToken',
+    list: '/api/tokens',
+    make: { name: 'grafana', role: 'viewer' },
+    path: '/api/tokens/ID',
+    body: { name: 'grafana', owner: 'ada', networks: [], expiresAt: '2027-01-01T00:00:00.000Z' },
+    other: { networks: ['192.0.2.0/24'] },
+    field: 'networks',
+    remove: true,
+  },
+  {
+    operation: 'getSessionLifetime',
+    path: '/api/session-lifetime',
+    body: { idleMinutes: 60, longestHours: 24 },
+    other: { idleMinutes: 90 },
+    field: 'idleMinutes',
+  },
   { operation: 'getSnmpAgent', path: '/api/snmp-agent', body: agent, other: { contact: 'ada' }, field: 'contact' },
 ];
 
@@ -162,8 +216,19 @@ async function ready(t: TestContext): Promise<Bench> {
   for (const name of ['tank/a', 'tank/copies']) {
     assert.equal((await on.client.post('/api/datasets', { name, kind: 'filesystem', properties: {} })).status, 201);
   }
+  assert.equal((await on.client.post('/api/users', { name: 'bob', role: 'viewer' })).status, 201);
   let retention = kept;
   const store = createServer(async (request, response) => {
+    if (request.url?.startsWith('/admin/outputs')) {
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ revision: '', status: [], valid: true }));
+      return;
+    }
+    if (request.url === '/admin/recording-rules') {
+      response.setHeader('content-type', 'application/json');
+      response.end('{"rules":[]}');
+      return;
+    }
     if (request.method === 'PUT') retention = JSON.parse(Buffer.concat(await request.toArray()).toString('utf8'));
     response.setHeader('content-type', 'application/json');
     response.end(JSON.stringify({ ...retention, stored: { rawBytes: Date.now(), rollupBytes: 0, oldest: null } }));

@@ -84,13 +84,24 @@ export class Client {
   readonly #appliance: Appliance;
   readonly cookies = new Map<string, string>();
   readonly address: string;
+  /** Null: a request that needs the password again is refused. */
+  password: string | null = PASSWORD;
 
   constructor(appliance: Appliance, address = '192.0.2.7') {
     this.#appliance = appliance;
     this.address = address;
   }
 
+  /** As a page does: what needs the password again gets it, and is repeated. */
   async request(method: string, path: string, body?: unknown, options: RequestOptions = {}): Promise<Answer> {
+    const answer = await this.requestOnce(method, path, body, options);
+    if (answer.body?.code !== 'confirmation_required' || this.password === null) return answer;
+    const confirmed = await this.requestOnce('POST', '/api/session/confirm', { password: this.password });
+    assert.equal(confirmed.status, 200, JSON.stringify(confirmed.body));
+    return this.requestOnce(method, path, body, options);
+  }
+
+  async requestOnce(method: string, path: string, body?: unknown, options: RequestOptions = {}): Promise<Answer> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const payload = options.raw ?? (body === undefined ? undefined : JSON.stringify(body));
     const response = await this.#appliance.app.inject({

@@ -8,6 +8,7 @@ export const SINGULAR: Readonly<Record<string, string>> = {
   setup: 'the first set-up of this appliance',
   machine: 'this machine',
   hardware: 'the parts of this machine',
+  'session-lifetime': 'one for all sessions',
   status: 'how this appliance is',
   retention: 'one for all measurements',
   'snmp-agent': 'one for the appliance',
@@ -35,9 +36,9 @@ export const FOREIGN: Readonly<Record<string, string>> = {
 
 /** What an action begins with. */
 export const VERBS = new Set(
-  `acknowledge activate add attach cancel change clear clone create destroy detach dismiss end enter estimate export fetch
-  finish forget go hold import load locate mount offline online place power preview reboot record release remove rename
-  replace restart resume retry rollback run scrub self set start stop suspend test trim unload unmount upgrade watch wipe
+  `acknowledge activate add attach cancel change clear clone confirm create destroy detach dismiss end enter estimate export fetch
+  fill finish forget go hold import load locate mount offline online place power preview reboot record release remove rename
+  replace restart reset resume retry rollback run scrub self set start stop suspend test trim unload unmount upgrade watch wipe
   withdraw`.split(/\s+/),
 );
 

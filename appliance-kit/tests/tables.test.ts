@@ -16,6 +16,7 @@ const shared: readonly (readonly [folder: string, tables: readonly string[], why
   ],
   ['alerting/destinations', ['deliveries'], 'a destination is removed together with what still waits for it'],
   ['access/session', ['users'], 'a sign-in compares the password, counts the attempt and makes the session at once'],
+  ['access/tokens', ['users'], 'a token is looked up together with the role of its owner, with each request'],
   ['access/configuration-changes', ['audit'], 'it is a view of the audit log'],
   ['analytics/statistics', ['alerts', 'audit', 'scans'], 'marks on the time axis are one query over all of them'],
 ];

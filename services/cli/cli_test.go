@@ -242,7 +242,7 @@ func TestJobsAreFollowed(t *testing.T) {
 func TestSessionIsKept(t *testing.T) {
 	a := newAppliance(t)
 	a.answers["POST /api/session"] = func(w http.ResponseWriter, _ *http.Request) {
-		http.SetCookie(w, &http.Cookie{Name: "cistern_session", Value: "abc"})
+		http.SetCookie(w, &http.Cookie{Name: "__Host-cistern_session", Value: "abc"})
 		_, _ = io.WriteString(w, `{"user":{"name":"ada","role":"administrator"}}`)
 	}
 	var cookie, origin string
@@ -257,7 +257,7 @@ func TestSessionIsKept(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("%v %v", info, err)
 	}
-	if _, _, err := a.run("", "machine", "reboot"); err != nil || cookie != "cistern_session=abc" || origin != "http://localhost" {
+	if _, _, err := a.run("", "machine", "reboot"); err != nil || cookie != "__Host-cistern_session=abc" || origin != "http://localhost" {
 		t.Errorf("%v %q %q", err, cookie, origin)
 	}
 	// Another appliance does not get to see it.

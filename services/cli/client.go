@@ -26,13 +26,14 @@ import (
 // Socket is where the management service listens on the appliance itself.
 const Socket = runFolder + "/cistern/akd/http.sock"
 
+// sessionCookie is what the session's cookie is called; over HTTPS the appliance puts __Host- before it.
 const sessionCookie = "cistern_session"
 
 // session is what sign-in keeps, in a file that only its owner can read.
 type session struct {
 	URL         string `json:"url,omitempty"` // empty: the socket
 	Fingerprint string `json:"fingerprint,omitempty"`
-	Cookie      string `json:"cookie,omitempty"`
+	Cookie      string `json:"cookie,omitempty"` // NAME=VALUE
 }
 
 // Options say which appliance, and as whom.
@@ -98,6 +99,9 @@ func (p *Problem) Error() string {
 	if p.Action != "" {
 		b.WriteString("\n" + p.Action)
 	}
+	if p.Code == "confirmation_required" {
+		b.WriteString("\nIt was given more than five minutes ago: “cistern sign-in” again, or use an API token, which needs no confirmation.")
+	}
 	if p.Code == "unauthenticated" {
 		b.WriteString("\nSign in with “cistern sign-in”, or give an API token in CISTERN_TOKEN.")
 	}
@@ -112,14 +116,18 @@ type client struct {
 }
 
 func (o Options) client() *client {
+	if o.Socket == "" {
+		o.Socket = Socket
+	}
+	return o.clientAt(o.Socket)
+}
+
+// clientAt is a client of the appliance over HTTPS, or, on the appliance itself, of the service that has a socket.
+func (o Options) clientAt(socket string) *client {
 	s := o.load()
 	c := &client{session: s, token: o.Token, base: s.URL}
 	transport := &http.Transport{TLSHandshakeTimeout: 20 * time.Second}
 	if s.URL == "" {
-		socket := o.Socket
-		if socket == "" {
-			socket = Socket
-		}
 		c.base = "http://localhost"
 		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return (&net.Dialer{Timeout: 10 * time.Second}).DialContext(ctx, "unix", socket)
@@ -171,29 +179,17 @@ func (c *client) do(ctx context.Context, method, path string, query url.Values, 
 		}
 		content = bytes.NewReader(text)
 	}
-	address := c.base + path
 	if len(query) > 0 {
-		address += "?" + query.Encode()
-	}
-	request, err := http.NewRequestWithContext(ctx, method, address, content)
-	if err != nil {
-		return nil, err
-	}
-	for name, values := range header {
-		request.Header[name] = values
+		path += "?" + query.Encode()
 	}
 	if body != nil {
-		request.Header.Set("Content-Type", "application/json")
+		header = header.Clone()
+		if header == nil {
+			header = http.Header{}
+		}
+		header.Set("Content-Type", "application/json")
 	}
-	request.Header.Set("User-Agent", "cistern")
-	switch {
-	case c.token != "":
-		request.Header.Set("Authorization", "Bearer "+c.token)
-	case c.session.Cookie != "":
-		request.AddCookie(&http.Cookie{Name: sessionCookie, Value: c.session.Cookie})
-		request.Header.Set("Origin", c.base) // we are no page of somebody else's
-	}
-	response, err := c.http.Do(request)
+	response, err := c.send(ctx, method, path, header, content)
 	if err != nil {
 		return nil, c.unreachable(err)
 	}
@@ -208,6 +204,26 @@ func (c *client) do(ctx context.Context, method, path string, query url.Values, 
 	}
 	problem.Status = response.StatusCode
 	return nil, problem
+}
+
+// send sends a request with whatever says who asks, and returns the answer whatever it is.
+func (c *client) send(ctx context.Context, method, path string, header http.Header, content io.Reader) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, method, c.base+path, content)
+	if err != nil {
+		return nil, err
+	}
+	for name, values := range header {
+		request.Header[name] = values
+	}
+	request.Header.Set("User-Agent", "cistern")
+	switch {
+	case c.token != "":
+		request.Header.Set("Authorization", "Bearer "+c.token)
+	case c.session.Cookie != "":
+		request.Header.Set("Cookie", c.session.Cookie)
+		request.Header.Set("Origin", c.base) // we are no page of somebody else's
+	}
+	return c.http.Do(request)
 }
 
 // get reads a JSON answer into value.

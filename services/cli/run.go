@@ -124,7 +124,7 @@ func (d *description) call(ctx context.Context, s Streams, c *client, found comm
 	if len(found.operation.RequestBody.Content) > 0 {
 		body = p.body
 	}
-	response, err := c.do(ctx, found.method, path, p.query, p.header, body)
+	response, err := c.confirmed(ctx, s, found.method, path, p.query, p.header, body)
 	if err != nil {
 		return err
 	}
@@ -287,9 +287,16 @@ func signIn(ctx context.Context, s Streams, o Options, arguments []string) error
 		return err
 	}
 	defer response.Body.Close()
-	for _, cookie := range response.Cookies() {
-		if cookie.Name == sessionCookie {
-			c.session.Cookie = cookie.Value
+	c.takeCookie(response)
+	var answer struct {
+		MustChangePassword bool `json:"mustChangePassword"`
+	}
+	if err := json.NewDecoder(io.LimitReader(response.Body, 1<<20)).Decode(&answer); err != nil {
+		return fmt.Errorf("the answer cannot be read: %w", err)
+	}
+	if answer.MustChangePassword {
+		if err := c.changePassword(ctx, s, password); err != nil {
+			return err
 		}
 	}
 	if err := o.save(c.session); err != nil {
@@ -297,6 +304,61 @@ func signIn(ctx context.Context, s Streams, o Options, arguments []string) error
 	}
 	fmt.Fprintf(s.Err, "Signed in as %s. “cistern sign-out” ends it.\n", user)
 	return nil
+}
+
+// takeCookie keeps the session that an answer begins.
+func (c *client) takeCookie(response *http.Response) {
+	for _, cookie := range response.Cookies() {
+		if strings.TrimPrefix(cookie.Name, "__Host-") == sessionCookie {
+			c.session.Cookie = cookie.Name + "=" + cookie.Value
+		}
+	}
+}
+
+// changePassword replaces a one-time password, as the appliance demands at the first sign-in.
+func (c *client) changePassword(ctx context.Context, s Streams, before string) error {
+	fmt.Fprintln(s.Err, "You signed in with a one-time password. Choose one of your own, of ten characters at least.")
+	after, err := s.secret("New password")
+	if err != nil {
+		return usage("no new password was given: %v", err)
+	}
+	again, err := s.secret("New password again")
+	if err != nil || again != after {
+		return usage("the two are not the same; sign in again")
+	}
+	response, err := c.do(ctx, http.MethodPost, "/api/session/change-password", nil, nil, map[string]string{"currentPassword": before, "newPassword": after})
+	if err != nil {
+		return err
+	}
+	response.Body.Close()
+	c.takeCookie(response)
+	return nil
+}
+
+// confirmed sends a request, and when the appliance wants the password again for it asks for that and repeats it.
+func (c *client) confirmed(ctx context.Context, s Streams, method, path string, query url.Values, header http.Header, body any) (*http.Response, error) {
+	response, err := c.do(ctx, method, path, query, header, body)
+	var problem *Problem
+	if !errors.As(err, &problem) || problem.Code != "confirmation_required" || !s.asks() {
+		return response, err
+	}
+	fmt.Fprintln(s.Err, problem.Detail)
+	password, askErr := s.secret("Password")
+	if askErr != nil {
+		return nil, err
+	}
+	answer, err := c.do(ctx, http.MethodPost, "/api/session/confirm", nil, nil, map[string]string{"password": password})
+	if err != nil {
+		return nil, err
+	}
+	answer.Body.Close()
+	return c.do(ctx, method, path, query, header, body)
+}
+
+// asks says whether somebody sits at the terminal who can be asked.
+func (s Streams) asks() bool {
+	f, ok := s.In.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 func signOut(ctx context.Context, s Streams, o Options) error {

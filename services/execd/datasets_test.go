@@ -178,6 +178,8 @@ func TestCloneIsMountedForAll(t *testing.T) {
 	b.ran("zfs clone -o canmount=noauto -o mountpoint=/srv/copy tank/a@s1 tank/copy")
 	b.ran("zfs set canmount=on tank/copy")
 	b.want("snapshot.clone", `{"snapshot":"tank/a@s1","name":"other/copy"}`, 400, "invalid_request")
+	b.want("snapshot.clone", `{"snapshot":"system/telemetry@s1","name":"system/slot-a/etc"}`, 409, "conflict")
+	b.want("snapshot.clone", `{"snapshot":"system/telemetry@s1","name":"system/telemetryx"}`, 409, "conflict")
 	if strings.Join(b.host.did, ", ") != "mount tank/copy" {
 		t.Errorf("did %v", b.host.did)
 	}

@@ -30,6 +30,7 @@ import (
 type fakeHost struct {
 	disks   map[string]string // path → device
 	mounted bool
+	taken   string // a path at which something is mounted
 	busy    string // a dataset that cannot be unmounted
 	// Where a snapshot is "mounted", and a volume's device.
 	snapshot, volume string
@@ -81,7 +82,7 @@ func (h *fakeHost) Locate(_ context.Context, device string, on bool) error {
 func (h *fakeHost) SettleDevices(context.Context)    { h.did = append(h.did, "settle") }
 func (h *fakeHost) PoolOptions() []string            { return nil }
 func (h *fakeHost) MountPools(context.Context) error { h.did = append(h.did, "mount"); return nil }
-func (h *fakeHost) Mounted(string) bool              { return h.mounted }
+func (h *fakeHost) Mounted(path string) bool         { return h.mounted || h.taken != "" && path == h.taken }
 func (h *fakeHost) Service(_ context.Context, name, action string) error {
 	h.did = append(h.did, action+" "+name)
 	return nil

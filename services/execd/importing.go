@@ -146,7 +146,8 @@ type importAnswer struct {
 }
 
 // keepFromHiding sees to it that a pool from elsewhere mounts nothing over what is here: another Cistern's telemetry over
-// ours, or whatever else has files in the same place. ZFS would do it without a word (overlay=on).
+// ours, or whatever else has files in the same place, which ZFS would do without a word (overlay=on); nor anything elsewhere than below
+// /srv.
 func (s *Server) keepFromHiding(ctx context.Context, pool string) ([]string, error) {
 	listing, err := command.Run(ctx, time.Minute, 8<<20, "zfs", "list", "-H", "-r", "-t", "filesystem", "-o", "name,mountpoint,mounted", pool)
 	if err != nil {
@@ -155,7 +156,7 @@ func (s *Server) keepFromHiding(ctx context.Context, pool string) ([]string, err
 	hidden := []string{}
 	for line := range strings.Lines(string(listing.Stdout)) {
 		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		if len(f) != 3 || !strings.HasPrefix(f[1], "/") || f[2] == "yes" || !s.hides(f[1]) {
+		if len(f) != 3 || !strings.HasPrefix(f[1], "/") || f[2] == "yes" || isPlace(f[1]) && !s.hides(f[1]) {
 			continue
 		}
 		if _, err := command.Run(ctx, time.Minute, 64<<10, "zfs", "set", "mountpoint=none", f[0]); err != nil {

@@ -6,11 +6,18 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 
 	"cistern/services/daemon/problem"
 )
+
+// isPlace says whether a file system may be mounted there: below /srv. A pool from elsewhere or a replication may bring other mount points
+// along, and a mount over /etc would be a way to take the appliance over.
+func isPlace(mountpoint string) bool {
+	return strings.HasPrefix(mountpoint, "/srv/") && path.Clean(mountpoint) == mountpoint
+}
 
 // mountIfMeant mounts a file system that has a place to be mounted at and a key that is loaded.
 func (s *Server) mountIfMeant(ctx context.Context, name string) error {
@@ -18,7 +25,7 @@ func (s *Server) mountIfMeant(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if is["mounted"] == "yes" || is["canmount"] != "on" || is["keystatus"] == "unavailable" || !strings.HasPrefix(is["mountpoint"], "/") {
+	if is["mounted"] == "yes" || is["canmount"] != "on" || is["keystatus"] == "unavailable" || !isPlace(is["mountpoint"]) {
 		return nil
 	}
 	return s.Host.MountDataset(ctx, name)
@@ -88,6 +95,8 @@ func (s *Server) datasetMount(r *http.Request, a datasetNameArgument) (any, erro
 		return nil, conflict(fmt.Sprintf("The key of '%s' is not loaded.", a.Name), "Load the key first.")
 	case !strings.HasPrefix(is["mountpoint"], "/"):
 		return nil, conflict(fmt.Sprintf("'%s' has no mount point.", a.Name), "Set one below /srv first.")
+	case !isPlace(is["mountpoint"]):
+		return nil, conflict(fmt.Sprintf("The mount point of '%s' is %s. Nothing is mounted elsewhere than below /srv.", a.Name, is["mountpoint"]), "Set one below /srv first.")
 	}
 	return map[string]string{"dataset": a.Name}, s.Host.MountDataset(ctx, a.Name)
 }

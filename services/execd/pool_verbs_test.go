@@ -220,19 +220,35 @@ func TestDisksAreAskedAndWiped(t *testing.T) {
 	}
 }
 
-// A pool from elsewhere must not be mounted over what is here.
+// A pool from elsewhere must not be mounted over what is here, nor anywhere else than below /srv.
 func TestImportHidesNothing(t *testing.T) {
+	const zfs = `case "$*" in *name,mountpoint,mounted*) printf 'other\tnone\tno\nother/a\t/srv/taken\tno\nother/b\t/srv/no-such-folder\tno\nother/c\t/etc/no-such-folder\tno\nother/d\t/srv/../etc/x\tno\nother/root\t/\tno\n' ;; esac`
+	b := start(t, `[ "$1" != list ]`, zfs)
+	b.host.taken = "/srv/taken"
+	b.want("pool.import", `{"guid":"1","name":"other"}`, 200, "")
+	ran := b.read("ran")
+	for dataset, set := range map[string]bool{"other/a": true, "other/b": false, "other/c": true, "other/d": true, "other/root": true} {
+		if strings.Contains(ran, "zfs set mountpoint=none "+dataset+"\n") != set {
+			t.Errorf("%s: %v expected\n%s", dataset, set, ran)
+		}
+	}
 	full, empty := t.TempDir(), t.TempDir()
 	if err := os.WriteFile(filepath.Join(full, "file"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	zfs := `case "$*" in *name,mountpoint,mounted*) printf 'other\tnone\tno\nother/a\t` + full + `\tno\nother/b\t` + empty + `\tno\nother/c\t` + empty + `/new\tno\nother/root\t/\tno\n' ;; esac`
-	b := start(t, `[ "$1" != list ]`, zfs)
-	b.want("pool.import", `{"guid":"1","name":"other"}`, 200, "")
-	ran := b.read("ran")
-	for dataset, set := range map[string]bool{"other/a": true, "other/root": true, "other/b": false, "other/c": false} {
-		if strings.Contains(ran, "zfs set mountpoint=none "+dataset+"\n") != set {
-			t.Errorf("%s: %v expected\n%s", dataset, set, ran)
+	s := &Server{Host: b.host}
+	if !s.hides(full) || s.hides(empty) || s.hides(filepath.Join(empty, "new")) {
+		t.Error("what hides files is not seen")
+	}
+}
+
+// A mount point that came with a pool or a replication is not followed out of /srv.
+func TestMountsOnlyBelowSrv(t *testing.T) {
+	for _, mountpoint := range []string{"/etc/cron.d", "/", "/srv", "/srv/../etc", "/srvx/a"} {
+		b := start(t, "", `case "$*" in *type*) printf 'type\tfilesystem\nmounted\tno\nmountpoint\t`+mountpoint+`\nkeystatus\t-\ncanmount\ton\n' ;; esac`)
+		b.want("dataset.mount", `{"name":"tank/a"}`, 409, "conflict")
+		if len(b.host.did) > 0 {
+			t.Errorf("%s: %v", mountpoint, b.host.did)
 		}
 	}
 }

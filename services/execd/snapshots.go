@@ -286,7 +286,7 @@ func (s *Server) snapshotClone(r *http.Request, a snapshotCloneArgument) (any, e
 	if poolOf(a.Name) != poolOf(dataset) || parentOf(a.Name) == "" {
 		return nil, host.Invalid("/name", fmt.Sprintf("A clone is on the pool of its snapshot: its name begins with '%s/'.", poolOf(dataset)))
 	}
-	if err := mustNotBeOurs(dataset); err != nil {
+	if err := errors.Join(mustNotBeOurs(dataset), mustNotBeOurs(a.Name)); err != nil {
 		return nil, err
 	}
 	ctx := context.WithoutCancel(r.Context())

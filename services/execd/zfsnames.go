@@ -53,7 +53,8 @@ func parentOf(dataset string) string {
 // ours says that the appliance itself lives on the dataset: everything on the system pool but the telemetry and what
 // is kept aside of it.
 func ours(dataset string) bool {
-	return poolOf(dataset) == host.SystemPool && !strings.HasPrefix(dataset, host.SystemPool+"/telemetry")
+	own, below := strings.CutPrefix(dataset, host.SystemPool+"/telemetry")
+	return poolOf(dataset) == host.SystemPool && !(below && (own == "" || own[0] == '/' || own[0] == '-'))
 }
 
 func mustNotBeOurs(dataset string) error {

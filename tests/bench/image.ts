@@ -7,7 +7,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { join, resolve } from 'node:path';
 import { Person } from '../stack/api.ts';
 import { idle } from '../vm/idle.ts';
-import { Machine, until } from '../vm/machine.ts';
+import { Machine } from '../vm/machine.ts';
+import { until } from '../vm/until.ts';
 
 const rows: { what: string; measured: string; asked: string }[] = [];
 function row(what: string, measured: string, asked: string): void {

@@ -1,5 +1,7 @@
 // The ways in that go through nginx: each reaches the store with a writer's token, and is refused without one.
 import assert from 'node:assert/strict';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
 import { type Person, setUp } from '../stack/api.ts';
 import { ask, until } from '../stack/http.ts';
@@ -99,4 +101,25 @@ test('InfluxDB’s line protocol comes in through nginx, with its clients’ for
     );
     return found.data.result[0]?.value[1] === '7' || undefined;
   });
+});
+
+test('nginx refuses a token that was withdrawn, has expired, or comes from elsewhere', async () => {
+  const make = (more: object) =>
+    api.get<{ id: string; token: string }>('POST', '/api/tokens', { name: 'short', role: 'viewer', ...more });
+  const status = async (token: string) => {
+    const headers = { authorization: `Bearer ${token}` };
+    return (await ask(new URL('/api/v1/labels', stack.url), { headers })).status;
+  };
+  const [foreign, withdrawn, expired] = [await make({ networks: ['192.0.2.0/24'] }), await make({}), await make({})];
+  assert.equal(await status(foreign.token), 401);
+  for (const { token } of [withdrawn, expired]) assert.equal(await status(token), 200);
+  await api.get('DELETE', `/api/tokens/${withdrawn.id}`);
+  const db = new DatabaseSync(path.join(stack.dir, 'akd/state.db'));
+  db.exec('PRAGMA busy_timeout = 5000');
+  db.prepare('UPDATE tokens SET expires_at = 1 WHERE id = ?').run(expired.id);
+  db.close();
+  // For ten seconds nginx goes by the answer that it has.
+  for (const { token } of [withdrawn, expired]) {
+    await until('it is refused', async () => (await status(token)) === 401 || undefined, 20);
+  }
 });

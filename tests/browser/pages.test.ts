@@ -40,6 +40,10 @@ before(async () => {
     enabled: true,
     destinations: [],
   });
+  await api.get('POST', '/api/recording-rules', {
+    ...{ name: 'input:samples:rate1m', group: 'store', labels: { site: 'north' }, intervalSeconds: 10, enabled: true },
+    ...{ expression: 'sum by (input) (rate(cistern_storaged_samples_total[1m]))', description: 'What comes in' },
+  });
   await api.get('POST', '/api/bundles', {});
   await api.get('POST', '/api/datasets', {
     name: 'tank/home',
@@ -92,6 +96,16 @@ const pages: [name: string, path: string, complete: (page: import('playwright-co
     (page) => page.getByRole('button', { name: 'Start long test' }).waitFor(),
   ],
   ['analytics', '/analytics/explore', (page) => page.getByRole('link', { name: 'cistern_host_cpu_ratio' }).waitFor()],
+  [
+    'recording-rules',
+    '/analytics/recording-rules',
+    (page) => page.getByRole('link', { name: 'input:samples:rate1m', exact: true }).waitFor(),
+  ],
+  [
+    'recording-rule-new',
+    '/analytics/recording-rules/new?expression=sum(rate(cistern_storaged_samples_total%5B5s%5D))',
+    (page) => page.getByText('It would record 1 series now.').waitFor(),
+  ],
   ['datasets', '/storage/datasets', (page) => page.getByRole('link', { name: 'home', exact: true }).waitFor()],
   ['dataset-new', '/storage/new-dataset', (page) => page.getByLabel('Mount point').waitFor()],
   ['dataset', '/storage/datasets/tank%2Fhome', (page) => page.getByText(/Nearly full\./).waitFor()],

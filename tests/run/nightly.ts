@@ -10,7 +10,7 @@ import { clock, counts, failures, jobLine, partTable } from './report.ts';
 import { type Result, resultsOf } from './results.ts';
 import { schedule } from './schedule.ts';
 
-const names = ['fuzz', 'crash', 'hostile', 'race', 'vm', 'image', 'browser'] as const;
+const names = ['fuzz', 'crash', 'hostile', 'soak', 'access', 'race', 'vm', 'image', 'browser'] as const;
 type Name = (typeof names)[number];
 
 function usage(why: string): never {
@@ -19,6 +19,8 @@ function usage(why: string): never {
     fuzz    every decoder is fed by Go's fuzzer; they share the minutes
     crash   storaged is killed under load, again and again
     hostile 20,000 queries that ask for far too much, against a storaged that has little memory
+    soak    storaged under a steady load of 200,000 samples a second, queries and rules; 120 minutes without --minutes
+    access  10,000 wrong passwords from 100 addresses
     race    go test -race over all packages
     vm      the VM tests with all their variants, again and again
     image   those of them that start and install the image on each kind of machine
@@ -93,6 +95,17 @@ function hostiles(minutes: number): Job[] {
   ];
 }
 
+function soaks(minutes: number): Job[] {
+  const [test, env] = ['TestSoak', { CISTERN_SOAK_MINUTES: String(minutes), CISTERN_SOAK_SAMPLES: '200000' }];
+  const limit = minutes + 10;
+  return [
+    job('soak', ['go', 'test', '-json', '-v', '-timeout', `${limit}m`, '-run', `^${test}$`, './cmd/storaged'], {
+      ...{ format: 'go', env, minutes: limit },
+      repeat: `CISTERN_SOAK_MINUTES=${minutes} CISTERN_SOAK_SAMPLES=200000 ./build.sh test go cmd/storaged ${test} #`,
+    }),
+  ];
+}
+
 function races(minutes: number): Job[] {
   return [
     job('race', ['go', 'test', '-json', '-race', '-timeout', `${minutes}m`, './...'], {
@@ -129,14 +142,17 @@ const images = () =>
     .filter(({ name }) => onMachines.includes(name))
     .map(withVariants);
 
+const guesses = () => jobsOf({ part: 'kit', file: 'throttle.test.ts' }).map(withVariants);
+
 const browsers = () => jobsOf({ part: 'browser' }).map(withVariants);
 
 async function main(): Promise<boolean> {
-  let [minutes, only] = [60, [...names] as Name[]];
+  let only: Name[] = [...names];
+  let given: number | undefined;
   const args = process.argv.slice(2);
   for (let at = 0; at < args.length; at += 2) {
     const value = args[at + 1];
-    if (args[at] === '--minutes' && Number(value) > 0) minutes = Number(value);
+    if (args[at] === '--minutes' && Number(value) > 0) given = Number(value);
     else if (args[at] === '--only' && names.includes(value as Name)) only = [value as Name];
     else usage(`'${args.slice(at, at + 2).join(' ')}' is not known`);
   }
@@ -144,9 +160,10 @@ async function main(): Promise<boolean> {
   for (const name of readdirSync(logs)) rmSync(path.join(logs, name), { recursive: true });
   const finished: { ended: Ended; results: Result[] }[] = [];
   for (const part of only) {
+    const minutes = given ?? (part === 'soak' ? 120 : 60);
     console.log(`${clock()}  == ${part}, at most ${minutes} minutes`);
     const makers = { fuzz: fuzzers, crash: crashes, hostile: hostiles, race: races, vm: machines, image: images };
-    const jobs = { ...makers, browser: browsers }[part](minutes);
+    const jobs = { ...makers, access: guesses, soak: soaks, browser: browsers }[part](minutes);
     const race: Job = {
       ...{ part: 'prepare', name: 'prepare-race', argv: ['./build.sh', 'prepare', 'tools', 'race'], format: 'step' },
       ...{ minutes: 10, repeat: './build.sh prepare tools race', after: ['prepare-tools'] },

@@ -10,6 +10,8 @@ export class Person {
   readonly #cookies = new Map<string, string>();
 
   readonly #timeoutMs: number | undefined;
+  /** Given again when the appliance asks for it. */
+  #password: string | undefined;
 
   /** @param timeoutMs for a machine under emulation, where everything takes its time */
   constructor(url: string, timeoutMs?: number) {
@@ -17,7 +19,18 @@ export class Person {
     this.#timeoutMs = timeoutMs;
   }
 
+  /** What needs the password again gets it, as a page would ask for it, and is repeated. */
   async ask(method: string, path: string, body?: unknown): Promise<Reply> {
+    const { password } = (body ?? {}) as { password?: unknown };
+    if (/^\/api\/(session|setup\/create-administrator)$/.test(path) && typeof password === 'string')
+      this.#password = password;
+    const reply = await this.#askOnce(method, path, body);
+    if (reply.status !== 403 || !reply.text.includes('"confirmation_required"')) return reply;
+    const confirmed = await this.#askOnce('POST', '/api/session/confirm', { password: this.#password });
+    return confirmed.status === 200 ? this.#askOnce(method, path, body) : reply;
+  }
+
+  async #askOnce(method: string, path: string, body?: unknown): Promise<Reply> {
     const cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const headers: Record<string, string> = { origin: this.#url, ...(cookie && { cookie }) };
     const began = Date.now();

@@ -9,10 +9,10 @@ import { test } from 'node:test';
 import type { Person } from '../stack/api.ts';
 import { Canaries } from './canary.ts';
 import { killedServices } from './clean.ts';
-import { until } from './machine.ts';
 import { names, type Received, Receivers } from './receivers.ts';
 import { rowOf } from './row.ts';
 import { readyMachine } from './saved.ts';
+import { until } from './until.ts';
 
 interface Alert {
   id: string;

@@ -6,9 +6,10 @@ import https from 'node:https';
 import { type TestContext, test } from 'node:test';
 import tls from 'node:tls';
 import type { Person } from '../stack/api.ts';
-import { type Machine, until } from './machine.ts';
+import type { Machine } from './machine.ts';
 import { rowOf, wantsVariant } from './row.ts';
 import { readyMachine } from './saved.ts';
+import { until } from './until.ts';
 
 interface Dataset {
   name: string;

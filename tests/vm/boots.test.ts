@@ -5,9 +5,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Person } from '../stack/api.ts';
 import { endsClean } from './clean.ts';
-import { type Hardware, Machine, until } from './machine.ts';
+import { type Hardware, Machine } from './machine.ts';
 import { wantedStep, wantsVariant } from './row.ts';
 import { emptyFolder, image } from './saved.ts';
+import { until } from './until.ts';
 
 // OVMF has no driver for megasas. mptsas1068 is left out: Linux’ driver finds QEMU’s adapter, and no disk on it.
 const variants: Hardware[] = [

@@ -2,7 +2,7 @@
 // happens to the machine afterwards.
 import assert from 'node:assert/strict';
 import type { Person } from '../stack/api.ts';
-import { until } from './machine.ts';
+import { until } from './until.ts';
 
 export class Canaries {
   readonly acknowledged: { readonly time: number; readonly value: number }[] = [];

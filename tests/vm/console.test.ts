@@ -7,7 +7,7 @@ import { dirname, join, resolve } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
-import { until } from './machine.ts';
+import { until } from './until.ts';
 
 const script = resolve('image/debian/files/usr/lib/cistern/console');
 

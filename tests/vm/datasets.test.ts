@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { alerts, missing, query } from './ask.ts';
 import { fullStore } from './clean.ts';
-import { until } from './machine.ts';
 import { rowOf, wantsVariant } from './row.ts';
 import { jobDone, readyMachine } from './saved.ts';
+import { until } from './until.ts';
 
 test('datasets', async (t) => {
   const { machine, api, watch } = await readyMachine(t, 'datasets');

@@ -15,11 +15,12 @@ import { exactly } from '../browser/browser.ts';
 import { Person as ApiPerson } from '../stack/api.ts';
 import { Canaries } from './canary.ts';
 import { brokenDisks, endsClean, refusedRequests } from './clean.ts';
-import { Machine, until } from './machine.ts';
+import { Machine } from './machine.ts';
 import { personAt } from './person.ts';
 import { prometheus } from './prometheus.ts';
 import { rowOf, wantsVariant } from './row.ts';
 import { admin, apiOf, emptyFolder, firstDisks, image, work } from './saved.ts';
+import { until } from './until.ts';
 
 /** Where the guest finds this machine. */
 const HOST = '10.0.2.2';
@@ -255,7 +256,7 @@ test('the first day of an appliance', async (t) => {
   let token = '';
   await step('metrics arrive from Prometheus by remote write', async () => {
     assert.ok(api);
-    await page.goto(`${machine.url}/maintenance`);
+    await page.goto(`${machine.url}/settings/tokens`);
     await page.getByRole('button', { name: 'New API token' }).click();
     await form.getByLabel('Name of the token').fill('prometheus');
     await page.getByRole('button', { name: 'Create the token' }).click();

@@ -7,10 +7,11 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Person } from '../stack/api.ts';
 import { endsClean } from './clean.ts';
-import { Machine, until } from './machine.ts';
+import { Machine } from './machine.ts';
 import { fromFat, qemuImg } from './qemu.ts';
 import { rowOf, wantsVariant } from './row.ts';
 import { apiOf, emptyFolder, image, setUpToPool } from './saved.ts';
+import { until } from './until.ts';
 
 interface Hardware {
   sentence: string;

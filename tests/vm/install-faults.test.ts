@@ -7,10 +7,11 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { brokenDisks, endsClean, type Watch } from './clean.ts';
-import { type DiskOptions, type Hardware, Machine, until } from './machine.ts';
+import { type DiskOptions, type Hardware, Machine } from './machine.ts';
 import { intoFat, qemuImg } from './qemu.ts';
 import { wantsVariant } from './row.ts';
 import { emptyFolder, imageFile } from './saved.ts';
+import { until } from './until.ts';
 
 /** A machine, what its console has shown since something was typed, and what it complains about. */
 class Installation {

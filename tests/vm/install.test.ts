@@ -7,9 +7,10 @@ import { test } from 'node:test';
 import { Person } from '../stack/api.ts';
 import { endsClean } from './clean.ts';
 import { foreignDisk } from './foreign.ts';
-import { Machine, until } from './machine.ts';
+import { Machine } from './machine.ts';
 import { rowOf, wantsVariant } from './row.ts';
 import { emptyFolder, imageFile } from './saved.ts';
+import { until } from './until.ts';
 
 test('installation from the ISO', async (t) => {
   const machine = await Machine.create(emptyFolder('install'), imageFile('.qcow2'), {

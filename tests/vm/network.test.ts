@@ -7,9 +7,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { until } from './machine.ts';
 import { rowOf } from './row.ts';
 import { readyMachine } from './saved.ts';
+import { until } from './until.ts';
 
 interface Alert {
   id: string;

@@ -2,10 +2,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { startBrowser } from '../browser/browser.ts';
+import { givePasswordAgain, startBrowser } from '../browser/browser.ts';
 import { complaintsOf } from '../browser/complaints.ts';
 import { failureFolder } from '../failures.ts';
 import type { Machine } from './machine.ts';
+import { admin } from './saved.ts';
 
 export interface Person {
   readonly page: Page;
@@ -29,6 +30,7 @@ export async function personAt(machine: Machine): Promise<Person> {
   // Everything is slow under emulation; nothing waits longer than it must.
   page.setDefaultTimeout(60_000);
   page.setDefaultNavigationTimeout(120_000);
+  await givePasswordAgain(page, admin.password);
   return {
     page,
     complaints: complaintsOf(page, machine.url),

@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { freePort } from '../ports.ts';
-import { until } from './machine.ts';
+import { until } from './until.ts';
 
 export interface Writer {
   stop(): Promise<void>;

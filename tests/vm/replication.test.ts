@@ -4,9 +4,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Person } from '../stack/api.ts';
-import { type Machine, until } from './machine.ts';
+import type { Machine } from './machine.ts';
 import { rowOf, wantsVariant } from './row.ts';
 import { jobDone, readyMachine } from './saved.ts';
+import { until } from './until.ts';
 
 interface Replication {
   id: string;

@@ -2,7 +2,8 @@
 // last in out/run/ until `./build.sh run --fresh`. Ctrl-C switches it off.
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { Machine, until } from './machine.ts';
+import { Machine } from './machine.ts';
+import { until } from './until.ts';
 
 const dir = resolve('out/run');
 const image = join(resolve('out/image'), readdirSync('out/image').find((name) => name.endsWith('.qcow2')) ?? '');

@@ -5,7 +5,8 @@ import { join, resolve } from 'node:path';
 import type { TestContext } from 'node:test';
 import { Person } from '../stack/api.ts';
 import { endsClean, type Watch } from './clean.ts';
-import { type DiskOptions, fourDisks, Machine, until } from './machine.ts';
+import { type DiskOptions, fourDisks, Machine } from './machine.ts';
+import { until } from './until.ts';
 
 export const work = resolve('out/vm');
 export const admin = { name: 'admin', password: 'three ducks on a pond' };

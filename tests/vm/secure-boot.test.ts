@@ -9,10 +9,11 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { Person } from '../stack/api.ts';
 import { endsClean } from './clean.ts';
-import { byId, Machine, until } from './machine.ts';
+import { byId, Machine } from './machine.ts';
 import { fromFat, unsquash } from './qemu.ts';
 import { rowOf, wantedStep, withVariants } from './row.ts';
 import { apiOf, emptyFolder, image, jobDone, setUpToPool } from './saved.ts';
+import { until } from './until.ts';
 
 const signed = 'the kernel modules are signed with the key that is on the boot partition';
 const folder = join(image(), '..');

@@ -5,9 +5,10 @@ import { type TestContext, test } from 'node:test';
 import type { Person } from '../stack/api.ts';
 import { alerts, missing, query } from './ask.ts';
 import { brokenDisks } from './clean.ts';
-import { byId, type Machine, until } from './machine.ts';
+import { byId, type Machine } from './machine.ts';
 import { rowOf, wantsVariant } from './row.ts';
 import { apiOf, jobDone, readyMachine } from './saved.ts';
+import { until } from './until.ts';
 
 interface Pool {
   name: string;

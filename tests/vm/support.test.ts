@@ -8,11 +8,11 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { brokenDisks, fullSystemPool, killedServices, refusedRequests } from './clean.ts';
 import type { Machine } from './machine.ts';
-import { until } from './machine.ts';
 import { keepEvidence, personAt } from './person.ts';
 import { fromFat } from './qemu.ts';
 import { wantedStep, wantsVariant } from './row.ts';
 import { admin, readyMachine, work } from './saved.ts';
+import { until } from './until.ts';
 
 interface Step {
   category: string;

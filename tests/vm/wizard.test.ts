@@ -4,10 +4,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Person as ApiPerson } from '../stack/api.ts';
 import { brokenDisks, killedServices, refusedRequests } from './clean.ts';
-import { byId, type Machine, until } from './machine.ts';
+import { byId, type Machine } from './machine.ts';
 import { type Person, personAt } from './person.ts';
 import { rowOf } from './row.ts';
 import { admin, apiOf, savedMachine } from './saved.ts';
+import { until } from './until.ts';
 
 async function signIn(page: Person['page'], machine: Machine): Promise<void> {
   await page.goto(machine.url);
@@ -101,26 +102,20 @@ test('what goes wrong in the wizard', async (t) => {
     await until('the API answers', 120, async () => (await api.ask('GET', '/api/status')).status === 200, 1000);
   });
 
-  await step('ten wrong passwords lock the account, and the right one is refused as well', async () => {
+  await step('after ten wrong passwords the address waits, but not a browser that is known', async () => {
     const stranger = new ApiPerson(again.url);
+    const known = await apiOf(again);
+    const guess = async (password: string) => {
+      const reply = await stranger.ask('POST', '/api/session', { user: admin.name, password });
+      return (reply.json() as { code: string }).code;
+    };
     const codes: string[] = [];
-    for (let n = 0; n < 11; n++)
-      codes.push(
-        (
-          (await stranger.ask('POST', '/api/session', { user: admin.name, password: `wrong ${n}` })).json() as {
-            code: string;
-          }
-        ).code,
-      );
+    // Each minute there is one more, and this machine takes its time.
+    while (codes.at(-1) !== 'locked_out' && codes.length < 20) codes.push(await guess(`wrong ${codes.length}`));
     assert.deepEqual(codes.slice(0, 9), Array(9).fill('wrong_credentials'));
     assert.equal(codes.at(-1), 'locked_out');
-    assert.equal(
-      (
-        (await stranger.ask('POST', '/api/session', { user: admin.name, password: admin.password })).json() as {
-          code: string;
-        }
-      ).code,
-      'locked_out',
-    );
+    assert.equal(await guess(admin.password), 'locked_out');
+    const right = { user: admin.name, password: admin.password };
+    assert.equal((await known.ask('POST', '/api/session', right)).status, 200, 'from the same address');
   });
 });

@@ -56,6 +56,8 @@ export interface Kernel {
   hostName(): string;
   /** Who a request comes from, asked again: a session may have ended since the gate let it through. */
   identify(request: FastifyRequest): Caller;
+  /** The routes of every domain. */
+  allRoutes(): readonly Routes[];
   /** The description of the API. */
   openapi(): unknown;
 }

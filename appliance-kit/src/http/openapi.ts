@@ -96,7 +96,10 @@ export function openapi(version: string, all: readonly Routes[], schemas: readon
     paths[path][route.method.toLowerCase()] = {
       operationId,
       summary: route.summary,
-      description: route.access === 'anyone' ? 'No identity is needed.' : `Needs: ${route.access}.`,
+      description: [
+        route.access === 'anyone' ? 'No identity is needed.' : `Needs: ${route.access}.`,
+        ...(route.confirm ? ['Of a session, a confirmation by password within the last five minutes.'] : []),
+      ].join(' '),
       tags: [path.split('/')[2]],
       parameters: [
         ...parameters(route.params, 'path'),
@@ -107,7 +110,13 @@ export function openapi(version: string, all: readonly Routes[], schemas: readon
         requestBody: { required: true, content: { 'application/json': { schema: lift(route.body) } } },
       }),
       security:
-        route.access === 'anyone' ? [] : route.access === 'setup' ? [{ setup: [] }] : [{ session: [] }, { token: [] }],
+        route.access === 'anyone'
+          ? []
+          : route.access === 'setup'
+            ? [{ setup: [] }]
+            : route.access === 'session'
+              ? [{ session: [] }]
+              : [{ session: [] }, { token: [] }],
       responses: {
         [route.answer.status]: success(route),
         ...Object.fromEntries(

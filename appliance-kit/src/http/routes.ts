@@ -9,10 +9,11 @@ import { closed, type Static, type TSchema, Type } from '../base/schema/schema.t
  * - `anyone`: no identity is needed. What it shows must be harmless.
  * - `setup`: whoever gave the right set-up code, as long as set-up has no administrator yet.
  * - a role: that role or a higher one, by session cookie or API token.
+ * - `session`: whoever has signed in, whatever the role. A token has no password and no session.
  * - `nginx`: answers questions nginx asks over the socket; nginx routes no client here.
  * - `simulation`: is there only on the simulated platform, to make things fail on demand.
  */
-export type Access = 'anyone' | 'setup' | 'viewer' | 'operator' | 'administrator' | 'nginx' | 'simulation';
+export type Access = 'anyone' | 'setup' | 'session' | 'viewer' | 'operator' | 'administrator' | 'nginx' | 'simulation';
 
 /** What a route answers when all went well. `stream`: the handler writes the reply itself. */
 export type Answer = { readonly status: number; readonly schema: TSchema | null; readonly stream?: string };
@@ -26,6 +27,13 @@ export interface Route {
   readonly query?: TSchema;
   readonly body?: TSchema;
   readonly answer: Answer;
+  /**
+   * Whoever has signed in must have given the password within the last five minutes: it destroys data, changes who gets in,
+   * or reads secrets. A token needs no confirmation.
+   */
+  readonly confirm?: true;
+  /** Allowed to who signed in with a one-time password. */
+  readonly duringPasswordChange?: true;
   /**
    * On a GET of one thing that can be edited: the schema of what a change takes, or a function to the fields that one
    * changes. The thing then has an ETag, and the PUT and the DELETE of the same path take If-Match (http/etags.ts).

@@ -13,9 +13,13 @@ test('the exported configuration holds everything but the secrets', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'export-'));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
   const db = new Database(join(directory, 'state.db'), allSteps);
-  db.run("INSERT INTO users VALUES ('ann', 'operator', ?, 1, NULL)", `scrypt$${canary}`);
-  db.run("INSERT INTO sessions VALUES (?, 'ann', 1, 2)", canary);
-  db.run("INSERT INTO tokens VALUES ('t1', 'shop', 'writer', ?, 1, NULL)", canary);
+  db.run(
+    "INSERT INTO users (name, role, password_hash, created_at) VALUES ('ann', 'operator', ?, 1)",
+    `scrypt$${canary}`,
+  );
+  db.run("INSERT INTO sessions (hash, user, created_at, expires_at) VALUES (?, 'ann', 1, 2)", canary);
+  db.run("INSERT INTO known_browsers VALUES (?, 'ann', 1)", canary);
+  db.run("INSERT INTO tokens (id, name, role, hash, created_at) VALUES ('t1', 'shop', 'writer', ?, 1)", canary);
   const settings = {
     email: { host: 'mail.example', password: canary },
     snmp: { community: canary, authPassword: canary },

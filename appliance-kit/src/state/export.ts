@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { masked } from '../base/masked.ts';
 
 /** Secrets: never exported. */
-const left = new Set(['sessions', 'sqlite_sequence']);
+const left = new Set(['sessions', 'known_browsers', 'sqlite_sequence']);
 const secretColumn = /^(password_hash|hash)$/;
 
 /** Every table's rows, by the table's name. Times are milliseconds since the epoch, as stored. */

@@ -60,7 +60,22 @@ test('a database of the last format with one list of steps opens, and keeps ever
   new Database(file, allSteps).close();
   // A second time: nothing is left to do.
   new Database(file, allSteps).close();
-  assert.deepEqual(read(file, rows), before);
+  const after = new Map(read(file, rows));
+  for (const [name, found] of before) {
+    if (name === 'attempts') continue; // guesses, which are counted in memory now
+    // A column may have been added since; what was there is as it was.
+    const kept = (after.get(name) ?? []).map((row, at) =>
+      Object.fromEntries(Object.keys(found[at] ?? {}).map((column) => [column, row[column]])),
+    );
+    assert.deepEqual(
+      kept,
+      found.map((row) => ({ ...row })),
+      name,
+    );
+  }
+  // Tables that came later are there, and empty.
+  const known = new Set(before.map(([name]) => name));
+  for (const [name, found] of after) assert.ok(known.has(name) || found.length === 0, name);
   const steps = read(file, (db) => db.prepare('SELECT domain FROM applied_steps').all()).length;
   assert.equal(steps, allSteps.flatMap(({ migrations }) => migrations).length);
 });

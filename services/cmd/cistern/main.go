@@ -38,6 +38,8 @@ var commands = []command{
 	{"journal write", "--dir DIR [--pre-commit N] [--lz4] [--shared]", "append every line of standard input as an entry", journalWrite},
 	{"journal repair", "--dir DIR", "repair what a crash left, read everything, and say what is lost", journalRepair},
 	{"bundle", "make|list|retry|delete|disks …", "support bundles, asked of supportd itself: when nothing else works; see cistern bundle help", bundle},
+	{"import", "prometheus|victoriametrics|graphite|rrd PATH …", "bring the history of another system to the appliance; see cistern import --help", importHistory},
+	{"export", "prometheus|openmetrics PATH …", "write what the appliance holds as files for other systems; see cistern export --help", exportHistory},
 	{"snmp-agent", "FILE", "answer snmpd about CISTERN-MIB, as its pass_persist program, from the file that akd writes", snmpAgent},
 	{"version", "", "print the version", func(s streams, _ []string) error { fmt.Fprintln(s.out, version); return nil }},
 }

@@ -10,10 +10,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"math"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -205,10 +207,32 @@ func exportTarget(file string, out io.Writer) (target io.Writer, finish func(who
 	}, nil
 }
 
+// retentionOf is how long samples are kept: as it is given, as the file of settings says, or by default.
+func retentionOf(settings, given string) (time.Duration, error) {
+	c := defaults()
+	if settings != "" {
+		if _, err := c.readFile(settings); err != nil {
+			return 0, err
+		}
+	}
+	if given != "" {
+		if err := c.Retention.Raw.UnmarshalText([]byte(given)); err != nil {
+			return 0, fmt.Errorf("--retention: %w", err)
+		}
+	}
+	if c.Retention.Raw <= 0 {
+		return 0, errors.New("--retention must be more than nothing, like 400d")
+	}
+	return time.Duration(c.Retention.Raw), nil
+}
+
 func importCommand(arguments []string, out, errs io.Writer) int {
-	var file, format string
-	folder, code := folderFlags("import", "take the samples of a file into a store. storaged must be stopped. Log-linear histograms of the same second add up,\nso import a file once.",
+	var file, format, settings, keep string
+	folder, code := folderFlags("import", "take the samples of a file into a store. storaged must be stopped. Log-linear histograms of the same second add up,\nso import a file once. "+
+		"What is older than storaged keeps samples is refused and counted: it would be let go at the next start.",
 		arguments, out, errs, func(flags *flag.FlagSet) {
+			flags.StringVar(&settings, "config", "", "`file` with storaged's settings, for how long samples are kept; what was set in the web page holds in any case")
+			flags.StringVar(&keep, "retention", "", "how long samples are kept, `like` 400d; instead of the settings")
 			flags.StringVar(&file, "file", "", "`file` to read")
 			flags.StringVar(&format, "format", "", "openmetrics or parquet; by the file's name when it is not given")
 		})
@@ -221,6 +245,10 @@ func importCommand(arguments []string, out, errs io.Writer) int {
 	}
 	if file == "" {
 		return fail(errors.New("--file is missing: the file to read"))
+	}
+	retention, err := retentionOf(settings, keep)
+	if err != nil {
+		return fail(err)
 	}
 	in, err := os.Open(file)
 	if err != nil {
@@ -235,7 +263,7 @@ func importCommand(arguments []string, out, errs io.Writer) int {
 	defer stop()
 	log := newTrouble(errs)
 	// What is imported is old: nothing is too far behind.
-	store, err := tsdb.Open(folder, tsdb.Options{OutOfOrder: 100 * 365 * 24 * time.Hour, Untidied: true, Log: slog.New(log)})
+	store, err := tsdb.Open(folder, tsdb.Options{Retention: retention, OutOfOrder: 100 * 365 * 24 * time.Hour, Untidied: true, Log: slog.New(log)})
 	if err != nil {
 		return fail(err)
 	}
@@ -244,8 +272,12 @@ func importCommand(arguments []string, out, errs io.Writer) int {
 		err = closeErr
 	}
 	fmt.Fprintf(errs, "Took %d samples.\n", sum.Samples)
-	if sum.Rejected > 0 {
-		fmt.Fprintf(errs, "%d were refused, the first one because %s.\n", sum.Rejected, sum.First)
+	for _, reason := range slices.Sorted(maps.Keys(sum.Reasons)) {
+		one := sum.Reasons[reason]
+		fmt.Fprintf(errs, "%d were refused (%s), the first one because %s.\n", one.Samples, reason, one.First)
+	}
+	if sum.Reasons[tsdb.TooOld].Samples > 0 {
+		fmt.Fprintln(errs, "To take what is older, name the settings that storaged runs with (--config), set the retention in the web page first, or give --retention, and run storaged with the same.")
 	}
 	if errors.Is(err, context.Canceled) {
 		return fail(errors.New("it was interrupted; what was taken until then stays in the store"))

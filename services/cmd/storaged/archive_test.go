@@ -96,14 +96,29 @@ func TestExportLetsNothingGo(t *testing.T) {
 			t.Fatalf("exit code %d: %s%s, want %s", code, out.String(), errs.String(), line)
 		}
 	}
-	// What is as old as that can be taken too, and storaged says what becomes of it.
+	// What is older than storaged would keep is refused, by its reason; it is taken where it is kept long enough.
 	text, second := filepath.Join(t.TempDir(), "in.txt"), t.TempDir()
 	if err := os.WriteFile(text, []byte("# TYPE depth gauge\n"+line+"# EOF\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var out bytes.Buffer
-	if code := importCommand([]string{"--data", second, "--file", text}, &out, &out); code != exitOK {
-		t.Errorf("exit code %d: %s", code, out.String())
+	settings := filepath.Join(t.TempDir(), "storaged.toml")
+	write(t, settings, "[retention]\nraw = '13y'\nminute = '13y'\nhour = '13y'\n")
+	for _, one := range []struct {
+		more []string
+		code int
+		want string
+	}{
+		{nil, exitDamage, "1 were refused (too_old), the first one because its time"},
+		{[]string{"--retention", "13y"}, exitOK, "Took 1 samples"},
+		{[]string{"--config", settings}, exitOK, "Took 1 samples"},
+		{[]string{"--config", settings, "--retention", "1y"}, exitDamage, "Took 0 samples"},
+		{[]string{"--retention", "long"}, exitFailed, "--retention"},
+		{[]string{"--retention", "0d"}, exitFailed, "--retention"},
+	} {
+		var out bytes.Buffer
+		if code := importCommand(append([]string{"--data", second, "--file", text}, one.more...), &out, &out); code != one.code || !strings.Contains(out.String(), one.want) {
+			t.Errorf("%s: exit code %d: %s", one.more, code, out.String())
+		}
 	}
 }
 
@@ -323,7 +338,7 @@ func TestExportOfWhatIsOld(t *testing.T) {
 		}
 		return out.String()
 	}
-	run("import", "--file", text)
+	run("import", "--file", text, "--retention", "600d")
 	if out := run("export", "--file", "-"); !strings.Contains(out, "Wrote 2 samples") || strings.Contains(out, "rollups") {
 		t.Error(out)
 	}

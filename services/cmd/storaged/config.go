@@ -85,6 +85,7 @@ type config struct {
 		Address string
 		Users   map[string]string
 	}
+	Rules      rulesConfig
 	Statistics struct {
 		Host bool
 	}
@@ -148,6 +149,7 @@ func defaults() *config {
 	c.Graphite.Address, c.Graphite.PickleAddress = ":2003", ":2004"
 	c.InfluxSocket.Address = ":8089"
 	c.Collectd.Address, c.Collectd.Users = ":25826", map[string]string{}
+	c.Rules = rulesDefaults()
 	c.Statistics.Host = true
 	return c
 }
@@ -216,6 +218,9 @@ func (c *config) check() error {
 		return fmt.Errorf("otlp: %w", err)
 	}
 	if err := c.apart(); err != nil {
+		return err
+	}
+	if err := c.Rules.check(); err != nil {
 		return err
 	}
 	return errors.Join(

@@ -132,6 +132,10 @@ var flags = []option{
 	{name: "series-per-second", argument: "N", help: "how many new series may come on average, 50000",
 		apply: number(func(c *config) *int { return &c.Limits.SeriesPerSecond })},
 	{name: "series-burst", argument: "N", help: "how many new series may come at once, 10000000", apply: number(func(c *config) *int { return &c.Limits.SeriesBurst })},
+	{name: "rules", argument: "FILE", help: "evaluate the recording rules of this rule file of Prometheus", apply: func(c *config, value string) error {
+		c.Rules.Files = []string{value}
+		return nil
+	}},
 	{name: hostStatistics, argument: "BOOL", help: "keep this machine's own figures as cistern_host_*, true", apply: func(c *config, value string) (err error) {
 		c.Statistics.Host, err = strconv.ParseBool(value)
 		return err

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -87,6 +88,7 @@ func (s *server) inputRoutes(c *config, mux *http.ServeMux) {
 		if in.settings(c).Enabled {
 			handler = s.senders[in.name].Handler(s.store, own)
 		}
+		handler = s.notOwn(handler)
 		for _, pattern := range in.patterns {
 			mux.Handle(pattern, handler)
 		}
@@ -200,6 +202,21 @@ func routeRemoteWrite(s *server, c *config, mux *http.ServeMux) {
 	handler := remotewrite.New(s.store, s.gate)
 	handler.Durability = journal.Durability(c.RemoteWrite.Durability)
 	handler.Register(mux)
+}
+
+// historyRoute takes history from administrators, who import what they have elsewhere: by the limits of the input remote_write,
+// whether that is enabled or not.
+func (s *server) historyRoute() http.Handler {
+	own := http.NewServeMux()
+	handler := remotewrite.NewHistory(s.store, s.gate)
+	handler.Durability = journal.Durability(s.config.RemoteWrite.Durability)
+	handler.Register(own)
+	input := s.senders["remote_write"]
+	known := input.Handler(s.store, own)
+	return here(func(w http.ResponseWriter, r *http.Request) {
+		// Also what comes by the socket is somebody else's history, which must not be taken for the appliance's own series.
+		known.ServeHTTP(w, r.WithContext(tsdb.WithSender(r.Context(), input.From(netip.Addr{}))))
+	})
 }
 
 func routeImport(s *server, c *config, mux *http.ServeMux) {

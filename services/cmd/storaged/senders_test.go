@@ -12,6 +12,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/golang/snappy"
+	"github.com/prometheus/prometheus/prompb"
 )
 
 // post sends a body as if by nginx, or as a part of the appliance when there is no address.
@@ -185,6 +188,26 @@ func TestInputSettings(t *testing.T) {
 		}
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// History is somebody else's, also when root sends it by the socket: the appliance's own names are not for it.
+func TestHistoryIsNotTheAppliances(t *testing.T) {
+	d := launch(t, t.TempDir(), "--host-statistics=false")
+	request := prompb.WriteRequest{}
+	for _, name := range []string{"cistern_storaged_series", "visits"} {
+		request.Timeseries = append(request.Timeseries, prompb.TimeSeries{Labels: []prompb.Label{{Name: "__name__", Value: name}},
+			Samples: []prompb.Sample{{Timestamp: time.Now().Add(-48 * time.Hour).UnixMilli(), Value: 1}}})
+	}
+	message, err := request.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, from := range []string{"", "192.0.2.1"} {
+		code, text := d.post(t, "/admin/write", string(snappy.Encode(nil, message)), from)
+		if code != http.StatusOK || !strings.Contains(text, `"stored":1`) || !strings.Contains(text, `"reason":"reserved_name","samples":1`) {
+			t.Errorf("from %q: %d %s", from, code, text)
 		}
 	}
 }

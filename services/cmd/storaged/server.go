@@ -23,8 +23,10 @@ import (
 	"cistern/services/ingest/otlp"
 	"cistern/services/ingest/senders"
 	"cistern/services/ingest/statsd"
+	"cistern/services/outputs"
 	"cistern/services/platform/fastclock"
 	"cistern/services/store/api"
+	"cistern/services/store/rules"
 	"cistern/services/store/tsdb"
 )
 
@@ -39,6 +41,7 @@ type server struct {
 	clock    *fastclock.Clock
 	figures  *statistics
 	queries  *api.API
+	rules    *rules.Manager // nil until the store is open
 	statsd   *statsd.Server // these are nil when they are off
 	graphite *graphite.Server
 	collectd *collectd.Server
@@ -47,6 +50,7 @@ type server struct {
 	influx   *lines.Server
 	senders  map[string]*senders.Input // by the input's name
 	gate     *admission.Gate
+	outputs  *outputs.Manager
 	ready    atomic.Bool
 
 	serving sync.WaitGroup
@@ -68,10 +72,14 @@ func setup(ctx context.Context, p *daemon.Process, c *config) (err error) {
 	inputs, stopInputs := context.WithCancel(context.WithoutCancel(ctx)) // they outlive the requests
 	p.OnStop(func() error {
 		stopInputs()
+		if s.rules != nil {
+			s.rules.Close()
+		}
 		s.serving.Wait()
 		return s.store.Close()
 	})
 	s.senders, s.gate = openSenders(c), admission.New(s.store)
+	s.outputs = outputs.New(s.store, c.Data, s.ownPort, p.Log)
 	s.clock = fastclock.New()
 	s.input(func() { s.clock.Run(inputs.Done()) })
 	if err := s.startInputs(inputs, c); err != nil {
@@ -83,6 +91,9 @@ func setup(ctx context.Context, p *daemon.Process, c *config) (err error) {
 	})
 	s.queries.Stopping = ctx.Done() // streams never end by themselves
 	s.queries.Settings = s.settings
+	if err := s.openRules(c); err != nil {
+		return err
+	}
 	s.figures = newStatistics(s, c.Statistics.Host)
 	routes := s.routes()
 	if c.HTTP.Socket != "" {
@@ -96,11 +107,13 @@ func setup(ctx context.Context, p *daemon.Process, c *config) (err error) {
 		}
 	}
 	s.input(func() { s.figures.run(inputs) })
+	s.input(func() { s.outputs.Run(inputs) })
 	s.input(func() { adapt(inputs, s.store) })
 	bound(c.Limits.MemoryMiB << 20)
 	s.input(func() { s.queries.Pool().Watch(inputs, c.Limits.MemoryMiB<<20) })
 	refused := &refusalLog{server: s, before: map[string]map[tsdb.Reason]uint64{}}
 	s.input(func() { refused.run(inputs) })
+	s.rules.Start()
 	s.ready.Store(true)
 	context.AfterFunc(ctx, func() { s.ready.Store(false) })
 	p.Describe("data", c.Data)
@@ -127,10 +140,13 @@ func (s *server) routes() http.Handler {
 	mux.HandleFunc("GET /api/v1/status/storage", s.status)
 	mux.HandleFunc("GET /metrics", s.figures.expose)
 	mux.HandleFunc("POST /admin/flush", s.flush)
+	mux.Handle("POST /admin/write", s.historyRoute())
 	// akd's, which says who may: by the Unix socket, or from this machine.
-	mux.HandleFunc("GET /admin/retention", here(s.getRetention))
+	mux.HandleFunc("GET /admin/retention", s.getRetention)
 	mux.HandleFunc("PUT /admin/retention", here(s.putRetention))
 	mux.HandleFunc("POST /admin/watch", here(s.queries.Watch))
+	s.outputRoutes(mux)
+	s.ruleRoutes(mux)
 	mux.HandleFunc("GET /healthz", s.whenReady("ok\n"))
 	// As Prometheus has them. Healthy is that it answers at all.
 	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("Cistern's store is healthy.\n")) })
@@ -160,7 +176,9 @@ func (s *server) whenReady(text string) http.HandlerFunc {
 func here(handler http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.RemoteAddr)
-		if ip := net.ParseIP(host); err == nil && (ip == nil || !ip.IsLoopback()) {
+		ip := net.ParseIP(host)
+		// A user whom nginx has let in goes by the management service, which decides who may and notes who did.
+		if err == nil && (ip == nil || !ip.IsLoopback()) || r.Header.Get("X-Cistern-User") != "" {
 			problem.Write(w, http.StatusForbidden, "forbidden", "This is for this machine only.", "Ask from the machine itself, or by the Unix socket.")
 			return
 		}

@@ -17,6 +17,7 @@ import (
 	"cistern/services/ingest/senders"
 	"cistern/services/ingest/statsd"
 	"cistern/services/journal"
+	"cistern/services/outputs"
 	"cistern/services/platform/fastclock"
 	"cistern/services/platform/hoststats"
 	"cistern/services/store/query/budget"
@@ -33,6 +34,7 @@ type reading struct {
 	senders                    map[string]senders.Status // by input, without the addresses
 	runtime                    []metrics.Sample
 	queries                    budget.Status
+	outputs                    []outputs.Status
 }
 
 // datagrams is what the kernel holds and dropped of an input's; the zero value is that of one that takes none.
@@ -76,6 +78,17 @@ type figure struct {
 }
 
 const figurePrefix = "cistern_storaged_"
+
+// full is the name that it is stored and shown under.
+func (f *figure) full() string {
+	if strings.HasPrefix(f.name, "output_") {
+		return tsdb.OwnPrefix + f.name
+	}
+	return figurePrefix + f.name
+}
+
+// allFigures are storaged's own and those of what it runs.
+var allFigures = append(slices.Clone(figures), outputFigures...)
 
 // plain is a figure without labels.
 func plain(name string, kind tsdb.Kind, help string, read func(r *reading) float64) figure {
@@ -211,6 +224,7 @@ func (st *statistics) run(ctx context.Context) {
 			samples = st.keys.host(samples, st.reader.Read(), next.UnixMilli())
 		}
 		samples = append(samples, st.queryTimes(now)...)
+		samples = st.ofRules(samples, next.UnixMilli())
 		_, err := st.server.store.Ingest(ctx, "internal", samples, journal.Interval)
 		if err != nil && !failing {
 			st.server.log.Error("the appliance's own figures are not stored", "error", err)
@@ -250,6 +264,7 @@ func (st *statistics) read() *reading {
 	if s.influx != nil {
 		r.influx = datagramsOf(s.influx)
 	}
+	_, r.outputs = s.outputs.Status()
 	r.senders = map[string]senders.Status{}
 	for name, one := range s.senders {
 		r.senders[name] = one.Status(0)
@@ -261,9 +276,9 @@ func (st *statistics) read() *reading {
 func (st *statistics) own(ms int64) []tsdb.Sample {
 	r := st.read()
 	var all []tsdb.Sample
-	for _, f := range figures {
+	for _, f := range allFigures {
 		f.read(r, func(value float64, labels ...tsdb.Label) {
-			all = st.keys.sample(all, figurePrefix+f.name, labels, f.kind, ms, value)
+			all = st.keys.sample(all, f.full(), labels, f.kind, ms, value)
 		})
 	}
 	return all
@@ -275,15 +290,16 @@ func (st *statistics) expose(w http.ResponseWriter, _ *http.Request) {
 	r := st.read()
 	out := bufio.NewWriter(w)
 	defer out.Flush()
+	defer st.exposeRules(out)
 	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
-	for _, f := range figures {
-		began := false
+	for _, f := range allFigures {
+		began, name := false, f.full()
 		f.read(r, func(value float64, labels ...tsdb.Label) {
 			if !began {
-				out.WriteString("# HELP " + figurePrefix + f.name + " " + f.help + "\n# TYPE " + figurePrefix + f.name + " " + f.kind.String() + "\n")
+				out.WriteString("# HELP " + name + " " + f.help + "\n# TYPE " + name + " " + f.kind.String() + "\n")
 				began = true
 			}
-			out.WriteString(figurePrefix + f.name)
+			out.WriteString(name)
 			for i, l := range labels {
 				out.WriteString([]string{"{", ","}[min(i, 1)] + l.Name + `="` + escape.Replace(l.Value) + `"`)
 			}

@@ -34,6 +34,7 @@ var Keys = map[string]string{
 	"job":         "a job",
 	"kind":        "which kind of job or action",
 	"op":          "what the journal was asked to do",
+	"output":      "where samples are sent on",
 	"pool":        "a pool of ZFS",
 	"replication": "a replication",
 	"rule":        "a rule of thresholds",

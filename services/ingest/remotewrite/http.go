@@ -3,9 +3,12 @@ package remotewrite
 // The route: reading a request, storing what it holds, answering.
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"unsafe"
@@ -32,11 +35,20 @@ type Handler struct {
 	store    tsdb.Ingester
 	gate     *admission.Gate
 	decoders decoders
+	history  bool
 }
 
 // New makes the handler of a store.
 func New(store tsdb.Ingester, gate *admission.Gate) *Handler {
 	return &Handler{Durability: Durability, store: store, gate: gate, decoders: newDecoders()}
+}
+
+// NewHistory makes the handler of history: samples may be however far behind their series' latest one, and the answer counts
+// what was stored and what was refused.
+func NewHistory(store tsdb.Ingester, gate *admission.Gate) *Handler {
+	h := New(store, gate)
+	h.history = true
+	return h
 }
 
 // decoders are those at rest. A few stay for good: a sync.Pool alone keeps one for each processor that ever gave one back,
@@ -72,7 +84,20 @@ func (d *decoders) give(one *decoder) {
 
 // Register adds the route to a mux.
 func (h *Handler) Register(mux *http.ServeMux) {
+	if h.history {
+		mux.HandleFunc("POST /admin/write", h.remoteWrite)
+		return
+	}
 	mux.HandleFunc("POST /api/v1/write", h.remoteWrite)
+}
+
+// ingest stores what was decoded.
+func (h *Handler) ingest(ctx context.Context, d *decoder) ([]tsdb.Rejection, error) {
+	input := "remote_write"
+	if h.history {
+		ctx, input = tsdb.WithHistory(ctx), "history"
+	}
+	return h.store.Ingest(ctx, input, d.samples, h.Durability)
 }
 
 func (h *Handler) remoteWrite(w http.ResponseWriter, r *http.Request) {
@@ -109,7 +134,7 @@ func (h *Handler) remoteWrite(w http.ResponseWriter, r *http.Request) {
 	}
 	slot.LeaveWith(d.holds())
 	h.store.Describe(d.metadata)
-	rejected, err := h.store.Ingest(r.Context(), "remote_write", d.samples, h.Durability)
+	rejected, err := h.ingest(r.Context(), d)
 	if err != nil {
 		admission.Unavailable(w, "samples", err)
 		return
@@ -124,11 +149,51 @@ func (h *Handler) answerWrite(w http.ResponseWriter, d *decoder, rejected []tsdb
 		h.store.Reject(one.Reason, 1)
 	}
 	all := len(d.samples) + len(d.rejected)
-	if rejected = append(rejected, d.rejected...); len(rejected) == 0 {
+	rejected = append(rejected, d.rejected...)
+	if h.history && !slices.ContainsFunc(rejected, func(one tsdb.Rejection) bool { return one.Reason.Later() }) {
+		answerHistory(w, rejected, d.samples, all)
+		return
+	}
+	if len(rejected) == 0 {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
 	answerRejected(w, rejected, d.samples, all)
+}
+
+// refusedHistory is what was refused of a request for one reason.
+type refusedHistory struct {
+	Reason  tsdb.Reason `json:"reason"`
+	Samples int         `json:"samples"`
+	First   string      `json:"first"`
+}
+
+// answerHistory counts what was stored and what was refused, which is not to be sent again.
+func answerHistory(w http.ResponseWriter, rejected []tsdb.Rejection, samples []tsdb.Sample, all int) {
+	answer := struct {
+		Stored  int              `json:"stored"`
+		Refused []refusedHistory `json:"refused"`
+	}{all - len(rejected), []refusedHistory{}}
+	at := map[tsdb.Reason]int{}
+	for _, one := range rejected {
+		i, known := at[one.Reason]
+		if !known {
+			i = len(answer.Refused)
+			at[one.Reason] = i
+			answer.Refused = append(answer.Refused, refusedHistory{Reason: one.Reason, First: describeRejection(one, samples)})
+		}
+		answer.Refused[i].Samples++
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(answer)
+}
+
+// describeRejection is why a sample was refused, with its series where that is known.
+func describeRejection(one tsdb.Rejection, samples []tsdb.Sample) string {
+	if one.Index < 0 {
+		return one.Detail
+	}
+	return seriesOf(samples[one.Index].Key) + one.Detail
 }
 
 // holds is what the decoded message takes in memory, nearly.
@@ -143,11 +208,7 @@ func answerRejected(w http.ResponseWriter, rejected []tsdb.Rejection, samples []
 	counts, fields := map[tsdb.Reason]int{}, []problem.Field{}
 	for _, one := range rejected {
 		if counts[one.Reason]++; counts[one.Reason] == 1 { // the first offender of each reason
-			detail := one.Detail
-			if one.Index >= 0 {
-				detail = seriesOf(samples[one.Index].Key) + detail
-			}
-			fields = append(fields, problem.Field{Path: string(one.Reason), Message: detail})
+			fields = append(fields, problem.Field{Path: string(one.Reason), Message: describeRejection(one, samples)})
 		}
 	}
 	title := fmt.Sprintf("%d samples were refused (%s), the other %d were stored.", len(rejected), summary(counts), all-len(rejected))

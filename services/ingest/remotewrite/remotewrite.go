@@ -1,4 +1,5 @@
-// Package remotewrite takes samples by Prometheus remote write, 1.0 and 2.0, at POST /api/v1/write.
+// Package remotewrite takes samples by Prometheus remote write, 1.0 and 2.0, at POST /api/v1/write, and history at POST
+// /admin/write.
 package remotewrite
 
 // Prometheus remote write 1.0: a snappy-compressed protobuf message, walked field by field into samples without making

@@ -53,7 +53,7 @@ func (h *Handler) remoteWrite2(w http.ResponseWriter, r *http.Request, d *decode
 	}
 	slot.LeaveWith(d.holds())
 	h.store.Describe(d.metadata)
-	rejected, err := h.store.Ingest(r.Context(), "remote_write", d.samples, h.Durability)
+	rejected, err := h.ingest(r.Context(), d)
 	if err != nil {
 		written(w, 0, 0, 0)
 		admission.Unavailable(w, "samples", err)

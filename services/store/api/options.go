@@ -48,7 +48,8 @@ func Limits(memory, pool, query, points int64) budget.Limits {
 	if points == 0 {
 		points = defaultPoints
 	}
-	return budget.Limits{Pool: pool, Query: min(query, pool), Points: points, Running: running, Waiting: waiting}
+	query = min(query, pool)
+	return budget.Limits{Pool: pool, Query: query, Points: points, Running: running, Waiting: waiting, Own: ownCaller, Reserve: min(pool/8, pool-query)}
 }
 
 // New makes the API of a store, with the defaults.

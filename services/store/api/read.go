@@ -216,6 +216,7 @@ func (a *API) eachSeries(ctx context.Context, q readQuery, use func(*tsdb.Series
 // readChunks streams. An error after the first frame can only end the connection.
 func (a *API) readChunks(ctx context.Context, w http.ResponseWriter, queries []readQuery) {
 	w.Header().Set("Content-Type", "application/x-streamed-protobuf; proto=prometheus.ChunkedReadResponse")
+	w.Header().Set("X-Accel-Buffering", "no") // nginx would keep what the client has not read yet in a file, up to a gigabyte
 	sent := false
 	frame := func(response *prompb.ChunkedReadResponse) error {
 		raw, err := response.Marshal()

@@ -32,7 +32,18 @@ type Summary struct {
 	// Rejected is what the store refused, and First why it refused the first.
 	Rejected int64  `json:"rejected"`
 	First    string `json:"first,omitempty"`
+	// Reasons is how many were refused for each reason, and the first of each.
+	Reasons map[tsdb.Reason]Refused `json:"reasons,omitempty"`
 }
+
+// Refused is what was refused for one reason.
+type Refused struct {
+	Samples int64  `json:"samples"`
+	First   string `json:"first"`
+}
+
+// Unreadable is the reason for which the import itself refuses what it cannot make a sample of.
+const Unreadable tsdb.Reason = "unreadable"
 
 // sample is one sample of any kind.
 type sample struct {
@@ -168,17 +179,27 @@ func (l *loader) flush() error {
 	}
 	l.sum.Samples += int64(len(l.batch) - len(rejected))
 	for _, r := range rejected {
-		l.refuse(r.Detail)
+		l.refuseFor(r.Reason, r.Detail)
 	}
 	clear(l.batch)
 	l.batch = l.batch[:0]
 	return nil
 }
 
-func (l *loader) refuse(why string) {
+func (l *loader) refuse(why string) { l.refuseFor(Unreadable, why) }
+
+func (l *loader) refuseFor(reason tsdb.Reason, why string) {
 	if l.sum.Rejected++; l.sum.Rejected == 1 {
 		l.sum.First = why
 	}
+	if l.sum.Reasons == nil {
+		l.sum.Reasons = map[tsdb.Reason]Refused{}
+	}
+	one := l.sum.Reasons[reason]
+	if one.Samples++; one.Samples == 1 {
+		one.First = why
+	}
+	l.sum.Reasons[reason] = one
 }
 
 // Import reads a file into a store. What the store refuses is counted and the rest stored; an error means that the file

@@ -21,6 +21,21 @@ func (s *Store) Flush() (blocks int, err error) {
 	return s.flush()
 }
 
+// flushIfDue is Flush when the head has become old or large. While another flush goes on it waits, and looks again: the head that
+// has begun meanwhile is young.
+func (s *Store) flushIfDue(now time.Time) error {
+	if !s.due(now) {
+		return nil
+	}
+	s.flushing.Lock()
+	defer s.flushing.Unlock()
+	if !s.due(now) {
+		return nil
+	}
+	_, err := s.flush()
+	return err
+}
+
 // flush is Flush; the caller holds flushing.
 func (s *Store) flush() (blocks int, err error) {
 	defer func() {
@@ -299,8 +314,8 @@ func (s *Store) maintain() {
 		}
 		now := s.options.Now()
 		s.counts.measure(now)
-		if s.due(now) && now.After(retry) {
-			if _, err := s.Flush(); err != nil {
+		if now.After(retry) {
+			if err := s.flushIfDue(now); err != nil {
 				// A full disk, most likely; it is tried again soon.
 				s.options.Log.Error("the head could not be written to a block: it stays in the journal", "error", err)
 				retry = now.Add(10 * time.Second)

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 	"unsafe"
@@ -24,7 +25,7 @@ func (s *Store) Ingest(ctx context.Context, input string, samples []Sample, dura
 		return nil, s.refused(len(samples), MemoryLimit, err)
 	}
 	sender := senderOf(ctx)
-	position, accepted, rejected, err := s.write(samples, sender)
+	position, accepted, rejected, err := s.write(samples, sender, isHistory(ctx))
 	if err != nil {
 		return nil, s.refused(len(samples), StorageError, err)
 	}
@@ -49,7 +50,7 @@ func (s *Store) Ingest(ctx context.Context, input string, samples []Sample, dura
 // Reject implements Ingester.
 func (s *Store) Reject(reason Reason, n int) { s.counts.reject(reason, n) }
 
-func (s *Store) write(samples []Sample, sender Sender) (position journal.Position, accepted int, rejected []Rejection, err error) {
+func (s *Store) write(samples []Sample, sender Sender, history bool) (position journal.Position, accepted int, rejected []Rejection, err error) {
 	s.ingesting.Lock()
 	defer s.ingesting.Unlock()
 	s.mu.RLock()
@@ -63,6 +64,9 @@ func (s *Store) write(samples []Sample, sender Sender) (position journal.Positio
 	limits := checks{
 		oldest: now.Add(-s.Retention().Raw).UnixMilli(), newest: now.Add(maxFuture).UnixMilli(),
 		window: s.options.OutOfOrder.Milliseconds(), full: s.full(live),
+	}
+	if history {
+		limits.window = math.MaxInt64 / 2
 	}
 	s.resolve(live, samples)
 	batch := s.batch[:0]
@@ -81,7 +85,7 @@ func (s *Store) write(samples []Sample, sender Sender) (position journal.Positio
 		t := one.Time
 		reason, detail := s.check(one, series, t, &limits)
 		if series.own && sender != nil {
-			reason, detail = ReservedName, ReservedDetail
+			reason, detail = ReservedName, reservedDetail(one.Key)
 		}
 		if reason == TypeConflict { // after a replay there may be another of its name
 			if other := live.findKind(series.key, xxhash.Sum64String(series.key), one.Kind); other != nil {
@@ -268,8 +272,9 @@ func (s *Store) unknown(live *head, one *Sample, limits *checks, hash uint64, se
 	if known := live.find(key, hash); known != nil {
 		return known, "", ""
 	}
-	if sender != nil && Reserved(key) {
-		return nil, ReservedName, ReservedDetail
+	taken := s.reserved.has(key)
+	if sender != nil && (taken || Reserved(key)) {
+		return nil, ReservedName, reservedDetail(key)
 	}
 	// What is refused anyway makes no series.
 	fresh := memSeries{kind: one.Kind}
@@ -303,6 +308,7 @@ func (s *Store) unknown(live *head, one *Sample, limits *checks, hash uint64, se
 	if err != nil {
 		return nil, BadLabel, err.Error()
 	}
+	series.own = series.own || taken
 	return series, "", ""
 }
 

@@ -185,3 +185,23 @@ func labelOf(key, name string) string {
 	}
 	return ""
 }
+
+// EachLabel calls f with the labels of a key, in order. What is no key ends it early.
+func EachLabel(key string, f func(name, value string)) {
+	for key != "" {
+		body, rest, ok := keyField(key, keyLabel)
+		if !ok {
+			return
+		}
+		key = rest
+		name, body, ok := keyField(body, keyName)
+		if !ok {
+			return
+		}
+		value, _, ok := keyField(body, keyValue)
+		if !ok {
+			return
+		}
+		f(name, value)
+	}
+}

@@ -2,8 +2,9 @@ package tsdb
 
 // One native histogram by itself, as the journal and the head have it. u and v are uvarint and varint:
 //
-//	byte 128 + counter reset hint, + 4 when all counts are whole numbers · v schema · 8 bytes zero threshold
-//	u number of custom bounds, each 8 bytes · 8 bytes sum · the count · the zero count
+//	byte 128 + counter reset hint, + 4 when all counts are whole numbers, + 8 when the bounds are those of Cistern's bins ·
+//	v schema · 8 bytes zero threshold · u number of custom bounds, each 8 bytes; or, of Cistern's bins, a byte: 1 for
+//	histogram.UsualBounds, 2 for histogram.AllBounds · 8 bytes sum · the count · the zero count
 //	twice, positive and negative: u number of spans, each: v offset, u length; u number of buckets, their counts
 //
 // Whole counts are u, those of buckets v, minus the one before; other counts are 8 bytes each.
@@ -13,18 +14,35 @@ import (
 	"math"
 	"slices"
 
+	"cistern/services/histogram"
+
 	promhistogram "github.com/prometheus/prometheus/model/histogram"
 )
 
 const (
 	nativeRow      = 0x80
 	nativeRowWhole = 4
+	nativeRowBins  = 8
 	nativeRowHint  = 3
 )
 
 // wholeCount says whether a count is a whole number that a uvarint gives back to the bit.
 func wholeCount(v float64) bool {
 	return v >= 0 && v < 1<<53 && v == math.Trunc(v) && !(v == 0 && math.Signbit(v))
+}
+
+// ownBounds is which bounds of Cistern's bins a histogram has: 0 for others. Those of recording rules over Cistern's histograms
+// have them, which would be 15 KiB in each row.
+func ownBounds(custom []float64) byte {
+	for which, known := range [...][]float64{1: histogram.UsualBounds(), 2: nil} {
+		if which == 2 && len(custom) > len(histogram.UsualBounds()) {
+			known = histogram.AllBounds()
+		}
+		if len(known) == len(custom) && len(known) > 0 && (&known[0] == &custom[0] || slices.Equal(known, custom)) {
+			return byte(which)
+		}
+	}
+	return 0
 }
 
 // nativeRowRoom is how long a row is at most.
@@ -43,12 +61,20 @@ func appendNativeRow(dst []byte, h *nativeHistogram) []byte {
 	if whole {
 		form |= nativeRowWhole
 	}
+	bins := ownBounds(h.CustomValues)
+	if bins != 0 {
+		form |= nativeRowBins
+	}
 	dst = append(dst, form)
 	dst = binary.AppendVarint(dst, int64(h.Schema))
 	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(h.ZeroThreshold))
-	dst = binary.AppendUvarint(dst, uint64(len(h.CustomValues)))
-	for _, bound := range h.CustomValues {
-		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(bound))
+	if bins != 0 {
+		dst = append(dst, bins)
+	} else {
+		dst = binary.AppendUvarint(dst, uint64(len(h.CustomValues)))
+		for _, bound := range h.CustomValues {
+			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(bound))
+		}
 	}
 	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(h.Sum))
 	for _, n := range [...]float64{h.Count, h.ZeroCount} {
@@ -110,7 +136,7 @@ func (m *nativeMemory) read(r *entryReader) *nativeHistogram {
 	m.hists = m.hists[:len(m.hists)+1]
 	h := &m.hists[len(m.hists)-1]
 	form := r.byte()
-	if form&nativeRow == 0 || form&^(nativeRow|nativeRowWhole|nativeRowHint) != 0 {
+	if form&nativeRow == 0 || form&^(nativeRow|nativeRowWhole|nativeRowBins|nativeRowHint) != 0 {
 		r.bad = true
 		return nil
 	}
@@ -119,7 +145,19 @@ func (m *nativeMemory) read(r *entryReader) *nativeHistogram {
 	*h = nativeHistogram{CounterResetHint: promhistogram.CounterResetHint(form & nativeRowHint), Schema: int32(schema)}
 	r.bad = r.bad || int64(h.Schema) != schema
 	h.ZeroThreshold = math.Float64frombits(binary.LittleEndian.Uint64(r.take8()))
-	custom := r.uvarint()
+	custom := uint64(0)
+	if form&nativeRowBins == 0 {
+		custom = r.uvarint()
+	} else {
+		switch r.byte() {
+		case 1:
+			h.CustomValues = histogram.UsualBounds()
+		case 2:
+			h.CustomValues = histogram.AllBounds()
+		default:
+			r.bad = true
+		}
+	}
 	if r.bad || custom > uint64(len(r.rest)/8) {
 		r.bad = true
 		return nil

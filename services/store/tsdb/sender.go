@@ -1,6 +1,7 @@
 package tsdb
 
-// Who sent a batch: who is charged for the series that it makes, and which names only the appliance's own parts may use.
+// Who sent a batch: who is charged for the series that it makes, which names only the appliance's own parts may use, and
+// whether it is history.
 
 import (
 	"context"
@@ -35,6 +36,16 @@ func senderOf(ctx context.Context) Sender {
 	sender, _ := ctx.Value(senderKey{}).(Sender)
 	return sender
 }
+
+type historyKey struct{}
+
+// WithHistory says that what is ingested under the context is history: it may be however far behind its series' latest
+// sample. Everything else holds as it does for all samples, the retention too.
+func WithHistory(ctx context.Context) context.Context {
+	return context.WithValue(ctx, historyKey{}, true)
+}
+
+func isHistory(ctx context.Context) bool { return ctx.Value(historyKey{}) != nil }
 
 // OwnPrefix begins the names of the appliance's own series, which nobody else may write to.
 const OwnPrefix = "cistern_"

@@ -108,6 +108,7 @@ type Store struct {
 	lookups   lookups
 	watchings []*Watching
 	limits    *limitTable // theirs, for the live head
+	reserved  reservedNames
 
 	// flushing serialises flushes and retention. It is taken before ingesting.
 	flushing sync.Mutex

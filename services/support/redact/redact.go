@@ -35,8 +35,9 @@ var redactions = []struct {
 	// SMTP as it is spoken: AUTH PLAIN base64.
 	{anyOf("auth"), regexp.MustCompile(`(?i)\b(AUTH\s+(?:PLAIN|LOGIN|CRAM-MD5|XOAUTH2)\s+)\S+`), []byte("${1}" + redacted)},
 	{anyOf("scrypt"), regexp.MustCompile(`\$?\bscrypt[$:][^\s"',]+`), []byte(redacted)},
-	{anyOf("$"), regexp.MustCompile(`\$(?:1|2[aby]|5|6|7|y|gy|argon2\w*)\$[^\s"':,]+`), []byte(redacted)}, // crypt(3)
-	{anyOf("cistern_"), regexp.MustCompile(`\bcistern_[A-Za-z0-9_-]{43}\b`), []byte(redacted)},            // our own tokens
+	{anyOf("argon2"), regexp.MustCompile(`\$argon2\w*\$[^\s"']+`), []byte(redacted)},            // with its commas
+	{anyOf("$"), regexp.MustCompile(`\$(?:1|2[aby]|5|6|7|y|gy)\$[^\s"':,]+`), []byte(redacted)}, // crypt(3)
+	{anyOf("cistern_"), regexp.MustCompile(`\bcistern_[A-Za-z0-9_-]{43}\b`), []byte(redacted)},  // our own tokens
 	{anyOf("age-secret-key-"), regexp.MustCompile(`\bAGE-SECRET-KEY-[A-Z0-9-]+`), []byte(redacted)},
 	{anyOf("eyj"), regexp.MustCompile(`\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*`), []byte(redacted)}, // JSON web tokens
 	// Addresses that are a secret themselves: whoever has one may post to it.

@@ -42,6 +42,8 @@ func TestCanariesAreTakenOut(t *testing.T) {
 		`rocommunity ` + canary + ` 10.0.0.0/8`,
 		`smtp://user:` + canary + `@mail.example/`,
 		`scrypt$16384$8$1$` + canary,
+		`$argon2id$v=19$m=19456,t=2,p=1$c2FsdA$` + canary,
+		`$argon2id$v=19$m=19456,t=2,p=1$` + canary + `$a2V5`,
 		"-----BEGIN EC PRIVATE KEY-----\n" + canary + "\n-----END EC PRIVATE KEY-----",
 		`api_key=` + canary + `&x=1`,
 		`apiToken='` + canary + `'`,

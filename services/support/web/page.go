@@ -17,6 +17,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,6 +25,7 @@ import (
 
 	"cistern/services/daemon/problem"
 
+	"golang.org/x/crypto/argon2"
 	"golang.org/x/crypto/scrypt"
 	"golang.org/x/text/unicode/norm"
 )
@@ -32,7 +34,7 @@ import (
 var pages embed.FS
 
 const (
-	webCookie  = "cistern_support"
+	webCookie  = "__Secure-cistern_support"
 	webSession = 30 * time.Minute // without a request
 	maxGuesses = 10
 	lockedFor  = 15 * time.Minute
@@ -130,6 +132,11 @@ func (p *Page) user(r *http.Request) (string, bool) {
 		delete(p.sessions, key)
 		return "", false
 	}
+	// Whoever was disabled, or is no administrator any more, is out. When the file cannot be read the session stays: it is for the bad day.
+	if list, err := p.administrators(); err == nil && !slices.ContainsFunc(list, func(a administrator) bool { return a.Name == found.user }) {
+		delete(p.sessions, key)
+		return "", false
+	}
 	found.expires = p.Now().Add(webSession)
 	p.sessions[key] = found
 	return found.user, true
@@ -219,6 +226,25 @@ func (p *Page) signOut(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
+// administrator is who may sign in, as akd keeps it (appliance-kit/src/access/users/administrators.ts): those who are not disabled and have
+// a password of their own.
+type administrator struct {
+	Name         string `json:"name"`
+	PasswordHash string `json:"passwordHash"`
+}
+
+func (p *Page) administrators() ([]administrator, error) {
+	content, err := os.ReadFile(p.Administrators)
+	if err != nil {
+		return nil, errNoAdministrators
+	}
+	var list []administrator
+	if json.Unmarshal(content, &list) != nil || len(list) == 0 {
+		return nil, errNoAdministrators
+	}
+	return list, nil
+}
+
 var errNoAdministrators = errors.New("the file with the administrators is missing or damaged")
 
 // check compares a password with what akd keeps. It takes as long for a name that there is not.
@@ -235,16 +261,9 @@ func (p *Page) check(name, password string) (bool, error) {
 		p.waiting--
 		p.mu.Unlock()
 	}()
-	content, err := os.ReadFile(p.Administrators)
+	list, err := p.administrators()
 	if err != nil {
-		return false, errNoAdministrators
-	}
-	var list []struct {
-		Name         string `json:"name"`
-		PasswordHash string `json:"passwordHash"`
-	}
-	if json.Unmarshal(content, &list) != nil || len(list) == 0 {
-		return false, errNoAdministrators
+		return false, err
 	}
 	stored, known := list[0].PasswordHash, false
 	for _, one := range list {
@@ -252,16 +271,20 @@ func (p *Page) check(name, password string) (bool, error) {
 			stored, known = one.PasswordHash, true
 		}
 	}
-	// One at a time: each takes 16 MB.
+	// One at a time: each takes up to 19 MiB.
 	p.hashing.Lock()
 	defer p.hashing.Unlock()
 	ok, err := verifyPassword(password, stored)
 	return ok && known, err
 }
 
-// verifyPassword reads akd's form: scrypt$N$r$p$SALT$KEY (appliance-kit/src/access/session/passwords.ts).
+// verifyPassword reads akd's forms (appliance-kit/src/access/users/passwords.ts): $argon2id$v=19$m=KIB,t=PASSES,p=LANES$SALT$KEY, and
+// of the first versions scrypt$N$r$p$SALT$KEY.
 func verifyPassword(password, stored string) (bool, error) {
 	parts := strings.Split(stored, "$")
+	if strings.HasPrefix(stored, "$argon2id$") {
+		return verifyArgon2(password, parts)
+	}
 	if len(parts) != 6 || parts[0] != "scrypt" {
 		return false, errNoAdministrators
 	}
@@ -282,5 +305,23 @@ func verifyPassword(password, stored string) (bool, error) {
 	if err != nil {
 		return false, errNoAdministrators
 	}
+	return subtle.ConstantTimeCompare(actual, key) == 1, nil
+}
+
+func verifyArgon2(password string, parts []string) (bool, error) {
+	var memory, passes, lanes uint32
+	if len(parts) != 6 || parts[2] != "v=19" {
+		return false, errNoAdministrators
+	}
+	if n, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &memory, &passes, &lanes); err != nil || n != 3 {
+		return false, errNoAdministrators
+	}
+	salt, saltErr := base64.RawStdEncoding.DecodeString(parts[4])
+	key, keyErr := base64.RawStdEncoding.DecodeString(parts[5])
+	// What a damaged file asks for must not take the memory of the machine.
+	if saltErr != nil || keyErr != nil || len(key) == 0 || memory < 8 || memory > 1<<17 || passes < 1 || passes > 10 || lanes < 1 || lanes > 4 {
+		return false, errNoAdministrators
+	}
+	actual := argon2.IDKey(norm.NFC.Bytes([]byte(password)), salt, passes, memory, uint8(lanes), uint32(len(key)))
 	return subtle.ConstantTimeCompare(actual, key) == 1, nil
 }

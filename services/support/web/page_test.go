@@ -163,3 +163,36 @@ func write(t *testing.T, path, content string) string {
 	}
 	return path
 }
+
+// What akd writes, by Node's crypto.argon2; and what a damaged file may hold.
+func TestArgon2(t *testing.T) {
+	const stored = "$argon2id$v=19$m=19456,t=2,p=1$mDRu0vUus4OV29bfrr0pNw$tipv27kvhvcFN7TLeS103knhbxbVixdYrhIwEySS5WU"
+	for password, want := range map[string]bool{"correct hörse": true, "correct ho\u0308rse": true, "correct horse": false, "": false} {
+		if got, err := verifyPassword(password, stored); got != want || err != nil {
+			t.Errorf("%q: %v %v", password, got, err)
+		}
+	}
+	for _, damaged := range []string{
+		"$argon2id$", "$argon2id$v=19$m=19456,t=2,p=1$AAAA", "$argon2id$v=16$m=19456,t=2,p=1$AAAA$AAAA", "$argon2id$v=19$m=99999999,t=2,p=1$AAAA$AAAA",
+		"$argon2id$v=19$m=19456,t=0,p=1$AAAA$AAAA", "$argon2id$v=19$m=19456,t=2,p=200$AAAA$AAAA", "$argon2id$v=19$m=19456,t=2,p=1$!!$AAAA", "$argon2id$v=19$m=19456,t=2,p=1$AAAA$",
+	} {
+		if ok, err := verifyPassword("x", damaged); ok || err == nil {
+			t.Errorf("%s: %v %v", damaged, ok, err)
+		}
+	}
+}
+
+// Who is no administrator any more, or is disabled, is out although the session has not ended.
+func TestASessionEndsWithTheAccount(t *testing.T) {
+	s, h := webOf(t)
+	cookie := call(h, "POST", "/support/session", `{"user":"admin","password":"correct horse"}`, "a").Result().Cookies()[0]
+	if w := call(h, "GET", "/support/bundles", "", "a", cookie); w.Code != 200 {
+		t.Fatal(w.Code)
+	}
+	if err := os.WriteFile(s.Administrators, []byte(`[{"name":"other","passwordHash":"$argon2id$v=19$m=19456,t=2,p=1$mDRu0vUus4OV29bfrr0pNw$tipv27kvhvcFN7TLeS103knhbxbVixdYrhIwEySS5WU"}]`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if w := call(h, "GET", "/support/bundles", "", "a", cookie); w.Code != 401 {
+		t.Error(w.Code)
+	}
+}

@@ -5,7 +5,9 @@ const tabs = [
   ['worksheets', 'Worksheets', '/analytics'],
   ['statistics', 'Statistics', '/analytics/statistics'],
   ['datasets', 'Recorded datasets', '/analytics/datasets'],
+  ['recording-rules', 'Recording rules', '/analytics/recording-rules'],
   ['explore', 'Explore', '/analytics/explore'],
+  ['outputs', 'Outputs', '/analytics/outputs'],
 ] as const;
 
 export function AnalyticsTabs({ active }: { active: (typeof tabs)[number][0] }) {

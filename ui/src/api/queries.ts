@@ -9,6 +9,21 @@ export const sessionQuery = queryOptions({
   queryKey: ['session'],
   queryFn: ({ signal }) => answerOf(client.GET('/api/session', { signal })),
 });
+export const usersQuery = queryOptions({
+  queryKey: ['users'],
+  queryFn: async ({ signal }) => (await answerOf(client.GET('/api/users', { signal }))).items,
+});
+export const sessionsQuery = (everyone: boolean) =>
+  queryOptions({
+    queryKey: ['users', 'sessions', everyone],
+    queryFn: async ({ signal }) =>
+      (
+        await answerOf(
+          client.GET('/api/sessions', { params: { query: { of: everyone ? 'everyone' : 'own' } }, signal }),
+        )
+      ).items,
+    refetchInterval: SAFETY_NET,
+  });
 export const setupQuery = queryOptions({
   queryKey: ['setup'],
   queryFn: ({ signal }) => answerOf(client.GET('/api/setup', { signal })),
@@ -51,10 +66,21 @@ export const destinationsQuery = queryOptions({
   queryKey: ['destinations'],
   queryFn: async ({ signal }) => (await answerOf(client.GET('/api/destinations', { signal }))).items,
 });
+export const outputsQuery = queryOptions({
+  queryKey: ['outputs'],
+  queryFn: async ({ signal }) => (await answerOf(client.GET('/api/outputs', { signal }))).items,
+  refetchInterval: 5_000,
+});
 export const thresholdsQuery = queryOptions({
   queryKey: ['thresholds'],
   queryFn: async ({ signal }) => (await answerOf(client.GET('/api/thresholds', { signal }))).items,
   refetchInterval: 5_000,
+});
+export const recordingRulesQuery = queryOptions({
+  queryKey: ['recording-rules'],
+  queryFn: async ({ signal }) => (await answerOf(client.GET('/api/recording-rules', { signal }))).items,
+  refetchInterval: (query) =>
+    query.state.data?.some(({ fill }) => fill?.state === 'running' || fill?.state === 'waiting') ? 1_000 : 5_000,
 });
 export interface AlertFilter {
   state: 'active' | 'all';

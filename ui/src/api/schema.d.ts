@@ -97,6 +97,78 @@ export interface paths {
          */
         get: operations["listUsers"];
         put?: never;
+        /**
+         * Add a user; the answer is the only place where the one-time password is shown
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
+         */
+        post: operations["createUser"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/users/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One user
+         * @description Needs: administrator.
+         */
+        get: operations["getUser"];
+        /**
+         * Change the role of a user, or disable the user
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
+         */
+        put: operations["changeUser"];
+        post?: never;
+        /**
+         * Delete a user
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
+         */
+        delete: operations["deleteUser"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/users/{name}/reset-password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace the password of a user by a one-time password
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
+         */
+        post: operations["resetPassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/roles": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What each role may do
+         * @description Needs: viewer.
+         */
+        get: operations["listRoles"];
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -416,6 +488,130 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/session/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give the password again, for what asks for it; it is good for five minutes
+         * @description Needs: session.
+         */
+        post: operations["confirmSession"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/session/change-password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change one's own password; it ends one's other sessions
+         * @description Needs: session.
+         */
+        post: operations["changePassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One's own sessions, or those of all users
+         * @description Needs: viewer.
+         */
+        get: operations["listSessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sessions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End a session: one's own, or as an administrator any
+         * @description Needs: viewer.
+         */
+        delete: operations["endSession"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sessions/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End all sessions of a user but the one that asks
+         * @description Needs: viewer.
+         */
+        post: operations["endSessions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/session-lifetime": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How long sessions last
+         * @description Needs: viewer.
+         */
+        get: operations["getSessionLifetime"];
+        /**
+         * Change how long sessions last
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
+         */
+        put: operations["setSessionLifetime"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/tokens": {
         parameters: {
             query?: never;
@@ -424,14 +620,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * API tokens
-         * @description Needs: administrator.
+         * API tokens: one's own, for an administrator all
+         * @description Needs: viewer.
          */
         get: operations["listTokens"];
         put?: never;
         /**
          * Make an API token; the answer is the only place it is shown
-         * @description Needs: administrator.
+         * @description Needs: viewer. Of a session, a confirmation by password within the last five minutes.
          */
         post: operations["createToken"];
         delete?: never;
@@ -447,12 +643,20 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
-        put?: never;
+        /**
+         * One API token
+         * @description Needs: viewer.
+         */
+        get: operations["getToken"];
+        /**
+         * Change where and how long an API token may be used, or hand it over
+         * @description Needs: viewer. Of a session, a confirmation by password within the last five minutes.
+         */
+        put: operations["changeToken"];
         post?: never;
         /**
          * Withdraw an API token
-         * @description Needs: administrator.
+         * @description Needs: viewer.
          */
         delete: operations["deleteToken"];
         options?: never;
@@ -868,7 +1072,7 @@ export interface paths {
         post?: never;
         /**
          * Destroy a pool and everything on it
-         * @description Needs: administrator.
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
          */
         delete: operations["destroyPool"];
         options?: never;
@@ -1271,7 +1475,7 @@ export interface paths {
         put?: never;
         /**
          * Erase what says that a disk belongs to something
-         * @description Needs: administrator.
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
          */
         post: operations["wipeDisk"];
         delete?: never;
@@ -1464,7 +1668,7 @@ export interface paths {
         post?: never;
         /**
          * Destroy a dataset
-         * @description Needs: administrator.
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
          */
         delete: operations["destroyDataset"];
         options?: never;
@@ -1603,7 +1807,7 @@ export interface paths {
         put?: never;
         /**
          * Give an encrypted dataset another key
-         * @description Needs: administrator.
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
          */
         post: operations["changeDatasetKey"];
         delete?: never;
@@ -1667,7 +1871,7 @@ export interface paths {
         put?: never;
         /**
          * Destroy snapshots; what is refused is listed with the reason
-         * @description Needs: administrator.
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
          */
         post: operations["destroySnapshots"];
         delete?: never;
@@ -1807,7 +2011,7 @@ export interface paths {
         put?: never;
         /**
          * Bring a dataset back to a snapshot
-         * @description Needs: administrator.
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
          */
         post: operations["rollback"];
         delete?: never;
@@ -2076,7 +2280,7 @@ export interface paths {
         post?: never;
         /**
          * Let a machine in no more; what it sent stays
-         * @description Needs: administrator.
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
          */
         delete: operations["deleteSender"];
         options?: never;
@@ -2312,6 +2516,78 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/outputs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Where samples are sent on, and how each output does
+         * @description Needs: viewer.
+         */
+        get: operations["listOutputs"];
+        put?: never;
+        /**
+         * Add an output
+         * @description Needs: operator.
+         */
+        post: operations["createOutput"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/outputs/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One output
+         * @description Needs: viewer.
+         */
+        get: operations["getOutput"];
+        /**
+         * Change an output; it goes on from where it was
+         * @description Needs: operator.
+         */
+        put: operations["updateOutput"];
+        post?: never;
+        /**
+         * Remove an output; what waits for it is not sent
+         * @description Needs: operator.
+         */
+        delete: operations["deleteOutput"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/outputs/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try a receiver with nothing, or something harmless, and show its answer
+         * @description Needs: operator.
+         */
+        post: operations["testOutput"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/worksheets": {
         parameters: {
             query?: never;
@@ -2438,6 +2714,138 @@ export interface paths {
          * @description Needs: operator.
          */
         post: operations["resumeWorksheet"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/recording-rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The recording rules, and how their evaluation goes
+         * @description Needs: viewer.
+         */
+        get: operations["listRecordingRules"];
+        put?: never;
+        /**
+         * Add a recording rule
+         * @description Needs: operator.
+         */
+        post: operations["createRecordingRule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/recording-rules/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One recording rule, and how its evaluation goes
+         * @description Needs: viewer.
+         */
+        get: operations["getRecordingRule"];
+        /**
+         * Change a recording rule
+         * @description Needs: operator.
+         */
+        put: operations["updateRecordingRule"];
+        post?: never;
+        /**
+         * Remove a recording rule; what it recorded stays
+         * @description Needs: operator.
+         */
+        delete: operations["deleteRecordingRule"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/recording-rules/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What a rule would record now, and what is wrong with it
+         * @description Needs: operator.
+         */
+        post: operations["previewRecordingRule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/recording-rules/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add the recording rules of a rule file of Prometheus
+         * @description Needs: operator.
+         */
+        post: operations["importRecordingRules"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/recording-rules/{id}/fill": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Evaluate a rule for the past, from a time on; what is there is replaced
+         * @description Needs: operator.
+         */
+        post: operations["fillRecordingRule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/recording-rules/{id}/cancel-fill": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop filling the past of a rule; what was filled stays
+         * @description Needs: operator.
+         */
+        post: operations["cancelRecordingRuleFill"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2692,7 +3100,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The threshold rules that are switched on, in the form of Prometheus
+         * The threshold rules and the recording rules that are switched on, in the form of Prometheus
          * @description Needs: viewer.
          */
         get: operations["prometheusRules"];
@@ -2979,6 +3387,19 @@ export interface components {
             by: string;
             note: string;
         };
+        ActiveSession: {
+            id: string;
+            user: string;
+            /** @description the session that asks */
+            own: boolean;
+            address: string | null;
+            browser: string | null;
+            /** @description ISO 8601 time in UTC */
+            createdAt: string;
+            lastUsedAt: string | null;
+            /** @description ISO 8601 time in UTC */
+            expiresAt: string;
+        };
         AddInput: {
             /** @enum {unknown} */
             kind: "data" | "spare" | "log" | "cache" | "special";
@@ -3177,7 +3598,7 @@ export interface components {
         };
         Change: {
             /** @enum {unknown} */
-            topic: "alert-classes" | "alerts" | "analytics" | "bundles" | "crashes" | "datasets" | "destinations" | "disks" | "hardware" | "jobs" | "pools" | "services" | "setup" | "silences" | "status" | "thresholds" | "worksheets";
+            topic: "alert-classes" | "alerts" | "analytics" | "bundles" | "crashes" | "datasets" | "destinations" | "disks" | "hardware" | "jobs" | "outputs" | "pools" | "recording-rules" | "services" | "setup" | "silences" | "status" | "thresholds" | "users" | "worksheets";
             id?: string;
         };
         ChangeKeyInput: {
@@ -3236,6 +3657,13 @@ export interface components {
                 nanosecondsPerByte: number;
                 sentence: string;
             }[];
+        };
+        Confirmation: {
+            password: string;
+        };
+        Confirmed: {
+            /** @description ISO 8601 time in UTC */
+            until: string;
         };
         Crash: {
             /** @description the fingerprint: the same crash has the same */
@@ -3591,6 +4019,10 @@ export interface components {
             clientSecretSet: boolean;
             refreshTokenSet: boolean;
         };
+        EndSessions: {
+            /** @description whose; left out: one’s own */
+            user?: string;
+        };
         /** @description Who is notified as well when it has not been acknowledged by then */
         Escalation: {
             afterSeconds: number;
@@ -3615,6 +4047,14 @@ export interface components {
             /** @description there is more than is listed */
             cut: boolean;
         };
+        FileOutput: {
+            /** @description below outputs/ of the telemetry dataset */
+            folder: string;
+            /** @description how large a file gets, in MiB, before it is closed */
+            fileMiB: number;
+            /** @description how many closed files are kept */
+            files: number;
+        };
         Firing: {
             labels: {
                 [key: string]: string;
@@ -3627,6 +4067,14 @@ export interface components {
             worst: number | null;
             /** @description raise, reminders and all-clear */
             messages: number;
+        };
+        GraphiteOutput: {
+            /** @description HOST:PORT */
+            address: string;
+            /** @description put before every name */
+            prefix: string;
+            /** @description of histograms, from 0 to 1: NAME.p99 for 0.99; NAME.count and NAME.sum are always sent */
+            quantiles: number[];
         };
         Hardware: {
             /** @enum {unknown} */
@@ -4077,6 +4525,129 @@ export interface components {
             name: string;
             /** @enum {unknown} */
             role: "writer" | "viewer" | "operator" | "administrator";
+            expiresInDays?: number | null;
+            /** @description where it may be used: addresses, or networks as 192.0.2.0/24; none means everywhere */
+            networks?: string[];
+        };
+        NewUser: {
+            name: string;
+            /** @enum {unknown} */
+            role: "administrator" | "operator" | "viewer";
+        };
+        OneTimePassword: {
+            user: components["schemas"]["User"];
+            /** @description good for one sign-in, which asks for another one */
+            password: string;
+        };
+        Output: {
+            id: string;
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
+            name: string;
+            /** @description one that is switched off gives up its place, and later begins anew */
+            enabled: boolean;
+            /** @enum {unknown} */
+            kind: "remote-write" | "graphite" | "statsd" | "file";
+            /**
+             * @description where a new one begins: with what comes from now on, or with what is in the journal and in no block yet
+             * @enum {unknown}
+             */
+            begin: "now" | "journal";
+            /** @description PromQL selectors: a series that one of them matches is sent; none = all */
+            keep: string[];
+            labels: {
+                [key: string]: string;
+            };
+            /** @description how much of the journal may wait, in MiB; beyond it the oldest is skipped, and counted */
+            lagMiB: number;
+            graphite?: components["schemas"]["GraphiteOutput"];
+            statsd?: components["schemas"]["StatsdOutput"];
+            file?: components["schemas"]["FileOutput"];
+            remoteWrite?: components["schemas"]["RemoteWriteOutput"];
+            health: components["schemas"]["OutputHealth"];
+        };
+        OutputHealth: {
+            /**
+             * @description unknown: storaged does not answer, or does not run it yet
+             * @enum {unknown}
+             */
+            state: "off" | "delivering" | "catching-up" | "failing" | "invalid" | "unknown";
+            error: string | null;
+            since: string | null;
+            /** @description bytes */
+            lagBytes: number;
+            /** @description how long ago the oldest of what waits was accepted */
+            lagSeconds: number;
+            sent: number;
+            refused: number;
+            refusedWords: string | null;
+            refusedAt: string | null;
+            leftOut: number;
+            skipped: number;
+            skippedFrom: string | null;
+            skippedTo: string | null;
+            skippedAt: string | null;
+            retries: number;
+            lastDeliveredAt: string | null;
+        };
+        OutputInput: {
+            name: string;
+            /** @description one that is switched off gives up its place, and later begins anew */
+            enabled: boolean;
+            /** @enum {unknown} */
+            kind: "remote-write" | "graphite" | "statsd" | "file";
+            /**
+             * @description where a new one begins: with what comes from now on, or with what is in the journal and in no block yet
+             * @enum {unknown}
+             */
+            begin: "now" | "journal";
+            /** @description PromQL selectors: a series that one of them matches is sent; none = all */
+            keep: string[];
+            /** @description added to series that do not have them */
+            labels: {
+                [key: string]: string;
+            };
+            /** @description how much of the journal may wait, in MiB; beyond it the oldest is skipped, and counted */
+            lagMiB: number;
+            graphite?: components["schemas"]["GraphiteOutput"];
+            statsd?: components["schemas"]["StatsdOutput"];
+            file?: components["schemas"]["FileOutput"];
+            remoteWrite?: components["schemas"]["RemoteWriteOutputInput"];
+        };
+        /** @description An output that need not be saved; with `id` the stored secrets are filled in */
+        OutputTest: {
+            name: string;
+            /** @description one that is switched off gives up its place, and later begins anew */
+            enabled: boolean;
+            /** @enum {unknown} */
+            kind: "remote-write" | "graphite" | "statsd" | "file";
+            /**
+             * @description where a new one begins: with what comes from now on, or with what is in the journal and in no block yet
+             * @enum {unknown}
+             */
+            begin: "now" | "journal";
+            /** @description PromQL selectors: a series that one of them matches is sent; none = all */
+            keep: string[];
+            /** @description added to series that do not have them */
+            labels: {
+                [key: string]: string;
+            };
+            /** @description how much of the journal may wait, in MiB; beyond it the oldest is skipped, and counted */
+            lagMiB: number;
+            graphite?: components["schemas"]["GraphiteOutput"];
+            statsd?: components["schemas"]["StatsdOutput"];
+            file?: components["schemas"]["FileOutput"];
+            remoteWrite?: components["schemas"]["RemoteWriteOutputInput"];
+            id?: string;
+        };
+        OutputTestResult: {
+            ok: boolean;
+            /** @description what the receiver answered */
+            text: string;
+        };
+        PasswordChange: {
+            currentPassword: string;
+            newPassword: string;
         };
         /** @description a disk that was plugged in */
         PluggedDisk: {
@@ -4184,6 +4755,22 @@ export interface components {
             activeAt: string;
             value: string;
         };
+        PrometheusRecordingRule: {
+            /** @constant */
+            type: "recording";
+            name: string;
+            query: string;
+            labels: {
+                [key: string]: string;
+            };
+            /** @enum {unknown} */
+            health: "unknown" | "ok" | "err";
+            lastError?: string;
+            /** @description seconds */
+            evaluationTime: number;
+            /** @description ISO 8601 time in UTC */
+            lastEvaluation: string;
+        };
         PrometheusRule: {
             /** @constant */
             type: "alerting";
@@ -4213,6 +4800,168 @@ export interface components {
             autoexpand?: boolean;
             autotrim?: boolean;
             comment?: string;
+        };
+        RecordingRule: {
+            id: string;
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
+            /** @description the metric that the result becomes: letters, digits, _ and : */
+            name: string;
+            /** @description rules of a group are evaluated one after the other, in the order of the list */
+            group: string;
+            /** @description PromQL */
+            expression: string;
+            /** @description added to every series of the result; an empty value removes a label */
+            labels: {
+                [key: string]: string;
+            };
+            intervalSeconds: number;
+            description: string;
+            enabled: boolean;
+            /** @description of a rule file that storaged reads at its start: it is not changed here */
+            fromFile: boolean;
+            state: components["schemas"]["RecordingRuleState"] | null;
+            fill: components["schemas"]["RecordingRuleFill"] | null;
+        };
+        RecordingRuleFile: {
+            /** @description a rule file of Prometheus, YAML */
+            text: string;
+        };
+        RecordingRuleFill: {
+            /** @enum {unknown} */
+            state: "waiting" | "running" | "done" | "cancelled" | "failed";
+            /** @description ISO 8601 time in UTC */
+            from: string;
+            /** @description ISO 8601 time in UTC */
+            to: string;
+            percent: number;
+            samples: number;
+            /** @description samples that the store did not take */
+            refused: number;
+            error: string | null;
+            /** @description ISO 8601 time in UTC */
+            startedAt: string;
+            endedAt: string | null;
+        };
+        RecordingRuleFillInput: {
+            /** @description ISO 8601 time in UTC */
+            from: string;
+        };
+        RecordingRuleImport: {
+            items: components["schemas"]["RecordingRule"][];
+            notTaken: {
+                line: number | null;
+                what: string;
+                reason: string;
+            }[];
+        };
+        RecordingRuleInput: {
+            /** @description the metric that the result becomes: letters, digits, _ and : */
+            name: string;
+            /** @description rules of a group are evaluated one after the other, in the order of the list */
+            group: string;
+            /** @description PromQL */
+            expression: string;
+            /** @description added to every series of the result; an empty value removes a label */
+            labels: {
+                [key: string]: string;
+            };
+            intervalSeconds: number;
+            description: string;
+            enabled: boolean;
+        };
+        RecordingRulePreview: {
+            faults: {
+                /** @enum {unknown} */
+                field: "name" | "group" | "expression" | "labels" | "intervalSeconds" | "description" | "rules" | "id";
+                message: string;
+                at: {
+                    line: number;
+                    column: number;
+                } | null;
+            }[];
+            warnings: string[];
+            /** @description series that it would write now */
+            total: number;
+            series: {
+                labels: {
+                    [key: string]: string;
+                };
+                value: number | null;
+                histogram: {
+                    count: number | null;
+                    sum: number | null;
+                } | null;
+            }[];
+        };
+        RecordingRulePreviewInput: {
+            /** @description the metric that the result becomes: letters, digits, _ and : */
+            name: string;
+            /** @description rules of a group are evaluated one after the other, in the order of the list */
+            group: string;
+            /** @description PromQL */
+            expression: string;
+            /** @description added to every series of the result; an empty value removes a label */
+            labels: {
+                [key: string]: string;
+            };
+            intervalSeconds: number;
+            description: string;
+            enabled: boolean;
+            /** @description of the rule that is changed */
+            id?: string;
+        };
+        RecordingRuleState: {
+            evaluatedAt: string | null;
+            recordedAt: string | null;
+            durationSeconds: number;
+            /** @description of the last evaluation */
+            samples: number;
+            /** @description of these */
+            histograms: number;
+            error: string | null;
+            errorSince: string | null;
+            /** @description since storaged was started */
+            evaluations: number;
+            failures: number;
+            /** @description evaluations that were not made in time, nor made up */
+            missed: number;
+            refused: {
+                reason: string;
+                detail: string;
+                samples: number;
+            } | null;
+        };
+        RemoteWriteOutput: {
+            /** @description where to post, as https://metrics.example.com/api/v1/write */
+            url: string;
+            /**
+             * @description of the protocol; auto: 2.0 where the receiver knows it
+             * @enum {unknown}
+             */
+            version: "auto" | "1.0" | "2.0";
+            /** @description of basic authentication */
+            user?: string;
+            passwordSet: boolean;
+            tokenSet: boolean;
+            authority: components["schemas"]["Authority"] | null;
+        };
+        RemoteWriteOutputInput: {
+            /** @description where to post, as https://metrics.example.com/api/v1/write */
+            url: string;
+            /**
+             * @description of the protocol; auto: 2.0 where the receiver knows it
+             * @enum {unknown}
+             */
+            version: "auto" | "1.0" | "2.0";
+            /** @description of basic authentication */
+            user?: string;
+            /** @description password of the user; left out = as stored, empty = none */
+            password?: string;
+            /** @description sent as a bearer token, instead of a user and a password; left out = as stored, empty = none */
+            token?: string;
+            /** @description PEM: the authorities that the receiver’s certificate is checked against, instead of those that the operating system knows; left out = as stored, empty = none */
+            ca?: string;
         };
         RemoveInput: {
             /** @description a device, or a group such as mirror-1 */
@@ -4354,6 +5103,17 @@ export interface components {
             minuteSeconds: number;
             /** @description how long those of an hour are kept; not shorter than minuteSeconds, in seconds */
             hourSeconds: number;
+        };
+        RoleDescription: {
+            role: string;
+            /** @description what this role may do, and those below it may not */
+            routes: {
+                /** @description the name of the operation in the description of the API */
+                id: string;
+                summary: string;
+                /** @description it changes something */
+                change: boolean;
+            }[];
         };
         RollbackPreview: {
             /** @description DATASET@NAME */
@@ -4531,6 +5291,22 @@ export interface components {
             user: components["schemas"]["SessionUser"] | null;
             /** @description ISO 8601 time in UTC */
             expiresAt?: string;
+            /** @description the password is a one-time password; nothing else is allowed before it is changed */
+            mustChangePassword?: boolean;
+        };
+        SessionLifetime: {
+            /** @description a session ends when it was not used so long */
+            idleMinutes: number;
+            /** @description a session ends so long after it began */
+            longestHours: number;
+        };
+        SessionLifetimeRead: {
+            /** @description a session ends when it was not used so long */
+            idleMinutes: number;
+            /** @description a session ends so long after it began */
+            longestHours: number;
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
         };
         SessionUser: {
             name: string;
@@ -4834,6 +5610,20 @@ export interface components {
             /** @description there were more values than are kept apart; the rest is summed */
             restIncluded: boolean;
         };
+        StatsdOutput: {
+            /** @description HOST:PORT */
+            address: string;
+            /**
+             * @description over udp nobody acknowledges what arrives
+             * @enum {unknown}
+             */
+            protocol: "udp" | "tcp";
+            /**
+             * @description ms: as timers, with the values in milliseconds that the store has in seconds; h: with the values as they are; none: not at all
+             * @enum {unknown}
+             */
+            histograms: "ms" | "h" | "none";
+        };
         Status: {
             sentence: string;
             /** @enum {unknown} */
@@ -5020,11 +5810,30 @@ export interface components {
             name: string;
             /** @enum {unknown} */
             role: "writer" | "viewer" | "operator" | "administrator";
+            owner: string | null;
+            /** @description where it may be used: addresses, or networks as 192.0.2.0/24; none means everywhere */
+            networks: string[];
             /** @description ISO 8601 time in UTC */
             createdAt: string;
+            expiresAt: string | null;
             lastUsedAt: string | null;
+            lastUsedFrom: string | null;
+            /**
+             * @description only a valid one is taken
+             * @enum {unknown}
+             */
+            state: "valid" | "expired" | "owner-disabled";
             /** @description only in the answer to POST */
             token?: string;
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
+        };
+        TokenChange: {
+            name: string;
+            owner: string | null;
+            /** @description where it may be used: addresses, or networks as 192.0.2.0/24; none means everywhere */
+            networks: string[];
+            expiresAt: string | null;
         };
         TrimInput: {
             /** @enum {unknown} */
@@ -5034,9 +5843,24 @@ export interface components {
             name: string;
             /** @enum {unknown} */
             role: "administrator" | "operator" | "viewer";
+            /** @description cannot sign in, and the tokens of this user are refused */
+            disabled: boolean;
+            /**
+             * @description one-time: the appliance made it, and it must be changed at the first sign-in; expired: that did not happen in time
+             * @enum {unknown}
+             */
+            password: "own" | "one-time" | "expired";
+            oneTimeUntil: string | null;
             /** @description ISO 8601 time in UTC */
             createdAt: string;
             lastSignInAt: string | null;
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
+        };
+        UserChange: {
+            /** @enum {unknown} */
+            role: "administrator" | "operator" | "viewer";
+            disabled: boolean;
         };
         Vdev: {
             name: string;
@@ -5391,6 +6215,397 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["User"][];
+                    };
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewUser"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OneTimePassword"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    changeUser: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UserChange"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteUser: {
+        parameters: {
+            query?: {
+                tokensTo?: string;
+            };
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    resetPassword: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OneTimePassword"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listRoles: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["RoleDescription"][];
                     };
                 };
             };
@@ -6735,6 +7950,423 @@ export interface operations {
             };
         };
     };
+    confirmSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Confirmation"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Confirmed"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    changePassword: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasswordChange"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listSessions: {
+        parameters: {
+            query?: {
+                of?: "own" | "everyone";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["ActiveSession"][];
+                    };
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    endSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    endSessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EndSessions"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getSessionLifetime: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionLifetimeRead"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    setSessionLifetime: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SessionLifetime"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionLifetimeRead"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listTokens: {
         parameters: {
             query?: never;
@@ -6800,6 +8432,8 @@ export interface operations {
             /** @description As asked */
             201: {
                 headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -6844,10 +8478,158 @@ export interface operations {
             };
         };
     };
-    deleteToken: {
+    getToken: {
         parameters: {
             query?: never;
             header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Token"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    changeToken: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TokenChange"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Token"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteToken: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
             path: {
                 id: string;
             };
@@ -6882,6 +8664,15 @@ export interface operations {
             };
             /** @description There is no such thing */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -13575,6 +15366,390 @@ export interface operations {
             };
         };
     };
+    listOutputs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Output"][];
+                    };
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createOutput: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OutputInput"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            201: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Output"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getOutput: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Output"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    updateOutput: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OutputInput"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Output"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteOutput: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    testOutput: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OutputTest"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OutputTestResult"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listWorksheets: {
         parameters: {
             query?: never;
@@ -14095,6 +16270,583 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WorksheetChange"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listRecordingRules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["RecordingRule"][];
+                    };
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createRecordingRule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RecordingRuleInput"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            201: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordingRule"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getRecordingRule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordingRule"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    updateRecordingRule: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RecordingRuleInput"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordingRule"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteRecordingRule: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    previewRecordingRule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RecordingRulePreviewInput"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordingRulePreview"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    importRecordingRules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RecordingRuleFile"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordingRuleImport"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    fillRecordingRule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RecordingRuleFillInput"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            202: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordingRule"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancelRecordingRuleFill: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordingRule"];
                 };
             };
             /** @description Not signed in */
@@ -15115,7 +17867,7 @@ export interface operations {
                             groups: {
                                 name: string;
                                 file: string;
-                                rules: components["schemas"]["PrometheusRule"][];
+                                rules: (components["schemas"]["PrometheusRule"] | components["schemas"]["PrometheusRecordingRule"])[];
                                 /** @description seconds */
                                 interval: number;
                                 limit: number;

@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useRef } from 'react';
 import { Navigate, Route, Routes, useLocation } from 'react-router';
+import { AskForPassword } from '../access/session/AskForPassword.tsx';
 import { safePath } from '../access/session/safePath.ts';
 import { sessionQuery, setupQuery } from '../api/queries.ts';
 import { SessionContext } from '../api/session.ts';
@@ -11,12 +12,18 @@ import { LiveBanner } from './LiveBanner.tsx';
 import { NotAnswering } from './NotAnswering.tsx';
 
 const SignInPage = lazy(() => import('../access/session/SignInPage.tsx'));
+const NewPasswordPage = lazy(() => import('../access/session/NewPasswordPage.tsx'));
+const SettingsPage = lazy(() => import('../access/SettingsPage.tsx'));
+const UserPage = lazy(() => import('../access/users/UserPage.tsx'));
+const ProfilePage = lazy(() => import('../access/session/ProfilePage.tsx'));
 const SetupPage = lazy(() => import('../access/setup/SetupPage.tsx'));
 const StatusPage = lazy(() => import('../system/status/StatusPage.tsx'));
 const WorksheetPage = lazy(() => import('../analytics/worksheets/WorksheetPage.tsx'));
 const ChartsPage = lazy(() => import('../analytics/panels/ChartsPage.tsx'));
 const StatisticsPage = lazy(() => import('../analytics/statistics/StatisticsPage.tsx'));
 const RecordedDatasetsPage = lazy(() => import('../analytics/statistics/RecordedDatasetsPage.tsx'));
+const RecordingRulesPage = lazy(() => import('../analytics/recording-rules/RecordingRulesPage.tsx'));
+const RecordingRulePage = lazy(() => import('../analytics/recording-rules/RecordingRulePage.tsx'));
 const QueryPage = lazy(() => import('../analytics/explore/QueryPage.tsx'));
 const ExplorePage = lazy(() => import('../analytics/explore/ExplorePage.tsx'));
 const AlertsPage = lazy(() => import('../alerting/alerts/AlertsPage.tsx'));
@@ -37,6 +44,8 @@ const NewDatasetPage = lazy(() => import('../storage/datasets/NewDatasetPage.tsx
 const DatasetPage = lazy(() => import('../storage/datasets/DatasetPage.tsx'));
 const SnapshotPage = lazy(() => import('../storage/snapshots/SnapshotPage.tsx'));
 const SchedulesPage = lazy(() => import('../storage/schedules/SchedulesPage.tsx'));
+const OutputsPage = lazy(() => import('../analytics/outputs/OutputsPage.tsx'));
+const OutputPage = lazy(() => import('../analytics/outputs/OutputPage.tsx'));
 const ServicesPage = lazy(() => import('../system/services/ServicesPage.tsx'));
 const ServicePage = lazy(() => import('../system/services/ServicePage.tsx'));
 const LogsPage = lazy(() => import('../system/logs/LogsPage.tsx'));
@@ -85,8 +94,16 @@ export function App() {
     );
   }
   if (user === null) return <Navigate to="/sign-in" replace />;
+  if (session.data.mustChangePassword) {
+    return (
+      <Suspense fallback={<PageLoading />}>
+        <NewPasswordPage user={user.name} />
+      </Suspense>
+    );
+  }
   return (
     <SessionContext value={user}>
+      <AskForPassword />
       <Frame>
         <Suspense fallback={<PageLoading />}>
           <Routes>
@@ -98,8 +115,12 @@ export function App() {
             <Route path="/analytics/charts" element={<ChartsPage />} />
             <Route path="/analytics/statistics" element={<StatisticsPage />} />
             <Route path="/analytics/datasets" element={<RecordedDatasetsPage />} />
+            <Route path="/analytics/recording-rules" element={<RecordingRulesPage />} />
+            <Route path="/analytics/recording-rules/:id" element={<RecordingRulePage />} />
             <Route path="/analytics/query" element={<QueryPage />} />
             <Route path="/analytics/explore" element={<ExplorePage />} />
+            <Route path="/analytics/outputs" element={<OutputsPage />} />
+            <Route path="/analytics/outputs/:id" element={<OutputPage />} />
             <Route path="/alerts/thresholds/:id" element={<ThresholdPage />} />
             <Route path="/alerts/destinations/:id" element={<DestinationPage />} />
             <Route path="/alerts/silences/:id" element={<SilencePage />} />
@@ -123,6 +144,9 @@ export function App() {
             <Route path="/services/logs" element={<LogsPage />} />
             <Route path="/services/requests" element={<RequestsPage />} />
             <Route path="/services/:name" element={<ServicePage />} />
+            <Route path="/profile" element={<ProfilePage />} />
+            <Route path="/settings/users/:name" element={<UserPage />} />
+            <Route path="/settings/:tab?" element={<SettingsPage />} />
             <Route path="/maintenance/hardware" element={<HardwarePage />} />
             <Route path="/maintenance/*" element={<MaintenancePage />} />
             <Route path="*" element={<NoSuchPage />} />

@@ -58,6 +58,7 @@ const themes: [ThemeChoice, string][] = [
 function UserMenu() {
   const user = use(SessionContext);
   const { pathname } = useLocation();
+  const navigate = useNavigate();
   const [open, setOpen] = useState(false);
   const theme = useThemeChoice();
   const queries = useQueryClient();
@@ -97,6 +98,7 @@ function UserMenu() {
       </DropdownGroup>
       <Divider />
       <DropdownList>
+        <DropdownItem onClick={() => void navigate('/profile')}>Profile</DropdownItem>
         <DropdownItem to={manualOf(pathname)} target="_blank" rel="noopener">
           Manual
         </DropdownItem>

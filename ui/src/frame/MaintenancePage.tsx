@@ -1,9 +1,8 @@
-// Support bundles, crashes, API tokens, who may poll by SNMP, how the machine itself is, and what it is.
+// Support bundles, crashes, who may poll by SNMP, how the machine itself is, and what it is.
 import { Title } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect } from 'react';
 import { useLocation } from 'react-router';
-import { Tokens } from '../access/tokens/Tokens.tsx';
 import { setupQuery, statusQuery } from '../api/queries.ts';
 import { Facts } from '../shells/Facts.tsx';
 import { PageShell } from '../shells/PageShell.tsx';
@@ -56,9 +55,6 @@ export default function MaintenancePage() {
         </Part>
         <Part id="crashes" title="Crashes">
           <Crashes />
-        </Part>
-        <Part id="tokens" title="API tokens">
-          <Tokens />
         </Part>
         <Part id="snmp" title="SNMP agent">
           <SnmpAgent />

@@ -13,6 +13,7 @@ export const navigation: readonly Place[] = [
   { title: 'Alerts', path: '/alerts', key: 'l', about: 'What is wrong now, and what was' },
   { title: 'Storage', path: '/storage', key: 't', about: 'Pools, disks and datasets' },
   { title: 'Services', path: '/services', key: 'v', about: 'The parts of the appliance' },
+  { title: 'Settings', path: '/settings', key: 'e', about: 'Who and what may come in' },
   { title: 'Maintenance', path: '/maintenance', key: 'm', about: 'Support bundles and system information' },
 ];
 
@@ -20,8 +21,16 @@ export const places: readonly Place[] = [
   ...navigation,
   { title: 'Statistics', path: '/analytics/statistics', key: '', about: 'What can be measured of this machine' },
   { title: 'Recorded datasets', path: '/analytics/datasets', key: '', about: 'What is measured, and what it costs' },
+  {
+    title: 'Recording rules',
+    path: '/analytics/recording-rules',
+    key: '',
+    about: 'Results of expressions that are stored as metrics',
+  },
   { title: 'Explore', path: '/analytics/explore', key: '', about: 'Every metric that was sent' },
   { title: 'PromQL', path: '/analytics/query', key: '', about: 'An expression as a table, a graph or a heatmap' },
+  { title: 'Outputs', path: '/analytics/outputs', key: '', about: 'Where samples are sent on, and how that goes' },
+  { title: 'New output', path: '/analytics/outputs/new', key: '', about: 'Remote write, Graphite, statsd or files' },
   { title: 'Threshold rules', path: '/alerts/thresholds', key: '', about: 'When a metric raises an alert' },
   { title: 'Alert destinations', path: '/alerts/destinations', key: '', about: 'Where alerts are sent' },
   { title: 'Alert log', path: '/alerts/log', key: '', about: 'Every alert there was' },
@@ -56,6 +65,10 @@ export const places: readonly Place[] = [
     about: 'The state of the machine itself',
   },
   { title: 'Installed systems', path: '/maintenance/system', key: '', about: 'Which one starts next time' },
+  { title: 'Users', path: '/settings/users', key: '', about: 'Who may sign in' },
+  { title: 'Sessions', path: '/settings/sessions', key: '', about: 'Who is signed in, and for how long' },
+  { title: 'API tokens', path: '/settings/tokens', key: '', about: 'What programs sign in with' },
+  { title: 'Profile', path: '/profile', key: '', about: 'Your password, your sessions' },
   { title: 'New threshold rule', path: '/alerts/thresholds/new', key: '', about: 'When … stays above …' },
 ];
 
@@ -63,10 +76,13 @@ export const places: readonly Place[] = [
 const manual: Readonly<Record<string, string>> = {
   '/status': 'system',
   '/analytics': 'analytics',
+  '/analytics/outputs': 'outputs',
   '/alerts': 'alerting',
   '/alerts/catalogue': 'alerts',
   '/storage': 'storage',
   '/services': 'system',
+  '/settings': 'access',
+  '/profile': 'access',
   '/maintenance': 'support',
   '/maintenance/hardware': 'system',
   '/maintenance/machine': 'system',

@@ -49,6 +49,12 @@ export function authorizeRoutes(identify: (request: FastifyRequest) => Caller): 
       const caller = identify(request);
       const method = text(request, 'x-original-method').toUpperCase();
       const uri = text(request, 'x-original-uri');
+      if (caller.session?.mustChangePassword)
+        throw fail(
+          'password_change_required',
+          'You signed in with a one-time password.',
+          'Choose a password of your own.',
+        );
       if (caller.role === null)
         throw fail('unauthenticated', 'You are not signed in.', 'Sign in, or send an API token.');
       const role = needed(method, uri);

@@ -1,71 +1,222 @@
-// Signing in and out.
+// Signing in and out, changing one's own password, and who is signed in.
 
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { iso } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
-import { type CookiePolicy, dropCookie, readCookie, SESSION_COOKIE, setCookie } from '../../http/gate/cookies.ts';
-import type { Role } from '../../http/gate/roles.ts';
+import type { Caller } from '../../http/gate/caller.ts';
+import {
+  browserCookie,
+  type CookiePolicy,
+  dropCookie,
+  readCookie,
+  sessionCookie,
+  setCookie,
+} from '../../http/gate/cookies.ts';
 import type { Handlers } from '../../http/handlers.ts';
+import type { Changes } from '../../http/live-updates/changes.ts';
 import type { Database } from '../../state/database.ts';
+import type { Settings } from '../../state/settings.ts';
 import type { Audit } from '../audit/index.ts';
-import type { Users } from '../users/index.ts';
-import type { Lockout } from './lockout.ts';
-import { TooManyAtOnce, verifyPassword } from './passwords.ts';
+import {
+  type Account,
+  hashPassword,
+  isOutdated,
+  passwordProblem,
+  TooManyAtOnce,
+  type Users,
+  verifyPassword,
+} from '../users/index.ts';
 import type { routes } from './routes.ts';
-import type { Sessions } from './sessions.ts';
+import type { Session } from './schema.ts';
+import type { From, Sessions } from './sessions.ts';
+import * as stored from './settings.ts';
+import type { Throttle } from './throttle.ts';
 
 export interface SessionParts {
   readonly db: Database;
+  readonly settings: Settings;
   readonly users: Users;
   readonly sessions: Sessions;
-  readonly lockout: Lockout;
+  readonly throttle: Throttle;
   /** Too many wrong passwords. */
   readonly lockedOut: (account: string, address: string) => void;
   readonly audit: Audit;
+  readonly changes: Changes;
   readonly cookies: CookiePolicy;
+  readonly hostName: () => string;
+  readonly wait: (ms: number) => Promise<void>;
+}
+
+const LONGEST_BROWSER = 200;
+
+export function from(request: FastifyRequest, caller: Caller): From {
+  return { address: caller.address, browser: request.headers['user-agent']?.slice(0, LONGEST_BROWSER) ?? null };
 }
 
 export function sessionRoutes(parts: SessionParts): Handlers<typeof routes> {
-  const { db, users, sessions, lockout, audit, cookies } = parts;
-  return {
-    getSession: ({ caller }) =>
-      caller.by === 'cookie'
-        ? { user: { name: caller.name, role: caller.role as Role }, expiresAt: iso(caller.expiresAt ?? 0) }
-        : { user: null },
+  const { db, settings, users, sessions, throttle, audit, changes, cookies, hostName } = parts;
 
-    signIn: async ({ body, caller, reply }) => {
-      const { user: name, password } = body;
-      const last = lockout.attempt('password', name, caller.address);
+  /** Looks at a password as long as there were not too many wrong ones; throws when it is not the user's. */
+  const check = async (name: string, password: string, request: FastifyRequest, caller: Caller): Promise<Account> => {
+    const device = sessions.knownBrowser(name, readCookie(request, browserCookie(cookies)));
+    const guess = throttle.begin('password', name, caller.address, device);
+    try {
+      if (guess.waitMs > 0) await parts.wait(guess.waitMs);
       const user = users.find(name);
-      const right = await verifyPassword(password, user?.passwordHash).catch((error: unknown) => {
-        if (error instanceof TooManyAtOnce)
-          throw fail('too_many', 'Too many sign-ins at a time.', 'Try again shortly.');
-        throw error;
-      });
-      if (!right || user === undefined) {
-        audit.record(caller, 'session.refused', name);
-        if (last) parts.lockedOut(name, caller.address);
-        throw fail('wrong_credentials', 'The name or the password is wrong.', 'Check both and try again.');
+      const right = await verifyPassword(password, user?.passwordHash, device !== undefined);
+      if (right && user !== undefined && !user.disabled && !user.expired) {
+        guess.right();
+        return user;
       }
+      const last = guess.wrong();
+      const why = !right || user === undefined ? null : user.disabled ? 'disabled' : 'expired';
+      audit.record(caller, 'session.refused', name, null, why);
+      if (last) parts.lockedOut(name, caller.address);
+      // Only who knows the password is told why it does not do.
+      if (why === 'disabled') {
+        throw fail('account_disabled', `The account ${name} is disabled.`, 'Ask an administrator to enable it.');
+      }
+      if (why === 'expired') {
+        throw fail(
+          'account_disabled',
+          'The one-time password was not used in time.',
+          'Ask an administrator for another one.',
+        );
+      }
+    } catch (error) {
+      guess.withdrawn();
+      if (error instanceof TooManyAtOnce) throw fail('too_many', 'Too many sign-ins at a time.', 'Try again shortly.');
+      throw error;
+    }
+    throw fail('wrong_credentials', 'The name or the password is wrong.', 'Check both and try again.');
+  };
+
+  const rehash = async (user: Account, password: string) => {
+    if (isOutdated(user.passwordHash)) users.rehash(user.name, user.passwordHash, await hashPassword(password));
+  };
+
+  const begin = (user: Account, request: FastifyRequest, reply: FastifyReply, caller: Caller): Session => {
+    const { secret, expiresAt } = sessions.create(user.name, from(request, caller));
+    setCookie(reply, cookies, sessionCookie(cookies), secret);
+    const known = sessions.rememberBrowser(user.name, readCookie(request, browserCookie(cookies)));
+    setCookie(reply, cookies, browserCookie(cookies), known, 90 * 24 * 3600);
+    return {
+      user: { name: user.name, role: user.role },
+      expiresAt: iso(expiresAt),
+      ...(user.oneTime && { mustChangePassword: true }),
+    };
+  };
+
+  return {
+    getSession: ({ caller }) => {
+      const user = caller.session === undefined ? undefined : users.find(caller.name);
+      if (user === undefined) return { user: null };
+      return {
+        user: { name: user.name, role: user.role },
+        expiresAt: iso(caller.session?.expiresAt ?? 0),
+        ...(user.oneTime && { mustChangePassword: true }),
+      };
+    },
+
+    signIn: async ({ body, caller, request, reply }) => {
+      const user = await check(body.user, body.password, request, caller);
+      await rehash(user, body.password);
       return db.transaction(() => {
-        lockout.succeeded('password', name, caller.address);
-        users.signedIn(name);
-        const { secret, expiresAt } = sessions.create(name);
-        audit.record({ ...caller, name }, 'session.create', name);
-        setCookie(reply, cookies, SESSION_COOKIE, secret);
-        return { user: { name, role: user.role }, expiresAt: iso(expiresAt) };
+        users.signedIn(user.name);
+        const session = begin(user, request, reply, caller);
+        audit.record({ ...caller, name: user.name }, 'session.create', user.name);
+        changes.publish('users');
+        return session;
       });
     },
 
     signOut: ({ request, reply, caller }) => {
-      const secret = readCookie(request, SESSION_COOKIE);
-      if (secret !== undefined && caller.by === 'cookie') {
+      const secret = readCookie(request, sessionCookie(cookies));
+      if (secret !== undefined && caller.session !== undefined) {
         db.transaction(() => {
           sessions.end(secret);
           audit.record(caller, 'session.end', caller.name);
         });
       }
-      dropCookie(reply, cookies, SESSION_COOKIE);
+      dropCookie(reply, cookies, sessionCookie(cookies));
       return undefined;
     },
+
+    confirmSession: async ({ body, caller, request }) => {
+      const id = caller.session?.id as string;
+      await check(caller.name, body.password, request, caller);
+      return db.transaction(() => {
+        audit.record(caller, 'session.confirm', caller.name);
+        return { until: iso(sessions.confirm(id)) };
+      });
+    },
+
+    changePassword: async ({ body, caller, request, reply }) => {
+      const user = await check(caller.name, body.currentPassword, request, caller);
+      if (body.newPassword === body.currentPassword) {
+        throw fail('invalid_request', 'The new password is the present one.', undefined, [
+          { path: '/newPassword', message: 'must be another one' },
+        ]);
+      }
+      const weakness = await passwordProblem(body.newPassword, [user.name, hostName()]);
+      if (weakness !== null) {
+        const errors = [{ path: '/newPassword', message: weakness }];
+        throw fail('invalid_request', `The password ${weakness}.`, undefined, errors);
+      }
+      const hash = await hashPassword(body.newPassword);
+      return db.transaction(() => {
+        users.setPassword(user.name, hash, false);
+        sessions.endOf(user.name);
+        sessions.forgetBrowsers(user.name);
+        audit.record(caller, 'user.change-password', user.name);
+        changes.publish('users');
+        return begin({ ...user, oneTime: false }, request, reply, caller);
+      });
+    },
+
+    listSessions: ({ query, caller }) => {
+      if (query.of === 'everyone' && caller.role !== 'administrator') {
+        throw fail('forbidden', 'Only administrators see the sessions of all users.');
+      }
+      if (query.of === 'everyone') return { items: sessions.list(null, caller.session?.id) };
+      return { items: caller.session === undefined ? [] : sessions.list(caller.name, caller.session.id) };
+    },
+
+    endSession: ({ params: { id }, caller }) =>
+      db.transaction(() => {
+        const session = sessions.list(null, undefined).find((one) => one.id === id);
+        const may = caller.role === 'administrator' || (caller.session !== undefined && session?.user === caller.name);
+        if (session === undefined || !may) throw fail('not_found', `There is no session ${id}.`);
+        sessions.endById(id);
+        audit.record(caller, 'session.end', session.user);
+        changes.publish('users');
+        return undefined;
+      }),
+
+    endSessions: ({ body, caller }) =>
+      db.transaction(() => {
+        const user = body.user ?? (caller.session && caller.name);
+        if (user === undefined) {
+          const message = 'must say whose; a token has no sessions of its own';
+          throw fail('invalid_request', `The request ${message}.`, undefined, [{ path: '/user', message }]);
+        }
+        if (user !== caller.name || caller.session === undefined) {
+          if (caller.role !== 'administrator')
+            throw fail('forbidden', 'Only administrators end the sessions of others.');
+          users.get(user);
+        }
+        const ended = sessions.endOf(user, caller.session?.id);
+        audit.record(caller, 'session.end-all', user, null, { ended });
+        changes.publish('users');
+        return undefined;
+      }),
+
+    getSessionLifetime: () => sessions.lifetime(),
+    setSessionLifetime: ({ body, caller }) =>
+      db.transaction(() => {
+        audit.record(caller, 'session-lifetime.set', 'sessions', sessions.lifetime(), body);
+        settings.set(stored.lifetime, body);
+        return body;
+      }),
   };
 }

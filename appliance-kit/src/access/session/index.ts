@@ -1,5 +1,6 @@
 // Signing in and out.
 
+import { setTimeout as wait } from 'node:timers/promises';
 import type { AlertsDomain } from '../../alerting/alerts/index.ts';
 import { iso } from '../../base/clock.ts';
 import { domain, type Kernel } from '../../domain/domain.ts';
@@ -7,39 +8,48 @@ import type { AuditDomain } from '../audit/index.ts';
 import type { UsersDomain } from '../users/index.ts';
 import { alertClasses, signInLocked } from './alerts.ts';
 import { sessionRoutes } from './handlers.ts';
-import { Lockout, MAX_FAILURES } from './lockout.ts';
 import { migrations } from './migrations.ts';
 import { routes } from './routes.ts';
 import { Sessions } from './sessions.ts';
+import { settings } from './settings.ts';
+import { FREE_GUESSES, Throttle } from './throttle.ts';
 
-export type { Lockout } from './lockout.ts';
-export { hashPassword } from './passwords.ts';
+export { from } from './handlers.ts';
 export { Session } from './schema.ts';
 export { type Sessions, secretHash } from './sessions.ts';
+export type { Throttle } from './throttle.ts';
 
 export interface SessionDomain {
   readonly sessions: Sessions;
-  readonly lockout: Lockout;
+  readonly throttle: Throttle;
 }
 
 export const sessionDomain = domain({
   name: 'access/session',
   routes,
   alertClasses,
+  settings,
   migrations,
-  create: ({ db, clock, config, audit, users, alerts }: Kernel & AuditDomain & UsersDomain & AlertsDomain) => {
-    const sessions = new Sessions(db, clock);
-    const lockout = new Lockout(db, clock);
+  create: (parts: Kernel & AuditDomain & UsersDomain & AlertsDomain) => {
+    const { db, clock, config, alerts, dependentsOnUsers } = parts;
+    const sessions = new Sessions(db, clock, parts.settings);
+    const throttle = new Throttle(clock, db);
+    dependentsOnUsers.push({
+      ended: (name) => {
+        sessions.endOf(name);
+        sessions.forgetBrowsers(name);
+      },
+    });
     return {
-      provides: { sessions, lockout } satisfies SessionDomain,
+      provides: { sessions, throttle } satisfies SessionDomain,
       identities: {
-        bySession: (secret) => sessions.find(secret),
+        bySession: (secret, address) => sessions.find(secret, address),
         isSetup: (secret) => sessions.isSetup(secret),
       },
       handlers: sessionRoutes({
-        ...{ db, users, sessions, lockout, audit, cookies: { secure: config.secureCookies } },
+        ...{ ...parts, sessions, throttle, cookies: { secure: config.secureCookies }, wait },
         lockedOut: (account, address) => {
-          const args = { account, address, attempts: MAX_FAILURES, at: iso(clock.now()) };
+          const args = { account, address, attempts: FREE_GUESSES, at: iso(clock.now()) };
           alerts.raise({ kind: signInLocked, args });
         },
       }),

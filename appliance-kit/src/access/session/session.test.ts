@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { bench, Client, PASSWORD } from '../../../tests/harness.ts';
-import { hashPassword, verifyPassword } from './passwords.ts';
+import { hashPassword, verifyPassword } from '../users/index.ts';
 
 test('signing in and out', async (t) => {
   const { client, appliance } = await bench(t);
@@ -36,19 +36,24 @@ test('a wrong name and a wrong password get the same answer', async (t) => {
   assert.deepEqual(one.body, other.body);
 });
 
-test('ten failures lock the account for that address; others may still sign in', async (t) => {
-  const { client, clock, appliance } = await bench(t);
-  await client.setUp();
+test('ten failures make an address wait; a browser that is known, and other addresses, may still sign in', async (t) => {
+  const { client: known, clock, appliance } = await bench(t);
+  await known.setUp();
+  const client = new Client(appliance, known.address);
   const wrong = { user: 'ada', password: 'not the password' };
   const right = { user: 'ada', password: PASSWORD };
   // All at once: none of them may slip through because the others are still being checked.
-  const answers = await Promise.all(Array.from({ length: 14 }, () => client.post('/api/session', wrong)));
-  const codes = answers.map(({ body }) => body.code);
+  const guess = (many: number) => Promise.all(Array.from({ length: many }, () => client.post('/api/session', wrong)));
+  const codes = [...(await guess(7)), ...(await guess(7))].map(({ body }) => body.code);
   assert.equal(codes.filter((code) => code === 'wrong_credentials').length, 10);
   assert.equal(codes.filter((code) => code === 'locked_out').length, 4);
   assert.equal((await client.post('/api/session', right)).body.code, 'locked_out');
   assert.equal((await new Client(appliance, '192.0.2.8').post('/api/session', right)).status, 200);
-  clock.advance(15 * 60 + 1);
+  assert.equal((await known.post('/api/session', right)).status, 200, 'the same address, but a browser of hers');
+  clock.advance(61);
+  assert.equal((await client.post('/api/session', wrong)).body.code, 'wrong_credentials', 'one more each minute');
+  assert.equal((await client.post('/api/session', right)).body.code, 'locked_out');
+  clock.advance(61);
   assert.equal((await client.post('/api/session', right)).status, 200);
 });
 
@@ -80,7 +85,7 @@ test('neither passwords, cookies, tokens nor the code are kept in readable form'
   await client.setUp();
   const { body } = await client.post('/api/tokens', { name: 'x', role: 'writer' });
   const secrets = [PASSWORD, body.token as string, ...client.cookies.values()];
-  assert.equal(secrets.length, 3);
+  assert.equal(secrets.length, 4, 'with those of the session and of the browser');
   appliance.db.get('PRAGMA wal_checkpoint(TRUNCATE)');
   const state = readFileSync(join(directory, 'state', 'state.db'), 'latin1');
   assert.ok(state.includes('ada'), 'the state was really read');

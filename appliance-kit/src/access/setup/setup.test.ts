@@ -84,7 +84,7 @@ test('two who create the administrator at the same moment: one does', async (t) 
   assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409]);
 });
 
-test('a wrong code ten times locks that address out for fifteen minutes, also over a restart', async (t) => {
+test('after ten wrong codes an address has one more each minute, also over a restart', async (t) => {
   const first = await bench(t);
   for (let n = 0; n < 10; n++) {
     assert.equal(
@@ -98,7 +98,7 @@ test('a wrong code ten times locks that address out for fifteen minutes, also ov
   assert.equal(locked.status, 429);
   assert.equal(locked.body.code, 'locked_out');
   assert.equal((await new Client(appliance, '192.0.2.8').post('/api/setup/enter-code', { code: CODE })).status, 200);
-  clock.advance(15 * 60 + 1);
+  clock.advance(61);
   assert.equal((await client.post('/api/setup/enter-code', { code: CODE })).status, 200);
 });
 

@@ -6,15 +6,22 @@ import { readFile } from 'node:fs/promises';
 import { iso } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { fail } from '../../base/problems/problem.ts';
-import { type CookiePolicy, dropCookie, SESSION_COOKIE, SETUP_COOKIE, setCookie } from '../../http/gate/cookies.ts';
+import {
+  browserCookie,
+  type CookiePolicy,
+  dropCookie,
+  sessionCookie,
+  setCookie,
+  setupCookie,
+} from '../../http/gate/cookies.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Database } from '../../state/database.ts';
 import type { Settings } from '../../state/settings.ts';
 import type { Audit } from '../audit/index.ts';
-import { hashPassword, type Lockout, type Sessions } from '../session/index.ts';
-import { checkNewUser, type Users } from '../users/index.ts';
+import { from, type Sessions, type Throttle } from '../session/index.ts';
+import { hashPassword, isUserName, NAME_RULE, passwordProblem, type Users } from '../users/index.ts';
 import type { routes } from './routes.ts';
 import type { Setup as SetupDocument, SetupStep } from './schema.ts';
 import * as stored from './settings.ts';
@@ -39,7 +46,7 @@ export interface SetupParts {
   readonly settings: Settings;
   readonly users: Users;
   readonly sessions: Sessions;
-  readonly lockout: Lockout;
+  readonly throttle: Throttle;
   readonly audit: Audit;
   readonly changes: Changes;
   readonly platform: Platform;
@@ -106,7 +113,7 @@ export function setupRoutes(
   Handlers<typeof routes>,
   'getSetup' | 'enterSetupCode' | 'createAdministrator' | 'setIdentity' | 'setSetupStep' | 'finishSetup'
 > {
-  const { db, settings, users, sessions, lockout, audit, changes, platform, cookies } = parts;
+  const { db, settings, users, sessions, throttle, audit, changes, platform, cookies } = parts;
   const mustBeOpen = () => {
     if (setup.completed()) throw fail('setup_done', 'This appliance is set up already.', 'Sign in.');
   };
@@ -119,12 +126,19 @@ export function setupRoutes(
   return {
     getSetup: () => setup.document(),
 
-    enterSetupCode: async ({ body, caller, reply }) => {
+    enterSetupCode: async ({ body, caller, request, reply }) => {
       mustBeOpen();
       mustHaveNoUser();
-      lockout.attempt('setup-code', '', caller.address);
-      if (!(await setup.codeIsRight(body.code))) {
+      const guess = throttle.begin('setup-code', '', caller.address);
+      let right: boolean;
+      try {
+        right = await setup.codeIsRight(body.code);
+      } finally {
+        guess.withdrawn();
+      }
+      if (!right) {
         audit.record(caller, 'setup.refused', 'code');
+        guess.wrong();
         throw fail(
           'wrong_setup_code',
           'This is not the code.',
@@ -132,18 +146,26 @@ export function setupRoutes(
         );
       }
       db.transaction(() => {
-        lockout.succeeded('setup-code', '', caller.address);
+        guess.right();
         setup.reach('administrator');
-        setCookie(reply, cookies, SETUP_COOKIE, sessions.create(null).secret);
+        setCookie(reply, cookies, setupCookie(cookies), sessions.create(null, from(request, caller)).secret);
         audit.record({ ...caller, name: 'setup' }, 'setup.code', 'code');
       });
       return setup.document();
     },
 
-    createAdministrator: async ({ body, caller, reply }) => {
+    createAdministrator: async ({ body, caller, request, reply }) => {
       mustBeOpen();
       mustHaveNoUser();
-      checkNewUser(body.name, body.password);
+      const weakness = await passwordProblem(body.password, [body.name, platform.identity().hostName]);
+      const wrong = [
+        ...(isUserName(body.name) ? [] : [{ path: '/name', message: NAME_RULE }]),
+        ...(weakness === null ? [] : [{ path: '/password', message: weakness }]),
+      ];
+      if (wrong.length > 0) {
+        const words = wrong.map(({ path, message }) => `The ${path.slice(1)} ${message}.`).join(' ');
+        throw fail('invalid_request', words, undefined, wrong);
+      }
       const hash = await hashPassword(body.password);
       return db.transaction(() => {
         // Again: hashing took a while, and another request may have been quicker.
@@ -153,9 +175,16 @@ export function setupRoutes(
         sessions.endSetup();
         setup.reach('identity');
         audit.record(caller, 'user.create', body.name, null, { name: body.name, role: 'administrator' });
-        const { secret, expiresAt } = sessions.create(body.name);
-        dropCookie(reply, cookies, SETUP_COOKIE);
-        setCookie(reply, cookies, SESSION_COOKIE, secret);
+        const { secret, expiresAt } = sessions.create(body.name, from(request, caller));
+        dropCookie(reply, cookies, setupCookie(cookies));
+        setCookie(reply, cookies, sessionCookie(cookies), secret);
+        setCookie(
+          reply,
+          cookies,
+          browserCookie(cookies),
+          sessions.rememberBrowser(body.name, undefined),
+          90 * 24 * 3600,
+        );
         return { user: { name: body.name, role: 'administrator' as const }, expiresAt: iso(expiresAt) };
       });
     },

@@ -1,19 +1,42 @@
 // API tokens.
+import type { AlertsDomain } from '../../alerting/alerts/index.ts';
 import { domain, type Kernel } from '../../domain/domain.ts';
+import { Hourly } from '../../schedules/hourly.ts';
 import type { AuditDomain } from '../audit/index.ts';
+import type { UsersDomain } from '../users/index.ts';
+import { alertClasses, tokenExpiring } from './alerts.ts';
+import { tokenRoutes } from './handlers.ts';
 import { migrations } from './migrations.ts';
 import { routes } from './routes.ts';
-import { Tokens, tokenRoutes } from './tokens.ts';
+import { Tokens } from './tokens.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+export const EXPIRES_SOON_DAYS = 14;
 
 export const tokensDomain = domain({
   name: 'access/tokens',
   routes,
   migrations,
-  create: ({ db, clock, audit }: Kernel & AuditDomain) => {
+  alertClasses,
+  create: (parts: Kernel & AuditDomain & UsersDomain & AlertsDomain) => {
+    const { db, clock, log, conditions, dependentsOnUsers } = parts;
     const tokens = new Tokens(db, clock);
+    dependentsOnUsers.push({ ended: () => {}, handedOver: (from, to) => tokens.handOver(from, to) });
+    const hourly = new Hourly(log, 'which API tokens expire is not known', async () => {
+      const soon = tokens.expiringBefore(clock.now() + EXPIRES_SOON_DAYS * DAY_MS);
+      conditions.report(
+        tokenExpiring,
+        soon.map(({ id, name, owner, expiresAt, lastUsedFrom }) => {
+          const days = (Date.parse(expiresAt as string) - clock.now()) / DAY_MS;
+          return { args: { id, name, owner, expiresAt: expiresAt as string, days, lastUsedFrom } };
+        }),
+      );
+    });
     return {
-      identities: { byToken: (secret) => tokens.find(secret) },
-      handlers: tokenRoutes({ tokens, db, audit }),
+      identities: { byToken: (secret, address) => tokens.find(secret, address) },
+      handlers: tokenRoutes({ ...parts, tokens }),
+      start: () => hourly.start(),
+      stop: () => hourly.stop(),
     };
   },
 });

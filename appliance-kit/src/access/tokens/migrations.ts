@@ -15,4 +15,13 @@ export const migrations: readonly Migration[] = [
   ) STRICT;
     `,
   },
+  {
+    sql: `
+  -- NULL: made before tokens had owners; it belongs to the appliance.
+  ALTER TABLE tokens ADD COLUMN owner TEXT REFERENCES users (name) ON DELETE CASCADE;
+  ALTER TABLE tokens ADD COLUMN expires_at INTEGER;                    -- NULL: never
+  ALTER TABLE tokens ADD COLUMN networks_json TEXT NOT NULL DEFAULT '[]'; -- none: from everywhere
+  ALTER TABLE tokens ADD COLUMN last_used_from TEXT;
+    `,
+  },
 ];

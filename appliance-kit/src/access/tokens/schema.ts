@@ -1,15 +1,47 @@
 // A token a program signs in with. It is shown once, when it is made.
 
-import { component, Line, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
+import { component, Etag, Line, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
 import { TokenRole } from '../../http/gate/roles.ts';
+
+const Networks = Type.Array(Type.String({ maxLength: 64 }), {
+  maxItems: 50,
+  description: 'where it may be used: addresses, or networks as 192.0.2.0/24; none means everywhere',
+});
 
 export const Token = component('Token', {
   id: Type.String(),
   name: Type.String(),
   role: TokenRole,
+  owner: nullable(
+    Type.String({
+      description: 'whose role it never exceeds, and with whom it is deleted; null: the appliance itself',
+    }),
+  ),
+  networks: Networks,
   createdAt: Time,
+  expiresAt: nullable(Time),
   lastUsedAt: nullable(Time),
+  lastUsedFrom: nullable(Type.String()),
+  state: Type.Enum(['valid', 'expired', 'owner-disabled'], { description: 'only a valid one is taken' }),
   token: Type.Optional(Type.String({ description: 'only in the answer to POST' })),
+  etag: Etag,
 });
 export type Token = Static<typeof Token>;
-export const NewToken = component('NewToken', { name: Line({ maxLength: 100 }), role: TokenRole });
+
+export const NewToken = component('NewToken', {
+  name: Line({ maxLength: 100 }),
+  role: TokenRole,
+  expiresInDays: Type.Optional(
+    nullable(Type.Integer({ minimum: 1, maximum: 3_650, description: 'null: never. 365 when left out' })),
+  ),
+  networks: Type.Optional(Networks),
+});
+export type NewToken = Static<typeof NewToken>;
+
+export const TokenChange = component('TokenChange', {
+  name: Line({ maxLength: 100 }),
+  owner: nullable(Type.String({ maxLength: 256 })),
+  networks: Networks,
+  expiresAt: nullable(Time),
+});
+export type TokenChange = Static<typeof TokenChange>;

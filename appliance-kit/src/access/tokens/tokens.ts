@@ -3,26 +3,26 @@
 import { randomBytes } from 'node:crypto';
 import { type Clock, iso } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
-import type { TokenRole } from '../../http/gate/roles.ts';
-import type { Handlers } from '../../http/handlers.ts';
+import { atLeast } from '../../http/gate/caller.ts';
+import type { Role, TokenRole } from '../../http/gate/roles.ts';
 import type { Database, Row } from '../../state/database.ts';
 import { newId } from '../../state/id.ts';
-import type { Audit } from '../audit/index.ts';
 import { secretHash } from '../session/index.ts';
-import type { routes } from './routes.ts';
+import { isInside } from './networks.ts';
 import type { Token } from './schema.ts';
 
+const DAY_MS = 24 * 60 * 60 * 1000;
+export const DEFAULT_DAYS = 365;
 /** The last use is noted at most this often: a sender of metrics must not cost a write to disk with each request. */
 const NOTE_USE_MS = 60 * 1000;
 
-function fromRow(row: Row): Token {
-  return {
-    id: row.id as string,
-    name: row.name as string,
-    role: row.role as TokenRole,
-    createdAt: iso(row.created_at as number),
-    lastUsedAt: row.last_used_at === null ? null : iso(row.last_used_at as number),
-  };
+const SELECT = `SELECT t.*, u.role AS owner_role, u.disabled_at AS owner_disabled_at
+  FROM tokens t LEFT JOIN users u ON u.name = t.owner`;
+
+/** What a token may do: never more than its owner. A viewer may not send metrics. */
+export function withinRole(role: TokenRole, owner: Role): TokenRole | null {
+  if (role === 'writer') return atLeast(owner, 'operator') ? 'writer' : null;
+  return atLeast(owner, role) ? role : owner;
 }
 
 export class Tokens {
@@ -34,54 +34,94 @@ export class Tokens {
     this.#clock = clock;
   }
 
-  list(): Token[] {
-    return this.#db.all('SELECT * FROM tokens ORDER BY rowid').map(fromRow);
+  #fromRow = (row: Row): Token => {
+    const expiresAt = row.expires_at as number | null;
+    const expired = expiresAt !== null && expiresAt <= this.#clock.now();
+    return {
+      id: row.id as string,
+      name: row.name as string,
+      role: row.role as TokenRole,
+      owner: row.owner as string | null,
+      networks: JSON.parse(row.networks_json as string),
+      createdAt: iso(row.created_at as number),
+      expiresAt: expiresAt === null ? null : iso(expiresAt),
+      lastUsedAt: row.last_used_at === null ? null : iso(row.last_used_at as number),
+      lastUsedFrom: row.last_used_from as string | null,
+      state: expired ? 'expired' : row.owner_disabled_at !== null ? 'owner-disabled' : 'valid',
+    };
+  };
+
+  /** `owner` null: of all. */
+  list(owner: string | null): Token[] {
+    return this.#db.all(`${SELECT} WHERE ?1 IS NULL OR t.owner = ?1 ORDER BY t.rowid`, owner).map(this.#fromRow);
   }
 
-  create(name: string, role: TokenRole): Token {
+  get(id: string): Token | undefined {
+    const row = this.#db.get(`${SELECT} WHERE t.id = ?`, id);
+    return row && this.#fromRow(row);
+  }
+
+  /** @param days until it expires; null: never */
+  create(name: string, role: TokenRole, owner: string | null, days: number | null, networks: readonly string[]): Token {
     const now = this.#clock.now();
     const id = newId('tk', now);
     // The prefix lets a person, and a scanner for leaked secrets, see what this is.
     const token = `cistern_${randomBytes(32).toString('base64url')}`;
-    this.#db.run('INSERT INTO tokens VALUES (?, ?, ?, ?, ?, NULL)', id, name, role, secretHash(token), now);
-    return { id, name, role, createdAt: iso(now), lastUsedAt: null, token };
+    this.#db.run(
+      `INSERT INTO tokens (id, name, role, hash, created_at, owner, expires_at, networks_json)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+      ...[id, name, role, secretHash(token), now, owner],
+      ...[days === null ? null : now + days * DAY_MS, JSON.stringify(networks)],
+    );
+    return { ...(this.get(id) as Token), token };
   }
 
-  /** The token that was withdrawn. */
-  remove(id: string): Token | undefined {
-    const row = this.#db.get('SELECT * FROM tokens WHERE id = ?', id);
-    if (row !== undefined) this.#db.run('DELETE FROM tokens WHERE id = ?', id);
-    return row && fromRow(row);
+  change(id: string, name: string, owner: string | null, networks: readonly string[], expiresAt: number | null): void {
+    this.#db.run(
+      'UPDATE tokens SET name = ?, owner = ?, networks_json = ?, expires_at = ? WHERE id = ?',
+      ...[name, owner, JSON.stringify(networks), expiresAt, id],
+    );
+  }
+
+  handOver(from: string, to: string): void {
+    this.#db.run('UPDATE tokens SET owner = ? WHERE owner = ?', to, from);
+  }
+
+  remove(id: string): void {
+    this.#db.run('DELETE FROM tokens WHERE id = ?', id);
+  }
+
+  /** Those that expire before a time, and have not yet. */
+  expiringBefore(time: number): Token[] {
+    return this.list(null).filter(
+      ({ state, expiresAt }) => state === 'valid' && expiresAt !== null && Date.parse(expiresAt) < time,
+    );
   }
 
   /** Looked up by its hash: the time this takes reveals nothing about any token. */
-  find(secret: string): { name: string; role: TokenRole } | undefined {
+  find(secret: string, address: string): { name: string; role: TokenRole; owner: string | null } | undefined {
     const now = this.#clock.now();
-    const row = this.#db.get('SELECT * FROM tokens WHERE hash = ?', secretHash(secret));
-    if (row === undefined) return undefined;
+    const row = this.#db.get(`${SELECT} WHERE t.hash = ?`, secretHash(secret));
+    if (row === undefined || row.owner_disabled_at !== null) return undefined;
+    const expiresAt = row.expires_at as number | null;
+    if (expiresAt !== null && expiresAt <= now) return undefined;
+    if (!isInside(row.networks_json as string, address)) return undefined;
+    const own = row.role as TokenRole;
+    const role = row.owner_role === null ? own : withinRole(own, row.owner_role as Role);
+    if (role === null) return undefined;
     if (now - ((row.last_used_at as number | null) ?? 0) > NOTE_USE_MS) {
-      this.#db.run('UPDATE tokens SET last_used_at = ? WHERE id = ?', now, row.id as string);
+      this.#db.run(
+        'UPDATE tokens SET last_used_at = ?, last_used_from = ? WHERE id = ?',
+        ...[now, address, row.id as string],
+      );
     }
-    return { name: row.name as string, role: row.role as TokenRole };
+    return { name: row.name as string, role, owner: row.owner as string | null };
   }
-}
 
-export function tokenRoutes(parts: { tokens: Tokens; db: Database; audit: Audit }): Handlers<typeof routes> {
-  const { tokens, db, audit } = parts;
-  return {
-    listTokens: () => ({ items: tokens.list() }),
-    createToken: ({ body, caller }) =>
-      db.transaction(() => {
-        const token = tokens.create(body.name, body.role);
-        audit.record(caller, 'token.create', body.name, null, token);
-        return token;
-      }),
-    deleteToken: ({ params, caller }) =>
-      db.transaction(() => {
-        const gone = tokens.remove(params.id);
-        if (gone === undefined) throw fail('not_found', `There is no token ${params.id}.`);
-        audit.record(caller, 'token.delete', gone.name, gone, null);
-        return undefined;
-      }),
-  };
+  /** Throws `not_found`. */
+  mustFind(id: string): Token {
+    const token = this.get(id);
+    if (token === undefined) throw fail('not_found', `There is no token ${id}.`);
+    return token;
+  }
 }

@@ -1,22 +1,30 @@
 // The users who may sign in.
 import { logFailure } from '../../base/problems/log-failure.ts';
 import { domain, type Kernel } from '../../domain/domain.ts';
+import type { AuditDomain } from '../audit/index.ts';
 import { keepAdministrators } from './administrators.ts';
+import { type Dependent, userRoutes } from './handlers.ts';
 import { migrations } from './migrations.ts';
 import { routes } from './routes.ts';
-import { Users, userRoutes } from './users.ts';
+import { Users } from './users.ts';
 
-export { checkNewUser, type Users } from './users.ts';
+export { hashPassword, isOutdated, TooManyAtOnce, verifyPassword } from './passwords.ts';
+export { passwordProblem } from './strength.ts';
+export { type Account, isUserName, NAME_RULE, type Users } from './users.ts';
+export type { Dependent };
 
 export interface UsersDomain {
   readonly users: Users;
+  /** What depends on users, of domains after this one. */
+  readonly dependentsOnUsers: Dependent[];
 }
 
 export const usersDomain = domain({
   name: 'access/users',
   routes,
+  topics: ['users'],
   migrations,
-  create: ({ db, clock, config, log }: Kernel) => {
+  create: ({ db, clock, config, log, audit, changes, allRoutes }: Kernel & AuditDomain) => {
     const keep = () => {
       try {
         keepAdministrators(db, config.state);
@@ -25,6 +33,11 @@ export const usersDomain = domain({
       }
     };
     const users = new Users(db, clock, keep);
-    return { provides: { users } satisfies UsersDomain, handlers: userRoutes(users), start: keep };
+    const dependents: Dependent[] = [];
+    return {
+      provides: { users, dependentsOnUsers: dependents } satisfies UsersDomain,
+      handlers: userRoutes({ db, users, audit, changes, dependents, allRoutes }),
+      start: keep,
+    };
   },
 });

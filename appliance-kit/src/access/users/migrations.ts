@@ -14,4 +14,12 @@ export const migrations: readonly Migration[] = [
   ) STRICT;
     `,
   },
+  {
+    sql: `
+  ALTER TABLE users ADD COLUMN disabled_at INTEGER;
+  -- The password was made by the appliance, is good until then, and must be changed at the first sign-in. NULL: it is the user's own.
+  ALTER TABLE users ADD COLUMN one_time_until INTEGER;
+  ALTER TABLE users ADD COLUMN password_changed_at INTEGER;
+    `,
+  },
 ];

@@ -1,35 +1,39 @@
-// The users who may sign in, and the rules for their names and passwords.
+// The users who may sign in.
 
+import { randomInt } from 'node:crypto';
 import { type Clock, iso } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
 import type { Role } from '../../http/gate/roles.ts';
-import type { Handlers } from '../../http/handlers.ts';
-import type { Database } from '../../state/database.ts';
-import type { routes } from './routes.ts';
+import type { Database, Row } from '../../state/database.ts';
 import type { User } from './schema.ts';
 
-export const SHORTEST_PASSWORD = 10;
+/** A one-time password must be used within a week. */
+export const ONE_TIME_MS = 7 * 24 * 60 * 60 * 1000;
 const NAME = /^[a-z][a-z0-9._-]{0,31}$/;
+export const NAME_RULE =
+  'must begin with a small letter and hold only small letters, digits, ".", "_" and "-", 32 at most';
 
-/** Throws what is wrong with it, field by field. */
-export function checkNewUser(name: string, password: string): void {
-  const errors: { path: string; message: string }[] = [];
-  if (!NAME.test(name)) {
-    errors.push({
-      path: '/name',
-      message: 'must begin with a small letter and hold only small letters, digits, ".", "_" and "-", 32 at most',
-    });
-  }
-  const length = [...password].length;
-  if (length < SHORTEST_PASSWORD) {
-    errors.push({ path: '/password', message: `must have at least ${SHORTEST_PASSWORD} characters; it has ${length}` });
-  } else if (password.toLowerCase() === name.toLowerCase()) {
-    errors.push({ path: '/password', message: 'must not be the name' });
-  }
-  if (errors.length > 0) {
-    const words = errors.map(({ path, message }) => `The ${path.slice(1)} ${message}.`).join(' ');
-    throw fail('invalid_request', words, undefined, errors);
-  }
+export const isUserName = (name: string) => NAME.test(name);
+
+/** What a user must know to sign in. */
+export interface Account {
+  readonly name: string;
+  readonly role: Role;
+  readonly passwordHash: string;
+  readonly disabled: boolean;
+  /** The password must be changed at this sign-in. */
+  readonly oneTime: boolean;
+  /** It was not used in time. */
+  readonly expired: boolean;
+}
+
+/** Letters and digits that cannot be taken for one another: they are read off a screen. */
+const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
+
+/** Sixteen letters in four groups: 79 bits. */
+export function makeOneTimePassword(): string {
+  const letters = Array.from({ length: 16 }, () => LETTERS[randomInt(LETTERS.length)]);
+  return [0, 4, 8, 12].map((at) => letters.slice(at, at + 4).join('')).join('-');
 }
 
 export class Users {
@@ -44,35 +48,108 @@ export class Users {
     this.#changed = changed;
   }
 
-  list(): User[] {
-    return this.#db.all('SELECT * FROM users ORDER BY name').map((row) => ({
+  #fromRow(row: Row): User {
+    const until = row.one_time_until as number | null;
+    return {
       name: row.name as string,
       role: row.role as Role,
+      disabled: row.disabled_at !== null,
+      password: until === null ? 'own' : until > this.#clock.now() ? 'one-time' : 'expired',
+      oneTimeUntil: until === null ? null : iso(until),
       createdAt: iso(row.created_at as number),
       lastSignInAt: row.last_sign_in_at === null ? null : iso(row.last_sign_in_at as number),
-    }));
+    };
+  }
+
+  list(): User[] {
+    return this.#db.all('SELECT * FROM users ORDER BY name').map((row) => this.#fromRow(row));
+  }
+
+  /** Throws `not_found`. */
+  get(name: string): User {
+    const row = this.#db.get('SELECT * FROM users WHERE name = ?', name);
+    if (row === undefined) throw fail('not_found', `There is no user ${name.slice(0, 64)}.`);
+    return this.#fromRow(row);
   }
 
   any(): boolean {
     return this.#db.get('SELECT 1 FROM users LIMIT 1') !== undefined;
   }
 
-  create(name: string, role: Role, passwordHash: string): void {
-    this.#db.run('INSERT INTO users VALUES (?, ?, ?, ?, NULL)', name, role, passwordHash, this.#clock.now());
-    // After the transaction this may be in.
-    queueMicrotask(this.#changed);
+  find(name: string): Account | undefined {
+    const row = this.#db.get('SELECT * FROM users WHERE name = ?', name);
+    if (row === undefined) return undefined;
+    const { password } = this.#fromRow(row);
+    return {
+      name,
+      role: row.role as Role,
+      passwordHash: row.password_hash as string,
+      disabled: row.disabled_at !== null,
+      oneTime: password !== 'own',
+      expired: password === 'expired',
+    };
   }
 
-  find(name: string): { role: Role; passwordHash: string } | undefined {
-    const row = this.#db.get('SELECT role, password_hash FROM users WHERE name = ?', name);
-    return row && { role: row.role as Role, passwordHash: row.password_hash as string };
+  /** `oneTime`: the password must be changed at the first sign-in. */
+  create(name: string, role: Role, passwordHash: string, oneTime = false): void {
+    const now = this.#clock.now();
+    this.#db.run(
+      `INSERT INTO users (name, role, password_hash, created_at, one_time_until, password_changed_at)
+       VALUES (?, ?, ?, ?, ?, ?)`,
+      ...[name, role, passwordHash, now],
+      ...[oneTime ? now + ONE_TIME_MS : null, now],
+    );
+    this.#afterwards();
+  }
+
+  setPassword(name: string, passwordHash: string, oneTime: boolean): void {
+    const now = this.#clock.now();
+    this.#db.run(
+      'UPDATE users SET password_hash = ?, one_time_until = ?, password_changed_at = ? WHERE name = ?',
+      ...[passwordHash, oneTime ? now + ONE_TIME_MS : null, now, name],
+    );
+    this.#afterwards();
+  }
+
+  /** The same password, hashed as it is today. */
+  rehash(name: string, before: string, passwordHash: string): void {
+    this.#db.run('UPDATE users SET password_hash = ? WHERE name = ? AND password_hash = ?', passwordHash, name, before);
+    this.#afterwards();
+  }
+
+  change(name: string, role: Role, disabled: boolean): void {
+    this.#db.run(
+      'UPDATE users SET role = ?, disabled_at = CASE WHEN ? THEN COALESCE(disabled_at, ?) END WHERE name = ?',
+      ...[role, disabled ? 1 : 0, this.#clock.now(), name],
+    );
+    this.#afterwards();
+  }
+
+  remove(name: string): void {
+    this.#db.run('DELETE FROM users WHERE name = ?', name);
+    this.#afterwards();
   }
 
   signedIn(name: string): void {
     this.#db.run('UPDATE users SET last_sign_in_at = ? WHERE name = ?', this.#clock.now(), name);
   }
-}
 
-export function userRoutes(users: Users): Handlers<typeof routes> {
-  return { listUsers: () => ({ items: users.list() }) };
+  /** Throws when nobody but this user is an administrator who can sign in. */
+  mustNotBeTheLast(name: string, what: string): void {
+    const others = this.list().some(
+      (user) => user.name !== name && user.role === 'administrator' && !user.disabled && user.password !== 'expired',
+    );
+    const { role, disabled } = this.get(name);
+    if (others || role !== 'administrator' || disabled) return;
+    throw fail(
+      'last_administrator',
+      `${name} is the only administrator who can sign in, and cannot be ${what}.`,
+      'Add another administrator first, or enable one.',
+    );
+  }
+
+  #afterwards(): void {
+    // After the transaction this may be in.
+    queueMicrotask(this.#changed);
+  }
 }

@@ -41,8 +41,8 @@ export function checkEmail(email: EmailInput): void {
   if (email.login === 'xoauth2') {
     if (email.user === undefined) errors.push({ path: '/email/user', message: 'is missing' });
     const url = email.tokenUrl === undefined ? null : URL.parse(email.tokenUrl);
-    if (url === null || !['https:', 'http:'].includes(url.protocol)) {
-      errors.push({ path: '/email/tokenUrl', message: 'must be an address that begins with https://' });
+    if (url === null || url.protocol !== 'https:') {
+      errors.push({ path: '/email/tokenUrl', message: 'must begin with https://: the refresh token is sent there' });
     }
     if (email.clientId === undefined) errors.push({ path: '/email/clientId', message: 'is missing' });
     if (email.refreshToken === undefined) errors.push({ path: '/email/refreshToken', message: 'is missing' });
@@ -87,6 +87,9 @@ export function checkWebhook(webhook: WebhookSettingsInput): asserts webhook is 
   if (webhook.url === undefined) errors.push({ path: '/webhook/url', message: 'is missing' });
   else if (url === null || !['https:', 'http:'].includes(url.protocol)) {
     errors.push({ path: '/webhook/url', message: 'must be an address that begins with https://' });
+  } else if (url.protocol === 'http:' && webhook.preset !== 'json') {
+    const what = webhook.preset === 'slack' ? 'the address itself is the secret' : 'the integration key is sent there';
+    errors.push({ path: '/webhook/url', message: `must begin with https://: ${what}` });
   } else if (url.username !== '' || url.password !== '') {
     errors.push({ path: '/webhook/url', message: 'may not hold a user name or a password' });
   }

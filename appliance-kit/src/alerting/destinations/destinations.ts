@@ -34,6 +34,31 @@ function kept(given: string | undefined, stored: string | undefined): string | u
   return given === undefined ? stored : given === '' ? undefined : given;
 }
 
+/**
+ * A stored secret stays with whom it was given for. Whoever may change a destination must not get to read it by sending it
+ * elsewhere, or over a connection that others can listen to.
+ *
+ * @param paths of the secrets, each with what was given and what is stored
+ */
+function mustStay(
+  moved: boolean,
+  paths: readonly (readonly [path: string, given: string | undefined, stored: string | undefined])[],
+): void {
+  if (!moved) return;
+  const errors = paths
+    .filter(([, given, stored]) => given === undefined && stored !== undefined)
+    .map(([path]) => ({ path, message: 'must be given again, because it would be sent elsewhere or less protected' }));
+  if (errors.length === 0) return;
+  const words = errors.map(({ path, message }) => `${path} ${message}`).join('; ');
+  throw fail('invalid_request', `A stored secret is not sent to another place: ${words}.`, undefined, errors);
+}
+
+type Protected = { verifyCertificate: boolean; ca?: string | undefined };
+
+/** Whether somebody could pass for the other side now who could not before. */
+const lessProtected = (now: Protected, before: Protected) =>
+  (before.verifyCertificate && !now.verifyCertificate) || (now.ca !== undefined && now.ca !== before.ca);
+
 /** What was asked for, with the secrets that stay; only the part that belongs to its kind. Throws what is wrong. */
 export function complete(id: string, input: DestinationInput, stored?: StoredDestination): StoredDestination {
   const { name, kind, enabled } = input;
@@ -43,6 +68,16 @@ export function complete(id: string, input: DestinationInput, stored?: StoredDes
     ]);
   if (kind === 'email') {
     if (input.email === undefined) throw missing('/email');
+    const [now, before] = [input.email, stored?.email];
+    if (before !== undefined) {
+      const weaker = lessProtected(now, before);
+      const elsewhere = now.host !== before.host || now.port !== before.port || now.security !== before.security;
+      mustStay(elsewhere || weaker, [['/email/password', now.password, before.password]]);
+      mustStay(now.tokenUrl !== before.tokenUrl || elsewhere || weaker, [
+        ['/email/clientSecret', now.clientSecret, before.clientSecret],
+        ['/email/refreshToken', now.refreshToken, before.refreshToken],
+      ]);
+    }
     const email = {
       ...input.email,
       ca: kept(input.email.ca, stored?.email?.ca),
@@ -56,6 +91,14 @@ export function complete(id: string, input: DestinationInput, stored?: StoredDes
   }
   if (kind === 'webhook') {
     if (input.webhook === undefined) throw missing('/webhook');
+    const [now, before] = [input.webhook, stored?.webhook];
+    if (before !== undefined) {
+      const weaker = lessProtected(now, before);
+      mustStay(weaker, [['/webhook/url', now.url, before.url]]);
+      mustStay(weaker || (now.url !== undefined && now.url !== before.url) || now.preset !== before.preset, [
+        ['/webhook/secret', now.secret, before.secret],
+      ]);
+    }
     const webhook = {
       ...input.webhook,
       ca: kept(input.webhook.ca, stored?.webhook?.ca),
@@ -72,6 +115,14 @@ export function complete(id: string, input: DestinationInput, stored?: StoredDes
     return { id, name, kind, enabled, syslog };
   }
   if (input.snmp === undefined) throw missing('/snmp');
+  const [now, before] = [input.snmp, stored?.snmp];
+  if (before !== undefined) {
+    mustStay(now.host !== before.host || now.port !== before.port, [
+      ['/snmp/community', now.community, before.community],
+      ['/snmp/authPassword', now.authPassword, before.authPassword],
+      ['/snmp/privPassword', now.privPassword, before.privPassword],
+    ]);
+  }
   const snmp = {
     ...input.snmp,
     community: kept(input.snmp.community, stored?.snmp?.community),

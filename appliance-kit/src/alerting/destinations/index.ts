@@ -12,8 +12,10 @@ import { Senders } from './send.ts';
 import { snmpIdentity, snmpSettings } from './snmp/identity.ts';
 import { SnmpSender } from './snmp/send.ts';
 
+export { authorityProblem, describeAuthority } from './authority.ts';
 export type { Destinations, StoredDestination } from './destinations.ts';
 export { Refused } from './refused.ts';
+export { Authority } from './schema.ts';
 export { ENTERPRISE } from './snmp/oids.ts';
 
 export interface DestinationsDomain {

@@ -1,6 +1,7 @@
 // Threshold rules: what there are, changing them, and trying one out.
 
 import type { Audit } from '../../access/audit/index.ts';
+import type { RecordingRules } from '../../analytics/recording-rules/index.ts';
 import type { Worksheets } from '../../analytics/worksheets/index.ts';
 import { fail } from '../../base/problems/problem.ts';
 import type { Caller } from '../../http/gate/caller.ts';
@@ -20,9 +21,10 @@ export function thresholdRoutes(parts: {
   db: Database;
   audit: Audit;
   worksheets: Worksheets;
+  recordingRules: Pick<RecordingRules, 'evaluated'>;
   intervalMs: number;
 }): Handlers<typeof routes> {
-  const { thresholds, alerts, db, audit, worksheets, intervalMs } = parts;
+  const { thresholds, alerts, db, audit, worksheets, recordingRules, intervalMs } = parts;
   const raisedAt = (id: string) => alerts.raisedAt(id);
   /** A rule switches worksheets for the appliance: whoever makes it may only name those they can see. */
   const mustSee = (caller: Caller, actions: ThresholdInput['actions']) => {
@@ -74,7 +76,10 @@ export function thresholdRoutes(parts: {
         return after;
       }),
     previewThreshold: ({ body }) => thresholds.preview(body),
-    prometheusRules: ({ query }) => prometheusRules(thresholds.evaluated(), query, intervalMs, raisedAt),
+    prometheusRules: async ({ query }) => {
+      const recording = (await recordingRules.evaluated()) ?? [];
+      return prometheusRules(thresholds.evaluated(), recording, query, intervalMs, raisedAt);
+    },
     prometheusAlerts: () => prometheusAlerts(thresholds.evaluated(), raisedAt),
   };
 }

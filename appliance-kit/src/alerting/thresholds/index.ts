@@ -1,5 +1,6 @@
 // Threshold rules, and their evaluation.
 import type { AuditDomain } from '../../access/audit/index.ts';
+import type { RecordingRulesDomain } from '../../analytics/recording-rules/index.ts';
 import type { WorksheetsDomain } from '../../analytics/worksheets/index.ts';
 import { domain, type Kernel } from '../../domain/domain.ts';
 import type { ActionsDomain } from '../actions/index.ts';
@@ -24,9 +25,17 @@ export const thresholdsDomain = domain({
   topics: ['thresholds'],
   alertClasses,
   migrations,
-  create: (parts: Kernel & AuditDomain & AlertsDomain & DestinationsDomain & WorksheetsDomain & ActionsDomain) => {
+  create: (
+    parts: Kernel &
+      AuditDomain &
+      AlertsDomain &
+      DestinationsDomain &
+      WorksheetsDomain &
+      RecordingRulesDomain &
+      ActionsDomain,
+  ) => {
     const { db, clock, config, log, changes, storaged } = parts;
-    const { audit, alerts, conditions, routing, senders, worksheets, actions } = parts;
+    const { audit, alerts, conditions, routing, senders, worksheets, recordingRules, actions } = parts;
     const thresholds: Thresholds = new Thresholds({
       ...{ db, clock, changes, alerts, storaged, log, intervalMs: config.evaluateMs },
       actions: () => actions,
@@ -38,7 +47,15 @@ export const thresholdsDomain = domain({
     const loop = new EvaluationLoop(() => thresholds.evaluate(), config.evaluateMs, log);
     return {
       provides: { thresholds } satisfies ThresholdsDomain,
-      handlers: thresholdRoutes({ thresholds, alerts, db, audit, worksheets, intervalMs: config.evaluateMs }),
+      handlers: thresholdRoutes({
+        thresholds,
+        alerts,
+        db,
+        audit,
+        worksheets,
+        recordingRules,
+        intervalMs: config.evaluateMs,
+      }),
       watch: [thresholdWatch({ thresholds, conditions })],
       start: () => {
         loop.start();

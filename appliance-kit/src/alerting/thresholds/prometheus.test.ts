@@ -66,7 +66,7 @@ test('rules and alerts have the form of Prometheus', () => {
     lastEvaluation: '2026-01-02T03:04:05.000Z',
     rules: [described, { ...described, name: 'Quiet', alerts: [], state: 'inactive' }],
   };
-  const ask = (query: Parameters<typeof prometheusRules>[1]) => prometheusRules(rules, query, 5000, raisedAt).data;
+  const ask = (query: Parameters<typeof prometheusRules>[2]) => prometheusRules(rules, [], query, 5000, raisedAt).data;
   assert.deepEqual(ask({}), { groups: [group] });
   assert.deepEqual(ask({ type: 'alert', 'rule_group[]': ['x', 'thresholds'] }), { groups: [group] });
   assert.deepEqual(ask({ type: 'record' }), { groups: [] });
@@ -83,11 +83,11 @@ test('one that is pending, wrong, or was never evaluated says so; one that is sw
   const fresh = { ...rule('Fresh', []), evaluatedAt: null };
   const off = rule('Off', [['web1', 'active', true, 11]]);
   const rules = [pending, wrong, fresh, { ...off, input: { ...off.input, enabled: false } }];
-  const [group] = prometheusRules(rules, {}, 5000, raisedAt).data.groups;
+  const [group] = prometheusRules(rules, [], {}, 5000, raisedAt).data.groups;
   assert.deepEqual(
-    group?.rules.map(({ name, state, health, lastError, lastEvaluation }) => [
+    group?.rules.map(({ name, health, lastError, lastEvaluation, ...one }) => [
       name,
-      state,
+      one.type === 'alerting' && one.state,
       health,
       lastError,
       lastEvaluation,

@@ -14,6 +14,6 @@ export const routes = {
   deleteThreshold: { method: 'DELETE', path: '/api/thresholds/:id', access: 'operator', summary: 'Remove a rule; its active alerts are cleared', params: byId, answer: nothing },
   previewThreshold: { method: 'POST', path: '/api/thresholds/preview', access: 'operator', summary: 'What a rule would say now, and when it would have fired', body: ThresholdPreviewInput, answer: ok(ThresholdPreview) },
   forgetSeries: { method: 'POST', path: '/api/thresholds/:id/forget-series', access: 'operator', summary: 'Forget a series that is gone for good; its alerts are cleared', params: byId, body: ForgetInput, answer: ok(Threshold) },
-  prometheusRules: { method: 'GET', path: '/api/v1/rules', access: 'viewer', summary: 'The threshold rules that are switched on, in the form of Prometheus', query: PrometheusRulesQuery, answer: ok(PrometheusRules) },
+  prometheusRules: { method: 'GET', path: '/api/v1/rules', access: 'viewer', summary: 'The threshold rules and the recording rules that are switched on, in the form of Prometheus', query: PrometheusRulesQuery, answer: ok(PrometheusRules) },
   prometheusAlerts: { method: 'GET', path: '/api/v1/alerts', access: 'viewer', summary: 'What the threshold rules raise or are about to, in the form of Prometheus', answer: ok(PrometheusAlerts) },
 } as const satisfies Routes;

@@ -52,7 +52,33 @@ export const problemKinds = {
     status: 401,
     title: 'Name or password is wrong',
     meaning: 'No user has this name with this password.',
-    remedy: 'Check both and try again; ten failures in a row lock the address out for a quarter of an hour.',
+    remedy: 'Check both and try again; an address has ten wrong guesses, and one more each minute.',
+  },
+  account_disabled: {
+    status: 403,
+    title: 'The account cannot be used',
+    meaning:
+      'The name and the password are right, but an administrator has disabled the account, or its one-time password was not used in time.',
+    remedy: 'Ask an administrator.',
+  },
+  password_change_required: {
+    status: 403,
+    title: 'The password must be changed first',
+    meaning: 'The user signed in with a one-time password; nothing is allowed before it is changed.',
+    remedy: 'POST /api/session/change-password.',
+  },
+  confirmation_required: {
+    status: 403,
+    title: 'Give your password again',
+    meaning:
+      'What was asked for destroys data, changes who gets in, or reads a secret, and the password was given more than five minutes ago.',
+    remedy: 'POST the password to /api/session/confirm, then repeat the request. A token needs no confirmation.',
+  },
+  last_administrator: {
+    status: 409,
+    title: 'Somebody must be able to sign in',
+    meaning: 'The user is the only administrator who can sign in.',
+    remedy: 'Add another administrator first.',
   },
   wrong_setup_code: {
     status: 401,

@@ -1,6 +1,16 @@
 // Who is asking, as the gate found out.
 import type { TokenRole } from './roles.ts';
 
+export interface CallerSession {
+  readonly id: string;
+  /** When it ends, in milliseconds since the epoch. */
+  readonly expiresAt: number;
+  /** Until when what needs a confirmation is allowed, in milliseconds since the epoch; in the past when it is not. */
+  readonly confirmedUntil: number;
+  /** Signed in by a one-time password: until it is changed the caller has no role. */
+  readonly mustChangePassword: boolean;
+}
+
 export interface Caller {
   /** A user's name, `token:NAME`, `setup`, `nginx`, or empty for an anonymous caller. */
   readonly name: string;
@@ -9,8 +19,10 @@ export interface Caller {
   readonly by: 'anonymous' | 'cookie' | 'token' | 'setup';
   /** Where from: the client's address as nginx saw it, or `local` for a caller on the socket itself. */
   readonly address: string;
-  /** When the session ends, for those who have one: milliseconds since the epoch. */
-  readonly expiresAt?: number;
+  /** Whose token it is; null: the appliance's. */
+  readonly owner?: string | null;
+  /** Of those who have signed in. */
+  readonly session?: CallerSession;
 }
 
 const ranks: Record<TokenRole, number> = { writer: 0, viewer: 1, operator: 2, administrator: 3 };

@@ -23,7 +23,7 @@ const OPEN = [
 ];
 
 test('every route has a decision about who may use it, and the open ones are known by name', () => {
-  const decisions = ['anyone', 'setup', 'viewer', 'operator', 'administrator', 'nginx', 'simulation'];
+  const decisions = ['anyone', 'setup', 'session', 'viewer', 'operator', 'administrator', 'nginx', 'simulation'];
   for (const [id, route] of all) assert.ok(decisions.includes(route.access), `${id}: ${route.access}`);
   const open = all.filter(([, route]) => ['anyone', 'nginx', 'simulation'].includes(route.access)).map(([id]) => id);
   assert.deepEqual(open.sort(), [...OPEN].sort());
@@ -55,6 +55,10 @@ test('each role may do what its line says, and no more', async (t) => {
     const { body } = await client.post('/api/tokens', { name: role, role });
     const program = new Client(appliance);
     for (const [id, route] of all) {
+      if (route.access === 'session') {
+        const headers = { authorization: `Bearer ${body.token}` };
+        assert.equal((await program.request(route.method, pathOf(route), bodyOf(route), { headers })).status, 403, id);
+      }
       if (!(route.access in rank) || id === 'watchEvents') continue;
       const headers = { authorization: `Bearer ${body.token}` };
       const answer = await program.request(route.method, pathOf(route), bodyOf(route), { headers });

@@ -1,16 +1,24 @@
 // The one gate: every request passes here first, and only a route's line in the table lets it through.
 
 import type { FastifyRequest } from 'fastify';
+import type { Clock } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
-import type { Access, Route } from '../routes.ts';
-import { atLeast, type Caller } from './caller.ts';
-import { readCookie, SESSION_COOKIE, SETUP_COOKIE } from './cookies.ts';
+import type { Route } from '../routes.ts';
+import { atLeast, type Caller, type CallerSession } from './caller.ts';
+import { type CookiePolicy, readCookie, sessionCookie, setupCookie } from './cookies.ts';
 import type { Role, TokenRole } from './roles.ts';
 
 /** Whom a secret belongs to; undefined: it is not known here. */
 export interface Identities {
-  bySession?(secret: string): { readonly user: string; readonly role: Role; readonly expiresAt: number } | undefined;
-  byToken?(secret: string): { readonly name: string; readonly role: TokenRole } | undefined;
+  bySession?(
+    secret: string,
+    address: string,
+  ): (CallerSession & { readonly user: string; readonly role: Role }) | undefined;
+  /** A token that may not be used from that address is not known. */
+  byToken?(
+    secret: string,
+    address: string,
+  ): { readonly name: string; readonly role: TokenRole; readonly owner: string | null } | undefined;
   /** Whether it was given to who knew the set-up code. */
   isSetup?(secret: string): boolean;
 }
@@ -20,6 +28,8 @@ export interface GateParts {
   readonly identities: readonly Identities[];
   /** Whether the routes under /internal/sim are there. */
   readonly simulated: boolean;
+  readonly cookies: CookiePolicy;
+  readonly clock: Clock;
 }
 
 const WRITES = new Set(['POST', 'PUT', 'DELETE', 'PATCH']);
@@ -63,15 +73,17 @@ export function identify(parts: GateParts, request: FastifyRequest): Caller {
   const anonymous: Caller = { name: '', role: null, by: 'anonymous', address };
   if (request.headers.authorization !== undefined) {
     const secret = tokenIn(request);
-    const token = secret === undefined ? undefined : first(parts, (one) => one.byToken?.(secret));
-    return token === undefined ? anonymous : { name: `token:${token.name}`, role: token.role, by: 'token', address };
+    const token = secret === undefined ? undefined : first(parts, (one) => one.byToken?.(secret, address));
+    if (token === undefined) return anonymous;
+    return { name: `token:${token.name}`, role: token.role, by: 'token', address, owner: token.owner };
   }
-  const cookie = readCookie(request, SESSION_COOKIE);
-  const session = cookie === undefined ? undefined : first(parts, (one) => one.bySession?.(cookie));
+  const cookie = readCookie(request, sessionCookie(parts.cookies));
+  const session = cookie === undefined ? undefined : first(parts, (one) => one.bySession?.(cookie, address));
   if (session !== undefined) {
-    return { name: session.user, role: session.role, by: 'cookie', address, expiresAt: session.expiresAt };
+    const { user, role, ...rest } = session;
+    return { name: user, role: rest.mustChangePassword ? null : role, by: 'cookie', address, session: rest };
   }
-  const setup = readCookie(request, SETUP_COOKIE);
+  const setup = readCookie(request, setupCookie(parts.cookies));
   if (setup !== undefined && parts.identities.some((one) => one.isSetup?.(setup) === true))
     return { name: 'setup', role: null, by: 'setup', address };
   return anonymous;
@@ -98,7 +110,11 @@ function fromAnotherSite(request: FastifyRequest): boolean {
   return saysWhere && !fromOwnPages(request);
 }
 
-function decide(access: Access, caller: Caller, simulated: boolean): void {
+function decide({ access, duringPasswordChange }: Route, caller: Caller, simulated: boolean): void {
+  if (caller.session?.mustChangePassword && access !== 'anyone') {
+    if (duringPasswordChange) return;
+    throw fail('password_change_required', 'You signed in with a one-time password.', 'Choose a password of your own.');
+  }
   switch (access) {
     case 'anyone':
     case 'nginx':
@@ -106,6 +122,10 @@ function decide(access: Access, caller: Caller, simulated: boolean): void {
     case 'simulation':
       if (!simulated) throw fail('not_found', 'There is no such address.');
       return;
+    case 'session':
+      if (caller.session !== undefined) return;
+      if (caller.role === null) throw fail('unauthenticated', 'You are not signed in.', 'Sign in.');
+      throw fail('forbidden', 'This is for users who have signed in: a token has no password and no session.');
     case 'setup':
       if (caller.by === 'setup') return;
       throw fail('unauthenticated', 'The set-up code has not been given, or too long ago.', 'Enter the set-up code.');
@@ -116,6 +136,8 @@ function decide(access: Access, caller: Caller, simulated: boolean): void {
   }
 }
 
+const lowerFirst = (text: string) => text.charAt(0).toLowerCase() + (text.split(';')[0] as string).slice(1);
+
 /** The caller, if the route's line lets it through; else the refusal is thrown. */
 export function admit(parts: GateParts, route: Route, request: FastifyRequest): Caller {
   const caller = identify(parts, request);
@@ -124,6 +146,9 @@ export function admit(parts: GateParts, route: Route, request: FastifyRequest): 
   if (write && (byBrowser ? !fromOwnPages(request) : caller.by === 'anonymous' && fromAnotherSite(request))) {
     throw fail('out_of_origin', 'A change was asked for from a page that is not this appliance’s own.');
   }
-  decide(route.access, caller, parts.simulated);
+  decide(route, caller, parts.simulated);
+  if (route.confirm && caller.session !== undefined && caller.session.confirmedUntil <= parts.clock.now()) {
+    throw fail('confirmation_required', `To ${lowerFirst(route.summary)}, give your password again.`);
+  }
   return caller;
 }

@@ -6,5 +6,6 @@ export const Role = Type.Enum(['administrator', 'operator', 'viewer']);
 export type Role = Static<typeof Role>;
 
 /** The roles of an API token: a writer may send measurements and nothing else. */
-export const TokenRole = Type.Enum(['writer', 'viewer', 'operator', 'administrator']);
+export const TOKEN_ROLES = ['writer', 'viewer', 'operator', 'administrator'] as const;
+export const TokenRole = Type.Enum(TOKEN_ROLES);
 export type TokenRole = Static<typeof TokenRole>;

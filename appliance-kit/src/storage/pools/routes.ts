@@ -39,7 +39,7 @@ export const routes = {
   listImportable: { method: 'GET', path: '/api/importable-pools', access: 'administrator', summary: 'Pools on disks of this machine that are not imported, and what is wrong with each', answer: ok(list(ImportablePool)) },
   importPool: { method: 'POST', path: '/api/importable-pools/:guid/import', access: 'administrator', summary: 'Import a pool', params: byGuid, body: ImportInput, answer: accepted(Job) },
   exportPool: { method: 'POST', path: '/api/pools/:name/export', access: 'administrator', summary: 'Give a pool up, so that another machine can import it', params: byName, answer: accepted(Job) },
-  destroyPool: { method: 'DELETE', path: '/api/pools/:name', access: 'administrator', summary: 'Destroy a pool and everything on it', params: byName, query: ConfirmQuery, answer: accepted(Job) },
+  destroyPool: { method: 'DELETE', path: '/api/pools/:name', access: 'administrator', confirm: true, summary: 'Destroy a pool and everything on it', params: byName, query: ConfirmQuery, answer: accepted(Job) },
   scrubPool: { method: 'POST', path: '/api/pools/:name/scrub', access: 'operator', summary: 'Read and check everything on it: start, pause or stop', params: byName, body: ScrubInput, answer: ok(Pool) },
   listScans: { method: 'GET', path: '/api/pools/:name/scans', access: 'viewer', summary: 'Its scrubs and resilvers so far, newest first', params: byName, answer: ok(list(ScanRecord)) },
   getScrubSchedule: { method: 'GET', path: '/api/pools/:name/scrub-schedule', access: 'viewer', summary: 'When it is scrubbed by itself', params: byName, answer: ok(ScrubSchedule), editable: ScrubScheduleInput },
@@ -58,6 +58,6 @@ export const routes = {
   updatePool: { method: 'PUT', path: '/api/pools/:name', access: 'administrator', summary: 'Set its properties: autoexpand, autotrim, comment', params: byName, body: PropertiesInput, answer: ok(Pool) },
   upgradePool: { method: 'POST', path: '/api/pools/:name/upgrade', access: 'administrator', summary: 'Use all features that this system knows; an older one cannot import it then', params: byName, answer: ok(Pool) },
   getPoolHistory: { method: 'GET', path: '/api/pools/:name/history', access: 'viewer', summary: 'What was done to it, by whom and when, newest first', params: byName, answer: ok(PoolHistory) },
-  wipeDisk: { method: 'POST', path: '/api/disks/:id/wipe', access: 'administrator', summary: 'Erase what says that a disk belongs to something', params: byDiskId, body: WipeInput, answer: nothing },
+  wipeDisk: { method: 'POST', path: '/api/disks/:id/wipe', access: 'administrator', confirm: true, summary: 'Erase what says that a disk belongs to something', params: byDiskId, body: WipeInput, answer: nothing },
   placeTelemetry: { method: 'POST', path: '/api/pools/:name/place-telemetry', access: 'administrator', summary: 'Keep telemetry on the system pool (a machine with one disk)', params: byName, answer: accepted(Job) },
 } as const satisfies Routes;

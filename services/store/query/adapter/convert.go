@@ -4,47 +4,15 @@ package adapter
 // bin keeps its own bucket. Nothing is re-binned.
 
 import (
-	"sync"
-
 	"cistern/services/histogram"
 
 	promhistogram "github.com/prometheus/prometheus/model/histogram"
 )
 
-// All histograms have the same bounds, because the engine reduces two with different bounds to those that both have,
-// which would lose what they do not share. The usual ones go from 0 over 1e-9 to 1e12 (a nanosecond to 31,000 years; a
-// byte to a terabyte); a histogram with anything outside uses all bounds there are. Buckets are stored sparsely, so
-// unused bounds cost nothing but the comparison of two shared slices.
-var (
-	usualFirst, _ = histogram.BinOf(1e-9)
-	usualLast, _  = histogram.BinOf(9.9e11)
-	usualBounds   = sync.OnceValue(func() []float64 { return bounds(usualFirst, usualLast, false) })
-	allBounds     = sync.OnceValue(func() []float64 { return bounds(1, histogram.MaxBin, true) })
-)
+var usualFirst, usualLast = histogram.UsualBins()
 
 // SharedBytes is how much of a histogram's size, as the engine counts it, are the bounds that it has in common with all others.
-func SharedBytes() int64 { return 8 * int64(len(usualBounds())) }
-
-// bounds is the upper bounds of: the negative bins (if wanted), zero, what lies between zero and first, first … last.
-// Negative bins keep their own order; the bucket before first stays empty when first is the smallest bin of all.
-func bounds(first, last histogram.Bin, negative bool) []float64 {
-	var list []float64
-	if negative {
-		for bin := -last; bin <= -first; bin++ {
-			_, to := bin.Bounds()
-			list = append(list, to)
-		}
-	}
-	list = append(list, 0)
-	for bin := first; bin <= last; bin++ {
-		from, to := bin.Bounds()
-		if bin == first {
-			list = append(list, from)
-		}
-		list = append(list, to)
-	}
-	return list
-}
+func SharedBytes() int64 { return 8 * int64(len(histogram.UsualBounds())) }
 
 // usual says whether all bins are among the usual ones.
 func usual(h *histogram.Histogram) bool {
@@ -64,11 +32,11 @@ func usual(h *histogram.Histogram) bool {
 
 // Fill makes to the native form of h. Its memory is reused; the bounds are shared and must not be changed.
 func Fill(to *promhistogram.FloatHistogram, h *histogram.Histogram, hint promhistogram.CounterResetHint) {
-	list := usualBounds()
+	list := histogram.UsualBounds()
 	offset := int(usualFirst) - 2 // bin usualFirst has slot 2, behind zero and the gap
 	zero := 0
 	if !usual(h) {
-		list = allBounds()
+		list = histogram.AllBounds()
 		zero = int(histogram.MaxBin)
 		offset = -int(histogram.MaxBin) - 1
 	}

@@ -29,6 +29,10 @@ type Limits struct {
 	Points  int64 // points in time at which the parts of one are evaluated
 	Running int   // queries at a time
 	Waiting int   // that wait for their turn
+	// Own is the caller that others cannot keep waiting: the appliance itself, which evaluates threshold rules. It has a place and Reserve
+	// bytes of the pool that nobody else gets, and its turn comes first.
+	Own     string
+	Reserve int64
 }
 
 // Reason is why a query was refused, for counting.

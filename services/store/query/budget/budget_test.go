@@ -272,3 +272,59 @@ func TestTurnsOnProcessors(t *testing.T) {
 	one.Pass()
 	nobody.Engine().Pass()
 }
+
+// What a viewer asks keeps no threshold rule waiting: neither many queries, nor large ones that do not end.
+func TestTheApplianceHasItsOwn(t *testing.T) {
+	p := New(Limits{Pool: 8 * mib, Query: 6 * mib, Running: 2, Waiting: 3, Own: "this machine", Reserve: mib})
+	first, a := admit(t, p, "viewer")
+	defer a.End()
+	_, b := admit(t, p, "viewer")
+	defer b.End()
+	if err := a.Charge(first, 5*mib, "rows"); err != nil {
+		t.Fatal(err)
+	}
+	others, leave := context.WithCancel(t.Context())
+	var waiting sync.WaitGroup
+	for range 3 {
+		waiting.Go(func() {
+			if _, b, err := p.Admit(others, "viewer"); err == nil {
+				b.End()
+			}
+		})
+	}
+	// One that runs already waits for bytes, too: nothing else begins.
+	waiting.Go(func() { _ = b.Charge(context.WithValue(others, key{}, b), 3*mib, "rows") })
+	for p.Status().Waiting < 4 {
+		time.Sleep(time.Millisecond)
+	}
+	soon, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	ctx, own, err := p.Admit(soon, "this machine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := own.Charge(ctx, mib, "rows"); err != nil {
+		t.Error(err)
+	}
+	own.End()
+	leave()
+	waiting.Wait()
+}
+
+// Without a reserve nobody gets more than is there, and what is reserved is given to nobody else.
+func TestTheReserveIsKept(t *testing.T) {
+	p := New(Limits{Pool: 4 * mib, Query: 4 * mib, Running: 2, Waiting: 1, Own: "this machine", Reserve: mib})
+	ctx, b := admit(t, p, "viewer")
+	if err := b.Charge(ctx, 3*mib, "rows"); err != nil {
+		t.Fatal(err)
+	}
+	more, stop := context.WithTimeout(ctx, 20*time.Millisecond)
+	defer stop()
+	if err := b.Charge(more, mib/2, "rows"); err == nil {
+		t.Error("it got what is reserved")
+	}
+	b.End()
+	if now := p.Status(); now.Bytes != 0 || now.Running != 0 {
+		t.Errorf("%+v", now)
+	}
+}

@@ -32,7 +32,7 @@ type Pool struct {
 func New(limits Limits) *Pool {
 	return &Pool{limits: limits, running: map[*Budget]struct{}{}, refused: map[Reason]uint64{}, wake: make(chan struct{}, 1),
 		processors: make(chan struct{}, runtime.GOMAXPROCS(0)),
-		bytes:      queue{byCaller: map[string][]*waiter{}}, places: queue{byCaller: map[string][]*waiter{}}}
+		bytes:      queue{own: limits.Own, byCaller: map[string][]*waiter{}}, places: queue{own: limits.Own, byCaller: map[string][]*waiter{}}}
 }
 
 // Limits are what the pool was made with.
@@ -47,6 +47,7 @@ type waiter struct {
 
 // queue is waiters in a fair order.
 type queue struct {
+	own      string // is served first
 	byCaller map[string][]*waiter
 	turns    []string // callers that have waiters
 	length   int
@@ -86,6 +87,9 @@ func (q *queue) served(caller string) {
 
 // first is the first waiter, in the callers' order, that suits.
 func (q *queue) first(suits func(*waiter) bool) *waiter {
+	if list := q.byCaller[q.own]; len(list) > 0 && suits(list[0]) {
+		return list[0]
+	}
 	for _, caller := range q.turns {
 		if w := q.byCaller[caller][0]; suits(w) {
 			return w
@@ -105,7 +109,7 @@ func (p *Pool) Admit(ctx context.Context, caller string) (context.Context, *Budg
 	p.mu.Lock()
 	p.places.add(w)
 	p.serve()
-	full := p.places.length > p.limits.Waiting && p.places.remove(w)
+	full := !p.isOwn(b) && p.places.length > p.limits.Waiting && p.places.remove(w)
 	if full {
 		b.note(QueueFull)
 	}
@@ -120,6 +124,26 @@ func (p *Pool) Admit(ctx context.Context, caller string) (context.Context, *Budg
 		return nil, nil, err
 	}
 	return ctx, b, nil
+}
+
+// isOwn says whether a query is the appliance's own, for which something is kept free.
+func (p *Pool) isOwn(b *Budget) bool { return p.limits.Own != "" && b.caller == p.limits.Own }
+
+// most is how much of the pool may be taken when a query gets more.
+func (p *Pool) most(b *Budget) int64 {
+	if p.isOwn(b) {
+		return p.limits.Pool
+	}
+	return p.limits.Pool - p.limits.Reserve
+}
+
+// mayBegin says whether there is a place for a query. The caller holds the mutex.
+func (p *Pool) mayBegin(b *Budget) bool {
+	if p.isOwn(b) {
+		return len(p.running) <= p.limits.Running // there is one more
+	}
+	// Nothing new begins while somebody waits for bytes: large queries would never get theirs.
+	return p.bytes.length == 0 && len(p.running) < p.limits.Running
 }
 
 // Aside is a budget for what takes no turn because it is small and must not be late. It is charged like any other.
@@ -147,7 +171,7 @@ func (p *Pool) begin(b *Budget) {
 func (p *Pool) take(ctx context.Context, b *Budget, total int64, what string) error {
 	w := &waiter{of: b, total: total, result: make(chan error, 1)}
 	p.mu.Lock()
-	if more := total - b.granted; p.bytes.length == 0 && p.used+more <= p.limits.Pool {
+	if more := total - b.granted; (p.bytes.length == 0 || p.isOwn(b)) && p.used+more <= p.most(b) {
 		p.used += more
 		b.granted = total
 		p.mu.Unlock()
@@ -179,7 +203,7 @@ func (p *Pool) wait(ctx context.Context, q *queue, w *waiter, doing string) erro
 // serve lets those go on whose turn it is. The caller holds the mutex.
 func (p *Pool) serve() {
 	for {
-		w := p.bytes.first(func(w *waiter) bool { return p.used+w.total-w.of.granted <= p.limits.Pool })
+		w := p.bytes.first(func(w *waiter) bool { return p.used+w.total-w.of.granted <= p.most(w.of) })
 		if w == nil {
 			break
 		}
@@ -189,11 +213,10 @@ func (p *Pool) serve() {
 		w.of.granted = w.total
 		w.result <- nil
 	}
-	// Nothing new begins while somebody waits for bytes: large queries would never get theirs.
-	for p.bytes.length == 0 && len(p.running) < p.limits.Running {
-		w := p.places.first(func(*waiter) bool { return true })
+	for {
+		w := p.places.first(func(w *waiter) bool { return p.mayBegin(w.of) })
 		if w == nil {
-			return
+			break
 		}
 		p.places.remove(w)
 		p.places.served(w.of.caller)

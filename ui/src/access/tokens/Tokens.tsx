@@ -1,12 +1,11 @@
 // API tokens: what a program signs in with. A token is shown once, when it is made; the appliance keeps only a hash of it.
-import { Button, ClipboardCopy } from '@patternfly/react-core';
+import { Button, ClipboardCopy, Label } from '@patternfly/react-core';
 import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { use, useState } from 'react';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
 import { asProblem, fieldMessage } from '../../api/problem.ts';
-import { useMayNot } from '../../api/session.ts';
+import { SessionContext } from '../../api/session.ts';
 import { ConfirmByName } from '../../forms/ConfirmByName.tsx';
-import { Explained } from '../../forms/Explained.tsx';
 import { TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
 import { SelectField } from '../../forms/SelectField.tsx';
@@ -22,19 +21,49 @@ const tokensQuery = queryOptions({
   queryFn: async ({ signal }) => (await answerOf(client.GET('/api/tokens', { signal }))).items,
 });
 
-const roles: [Role, string][] = [
+const roles: readonly (readonly [Role, string])[] = [
   ['writer', 'send metrics, nothing else'],
   ['viewer', 'read everything (Grafana)'],
   ['operator', 'operate: alerts, services, bundles'],
   ['administrator', 'everything'],
 ];
 
+const lifetimes = [
+  ['30', '30 days'],
+  ['90', '90 days'],
+  ['365', 'a year'],
+  ['1095', 'three years'],
+  ['', 'for ever'],
+] as const;
+type Lifetime = (typeof lifetimes)[number][0];
+
+/** Addresses and networks, one behind the other. */
+const networksIn = (text: string) => text.split(/[\s,;]+/).filter((one) => one !== '');
+
 function NewToken({ onMade, onCancel }: { onMade: (token: Token) => void; onCancel: () => void }) {
   const [name, setName] = useState('');
-  const [role, setRole] = useState<Role>('writer');
+  const user = use(SessionContext);
+  // A token never may more than who makes it; a viewer may not send.
+  const mayBe = roles.filter(
+    ([role]) =>
+      user.role === 'administrator' || role === 'viewer' || (user.role === 'operator' && role !== 'administrator'),
+  );
+  const [role, setRole] = useState<Role>(mayBe[0]?.[0] ?? 'viewer');
+  const [lifetime, setLifetime] = useState<Lifetime>('365');
+  const [networks, setNetworks] = useState('');
   const queries = useQueryClient();
   const create = useMutation({
-    mutationFn: () => answerOf(client.POST('/api/tokens', { body: { name: name.trim(), role } })),
+    mutationFn: () =>
+      answerOf(
+        client.POST('/api/tokens', {
+          body: {
+            name: name.trim(),
+            role,
+            expiresInDays: lifetime === '' ? null : Number(lifetime),
+            networks: networksIn(networks),
+          },
+        }),
+      ),
     onSuccess: async (token) => {
       onMade(token);
       await queries.invalidateQueries({ queryKey: tokensQuery.queryKey });
@@ -61,7 +90,22 @@ function NewToken({ onMade, onCancel }: { onMade: (token: Token) => void; onCanc
         autoFocus
         required
       />
-      <SelectField label="It may" value={role} onChange={(value) => setRole(value)} options={roles} />
+      <SelectField label="It may" value={role} onChange={setRole} options={mayBe} />
+      <SelectField
+        label="It is good for"
+        value={lifetime}
+        onChange={setLifetime}
+        options={lifetimes}
+        help="Two weeks before it expires there is an alert."
+      />
+      <TextField
+        label="Only from these addresses"
+        value={networks}
+        onChange={setNetworks}
+        placeholder="192.0.2.0/24"
+        help="Addresses or networks, with spaces between them. Empty: from everywhere."
+        autoComplete="off"
+      />
     </FormShell>
   );
 }
@@ -89,9 +133,17 @@ function Made({ token, onDone }: { token: Token; onDone: () => void }) {
   );
 }
 
-export function Tokens() {
-  const mayNot = useMayNot('administrator');
-  const { data, error, refetch } = useQuery({ ...tokensQuery, enabled: mayNot === null });
+const states = {
+  valid: null,
+  expired: <Label color="red">expired</Label>,
+  'owner-disabled': <Label color="orange">its owner is disabled</Label>,
+};
+
+/** `own`: only those of who is signed in. */
+export function Tokens({ own = false }: { own?: boolean }) {
+  const user = use(SessionContext);
+  const { data, error, refetch } = useQuery(tokensQuery);
+  const shown = data?.filter(({ owner }) => !own || owner === user.name);
   const queries = useQueryClient();
   const [adding, setAdding] = useState(false);
   const [made, setMade] = useState<Token | null>(null);
@@ -102,7 +154,9 @@ export function Tokens() {
   };
   return (
     <div className="cistern-stack">
-      <p>Programs that send metrics over HTTPS, or read them, sign in with a token. statsd on port 8125 needs none.</p>
+      <p>
+        A program that sends metrics over HTTPS, or reads them, signs in with a token. statsd on port 8125 needs none.
+      </p>
       {made ? (
         <Made token={made} onDone={() => setMade(null)} />
       ) : adding ? (
@@ -115,24 +169,45 @@ export function Tokens() {
         />
       ) : (
         <div>
-          <Explained why={mayNot}>
-            <Button variant="secondary" isAriaDisabled={mayNot !== null} onClick={() => setAdding(true)}>
-              New API token
-            </Button>
-          </Explained>
+          <Button variant="secondary" onClick={() => setAdding(true)}>
+            New API token
+          </Button>
         </div>
       )}
       {error && <ProblemAlert error={error} retry={() => void refetch()} stale={data !== undefined} />}
-      {data && data.length > 0 && (
+      {shown && shown.length > 0 && (
         <ListTable
           label="API tokens"
-          rows={data}
+          rows={shown}
           keyOf={(token) => token.id}
           columns={[
-            { title: 'Name', cell: (token) => token.name },
+            {
+              title: 'Name',
+              cell: (token) => (
+                <span>
+                  {token.name} {states[token.state]}
+                </span>
+              ),
+            },
             { title: 'It may', cell: (token) => roles.find(([role]) => role === token.role)?.[1] ?? token.role },
-            { title: 'Made', cell: (token) => <Ago time={token.createdAt} /> },
-            { title: 'Last used', cell: (token) => (token.lastUsedAt ? <Ago time={token.lastUsedAt} /> : 'never') },
+            ...(own ? [] : [{ title: 'Owner', cell: (token: Token) => token.owner ?? 'the appliance' }]),
+            { title: 'From', cell: (token) => token.networks.join(', ') || 'everywhere' },
+            {
+              title: 'Expires',
+              cell: (token) => (token.expiresAt ? new Date(token.expiresAt).toLocaleDateString() : 'never'),
+            },
+            {
+              title: 'Last used',
+              cell: (token) =>
+                token.lastUsedAt ? (
+                  <span>
+                    <Ago time={token.lastUsedAt} />
+                    {token.lastUsedFrom && ` from ${token.lastUsedFrom}`}
+                  </span>
+                ) : (
+                  'never'
+                ),
+            },
             {
               title: 'Actions',
               control: 'actions',

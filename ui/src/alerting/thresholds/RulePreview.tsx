@@ -6,6 +6,7 @@ import { answerOf, client, type Schemas } from '../../api/client.ts';
 import type { Named } from '../../charts/lines.ts';
 import { SmallChart, SmallMultiples } from '../../charts/SmallMultiples.tsx';
 import { ConditionIcon } from '../../words/ConditionIcon.tsx';
+import { ExpressionFault } from '../../words/ExpressionFault.tsx';
 import { duration, parseQuantity, plural, quantity } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { labelWords, unitOfExpression } from '../alerts/words.ts';
@@ -20,28 +21,6 @@ const ranges: readonly [number, string][] = [
   [7 * 86_400, 'the past week'],
 ];
 const written = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
-
-/** PromQL's error message, with a mark at its place. */
-export function ExpressionFault(props: { expression: string; error: string; at: Preview['errorAt'] }) {
-  const { expression, error, at } = props;
-  const line = at === null ? undefined : expression.split('\n')[at.line - 1];
-  return (
-    <div className="cistern-bad">
-      <p>
-        {error.replace(/^\d+:\d+: /, '')}
-        {at && `, at column ${at.column}${expression.includes('\n') ? ` of line ${at.line}` : ''}`}
-      </p>
-      {at && line !== undefined && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it
-        <pre className="cistern-exchange" role="log" tabIndex={0} aria-label="Where it is wrong">
-          {line}
-          {'\n'}
-          {' '.repeat(Math.max(0, at.column - 1))}^
-        </pre>
-      )}
-    </div>
-  );
-}
 
 function Past({ past, unit, perSecond }: { past: NonNullable<Preview['past']> } & ReturnType<typeof unitOfExpression>) {
   if (past.series === 0) return <p>Nothing was measured in that time.</p>;

@@ -111,7 +111,9 @@ test('an address is kept like a password, and a bad one is refused', async (t) =
     [{}, '/webhook/url'],
     [{ url: 'ftp://x/' }, '/webhook/url'],
     [{ url: 'https://user:pass@x/' }, '/webhook/url'],
-    [{ url, preset: 'pagerduty' }, '/webhook/secret'],
+    [{ url: 'https://hooks.example/x', preset: 'pagerduty' }, '/webhook/secret'],
+    [{ url: 'http://hooks.example/x', preset: 'pagerduty', secret: 'key' }, '/webhook/url'],
+    [{ url: 'http://hooks.example/x', preset: 'slack' }, '/webhook/url'],
   ] as const) {
     const answer = await on.client.post('/api/destinations', input({ ...fields, ...bad }));
     assert.equal(answer.body.errors?.[0].path, path, JSON.stringify(bad));

@@ -1,0 +1,30 @@
+// Outputs: where samples are sent on.
+import { join } from 'node:path';
+import type { AuditDomain } from '../../access/audit/index.ts';
+import type { AlertsDomain } from '../../alerting/alerts/index.ts';
+import { domain, type Kernel } from '../../domain/domain.ts';
+import { Peer } from '../../peers/peer.ts';
+import { alertClasses } from './alerts.ts';
+import { outputRoutes } from './handlers.ts';
+import { migrations } from './migrations.ts';
+import { Outputs } from './outputs.ts';
+import { routes } from './routes.ts';
+import { OutputRunner } from './storaged.ts';
+import { outputWatch } from './watch.ts';
+
+export const outputsDomain = domain({
+  name: 'analytics/outputs',
+  routes,
+  topics: ['outputs'],
+  alertClasses,
+  migrations,
+  create: ({ db, clock, config, log, changes, audit, conditions }: Kernel & AuditDomain & AlertsDomain) => {
+    const outputs = new Outputs(db, clock);
+    const storaged = new Peer('storaged', join(config.run, 'storaged', 'http.sock'));
+    const runner = new OutputRunner(storaged, () => outputs.list(), log);
+    return {
+      handlers: outputRoutes({ db, outputs, runner, audit, changes }),
+      watch: [outputWatch({ outputs, runner, conditions, clock, changes })],
+    };
+  },
+});

@@ -1,0 +1,38 @@
+// Who and what may come in: users, sessions, API tokens.
+import { useParams } from 'react-router';
+import { useMayNot } from '../api/session.ts';
+import NoSuchPage from '../shells/NoSuchPage.tsx';
+import { PageShell } from '../shells/PageShell.tsx';
+import { PartTabs } from '../shells/PartTabs.tsx';
+import { AllSessions } from './session/AllSessions.tsx';
+import { Tokens } from './tokens/Tokens.tsx';
+import { Users } from './users/Users.tsx';
+
+const tabs = [
+  ['users', 'Users', '/settings/users'],
+  ['sessions', 'Sessions', '/settings/sessions'],
+  ['tokens', 'API tokens', '/settings/tokens'],
+] as const;
+
+const parts = {
+  users: { title: 'Users', sentence: 'Who may sign in, and what each may do.', content: <Users /> },
+  sessions: { title: 'Sessions', sentence: 'Who is signed in, and for how long.', content: <AllSessions /> },
+  tokens: {
+    title: 'API tokens',
+    sentence: 'What programs sign in with that send metrics over HTTPS, or read them.',
+    content: <Tokens />,
+  },
+};
+
+export default function SettingsPage() {
+  const { tab = 'users' } = useParams();
+  const mayNot = useMayNot('administrator');
+  if (!Object.hasOwn(parts, tab)) return <NoSuchPage />;
+  const id = tab as keyof typeof parts;
+  const { title, sentence, content } = parts[id];
+  return (
+    <PageShell title={title} sentence={sentence} tabs={<PartTabs of="Settings" parts={tabs} active={id} />}>
+      {mayNot === null ? content : <p>{mayNot}</p>}
+    </PageShell>
+  );
+}
