@@ -18,7 +18,7 @@ export const budgets: Readonly<Record<string, number>> = {
   vm: 31,
 };
 /** Of the whole run, from its start to its end: with an empty cache, and with a full one. */
-export const wholeMinutes = { cold: 30, warm: 24 };
+export const wholeMinutes = { cold: 35.5, warm: 29.5 };
 
 /** The parts by the names that `./build.sh test` takes. */
 export const parts = ['lint', 'unit', 'browser', 'vm'] as const;
