@@ -85,6 +85,30 @@ test('the wizard, from the code to moving data', async (t) => {
     await step('Administrator');
   });
 
+  await part('another browser is still asked for the code, and nothing in its console complains', async () => {
+    const other = await person(stack);
+    const visit = await other.visit(t, '/');
+    await visit.page.getByRole('heading', { name: 'Set-up code', level: 2 }).waitFor();
+    await other.close();
+  });
+
+  await part('a code that was given too long ago is asked for again, and what was typed is kept', async () => {
+    expect(/status of 401/);
+    await form.getByLabel('Name').fill('grace');
+    await form.getByLabel(exactly('Password')).fill(administrator.password);
+    await form.getByLabel('Password again').fill(administrator.password);
+    const cookies = await page.context().cookies();
+    await page.context().clearCookies({ name: /setup/ });
+    await page.getByRole('button', { name: 'Create the administrator' }).click();
+    await step('Set-up code');
+    await form.getByLabel('Set-up code').fill(stack.setupCode);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await step('Administrator');
+    assert.ok(cookies.some(({ name }) => /setup/.test(name)));
+    assert.equal(await form.getByLabel('Name').inputValue(), 'grace');
+    assert.equal(await form.getByLabel(exactly('Password')).inputValue(), administrator.password);
+  });
+
   await part('the administrator: two passwords that differ and a short one are reported beside the field', async () => {
     expect(/status of 400/);
     await form.getByLabel('Name').fill(administrator.name);

@@ -72,6 +72,18 @@ test('a second administrator cannot be made with the code', async (t) => {
   assert.equal((await client.get('/api/users')).body.items.length, 1);
 });
 
+test('a browser that has not given the code is asked for it, whatever another has done', async (t) => {
+  const { client, appliance, clock } = await bench(t);
+  const other = new Client(appliance);
+  await client.post('/api/setup/enter-code', { code: CODE });
+  const stepOf = async (who: Client) => (await who.get('/api/setup')).body.step;
+  assert.deepEqual([await stepOf(client), await stepOf(other)], ['administrator', 'code']);
+  clock.advance(2 * 3600 + 1);
+  assert.equal(await stepOf(client), 'code', 'its cookie has expired');
+  await client.setUp();
+  assert.deepEqual([await stepOf(client), await stepOf(other)], ['identity', 'identity'], 'signing in comes next');
+});
+
 test('two who create the administrator at the same moment: one does', async (t) => {
   const { client, appliance } = await bench(t);
   const rival = new Client(appliance);

@@ -14,6 +14,7 @@ import {
   setCookie,
   setupCookie,
 } from '../../http/gate/cookies.ts';
+import type { Caller } from '../../http/gate/caller.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -66,13 +67,18 @@ export class Setup {
     return this.#parts.settings.get(stored.completed) === true;
   }
 
-  document(): SetupDocument {
-    const { settings, platform } = this.#parts;
+  /**
+   * As it is for one caller: until there is an administrator, who has not given the code is asked for it, whatever
+   * another browser has done.
+   */
+  document(caller: Caller): SetupDocument {
+    const { platform, settings, users } = this.#parts;
     const { hostName, timeZone } = platform.identity();
     const named = settings.get(stored.named) === true;
+    const step = this.#reached();
     return {
       completed: this.completed(),
-      step: settings.get(stored.step) ?? 'code',
+      step: step === 'administrator' && caller.by !== 'setup' && !users.any() ? 'code' : step,
       hostName,
       timeZone,
       applianceName: named ? hostName : 'Cistern',
@@ -80,10 +86,14 @@ export class Setup {
     };
   }
 
+  #reached(): SetupStep {
+    return this.#parts.settings.get(stored.step) ?? 'code';
+  }
+
   /** The wizard only ever goes forward; a page may be revisited without losing the place. */
   reach(step: SetupStep): void {
     const { settings, changes } = this.#parts;
-    if (order.indexOf(step) <= order.indexOf(this.document().step)) return;
+    if (order.indexOf(step) <= order.indexOf(this.#reached())) return;
     settings.set(stored.step, step);
     changes.publish('setup');
   }
@@ -124,7 +134,7 @@ export function setupRoutes(
   };
 
   return {
-    getSetup: () => setup.document(),
+    getSetup: ({ caller }) => setup.document(caller),
 
     enterSetupCode: async ({ body, caller, request, reply }) => {
       mustBeOpen();
@@ -151,7 +161,7 @@ export function setupRoutes(
         setCookie(reply, cookies, setupCookie(cookies), sessions.create(null, from(request, caller)).secret);
         audit.record({ ...caller, name: 'setup' }, 'setup.code', 'code');
       });
-      return setup.document();
+      return setup.document({ ...caller, by: 'setup' });
     },
 
     createAdministrator: async ({ body, caller, request, reply }) => {
@@ -209,7 +219,7 @@ export function setupRoutes(
         audit.record(caller, 'system.identity', body.hostName, before, body);
       });
       changes.publish('setup');
-      return setup.document();
+      return setup.document(caller);
     },
 
     setSetupStep: ({ body, caller }) => {
@@ -218,11 +228,11 @@ export function setupRoutes(
         setup.reach(body.step);
         audit.record(caller, 'setup.step', body.step);
       });
-      return setup.document();
+      return setup.document(caller);
     },
 
     finishSetup: async ({ caller }) => {
-      if (setup.completed()) return setup.document();
+      if (setup.completed()) return setup.document(caller);
       await platform.finishSetup();
       db.transaction(() => {
         settings.set(stored.completed, true);
@@ -231,7 +241,7 @@ export function setupRoutes(
         audit.record(caller, 'setup.finish', 'setup');
       });
       changes.publish('setup');
-      return setup.document();
+      return setup.document(caller);
     },
   };
 }

@@ -98,10 +98,21 @@ function CodeStep({ onGiven }: { onGiven: () => void }) {
   );
 }
 
-function AdministratorStep({ onRefused }: { onRefused: () => void }) {
-  const [name, setName] = useState('admin');
-  const [password, setPassword] = useState('');
-  const [again, setAgain] = useState('');
+interface Draft {
+  readonly name: string;
+  readonly password: string;
+  readonly again: string;
+}
+
+function AdministratorStep(props: {
+  /** Kept by the page: who has to give the code once more in between loses nothing. */
+  draft: Draft;
+  onDraft: (draft: Draft) => void;
+  onRefused: () => void;
+}) {
+  const { draft, onDraft, onRefused } = props;
+  const { name, password, again } = draft;
+  const write = (field: keyof Draft) => (text: string) => onDraft({ ...draft, [field]: text });
   const [tried, setTried] = useState(false);
   const queries = useQueryClient();
   const { reread } = useSetup();
@@ -134,7 +145,7 @@ function AdministratorStep({ onRefused }: { onRefused: () => void }) {
       <TextField
         label="Name"
         value={name}
-        onChange={setName}
+        onChange={write('name')}
         error={fieldMessage(problem, '/name')}
         autoComplete="username"
         required
@@ -143,7 +154,7 @@ function AdministratorStep({ onRefused }: { onRefused: () => void }) {
         label="Password"
         type="password"
         value={password}
-        onChange={setPassword}
+        onChange={write('password')}
         error={fieldMessage(problem, '/password')}
         help="At least 10 characters. A few words in a row are easy to remember and hard to guess."
         autoComplete="new-password"
@@ -154,7 +165,7 @@ function AdministratorStep({ onRefused }: { onRefused: () => void }) {
         label="Password again"
         type="password"
         value={again}
-        onChange={setAgain}
+        onChange={write('again')}
         error={differ}
         live
         autoComplete="new-password"
@@ -355,8 +366,9 @@ function DoneStep({ setup }: { setup: Setup }) {
 
 export default function SetupPage() {
   const { data: setup } = useQuery(setupQuery);
-  /** The code was given by another browser, or too long ago: this one must give it (again). */
+  /** The code was given too long ago: it must be given again. */
   const [refused, setRefused] = useState(false);
+  const [draft, setDraft] = useState<Draft>({ name: 'admin', password: '', again: '' });
   useEffect(() => {
     document.title = 'Set up · Cistern';
   }, []);
@@ -393,7 +405,9 @@ export default function SetupPage() {
               Step {at + 1} of {steps.length}
             </p>
             {step === 'code' && <CodeStep onGiven={() => setRefused(false)} />}
-            {step === 'administrator' && <AdministratorStep onRefused={() => setRefused(true)} />}
+            {step === 'administrator' && (
+              <AdministratorStep draft={draft} onDraft={setDraft} onRefused={() => setRefused(true)} />
+            )}
             {step === 'identity' && <IdentityStep setup={setup} />}
             {step === 'pool' && <PoolStep />}
             {step === 'destinations' && <DestinationsStep />}
