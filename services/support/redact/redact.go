@@ -18,10 +18,6 @@ var redactions = []struct {
 	pattern *regexp.Regexp
 	with    []byte
 }{
-	// Cookie and Set-Cookie headers hold several pairs: to the end of the line, or of the quoted text they are in.
-	{anyOf("cookie"), regexp.MustCompile(`(?i)\b((?:set-)?cookie2?)(\\?["']?\s*[:=]\s*)(\\?["']?)[^"'\r\n]*`), []byte("${1}${2}${3}" + redacted)},
-	// "smtpPassword": "x", password=x, token: x, X-Api-Key: x. A quoted value may hold spaces and escaped quotes.
-	{anyOf("passw", "passphrase", "secret", "token", "community", "authorization", "api", "private", "routing", "integration", "credential", "setup", "_hash"), regexp.MustCompile(`(?i)([\w.\\-]*(?:passw(?:or)?d|passwd|passphrase|secret|token|community|authorization|api[_-]?key|private[_-]?key|routing[_-]?key|integration[_-]?key|credential|setup[_-]?code|_hash)[\w-]*\\?["']?\s*[:=]\s*)(?:\\?"(?:[^"\\]|\\[^"])*\\?"|'[^']*'|(?:Bearer|Basic|Digest)\s+\S+|[^\s,;}\]&]+)`), []byte("${1}" + redacted)},
 	// --password x, --smtp-token x: as programs are called.
 	{anyOf("passw", "passphrase", "secret", "token", "community", "api"), regexp.MustCompile(`(?i)(\s--?[\w-]*(?:passw(?:or)?d|passphrase|secret|token|community|api-?key)[\w-]*\s+)("[^"]*"|'[^']*'|[^\s-]\S*)`), []byte("${1}" + redacted)},
 	{anyOf("bearer", "basic", "digest"), regexp.MustCompile(`(?i)\b(Bearer|Basic|Digest)\s+[A-Za-z0-9+/._~=-]{8,}`), []byte("$1 " + redacted)},
@@ -109,9 +105,12 @@ var (
 	keyEnds   = regexp.MustCompile(`-----END [A-Z0-9 ]*PRIVATE KEY-----`)
 )
 
-// longestLine is how much is looked at as one line. What has no line ends is cut there, and the cut is made so that
-// the tail of a chunk is seen again with the next one.
-const longestLine = 1 << 20
+// longestLine is how much is looked at as one line. What has no line ends is cut there, and the end of a piece, with its
+// secrets taken out, is looked at again with the next one: a secret may be in both.
+const (
+	longestLine = 1 << 20
+	seenAgain   = 8 << 10
+)
 
 // Writer passes lines on with their secrets taken out. Close passes on a last line without an end.
 type Writer struct {
@@ -133,9 +132,12 @@ func (r *Writer) Write(p []byte) (int, error) {
 		if end < 0 {
 			r.line = append(r.line, p...)
 			if len(r.line) > longestLine {
-				if err := r.pass(); err != nil {
+				clean := r.redacted()
+				cut := max(0, len(clean)-seenAgain)
+				if _, err := r.w.Write(clean[:cut]); err != nil {
 					return 0, err
 				}
+				r.line = append(r.line[:0], clean[cut:]...)
 			}
 			break
 		}
@@ -157,8 +159,14 @@ func (r *Writer) Close() error {
 }
 
 func (r *Writer) pass() error {
-	line := r.line
+	_, err := r.w.Write(r.redacted())
 	r.line = r.line[:0]
+	return err
+}
+
+// redacted is the line without its secrets, and without names and addresses where they are not wanted.
+func (r *Writer) redacted() []byte {
+	line := undisguised(r.line)
 	if r.inKey {
 		if keyEnds.Match(line) {
 			r.inKey = false
@@ -167,14 +175,19 @@ func (r *Writer) pass() error {
 	}
 	if bytes.Contains(line, []byte("-----BEGIN")) && keyBegins.Match(line) {
 		r.inKey = !keyEnds.Match(line)
-		_, err := io.WriteString(r.w, redacted+" private key\n")
-		return err
+		return []byte(redacted + " private key\n")
 	}
 	r.lower = append(r.lower[:0], line...)
 	for i, c := range r.lower {
 		if 'A' <= c && c <= 'Z' {
 			r.lower[i] = c + ('a' - 'A')
 		}
+	}
+	if holds(r.lower, cookieHints) {
+		line = withoutValues(line, cookieName, cookiesAt)
+	}
+	if holds(r.lower, secretHints) {
+		line = withoutValues(line, secretName, valueAt)
 	}
 	for _, rule := range redactions {
 		switch {
@@ -191,8 +204,7 @@ func (r *Writer) pass() error {
 	if r.names != nil {
 		line = r.names.replace(line)
 	}
-	_, err := r.w.Write(line)
-	return err
+	return line
 }
 
 // Text is the redaction of one line that is in memory.

@@ -47,9 +47,45 @@ func TestCanariesAreTakenOut(t *testing.T) {
 		"-----BEGIN EC PRIVATE KEY-----\n" + canary + "\n-----END EC PRIVATE KEY-----",
 		`api_key=` + canary + `&x=1`,
 		`apiToken='` + canary + `'`,
+		// Escapes: of quotes, at any depth, of letters, of colours.
+		`{"password":"a\"` + canary + `","port":25}`,
+		`{"password":"a\\","token":"` + canary + `"}`,
+		`"config":"{\"password\":\"a\\\"` + canary + `\"}"`,
+		`"a":"{\"b\":\"{\\\"password\\\":\\\"x ` + canary + `\\\"}\"}"`,
+		`{"passw\u006frd":"` + canary + `"}`,
+		`{"\u0070assword":"` + canary + `"}`,
+		`/login?pass%77ord=` + canary,
+		`/login?%70assword=` + canary,
+		"pass\x1b[31mword\x1b[0m=" + canary,
+		"p\x00a\x00s\x00s\x00w\x00o\x00r\x00d\x00=\x00" + canary,
+		`password=a\ ` + canary,
+		`{"passwords":["a","` + canary + `"]}`,
+		`{"secrets":{"a":1,"b":"` + canary + `"},"c":2}`,
+		`{"cookie":"a=\"b\"; session=` + canary + `"}`,
+		`{"line":"Cookie: a=\"b\"; session=` + canary + `","port":25}`,
+		`password="unended ` + canary,
+		// A line that is cut in the middle of a secret.
+		strings.Repeat("x", longestLine-20) + ` "password":"x ` + strings.Repeat("y", 20) + canary + `"`,
+		strings.Repeat("x", longestLine-20) + ` password=` + strings.Repeat("y", 20) + canary,
 	} {
 		if got := redacting(t, line+"\nnext\n"); strings.Contains(got, canary) || !strings.HasSuffix(got, "next\n") {
 			t.Errorf("%q became %q", line, got)
+		}
+	}
+}
+
+func TestWhatIsBesideASecretStays(t *testing.T) {
+	for line, want := range map[string]string{
+		`{"password":"a\"b","port":25}`:                         `{"password":"[redacted]","port":25}`,
+		`{"m":"{\"token\":\"a b\",\"port\":25}"}`:               `{"m":"{\"token\":\"[redacted]\",\"port\":25}"}`,
+		`{"secrets":["a","b"],"port":25}`:                       `{"secrets":[redacted],"port":25}`,
+		`{"line":"Cookie: a=1; b=2","port":25}`:                 `{"line":"Cookie: [redacted]","port":25}`,
+		`{"password":"","port":25}`:                             `{"password":"","port":25}`,
+		`100%41 and C:\u0041`:                                   `100A and C:A`,
+		`{"password":"[redacted]","token":"[redacted]"}` + "\n": `{"password":"[redacted]","token":"[redacted]"}` + "\n",
+	} {
+		if got := redacting(t, line); got != want {
+			t.Errorf("%q became %q, want %q", line, got, want)
 		}
 	}
 }
