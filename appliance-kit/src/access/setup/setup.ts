@@ -6,6 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { iso } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { fail } from '../../base/problems/problem.ts';
+import type { Caller } from '../../http/gate/caller.ts';
 import {
   browserCookie,
   type CookiePolicy,
@@ -14,7 +15,6 @@ import {
   setCookie,
   setupCookie,
 } from '../../http/gate/cookies.ts';
-import type { Caller } from '../../http/gate/caller.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
 import type { Platform } from '../../platform/platform.ts';

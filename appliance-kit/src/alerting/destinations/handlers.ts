@@ -10,8 +10,9 @@ import { newId } from '../../state/id.ts';
 import type { Message } from '../alerts/index.ts';
 import type { Delivery } from './deliveries.ts';
 import { complete, type Destinations, type StoredDestination } from './destinations.ts';
+import { mustBeReachable, type Reach } from './reach.ts';
 import type { routes } from './routes.ts';
-import type { ExchangeLine } from './schema.ts';
+import type { DestinationInput, ExchangeLine } from './schema.ts';
 
 /** Sends now, and reports to `line` what went over the wire (without secrets). */
 export type Try = (
@@ -29,6 +30,7 @@ export interface DestinationParts {
   readonly changes: Changes;
   readonly send: Try;
   readonly hostName: () => string;
+  readonly reach: Reach;
 }
 
 /** Longer exchanges than this are cut. */
@@ -65,12 +67,17 @@ export function testMessage(hostName: string, now: number): Message {
 }
 
 export function destinationRoutes(parts: DestinationParts): Handlers<typeof routes> {
-  const { db, clock, destinations, deliveries, audit, changes, send, hostName } = parts;
+  const { db, clock, destinations, deliveries, audit, changes, send, hostName, reach } = parts;
+  const checked = (id: string, input: DestinationInput, stored?: StoredDestination): StoredDestination => {
+    const destination = complete(id, input, stored);
+    mustBeReachable(destination, reach);
+    return destination;
+  };
   return {
     listDestinations: () => ({ items: destinations.list() }),
 
     createDestination: async ({ body, caller }) => {
-      const destination = complete(destinations.newId(), body);
+      const destination = checked(destinations.newId(), body);
       // First its place in the journal: an alert that is raised in between must find it there.
       if (destination.enabled) await deliveries.join(destination.id);
       db.transaction(() => {
@@ -91,7 +98,7 @@ export function destinationRoutes(parts: DestinationParts): Handlers<typeof rout
     updateDestination: async ({ params, body, caller }) => {
       const before = destinations.stored(params.id);
       if (before === undefined) throw fail('not_found', `There is no destination ${params.id}.`);
-      const after = complete(params.id, body, before);
+      const after = checked(params.id, body, before);
       if (after.enabled && !before.enabled) await deliveries.join(after.id);
       db.transaction(() => {
         destinations.update(after);
@@ -119,7 +126,7 @@ export function destinationRoutes(parts: DestinationParts): Handlers<typeof rout
       const { id, ...input } = body;
       const stored = id === undefined ? undefined : destinations.stored(id);
       if (id !== undefined && stored === undefined) throw fail('not_found', `There is no destination ${id}.`);
-      const destination = complete(id ?? destinations.newId(), input, stored);
+      const destination = checked(id ?? destinations.newId(), input, stored);
       audit.record(caller, 'destination.test', destination.name);
       const exchange: ExchangeLine[] = [];
       const line = (direction: ExchangeLine['direction'], text: string) => {

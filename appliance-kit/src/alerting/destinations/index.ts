@@ -7,6 +7,7 @@ import { Deliveries } from './deliveries.ts';
 import { Destinations } from './destinations.ts';
 import { destinationRoutes } from './handlers.ts';
 import { migrations } from './migrations.ts';
+import { anywhere, elsewhere } from './reach.ts';
 import { routes } from './routes.ts';
 import { Senders } from './send.ts';
 import { snmpIdentity, snmpSettings } from './snmp/identity.ts';
@@ -38,6 +39,7 @@ export const destinationsDomain = domain({
     settings,
     changes,
     config,
+    platform,
     hostName,
     audit,
     alerts,
@@ -45,7 +47,9 @@ export const destinationsDomain = domain({
   }: Kernel & AuditDomain & AlertsDomain) => {
     const snmp = snmpIdentity(settings, clock);
     const destinations = new Destinations(db, clock, snmp.engineId);
-    const senders = new Senders(new SnmpSender(join(config.state, 'snmp'), snmp));
+    // In development the receivers run beside the appliance.
+    const reach = platform.simulate === undefined ? elsewhere : anywhere;
+    const senders = new Senders(new SnmpSender(join(config.state, 'snmp'), snmp), reach);
     const deliveries = new Deliveries();
     const recipients = {
       enabled: () => destinations.enabled(),
@@ -56,7 +60,7 @@ export const destinationsDomain = domain({
     return {
       provides: { destinations, deliveries, senders, snmpEngineId: snmp.engineId } satisfies DestinationsDomain,
       handlers: destinationRoutes({
-        ...{ db, clock, destinations, deliveries, audit, changes, hostName },
+        ...{ db, clock, destinations, deliveries, audit, changes, hostName, reach },
         send: (destination, message, line) => senders.send(destination, message, line),
       }),
     };

@@ -55,11 +55,13 @@ export async function sendEmail(
   message: Message,
   onLine: OnLine,
   chart: Chart | null = null,
+  /** Of the host, when it was looked up already. */
+  address = email.host,
 ): Promise<void> {
   const mail = compose(message, chart);
   const token = email.login === 'xoauth2' ? await accessToken(email, onLine) : null;
   const transport = createTransport({
-    host: email.host,
+    host: address,
     port: email.port,
     secure: email.security === 'tls',
     requireTLS: email.security === 'starttls',

@@ -90,16 +90,17 @@ export class SnmpSender {
     this.#informTimeoutS = options.informTimeoutS ?? INFORM_TIMEOUT_S;
   }
 
-  async send(snmp: SnmpInput, message: Message, onLine: OnLine): Promise<void> {
+  /** @param address of the host, when it was looked up already */
+  async send(snmp: SnmpInput, message: Message, onLine: OnLine, address = snmp.host): Promise<void> {
     mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
     const home = mkdtempSync(join(this.#directory, 'message-'));
     try {
       chmodSync(home, 0o700);
       writeFileSync(join(home, 'snmp.conf'), configuration(snmp), { mode: 0o600 });
       const { engineId, engineBoots, engineSeconds } = this.#identity;
-      const target = isIPv6(snmp.host.split('%')[0] as string)
-        ? `udp6:[${snmp.host}]:${snmp.port}`
-        : `udp:${snmp.host}:${snmp.port}`;
+      const target = isIPv6(address.split('%')[0] as string)
+        ? `udp6:[${address}]:${snmp.port}`
+        : `udp:${address}:${snmp.port}`;
       const trap = message.event === 'clear' ? notifications.cisternAlertCleared : notifications.cisternAlertRaised;
       // A trap's sender is the authority on its own engine; for an inform that is the receiver, which is asked.
       const engine =

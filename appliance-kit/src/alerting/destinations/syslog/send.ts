@@ -13,17 +13,17 @@ const CONNECT_MS = 10_000;
 /** How long a refusal may take after the message was sent. */
 const REFUSAL_MS = 500;
 
-function deliver(syslog: SyslogInput, frame: Buffer, onLine: OnLine): Promise<void> {
+function deliver(syslog: SyslogInput, frame: Buffer, onLine: OnLine, lookup?: net.LookupFunction): Promise<void> {
   return new Promise((resolve, reject) => {
     const { host, port } = syslog;
     const servername = net.isIP(host) === 0 ? { servername: host } : {};
     const socket =
       syslog.transport === 'tls'
         ? tls.connect({
-            ...{ host, port, rejectUnauthorized: syslog.verifyCertificate, ...servername },
+            ...{ host, port, ...(lookup && { lookup }), rejectUnauthorized: syslog.verifyCertificate, ...servername },
             ...(syslog.ca !== undefined && { ca: syslog.ca }),
           })
-        : net.connect({ host, port });
+        : net.connect({ host, port, ...(lookup && { lookup }) });
     let sent = false;
     let waiting: NodeJS.Timeout | undefined;
     const done = (error?: Error) => {
@@ -48,13 +48,18 @@ function deliver(syslog: SyslogInput, frame: Buffer, onLine: OnLine): Promise<vo
   });
 }
 
-export async function sendSyslog(syslog: SyslogInput, message: Message, onLine: OnLine): Promise<void> {
+export async function sendSyslog(
+  syslog: SyslogInput,
+  message: Message,
+  onLine: OnLine,
+  lookup?: net.LookupFunction,
+): Promise<void> {
   const text = Buffer.from(syslogMessage(message));
   const frame = Buffer.concat([Buffer.from(`${text.length} `), text]);
   const where = `${syslog.host}:${syslog.port}`;
   onLine('!', `Connecting to ${where} (${syslog.transport === 'tls' ? 'TLS' : 'without encryption'})`);
   try {
-    await deliver(syslog, frame, onLine);
+    await deliver(syslog, frame, onLine, lookup);
   } catch (error) {
     const words = (error as Error).message;
     throw fail(

@@ -3,6 +3,7 @@
 import { createHmac } from 'node:crypto';
 import http from 'node:http';
 import https from 'node:https';
+import type { LookupFunction } from 'node:net';
 import { fail } from '../../../base/problems/problem.ts';
 import type { Message } from '../../alerts/index.ts';
 import type { OnLine } from '../exchange.ts';
@@ -22,6 +23,7 @@ function post(
   { verifyCertificate, ca }: Pick<WebhookInput, 'verifyCertificate' | 'ca'>,
   headers: Record<string, string>,
   body: string,
+  lookup: LookupFunction | undefined,
 ): Promise<{ status: number; reason: string; text: string }> {
   return new Promise((resolve, reject) => {
     const answered = (response: http.IncomingMessage) => {
@@ -41,7 +43,8 @@ function post(
         }),
       );
     };
-    const options = { method: 'POST', headers, agent: false, signal: AbortSignal.timeout(TOTAL_MS) } as const;
+    const signal = AbortSignal.timeout(TOTAL_MS);
+    const options = { method: 'POST', headers, agent: false as const, signal, ...(lookup && { lookup }) };
     const request =
       url.protocol === 'https:'
         ? https.request(
@@ -55,7 +58,12 @@ function post(
   });
 }
 
-export async function sendWebhook(webhook: WebhookInput, message: Message, onLine: OnLine): Promise<void> {
+export async function sendWebhook(
+  webhook: WebhookInput,
+  message: Message,
+  onLine: OnLine,
+  lookup?: LookupFunction,
+): Promise<void> {
   const url = new URL(webhook.url);
   const body = JSON.stringify(bodyFor(webhook, message));
   const timestamp = String(Math.floor(Date.now() / 1000));
@@ -78,7 +86,7 @@ export async function sendWebhook(webhook: WebhookInput, message: Message, onLin
   onLine('>', shown.slice(0, MAX_SHOWN));
   let answer: Awaited<ReturnType<typeof post>>;
   try {
-    answer = await post(url, webhook, headers, body);
+    answer = await post(url, webhook, headers, body, lookup);
   } catch (error) {
     const words =
       error instanceof Error && error.name === 'TimeoutError'
