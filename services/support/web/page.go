@@ -39,6 +39,8 @@ const (
 	maxGuesses = 10
 	lockedFor  = 15 * time.Minute
 	maxWaiting = 20 // guesses at the same time: more is an attack
+	// Signed in at a time. The oldest ends when there are more.
+	maxSessions = 50
 )
 
 // Page is the page and its API. The zero value with API and Administrators set is ready.
@@ -209,11 +211,25 @@ func (p *Page) signIn(w http.ResponseWriter, r *http.Request) {
 			delete(p.sessions, key)
 		}
 	}
+	p.makeRoom()
 	p.sessions[hashOf(cookie)] = session{body.User, p.Now().Add(webSession)}
 	p.mu.Unlock()
 	slog.Info("signed in", "user", body.User, "from", from)
 	setWebCookie(w, cookie, 0)
 	answer(w, http.StatusOK, map[string]any{"user": body.User})
+}
+
+// makeRoom ends the oldest session where there are as many as there may be. p.mu is held.
+func (p *Page) makeRoom() {
+	for len(p.sessions) >= maxSessions {
+		var oldest string
+		for key, one := range p.sessions {
+			if oldest == "" || one.expires.Before(p.sessions[oldest].expires) {
+				oldest = key
+			}
+		}
+		delete(p.sessions, oldest)
+	}
 }
 
 func (p *Page) signOut(w http.ResponseWriter, r *http.Request) {

@@ -125,3 +125,13 @@ test('suspended and resumed as a whole; what cannot be is told for each', async 
   const [last] = (await client.get('/api/audit-log')).body.items;
   assert.deepEqual([last.action, last.after], ['worksheet.resume', { statistics: ['io.ops[disk=sda][latency]'] }]);
 });
+
+test('one user fills the list for nobody else', async (t) => {
+  const { client } = await bench(t);
+  await client.setUp();
+  for (let n = 0; n < 100; n += 1)
+    assert.equal((await client.post('/api/worksheets', { ...input, name: `w${n}` })).status, 201);
+  const one = await client.post('/api/worksheets', input);
+  assert.equal(one.status, 429);
+  assert.match(one.body.detail, /You have 100 worksheets already/);
+});

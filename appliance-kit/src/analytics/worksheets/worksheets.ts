@@ -16,6 +16,7 @@ import type { Worksheet, WorksheetChange, WorksheetFile, WorksheetInput } from '
 
 /** All of them are listed at once. */
 const MOST = 500;
+const MOST_OF_ONE = 100;
 
 export interface WorksheetParts {
   readonly db: Database;
@@ -111,6 +112,9 @@ export class Worksheets {
     db.transaction(() => {
       if (Number(db.get('SELECT count(*) AS n FROM worksheets')?.n) >= MOST) {
         throw fail('too_many', `There are ${MOST} worksheets already.`, 'Delete one that is not needed.');
+      }
+      if (Number(db.get('SELECT count(*) AS n FROM worksheets WHERE owner = ?', caller.name)?.n) >= MOST_OF_ONE) {
+        throw fail('too_many', `You have ${MOST_OF_ONE} worksheets already.`, 'Delete one that is not needed.');
       }
       db.run(
         'INSERT INTO worksheets (id, name, owner, shared, content_json, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)',

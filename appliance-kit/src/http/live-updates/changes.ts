@@ -1,14 +1,17 @@
 // Informs open pages of what changed, so that they read it again. It carries names, never values: what a client may see
 // is decided where it reads.
 import type { ServerResponse } from 'node:http';
-import { fail } from '../../base/problems/problem.ts';
+import type { FastifyReply } from 'fastify';
+import type { Caller } from '../gate/caller.ts';
+import { Places } from '../gate/places.ts';
 import type { Change } from './schema.ts';
 
 /** Changes within this time are sent once: a busy job must not make every page read it a hundred times a second. */
 const GATHER_MS = 150;
 /** Shorter than any proxy's patience; also how soon a session that ended is noticed. */
 const HEARTBEAT_MS = 15_000;
-const MAX_CLIENTS = 100;
+/** Pages, in all and of one caller. */
+const [MOST, MOST_OF_ONE] = [200, 40];
 /** A client that does not read is dropped; it re-reads everything when it connects again. */
 const MAX_BUFFERED = 64 * 1024;
 
@@ -24,6 +27,7 @@ export class Changes {
   #timer: NodeJS.Timeout | null = null;
   #heartbeat: NodeJS.Timeout | null = null;
   readonly #topics: ReadonlySet<string>;
+  readonly #places = new Places(MOST, MOST_OF_ONE, 'pages are watching');
 
   /** @param topics those that the domains declare; another one is a mistake of the program, and throws */
   constructor(topics: readonly string[]) {
@@ -61,8 +65,11 @@ export class Changes {
     }
   }
 
-  serve(response: ServerResponse, stillAllowed: () => boolean): void {
-    if (this.#clients.size >= MAX_CLIENTS) throw fail('too_many', `${MAX_CLIENTS} pages are watching already.`);
+  /** Takes over the reply. Throws `too_many` before it does. */
+  serve(caller: Caller, reply: FastifyReply, stillAllowed: () => boolean): void {
+    const leave = this.#places.take(caller);
+    reply.hijack();
+    const response = reply.raw;
     response.writeHead(200, {
       'content-type': 'text/event-stream',
       'cache-control': 'no-store',
@@ -75,6 +82,7 @@ export class Changes {
     this.#heartbeat ??= setInterval(() => this.#send(': still here\n\n'), HEARTBEAT_MS);
     response.on('close', () => {
       this.#clients.delete(client);
+      leave();
       if (this.#clients.size === 0 && this.#heartbeat !== null) {
         clearInterval(this.#heartbeat);
         this.#heartbeat = null;

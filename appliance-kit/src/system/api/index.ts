@@ -8,9 +8,8 @@ export const apiDomain = domain({
   create: ({ changes, identify, openapi }: Kernel) => ({
     handlers: {
       getOpenapi: () => openapi(),
-      watchEvents: ({ request, reply }) => {
-        reply.hijack();
-        changes.serve(reply.raw, () => identify(request).role !== null);
+      watchEvents: ({ caller, request, reply }) => {
+        changes.serve(caller, reply, () => identify(request).role !== null);
         return undefined;
       },
     },

@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { fail } from '../../base/problems/problem.ts';
 import type { Caller } from '../../http/gate/caller.ts';
+import { Places } from '../../http/gate/places.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Peer } from '../../peers/peer.ts';
 import type { routes } from './routes.ts';
@@ -14,7 +15,8 @@ import type { LogPage, RequestPage } from './schema.ts';
 const DEADLINE_MS = 15_000;
 /** How often it is looked whether who reads a log may still do so. */
 const ALLOWED_MS = 15_000;
-const MAX_STREAMS = 20;
+/** Pages, in all and of one caller. */
+const [MOST, MOST_OF_ONE] = [40, 10];
 
 function query(values: Record<string, unknown>): string {
   const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== '');
@@ -29,11 +31,20 @@ const logQuery = ({ search, before, ...rest }: { search?: string; before?: strin
 
 export function logRoutes(supportd: Peer, identify: (request: FastifyRequest) => Caller): Handlers<typeof routes> {
   const read = (path: string) => supportd.call({ method: 'GET', path, deadlineMs: DEADLINE_MS });
-  let open = 0;
+  const places = new Places(MOST, MOST_OF_ONE, 'pages are reading logs');
 
   /** Passes supportd's server-sent events on until either side ends. */
-  const follow = async (path: string, reply: FastifyReply, stillAllowed: () => boolean) => {
-    if (open >= MAX_STREAMS) throw fail('too_many', `${MAX_STREAMS} pages are reading logs already.`);
+  const follow = async (path: string, caller: Caller, reply: FastifyReply, stillAllowed: () => boolean) => {
+    // Before anything is waited for: those who come meanwhile are counted as well.
+    const leave = places.take(caller);
+    try {
+      await passOn(path, reply, stillAllowed);
+    } finally {
+      leave();
+    }
+  };
+
+  const passOn = async (path: string, reply: FastifyReply, stillAllowed: () => boolean) => {
     const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
       const sent = http.get(
         { socketPath: supportd.socketPath, path, agent: false, headers: { host: 'supportd' } },
@@ -56,7 +67,6 @@ export function logRoutes(supportd: Peer, identify: (request: FastifyRequest) =>
       'cache-control': 'no-store',
       'x-accel-buffering': 'no',
     });
-    open++;
     const timer = setInterval(() => {
       if (stillAllowed()) reply.raw.write(': still here\n\n');
       else reply.raw.end();
@@ -64,7 +74,6 @@ export function logRoutes(supportd: Peer, identify: (request: FastifyRequest) =>
     reply.raw.on('close', () => response.destroy());
     await pipeline(response, reply.raw).catch(() => response.destroy());
     clearInterval(timer);
-    open--;
   };
 
   return {
@@ -78,12 +87,12 @@ export function logRoutes(supportd: Peer, identify: (request: FastifyRequest) =>
       };
       return { items: requests, ...rest };
     },
-    followLogs: async ({ query: asked, request, reply }) => {
-      await follow(`/logs/live${logQuery(asked)}`, reply, () => identify(request).role !== null);
+    followLogs: async ({ query: asked, caller, request, reply }) => {
+      await follow(`/logs/live${logQuery(asked)}`, caller, reply, () => identify(request).role !== null);
       return undefined;
     },
-    followRequests: async ({ query: asked, request, reply }) => {
-      await follow(`/requests/live${query(asked)}`, reply, () => identify(request).role !== null);
+    followRequests: async ({ query: asked, caller, request, reply }) => {
+      await follow(`/requests/live${query(asked)}`, caller, reply, () => identify(request).role !== null);
       return undefined;
     },
   };
