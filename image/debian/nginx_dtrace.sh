@@ -13,7 +13,7 @@ nginx_dtrace() { # the stage: fills $1 with ngx_http_dtrace_module.so and http.d
   rm -rf "${TOOLS:?}$tree"
   mkdir -p "$TOOLS$tree"/{debs,root,dtrace} "$source"
   version=$(chroot "$ROOTFS" dpkg-query -W -f '${Version}' nginx-common)
-  run "$log" in_tools apt-get -o Acquire::Check-Valid-Until=false -o Acquire::Check-Date=false update
+  run "$log" in_tools apt-get update
   in_tools apt-cache show "nginx-dev=$version" >>"$log" 2>&1 ||
     die "the archive has moved on: the cached root file system has nginx $version, and nginx-dev of that version is gone" \
       "Remove $(dirname "$ROOTFS") and build again; the root file system is then made anew."

@@ -7,7 +7,7 @@ ZFS_FLAVOUR=${CISTERN_KERNEL_FLAVOUR:-amd64}
 
 # zfs_versions: sets KERNEL (release), KERNEL_VERSION (package version), ZFS_VERSION from the archive as it is now
 zfs_versions() {
-  run "$CISTERN_CACHE/log/apt-update.log" in_tools apt-get -o Acquire::Check-Valid-Until=false -o Acquire::Check-Date=false update
+  run "$CISTERN_CACHE/log/apt-update.log" in_tools apt-get update
   KERNEL=$(in_tools apt-cache depends "linux-image-$ZFS_FLAVOUR" | sed -n 's/.*Depends: linux-image-\([^ ]*\)$/\1/p' | head -n 1)
   KERNEL_VERSION=$(in_tools apt-cache policy "linux-image-$KERNEL" | sed -n 's/.*Candidate: //p')
   ZFS_VERSION=$(in_tools apt-cache policy zfs-dkms | sed -n 's/.*Candidate: //p')
