@@ -17,6 +17,7 @@ import { destinationsDomain } from './alerting/destinations/index.ts';
 import { outboxDomain } from './alerting/outbox/index.ts';
 import { silencesDomain } from './alerting/silences/index.ts';
 import { thresholdsDomain } from './alerting/thresholds/index.ts';
+import { inputsDomain } from './analytics/inputs/index.ts';
 import { outputsDomain } from './analytics/outputs/index.ts';
 import { recordingRulesDomain } from './analytics/recording-rules/index.ts';
 import { retentionDomain } from './analytics/retention/index.ts';
@@ -92,6 +93,7 @@ export const domains = inOrder(
   replicationDomain,
   statisticsDomain,
   retentionDomain,
+  inputsDomain,
   outputsDomain,
   worksheetsDomain,
   recordingRulesDomain,

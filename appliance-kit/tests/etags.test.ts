@@ -44,6 +44,11 @@ const output = {
 };
 const digest = { enabled: false, at: '08:00', severities: ['info'] };
 
+const way = {
+  ...{ enabled: false, seriesPerSecond: 100, seriesBurst: 1000 },
+  ...{ senderSeriesPerSecond: 0, senderSeriesBurst: 0 },
+};
+
 interface Editable {
   /** The GET that declares it. */
   readonly operation: string;
@@ -203,6 +208,14 @@ const editables: readonly Editable[] = [
     other: { idleMinutes: 90 },
     field: 'idleMinutes',
   },
+  {
+    operation: 'getInput',
+    list: '/api/inputs',
+    path: '/api/inputs/graphite',
+    body: { ...way, networks: [] },
+    other: { networks: ['192.0.2.0/24'] },
+    field: 'networks',
+  },
   { operation: 'getSnmpAgent', path: '/api/snmp-agent', body: agent, other: { contact: 'ada' }, field: 'contact' },
 ];
 
@@ -218,7 +231,16 @@ async function ready(t: TestContext): Promise<Bench> {
   }
   assert.equal((await on.client.post('/api/users', { name: 'bob', role: 'viewer' })).status, 201);
   let retention = kept;
+  let ways: { revision: string; inputs: { graphite?: object } } = { revision: '', inputs: {} };
   const store = createServer(async (request, response) => {
+    if (request.url === '/admin/inputs') {
+      if (request.method === 'PUT') ways = JSON.parse(Buffer.concat(await request.toArray()).toString('utf8'));
+      const since = { listens: [], newSeries: Date.now(), refused: {}, senders: [] };
+      const graphite = { ...(ways.inputs.graphite ?? { ...way, networks: [] }), ...since };
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ revision: ways.revision, inputs: { graphite } }));
+      return;
+    }
     if (request.url?.startsWith('/admin/outputs')) {
       response.setHeader('content-type', 'application/json');
       response.end(JSON.stringify({ revision: '', status: [], valid: true }));

@@ -351,6 +351,9 @@ func (n *network) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// MarshalText implements encoding.TextMarshaler.
+func (n network) MarshalText() ([]byte, error) { return netip.Prefix(n).MarshalText() }
+
 type durability journal.Durability
 
 // UnmarshalText implements encoding.TextUnmarshaler.

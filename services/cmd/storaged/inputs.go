@@ -20,7 +20,6 @@ import (
 	"cistern/services/ingest/influx"
 	"cistern/services/ingest/otlp"
 	"cistern/services/ingest/remotewrite"
-	"cistern/services/ingest/senders"
 	"cistern/services/ingest/statsd"
 	"cistern/services/journal"
 	"cistern/services/store/tsdb"
@@ -30,69 +29,33 @@ import (
 type input struct {
 	name     string // of its section
 	settings func(c *config) *inputConfig
-	// listen opens the sockets. What it returns serves until ctx ends, and then returns with everything handed on.
+	// listen opens the sockets. What it returns serves until ctx ends, and then returns with everything handed on. closed is
+	// told then.
 	listen func(s *server, c *config) (serve func(ctx context.Context), err error)
+	closed func(l *openInputs)
 	// patterns are the routes that register adds to a mux of the input's own.
 	patterns []string
 	register func(s *server, c *config, mux *http.ServeMux)
 }
 
 var inputs = []input{
-	{name: "statsd", settings: func(c *config) *inputConfig { return &c.Statsd.inputConfig }, listen: listenStatsd},
-	{name: "graphite", settings: func(c *config) *inputConfig { return &c.Graphite.inputConfig }, listen: listenGraphite},
-	{name: "collectd", settings: func(c *config) *inputConfig { return &c.Collectd.inputConfig }, listen: listenCollectd},
-	{name: "influx_socket", settings: func(c *config) *inputConfig { return &c.InfluxSocket.inputConfig }, listen: listenInflux},
+	{name: "statsd", settings: func(c *config) *inputConfig { return &c.Statsd.inputConfig }, listen: listenStatsd,
+		closed: func(l *openInputs) { l.statsd = nil }},
+	{name: "graphite", settings: func(c *config) *inputConfig { return &c.Graphite.inputConfig }, listen: listenGraphite,
+		closed: func(l *openInputs) { l.graphite = nil }},
+	{name: "collectd", settings: func(c *config) *inputConfig { return &c.Collectd.inputConfig }, listen: listenCollectd,
+		closed: func(l *openInputs) { l.collectd = nil }},
+	{name: "influx_socket", settings: func(c *config) *inputConfig { return &c.InfluxSocket.inputConfig }, listen: listenInflux,
+		closed: func(l *openInputs) { l.influx = nil }},
 	{name: "remote_write", settings: func(c *config) *inputConfig { return &c.RemoteWrite }, patterns: []string{"POST /api/v1/write"}, register: routeRemoteWrite},
 	{name: "import", settings: func(c *config) *inputConfig { return &c.Import }, patterns: []string{"POST /api/v1/import"}, register: routeImport},
-	{name: "otlp", settings: func(c *config) *inputConfig { return &c.OTLP.inputConfig }, listen: listenOTLP,
+	{name: "otlp", settings: func(c *config) *inputConfig { return &c.OTLP.inputConfig }, listen: listenOTLP, closed: func(l *openInputs) { l.otlpGRPC = nil },
 		patterns: []string{"POST /v1/metrics", "POST /api/v1/otlp/v1/metrics"}, register: routeOTLP},
 	{name: "httptrap", settings: func(c *config) *inputConfig { return &c.HTTPTrap }, register: routeHTTPTrap,
 		patterns: []string{"POST /api/v1/trap", "PUT /api/v1/trap", "POST /api/v1/trap/{check}", "PUT /api/v1/trap/{check}"}},
 	{name: "influx", settings: func(c *config) *inputConfig { return &c.Influx }, register: routeInflux,
 		patterns: []string{"POST /write", "POST /api/v2/write", "GET /ping", "GET /query", "POST /query"}},
 	{name: "collectd_http", settings: func(c *config) *inputConfig { return &c.CollectdHTTP }, patterns: []string{"POST /api/v1/collectd"}, register: routeCollectd},
-}
-
-// openSenders makes the senders of all inputs.
-func openSenders(c *config) map[string]*senders.Input {
-	all := map[string]*senders.Input{}
-	for _, in := range inputs {
-		all[in.name] = senders.New(in.name, in.settings(c).senders())
-	}
-	return all
-}
-
-// startInputs opens all that are enabled and serves them until ctx ends.
-func (s *server) startInputs(ctx context.Context, c *config) error {
-	for _, in := range inputs {
-		if in.listen == nil || !in.settings(c).Enabled {
-			continue
-		}
-		serve, err := in.listen(s, c)
-		if err != nil {
-			return err
-		}
-		s.input(func() { serve(ctx) })
-	}
-	return nil
-}
-
-func (s *server) inputRoutes(c *config, mux *http.ServeMux) {
-	for _, in := range inputs {
-		if in.register == nil {
-			continue
-		}
-		own := http.NewServeMux()
-		in.register(s, c, own)
-		handler := s.senders[in.name].Off(own)
-		if in.settings(c).Enabled {
-			handler = s.senders[in.name].Handler(s.store, own)
-		}
-		handler = s.notOwn(handler)
-		for _, pattern := range in.patterns {
-			mux.Handle(pattern, handler)
-		}
-	}
 }
 
 func listenStatsd(s *server, c *config) (func(context.Context), error) {
@@ -109,7 +72,7 @@ func listenStatsd(s *server, c *config) (func(context.Context), error) {
 	if err != nil {
 		return nil, err
 	}
-	s.statsd = listening
+	s.opened(func(l *openInputs) { l.statsd = listening })
 	return func(ctx context.Context) {
 		var last time.Time
 		listening.Serve(ctx, func(err error) {
@@ -150,7 +113,7 @@ func listenGraphite(s *server, c *config) (func(context.Context), error) {
 	if err != nil {
 		return nil, err
 	}
-	s.graphite = listening
+	s.opened(func(l *openInputs) { l.graphite = listening })
 	return func(ctx context.Context) { listening.Serve(ctx, s.seldom("what came by Graphite was not stored")) }, nil
 }
 
@@ -159,7 +122,7 @@ func listenCollectd(s *server, c *config) (func(context.Context), error) {
 	if err != nil {
 		return nil, err
 	}
-	s.collectd = listening
+	s.opened(func(l *openInputs) { l.collectd = listening })
 	return func(ctx context.Context) { listening.Serve(ctx, s.seldom("what collectd sent was not stored")) }, nil
 }
 
@@ -183,7 +146,7 @@ func listenOTLP(s *server, c *config) (func(context.Context), error) {
 	if at, ok := listening.Address().(*net.TCPAddr); ok && !at.IP.IsLoopback() {
 		s.log.Warn("otlp.grpc_address is not on loopback: whoever reaches the port may send, because it asks for no token", "listens", at.String())
 	}
-	s.otlpGRPC = listening
+	s.opened(func(l *openInputs) { l.otlpGRPC = listening })
 	return listening.Serve, nil
 }
 
@@ -192,7 +155,7 @@ func listenInflux(s *server, c *config) (func(context.Context), error) {
 	if err != nil {
 		return nil, err
 	}
-	s.influx = listening
+	s.opened(func(l *openInputs) { l.influx = listening })
 	return func(ctx context.Context) {
 		listening.Serve(ctx, s.seldom("what came as InfluxDB's lines was not stored"))
 	}, nil
@@ -247,11 +210,12 @@ func routeHTTPTrap(s *server, c *config, mux *http.ServeMux) {
 
 // describe adds the inputs to the line of the log that says that storaged is ready.
 func (s *server) describe(p *daemon.Process) {
-	if s.statsd != nil {
-		stats := s.statsd.Stats()
-		p.Describe("statsd", s.statsd.Addr(), "statsdSockets", stats.Sockets, "statsdBuffer", stats.BufferBytes, "statsdAdmin", s.statsd.AdminAddr())
+	on := s.listening.Load()
+	if on.statsd != nil {
+		stats := on.statsd.Stats()
+		p.Describe("statsd", on.statsd.Addr(), "statsdSockets", stats.Sockets, "statsdBuffer", stats.BufferBytes, "statsdAdmin", on.statsd.AdminAddr())
 	}
-	if s.otlpGRPC != nil {
-		p.Describe("otlpGrpc", s.otlpGRPC.Address().String())
+	if on.otlpGRPC != nil {
+		p.Describe("otlpGrpc", on.otlpGRPC.Address().String())
 	}
 }

@@ -109,14 +109,15 @@ func (s *server) testOutput(w http.ResponseWriter, r *http.Request) {
 // ownPort says whether an input listens on a port.
 func (s *server) ownPort(port int) bool {
 	var addresses []string
-	if s.statsd != nil {
-		addresses = append(addresses, s.statsd.Addr())
+	on := s.listening.Load()
+	if on.statsd != nil {
+		addresses = append(addresses, on.statsd.Addr())
 	}
-	if s.graphite != nil {
-		addresses = append(addresses, s.graphite.Addr(), s.graphite.PickleAddr())
+	if on.graphite != nil {
+		addresses = append(addresses, on.graphite.Addr(), on.graphite.PickleAddr())
 	}
-	if s.influx != nil {
-		addresses = append(addresses, s.influx.Addr())
+	if on.influx != nil {
+		addresses = append(addresses, on.influx.Addr())
 	}
 	return slices.ContainsFunc(addresses, func(address string) bool {
 		_, text, err := net.SplitHostPort(address)

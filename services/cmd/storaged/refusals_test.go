@@ -14,7 +14,10 @@ import (
 // What is refused is in the log once, with the worst sender, and again only when there is more.
 func TestRefusalsAreLogged(t *testing.T) {
 	var out bytes.Buffer
-	s := &server{log: slog.New(slog.NewTextHandler(&out, nil)), senders: openSenders(defaults())}
+	s := &server{log: slog.New(slog.NewTextHandler(&out, nil)), config: defaults()}
+	s.config.Data = t.TempDir()
+	s.readInputs()
+	s.senders = s.openSenders()
 	l := refusalLog{server: s, before: map[string]map[tsdb.Reason]uint64{}}
 	l.write()
 	s.senders["statsd"].Refused(netip.MustParseAddr("192.0.2.1"), tsdb.SenderSeriesRate, 2)

@@ -17,12 +17,8 @@ import (
 	"cistern/services/daemon"
 	"cistern/services/daemon/problem"
 	"cistern/services/ingest/admission"
-	"cistern/services/ingest/collectd"
-	"cistern/services/ingest/graphite"
-	"cistern/services/ingest/lines"
 	"cistern/services/ingest/otlp"
 	"cistern/services/ingest/senders"
-	"cistern/services/ingest/statsd"
 	"cistern/services/outputs"
 	"cistern/services/platform/fastclock"
 	"cistern/services/store/api"
@@ -35,23 +31,19 @@ import (
 const writeTimeout = 10 * time.Minute
 
 type server struct {
-	log      *slog.Logger
-	config   *config
-	store    *tsdb.Store
-	clock    *fastclock.Clock
-	figures  *statistics
-	queries  *api.API
-	rules    *rules.Manager // nil until the store is open
-	statsd   *statsd.Server // these are nil when they are off
-	graphite *graphite.Server
-	collectd *collectd.Server
-	otlp     *otlp.Handler
-	otlpGRPC *otlp.GRPC // nil: no port
-	influx   *lines.Server
-	senders  map[string]*senders.Input // by the input's name
-	gate     *admission.Gate
-	outputs  *outputs.Manager
-	ready    atomic.Bool
+	log     *slog.Logger
+	config  *config
+	store   *tsdb.Store
+	clock   *fastclock.Clock
+	figures *statistics
+	queries *api.API
+	rules   *rules.Manager // nil until the store is open
+	otlp    *otlp.Handler
+	senders map[string]*senders.Input // by the input's name
+	gate    *admission.Gate
+	outputs *outputs.Manager
+	ready   atomic.Bool
+	inputSet
 
 	serving sync.WaitGroup
 }
@@ -78,11 +70,12 @@ func setup(ctx context.Context, p *daemon.Process, c *config) (err error) {
 		s.serving.Wait()
 		return s.store.Close()
 	})
-	s.senders, s.gate = openSenders(c), admission.New(s.store)
+	s.readInputs()
+	s.senders, s.gate = s.openSenders(), admission.New(s.store)
 	s.outputs = outputs.New(s.store, c.Data, s.ownPort, p.Log)
 	s.clock = fastclock.New()
 	s.input(func() { s.clock.Run(inputs.Done()) })
-	if err := s.startInputs(inputs, c); err != nil {
+	if err := s.startInputs(inputs); err != nil {
 		return err
 	}
 	s.queries = api.NewWith(s.store, p.Version, api.Options{
@@ -145,6 +138,8 @@ func (s *server) routes() http.Handler {
 	mux.HandleFunc("GET /admin/retention", s.getRetention)
 	mux.HandleFunc("PUT /admin/retention", here(s.putRetention))
 	mux.HandleFunc("POST /admin/watch", here(s.queries.Watch))
+	mux.HandleFunc("GET /admin/inputs", here(s.getInputs))
+	mux.HandleFunc("PUT /admin/inputs", here(s.putInputs))
 	s.outputRoutes(mux)
 	s.ruleRoutes(mux)
 	mux.HandleFunc("GET /healthz", s.whenReady("ok\n"))

@@ -251,18 +251,19 @@ func (st *statistics) read() *reading {
 		{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}, {Name: "/sched/goroutines:goroutines"},
 	}}
 	metrics.Read(r.runtime)
-	if s.statsd != nil {
-		stats := s.statsd.Stats()
+	on := s.listening.Load()
+	if on.statsd != nil {
+		stats := on.statsd.Stats()
 		r.statsd = &stats
 	}
-	if s.graphite != nil {
-		r.graphite = datagramsOf(s.graphite)
+	if on.graphite != nil {
+		r.graphite = datagramsOf(on.graphite)
 	}
-	if s.collectd != nil {
-		r.collectd = datagramsOf(s.collectd)
+	if on.collectd != nil {
+		r.collectd = datagramsOf(on.collectd)
 	}
-	if s.influx != nil {
-		r.influx = datagramsOf(s.influx)
+	if on.influx != nil {
+		r.influx = datagramsOf(on.influx)
 	}
 	_, r.outputs = s.outputs.Status()
 	r.senders = map[string]senders.Status{}

@@ -61,28 +61,29 @@ func (s *server) status(w http.ResponseWriter, _ *http.Request) {
 		answer["refusing"] = map[string]any{"since": r.Since.UTC().Format(time.RFC3339Nano), "last": r.Last.UTC().Format(time.RFC3339Nano),
 			"reason": r.Reason, "detail": r.Detail, "samples": r.Samples}
 	}
-	if s.statsd != nil {
-		stats := s.statsd.Stats()
+	on := s.listening.Load()
+	if on.statsd != nil {
+		stats := on.statsd.Stats()
 		answer["statsd"] = map[string]any{
-			"address": s.statsd.Addr(), "packets": stats.Packets, "lines": stats.Lines, "badLines": stats.BadLines,
+			"address": on.statsd.Addr(), "packets": stats.Packets, "lines": stats.Lines, "badLines": stats.BadLines,
 			"kernelDrops": stats.Drops, "kernelDropsKnown": stats.DropsKnown, "truncated": stats.Truncated,
 			"bufferBytes": stats.BufferBytes, "sockets": stats.Sockets, "names": stats.Names, "unstored": stats.Unstored,
 			"connections": stats.Connections, "refusedConnections": stats.RefusedConnections,
 		}
 	}
-	if s.graphite != nil {
-		d := datagramsOf(s.graphite)
-		answer["graphite"] = map[string]any{"address": s.graphite.Addr(), "pickleAddress": s.graphite.PickleAddr(), "lines": s.graphite.Lines(), "badLines": s.graphite.Bad(),
+	if on.graphite != nil {
+		d := datagramsOf(on.graphite)
+		answer["graphite"] = map[string]any{"address": on.graphite.Addr(), "pickleAddress": on.graphite.PickleAddr(), "lines": on.graphite.Lines(), "badLines": on.graphite.Bad(),
 			"kernelDrops": d.Drops, "kernelDropsKnown": d.Known, "bufferBytes": d.Buffer}
 	}
-	if s.collectd != nil {
-		d := datagramsOf(s.collectd)
-		answer["collectd"] = map[string]any{"address": s.collectd.Addr(), "packets": s.collectd.Packets(), "values": s.collectd.Values(), "bad": s.collectd.Bad(),
+	if on.collectd != nil {
+		d := datagramsOf(on.collectd)
+		answer["collectd"] = map[string]any{"address": on.collectd.Addr(), "packets": on.collectd.Packets(), "values": on.collectd.Values(), "bad": on.collectd.Bad(),
 			"kernelDrops": d.Drops, "kernelDropsKnown": d.Known, "bufferBytes": d.Buffer}
 	}
-	if s.influx != nil {
-		d := datagramsOf(s.influx)
-		answer["influx_socket"] = map[string]any{"address": s.influx.Addr(), "lines": s.influx.Lines(), "badLines": s.influx.Bad(),
+	if on.influx != nil {
+		d := datagramsOf(on.influx)
+		answer["influx_socket"] = map[string]any{"address": on.influx.Addr(), "lines": on.influx.Lines(), "badLines": on.influx.Bad(),
 			"kernelDrops": d.Drops, "kernelDropsKnown": d.Known, "bufferBytes": d.Buffer}
 	}
 	answer["inputs"] = s.inputStatus()
@@ -104,9 +105,9 @@ func (s *server) inputStatus() map[string]any {
 		Refused   map[tsdb.Reason]uint64 `json:"refused"`
 		Last      string                 `json:"last"`
 	}
-	all := map[string]any{}
+	all, on := map[string]any{}, s.listening.Load()
 	for _, in := range inputs {
-		c, status := in.settings(s.config), s.senders[in.name].Status(shownSenders)
+		c, status := (*s.current.Load())[in.name], s.senders[in.name].Status(shownSenders)
 		networks, list := []string{}, []sender{}
 		for _, one := range status.Networks {
 			networks = append(networks, one.String())
@@ -118,7 +119,7 @@ func (s *server) inputStatus() map[string]any {
 			list = append(list, sender{one.Address, one.Created, one.Refused, one.Last.UTC().Format(time.RFC3339Nano)})
 		}
 		all[in.name] = map[string]any{
-			"enabled": c.Enabled, "networks": networks, "newSeries": status.Created, "refused": status.Refused, "senders": list,
+			"enabled": c.Enabled, "listens": on.addresses(in.name), "networks": networks, "newSeries": status.Created, "refused": status.Refused, "senders": list,
 			"seriesPerSecond": c.SeriesPerSecond, "seriesBurst": c.SeriesBurst,
 			"senderSeriesPerSecond": c.SenderSeriesPerSecond, "senderSeriesBurst": c.SenderSeriesBurst,
 		}

@@ -80,6 +80,9 @@ func (s *Server) streamPickles(connection net.Conn, b *lines.Batch) {
 			}
 			return
 		}
+		if s.Unwanted(b) {
+			return
+		}
 		n := binary.BigEndian.Uint32(length[:])
 		if n > maxPickle {
 			b.Refuse(LongPickle)

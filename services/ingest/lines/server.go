@@ -191,6 +191,15 @@ func (s *Server) accept(listener net.Listener, stream func(net.Conn, *Batch)) {
 	}
 }
 
+// Unwanted says whether who sends a batch may no longer do so, and counts what has come of it.
+func (s *Server) Unwanted(b *Batch) bool {
+	if s.options.Senders.Allowed(b.from) {
+		return false
+	}
+	s.elsewhere(b.from)
+	return true
+}
+
 // elsewhere counts a packet or a connection from where none may come.
 func (s *Server) elsewhere(from netip.Addr) {
 	s.store.Reject(senders.NetworkNotAllowed, 1)
@@ -210,6 +219,9 @@ func (s *Server) stream(connection net.Conn, b *Batch) {
 	for {
 		s.Limit(connection)
 		text, err := reader.ReadSlice('\n')
+		if s.Unwanted(b) {
+			return
+		}
 		now := time.Now().UnixMilli()
 		if errors.Is(err, bufio.ErrBufferFull) {
 			b.Refuse(s.options.TooLong)

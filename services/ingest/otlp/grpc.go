@@ -92,7 +92,7 @@ func (g *GRPC) export(_ any, stream grpc.ServerStream) error {
 		if !g.senders.Allowed(from) {
 			g.handler.store.Reject(senders.NetworkNotAllowed, 1)
 			g.senders.Refused(from, senders.NetworkNotAllowed, 1)
-			return status.Errorf(codes.PermissionDenied, "nothing is taken from %s by otlp: send from a network that may, or add this one to networks of [otlp] in storaged's settings", senders.Text(from))
+			return status.Errorf(codes.PermissionDenied, "nothing is taken from %s by otlp: send from a network that may, or add this one at Settings, Inputs", senders.Text(from))
 		}
 		ctx = senders.Under(ctx, g.senders.From(from))
 	}

@@ -14,7 +14,8 @@ import (
 	"cistern/services/store/tsdb"
 )
 
-// Handler lets an input's requests through to next under their sender's name, if the sender is allowed.
+// Handler lets an input's requests through to next under their sender's name, if the input is on and the sender allowed. The
+// appliance's own parts always go on to next.
 func (in *Input) Handler(store tsdb.Ingester, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		from, own := of(r)
@@ -22,26 +23,18 @@ func (in *Input) Handler(store tsdb.Ingester, next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
+		if !in.on.Load() {
+			problem.Write(w, http.StatusForbidden, "forbidden", "The input "+in.name+" is switched off.", "Settings, Inputs switches it on.")
+			return
+		}
 		if !in.Allowed(from) {
 			store.Reject(NetworkNotAllowed, 1)
 			in.Refused(from, NetworkNotAllowed, 1)
 			problem.Write(w, http.StatusForbidden, "forbidden", "Nothing is taken from "+Text(from)+" by "+in.name+".",
-				"Send from a network that may, or add this one to networks of ["+in.name+"] in storaged's settings.")
+				"Send from a network that may, or add this one at Settings, Inputs.")
 			return
 		}
 		next.ServeHTTP(w, r.WithContext(tsdb.WithSender(r.Context(), in.From(from))))
-	})
-}
-
-// Off answers for an input that is switched off; the appliance's own parts go on to next.
-func (in *Input) Off(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, own := of(r); own {
-			next.ServeHTTP(w, r)
-			return
-		}
-		problem.Write(w, http.StatusForbidden, "forbidden", "The input "+in.name+" is switched off.",
-			"Set enabled = true under ["+in.name+"] in storaged's settings, and restart it.")
 	})
 }
 

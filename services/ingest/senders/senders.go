@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"cistern/services/store/tsdb"
@@ -37,9 +38,11 @@ type Options struct {
 
 // Input is one input's senders; safe for many goroutines. A nil one permits everything and counts nothing.
 type Input struct {
-	name    string
-	options Options
-	now     func() time.Time
+	name string
+	now  func() time.Time
+	// options are replaced as a whole, while others read them.
+	options atomic.Pointer[Options]
+	on      atomic.Bool
 
 	mu      sync.Mutex
 	all     bucket
@@ -59,7 +62,9 @@ type sender struct {
 
 // New makes the senders of the input that has a name in the settings.
 func New(name string, options Options) *Input {
-	in := &Input{name: name, options: options, now: time.Now, refused: map[tsdb.Reason]uint64{}, byAddr: map[netip.Addr]*sender{}}
+	in := &Input{name: name, now: time.Now, refused: map[tsdb.Reason]uint64{}, byAddr: map[netip.Addr]*sender{}}
+	in.options.Store(&options)
+	in.on.Store(true)
 	in.all.tokens = float64(options.SeriesBurst)
 	in.others.bucket.tokens = float64(options.SenderSeriesBurst)
 	return in
@@ -67,15 +72,22 @@ func New(name string, options Options) *Input {
 
 // Allowed says whether an address may send. One that is not valid is this machine's own, by a Unix socket.
 func (in *Input) Allowed(from netip.Addr) bool {
-	if in == nil || len(in.options.Networks) == 0 || !from.IsValid() {
+	if in == nil || !from.IsValid() {
+		return true
+	}
+	networks := in.options.Load().Networks
+	if len(networks) == 0 {
 		return true
 	}
 	from = from.Unmap().WithZone("")
-	return slices.ContainsFunc(in.options.Networks, func(p netip.Prefix) bool { return p.Contains(from) })
+	return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(from) })
 }
 
-// Restricted says whether there are addresses that may not send.
-func (in *Input) Restricted() bool { return in != nil && len(in.options.Networks) > 0 }
+// Set replaces the limits. Who may no longer send is refused from the next packet or request on; a sender's tokens stay.
+func (in *Input) Set(options Options) { in.options.Store(&options) }
+
+// Switch lets requests through, or not. Inputs with sockets of their own are closed by who opened them.
+func (in *Input) Switch(on bool) { in.on.Store(on) }
 
 // Create says whether an address may make one more series: "" if so, else the reason and what to do.
 func (in *Input) Create(from netip.Addr) (tsdb.Reason, string) {
@@ -94,7 +106,7 @@ func (in *Input) Take(from netip.Addr) tsdb.Reason {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	now := in.now()
-	o := &in.options
+	o := in.options.Load()
 	one := in.of(from, now)
 	one.last = now
 	if o.SenderSeriesPerSecond > 0 && !one.bucket.has(now, o.SenderSeriesPerSecond, o.SenderSeriesBurst) {
@@ -111,7 +123,7 @@ func (in *Input) Take(from netip.Addr) tsdb.Reason {
 }
 
 func (in *Input) explain(from netip.Addr, reason tsdb.Reason) string {
-	o := &in.options
+	o := in.options.Load()
 	if reason == tsdb.SenderSeriesRate {
 		return fmt.Sprintf("%s makes new series by %s faster than %d a second (%d at once): find out which part of the names or labels changes each time, or raise %s.sender_series_per_second",
 			Text(from), in.name, o.SenderSeriesPerSecond, o.SenderSeriesBurst, in.name)
@@ -148,7 +160,7 @@ func (in *Input) of(from netip.Addr, now time.Time) *sender {
 		if len(in.byAddr) >= maxSenders {
 			return &in.others
 		}
-		one = &sender{bucket: bucket{tokens: float64(in.options.SenderSeriesBurst)}}
+		one = &sender{bucket: bucket{tokens: float64(in.options.Load().SenderSeriesBurst)}}
 		in.byAddr[key] = one
 	}
 	return one
@@ -235,7 +247,7 @@ func (in *Input) Status(limit int) Status {
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	status := Status{Networks: in.options.Networks, Created: in.created, Refused: maps.Clone(in.refused)}
+	status := Status{Networks: in.options.Load().Networks, Created: in.created, Refused: maps.Clone(in.refused)}
 	if limit == 0 {
 		return status
 	}

@@ -179,7 +179,8 @@ func TestRequests(t *testing.T) {
 		t.Errorf("%v", rejected)
 	}
 	// Off: a part of the appliance goes on.
-	off := in.Off(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
+	in.Switch(false)
+	off := in.Handler(store, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
 	for remote, code := range map[string]int{"@": http.StatusTeapot, "192.0.2.2:7": http.StatusForbidden} {
 		r := httptest.NewRequest("POST", "/x", nil)
 		r.RemoteAddr = remote

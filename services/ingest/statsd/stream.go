@@ -78,6 +78,10 @@ func (s *Server) stream(connection net.Conn) {
 		s.limit(connection)
 		n, err := connection.Read(buffer[held:])
 		text := buffer[:held+n]
+		if !s.aggregator.senders.Allowed(from[0]) { // any more
+			s.streams.elsewhere(from[0])
+			return
+		}
 		if skipping {
 			newline := bytes.IndexByte(text, '\n')
 			if newline < 0 {

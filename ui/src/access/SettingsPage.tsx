@@ -1,9 +1,10 @@
-// Who and what may come in: users, sessions, API tokens.
+// Who and what may come in: users, sessions, API tokens, inputs.
 import { useParams } from 'react-router';
 import { useMayNot } from '../api/session.ts';
 import NoSuchPage from '../shells/NoSuchPage.tsx';
 import { PageShell } from '../shells/PageShell.tsx';
 import { PartTabs } from '../shells/PartTabs.tsx';
+import { Inputs } from './inputs/Inputs.tsx';
 import { AllSessions } from './session/AllSessions.tsx';
 import { Tokens } from './tokens/Tokens.tsx';
 import { Users } from './users/Users.tsx';
@@ -12,6 +13,7 @@ const tabs = [
   ['users', 'Users', '/settings/users'],
   ['sessions', 'Sessions', '/settings/sessions'],
   ['tokens', 'API tokens', '/settings/tokens'],
+  ['inputs', 'Inputs', '/settings/inputs'],
 ] as const;
 
 const parts = {
@@ -22,6 +24,7 @@ const parts = {
     sentence: 'What programs sign in with that send metrics over HTTPS, or read them.',
     content: <Tokens />,
   },
+  inputs: { title: 'Inputs', sentence: 'By which ways samples come in, and from where.', content: <Inputs /> },
 };
 
 export default function SettingsPage() {

@@ -66,6 +66,11 @@ export const destinationsQuery = queryOptions({
   queryKey: ['destinations'],
   queryFn: async ({ signal }) => (await answerOf(client.GET('/api/destinations', { signal }))).items,
 });
+export const inputsQuery = queryOptions({
+  queryKey: ['inputs'],
+  queryFn: async ({ signal }) => (await answerOf(client.GET('/api/inputs', { signal }))).items,
+  refetchInterval: 5_000,
+});
 export const outputsQuery = queryOptions({
   queryKey: ['outputs'],
   queryFn: async ({ signal }) => (await answerOf(client.GET('/api/outputs', { signal }))).items,

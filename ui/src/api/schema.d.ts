@@ -2516,6 +2516,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/inputs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The ways in for samples: their settings, and what was refused of whom since the store started
+         * @description Needs: viewer.
+         */
+        get: operations["listInputs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/inputs/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One input
+         * @description Needs: viewer.
+         */
+        get: operations["getInput"];
+        /**
+         * Switch an input on or off, keep it to networks, and limit new series; at once
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
+         */
+        put: operations["setInput"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/outputs": {
         parameters: {
             query?: never;
@@ -3598,7 +3642,7 @@ export interface components {
         };
         Change: {
             /** @enum {unknown} */
-            topic: "alert-classes" | "alerts" | "analytics" | "bundles" | "crashes" | "datasets" | "destinations" | "disks" | "hardware" | "jobs" | "outputs" | "pools" | "recording-rules" | "services" | "setup" | "silences" | "status" | "thresholds" | "users" | "worksheets";
+            topic: "alert-classes" | "alerts" | "analytics" | "bundles" | "crashes" | "datasets" | "destinations" | "disks" | "hardware" | "inputs" | "jobs" | "outputs" | "pools" | "recording-rules" | "services" | "setup" | "silences" | "status" | "thresholds" | "users" | "worksheets";
             id?: string;
         };
         ChangeKeyInput: {
@@ -4308,6 +4352,56 @@ export interface components {
             inUseElsewhere: boolean;
             sentence: string;
             devices: components["schemas"]["ImportableDevice"][];
+        };
+        Input: {
+            name: string;
+            /** @description off: its ports are closed, and over HTTP it refuses */
+            enabled: boolean;
+            /** @description addresses and networks that may send, as 192.0.2.0/24; none: everybody */
+            networks: string[];
+            /** @description how many new series all senders together may make each second on average; 0: no limit */
+            seriesPerSecond: number;
+            /** @description how many of them at once */
+            seriesBurst: number;
+            /** @description how many new series one address may make each second on average; 0: no limit */
+            senderSeriesPerSecond: number;
+            /** @description how many of them at once */
+            senderSeriesBurst: number;
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
+            /** @description HOST:PORT; empty: over HTTPS only, or off */
+            listens: string[];
+            newSeries: number;
+            /** @description samples, packets or requests, by reason */
+            refused: {
+                [key: string]: number;
+            };
+            /** @description those that made new series or were refused within an hour: the worst first, twenty at most */
+            senders: components["schemas"]["InputSender"][];
+        };
+        InputSender: {
+            /** @description of IPv6 its network of 64 bits; `others`: those that are not told apart any more */
+            address: string;
+            newSeries: number;
+            /** @description samples, packets or requests, by reason */
+            refused: {
+                [key: string]: number;
+            };
+            lastAt: string | null;
+        };
+        InputSettings: {
+            /** @description off: its ports are closed, and over HTTP it refuses */
+            enabled: boolean;
+            /** @description addresses and networks that may send, as 192.0.2.0/24; none: everybody */
+            networks: string[];
+            /** @description how many new series all senders together may make each second on average; 0: no limit */
+            seriesPerSecond: number;
+            /** @description how many of them at once */
+            seriesBurst: number;
+            /** @description how many new series one address may make each second on average; 0: no limit */
+            senderSeriesPerSecond: number;
+            /** @description how many of them at once */
+            senderSeriesBurst: number;
         };
         Job: {
             id: string;
@@ -15339,6 +15433,200 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listInputs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Input"][];
+                    };
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getInput: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Input"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    setInput: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InputSettings"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Input"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

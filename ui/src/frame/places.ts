@@ -68,6 +68,7 @@ export const places: readonly Place[] = [
   { title: 'Users', path: '/settings/users', key: '', about: 'Who may sign in' },
   { title: 'Sessions', path: '/settings/sessions', key: '', about: 'Who is signed in, and for how long' },
   { title: 'API tokens', path: '/settings/tokens', key: '', about: 'What programs sign in with' },
+  { title: 'Inputs', path: '/settings/inputs', key: '', about: 'By which ways samples come in, and from where' },
   { title: 'Profile', path: '/profile', key: '', about: 'Your password, your sessions' },
   { title: 'New threshold rule', path: '/alerts/thresholds/new', key: '', about: 'When … stays above …' },
 ];

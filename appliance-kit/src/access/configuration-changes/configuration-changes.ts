@@ -38,6 +38,7 @@ const CHANGES: Readonly<Record<string, (target: string) => string>> = {
   'disk.replace': (what) => `replaced the disk ${what}`,
   'disk.wipe': (what) => `erased the disk ${what}`,
   'link.forget': (what) => `had the network link ${what} forgotten`,
+  'input.set': (what) => `changed the input ${what}`,
   'output.create': (what) => `added the output ${what}`,
   'output.delete': (what) => `removed the output ${what}`,
   'output.update': (what) => `changed the output ${what}`,

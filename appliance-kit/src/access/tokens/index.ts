@@ -11,6 +11,9 @@ import { routes } from './routes.ts';
 import { Tokens } from './tokens.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
+
+export { networkProblem } from './networks.ts';
+
 export const EXPIRES_SOON_DAYS = 14;
 
 export const tokensDomain = domain({
