@@ -141,11 +141,11 @@ func TestInputsOverHTTP(t *testing.T) {
 		code             int
 		want             string
 	}{
-		{"/api/v1/trap", `{"a":1}`, "192.0.2.1", 403, "[httptrap]"},
-		{"/api/v1/trap/x", `{"a":1}`, "192.0.2.1", 403, "[httptrap]"},
-		{"/api/v1/import", `{"samples":[{"name":"cistern_x","value":1}]}`, "192.0.2.1", 403, "[import]"},
+		{"/api/v1/trap", `{"a":1}`, "192.0.2.1", 403, "input httptrap is switched off"},
+		{"/api/v1/trap/x", `{"a":1}`, "192.0.2.1", 403, "input httptrap is switched off"},
+		{"/api/v1/import", `{"samples":[{"name":"cistern_x","value":1}]}`, "192.0.2.1", 403, "input import is switched off"},
 		{"/api/v1/import", `{"samples":[{"name":"cistern_x","value":1}]}`, "", 200, `"accepted":1`},
-		{"/write", "m v=1", "198.51.100.1", 403, "networks"},
+		{"/write", "m v=1", "198.51.100.1", 403, "Settings, Inputs"},
 		{"/write", "cistern x=1", "192.0.2.1", 400, "cistern_"},
 		{"/write", "m a=1,b=2,c=3", "192.0.2.1", 204, ""},
 		{"/write", "m a=1,b=2,c=3,d=4", "192.0.2.1", 503, "influx.sender_series_per_second"},
