@@ -193,6 +193,15 @@ func Systemd(s *Service) (Unit, error) {
 	} else if allow := linux("device_allow"); allow != "" {
 		line("DevicePolicy=closed\nDeviceAllow=%s", allow)
 	}
+	if strings.Contains(linux("capabilities"), "CAP_SYS_ADMIN") {
+		// These start other programs as root, of which each has its own needs.
+		line("SystemCallFilter=~@cpu-emulation @obsolete @reboot @swap")
+	} else {
+		// What is mounted on the machine is seen here; what would be mounted here is not seen there.
+		line("PrivateMounts=yes\nSystemCallFilter=@system-service")
+	}
+	// Refused, not ended: a library that tries what is new goes on with what it knows.
+	line("SystemCallErrorNumber=EPERM")
 	set("RestrictAddressFamilies", linux("address_families"))
 	line("CapabilityBoundingSet=%s", linux("capabilities"))
 	if c.User != "root" {

@@ -2,7 +2,10 @@ package smf
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -120,5 +123,62 @@ func TestMistakesAreErrors(t *testing.T) {
 	}
 	if _, err := Read(strings.NewReader("not xml")); err == nil {
 		t.Error("text that is no manifest was read")
+	}
+}
+
+// highest is the exposure that systemd may find in a unit, and why some have more.
+var highest = map[string]struct {
+	exposure float64
+	why      string
+}{
+	"cistern-execd.service":    {4.5, "it changes pools, disks and mounts as root"},
+	"cistern-tracerd.service":  {4.9, "it loads programs into the kernel"},
+	"cistern-supportd.service": {5.0, "it reads every log and asks every daemon for its stacks, also when they hang"},
+}
+
+func TestUnitsAreExposedLittle(t *testing.T) {
+	if _, err := exec.LookPath("systemd-analyze"); err != nil {
+		t.Skip("this machine has no systemd-analyze, which knows what exposes a unit")
+	}
+	manifests, err := filepath.Glob("../../smf/manifest/*.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	overall := regexp.MustCompile(`Overall exposure level for \S+: ([0-9.]+) `)
+	for _, path := range manifests {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		service, err := Read(f)
+		f.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		unit, err := Systemd(service)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), unit.Name)
+		if err := os.WriteFile(file, []byte(unit.Text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		said, err := exec.Command("systemd-analyze", "security", "--offline=true", "--no-pager", file).CombinedOutput()
+		found := overall.FindSubmatch(said)
+		if found == nil {
+			t.Fatalf("%s: %v %.300s", unit.Name, err, said)
+		}
+		exposure, err := strconv.ParseFloat(string(found[1]), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		most := 3.0
+		if one, more := highest[unit.Name]; more {
+			most = one.exposure
+		}
+		t.Logf("%s: %.1f, of at most %.1f %s", unit.Name, exposure, most, highest[unit.Name].why)
+		if exposure > most {
+			t.Errorf("%s: an exposure of %.1f, more than %.1f", unit.Name, exposure, most)
+		}
 	}
 }
