@@ -20,7 +20,7 @@ usage() {
                      one file, and those of its tests that the pattern NAME matches; parts with files: go PACKAGE, kit, ui,
                      browser, vm, omnios, run; test changed: what differs from main touches; --stress N: N times under
                      load, and how often each failed (docs/TESTING.md)
-  bench [PART…]      measure: image, nginx, storage, alerts, store, storaged, analytics, support (all of them without a PART), beside what is asked for;
+  bench [PART…]      measure: image, nginx, storage, alerts, store, storaged, analytics, support, access (all of them without a PART), beside what is asked for;
                      --no-cold leaves out the image build with an empty cache;
                      storaged: Cistern and its peers in one run, into tests/bench/RESULTS.md; --quick, --only NAME,…,
                      --repeats N, --profile DIR (CPU profiles of storaged), --temp DIR (where the data lie)

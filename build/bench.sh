@@ -55,7 +55,7 @@ verb_bench() {
     esac
     shift
   done
-  [ ${#parts[@]} -gt 0 ] || parts=(image nginx storage alerts store storaged analytics support)
+  [ ${#parts[@]} -gt 0 ] || parts=(image nginx storage alerts store storaged analytics support access)
   toolchain_go
   toolchain_node
   for part in "${parts[@]}"; do
@@ -82,8 +82,12 @@ verb_bench() {
       need curl:curl /usr/sbin/nginx:nginx-light openssl:openssl
       node tests/bench/support.ts
       ;;
+    access)
+      need /usr/sbin/nginx:nginx-light openssl:openssl
+      node tests/bench/access.ts
+      ;;
     storaged) bench_storaged "${options[@]}" ;;
-    *) die "there is no benchmark '$part'" "They are: image nginx storage alerts store storaged analytics support" ;;
+    *) die "there is no benchmark '$part'" "They are: image nginx storage alerts store storaged analytics support access" ;;
     esac
   done
 }
