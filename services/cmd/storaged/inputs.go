@@ -77,7 +77,7 @@ func (s *server) startInputs(ctx context.Context, c *config) error {
 	return nil
 }
 
-func (s *server) inputRoutes(c *config, mux *http.ServeMux) {
+func (s *server) inputRoutes(c *config, mux *routeTable) {
 	for _, in := range inputs {
 		if in.register == nil {
 			continue
