@@ -123,3 +123,72 @@ test('nginx refuses a token that was withdrawn, has expired, or comes from elsew
     await until('it is refused', async () => (await status(token)) === 401 || undefined, 20);
   }
 });
+
+test('what a token is limited to holds through nginx, whatever the client says of it', async () => {
+  const make = async (more: object) =>
+    (await api.get<{ token: string }>('POST', '/api/tokens', { name: 'limited', ...more })).token;
+  const writers = {
+    berlin: await make({ role: 'writer', labels: { site: 'berlin' } }),
+    paris: await make({ role: 'writer', labels: { site: 'paris', 'a b': 'ä&=' } }),
+  };
+  const all = await make({ role: 'viewer' });
+  const berlin = await make({ role: 'viewer', selector: '{site="berlin"}' });
+  /** Whatever a client might try to be taken for somebody else. */
+  const lies = {
+    'X-Cistern-Labels': 'site=rome',
+    'X-Cistern-Selector': '%7Bsite%3D~%22.%2A%22%7D',
+    'X-Cistern-User': 'admin',
+    X_Cistern_Selector: '%7Bsite%3D~%22.%2A%22%7D',
+  };
+  const say = (path: string, token: string, more: object = {}) =>
+    ask(new URL(path, stack.url), { headers: { ...lies, authorization: `Bearer ${token}` }, ...more });
+  for (const [site, token] of Object.entries(writers)) {
+    // By a location within another one, and by those beside it.
+    for (const [path, body] of [
+      ['/api/v1/import', { samples: [{ name: 'limited', value: 7, labels: { site: 'rome', by: 'import' } }] }],
+      ['/api/v1/trap/shop', { limited: { _type: 'n', _value: 7, _tags: ['site:rome', 'by:trap'] } }],
+      ['/write?db=d', `limited,site=rome,by=influx value=7`],
+      ['/api/v2/write?bucket=d', `limited,by=influx2 value=7`],
+      [
+        '/v1/metrics',
+        { resourceMetrics: [{ scopeMetrics: [{ metrics: [{ name: 'limited', gauge: { dataPoints: [point] } }] }] }] },
+      ],
+    ] as const) {
+      const reply = await say(path, token, { method: 'POST', body });
+      assert.ok(reply.status < 300, `${site} ${path}: ${reply.status} ${reply.text}`);
+    }
+  }
+  const sites = (reply: { json<T>(): T }) => reply.json<{ data: string[] }>().data;
+  await until('all of it is there', async () => {
+    const found = await say('/api/v1/series?match[]={__name__=~"limited.*"}', all);
+    return found.json<{ data: unknown[] }>().data.length === 10 || undefined;
+  });
+  assert.deepEqual(sites(await say('/api/v1/label/site/values', all)), ['berlin', 'paris'], 'nobody is rome');
+  assert.deepEqual(sites(await say('/api/v1/label/a%20b/values', all)), ['ä&=']);
+
+  const everything = encodeURIComponent('{__name__=~".+"} or {site="paris"}');
+  const now = Math.floor(Date.now() / 1000);
+  for (const path of [
+    '/api/v1/label/site/values',
+    '/api/v1/series?match[]={site=~".%2B"}&match[]={site="paris"}',
+    `/api/v1/query?query=${everything}`,
+    `/api/v1/query_range?query=${everything}&start=${now - 60}&end=${now}&step=10`,
+    '/federate?match[]={site=~".%2B"}&match[]={site="paris"}',
+  ]) {
+    const reply = await say(path, berlin);
+    assert.equal(reply.status, 200, `${path}: ${reply.text}`);
+    assert.match(reply.text, /berlin/, path);
+    assert.doesNotMatch(reply.text, /paris|cistern_/, path);
+    assert.match((await say(path, all)).text, /paris/, path);
+  }
+  // The rest of the store, what others decide about, and the management API.
+  for (const path of ['/api/v1/metrics', '/api/v1/status/tsdb', '/api/v1/status/storage', '/api/v1/sizes?label=site']) {
+    const reply = await say(path, berlin);
+    assert.equal(reply.status, 403, path);
+    assert.match(reply.text, /cannot be limited to those/);
+  }
+  for (const path of ['/api/v1/rules', '/api/v1/alerts', '/api/status', '/api/thresholds', '/api/openapi.json']) {
+    assert.equal((await say(path, berlin)).status, 403, path);
+  }
+  assert.equal((await say('/-/healthy', berlin)).status, 200);
+});
