@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/binary"
 	"slices"
+	"unsafe"
 
 	"github.com/cespare/xxhash/v2"
 )
@@ -36,27 +37,64 @@ func ReplaceLabels(labels, forced []Label) []Label {
 	return append(labels, forced...)
 }
 
-// forcing puts labels into keys, one after the other in the same memory: a key that many samples share can be a hundred
-// kilobytes long.
+// forcing puts labels into keys, one after the other in the same memory: millions of samples can share a few keys that are a
+// hundred kilobytes long. Those are made once for a batch.
 type forcing struct {
 	labels []Label
 	parsed []Label
+	buffer []byte
 	last   *Sample // whose key is in sample, as it was sent
 	sample Sample
 	hash   uint64
+	long   map[sentKey]madeKey
+}
+
+// longKey is from how many bytes on a key is remembered: all that a request can hold then take little more than itself.
+const longKey = 2048
+
+// sentKey is where a key is that was sent; all of a batch are in memory at once.
+type sentKey struct {
+	first *byte
+	bytes int
+}
+
+type madeKey struct {
+	key  []byte
+	raw  bool
+	hash uint64
 }
 
 // next is a sample with the labels in its key, and the key's hash; both are valid until the next one. What makes no series is Raw:
 // who looks the series up says what is wrong.
 func (f *forcing) next(one *Sample) (*Sample, uint64) {
 	key, raw := f.sample.Key, f.sample.Raw
-	if f.last == nil || one.Raw != f.last.Raw || !sameSlice(one.Key, f.last.Key) {
-		key, raw = f.append(key[:0], one.Key)
-		f.hash = xxhash.Sum64(key)
+	if f.last == nil || !sameSlice(one.Key, f.last.Key) {
+		key, raw = f.make(one.Key)
 	}
 	f.last, f.sample = one, *one
 	f.sample.Key, f.sample.Raw = key, raw
 	return &f.sample, f.hash
+}
+
+// make is a key with the labels in it; its hash is in f.
+func (f *forcing) make(sent []byte) (key []byte, raw bool) {
+	if len(sent) < longKey {
+		f.buffer, raw = f.append(f.buffer[:0], sent)
+		f.hash = xxhash.Sum64(f.buffer)
+		return f.buffer, raw
+	}
+	at := sentKey{unsafe.SliceData(sent), len(sent)}
+	made, known := f.long[at]
+	if !known {
+		made.key, made.raw = f.append(nil, sent)
+		made.hash = xxhash.Sum64(made.key)
+		if f.long == nil {
+			f.long = map[sentKey]madeKey{}
+		}
+		f.long[at] = made
+	}
+	f.hash = made.hash
+	return made.key, made.raw
 }
 
 // append appends a key with the labels in it; raw says that it makes no series.

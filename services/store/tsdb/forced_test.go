@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"runtime"
+	"strings"
 	"testing"
 
 	"cistern/services/journal"
@@ -97,6 +99,49 @@ func TestForcedLabelsOfABatch(t *testing.T) {
 			t.Errorf("%s: %v %v, want %s", name, values, err, want)
 		}
 		release()
+	}
+}
+
+// Long keys that samples share by turns are made once, and are as right as others.
+func TestForcedLabelsOfLongKeys(t *testing.T) {
+	ctx := WithForcedLabels(t.Context(), []Label{{"site", "berlin"}})
+	f := openStore(t, testOptions(vfs.NewMemory()))
+	var keys [][]byte
+	for _, name := range []string{"a", "b"} {
+		labels := []Label{{NameLabel, name}, {"site", "paris"}}
+		for i := range 50 {
+			labels = append(labels, Label{fmt.Sprintf("l%02d", i), strings.Repeat("x", 2000)})
+		}
+		keys = append(keys, keyFrom(t, labels...))
+	}
+	short := keyFrom(t, Label{NameLabel, "c"})
+	batch := make([]Sample, 0, 30_000)
+	for i := range cap(batch) {
+		key := short
+		if i%3 < 2 {
+			key = keys[i%3]
+		}
+		batch = append(batch, Sample{Key: key, Raw: true, Kind: Gauge, Time: start.UnixMilli() + int64(i), Value: 1})
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if rejected, err := f.Ingest(ctx, "test", batch, journal.Buffered); err != nil || len(rejected) > 0 {
+		t.Fatal(len(rejected), err)
+	}
+	runtime.ReadMemStats(&after)
+	// 20,000 keys of a hundred kilobytes are two gigabytes.
+	if bytes := after.TotalAlloc - before.TotalAlloc; bytes > 64<<20 {
+		t.Errorf("%d bytes were taken for 30,000 samples of three series", bytes)
+	}
+	found, release, err := f.Select(t.Context(), 0, math.MaxInt64, equal("site", "berlin"))
+	defer release()
+	if err != nil || len(found) != 3 {
+		t.Fatal(len(found), err)
+	}
+	for _, one := range found {
+		if times, _, err := one.AppendNumbers(0, math.MaxInt64, nil, nil); err != nil || len(times) != len(batch)/3 {
+			t.Error(len(times), err)
+		}
 	}
 }
 
