@@ -158,13 +158,23 @@ test('what a token is limited to holds through nginx, whatever the client says o
       assert.ok(reply.status < 300, `${site} ${path}: ${reply.status} ${reply.text}`);
     }
   }
+  // As long as akd lets it be, with the longest name that it may have.
+  const value = 'ä'.repeat(480);
+  const long = { name: '🜃'.repeat(50), role: 'writer', labels: { site: 'berlin', note: value } };
+  const longest = await api.get<{ token: string }>('POST', '/api/tokens', long);
+  for (let n = 0; n < 2; n++) {
+    const samples = [{ name: 'limited', value: 7, labels: { note: 'mine', by: 'longest' } }];
+    const reply = await say('/api/v1/import', longest.token, { method: 'POST', body: { samples } });
+    assert.equal(reply.status, 200, `${n === 0 ? 'asked' : 'remembered'}: ${reply.text}`);
+  }
   const sites = (reply: { json<T>(): T }) => reply.json<{ data: string[] }>().data;
   await until('all of it is there', async () => {
     const found = await say('/api/v1/series?match[]={__name__=~"limited.*"}', all);
-    return found.json<{ data: unknown[] }>().data.length === 10 || undefined;
+    return found.json<{ data: unknown[] }>().data.length === 11 || undefined;
   });
   assert.deepEqual(sites(await say('/api/v1/label/site/values', all)), ['berlin', 'paris'], 'nobody is rome');
   assert.deepEqual(sites(await say('/api/v1/label/a%20b/values', all)), ['ä&=']);
+  assert.deepEqual(sites(await say('/api/v1/label/note/values', all)), [value]);
 
   const everything = encodeURIComponent('{__name__=~".+"} or {site="paris"}');
   const now = Math.floor(Date.now() / 1000);
