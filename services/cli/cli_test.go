@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -162,6 +163,21 @@ func TestMistakesAreNamed(t *testing.T) {
 	}
 	if len(a.asked) != 0 {
 		t.Errorf("it asked %q", a.asked)
+	}
+}
+
+// A field whose fields have names of the user's own is given as JSON.
+func TestTokensForAPart(t *testing.T) {
+	a := newAppliance(t)
+	a.answers["POST /api/tokens"] = says(201, `{"id":"tk-1","name":"berlin","token":"cistern_x"}`)
+	for _, arguments := range [][]string{{"--role", "writer", "--labels", `{"site":"berlin"}`}, {"--role", "viewer", "--selector", `{site="berlin"}`}} {
+		if _, _, err := a.run("", append([]string{"tokens", "create", "--name", "berlin"}, arguments...)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{`POST /api/tokens {"labels":{"site":"berlin"},"name":"berlin","role":"writer"}`, `POST /api/tokens {"name":"berlin","role":"viewer","selector":"{site=\"berlin\"}"}`}
+	if !slices.Equal(a.asked, want) {
+		t.Errorf("%q", a.asked)
 	}
 }
 

@@ -129,6 +129,47 @@ test('what changes who gets in asks for the password again, and goes on where it
   await lookAt(page, 'settings-tokens');
 });
 
+test('a token for a part is made, refused in words, and shown with its limits', async (t) => {
+  const { page, expect } = await someone.visit(t, '/sign-in?to=%2Fsettings%2Ftokens');
+  await signInBy(page);
+  const create = async (name: string, role: string) => {
+    await page.getByRole('button', { name: 'New API token' }).click();
+    await page.getByLabel('Name of the token').fill(name);
+    await page.getByLabel('It may').selectOption(role);
+  };
+  const submit = page.getByRole('button', { name: 'Create the token' });
+  const copied = page.getByRole('button', { name: 'I have copied it' });
+  expect(/status of 400/);
+  await create('berlin-sender', 'writer');
+  await page.getByLabel('Labels on all that it sends').fill('site');
+  await submit.click();
+  await page.getByText('“site” has no value').waitFor();
+  await page.getByLabel('Labels on all that it sends').fill('site=berlin\nteam = shop and kiosk');
+  await lookAt(page, 'settings-tokens-labels');
+  await submit.click();
+  await copied.click();
+
+  await create('berlin-grafana', 'viewer');
+  await page.getByLabel('Only these series').fill('{site=~"("}');
+  await submit.click();
+  await page.getByText(/missing closing \)/).waitFor();
+  await lookAt(page, 'settings-tokens-selector');
+  await page.getByLabel('Only these series').fill(' {site="berlin",env!~"test|staging"} ');
+  await submit.click();
+  await copied.click();
+  await page
+    .getByRole('row')
+    .filter({ hasText: 'berlin-sender' })
+    .getByText('site=berlin, team=shop and kiosk')
+    .waitFor();
+  await page
+    .getByRole('row')
+    .filter({ hasText: 'berlin-grafana' })
+    .getByText('{site="berlin",env!~"test|staging"}')
+    .waitFor();
+  await lookAt(page, 'settings-tokens-limited');
+});
+
 test('sessions are seen with browser and address, and ended', async (t) => {
   const { page: other, expect } = await someone.visit(t, '/sign-in');
   expect(/status of 401/);

@@ -25,7 +25,7 @@ func TestGrafana(t *testing.T) {
 			example = keyOf(t, l.labels)
 		}
 	}
-	p.cistern.Exemplify([]tsdb.Exemplar{{Key: example, Labels: []tsdb.Label{{Name: "traceID", Value: "abc"}}, Value: 1, Time: end.UnixMilli() - 60_000}})
+	p.cistern.Exemplify(t.Context(), []tsdb.Exemplar{{Key: example, Labels: []tsdb.Label{{Name: "traceID", Value: "abc"}}, Value: 1, Time: end.UnixMilli() - 60_000}})
 	from, to := end.Unix()-3600, end.Unix()
 	ask := func(method, path string, form url.Values) json.RawMessage {
 		t.Helper()

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { givePasswordAgain, startBrowser } from '../browser/browser.ts';
+import { passwordDialog, startBrowser } from '../browser/browser.ts';
 import { complaintsOf } from '../browser/complaints.ts';
 import { failureFolder } from '../failures.ts';
 import type { Machine } from './machine.ts';
@@ -15,6 +15,24 @@ export interface Person {
   /** Keeps a picture of the page in out/screenshots/vm-NAME.png. */
   look(name: string): Promise<void>;
   close(): Promise<void>;
+}
+
+/**
+ * Whenever the page asks for the password again, which depends on how slow the machine is. Beside what the test does: not each
+ * way of waiting would tell a locator handler of it.
+ */
+async function givePasswordAgain(page: Page): Promise<void> {
+  const dialog = passwordDialog(page);
+  while (!page.isClosed()) {
+    try {
+      await dialog.waitFor({ timeout: 0 });
+      await dialog.getByLabel('Password').fill(admin.password);
+      await dialog.getByRole('button', { name: 'Confirm' }).click();
+      await dialog.waitFor({ state: 'hidden' });
+    } catch {
+      // Another page was gone to meanwhile, or it was closed.
+    }
+  }
 }
 
 export async function personAt(machine: Machine): Promise<Person> {
@@ -30,7 +48,7 @@ export async function personAt(machine: Machine): Promise<Person> {
   // Everything is slow under emulation; nothing waits longer than it must.
   page.setDefaultTimeout(60_000);
   page.setDefaultNavigationTimeout(120_000);
-  await givePasswordAgain(page, admin.password);
+  void givePasswordAgain(page);
   return {
     page,
     complaints: complaintsOf(page, machine.url),

@@ -236,6 +236,12 @@ export class Storaged {
     return (await this.#peer.call(request)) as StorageStatus;
   }
 
+  /** Throws the ProblemError that says what is wrong with a selector; see POST /admin/selector/check in docs/api/store.md. */
+  async checkSelector(selector: string): Promise<void> {
+    const request = { method: 'POST', path: '/admin/selector/check', json: { selector } } as const;
+    await this.#peer.call({ ...request, deadlineMs: STATUS_DEADLINE_MS * 5 });
+  }
+
   /** What the series of each value of a label take; see GET /api/v1/sizes in docs/api/store.md. */
   async sizes(label: string): Promise<LabelSize[]> {
     const path = `/api/v1/sizes?label=${encodeURIComponent(label)}`;

@@ -218,7 +218,7 @@ func (s *server) open(in input) error {
 	return nil
 }
 
-func (s *server) inputRoutes(c *config, mux *http.ServeMux) {
+func (s *server) inputRoutes(c *config, mux *routeTable) {
 	for _, in := range inputs {
 		if in.register == nil {
 			continue

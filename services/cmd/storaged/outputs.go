@@ -24,7 +24,7 @@ import (
 const maxOutputsBody = 4 << 20
 
 // outputRoutes adds the routes: for akd, which says who may, by the Unix socket or from this machine.
-func (s *server) outputRoutes(mux *http.ServeMux) {
+func (s *server) outputRoutes(mux *routeTable) {
 	mux.HandleFunc("GET /admin/outputs", here(s.getOutputs))
 	mux.HandleFunc("PUT /admin/outputs", here(s.putOutputs))
 	mux.HandleFunc("POST /admin/outputs/check", here(s.checkOutput))

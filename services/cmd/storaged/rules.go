@@ -59,7 +59,7 @@ func (s *server) openRules(c *config) (err error) {
 }
 
 // ruleRoutes are akd's, which says who may.
-func (s *server) ruleRoutes(mux *http.ServeMux) {
+func (s *server) ruleRoutes(mux *routeTable) {
 	mux.HandleFunc("GET /admin/recording-rules", here(s.getRules))
 	mux.HandleFunc("PUT /admin/recording-rules", here(s.putRules))
 	mux.HandleFunc("POST /admin/recording-rules/preview", here(s.previewRule))

@@ -126,8 +126,10 @@ func (s *server) input(f func()) {
 	s.serving.Go(f)
 }
 
-func (s *server) routes() http.Handler {
-	mux := http.NewServeMux()
+func (s *server) routes() http.Handler { return s.scoped(s.table()) }
+
+func (s *server) table() *routeTable {
+	mux := &routeTable{}
 	s.queries.Register(mux)
 	s.inputRoutes(s.config, mux)
 	mux.HandleFunc("GET /api/v1/status/storage", s.status)
@@ -140,6 +142,7 @@ func (s *server) routes() http.Handler {
 	mux.HandleFunc("POST /admin/watch", here(s.queries.Watch))
 	mux.HandleFunc("GET /admin/inputs", here(s.getInputs))
 	mux.HandleFunc("PUT /admin/inputs", here(s.putInputs))
+	mux.HandleFunc("POST /admin/selector/check", here(s.checkSelector))
 	s.outputRoutes(mux)
 	s.ruleRoutes(mux)
 	mux.HandleFunc("GET /healthz", s.whenReady("ok\n"))

@@ -56,8 +56,8 @@ func (m *memory) Ingest(_ context.Context, input string, batch []tsdb.Sample, d 
 	return nil, nil
 }
 
-func (m *memory) Describe([]tsdb.Metadata)  {}
-func (m *memory) Exemplify([]tsdb.Exemplar) {}
+func (m *memory) Describe([]tsdb.Metadata)                   {}
+func (m *memory) Exemplify(context.Context, []tsdb.Exemplar) {}
 
 func (m *memory) Reject(reason tsdb.Reason, n int) {
 	m.mu.Lock()

@@ -86,7 +86,7 @@ func (h *Handler) trap(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, err)
 		return
 	}
-	t := &translation{now: h.now().UnixMilli(), check: r.PathValue("check")}
+	t := &translation{now: h.now().UnixMilli(), check: r.PathValue("check"), forced: tsdb.ForcedLabels(r.Context())}
 	t.object("", nil, root)
 	if t.keys > maxKeys {
 		h.refuse(w, tooMuch("The names and tags of all values are more than %d bytes.", maxKeys))

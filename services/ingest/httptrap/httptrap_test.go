@@ -73,8 +73,8 @@ func (m *memory) Ingest(_ context.Context, input string, batch []tsdb.Sample, d 
 	return refused, nil
 }
 
-func (m *memory) Describe([]tsdb.Metadata)  {}
-func (m *memory) Exemplify([]tsdb.Exemplar) {}
+func (m *memory) Describe([]tsdb.Metadata)                   {}
+func (m *memory) Exemplify(context.Context, []tsdb.Exemplar) {}
 
 func (m *memory) Reject(reason tsdb.Reason, n int) {
 	m.mu.Lock()

@@ -30,6 +30,8 @@ const (
 type translation struct {
 	now   int64
 	check string
+	// forced take the place of all others of their names: differences are to what was stored of the same series.
+	forced []tsdb.Label
 
 	keys     int // bytes of all keys
 	samples  []tsdb.Sample
@@ -259,7 +261,7 @@ func (t *translation) add(m measured, sample tsdb.Sample) {
 	if t.check != "" {
 		labels = append(labels, tsdb.Label{Name: "check", Value: t.check})
 	}
-	key, err := tsdb.AppendKey(nil, labels)
+	key, err := tsdb.AppendKey(nil, tsdb.ReplaceLabels(labels, t.forced))
 	if err != nil {
 		var bad *tsdb.KeyError
 		if !errors.As(err, &bad) {

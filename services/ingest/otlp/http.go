@@ -232,7 +232,7 @@ type outcome struct {
 
 // keep stores what a request holds.
 func (h *Handler) keep(ctx context.Context, data *metrics.MetricsData) (outcome, error) {
-	t := h.rules.translate(data, h.now().UnixMilli())
+	t := h.rules.translate(data, h.now().UnixMilli(), tsdb.ForcedLabels(ctx))
 	if t.keys > maxKeys {
 		return outcome{}, tooMuch("the labels of all data points are more than %d bytes", maxKeys)
 	}
@@ -270,7 +270,7 @@ func (h *Handler) keep(ctx context.Context, data *metrics.MetricsData) (outcome,
 		}
 	}
 	h.store.Describe(t.metadata)
-	h.store.Exemplify(t.exemplars)
+	h.store.Exemplify(ctx, t.exemplars)
 	if len(later) > 0 {
 		// Clients drop what a partial success refuses, and send all of it again when there is none. That changes nothing of
 		// what was stored: a difference that was added to its total already is refused then.

@@ -126,7 +126,7 @@ func (t *translation) key(attributes []*common.KeyValue, name string, more ...ts
 			labels = append(labels, b)
 		}
 	}
-	key, err := tsdb.AppendKey(nil, labels)
+	key, err := tsdb.AppendKey(nil, tsdb.ReplaceLabels(labels, t.forced))
 	if err != nil {
 		t.rejectKey(err)
 		return nil, false

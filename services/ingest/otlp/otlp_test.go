@@ -92,7 +92,7 @@ func (m *memory) Describe(list []tsdb.Metadata) {
 	m.metadata = append(m.metadata, list...)
 }
 
-func (m *memory) Exemplify(list []tsdb.Exemplar) {
+func (m *memory) Exemplify(_ context.Context, list []tsdb.Exemplar) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, e := range list {

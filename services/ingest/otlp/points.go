@@ -51,10 +51,12 @@ type translation struct {
 	rejected  []rejection
 	warnings  []rejection // what was left out of data points that are stored, and of target_info
 
-	keys  int          // bytes of all keys
-	base  []tsdb.Label // of the resource and the scope
-	point int          // how many data points there were before this one
-	name  string       // of the metric
+	keys int          // bytes of all keys
+	base []tsdb.Label // of the resource and the scope
+	// forced take the place of all others of their names: totals are kept of the series that are stored.
+	forced []tsdb.Label
+	point  int    // how many data points there were before this one
+	name   string // of the metric
 
 	earliest, latest int64 // of the resource's points, ms
 }
@@ -73,8 +75,8 @@ type dataPoint interface {
 	GetFlags() uint32
 }
 
-func (o *rules) translate(data *metrics.MetricsData, now int64) *translation {
-	t := &translation{rules: o, now: now}
+func (o *rules) translate(data *metrics.MetricsData, now int64, forced []tsdb.Label) *translation {
+	t := &translation{rules: o, now: now, forced: forced}
 	for _, resource := range data.GetResourceMetrics() {
 		ofResource := o.resourceLabels(resource.GetResource())
 		t.earliest, t.latest = math.MaxInt64, math.MinInt64

@@ -56,7 +56,7 @@ func (t *translation) target(r *resource.Resource) {
 		return // job and instance are on every series
 	}
 	labels = append(append(t.rules.names.joined(labels, original), identity...), tsdb.Label{Name: tsdb.NameLabel, Value: targetName})
-	key, err := tsdb.AppendKey(nil, labels)
+	key, err := tsdb.AppendKey(nil, tsdb.ReplaceLabels(labels, t.forced))
 	if err != nil {
 		t.warnTarget(err.Error())
 		return

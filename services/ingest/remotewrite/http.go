@@ -139,7 +139,7 @@ func (h *Handler) remoteWrite(w http.ResponseWriter, r *http.Request) {
 		admission.Unavailable(w, "samples", err)
 		return
 	}
-	h.store.Exemplify(d.exemplars)
+	h.store.Exemplify(r.Context(), d.exemplars)
 	h.answerWrite(w, d, rejected)
 }
 

@@ -42,7 +42,7 @@ func TestNativeHistograms(t *testing.T) {
 			t.Errorf("%v, want %v", got, want)
 		}
 	}
-	if sets := s.Exemplars(0, math.MaxInt64); len(sets) != 1 || sets[0].Exemplars[0].Labels[0].Value != "abc" {
+	if sets := s.Exemplars(t.Context(), 0, math.MaxInt64); len(sets) != 1 || sets[0].Exemplars[0].Labels[0].Value != "abc" {
 		t.Errorf("%+v", sets)
 	}
 	if m := s.Metadata()["x"]; m.Help != "h" {

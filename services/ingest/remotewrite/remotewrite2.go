@@ -59,7 +59,7 @@ func (h *Handler) remoteWrite2(w http.ResponseWriter, r *http.Request, d *decode
 		admission.Unavailable(w, "samples", err)
 		return
 	}
-	h.store.Exemplify(d.exemplars)
+	h.store.Exemplify(r.Context(), d.exemplars)
 	samples, histograms := 0, 0
 	for i := range d.samples {
 		if d.samples[i].Kind == tsdb.NativeHistogram {

@@ -72,7 +72,7 @@ func TestRemoteWrite2(t *testing.T) {
 	if m := s.Metadata(); m["jobs.done"] != (tsdb.Metadata{Name: "jobs.done", Type: "counter", Unit: "jobs", Help: "What was done."}) || m["size"].Help != "Sizes." {
 		t.Errorf("%+v", m)
 	}
-	if sets := s.Exemplars(0, math.MaxInt64); len(sets) != 1 || sets[0].Exemplars[0].Labels[0].Value != "abc" {
+	if sets := s.Exemplars(t.Context(), 0, math.MaxInt64); len(sets) != 1 || sets[0].Exemplars[0].Labels[0].Value != "abc" {
 		t.Errorf("%+v", sets)
 	}
 

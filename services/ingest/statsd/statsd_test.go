@@ -56,8 +56,8 @@ func (m *memory) Ingest(_ context.Context, _ string, batch []tsdb.Sample, _ jour
 	return nil, nil
 }
 
-func (m *memory) Describe([]tsdb.Metadata)  {}
-func (m *memory) Exemplify([]tsdb.Exemplar) {}
+func (m *memory) Describe([]tsdb.Metadata)                   {}
+func (m *memory) Exemplify(context.Context, []tsdb.Exemplar) {}
 
 func (m *memory) Reject(reason tsdb.Reason, n int) {
 	if n == 0 {

@@ -41,7 +41,7 @@ type Store interface {
 	Cardinality(ctx context.Context, minTime, maxTime int64, most int) (tsdb.Cardinality, error)
 	Sizes(ctx context.Context, label string) ([]tsdb.Size, error)
 	Metadata() map[string]tsdb.Metadata
-	Exemplars(minTime, maxTime int64, matchers ...*tsdb.Matcher) []tsdb.ExemplarSet
+	Exemplars(ctx context.Context, minTime, maxTime int64, matchers ...*tsdb.Matcher) []tsdb.ExemplarSet
 	Delete(ctx context.Context, minTime, maxTime int64, matchers ...*tsdb.Matcher) error
 	Status() tsdb.Status
 	Granularity(minTime, maxTime int64) time.Duration
@@ -69,8 +69,14 @@ type API struct {
 	Latencies Latencies
 }
 
+// Mux is what routes are added to.
+type Mux interface {
+	Handle(pattern string, handler http.Handler)
+	HandleFunc(pattern string, handler func(http.ResponseWriter, *http.Request))
+}
+
 // Register adds the routes to a mux.
-func (a *API) Register(mux *http.ServeMux) {
+func (a *API) Register(mux Mux) {
 	for _, route := range []struct {
 		pattern string
 		post    bool

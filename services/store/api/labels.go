@@ -5,9 +5,11 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"cistern/services/store/query/adapter"
 	"cistern/services/store/query/budget"
@@ -183,6 +185,10 @@ func (a *API) metadata(r *http.Request) (answer, error) {
 		Help string `json:"help"`
 		Unit string `json:"unit"`
 	}
+	visible, err := a.visibleNames(r)
+	if err != nil {
+		return answer{}, err
+	}
 	all := map[string][]entry{}
 	for name, m := range a.store.Metadata() {
 		kind := m.Type
@@ -206,6 +212,9 @@ func (a *API) metadata(r *http.Request) (answer, error) {
 		}
 		all[one.Name] = []entry{{Type: kind}}
 	}
+	if visible != nil {
+		maps.DeleteFunc(all, func(name string, _ []entry) bool { return !visible[name] })
+	}
 	if only := r.FormValue("metric"); only != "" {
 		entries, ok := all[only]
 		all = map[string][]entry{}
@@ -224,6 +233,26 @@ func (a *API) metadata(r *http.Request) (answer, error) {
 		}
 	}
 	return answer{data: all}, nil
+}
+
+// visibleNames is the names of the metrics that the request may see; nil when it may see all.
+func (a *API) visibleNames(r *http.Request) (map[string]bool, error) {
+	if !tsdb.Narrowed(r.Context()) {
+		return nil, nil
+	}
+	one, err := a.enter(r)
+	if err != nil {
+		return nil, err
+	}
+	defer one.end()
+	list, err := timely(one, func(ctx context.Context) ([]string, error) {
+		return a.store.LabelValues(ctx, tsdb.NameLabel, 0, a.now().Add(time.Hour).UnixMilli())
+	}, func([]string) {})
+	visible := make(map[string]bool, len(list))
+	for _, name := range list {
+		visible[name] = true
+	}
+	return visible, err
 }
 
 // maxPretty is how deep an expression may be nested to be spread over lines, which takes the cube of that; the rest is
@@ -268,7 +297,7 @@ func (a *API) exemplars(r *http.Request) (answer, error) {
 	answered := []set{}
 	seen := map[string]bool{}
 	for _, matchers := range parser.ExtractSelectors(expression) {
-		for _, found := range a.store.Exemplars(start, end, matchers...) {
+		for _, found := range a.store.Exemplars(r.Context(), start, end, matchers...) {
 			one := set{Series: found.Labels}
 			name, _ := one.Series.MarshalJSON()
 			if seen[string(name)] {

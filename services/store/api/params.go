@@ -236,6 +236,29 @@ func matchesAll(set []*labels.Matcher) bool {
 	return true
 }
 
+// MaxSelectorMatchers and MaxSelectorBytes are the limits of a selector that narrows what a token may read.
+const (
+	MaxSelectorMatchers = 10
+	MaxSelectorBytes    = 1000
+)
+
+// ParseSelector reads such a selector. Unlike one of a query it may consist of matchers that the empty string satisfies.
+func (a *API) ParseSelector(text string) ([]*labels.Matcher, error) {
+	if len(text) > MaxSelectorBytes {
+		return nil, fmt.Errorf("it is %d bytes long, %d is the limit", len(text), MaxSelectorBytes)
+	}
+	matchers, err := a.parser.ParseMetricSelector(text)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(matchers) == 0:
+		return nil, errors.New("it has no matcher, so that it would be everything")
+	case len(matchers) > MaxSelectorMatchers:
+		return nil, fmt.Errorf("it has %d matchers, %d is the limit", len(matchers), MaxSelectorMatchers)
+	}
+	return matchers, nil
+}
+
 // selector reads query as a selector of series.
 func (a *API) selector(r *http.Request) ([]*labels.Matcher, error) {
 	text := r.FormValue("query")

@@ -170,7 +170,7 @@ func TestDescribedAndDeleted(t *testing.T) {
 	one := sample(t, 0, "c_total", 1.0, "job", "a")
 	f.put(t, one, sample(t, 0, "c_total", 1.0, "job", "b"), sample(t, 0, "a.b", 1.0, "d.e", "x"))
 	f.store.Describe([]tsdb.Metadata{{Name: "c_total", Type: "counter", Help: "how many", Unit: "1"}})
-	f.store.Exemplify([]tsdb.Exemplar{{Key: one.Key, Labels: []tsdb.Label{{Name: "trace_id", Value: "t1"}}, Value: 0.5, Time: one.Time}})
+	f.store.Exemplify(t.Context(), []tsdb.Exemplar{{Key: one.Key, Labels: []tsdb.Label{{Name: "trace_id", Value: "t1"}}, Value: 0.5, Time: one.Time}})
 	for got, want := range map[string]string{
 		f.body(t, "/api/v1/metadata", "metric", "c_total"): `{"status":"success","data":{"c_total":[{"type":"counter","help":"how many","unit":"1"}]}}`,
 		f.body(t, "/api/v1/metadata", "limit", "1"):        `{"status":"success","data":{"a.b":[{"type":"gauge","help":"","unit":""}]}}`,

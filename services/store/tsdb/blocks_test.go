@@ -335,8 +335,8 @@ func TestDescriptions(t *testing.T) {
 	k := key(t, "requests_total", "host", "one")
 	for i := range int64(3) {
 		s.Describe([]Metadata{{Name: "requests_total", Type: "counter", Help: "how many"}})
-		s.Exemplify([]Exemplar{{Key: k, Labels: []Label{{"trace_id", fmt.Sprint(i)}}, Value: math.Inf(1), Time: start.UnixMilli() + i}})
-		s.Exemplify([]Exemplar{{Key: k, Labels: []Label{{"trace_id", fmt.Sprint(i)}}, Value: math.Inf(1), Time: start.UnixMilli() + i}})
+		s.Exemplify(t.Context(), []Exemplar{{Key: k, Labels: []Label{{"trace_id", fmt.Sprint(i)}}, Value: math.Inf(1), Time: start.UnixMilli() + i}})
+		s.Exemplify(t.Context(), []Exemplar{{Key: k, Labels: []Label{{"trace_id", fmt.Sprint(i)}}, Value: math.Inf(1), Time: start.UnixMilli() + i}})
 		mustIngest(t, s, Sample{Key: k, Kind: Counter, Time: start.UnixMilli() + i, Value: 1})
 		if i == 1 {
 			mustFlush(t, s)
@@ -345,7 +345,7 @@ func TestDescriptions(t *testing.T) {
 		old := s
 		s = openStore(t, testOptions(memory))
 		_ = old.Close()
-		sets := s.Exemplars(0, math.MaxInt64, equal("host", "one"))
+		sets := s.Exemplars(t.Context(), 0, math.MaxInt64, equal("host", "one"))
 		if len(sets) != 1 || int64(len(sets[0].Exemplars)) != i+1 || !math.IsInf(sets[0].Exemplars[0].Value, 1) {
 			t.Fatalf("%d: %+v", i, sets)
 		}
@@ -353,7 +353,7 @@ func TestDescriptions(t *testing.T) {
 			t.Fatalf("%+v", m)
 		}
 	}
-	if sets := s.Exemplars(0, math.MaxInt64, equal("host", "two")); len(sets) != 0 {
+	if sets := s.Exemplars(t.Context(), 0, math.MaxInt64, equal("host", "two")); len(sets) != 0 {
 		t.Fatalf("%+v", sets)
 	}
 	_ = s.Close()
@@ -367,15 +367,15 @@ func TestExemplarsOfNewSeries(t *testing.T) {
 	for i := range int64(maxExemplars + 50) {
 		batch = append(batch, Exemplar{Key: key(t, "c_total", "pod", fmt.Sprint(i/50)), Labels: []Label{{"trace_id", "x"}}, Value: 1, Time: start.UnixMilli() + i})
 	}
-	s.Exemplify(batch)
-	if sets := s.Exemplars(0, math.MaxInt64, equal("pod", fmt.Sprint(maxExemplars/50))); len(sets) != 1 || len(sets[0].Exemplars) != 50 {
+	s.Exemplify(t.Context(), batch)
+	if sets := s.Exemplars(t.Context(), 0, math.MaxInt64, equal("pod", fmt.Sprint(maxExemplars/50))); len(sets) != 1 || len(sets[0].Exemplars) != 50 {
 		t.Errorf("%d series", len(sets))
 	}
-	if sets := s.Exemplars(0, math.MaxInt64, equal("pod", "0")); len(sets) != 0 {
+	if sets := s.Exemplars(t.Context(), 0, math.MaxInt64, equal("pod", "0")); len(sets) != 0 {
 		t.Errorf("%d of the oldest series", len(sets))
 	}
 	count := 0
-	for _, one := range s.Exemplars(0, math.MaxInt64, equal(NameLabel, "c_total")) {
+	for _, one := range s.Exemplars(t.Context(), 0, math.MaxInt64, equal(NameLabel, "c_total")) {
 		count += len(one.Exemplars)
 	}
 	if count > maxExemplars || count < maxExemplars*8/10 || count != s.described.count {

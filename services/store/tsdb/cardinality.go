@@ -28,6 +28,9 @@ type Cardinality struct {
 
 // Cardinality counts in memory and in the blocks that have samples in [minTime, maxTime]; it gives the most greatest of each.
 func (s *Store) Cardinality(ctx context.Context, minTime, maxTime int64, most int) (Cardinality, error) {
+	if Narrowed(ctx) {
+		return Cardinality{}, errNarrowed
+	}
 	v, release, err := s.view(ctx, minTime, maxTime)
 	if err != nil {
 		return Cardinality{}, err

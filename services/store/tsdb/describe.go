@@ -8,6 +8,7 @@ package tsdb
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -99,7 +100,9 @@ func (d *descriptions) keepMetadata(m Metadata) Metadata {
 }
 
 // Exemplify implements Ingester.
-func (s *Store) Exemplify(exemplars []Exemplar) {
+func (s *Store) Exemplify(ctx context.Context, exemplars []Exemplar) {
+	force := forcing{labels: ForcedLabels(ctx)}
+	var forced []byte
 	d := &s.described
 	var fresh []exemplarRecord
 	d.mu.Lock()
@@ -110,6 +113,13 @@ func (s *Store) Exemplify(exemplars []Exemplar) {
 		}
 		if size > maxExemplarLabels {
 			continue
+		}
+		if len(force.labels) > 0 {
+			var raw bool
+			if forced, raw = force.append(forced[:0], e.Key); raw {
+				continue // there is no such series
+			}
+			e.Key = forced
 		}
 		one := exemplarRecord{slices.Clone(e.Key), cloneLabels(e.Labels), jsonFloat(e.Value), e.Time}
 		if d.keepExemplar(one) {
@@ -272,8 +282,9 @@ func (s *Store) Metadata() map[string]Metadata {
 	return maps.Clone(s.described.metadata)
 }
 
-// Exemplars is the exemplars in [minTime, maxTime] of the series that match all matchers.
-func (s *Store) Exemplars(minTime, maxTime int64, matchers ...*Matcher) []ExemplarSet {
+// Exemplars is the exemplars in [minTime, maxTime] of the series that match all matchers, and a selector of the context.
+func (s *Store) Exemplars(ctx context.Context, minTime, maxTime int64, matchers ...*Matcher) []ExemplarSet {
+	matchers = narrow(ctx, matchers)
 	d := &s.described
 	d.mu.RLock()
 	defer d.mu.RUnlock()

@@ -35,7 +35,7 @@ func goldenStore(t *testing.T) golden.Files {
 		mustIngest(t, s, batch...)
 	}
 	s.Describe(goldenMetadata[:1])
-	s.Exemplify([]Exemplar{exemplar("a", batches[0][0].Time)})
+	s.Exemplify(t.Context(), []Exemplar{exemplar("a", batches[0][0].Time)})
 	mustFlush(t, s)
 	if err := s.Delete(t.Context(), 0, math.MaxInt64, equal(NameLabel, "seconds")); err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ func goldenStore(t *testing.T) golden.Files {
 		mustIngest(t, s, batch...)
 	}
 	s.Describe(goldenMetadata[1:])
-	s.Exemplify([]Exemplar{exemplar("b", batches[0][0].Time+1)})
+	s.Exemplify(t.Context(), []Exemplar{exemplar("b", batches[0][0].Time+1)})
 	files, err := golden.Dump(memory.Kill(), "/store", "journal", "blocks")
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func TestGolden(t *testing.T) {
 					t.Errorf("%s: metadata %+v, want %+v", step, got, want)
 				}
 			}
-			sets := s.Exemplars(0, math.MaxInt64)
+			sets := s.Exemplars(t.Context(), 0, math.MaxInt64)
 			if len(sets) != 1 || len(sets[0].Exemplars) != 2 || !reflect.DeepEqual(sets[0].Labels, []Label{{Name: NameLabel, Value: "gauge"}}) ||
 				sets[0].Exemplars[1].Labels[0].Value != "b" || !math.IsInf(sets[0].Exemplars[0].Value, 1) {
 				t.Errorf("%s: exemplars %+v", step, sets)

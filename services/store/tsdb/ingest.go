@@ -25,7 +25,7 @@ func (s *Store) Ingest(ctx context.Context, input string, samples []Sample, dura
 		return nil, s.refused(len(samples), MemoryLimit, err)
 	}
 	sender := senderOf(ctx)
-	position, accepted, rejected, err := s.write(samples, sender, isHistory(ctx))
+	position, accepted, rejected, err := s.write(samples, sender, isHistory(ctx), ForcedLabels(ctx))
 	if err != nil {
 		return nil, s.refused(len(samples), StorageError, err)
 	}
@@ -50,7 +50,7 @@ func (s *Store) Ingest(ctx context.Context, input string, samples []Sample, dura
 // Reject implements Ingester.
 func (s *Store) Reject(reason Reason, n int) { s.counts.reject(reason, n) }
 
-func (s *Store) write(samples []Sample, sender Sender, history bool) (position journal.Position, accepted int, rejected []Rejection, err error) {
+func (s *Store) write(samples []Sample, sender Sender, history bool, forced []Label) (position journal.Position, accepted int, rejected []Rejection, err error) {
 	s.ingesting.Lock()
 	defer s.ingesting.Unlock()
 	s.mu.RLock()
@@ -68,16 +68,29 @@ func (s *Store) write(samples []Sample, sender Sender, history bool) (position j
 	if history {
 		limits.window = math.MaxInt64 / 2
 	}
-	s.resolve(live, samples)
+	var force *forcing
+	if len(forced) > 0 {
+		force = &forcing{labels: forced}
+	} else {
+		s.resolve(live, samples)
+	}
 	batch := s.batch[:0]
 	s.encoding = s.encoding[:0]
 	for i := range samples {
-		one, series := &samples[i], s.found[i]
+		var one *Sample
+		var series *memSeries
+		var hash uint64
+		if force != nil {
+			one, hash = force.next(&samples[i])
+			series = live.find(one.Key, hash)
+		} else {
+			one, series, hash = &samples[i], s.found[i], s.hashes[i]
+		}
 		if series == nil {
 			// Also when it was created a moment ago, by a sample of this batch.
 			var reason Reason
 			var detail string
-			if series, reason, detail = s.unknown(live, one, &limits, s.hashes[i], sender, i); reason != "" {
+			if series, reason, detail = s.unknown(live, one, &limits, hash, sender, i); reason != "" {
 				rejected = append(rejected, Rejection{i, reason, detail})
 				continue
 			}

@@ -65,7 +65,7 @@ func (s *Store) eachLabelSource(ctx context.Context, minTime, maxTime int64, mat
 		return err
 	}
 	defer release()
-	if len(matchers) > 0 {
+	if matchers = narrow(ctx, matchers); len(matchers) > 0 {
 		found := selection{metered: newMetered(ctx)}
 		defer found.metered.release()
 		if err := v.collect(ctx, minTime, maxTime, matchers, &found); err != nil {

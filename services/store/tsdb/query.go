@@ -17,6 +17,7 @@ type Querier interface {
 	// Select is the series that match all matchers and have, or may have, samples in [minTime, maxTime], in no order. Their
 	// samples can be read within that time only. They stay valid until release is called, which must be done also when none
 	// was found.
+	// All three see only what a selector of the context lets them see: see WithSelector.
 	Select(ctx context.Context, minTime, maxTime int64, matchers ...*Matcher) (series []*Series, release func(), err error)
 	// LabelNames is the names of the labels of the series that Select would find, ascending.
 	LabelNames(ctx context.Context, minTime, maxTime int64, matchers ...*Matcher) ([]string, error)
@@ -154,7 +155,7 @@ func (s *Store) Select(ctx context.Context, minTime, maxTime int64, matchers ...
 		return nil, release, err
 	}
 	found := selection{metered: newMetered(ctx)}
-	if err := v.collect(ctx, minTime, maxTime, matchers, &found); err != nil {
+	if err := v.collect(ctx, minTime, maxTime, narrow(ctx, matchers), &found); err != nil {
 		found.metered.release()
 		release()
 		return nil, func() {}, err

@@ -127,12 +127,13 @@ type Rejection struct {
 // Ingester takes batches of samples: a store, or later the way to the nodes that hold them.
 type Ingester interface {
 	// Ingest stores a batch that came by the named input. Refused samples are returned and counted, the rest is
-	// accepted with the given durability. An error means that none is acknowledged.
+	// accepted with the given durability. An error means that none is acknowledged. Labels that the context forces
+	// are in the series of all samples: see WithForcedLabels.
 	Ingest(ctx context.Context, input string, batch []Sample, durability journal.Durability) ([]Rejection, error)
 	// Reject counts samples that an input refused by itself.
 	Reject(reason Reason, n int)
 	// Describe keeps metadata by name, the latest wins, and Exemplify exemplars, the latest ones of each series; both
 	// are kept over a restart. What is too long is left out.
 	Describe(metadata []Metadata)
-	Exemplify(exemplars []Exemplar)
+	Exemplify(ctx context.Context, exemplars []Exemplar)
 }

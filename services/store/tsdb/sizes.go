@@ -21,6 +21,9 @@ type Size struct {
 // Sizes is what the series take that have the label, by its value, ascending. Blocks never change, so that what was
 // counted of one is kept as long as it is there. Of a damaged block what could be read is counted.
 func (s *Store) Sizes(ctx context.Context, label string) ([]Size, error) {
+	if Narrowed(ctx) {
+		return nil, errNarrowed
+	}
 	v, release, err := s.view(ctx, -1<<62, 1<<62)
 	if err != nil {
 		return nil, err

@@ -29,9 +29,9 @@ func (c *captured) Ingest(_ context.Context, _ string, batch []tsdb.Sample, _ jo
 	}
 	return nil, nil
 }
-func (*captured) Reject(tsdb.Reason, int)   {}
-func (*captured) Describe([]tsdb.Metadata)  {}
-func (*captured) Exemplify([]tsdb.Exemplar) {}
+func (*captured) Reject(tsdb.Reason, int)                    {}
+func (*captured) Describe([]tsdb.Metadata)                   {}
+func (*captured) Exemplify(context.Context, []tsdb.Exemplar) {}
 
 // What is encoded is what storaged decodes, and keys are those it makes itself.
 func TestEncode(t *testing.T) {

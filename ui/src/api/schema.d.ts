@@ -4622,6 +4622,11 @@ export interface components {
             expiresInDays?: number | null;
             /** @description where it may be used: addresses, or networks as 192.0.2.0/24; none means everywhere */
             networks?: string[];
+            /** @description of a writer: labels that all it sends gets, in place of labels of these names; ten at most */
+            labels?: {
+                [key: string]: string;
+            };
+            selector?: string | null;
         };
         NewUser: {
             name: string;
@@ -5907,6 +5912,10 @@ export interface components {
             owner: string | null;
             /** @description where it may be used: addresses, or networks as 192.0.2.0/24; none means everywhere */
             networks: string[];
+            labels: {
+                [key: string]: string;
+            };
+            selector: string | null;
             /** @description ISO 8601 time in UTC */
             createdAt: string;
             expiresAt: string | null;
@@ -5928,6 +5937,11 @@ export interface components {
             /** @description where it may be used: addresses, or networks as 192.0.2.0/24; none means everywhere */
             networks: string[];
             expiresAt: string | null;
+            /** @description of a writer: labels that all it sends gets, in place of labels of these names; ten at most */
+            labels?: {
+                [key: string]: string;
+            };
+            selector?: string | null;
         };
         TrimInput: {
             /** @enum {unknown} */

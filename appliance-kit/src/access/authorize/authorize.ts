@@ -6,6 +6,7 @@ import { atLeast, type Caller } from '../../http/gate/caller.ts';
 import { fromOwnPages } from '../../http/gate/gate.ts';
 import type { TokenRole } from '../../http/gate/roles.ts';
 import type { Handlers } from '../../http/handlers.ts';
+import { encodedLabels } from '../tokens/index.ts';
 import type { routes } from './routes.ts';
 
 /** Prometheus lets long queries be posted as forms, and remote read is a message; they change nothing. */
@@ -69,6 +70,10 @@ export function authorizeRoutes(identify: (request: FastifyRequest) => Caller): 
         throw fail('out_of_origin', 'A change was asked for from a page that is not this appliance’s own.');
       }
       reply.header('x-cistern-user', encodeURIComponent(caller.name));
+      // storaged enforces both; nginx sends it neither from anybody else.
+      const labels = encodedLabels(caller.labels ?? {});
+      if (labels !== '') reply.header('x-cistern-labels', labels);
+      if (caller.selector !== undefined) reply.header('x-cistern-selector', encodeURIComponent(caller.selector));
       return undefined;
     },
   };

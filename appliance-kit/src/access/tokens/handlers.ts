@@ -5,10 +5,12 @@ import { fail } from '../../base/problems/problem.ts';
 import { atLeast, type Caller } from '../../http/gate/caller.ts';
 import type { Role } from '../../http/gate/roles.ts';
 import type { Handlers } from '../../http/handlers.ts';
+import type { Storaged } from '../../peers/storaged.ts';
 import type { Database } from '../../state/database.ts';
 import type { Audit } from '../audit/index.ts';
 import type { Users } from '../users/index.ts';
 import { networkProblem } from './networks.ts';
+import { checkLabels, checkSelector } from './restrictions.ts';
 import type { routes } from './routes.ts';
 import type { Token } from './schema.ts';
 import { DEFAULT_DAYS, type Tokens, withinRole } from './tokens.ts';
@@ -19,6 +21,7 @@ export interface TokenParts {
   readonly db: Database;
   readonly clock: Clock;
   readonly audit: Audit;
+  readonly storaged: Storaged;
 }
 
 function checkNetworks(networks: readonly string[]): void {
@@ -31,7 +34,7 @@ function checkNetworks(networks: readonly string[]): void {
   throw fail('invalid_request', words, undefined, errors);
 }
 
-export function tokenRoutes({ tokens, users, db, clock, audit }: TokenParts): Handlers<typeof routes> {
+export function tokenRoutes({ tokens, users, db, clock, audit, storaged }: TokenParts): Handlers<typeof routes> {
   /** A token that the caller may see; another one is as if it were not there. */
   const visible = (id: string, caller: Caller): Token => {
     const token = tokens.mustFind(id);
@@ -49,8 +52,8 @@ export function tokenRoutes({ tokens, users, db, clock, audit }: TokenParts): Ha
     },
     getToken: ({ params, caller }) => visible(params.id, caller),
 
-    createToken: ({ body, caller }) => {
-      const { name, role, expiresInDays = DEFAULT_DAYS, networks = [] } = body;
+    createToken: async ({ body, caller }) => {
+      const { name, role, expiresInDays = DEFAULT_DAYS, networks = [], labels = {}, selector = null } = body;
       checkNetworks(networks);
       if (caller.session === undefined && !atLeast(caller.role, 'administrator')) {
         throw fail('forbidden', 'A token makes no other token, unless it is an administrator’s.');
@@ -58,15 +61,21 @@ export function tokenRoutes({ tokens, users, db, clock, audit }: TokenParts): Ha
       if (withinRole(role, caller.role as Role) !== role) {
         throw fail('forbidden', `${caller.name} is ${caller.role} and cannot make a token that is ${role}.`, undefined);
       }
+      checkLabels(role, labels);
+      await checkSelector(role, selector, storaged);
       return db.transaction(() => {
-        const token = tokens.create(name, role, ownerOf(caller), expiresInDays, networks);
+        const owner = ownerOf(caller);
+        const token = tokens.create({ name, role, owner, days: expiresInDays, networks, labels, selector });
         audit.record(caller, 'token.create', name, null, token);
         return token;
       });
     },
 
-    changeToken: ({ params, body, caller }) => {
+    changeToken: async ({ params, body, caller }) => {
       checkNetworks(body.networks);
+      const { role } = visible(params.id, caller);
+      if (body.labels !== undefined) checkLabels(role, body.labels);
+      if (body.selector !== undefined) await checkSelector(role, body.selector, storaged);
       return db.transaction(() => {
         const before = visible(params.id, caller);
         const expiresAt = body.expiresAt === null ? null : Date.parse(body.expiresAt);
@@ -80,7 +89,8 @@ export function tokenRoutes({ tokens, users, db, clock, audit }: TokenParts): Ha
           }
           if (body.owner !== null) users.get(body.owner);
         }
-        tokens.change(before.id, body.name, body.owner, body.networks, expiresAt);
+        const { labels, selector } = before;
+        tokens.change(before.id, { labels, selector, ...body, expiresAt });
         const after = tokens.mustFind(before.id);
         audit.record(caller, 'token.update', before.name, before, after);
         return after;

@@ -10,6 +10,8 @@ import { migrations } from './migrations.ts';
 import { routes } from './routes.ts';
 import { Tokens } from './tokens.ts';
 
+export { encodedLabels } from './restrictions.ts';
+
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 export { networkProblem } from './networks.ts';

@@ -24,4 +24,10 @@ export const migrations: readonly Migration[] = [
   ALTER TABLE tokens ADD COLUMN last_used_from TEXT;
     `,
   },
+  {
+    sql: `
+  ALTER TABLE tokens ADD COLUMN labels_json TEXT NOT NULL DEFAULT '{}'; -- forced on what it sends
+  ALTER TABLE tokens ADD COLUMN selector TEXT;                          -- of the series that it reads; NULL: all
+    `,
+  },
 ];

@@ -1,12 +1,22 @@
 // A token a program signs in with. It is shown once, when it is made.
 
-import { component, Etag, Line, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
+import { component, Etag, Labels, Line, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
 import { TokenRole } from '../../http/gate/roles.ts';
 
 const Networks = Type.Array(Type.String({ maxLength: 64 }), {
   maxItems: 50,
   description: 'where it may be used: addresses, or networks as 192.0.2.0/24; none means everywhere',
 });
+
+const ForcedLabels = Type.Record(Type.String(), Line({ maxLength: 2048, minLength: 0 }), {
+  description: 'of a writer: labels that all it sends gets, in place of labels of these names; ten at most',
+});
+const Selector = nullable(
+  Line({
+    maxLength: 1000,
+    description: 'of a viewer: the series that it may read, as {site="berlin"}, with ten matchers at most; null: all',
+  }),
+);
 
 export const Token = component('Token', {
   id: Type.String(),
@@ -18,6 +28,8 @@ export const Token = component('Token', {
     }),
   ),
   networks: Networks,
+  labels: Labels,
+  selector: nullable(Type.String()),
   createdAt: Time,
   expiresAt: nullable(Time),
   lastUsedAt: nullable(Time),
@@ -35,6 +47,8 @@ export const NewToken = component('NewToken', {
     nullable(Type.Integer({ minimum: 1, maximum: 3_650, description: 'null: never. 365 when left out' })),
   ),
   networks: Type.Optional(Networks),
+  labels: Type.Optional(ForcedLabels),
+  selector: Type.Optional(Selector),
 });
 export type NewToken = Static<typeof NewToken>;
 
@@ -43,5 +57,8 @@ export const TokenChange = component('TokenChange', {
   owner: nullable(Type.String({ maxLength: 256 })),
   networks: Networks,
   expiresAt: nullable(Time),
+  /** Left out as it is: who does not know of it must not take a limit away. */
+  labels: Type.Optional(ForcedLabels),
+  selector: Type.Optional(Selector),
 });
 export type TokenChange = Static<typeof TokenChange>;

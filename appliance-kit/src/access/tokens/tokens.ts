@@ -4,11 +4,13 @@ import { randomBytes } from 'node:crypto';
 import { type Clock, iso } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
 import { atLeast } from '../../http/gate/caller.ts';
+import type { KnownToken } from '../../http/gate/gate.ts';
 import type { Role, TokenRole } from '../../http/gate/roles.ts';
 import type { Database, Row } from '../../state/database.ts';
 import { newId } from '../../state/id.ts';
 import { secretHash } from '../session/index.ts';
 import { isInside } from './networks.ts';
+import type { ForcedLabels } from './restrictions.ts';
 import type { Token } from './schema.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -24,6 +26,23 @@ export function withinRole(role: TokenRole, owner: Role): TokenRole | null {
   if (role === 'writer') return atLeast(owner, 'operator') ? 'writer' : null;
   return atLeast(owner, role) ? role : owner;
 }
+
+/** What is said of a token when it is made. */
+export interface Wanted {
+  readonly name: string;
+  readonly role: TokenRole;
+  readonly owner: string | null;
+  /** Until it expires; null: never. */
+  readonly days: number | null;
+  readonly networks: readonly string[];
+  readonly labels: ForcedLabels;
+  readonly selector: string | null;
+}
+
+/** What of it can be changed. */
+export type Changed = Pick<Wanted, 'name' | 'owner' | 'networks' | 'labels' | 'selector'> & {
+  readonly expiresAt: number | null;
+};
 
 export class Tokens {
   readonly #db: Database;
@@ -43,6 +62,8 @@ export class Tokens {
       role: row.role as TokenRole,
       owner: row.owner as string | null,
       networks: JSON.parse(row.networks_json as string),
+      labels: JSON.parse(row.labels_json as string),
+      selector: row.selector as string | null,
       createdAt: iso(row.created_at as number),
       expiresAt: expiresAt === null ? null : iso(expiresAt),
       lastUsedAt: row.last_used_at === null ? null : iso(row.last_used_at as number),
@@ -61,25 +82,26 @@ export class Tokens {
     return row && this.#fromRow(row);
   }
 
-  /** @param days until it expires; null: never */
-  create(name: string, role: TokenRole, owner: string | null, days: number | null, networks: readonly string[]): Token {
+  create({ name, role, owner, days, networks, labels, selector }: Wanted): Token {
     const now = this.#clock.now();
     const id = newId('tk', now);
     // The prefix lets a person, and a scanner for leaked secrets, see what this is.
     const token = `cistern_${randomBytes(32).toString('base64url')}`;
     this.#db.run(
-      `INSERT INTO tokens (id, name, role, hash, created_at, owner, expires_at, networks_json)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO tokens (id, name, role, hash, created_at, owner, expires_at, networks_json, labels_json, selector)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       ...[id, name, role, secretHash(token), now, owner],
       ...[days === null ? null : now + days * DAY_MS, JSON.stringify(networks)],
+      ...[JSON.stringify(labels), selector],
     );
     return { ...(this.get(id) as Token), token };
   }
 
-  change(id: string, name: string, owner: string | null, networks: readonly string[], expiresAt: number | null): void {
+  change(id: string, { name, owner, networks, labels, selector, expiresAt }: Changed): void {
     this.#db.run(
-      'UPDATE tokens SET name = ?, owner = ?, networks_json = ?, expires_at = ? WHERE id = ?',
-      ...[name, owner, JSON.stringify(networks), expiresAt, id],
+      `UPDATE tokens SET name = ?, owner = ?, networks_json = ?, labels_json = ?, selector = ?, expires_at = ?
+       WHERE id = ?`,
+      ...[name, owner, JSON.stringify(networks), JSON.stringify(labels), selector, expiresAt, id],
     );
   }
 
@@ -99,7 +121,7 @@ export class Tokens {
   }
 
   /** Looked up by its hash: the time this takes reveals nothing about any token. */
-  find(secret: string, address: string): { name: string; role: TokenRole; owner: string | null } | undefined {
+  find(secret: string, address: string): KnownToken | undefined {
     const now = this.#clock.now();
     const row = this.#db.get(`${SELECT} WHERE t.hash = ?`, secretHash(secret));
     if (row === undefined || row.owner_disabled_at !== null) return undefined;
@@ -115,7 +137,10 @@ export class Tokens {
         ...[now, address, row.id as string],
       );
     }
-    return { name: row.name as string, role, owner: row.owner as string | null };
+    return {
+      ...{ name: row.name as string, role, owner: row.owner as string | null },
+      ...{ labels: JSON.parse(row.labels_json as string), selector: row.selector as string | null },
+    };
   }
 
   /** Throws `not_found`. */

@@ -21,6 +21,10 @@ export interface Caller {
   readonly address: string;
   /** Whose token it is; null: the appliance's. */
   readonly owner?: string | null;
+  /** Of a token: forced on what it sends. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Of a token that may read nothing but the series which this selects. */
+  readonly selector?: string;
   /** Of those who have signed in. */
   readonly session?: CallerSession;
 }

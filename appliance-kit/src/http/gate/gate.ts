@@ -8,6 +8,17 @@ import { atLeast, type Caller, type CallerSession } from './caller.ts';
 import { type CookiePolicy, readCookie, sessionCookie, setupCookie } from './cookies.ts';
 import type { Role, TokenRole } from './roles.ts';
 
+/** What the gate has to know of a token. */
+export interface KnownToken {
+  readonly name: string;
+  readonly role: TokenRole;
+  readonly owner: string | null;
+  /** Forced on what it sends. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** Of the series that it may read; null: all. */
+  readonly selector: string | null;
+}
+
 /** Whom a secret belongs to; undefined: it is not known here. */
 export interface Identities {
   bySession?(
@@ -15,10 +26,7 @@ export interface Identities {
     address: string,
   ): (CallerSession & { readonly user: string; readonly role: Role }) | undefined;
   /** A token that may not be used from that address is not known. */
-  byToken?(
-    secret: string,
-    address: string,
-  ): { readonly name: string; readonly role: TokenRole; readonly owner: string | null } | undefined;
+  byToken?(secret: string, address: string): KnownToken | undefined;
   /** Whether it was given to who knew the set-up code. */
   isSetup?(secret: string): boolean;
 }
@@ -75,7 +83,8 @@ export function identify(parts: GateParts, request: FastifyRequest): Caller {
     const secret = tokenIn(request);
     const token = secret === undefined ? undefined : first(parts, (one) => one.byToken?.(secret, address));
     if (token === undefined) return anonymous;
-    return { name: `token:${token.name}`, role: token.role, by: 'token', address, owner: token.owner };
+    const { name, role, owner, labels, selector } = token;
+    return { name: `token:${name}`, role, by: 'token', address, owner, labels, ...(selector !== null && { selector }) };
   }
   const cookie = readCookie(request, sessionCookie(parts.cookies));
   const session = cookie === undefined ? undefined : first(parts, (one) => one.bySession?.(cookie, address));
@@ -114,6 +123,14 @@ function decide({ access, duringPasswordChange }: Route, caller: Caller, simulat
   if (caller.session?.mustChangePassword && access !== 'anyone') {
     if (duringPasswordChange) return;
     throw fail('password_change_required', 'You signed in with a one-time password.', 'Choose a password of your own.');
+  }
+  // Whatever it would be answered here is of the whole appliance.
+  if (caller.selector !== undefined && access !== 'nginx') {
+    throw fail(
+      'forbidden',
+      `${caller.name} may only read the series of its selector, ${caller.selector}; this is about more.`,
+      'Ask for metrics at /api/v1/query, /api/v1/series or /api/v1/labels, or use a token without a selector.',
+    );
   }
   switch (access) {
     case 'anyone':

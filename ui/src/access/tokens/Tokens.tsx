@@ -8,6 +8,8 @@ import { SessionContext } from '../../api/session.ts';
 import { ConfirmByName } from '../../forms/ConfirmByName.tsx';
 import { TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
+import { LinesField } from '../../forms/LinesField.tsx';
+import { labelsIn } from '../../forms/lines.ts';
 import { SelectField } from '../../forms/SelectField.tsx';
 import { ListTable } from '../../shells/ListTable.tsx';
 import { Ago } from '../../words/Ago.tsx';
@@ -51,6 +53,8 @@ function NewToken({ onMade, onCancel }: { onMade: (token: Token) => void; onCanc
   const [role, setRole] = useState<Role>(mayBe[0]?.[0] ?? 'viewer');
   const [lifetime, setLifetime] = useState<Lifetime>('365');
   const [networks, setNetworks] = useState('');
+  const [labels, setLabels] = useState('');
+  const [selector, setSelector] = useState('');
   const queries = useQueryClient();
   const create = useMutation({
     mutationFn: () =>
@@ -61,6 +65,8 @@ function NewToken({ onMade, onCancel }: { onMade: (token: Token) => void; onCanc
             role,
             expiresInDays: lifetime === '' ? null : Number(lifetime),
             networks: networksIn(networks),
+            ...(role === 'writer' && { labels: labelsIn(labels) }),
+            ...(role === 'viewer' && { selector: selector.trim() || null }),
           },
         }),
       ),
@@ -70,13 +76,14 @@ function NewToken({ onMade, onCancel }: { onMade: (token: Token) => void; onCanc
     },
   });
   const problem = create.error ? asProblem(create.error) : null;
+  const ofLabels = problem?.errors?.find(({ path }) => path.startsWith('/labels'))?.path ?? '/labels';
   return (
     <FormShell
       submit="Create the token"
       onSubmit={() => create.mutate()}
       busy={create.isPending}
       error={create.error}
-      fields={['/name']}
+      fields={['/name', '/selector', ofLabels]}
       mayNot={name.trim() === '' ? 'Give it a name.' : null}
       cancel={onCancel}
     >
@@ -91,6 +98,26 @@ function NewToken({ onMade, onCancel }: { onMade: (token: Token) => void; onCanc
         required
       />
       <SelectField label="It may" value={role} onChange={setRole} options={mayBe} />
+      {role === 'writer' && (
+        <LinesField
+          label="Labels on all that it sends"
+          help="NAME=VALUE, one a line, as site=berlin. They take the place of what the sender says. Empty: none."
+          error={fieldMessage(problem, ofLabels)}
+          value={labels}
+          onChange={setLabels}
+        />
+      )}
+      {role === 'viewer' && (
+        <TextField
+          label="Only these series"
+          value={selector}
+          onChange={setSelector}
+          placeholder={'{site="berlin"}'}
+          help="A PromQL selector. With one the token reads nothing but the metrics that it selects. Empty: everything."
+          error={fieldMessage(problem, '/selector')}
+          autoComplete="off"
+        />
+      )}
       <SelectField
         label="It is good for"
         value={lifetime}
@@ -130,6 +157,24 @@ function Made({ token, onDone }: { token: Token; onDone: () => void }) {
         <Button onClick={onDone}>I have copied it</Button>
       </div>
     </div>
+  );
+}
+
+/** What it may, and of what. */
+function May({ token: { role, labels, selector } }: { token: Token }) {
+  const forced = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
+  if (forced.length > 0) {
+    return (
+      <span>
+        send metrics with <code>{forced.join(', ')}</code>, nothing else
+      </span>
+    );
+  }
+  if (selector === null) return roles.find(([one]) => one === role)?.[1] ?? role;
+  return (
+    <span>
+      read <code>{selector}</code>, nothing else
+    </span>
   );
 }
 
@@ -189,7 +234,7 @@ export function Tokens({ own = false }: { own?: boolean }) {
                 </span>
               ),
             },
-            { title: 'It may', cell: (token) => roles.find(([role]) => role === token.role)?.[1] ?? token.role },
+            { title: 'It may', cell: (token) => <May token={token} />, modifier: 'breakWord' },
             ...(own ? [] : [{ title: 'Owner', cell: (token: Token) => token.owner ?? 'the appliance' }]),
             { title: 'From', cell: (token) => token.networks.join(', ') || 'everywhere' },
             {
@@ -198,6 +243,7 @@ export function Tokens({ own = false }: { own?: boolean }) {
             },
             {
               title: 'Last used',
+              head: { modifier: 'nowrap' },
               cell: (token) =>
                 token.lastUsedAt ? (
                   <span>

@@ -1,13 +1,14 @@
 // Where to send, what, and how much may wait; with a test that prints the receiver's answer.
-import { Button, Radio, TextArea } from '@patternfly/react-core';
+import { Button, Radio } from '@patternfly/react-core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { answerOf, client } from '../../api/client.ts';
 import { keepTyped, useEdited } from '../../api/edits.ts';
 import { asProblem, fieldMessage } from '../../api/problem.ts';
 import { Explained } from '../../forms/Explained.tsx';
-import { Field, TextField } from '../../forms/Field.tsx';
+import { TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
+import { LinesField } from '../../forms/LinesField.tsx';
 import { SelectField } from '../../forms/SelectField.tsx';
 import { ConditionIcon } from '../../words/ConditionIcon.tsx';
 import { AddressFields, FileFields } from './AddressFields.tsx';
@@ -26,33 +27,6 @@ function missingOf({ kind, url, address, folder }: OutputDraft): string | null {
   if (kind === 'remote-write') return url.trim() === '' ? 'Enter the address first.' : null;
   if (kind === 'file') return folder.trim() === '' ? 'Enter the folder first.' : null;
   return address.trim() === '' ? 'Enter the address first.' : null;
-}
-
-function Lines(props: {
-  label: string;
-  help: string;
-  error: string | undefined;
-  value: string;
-  onChange: (text: string) => void;
-}) {
-  const { label, help, error, value, onChange } = props;
-  return (
-    <Field label={label} help={help} error={error}>
-      {(id, described, complaint) => (
-        <TextArea
-          id={id}
-          aria-describedby={described}
-          rows={Math.max(2, value.split('\n').length)}
-          resizeOrientation="vertical"
-          spellCheck={false}
-          className="cistern-expression"
-          value={value}
-          validated={complaint ? 'error' : 'default'}
-          onChange={(_event, text) => onChange(text)}
-        />
-      )}
-    </Field>
-  );
 }
 
 export function OutputForm(props: {
@@ -137,14 +111,14 @@ export function OutputForm(props: {
       {draft.kind === 'remote-write' && <RemoteWriteFields {...fields} />}
       {(draft.kind === 'graphite' || draft.kind === 'statsd') && <AddressFields {...fields} />}
       {draft.kind === 'file' && <FileFields {...fields} />}
-      <Lines
+      <LinesField
         label="Series to send"
         help="PromQL selectors, one a line: a series that one of them matches is sent. Empty sends all."
         error={keepError && `Line ${Number(keepError.path.split('/')[2]) + 1} ${keepError.message}`}
         value={draft.keep}
         onChange={(keep) => set({ keep })}
       />
-      <Lines
+      <LinesField
         label="Labels to add"
         help="NAME=VALUE, one a line, as site=berlin: added to series that do not have them."
         error={at('/labels')}

@@ -1,5 +1,6 @@
 // An output's form as it is typed, and the API's input made of it. A secret field left alone keeps the stored one.
 import type { Schemas } from '../../api/client.ts';
+import { labelsIn, linesIn } from '../../forms/lines.ts';
 
 export type Output = Schemas['Output'];
 export type OutputInput = Schemas['OutputInput'];
@@ -65,21 +66,6 @@ export function draftOfOutput(one: Output): OutputDraft {
   };
 }
 
-const linesOf = (text: string) =>
-  text
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '');
-
-function labelsOf(text: string): Record<string, string> {
-  return Object.fromEntries(
-    linesOf(text).map((line) => {
-      const at = line.indexOf('=');
-      return at < 0 ? [line, ''] : [line.slice(0, at).trim(), line.slice(at + 1).trim()];
-    }),
-  );
-}
-
 /** A secret is sent when something was typed, and removed when the way to sign in is another. */
 function secrets({ sign, user, password, token }: OutputDraft) {
   return {
@@ -101,7 +87,7 @@ export function inputOfOutput(draft: OutputDraft): OutputInput {
   const { kind, enabled, begin } = draft;
   const common = {
     ...{ kind, enabled, begin, name: draft.name.trim() || titleOf(draft) },
-    ...{ keep: linesOf(draft.keep), labels: labelsOf(draft.labels), lagMiB: Number(draft.lagMiB) },
+    ...{ keep: linesIn(draft.keep), labels: labelsIn(draft.labels), lagMiB: Number(draft.lagMiB) },
   };
   const address = draft.address.trim();
   if (kind === 'graphite') {
