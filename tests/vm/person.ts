@@ -1,6 +1,7 @@
 // A person with a browser in front of a virtual appliance, and what is kept of both when a test fails.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
 import { passwordDialog, startBrowser } from '../browser/browser.ts';
 import { complaintsOf } from '../browser/complaints.ts';
@@ -31,6 +32,7 @@ async function givePasswordAgain(page: Page): Promise<void> {
       await dialog.waitFor({ state: 'hidden' });
     } catch {
       // Another page was gone to meanwhile, or it was closed.
+      await sleep(200);
     }
   }
 }
