@@ -4,6 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { auditDomain } from './access/audit/index.ts';
+import { auditChainDomain } from './access/audit-chain/index.ts';
 import { authorizeDomain } from './access/authorize/index.ts';
 import { configurationChangesDomain } from './access/configuration-changes/index.ts';
 import { sessionDomain } from './access/session/index.ts';
@@ -77,6 +78,7 @@ export const domains = inOrder(
   tokensDomain,
   setupDomain,
   authorizeDomain,
+  auditChainDomain,
   configurationChangesDomain,
   inventoryDomain,
   disksDomain,
@@ -188,6 +190,9 @@ export function createAppliance({ config, clock, platform, log, deliveryTiming =
   const app = createApp({
     gate,
     served: created.map(({ routes, handlers = {} }) => ({ routes, handlers })),
+    refused: (refusal) => {
+      for (const one of created) one.refused?.(refusal);
+    },
     log,
     clock,
   });

@@ -203,6 +203,13 @@ const editables: readonly Editable[] = [
     other: { idleMinutes: 90 },
     field: 'idleMinutes',
   },
+  {
+    operation: 'getAuditRetention',
+    path: '/api/audit-retention',
+    body: { days: 400, entries: 100_000 },
+    other: { days: 365 },
+    field: 'days',
+  },
   { operation: 'getSnmpAgent', path: '/api/snmp-agent', body: agent, other: { contact: 'ada' }, field: 'contact' },
 ];
 
