@@ -3,6 +3,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
+import { auditForwardingDomain } from './access/audit-forwarding/index.ts';
 import { auditDomain } from './access/audit/index.ts';
 import { auditChainDomain } from './access/audit-chain/index.ts';
 import { authorizeDomain } from './access/authorize/index.ts';
@@ -79,6 +80,7 @@ export const domains = inOrder(
   setupDomain,
   authorizeDomain,
   auditChainDomain,
+  auditForwardingDomain,
   configurationChangesDomain,
   inventoryDomain,
   disksDomain,

@@ -210,6 +210,13 @@ const editables: readonly Editable[] = [
     other: { days: 365 },
     field: 'days',
   },
+  {
+    operation: 'getAuditForwarding',
+    path: '/api/audit-forwarding',
+    body: { enabled: false, host: 'logs.example', port: 6514 },
+    other: { port: 6515 },
+    field: 'port',
+  },
   { operation: 'getSnmpAgent', path: '/api/snmp-agent', body: agent, other: { contact: 'ada' }, field: 'contact' },
 ];
 

@@ -888,6 +888,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/audit-forwarding": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Where the audit log is sent on as it is written, and how far it was received
+         * @description Needs: administrator.
+         */
+        get: operations["getAuditForwarding"];
+        /**
+         * Change where the audit log is sent on
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
+         */
+        put: operations["setAuditForwarding"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/audit-forwarding/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test entry now, with settings that need not be saved
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
+         */
+        post: operations["testAuditForwarding"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/disks": {
         parameters: {
             query?: never;
@@ -3609,6 +3653,31 @@ export interface components {
             after: unknown | null;
             /** @description SHA-256 over the entry and the hash of the one before it, in hexadecimal */
             hash: string;
+        };
+        AuditForwarding: {
+            enabled: boolean;
+            /** @description of another machine: not loopback, not link-local */
+            host: string;
+            /** @description syslog over TLS: usually 6514 */
+            port: number;
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
+            authority: components["schemas"]["Authority"] | null;
+            receivedUntil: number | null;
+            receivedAt: string | null;
+            waiting: number;
+            /** @description entries that were dropped as too old before they could be sent */
+            missed: number;
+            error: string | null;
+        };
+        AuditForwardingInput: {
+            enabled: boolean;
+            /** @description of another machine: not loopback, not link-local */
+            host: string;
+            /** @description syslog over TLS: usually 6514 */
+            port: number;
+            /** @description PEM of the authorities that sign the receiver; left out = as stored, empty = those of the operating system */
+            ca?: string;
         };
         /** @description The newest entry: written down elsewhere, its number and hash prove everything before it */
         AuditLink: {
@@ -9421,6 +9490,189 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getAuditForwarding: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditForwarding"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    setAuditForwarding: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AuditForwardingInput"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditForwarding"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    testAuditForwarding: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AuditForwardingInput"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestResult"];
                 };
             };
             /** @description The request cannot be understood */

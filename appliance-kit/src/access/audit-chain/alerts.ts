@@ -22,9 +22,9 @@ export const auditDamaged = alertClass<DamagedArgs>({
     'whether the system pool has errors.',
   page: () => '/settings/audit',
   labels: () => ({}),
-  dedupKey: () => 'audit.damaged',
+  dedupKey: () => 'audit.damaged/log',
   example: { damages: ['Entry 17 was changed, or does not follow from entry 16.'], places: 1 },
-  dedupExample: 'audit.damaged',
+  dedupExample: 'audit.damaged/log',
   dependsOn: () => [],
   visibleAfterSeconds: 0,
 });
