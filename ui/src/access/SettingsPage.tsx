@@ -1,9 +1,13 @@
-// Who and what may come in: users, sessions, API tokens.
+// Who and what may come in: users, sessions, API tokens; and what they did.
 import { useParams } from 'react-router';
 import { useMayNot } from '../api/session.ts';
 import NoSuchPage from '../shells/NoSuchPage.tsx';
 import { PageShell } from '../shells/PageShell.tsx';
 import { PartTabs } from '../shells/PartTabs.tsx';
+import { AuditLog } from './audit/AuditLog.tsx';
+import { Chain } from './audit/Chain.tsx';
+import { Forwarding } from './audit/Forwarding.tsx';
+import { Keeping } from './audit/Keeping.tsx';
 import { AllSessions } from './session/AllSessions.tsx';
 import { Tokens } from './tokens/Tokens.tsx';
 import { Users } from './users/Users.tsx';
@@ -12,6 +16,8 @@ const tabs = [
   ['users', 'Users', '/settings/users'],
   ['sessions', 'Sessions', '/settings/sessions'],
   ['tokens', 'API tokens', '/settings/tokens'],
+  ['audit', 'Audit log', '/settings/audit'],
+  ['audit-proof', 'Audit proof', '/settings/audit-proof'],
 ] as const;
 
 const parts = {
@@ -21,6 +27,22 @@ const parts = {
     title: 'API tokens',
     sentence: 'What programs sign in with that send metrics over HTTPS, or read them.',
     content: <Tokens />,
+  },
+  audit: {
+    title: 'Audit log',
+    sentence: 'Who did what, from where, and what was there before.',
+    content: <AuditLog />,
+  },
+  'audit-proof': {
+    title: 'Audit proof',
+    sentence: 'That the audit log is what was written, how long it is kept, and where else it is.',
+    content: (
+      <div className="cistern-stack">
+        <Chain />
+        <Keeping />
+        <Forwarding />
+      </div>
+    ),
   },
 };
 

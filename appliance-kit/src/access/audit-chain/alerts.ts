@@ -20,7 +20,7 @@ export const auditDamaged = alertClass<DamagedArgs>({
     'Export the log before old entries are dropped, and make a support bundle. Compare with what was sent on or written down: ' +
     'cistern audit verify --known ID:HASH. Find out who could write to the state of the management service (root), and ' +
     'whether the system pool has errors.',
-  page: () => '/settings/audit',
+  page: () => '/settings/audit-proof',
   labels: () => ({}),
   dedupKey: () => 'audit.damaged/log',
   example: { damages: ['Entry 17 was changed, or does not follow from entry 16.'], places: 1 },

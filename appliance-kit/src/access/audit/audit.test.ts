@@ -6,10 +6,13 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { type Bench, bench, Client, PASSWORD } from '../../../tests/harness.ts';
 import { allSteps } from '../../appliance.ts';
+import type { Peer } from '../../peers/peer.ts';
 import { Database } from '../../state/database.ts';
+import { Settings } from '../../state/settings.ts';
 import { verify } from '../audit-chain/verify.ts';
 import { Audit } from './audit.ts';
 import { canonical, GENESIS, hashOf, type Stored } from './chain.ts';
+import { takeOver } from './handed-in.ts';
 import { GATHER_MS, MOST } from './repetitions.ts';
 import type { AuditEntry } from './schema.ts';
 
@@ -284,5 +287,56 @@ test('entries from before there was a chain are chained when the database is tak
     ['token', 'appliance'],
   );
   audit.record(by, 'x.y', 'afterwards');
+  assert.deepEqual((await verify(audit)).damages, []);
+});
+
+test('what was done at supportd’s page is taken over once, with the time it was done', async (t) => {
+  const on = await bench(t);
+  await on.client.setUp();
+  const { audit, db } = on.appliance;
+  const settings = new Settings(db);
+  let answer: unknown;
+  const asked: string[] = [];
+  const supportd = {
+    call: async ({ path }: { path: string }) => {
+      asked.push(path);
+      if (answer === null) throw new Error('away');
+      return answer;
+    },
+  } as unknown as Peer;
+  const take = () => takeOver({ db, settings, clock: on.clock, audit, supportd });
+  const entry = (number: number, action = 'support.sign-in') => ({
+    ...{ number, time: '2025-12-31T23:00:00.5Z', user: 'ada', address: '192.0.2.9', action, target: 'ada' },
+  });
+  answer = { log: 'a', dropped: 0, entries: [entry(1, 'support.refused'), entry(2)] };
+  await take();
+  answer = { log: 'a', dropped: 0, entries: [] };
+  await take();
+  answer = null;
+  await take();
+  answer = { log: 'a', dropped: 3, entries: [entry(6)] };
+  await take();
+  // It had to begin anew.
+  answer = { log: 'b', dropped: 0, entries: [entry(1)] };
+  await take();
+  answer = { log: 'b', dropped: 0, entries: [{ ...entry(2), action: 'pool.destroy' }] };
+  await take();
+  const found = await items(on, '?way=support');
+  assert.deepEqual(
+    found.map(({ action, user }: { action: string; user: string }) => `${user} ${action}`),
+    [
+      'ada support.sign-in',
+      'ada support.sign-in',
+      'appliance support.dropped',
+      'ada support.sign-in',
+      'ada support.refused',
+    ],
+  );
+  assert.equal(found[0].time, '2025-12-31T23:00:00.500Z');
+  assert.deepEqual(found[2].after, { entries: 3 });
+  assert.deepEqual(asked, [
+    ...['/audit-entries?log=&after=0', '/audit-entries?log=a&after=2', '/audit-entries?log=a&after=2'],
+    ...['/audit-entries?log=a&after=2', '/audit-entries?log=a&after=6', '/audit-entries?log=b&after=1'],
+  ]);
   assert.deepEqual((await verify(audit)).damages, []);
 });

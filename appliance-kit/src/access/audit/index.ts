@@ -1,6 +1,7 @@
 // The record of every change.
 import { domain, type Kernel } from '../../domain/domain.ts';
 import { Audit } from './audit.ts';
+import { handedInSetting, takeOver } from './handed-in.ts';
 import { auditRoutes } from './handlers.ts';
 import { migrations } from './migrations.ts';
 import { recordRefusal } from './refusals.ts';
@@ -18,9 +19,9 @@ export const auditDomain = domain({
   name: 'access/audit',
   routes,
   topics: ['audit'],
-  settings: [retentionSetting],
+  settings: [retentionSetting, handedInSetting],
   migrations,
-  create: ({ db, clock, settings, changes }: Kernel) => {
+  create: ({ db, clock, settings, changes, supportd }: Kernel) => {
     const audit = new Audit(db, clock, changes);
     const retention = new Retention({ audit, settings, clock });
     return {
@@ -30,6 +31,7 @@ export const auditDomain = domain({
       periodic: [
         { everyMs: 60_000, run: () => audit.recordCounted() },
         { everyMs: 60_000, run: () => retention.drop() },
+        { everyMs: 60_000, run: () => takeOver({ db, settings, clock, audit, supportd }) },
       ],
       stop: () => {
         retention.stop();
