@@ -12,7 +12,6 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { useSearchParams } from 'react-router';
 import { ListTable } from '../../shells/ListTable.tsx';
 import { PageLoading } from '../../shells/Waiting.tsx';
-import { Ago } from '../../words/Ago.tsx';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { differences } from './difference.ts';
 import { type AuditFilter, auditQuery, type Entry } from './queries.ts';
@@ -32,6 +31,8 @@ const texts = [
   ['target', 'Target', 'what it was done to'],
   ['address', 'Address', '192.0.2.7'],
 ] as const;
+
+const when = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 
 /** Fields of one entry that are shown; what is more can be exported. */
 const SHOWN = 12;
@@ -58,7 +59,7 @@ function filterOf(query: URLSearchParams): AuditFilter {
 
 function What({ entry: { before, after } }: { entry: Entry }) {
   const all = differences(before, after);
-  if (all.length === 0) return null;
+  if (all.length === 0) return <span className="cistern-quiet">–</span>;
   return (
     <ul className="cistern-difference">
       {all.slice(0, SHOWN).map(({ field, before: was, after: is }) => (
@@ -152,7 +153,7 @@ export function AuditLog() {
           keyOf={({ id }) => id}
           cardsBelow="grid-lg"
           columns={[
-            { title: 'When', cell: ({ time }) => <Ago time={time} />, modifier: 'fitContent' },
+            { title: 'When', cell: ({ time }) => <time dateTime={time}>{when.format(new Date(time))}</time> },
             { title: 'Who', cell: ({ user }) => <span className="cistern-anywhere">{user}</span> },
             {
               title: 'From where',

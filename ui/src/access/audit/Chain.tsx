@@ -1,5 +1,5 @@
 // What proves that nobody has changed the audit log: its newest hash, and when the chain was verified.
-import { Button, ClipboardCopy, TextInput } from '@patternfly/react-core';
+import { Button, ClipboardCopy, TextInput, Title } from '@patternfly/react-core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
@@ -27,6 +27,10 @@ function State({ verified }: { verified: Schemas['AuditChain']['verified'] }) {
   );
 }
 
+/** As it is written down by hand. */
+const shortened = ({ id, hash }: { id: number; hash: string }) =>
+  `${id}: ${hash.slice(0, 20).replace(/(.{4})(?=.)/g, '$1 ')}`;
+
 /** How the verification that was begun here goes. */
 function Progress({ id }: { id: string }) {
   const { data } = useQuery(jobsQuery);
@@ -51,7 +55,9 @@ export function Chain() {
   const { newest, anchor, entries } = data;
   return (
     <section className="cistern-form" aria-label="Proof">
-      <h2>Proof</h2>
+      <Title headingLevel="h2" size="lg">
+        Proof
+      </Title>
       <p>
         Each entry holds a hash of itself and of the one before it. Who may write to the disk could still make them all
         anew: write the newest down, and nobody can change what is before it without that it shows.
@@ -63,9 +69,14 @@ export function Chain() {
             newest === null ? (
               'none'
             ) : (
-              <ClipboardCopy key={newest.id} isReadOnly textAriaLabel="Newest hash" hoverTip="Copy" clickTip="Copied">
-                {`${newest.id}:${newest.hash}`}
-              </ClipboardCopy>
+              <div key={newest.id}>
+                <ClipboardCopy isReadOnly textAriaLabel="Newest hash" hoverTip="Copy" clickTip="Copied">
+                  {`${newest.id}:${newest.hash}`}
+                </ClipboardCopy>
+                <p>
+                  By hand the first 20 digits do: <code>{shortened(newest)}</code>
+                </p>
+              </div>
             ),
           ],
           ['Kept', plural(entries, 'entry', 'entries')],

@@ -1,5 +1,5 @@
 // Where the audit log is sent on as it is written, and how far it was received.
-import { Button, Switch, TextArea } from '@patternfly/react-core';
+import { Button, Switch, TextArea, Title } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { TestExchange } from '../../alerting/destinations/TestExchange.tsx';
@@ -140,7 +140,9 @@ export function Forwarding() {
   const { data, ...reading } = useQuery(auditForwardingQuery);
   return (
     <section aria-label="Where it is sent">
-      <h2>Where it is sent</h2>
+      <Title headingLevel="h2" size="lg">
+        Where it is sent
+      </Title>
       <p>By syslog over TLS (RFC 5424, 5425), so that a copy is where nobody on this appliance can change it.</p>
       {data === undefined ? (
         <Waiting on={reading} />

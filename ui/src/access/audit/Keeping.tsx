@@ -1,4 +1,5 @@
 // How long and how many entries of the audit log are kept.
+import { Title } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
@@ -68,7 +69,9 @@ export function Keeping() {
   const { data, ...reading } = useQuery(auditRetentionQuery);
   return (
     <section aria-label="What is kept">
-      <h2>What is kept</h2>
+      <Title headingLevel="h2" size="lg">
+        What is kept
+      </Title>
       {data === undefined ? <Waiting on={reading} /> : <Form kept={data} />}
     </section>
   );

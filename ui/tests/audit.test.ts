@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { differences } from './difference.ts';
+import { differences } from '../src/access/audit/difference.ts';
 
 test('what changed is shown field by field, and nothing else', () => {
   const before = { name: 'Mail', enabled: true, email: { to: ['a', 'b'], port: 25 }, note: null };
