@@ -3,9 +3,9 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { auditForwardingDomain } from './access/audit-forwarding/index.ts';
 import { auditDomain } from './access/audit/index.ts';
 import { auditChainDomain } from './access/audit-chain/index.ts';
+import { auditForwardingDomain } from './access/audit-forwarding/index.ts';
 import { authorizeDomain } from './access/authorize/index.ts';
 import { configurationChangesDomain } from './access/configuration-changes/index.ts';
 import { sessionDomain } from './access/session/index.ts';

@@ -7,7 +7,7 @@ import { type Audit, GENESIS, hashOf, type Link } from '../audit/index.ts';
 /** A slice becomes smaller when it took longer than the second, and larger when it took less than the first. */
 const SLICE_MS = [4, 12] as const;
 const FIRST = 50;
-const MOST = 500;
+const MOST = 250;
 /** Between slices, for everything else. */
 const PAUSE_MS = 1;
 /** More places than these are counted only. */
