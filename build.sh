@@ -58,7 +58,8 @@ test_tools() {
     case $part in
     lint) wanted+=(shellcheck:shellcheck xmllint:libxml2-utils jq:jq ksh93:ksh93u+m smilint:smitools) ;;
     go) wanted+=(jq:jq sfdisk:fdisk mcopy:mtools) ;;
-    kit) wanted+=(openssl:openssl /usr/sbin/snmptrapd:snmptrapd /usr/sbin/snmpd:snmpd snmptrap:snmp zstd:zstd) ;;
+    kit) wanted+=(openssl:openssl /usr/sbin/snmptrapd:snmptrapd /usr/sbin/snmpd:snmpd snmptrap:snmp zstd:zstd
+      /usr/sbin/rsyslogd:rsyslog /usr/lib/x86_64-linux-gnu/rsyslog/lmnsd_ossl.so:rsyslog-openssl) ;;
     omnios) wanted+=(ksh93:ksh93u+m zstd:zstd) ;;
     browser)
       wanted+=(chromium-headless-shell:chromium-headless-shell /usr/sbin/nginx:nginx-light openssl:openssl fc-list:fontconfig

@@ -4,6 +4,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { auditDomain } from './access/audit/index.ts';
+import { auditChainDomain } from './access/audit-chain/index.ts';
+import { auditForwardingDomain } from './access/audit-forwarding/index.ts';
 import { authorizeDomain } from './access/authorize/index.ts';
 import { configurationChangesDomain } from './access/configuration-changes/index.ts';
 import { sessionDomain } from './access/session/index.ts';
@@ -78,6 +80,8 @@ export const domains = inOrder(
   tokensDomain,
   setupDomain,
   authorizeDomain,
+  auditChainDomain,
+  auditForwardingDomain,
   configurationChangesDomain,
   inventoryDomain,
   disksDomain,
@@ -190,6 +194,9 @@ export function createAppliance({ config, clock, platform, log, deliveryTiming =
   const app = createApp({
     gate,
     served: created.map(({ routes, handlers = {} }) => ({ routes, handlers })),
+    refused: (refusal) => {
+      for (const one of created) one.refused?.(refusal);
+    },
     log,
     clock,
   });

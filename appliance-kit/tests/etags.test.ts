@@ -216,6 +216,20 @@ const editables: readonly Editable[] = [
     other: { networks: ['192.0.2.0/24'] },
     field: 'networks',
   },
+  {
+    operation: 'getAuditRetention',
+    path: '/api/audit-retention',
+    body: { days: 400, entries: 100_000 },
+    other: { days: 365 },
+    field: 'days',
+  },
+  {
+    operation: 'getAuditForwarding',
+    path: '/api/audit-forwarding',
+    body: { enabled: false, host: 'logs.example', port: 6514 },
+    other: { port: 6515 },
+    field: 'port',
+  },
   { operation: 'getSnmpAgent', path: '/api/snmp-agent', body: agent, other: { contact: 'ada' }, field: 'contact' },
 ];
 

@@ -15,6 +15,10 @@ export const SINGULAR: Readonly<Record<string, string>> = {
   'alert-digest': 'one for the appliance',
   'alert-export': 'one file, made when it is asked for',
   'audit-log': 'one log; its entries have no address of their own',
+  'audit-export': 'one file, made when it is asked for',
+  'audit-chain': 'one for the audit log',
+  'audit-retention': 'one for the audit log',
+  'audit-forwarding': 'one for the audit log',
   'layout-advice': 'one answer to the disks of the question',
   'openapi.json': 'a file name that tools expect',
 };
@@ -38,7 +42,7 @@ export const FOREIGN: Readonly<Record<string, string>> = {
 export const VERBS = new Set(
   `acknowledge activate add attach cancel change clear clone confirm create destroy detach dismiss end enter estimate export fetch
   fill finish forget go hold import load locate mount offline online place power preview reboot record release remove rename
-  replace restart reset resume retry rollback run scrub self set start stop suspend test trim unload unmount upgrade watch wipe
+  replace restart reset resume retry rollback run scrub self set start stop suspend test trim unload unmount upgrade verify watch wipe
   withdraw`.split(/\s+/),
 );
 

@@ -227,6 +227,27 @@ func (d *description) answer(o operation) schema {
 	return schema{}
 }
 
+// short are commands under one word whose routes begin with several.
+var short = map[string][]string{
+	"audit list":   {"audit-log", "list"},
+	"audit export": {"audit-export"},
+	"audit verify": {"audit-chain", "verify"},
+}
+
+// inFull replaces a short command by the whole one.
+func inFull(arguments []string) []string {
+	if len(arguments) == 1 && arguments[0] == "audit" {
+		return short["audit list"]
+	}
+	if len(arguments) < 2 {
+		return arguments
+	}
+	if words, ok := short[arguments[0]+" "+arguments[1]]; ok {
+		return append(slices.Clone(words), arguments[2:]...)
+	}
+	return arguments
+}
+
 // find is the command that the arguments begin with, and the rest of them. The longest match counts: "pools scrub NAME" is
 // no "pools" with two arguments.
 func find(all []command, arguments []string) (command, []string, bool) {

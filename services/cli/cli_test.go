@@ -320,3 +320,36 @@ func TestFingerprint(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// The audit log has three routes, and one word for them.
+func TestTheAuditLog(t *testing.T) {
+	a := newAppliance(t)
+	hash := strings.Repeat("ab", 32)
+	a.answers["GET /api/audit-log"] = says(200, `{"items":[{"id":7,"time":"2026-01-01T00:00:00.000Z","user":"ada","address":"192.0.2.7","way":"page","action":"user.create","target":"bob","before":null,"after":{"name":"bob"},"hash":"`+hash+`"}]}`)
+	lines := `{"id":1}` + "\n" + `{"id":2}` + "\n"
+	a.answers["GET /api/audit-export"] = func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/jsonl")
+		_, _ = io.WriteString(w, lines)
+	}
+	a.answers["POST /api/audit-chain/verify"] = says(202, `{"id":"j","title":"Verify the audit log","state":"failed","percent":null,"log":[],"error":{"status":409,"code":"audit_damaged","detail":"Entry 7 was changed.","action":"Make a support bundle."}}`)
+	out, _, err := a.run("", "audit", "list", "--user", "ada", "--action", "user.", "--search", "bob")
+	if err != nil || !strings.Contains(out, "user.create") || !strings.Contains(out, "192.0.2.7") {
+		t.Error(out, err)
+	}
+	if out, _, err = a.run("", "audit"); err != nil || !strings.Contains(out, "user.create") {
+		t.Error(out, err)
+	}
+	if out, _, err = a.run("", "audit", "export", "--format", "jsonl", "--way", "cli"); err != nil || out != lines {
+		t.Errorf("%q %v", out, err)
+	}
+	if _, _, err = a.run("", "audit", "verify", "--known", "7:"+hash); err == nil || !strings.Contains(err.Error(), "Entry 7 was changed.") {
+		t.Error(err)
+	}
+	want := []string{"GET /api/audit-log?action=user.&search=bob&user=ada", "GET /api/audit-log", "GET /api/audit-export?format=jsonl&way=cli", `POST /api/audit-chain/verify {"known":["7:` + hash + `"]}`}
+	if strings.Join(a.asked, "\n") != strings.Join(want, "\n") {
+		t.Error(strings.Join(a.asked, "\n"))
+	}
+	if out, _, err = a.run("", "audit", "verify", "--help"); err != nil || !strings.Contains(out, "--known") {
+		t.Error(out, err)
+	}
+}

@@ -65,6 +65,7 @@ func Run(ctx context.Context, s Streams, o Options, arguments []string) error {
 			return signOut(ctx, s, o)
 		}
 	}
+	f.rest = inFull(f.rest)
 	c := o.client()
 	var d description
 	if err := c.get(ctx, "/api/openapi.json", &d); err != nil {
@@ -135,7 +136,7 @@ func (d *description) call(ctx context.Context, s Streams, c *client, found comm
 		}
 		return nil
 	}
-	if !strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") {
+	if kind, _, _ := strings.Cut(response.Header.Get("Content-Type"), ";"); kind != "application/json" {
 		return save(s, f.output, response.Body)
 	}
 	var value any

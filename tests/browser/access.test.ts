@@ -4,7 +4,7 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { administrator, setUp } from '../stack/api.ts';
+import { type Person as ApiPerson, administrator, setUp } from '../stack/api.ts';
 import { ask } from '../stack/http.ts';
 import type { Stack } from '../stack/stack.ts';
 import { exactly, lookAt, type Person, passwordDialog, person, signInBy, withStack } from './browser.ts';
@@ -13,9 +13,10 @@ const OWN = 'violet tractor umbrella';
 
 let stack: Stack;
 let someone: Person;
+let api: ApiPerson;
 before(async () => {
   stack = await withStack();
-  await setUp(stack);
+  api = await setUp(stack);
   someone = await person(stack);
 });
 after(async () => {
@@ -95,6 +96,45 @@ test('a user is disabled, is out at once, and is deleted with the name typed', a
   await page.getByRole('dialog').getByRole('button', { name: 'Delete the user' }).click();
   await page.getByRole('button', { name: 'New user' }).waitFor();
   await page.getByRole('row').filter({ hasText: 'bob' }).waitFor({ state: 'detached' });
+});
+
+test('the audit log is filtered by what the address says, opened page by page, and proves itself', async (t) => {
+  await api.get('POST', '/api/users', { name: 'eve', role: 'viewer' });
+  await api.get('PUT', '/api/users/eve', { role: 'viewer', disabled: true });
+  const { page, expect } = await someone.visit(t, '/sign-in?to=%2Fsettings%2Faudit');
+  await signInBy(page);
+  const table = page.getByRole('grid', { name: 'Audit log' });
+  await table.getByText('session.create').first().waitFor();
+  await page.getByRole('textbox', { name: 'Action' }).fill('user.update');
+  await table.getByText('session.create').first().waitFor({ state: 'detached' });
+  const row = table.getByRole('row').filter({ hasText: 'eve' });
+  await row.getByText('disabled').waitFor();
+  assert.equal(await row.locator('del').textContent(), 'false');
+  assert.equal(await row.locator('ins').textContent(), 'true');
+  assert.match(page.url(), /\/settings\/audit\?action=user\.update$/);
+  await page.reload();
+  await row.waitFor();
+  const file = await page.getByRole('link', { name: 'JSON lines' }).getAttribute('href');
+  assert.equal(file, '/api/audit-export?format=jsonl&action=user.update');
+  await page.getByRole('textbox', { name: 'Action' }).fill('');
+  await table.getByText('session.create').first().waitFor();
+  await lookAt(page, 'settings-audit');
+
+  await page.goto(`${stack.url}/settings/audit-proof`);
+  const newest = await page.getByRole('textbox', { name: 'Newest hash' }).inputValue();
+  assert.match(newest, /^\d+:[0-9a-f]{64}$/);
+  await page.getByRole('textbox', { name: 'A hash that was written down' }).fill(newest);
+  await page.getByRole('button', { name: 'Verify now' }).click();
+  await page.getByText('1 given hash fits.').waitFor();
+  const receiver = page.getByRole('form', { name: 'Save where it is sent' });
+  expect(/status of 400/);
+  await receiver.getByLabel('Receiver').fill('127.0.0.1');
+  await receiver.getByRole('button', { name: 'Save where it is sent' }).click();
+  await receiver.getByText('name another machine').waitFor();
+  await receiver.getByLabel('Receiver').fill('cistern-no-such-host.invalid');
+  await receiver.getByRole('button', { name: 'Test it' }).click();
+  await receiver.getByText('The test message was not accepted.').waitFor();
+  await lookAt(page, 'settings-audit-proof');
 });
 
 test('what changes who gets in asks for the password again, and goes on where it was', async (t) => {
@@ -181,7 +221,10 @@ test('sessions are seen with browser and address, and ended', async (t) => {
   assert.equal(await own.getByRole('button').count(), 0, 'it is signed out of, not ended');
   await lookAt(page, 'profile');
   await page.getByRole('button', { name: 'End all others' }).click();
-  await page.getByRole('button', { name: /^End the session of admin/ }).waitFor({ state: 'detached' });
+  await page
+    .getByRole('button', { name: /^End the session of admin/ })
+    .first()
+    .waitFor({ state: 'detached' });
   await other.goto(`${stack.url}/status`);
   await other.getByRole('button', { name: 'Sign in' }).waitFor();
 

@@ -1,7 +1,7 @@
 // Secrets in what is written down.
 
 const SECRET =
-  /^(password|passphrase|authPassword|privPassword|community|token|code|secret|clientSecret|refreshToken|url)$/i;
+  /^(code|url|authorization)$|(password|passphrase|secret|token|community|privatekey|apikey|credentials?)$/i;
 
 /** A copy in which every field that is named as a secret says only that there is one. */
 export function masked(value: unknown): unknown {

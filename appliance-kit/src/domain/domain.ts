@@ -7,6 +7,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Config } from '../base/config.ts';
 import type { Log } from '../base/log.ts';
 import type { TSchema } from '../base/schema/schema.ts';
+import type { Refusal } from '../http/app.ts';
 import type { Caller } from '../http/gate/caller.ts';
 import type { Identities } from '../http/gate/gate.ts';
 import type { Handlers } from '../http/handlers.ts';
@@ -73,6 +74,8 @@ interface Life<Provided> {
   readonly provides?: Provided;
   /** Whose secrets the gate takes. */
   readonly identities?: Identities;
+  /** Told what somebody who is known asked for and was refused. */
+  readonly refused?: (refusal: Refusal) => void;
   /** Looked at in every round of the poller. */
   readonly watch?: readonly Watch[];
   /** The first time right after the start. */

@@ -4,12 +4,13 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { onBehalfOf } from '../base/on-behalf-of.ts';
-import { asProblem, fail, ProblemError, problem } from '../base/problems/problem.ts';
+import { logFailure } from '../base/problems/log-failure.ts';
+import { asProblem, fail, type ProblemCode, ProblemError, problem } from '../base/problems/problem.ts';
 import type { Problem } from '../base/problems/schema.ts';
 import { fromText, mustFit } from '../base/validate.ts';
 import { createEtags, type Etags } from './etags.ts';
 import type { Caller } from './gate/caller.ts';
-import { admit, type GateParts } from './gate/gate.ts';
+import { admit, type GateParts, identify } from './gate/gate.ts';
 import type { Handler } from './handlers.ts';
 import type { Route, Routes } from './routes.ts';
 
@@ -56,13 +57,26 @@ export interface Served {
   readonly handlers: Readonly<Record<string, unknown>>;
 }
 
+/** What somebody who is known asked for and may not. */
+export interface Refusal {
+  readonly caller: Caller;
+  readonly request: FastifyRequest;
+  /** The path as it is declared. */
+  readonly path: string;
+  readonly problem: Problem;
+}
+/** A stranger's requests, and those that only lack the password of the last minutes, are none. */
+const REFUSALS: ReadonlySet<string> = new Set<ProblemCode>(['forbidden', 'out_of_origin']);
+
 export function createApp(parts: {
   gate: GateParts;
   served: readonly Served[];
+  /** Told of each refusal. */
+  refused: (refusal: Refusal) => void;
   log: Log;
   clock: Clock;
 }): FastifyInstance {
-  const { gate, served, log, clock } = parts;
+  const { gate, served, refused, log, clock } = parts;
   const app = Fastify({
     logger: false,
     bodyLimit: LARGEST_BODY,
@@ -99,6 +113,14 @@ export function createApp(parts: {
         error: error instanceof Error ? (error.stack ?? error.message) : String(error),
       });
     }
+    const { caller } = request;
+    if (known !== undefined && REFUSALS.has(known.code) && caller !== null && caller.name !== '') {
+      try {
+        refused({ caller, request, path: request.routeOptions.url ?? '-', problem: known });
+      } catch (unwritten) {
+        logFailure(log, 'a refusal was not recorded', unwritten, { path: request.routeOptions.url ?? '-' });
+      }
+    }
     sendProblem(reply, known ?? asProblem(error));
   });
 
@@ -122,7 +144,8 @@ export function createApp(parts: {
       // HEAD would be answered by running the handler, and nothing here asks for it.
       exposeHeadRoute: false,
       onRequest: async (request) => {
-        request.caller = admit(gate, route, request);
+        request.caller = identify(gate, request);
+        admit(gate, route, request, request.caller);
       },
       handler: (request, reply) => serve({ route, handler, handlerOf, etags }, request, reply),
     });

@@ -5,6 +5,8 @@ import type { DatabaseSync } from 'node:sqlite';
 
 export interface Migration {
   readonly sql: string;
+  /** What SQL cannot say, in the same transaction, after it. */
+  readonly further?: (db: DatabaseSync) => void;
   /** The tables of this step were in databases of format 6, whose steps were one list for all domains. */
   readonly inFormat6?: true;
 }
@@ -70,10 +72,11 @@ export function migrate(
   }
   const done = new Set(applied.map(({ domain, step }) => `${domain}/${step}`));
   for (const { name, migrations } of domains) {
-    migrations.forEach(({ sql }, at) => {
+    migrations.forEach(({ sql, further }, at) => {
       if (done.has(`${name}/${at + 1}`)) return;
       transaction(() => {
         db.exec(sql);
+        further?.(db);
         note(db, name, at + 1);
       });
     });

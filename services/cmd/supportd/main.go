@@ -62,7 +62,7 @@ func setup(ctx context.Context, p *daemon.Process, c settings) error {
 	// 2 GiB and ten bundles: a bundle of a busy machine is some ten megabytes; the cap keeps a stuck script that makes
 	// one a minute from filling the system pool.
 	maker := &bundle.Maker{Dir: c.dir, MemoryDir: filepath.Join(beside, "bundles"), Steps: steps, Parallel: 3, Keep: 10, KeepSize: 2 << 30, Version: p.Version}
-	api := &web.API{Maker: maker, Crashes: crash.Open(filepath.Join(c.dir, "crashes.json"), p.Version), Access: accessLog}
+	api := &web.API{Maker: maker, Crashes: crash.Open(filepath.Join(c.dir, "crashes.json"), p.Version), Access: accessLog, Record: &web.Record{Path: filepath.Join(c.dir, "record.json")}}
 	watch(ctx, api, c.logs)
 	uids, _ := daemon.UIDs("cistern") // without that user root and its own may ask
 	// Streams end with the process, not after a bundle that is being followed.

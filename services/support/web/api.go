@@ -20,12 +20,16 @@ type API struct {
 	Crashes *crash.Records
 	Logs    logs.Source     // nil: this machine's logs cannot be read
 	Access  *logs.AccessLog // nil: the web server's log is not taken in
+	Record  *Record         // nil: what is done at the page is not recorded
 }
 
 // Handler is for the management plane and root: those whose user ids are in uids.
 func (a *API) Handler(uids []int) http.Handler {
 	mux := http.NewServeMux()
 	a.bundleRoutes(mux, "")
+	if a.Record != nil {
+		mux.Handle("GET /audit-entries", a.Record)
+	}
 	mux.HandleFunc("GET /crashes", a.listCrashes)
 	mux.HandleFunc("DELETE /crashes/{id}", a.dismissCrash)
 	mux.HandleFunc("GET /logs", a.readLogs)

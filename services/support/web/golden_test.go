@@ -46,3 +46,26 @@ func TestGoldenGuesses(t *testing.T) {
 		}
 	})
 }
+
+// What another version wrote down and nobody has taken over yet is still there after an update.
+func TestGoldenRecord(t *testing.T) {
+	entry := Entry{Time: goldenTime, User: "admin", Address: "192.0.2.1", Action: "support.sign-in", Target: "admin"}
+	golden.Check(t, "record", func(t *testing.T) golden.Files {
+		r := &Record{Path: filepath.Join(t.TempDir(), "record.json"), loaded: true, file: recordFile{Version: 1, Log: "0123456789abcdef", Next: 7}}
+		r.Add(entry)
+		content, err := os.ReadFile(r.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return golden.Files{"record.json": content}
+	}, func(t *testing.T, files golden.Files) {
+		r := &Record{Path: filepath.Join(t.TempDir(), "record.json")}
+		if err := os.WriteFile(r.Path, files["record.json"], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		entry.Number = 7
+		if all := behind(t, r, "0123456789abcdef", 6); len(all.Entries) != 1 || all.Entries[0] != entry {
+			t.Errorf("%+v", all)
+		}
+	})
+}

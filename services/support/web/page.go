@@ -99,6 +99,9 @@ func (p *Page) Handler() http.Handler {
 			problem.Write(w, http.StatusUnauthorized, "unauthenticated", "You are not signed in here.", "Sign in with an administrator's password.")
 			return
 		}
+		if r.Method != http.MethodGet || strings.HasSuffix(r.URL.Path, "/content") {
+			p.record(r, user, "support.request", r.Method+" "+r.URL.Path)
+		}
 		if r.Method != http.MethodGet {
 			slog.Info("asked by the page of supportd", "user", user, "from", address(r), "method", r.Method, "path", r.URL.Path)
 		}
@@ -194,6 +197,7 @@ func (p *Page) signIn(w http.ResponseWriter, r *http.Request) {
 	}
 	if !ok {
 		slog.Warn("a wrong name or password", "from", from)
+		p.recordRefused(r, body.User)
 		problem.Write(w, http.StatusUnauthorized, "wrong_credentials", "The name or the password is wrong, or it is not an administrator's.", "Try again.")
 		return
 	}
@@ -215,6 +219,7 @@ func (p *Page) signIn(w http.ResponseWriter, r *http.Request) {
 	p.sessions[hashOf(cookie)] = session{body.User, p.Now().Add(webSession)}
 	p.mu.Unlock()
 	slog.Info("signed in", "user", body.User, "from", from)
+	p.record(r, body.User, "support.sign-in", body.User)
 	setWebCookie(w, cookie, 0)
 	answer(w, http.StatusOK, map[string]any{"user": body.User})
 }
@@ -232,7 +237,25 @@ func (p *Page) makeRoom() {
 	}
 }
 
+// record notes what was done for the audit log.
+func (p *Page) record(r *http.Request, user, action, target string) {
+	p.API.Record.Add(Entry{Time: p.Now().UTC(), User: user, Address: address(r), Action: action, Target: target})
+}
+
+// recordRefused does not write down a name that is no administrator's: it may be a password in the wrong field.
+func (p *Page) recordRefused(r *http.Request, name string) {
+	list, _ := p.administrators()
+	if slices.ContainsFunc(list, func(a administrator) bool { return a.Name == name }) {
+		p.record(r, name, actionRefused, name)
+		return
+	}
+	p.record(r, "", actionRefused, "an unknown name")
+}
+
 func (p *Page) signOut(w http.ResponseWriter, r *http.Request) {
+	if user, ok := p.user(r); ok {
+		p.record(r, user, "support.sign-out", user)
+	}
 	if cookie, err := r.Cookie(webCookie); err == nil {
 		p.mu.Lock()
 		delete(p.sessions, hashOf(cookie.Value))

@@ -1,9 +1,13 @@
-// Who and what may come in: users, sessions, API tokens, inputs.
+// Who and what may come in: users, sessions, API tokens, inputs; and what they did.
 import { useParams } from 'react-router';
 import { useMayNot } from '../api/session.ts';
 import NoSuchPage from '../shells/NoSuchPage.tsx';
 import { PageShell } from '../shells/PageShell.tsx';
 import { PartTabs } from '../shells/PartTabs.tsx';
+import { AuditLog } from './audit/AuditLog.tsx';
+import { Chain } from './audit/Chain.tsx';
+import { Forwarding } from './audit/Forwarding.tsx';
+import { Keeping } from './audit/Keeping.tsx';
 import { Inputs } from './inputs/Inputs.tsx';
 import { AllSessions } from './session/AllSessions.tsx';
 import { Tokens } from './tokens/Tokens.tsx';
@@ -14,6 +18,8 @@ const tabs = [
   ['sessions', 'Sessions', '/settings/sessions'],
   ['tokens', 'API tokens', '/settings/tokens'],
   ['inputs', 'Inputs', '/settings/inputs'],
+  ['audit', 'Audit log', '/settings/audit'],
+  ['audit-proof', 'Audit proof', '/settings/audit-proof'],
 ] as const;
 
 const parts = {
@@ -25,6 +31,22 @@ const parts = {
     content: <Tokens />,
   },
   inputs: { title: 'Inputs', sentence: 'By which ways samples come in, and from where.', content: <Inputs /> },
+  audit: {
+    title: 'Audit log',
+    sentence: 'Who did what, from where, and what was there before.',
+    content: <AuditLog />,
+  },
+  'audit-proof': {
+    title: 'Audit proof',
+    sentence: 'That the audit log is what was written, how long it is kept, and where else it is.',
+    content: (
+      <div className="cistern-stack">
+        <Chain />
+        <Keeping />
+        <Forwarding />
+      </div>
+    ),
+  },
 };
 
 export default function SettingsPage() {

@@ -24,6 +24,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/audit-export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The audit log as a file, oldest first; that it was read is recorded in it
+         * @description Needs: administrator.
+         */
+        get: operations["exportAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/audit-retention": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How long and how many entries of the audit log are kept
+         * @description Needs: administrator.
+         */
+        get: operations["getAuditRetention"];
+        /**
+         * Change how long and how many entries of the audit log are kept
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
+         */
+        put: operations["setAuditRetention"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/jobs": {
         parameters: {
             query?: never;
@@ -798,6 +842,90 @@ export interface paths {
         get: operations["listTimeZones"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/audit-chain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What the audit log begins with, its newest hash, and when it was verified
+         * @description Needs: administrator.
+         */
+        get: operations["getAuditChain"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/audit-chain/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Verify the hash chain of the audit log, also against hashes that were written down
+         * @description Needs: administrator.
+         */
+        post: operations["verifyAudit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/audit-forwarding": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Where the audit log is sent on as it is written, and how far it was received
+         * @description Needs: administrator.
+         */
+        get: operations["getAuditForwarding"];
+        /**
+         * Change where the audit log is sent on
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
+         */
+        put: operations["setAuditForwarding"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/audit-forwarding/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test entry now, with settings that need not be saved
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
+         */
+        post: operations["testAuditForwarding"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3537,20 +3665,98 @@ export interface components {
             /** @description a disk's id */
             disk: string;
         };
+        /** @description The last of the entries that were dropped for their age or number; null: none was */
+        AuditAnchor: {
+            id: number;
+            /** @description SHA-256, in hexadecimal */
+            hash: string;
+            /** @description ISO 8601 time in UTC */
+            time: string;
+            dropped: number;
+        };
+        AuditChain: {
+            entries: number;
+            newest: components["schemas"]["AuditLink"] | null;
+            anchor: components["schemas"]["AuditAnchor"] | null;
+            verified: components["schemas"]["AuditVerified"] | null;
+        };
         AuditEntry: {
             id: number;
             /** @description ISO 8601 time in UTC */
             time: string;
-            /** @description a user's name, `token:NAME`, `setup` or `appliance` */
+            /** @description a user's name, `token:NAME`, `setup` or `appliance`; `-`: nobody who is known */
             user: string;
             /** @description where the request came from */
             address: string;
+            way: ("page" | "token" | "cli" | "console" | "support" | "appliance") | null;
             /** @description what was done, as domain.verb */
             action: string;
             /** @description what it was done to */
             target: string;
             before: unknown | null;
             after: unknown | null;
+            /** @description SHA-256 over the entry and the hash of the one before it, in hexadecimal */
+            hash: string;
+        };
+        AuditForwarding: {
+            enabled: boolean;
+            /** @description of another machine: not loopback, not link-local */
+            host: string;
+            /** @description syslog over TLS: usually 6514 */
+            port: number;
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
+            authority: components["schemas"]["Authority"] | null;
+            receivedUntil: number | null;
+            receivedAt: string | null;
+            waiting: number;
+            /** @description entries that were dropped as too old before they could be sent */
+            missed: number;
+            error: string | null;
+        };
+        AuditForwardingInput: {
+            enabled: boolean;
+            /** @description of another machine: not loopback, not link-local */
+            host: string;
+            /** @description syslog over TLS: usually 6514 */
+            port: number;
+            /** @description PEM of the authorities that sign the receiver; left out = as stored, empty = those of the operating system */
+            ca?: string;
+        };
+        /** @description The newest entry: written down elsewhere, its number and hash prove everything before it */
+        AuditLink: {
+            id: number;
+            /** @description SHA-256, in hexadecimal */
+            hash: string;
+            /** @description ISO 8601 time in UTC */
+            time: string;
+        };
+        AuditRetention: {
+            /** @description entries that are older are dropped */
+            days: number;
+            /** @description so many of the newest are kept */
+            entries: number;
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
+        };
+        AuditRetentionInput: {
+            /** @description entries that are older are dropped */
+            days: number;
+            /** @description so many of the newest are kept */
+            entries: number;
+        };
+        AuditVerification: {
+            /** @description ID:HASH as it was written down; the first 20 digits of the hash are enough */
+            known?: string[];
+        };
+        AuditVerified: {
+            /** @description ISO 8601 time in UTC */
+            at: string;
+            entries: number;
+            /** @description where it does not hold; 0: it holds */
+            places: number;
+            /** @description the first of them, in words */
+            damages: string[];
         };
         Authority: {
             subject: string;
@@ -3642,7 +3848,7 @@ export interface components {
         };
         Change: {
             /** @enum {unknown} */
-            topic: "alert-classes" | "alerts" | "analytics" | "bundles" | "crashes" | "datasets" | "destinations" | "disks" | "hardware" | "inputs" | "jobs" | "outputs" | "pools" | "recording-rules" | "services" | "setup" | "silences" | "status" | "thresholds" | "users" | "worksheets";
+            topic: "alert-classes" | "alerts" | "analytics" | "audit" | "bundles" | "crashes" | "datasets" | "destinations" | "disks" | "hardware" | "inputs" | "jobs" | "outputs" | "pools" | "recording-rules" | "services" | "setup" | "silences" | "status" | "thresholds" | "users" | "worksheets";
             id?: string;
         };
         ChangeKeyInput: {
@@ -6083,6 +6289,14 @@ export interface operations {
     listAudit: {
         parameters: {
             query?: {
+                user?: string;
+                action?: string;
+                target?: string;
+                address?: string;
+                way?: "page" | "token" | "cli" | "console" | "support" | "appliance";
+                from?: number;
+                to?: number;
+                search?: string;
                 limit?: number;
                 before?: number;
             };
@@ -6123,6 +6337,195 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    exportAudit: {
+        parameters: {
+            query: {
+                user?: string;
+                action?: string;
+                target?: string;
+                address?: string;
+                way?: "page" | "token" | "cli" | "console" | "support" | "appliance";
+                from?: number;
+                to?: number;
+                search?: string;
+                format: "jsonl" | "csv";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getAuditRetention: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditRetention"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    setAuditRetention: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AuditRetentionInput"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditRetention"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -9115,6 +9518,296 @@ export interface operations {
                     "application/json": {
                         items: string[];
                     };
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getAuditChain: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditChain"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    verifyAudit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AuditVerification"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getAuditForwarding: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditForwarding"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    setAuditForwarding: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AuditForwardingInput"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditForwarding"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    testAuditForwarding: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AuditForwardingInput"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestResult"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description Any other problem */

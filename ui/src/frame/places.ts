@@ -69,6 +69,13 @@ export const places: readonly Place[] = [
   { title: 'Sessions', path: '/settings/sessions', key: '', about: 'Who is signed in, and for how long' },
   { title: 'API tokens', path: '/settings/tokens', key: '', about: 'What programs sign in with' },
   { title: 'Inputs', path: '/settings/inputs', key: '', about: 'By which ways samples come in, and from where' },
+  { title: 'Audit log', path: '/settings/audit', key: '', about: 'Who did what, from where' },
+  {
+    title: 'Audit proof',
+    path: '/settings/audit-proof',
+    key: '',
+    about: 'Hashes of the audit log, how long it is kept, where it is sent',
+  },
   { title: 'Profile', path: '/profile', key: '', about: 'Your password, your sessions' },
   { title: 'New threshold rule', path: '/alerts/thresholds/new', key: '', about: 'When … stays above …' },
 ];
@@ -83,6 +90,8 @@ const manual: Readonly<Record<string, string>> = {
   '/storage': 'storage',
   '/services': 'system',
   '/settings': 'access',
+  '/settings/audit': 'audit',
+  '/settings/audit-proof': 'audit',
   '/profile': 'access',
   '/maintenance': 'support',
   '/maintenance/hardware': 'system',

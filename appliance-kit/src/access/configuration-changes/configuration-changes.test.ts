@@ -17,13 +17,15 @@ import {
 function recorded(): string[] {
   const source = join(import.meta.dirname, '../..');
   const found = globSync('**/*.ts', { cwd: source, exclude: (name) => name.endsWith('.test.ts') }).flatMap((file) =>
-    [...readFileSync(join(source, file), 'utf8').matchAll(/audit\s*\.record\(([^;]*?)\)?;/gs)].map(([, args = '']) => {
-      const actions = [...args.matchAll(/['`]([a-z-]+\.[a-z.${}A-Z-]+)['`]|'([a-z-]+\.[a-z.-]+)'/g)].map(
-        (one) => one[1] ?? one[2],
-      );
-      assert.ok(actions.length > 0 || /action,/.test(args), `${file}: no action in ${args}`);
-      return actions as string[];
-    }),
+    [...readFileSync(join(source, file), 'utf8').matchAll(/audit\s*\.record(?:Repeated|Later)?\(([^;]*?)\)?;/gs)].map(
+      ([, args = '']) => {
+        const actions = [...args.matchAll(/['`]([a-z-]+\.[a-z.${}A-Z-]+)['`]|'([a-z-]+\.[a-z.-]+)'/g)].map(
+          (one) => one[1] ?? one[2],
+        );
+        assert.ok(actions.length > 0 || /action,/.test(args), `${file}: no action in ${args}`);
+        return actions as string[];
+      },
+    ),
   );
   return [...new Set(found.flat())].sort();
 }
@@ -115,7 +117,7 @@ test('what is no change of the configuration, and what the appliance does itself
   await on.client.delete('/api/session');
   await on.client.post('/api/session', { user: 'ada', password: PASSWORD });
   const { audit } = on.appliance;
-  const caller = (name: string) => ({ name, address: '-', role: null }) as never;
+  const caller = (name: string) => ({ name, address: '-', way: 'page' }) as const;
   audit.record(caller('appliance'), 'statistic.suspend', 'io.ops');
   wait(on, news);
   assert.deepEqual(await changed(on), []);

@@ -23,6 +23,8 @@ const MAX_ENTRIES = 1_000;
 const CHANGES: Readonly<Record<string, (target: string) => string>> = {
   'alert-class.route': (what) => `decided where alerts of the class ${what} go`,
   'alerts.digest': () => 'changed the daily digest',
+  'audit-forwarding.set': (what) => `changed where the audit log is sent on (${what})`,
+  'audit-retention.set': (what) => `changed how much of the audit log is kept (${what})`,
   'dataset.create': (what) => `created the dataset ${what}`,
   'dataset.destroy': (what) => `destroyed the dataset ${what}`,
   'dataset.key.change': (what) => `changed the key of the dataset ${what}`,
@@ -96,6 +98,8 @@ export const NOT_CONFIGURATION = [
   ...[
     'alert.acknowledge',
     'alert.withdraw-acknowledgement',
+    'audit.',
+    'audit-forwarding.test',
     'bundle.',
     'crash.dismiss',
     'dataset.estimate',
@@ -124,6 +128,8 @@ export const NOT_CONFIGURATION = [
     'service.restart',
   ],
   ...['service.clear', 'session.', 'setup.code', 'setup.refused', 'setup.step', 'snapshot.', 'threshold.forget-series'],
+  'request.refused',
+  'support.',
   'user.change-password',
   'worksheet.',
 ] as const;

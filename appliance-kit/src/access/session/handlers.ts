@@ -70,7 +70,8 @@ export function sessionRoutes(parts: SessionParts): Handlers<typeof routes> {
       }
       const last = guess.wrong();
       const why = !right || user === undefined ? null : user.disabled ? 'disabled' : 'expired';
-      audit.record(caller, 'session.refused', name, null, why);
+      // What is no user's name may be a password that was typed into the wrong field.
+      audit.recordRepeated(caller, 'session.refused', user?.name ?? 'an unknown name', why && { why });
       if (last) parts.lockedOut(name, caller.address);
       // Only who knows the password is told why it does not do.
       if (why === 'disabled') {

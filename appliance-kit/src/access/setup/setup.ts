@@ -147,7 +147,7 @@ export function setupRoutes(
         guess.withdrawn();
       }
       if (!right) {
-        audit.record(caller, 'setup.refused', 'code');
+        audit.recordRepeated(caller, 'setup.refused', 'code', null);
         guess.wrong();
         throw fail(
           'wrong_setup_code',

@@ -1,4 +1,5 @@
 // The log as a file: CSV for a spreadsheet, or the alerts as the API gives them.
+import { cell } from '../../base/csv.ts';
 import type { Alert } from './schema.ts';
 
 const COLUMNS: readonly [string, (alert: Alert) => string | number | null][] = [
@@ -28,14 +29,6 @@ const COLUMNS: readonly [string, (alert: Alert) => string | number | null][] = [
     ({ deliveries }) => deliveries.map((one) => `${one.event} ${one.destinationName}: ${one.state}`).join('; '),
   ],
 ];
-
-/** RFC 4180. Text that a spreadsheet would take for a formula is made text: labels come from the network. */
-export function cell(value: string | number | null): string {
-  if (value === null) return '';
-  if (typeof value === 'number') return String(value);
-  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
 
 export function* exported(
   format: 'csv' | 'json',

@@ -16,7 +16,7 @@ import { SnmpSender } from './snmp/send.ts';
 export { authorityProblem, describeAuthority } from './authority.ts';
 export type { Destinations, StoredDestination } from './destinations.ts';
 export { Refused } from './refused.ts';
-export { Authority } from './schema.ts';
+export { Authority, type ExchangeLine, TestResult } from './schema.ts';
 export { ENTERPRISE } from './snmp/oids.ts';
 
 export interface DestinationsDomain {

@@ -15,7 +15,7 @@ const TOGETHER_MS = 2_000;
 
 /** Changes that change nothing about the machine: who signed in, who looked at what. */
 const NO_CHANGE =
-  /^(session\.|setup\.|bundle\.|token\.|worksheet\.|destination\.test|snapshot\.(?!rollback)|dataset\.estimate)/;
+  /^(session\.|setup\.|support\.|request\.|audit\.|audit-forwarding\.test|bundle\.|token\.|worksheet\.|destination\.test|snapshot\.(?!rollback)|dataset\.estimate)/;
 
 /** Domains of the audit log, and the page where such a thing is changed. */
 const PAGES: Record<string, string> = {

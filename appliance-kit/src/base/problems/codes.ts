@@ -110,6 +110,13 @@ export const problemKinds = {
     meaning: 'The request is valid, but the present state does not allow it.',
     remedy: 'Look at the present state; `detail` says what is in the way.',
   },
+  audit_damaged: {
+    status: 409,
+    title: 'The audit log does not verify',
+    meaning:
+      'The hash chain of the audit log does not hold, or it does not fit a hash that was written down; `detail` says where.',
+    remedy: 'Export the log, make a support bundle, and find out who could write to the state of the appliance.',
+  },
   edit_conflict: {
     status: 412,
     title: 'Somebody else has changed it',

@@ -11,6 +11,13 @@ export interface CallerSession {
   readonly mustChangePassword: boolean;
 }
 
+/**
+ * By which way something was asked for, as the audit log has it. A program says itself what it is, so "cli" and "page" are
+ * what a caller claims; who it is and where it comes from are known.
+ */
+export const WAYS = ['page', 'token', 'cli', 'console', 'support', 'appliance'] as const;
+export type Way = (typeof WAYS)[number];
+
 export interface Caller {
   /** A user's name, `token:NAME`, `setup`, `nginx`, or empty for an anonymous caller. */
   readonly name: string;
@@ -19,6 +26,7 @@ export interface Caller {
   readonly by: 'anonymous' | 'cookie' | 'token' | 'setup';
   /** Where from: the client's address as nginx saw it, or `local` for a caller on the socket itself. */
   readonly address: string;
+  readonly way: Way;
   /** Whose token it is; null: the appliance's. */
   readonly owner?: string | null;
   /** Of a token: forced on what it sends. */
@@ -29,6 +37,9 @@ export interface Caller {
   readonly session?: CallerSession;
 }
 
+/** Who did something, as it is recorded. */
+export type By = Pick<Caller, 'name' | 'address' | 'way'>;
+
 const ranks: Record<TokenRole, number> = { writer: 0, viewer: 1, operator: 2, administrator: 3 };
 
 export function atLeast(role: TokenRole | null, needed: TokenRole): boolean {
@@ -36,4 +47,10 @@ export function atLeast(role: TokenRole | null, needed: TokenRole): boolean {
 }
 
 /** The appliance itself, in the audit log. */
-export const appliance: Caller = { name: 'appliance', role: 'administrator', by: 'anonymous', address: 'local' };
+export const appliance: Caller = {
+  name: 'appliance',
+  role: 'administrator',
+  by: 'anonymous',
+  address: 'local',
+  way: 'appliance',
+};

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Clock } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
 import type { Route } from '../routes.ts';
-import { atLeast, type Caller, type CallerSession } from './caller.ts';
+import { atLeast, type Caller, type CallerSession, type Way } from './caller.ts';
 import { type CookiePolicy, readCookie, sessionCookie, setupCookie } from './cookies.ts';
 import type { Role, TokenRole } from './roles.ts';
 
@@ -40,6 +40,8 @@ export interface GateParts {
   readonly clock: Clock;
 }
 
+/** The address of a caller that did not come through nginx. */
+const LOCAL = 'local';
 const WRITES = new Set(['POST', 'PUT', 'DELETE', 'PATCH']);
 
 /**
@@ -49,7 +51,14 @@ const WRITES = new Set(['POST', 'PUT', 'DELETE', 'PATCH']);
 export function addressOf(request: FastifyRequest): string {
   const header = request.headers['x-forwarded-for'];
   const text = Array.isArray(header) ? header.at(-1) : header;
-  return text?.split(',').at(-1)?.trim().slice(0, 64) || 'local';
+  return text?.split(',').at(-1)?.trim().slice(0, 64) || LOCAL;
+}
+
+/** Who is on the socket itself is on the appliance; the command line says its name (services/cli). */
+function wayOf(request: FastifyRequest, address: string, by: Caller['by']): Way {
+  if (address === LOCAL) return 'console';
+  if (request.headers['user-agent'] === 'cistern') return 'cli';
+  return by === 'token' ? 'token' : 'page';
 }
 
 /**
@@ -77,8 +86,13 @@ function first<T>({ identities }: GateParts, ask: (one: Identities) => T | undef
 
 /** Who is asking. An identity that was given but is not known is anonymous; it never falls back to another. */
 export function identify(parts: GateParts, request: FastifyRequest): Caller {
+  const found = known(parts, request);
+  return { ...found, way: wayOf(request, found.address, found.by) };
+}
+
+function known(parts: GateParts, request: FastifyRequest): Omit<Caller, 'way'> {
   const address = addressOf(request);
-  const anonymous: Caller = { name: '', role: null, by: 'anonymous', address };
+  const anonymous = { name: '', role: null, by: 'anonymous', address } as const;
   if (request.headers.authorization !== undefined) {
     const secret = tokenIn(request);
     const token = secret === undefined ? undefined : first(parts, (one) => one.byToken?.(secret, address));
@@ -155,9 +169,8 @@ function decide({ access, duringPasswordChange }: Route, caller: Caller, simulat
 
 const lowerFirst = (text: string) => text.charAt(0).toLowerCase() + (text.split(';')[0] as string).slice(1);
 
-/** The caller, if the route's line lets it through; else the refusal is thrown. */
-export function admit(parts: GateParts, route: Route, request: FastifyRequest): Caller {
-  const caller = identify(parts, request);
+/** Returns if the route's line lets the caller through; else the refusal is thrown. */
+export function admit(parts: GateParts, route: Route, request: FastifyRequest, caller: Caller): void {
   const write = WRITES.has(route.method);
   const byBrowser = caller.by === 'cookie' || caller.by === 'setup';
   if (write && (byBrowser ? !fromOwnPages(request) : caller.by === 'anonymous' && fromAnotherSite(request))) {
@@ -167,5 +180,4 @@ export function admit(parts: GateParts, route: Route, request: FastifyRequest): 
   if (route.confirm && caller.session !== undefined && caller.session.confirmedUntil <= parts.clock.now()) {
     throw fail('confirmation_required', `To ${lowerFirst(route.summary)}, give your password again.`);
   }
-  return caller;
 }

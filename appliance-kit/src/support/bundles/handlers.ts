@@ -109,7 +109,8 @@ export function bundleRoutes(parts: { supportd: Peer; audit: Audit; changes: Cha
           'The page Maintenance says what became of it.',
         );
       }
-      if (range === undefined && status === 200) audit.record(caller, 'bundle.download', params.id);
+      // Also a part of it: who resumes a download is counted, and who reads all but the first byte is noticed.
+      if (status === 200 || status === 206) audit.recordRepeated(caller, 'bundle.download', params.id, null);
       reply.hijack();
       const headers = PASSED_ON.flatMap((name) => {
         const value = response.headers[name];

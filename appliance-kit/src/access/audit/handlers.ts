@@ -1,0 +1,56 @@
+// Reading the audit log, filtered and as a file, and how much of it is kept.
+import { pipeline } from 'node:stream/promises';
+import type { Handlers } from '../../http/handlers.ts';
+import type { Changes } from '../../http/live-updates/changes.ts';
+import type { Database } from '../../state/database.ts';
+import type { Settings } from '../../state/settings.ts';
+import type { Audit } from './audit.ts';
+import { exported } from './export.ts';
+import { newestFirst, pages } from './find.ts';
+import { type Retention, retentionSetting } from './retention.ts';
+import type { routes } from './routes.ts';
+
+export function auditRoutes(parts: {
+  db: Database;
+  settings: Settings;
+  changes: Changes;
+  audit: Audit;
+  retention: Retention;
+}): Handlers<typeof routes> {
+  const { db, settings, changes, audit, retention } = parts;
+  return {
+    listAudit: async ({ query: { limit = 100, before, ...filter } }) => ({
+      items: await newestFirst(db, filter, limit, before),
+    }),
+
+    exportAudit: async ({ query: { format, ...filter }, caller, reply }) => {
+      // What is recorded of this export is not in it.
+      const range = { before: audit.lastGiven() + 1, order: 'oldest first' } as const;
+      audit.record(caller, 'audit.export', format, null, Object.keys(filter).length === 0 ? null : filter);
+      reply.hijack();
+      reply.raw.writeHead(200, {
+        'content-type': format === 'csv' ? 'text/csv; charset=utf-8' : 'application/jsonl',
+        'content-disposition': `attachment; filename="audit-log.${format}"`,
+        'cache-control': 'no-store',
+      });
+      // The client going away ends it.
+      await pipeline(exported(format, pages(db, filter, range)), reply.raw).catch(() => reply.raw.destroy());
+      return undefined;
+    },
+
+    getAuditRetention: () => retention.get(),
+    setAuditRetention: ({ body, caller }) =>
+      db.transaction(() => {
+        audit.record(
+          caller,
+          'audit-retention.set',
+          `${body.days} days, ${body.entries} entries`,
+          retention.get(),
+          body,
+        );
+        settings.set(retentionSetting, body);
+        changes.publish('audit');
+        return body;
+      }),
+  };
+}
