@@ -332,3 +332,10 @@ test('a secret that cannot be opened any more leaves the recovery codes', async 
   refused(await signIn(new Client(appliance), { code: on.app.code() }), 401, 'wrong_code');
   assert.equal((await signIn(new Client(appliance), { code: on.app.recoveryCodes?.[3] })).status, 200);
 });
+
+test('the hash of a recovery code is the one that supportd makes', () => {
+  const sum = 'd3768bad28257fa42390b48f6e8bc4b8a2cc635795e747c865cb27433d1dc7b2';
+  for (const code of ['abcd-efgh-jkmn-pqrs', 'ABCD EFGH JKMN PQRS', 'abcdefghjkmnpqrs'])
+    assert.equal(recoveryHash('ada', code), sum);
+  assert.notEqual(recoveryHash('bob', 'abcd-efgh-jkmn-pqrs'), sum);
+});
