@@ -8,6 +8,7 @@ import { auditChainDomain } from './access/audit-chain/index.ts';
 import { auditForwardingDomain } from './access/audit-forwarding/index.ts';
 import { authorizeDomain } from './access/authorize/index.ts';
 import { configurationChangesDomain } from './access/configuration-changes/index.ts';
+import { factorsDomain } from './access/factors/index.ts';
 import { sessionDomain } from './access/session/index.ts';
 import { setupDomain } from './access/setup/index.ts';
 import { tokensDomain } from './access/tokens/index.ts';
@@ -46,6 +47,7 @@ import type { Platform } from './platform/platform.ts';
 import { Poller } from './poller/poller.ts';
 import { Timetable } from './schedules/timetable.ts';
 import { Database, type Steps } from './state/database.ts';
+import { openSeal } from './state/sealed.ts';
 import { Settings, settingsMigrations } from './state/settings.ts';
 import { datasetsDomain } from './storage/datasets/index.ts';
 import { disksDomain } from './storage/disks/index.ts';
@@ -73,6 +75,7 @@ export const domains = inOrder(
   auditDomain,
   jobsDomain,
   usersDomain,
+  factorsDomain,
   silencesDomain,
   alertsDomain,
   destinationsDomain,
@@ -170,6 +173,7 @@ export function createAppliance({ config, clock, platform, log, deliveryTiming =
   const kernel: Kernel = {
     ...{ config, clock, log, platform, db, changes, timetable, poller, deliveryTiming },
     settings: new Settings(db),
+    seal: openSeal(config.state, log),
     storaged: new Storaged(peer('storaged')),
     tracerd: new Tracerd(peer('tracerd')),
     supportd: peer('supportd'),

@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { allRoutes } from '../src/appliance.ts';
-import { type Answer, type Bench, bench, eventually } from './harness.ts';
+import { type Answer, addFactor, type Bench, bench, eventually } from './harness.ts';
 
 const rule = {
   ...{ name: 'Busy', expression: 'up', direction: 'above', raise: 10, clear: 8, raiseForSeconds: 0 },
@@ -230,6 +230,13 @@ const editables: readonly Editable[] = [
     other: { port: 6515 },
     field: 'port',
   },
+  {
+    operation: 'getSecondFactorPolicy',
+    path: '/api/second-factor-policy',
+    body: { requiredFrom: null },
+    other: { requiredFrom: '2027-01-01T00:00:00.000Z' },
+    field: 'requiredFrom',
+  },
   { operation: 'getSnmpAgent', path: '/api/snmp-agent', body: agent, other: { contact: 'ada' }, field: 'contact' },
 ];
 
@@ -244,6 +251,7 @@ async function ready(t: TestContext): Promise<Bench> {
     assert.equal((await on.client.post('/api/datasets', { name, kind: 'filesystem', properties: {} })).status, 201);
   }
   assert.equal((await on.client.post('/api/users', { name: 'bob', role: 'viewer' })).status, 201);
+  await addFactor(on);
   let retention = kept;
   let ways: { revision: string; inputs: { graphite?: object } } = { revision: '', inputs: {} };
   const store = createServer(async (request, response) => {

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { Compile } from 'typebox/compile';
+import { codeOfStep, stepAt } from '../src/access/factors/totp.ts';
 import type { BurstOptions } from '../src/alerting/outbox/grouping.ts';
 import { type Appliance, allRoutes, createAppliance } from '../src/appliance.ts';
 import type { Clock } from '../src/base/clock.ts';
@@ -228,6 +229,33 @@ export async function bench(t: TestContext, options: BenchOptions = {}): Promise
   for (const folder of ['run', 'state']) mkdirSync(join(directory, folder));
   writeFileSync(join(directory, 'code'), `${CODE}\n`);
   return begin(t, directory, new TestClock(), options);
+}
+
+/** An authenticator app, as it is on a phone. */
+export interface App {
+  readonly id: string;
+  readonly recoveryCodes: string[] | null;
+  /** What it shows now; `later` steps of half a minute from now. */
+  code(later?: number): string;
+}
+
+/** Adds an app as a second factor of who has signed in with the client. */
+export async function addFactor({ client, clock }: { client: Client; clock: Clock }, name = 'phone'): Promise<App> {
+  const started = await client.post('/api/factors/start', { name });
+  assert.equal(started.status, 200, JSON.stringify(started.body));
+  const seed = fromBase32(started.body.secret);
+  const code = (later = 0) => codeOfStep(seed, stepAt(clock.now()) + later);
+  const finished = await client.post(`/api/factors/${started.body.id}/finish`, { code: code() });
+  assert.equal(finished.status, 200, JSON.stringify(finished.body));
+  return { id: started.body.id, recoveryCodes: finished.body.recoveryCodes, code };
+}
+
+/** RFC 4648, as an app reads what is typed into it. */
+function fromBase32(text: string): Buffer {
+  const bits = [...text].map((letter) =>
+    'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(letter).toString(2).padStart(5, '0'),
+  );
+  return Buffer.from((bits.join('').match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
 }
 
 /** Waits until it holds; fails with the last error when it does not within the time. */

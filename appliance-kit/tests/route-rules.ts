@@ -9,6 +9,7 @@ export const SINGULAR: Readonly<Record<string, string>> = {
   machine: 'this machine',
   hardware: 'the parts of this machine',
   'session-lifetime': 'one for all sessions',
+  'second-factor-policy': 'one for all administrators',
   status: 'how this appliance is',
   retention: 'one for all measurements',
   'snmp-agent': 'one for the appliance',

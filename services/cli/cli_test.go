@@ -295,6 +295,44 @@ func TestSessionIsKept(t *testing.T) {
 	}
 }
 
+// Where there is a second factor somebody at a terminal is asked for its code; a script is told what to do instead.
+func TestACodeIsAskedFor(t *testing.T) {
+	a := newAppliance(t)
+	a.answers["POST /api/session"] = func(w http.ResponseWriter, _ *http.Request) {
+		switch last := a.asked[len(a.asked)-1]; {
+		case !strings.Contains(last, "code"):
+			says(401, `{"code":"second_factor_required","detail":"A code is needed, too."}`)(w, nil)
+		case strings.Contains(last, "123456"):
+			http.SetCookie(w, &http.Cookie{Name: "__Host-cistern_session", Value: "abc"})
+			_, _ = io.WriteString(w, `{"user":{"name":"ada","role":"administrator"},"mustAddFactor":true}`)
+		default:
+			says(401, `{"code":"wrong_code","detail":"The code is wrong.","action":"Give the next one."}`)(w, nil)
+		}
+	}
+	_, _, err := a.run("ada\nthree ducks\n", "sign-in")
+	if err == nil || !strings.Contains(err.Error(), "CISTERN_TOKEN") || !strings.Contains(err.Error(), "--code") || len(a.asked) != 1 {
+		t.Errorf("%v %q", err, a.asked)
+	}
+	if _, _, err := a.run("three ducks\n", "sign-in", "--user", "ada", "--code", "999999"); err == nil || !strings.Contains(err.Error(), "The code is wrong.") {
+		t.Errorf("%v", err)
+	}
+	if _, said, err := a.run("three ducks\n", "sign-in", "--user", "ada", "--code", "123456"); err != nil || !strings.Contains(said, "Add one on the appliance's page") {
+		t.Errorf("%v %q", err, said)
+	}
+	given := []string{"000000", "123456"}
+	ask := func() (string, error) { code := given[0]; given = given[1:]; return code, nil }
+	var said bytes.Buffer
+	response, err := a.options.client().begin(t.Context(), Streams{Err: &said}, map[string]string{"user": "ada", "password": "x"}, "", ask)
+	if err != nil || len(given) != 0 || !strings.Contains(said.String(), "The code is wrong.") {
+		t.Fatalf("%v %q %q", err, given, said.String())
+	}
+	response.Body.Close()
+	given = []string{"1", "2", "3", "4"}
+	if _, err := a.options.client().begin(t.Context(), Streams{Err: &said}, map[string]string{"user": "ada", "password": "x"}, "", ask); err == nil || len(given) != 1 {
+		t.Errorf("%v, left %q", err, given)
+	}
+}
+
 // A certificate that no authority vouches for is taken when it is the one with the fingerprint, and only then.
 func TestFingerprint(t *testing.T) {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{}`) }))

@@ -102,6 +102,9 @@ func (p *Problem) Error() string {
 	if p.Code == "confirmation_required" {
 		b.WriteString("\nIt was given more than five minutes ago: “cistern sign-in” again, or use an API token, which needs no confirmation.")
 	}
+	if p.Code == "second_factor_required" {
+		b.WriteString("\nAt a terminal “cistern sign-in” asks for it, and --code gives it. A script uses an API token, in CISTERN_TOKEN.")
+	}
 	if p.Code == "unauthenticated" {
 		b.WriteString("\nSign in with “cistern sign-in”, or give an API token in CISTERN_TOKEN.")
 	}

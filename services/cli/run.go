@@ -262,13 +262,15 @@ func line(in io.Reader) (string, error) {
 
 // signIn keeps a session; the password is read from the terminal or from standard input, never from the arguments.
 func signIn(ctx context.Context, s Streams, o Options, arguments []string) error {
-	user := ""
+	user, code := "", ""
+	texts := map[string]*string{"--user": &user, "--code": &code}
 	for i := 0; i < len(arguments); i++ {
-		if arguments[i] != "--user" || i+1 >= len(arguments) {
-			return usage("sign-in takes --user NAME, --url https://HOST and --fingerprint SHA-256, not “%s”", arguments[i])
+		text, ok := texts[arguments[i]]
+		if !ok || i+1 >= len(arguments) {
+			return usage("sign-in takes --user NAME, --code CODE, --url https://HOST and --fingerprint SHA-256, not “%s”", arguments[i])
 		}
 		i++
-		user = arguments[i]
+		*text = arguments[i]
 	}
 	if user == "" {
 		fmt.Fprint(s.Err, "Name: ")
@@ -283,7 +285,11 @@ func signIn(ctx context.Context, s Streams, o Options, arguments []string) error
 	}
 	c := o.client()
 	c.session.Cookie, c.token = "", ""
-	response, err := c.do(ctx, http.MethodPost, "/api/session", nil, nil, map[string]string{"user": user, "password": password})
+	ask := func() (string, error) { return s.secret("Code of the authenticator app, or a recovery code") }
+	if !s.asks() || code != "" {
+		ask = nil
+	}
+	response, err := c.begin(ctx, s, map[string]string{"user": user, "password": password}, code, ask)
 	if err != nil {
 		return err
 	}
@@ -291,6 +297,7 @@ func signIn(ctx context.Context, s Streams, o Options, arguments []string) error
 	c.takeCookie(response)
 	var answer struct {
 		MustChangePassword bool `json:"mustChangePassword"`
+		MustAddFactor      bool `json:"mustAddFactor"`
 	}
 	if err := json.NewDecoder(io.LimitReader(response.Body, 1<<20)).Decode(&answer); err != nil {
 		return fmt.Errorf("the answer cannot be read: %w", err)
@@ -303,8 +310,34 @@ func signIn(ctx context.Context, s Streams, o Options, arguments []string) error
 	if err := o.save(c.session); err != nil {
 		return err
 	}
+	if answer.MustAddFactor {
+		fmt.Fprintln(s.Err, "Administrators need a second factor. Add one on the appliance's page first: nothing else is allowed until then.")
+	}
 	fmt.Fprintf(s.Err, "Signed in as %s. “cistern sign-out” ends it.\n", user)
 	return nil
+}
+
+// mostCodes is how often a code is asked for: a wrong one is a typing error, and each counts.
+const mostCodes = 3
+
+// begin asks for a session, with the code of a second factor where the appliance wants one. ask is nil where nobody can be asked.
+func (c *client) begin(ctx context.Context, s Streams, credentials map[string]string, code string, ask func() (string, error)) (*http.Response, error) {
+	if code != "" {
+		credentials["code"] = code
+	}
+	for asked := 0; ; asked++ {
+		response, err := c.do(ctx, http.MethodPost, "/api/session", nil, nil, credentials)
+		var problem *Problem
+		if !errors.As(err, &problem) || ask == nil || asked >= mostCodes || problem.Code != "second_factor_required" && problem.Code != "wrong_code" {
+			return response, err
+		}
+		if problem.Code == "wrong_code" {
+			fmt.Fprintln(s.Err, problem.Detail, problem.Action)
+		}
+		if credentials["code"], err = ask(); err != nil {
+			return nil, usage("no code was given: %v", err)
+		}
+	}
 }
 
 // takeCookie keeps the session that an answer begins.

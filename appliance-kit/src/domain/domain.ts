@@ -20,6 +20,7 @@ import type { Platform } from '../platform/platform.ts';
 import type { Poller, Watch } from '../poller/poller.ts';
 import type { Timetable } from '../schedules/timetable.ts';
 import type { Database, Migration } from '../state/database.ts';
+import type { Seal } from '../state/sealed.ts';
 import type { Setting, Settings } from '../state/settings.ts';
 
 /** How long deliveries wait; tests, which do not wait for minutes, have it shorter. */
@@ -42,6 +43,8 @@ export interface Kernel {
   readonly platform: Platform;
   readonly db: Database;
   readonly settings: Settings;
+  /** For secrets that have to be read again. */
+  readonly seal: Seal;
   readonly changes: Changes;
   readonly timetable: Timetable;
   readonly poller: Poller;

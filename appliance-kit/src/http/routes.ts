@@ -34,6 +34,8 @@ export interface Route {
   readonly confirm?: true;
   /** Allowed to who signed in with a one-time password. */
   readonly duringPasswordChange?: true;
+  /** Allowed to who needs a second factor and has none. */
+  readonly duringFactorAddition?: true;
   /**
    * On a GET of one thing that can be edited: the schema of what a change takes, or a function to the fields that one
    * changes. The thing then has an ETag, and the PUT and the DELETE of the same path take If-Match (http/etags.ts).

@@ -19,6 +19,11 @@ test('the exported configuration holds everything but the secrets', (t) => {
   );
   db.run("INSERT INTO sessions (hash, user, created_at, expires_at) VALUES (?, 'ann', 1, 2)", canary);
   db.run("INSERT INTO known_browsers VALUES (?, 'ann', 1)", canary);
+  db.run(
+    "INSERT INTO factors (id, user, kind, name, sealed_secret, created_at, last_step) VALUES ('f1', 'ann', 'app', 'phone', ?, 1, 1)",
+    canary,
+  );
+  db.run("INSERT INTO recovery_codes (user, hash) VALUES ('ann', ?)", canary);
   db.run("INSERT INTO tokens (id, name, role, hash, created_at) VALUES ('t1', 'shop', 'writer', ?, 1)", canary);
   const settings = {
     email: { host: 'mail.example', password: canary },
@@ -33,7 +38,8 @@ test('the exported configuration holds everything but the secrets', (t) => {
 
   const text = JSON.stringify(exportConfiguration(directory));
   assert.ok(!text.includes(canary), text);
-  for (const kept of ['ann', 'operator', 'shop', 'On call', 'mail.example']) assert.ok(text.includes(kept), kept);
+  for (const kept of ['ann', 'operator', 'phone', 'shop', 'On call', 'mail.example'])
+    assert.ok(text.includes(kept), kept);
 });
 
 test('a directory without a database is named', () => {

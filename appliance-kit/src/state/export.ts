@@ -9,7 +9,7 @@ import { masked } from '../base/masked.ts';
 
 /** Secrets: never exported. */
 const left = new Set(['sessions', 'known_browsers', 'sqlite_sequence']);
-const secretColumn = /^(password_hash|hash)$/;
+const secretColumn = /^(password_hash|hash|sealed_secret)$/;
 
 /** Every table's rows, by the table's name. Times are milliseconds since the epoch, as stored. */
 export function exportConfiguration(directory: string): Record<string, unknown[]> {

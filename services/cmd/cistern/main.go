@@ -91,7 +91,7 @@ func help(out io.Writer) {
 	}
 	fmt.Fprint(out, `
 And whatever the appliance's web page can do, by the same names: pools, disks, datasets, alerts, bundles …
-  cistern sign-in [--user NAME] [--url https://HOST] [--fingerprint SHA-256]
+  cistern sign-in [--user NAME] [--code CODE] [--url https://HOST] [--fingerprint SHA-256]
   cistern sign-out
   cistern --help                 all commands of the appliance
   cistern pools                  a list, as cistern pools list

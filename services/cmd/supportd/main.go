@@ -76,7 +76,9 @@ func setup(ctx context.Context, p *daemon.Process, c settings) error {
 	if err := listenAccess(ctx, p, api, filepath.Join(beside, "access.sock"), c.webGroup); err != nil {
 		p.Log.Warn("the web server's log is not taken in", "error", err)
 	}
-	page := &web.Page{API: api, Administrators: filepath.Join(c.paths.State, "akd/administrators.json"), LockFile: filepath.Join(c.dir, "guesses.json")}
+	page := &web.Page{
+		API: api, Administrators: filepath.Join(c.paths.State, "akd/administrators.json"), LockFile: filepath.Join(c.dir, "guesses.json"),
+		KeyFile: filepath.Join(c.paths.State, "akd/secrets.key"), UsedFile: filepath.Join(c.dir, "used-factors.json"), Group: c.group}
 	err := p.Listen(daemon.Listener{Socket: filepath.Join(beside, "web.sock"), Group: c.webGroup, Handler: page.Handler(), Adjust: adjust})
 	// Bundles that are being made end when the stop begins: requests may wait for them.
 	context.AfterFunc(ctx, maker.Stop)

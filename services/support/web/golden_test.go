@@ -69,3 +69,36 @@ func TestGoldenRecord(t *testing.T) {
 		}
 	})
 }
+
+// Codes that another version has seen used stay used: an update makes no code good again.
+func TestGoldenUsedFactors(t *testing.T) {
+	open := func(path string) *Page {
+		s := &Page{API: &API{}, UsedFile: path, Now: func() time.Time { return goldenTime }}
+		s.Handler() // reads the file
+		return s
+	}
+	used := usedCode{"ada", recoverySum, "192.0.2.1"}
+	golden.Check(t, "used-factors", func(t *testing.T) golden.Files {
+		path := filepath.Join(t.TempDir(), "used-factors.json")
+		s := open(path)
+		s.used.Steps["fa-1"] = 59_808_128
+		s.used.RecoveryCodes = append(s.used.RecoveryCodes, used)
+		if err := s.saveUsed(); err != nil {
+			t.Fatal(err)
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return golden.Files{"used-factors.json": content}
+	}, func(t *testing.T, files golden.Files) {
+		path := filepath.Join(t.TempDir(), "used-factors.json")
+		if err := os.WriteFile(path, files["used-factors.json"], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want := usedFactors{1, map[string]int64{"fa-1": 59_808_128}, []usedCode{used}}
+		if s := open(path); !reflect.DeepEqual(s.used, want) {
+			t.Errorf("%v, want %v", s.used, want)
+		}
+	})
+}

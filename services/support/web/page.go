@@ -46,15 +46,20 @@ const (
 // Page is the page and its API. The zero value with API and Administrators set is ready.
 type Page struct {
 	API *API
-	// Administrators is the file that akd writes: [{"name", "passwordHash"}].
+	// Administrators is the file that akd writes: [{"name", "passwordHash", …}].
 	Administrators string
 	// LockFile keeps failed guesses over a restart.
 	LockFile string
-	Now      func() time.Time
+	// KeyFile is akd's, of what it has sealed.
+	KeyFile string
+	// UsedFile keeps which codes were used here, for akd too, whose group is Group; empty: this process' own.
+	UsedFile, Group string
+	Now             func() time.Time
 
 	mu       sync.Mutex
 	sessions map[string]session // by the SHA-256 of the cookie
 	failures map[string]guesses // by address
+	used     usedFactors
 	hashing  sync.Mutex
 	waiting  int
 }
@@ -78,6 +83,7 @@ func (p *Page) Handler() http.Handler {
 	if content, err := os.ReadFile(p.LockFile); err == nil {
 		_ = json.Unmarshal(content, &p.failures)
 	}
+	p.loadUsed()
 	public := http.NewServeMux()
 	for path, file := range map[string]string{"/support/{$}": "index.html", "/support/page.js": "page.js", "/support/page.css": "page.css"} {
 		public.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
@@ -181,6 +187,7 @@ func (p *Page) signIn(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		User     string `json:"user"`
 		Password string `json:"password"`
+		Code     string `json:"code"`
 	}
 	if !problem.Decode(w, r, &body, 4<<10) {
 		return
@@ -190,7 +197,7 @@ func (p *Page) signIn(w http.ResponseWriter, r *http.Request) {
 		problem.Write(w, http.StatusTooManyRequests, "locked_out", fmt.Sprintf("There were %d failed attempts from %s.", maxGuesses, from), fmt.Sprintf("Try again in %d minutes.", int(wait.Minutes())+1))
 		return
 	}
-	ok, err := p.check(body.User, body.Password)
+	who, ok, err := p.check(body.User, body.Password)
 	if err != nil {
 		problem.Write(w, http.StatusServiceUnavailable, "service_unavailable", "The password cannot be checked: "+err.Error()+".", "Make the bundle at the appliance's console.")
 		return
@@ -199,6 +206,9 @@ func (p *Page) signIn(w http.ResponseWriter, r *http.Request) {
 		slog.Warn("a wrong name or password", "from", from)
 		p.recordRefused(r, body.User)
 		problem.Write(w, http.StatusUnauthorized, "wrong_credentials", "The name or the password is wrong, or it is not an administrator's.", "Try again.")
+		return
+	}
+	if !p.checkSecond(w, r, who, body.Code) {
 		return
 	}
 	random := make([]byte, 32)
@@ -252,6 +262,36 @@ func (p *Page) recordRefused(r *http.Request, name string) {
 	p.record(r, "", actionRefused, "an unknown name")
 }
 
+// checkSecond answers when there is no second factor where one is needed, or a wrong one. What was counted as a failed guess stays
+// one: leaving the code out gives no fresh guesses.
+func (p *Page) checkSecond(w http.ResponseWriter, r *http.Request, who administrator, code string) bool {
+	from := address(r)
+	if who.mustHaveFactor(p.Now()) {
+		problem.Write(w, http.StatusForbidden, "factor_addition_required", "Administrators need a second factor, and you have none.", "Add one on the appliance's pages; without them, make the bundle at the appliance's console.")
+		return false
+	}
+	if len(who.Factors) == 0 {
+		return true
+	}
+	if code == "" {
+		problem.Write(w, http.StatusUnauthorized, "second_factor_required", "The password is right; a code is needed, too.", "Give the one that your authenticator app shows, or a recovery code.")
+		return false
+	}
+	result, err := p.checkCode(who, code, from)
+	switch {
+	case err != nil:
+		problem.Write(w, http.StatusServiceUnavailable, "service_unavailable", "The code cannot be checked: "+err.Error()+".", "Give the other kind of code, or make the bundle at the appliance's console.")
+	case result == codeUsed:
+		p.record(r, who.Name, actionRefused, who.Name)
+		problem.Write(w, http.StatusUnauthorized, "wrong_code", "This code was used before.", "Give the next one of the app, or a recovery code.")
+	case result == codeWrong:
+		p.record(r, who.Name, actionRefused, who.Name)
+		slog.Warn("a wrong code", "user", who.Name, "from", from)
+		problem.Write(w, http.StatusUnauthorized, "wrong_code", "The code is wrong.", "Give the one that the app shows now, or a recovery code.")
+	}
+	return err == nil && result == codeRight
+}
+
 func (p *Page) signOut(w http.ResponseWriter, r *http.Request) {
 	if user, ok := p.user(r); ok {
 		p.record(r, user, "support.sign-out", user)
@@ -270,6 +310,10 @@ func (p *Page) signOut(w http.ResponseWriter, r *http.Request) {
 type administrator struct {
 	Name         string `json:"name"`
 	PasswordHash string `json:"passwordHash"`
+	// Where there are second factors. Files of earlier versions have none.
+	Factors            []factor `json:"factors"`
+	RecoveryHashes     []string `json:"recoveryHashes"` // that are left
+	FactorRequiredFrom string   `json:"factorRequiredFrom"`
 }
 
 func (p *Page) administrators() ([]administrator, error) {
@@ -287,11 +331,11 @@ func (p *Page) administrators() ([]administrator, error) {
 var errNoAdministrators = errors.New("the file with the administrators is missing or damaged")
 
 // check compares a password with what akd keeps. It takes as long for a name that there is not.
-func (p *Page) check(name, password string) (bool, error) {
+func (p *Page) check(name, password string) (administrator, bool, error) {
 	p.mu.Lock()
 	if p.waiting >= maxWaiting {
 		p.mu.Unlock()
-		return false, errors.New("too many are signing in at once")
+		return administrator{}, false, errors.New("too many are signing in at once")
 	}
 	p.waiting++
 	p.mu.Unlock()
@@ -302,19 +346,19 @@ func (p *Page) check(name, password string) (bool, error) {
 	}()
 	list, err := p.administrators()
 	if err != nil {
-		return false, err
+		return administrator{}, false, err
 	}
-	stored, known := list[0].PasswordHash, false
+	who, known := list[0], false
 	for _, one := range list {
 		if one.Name == name {
-			stored, known = one.PasswordHash, true
+			who, known = one, true
 		}
 	}
 	// One at a time: each takes up to 19 MiB.
 	p.hashing.Lock()
 	defer p.hashing.Unlock()
-	ok, err := verifyPassword(password, stored)
-	return ok && known, err
+	ok, err := verifyPassword(password, who.PasswordHash)
+	return who, ok && known, err
 }
 
 // verifyPassword reads akd's forms (appliance-kit/src/access/users/passwords.ts): $argon2id$v=19$m=KIB,t=PASSES,p=LANES$SALT$KEY, and

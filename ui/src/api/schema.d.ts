@@ -220,6 +220,150 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/factors": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One's own second factors, and how many recovery codes are left
+         * @description Needs: session.
+         */
+        get: operations["listFactors"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/factors/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin to add an authenticator app; the answer is the only place where its secret is shown
+         * @description Needs: session. Of a session, a confirmation by password within the last five minutes.
+         */
+        post: operations["startFactor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/factors/{id}/finish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Finish adding an authenticator app, by a code that it shows; with the first one recovery codes are made
+         * @description Needs: session. Of a session, a confirmation by password within the last five minutes.
+         */
+        post: operations["finishFactor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/factors/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove a second factor of one's own
+         * @description Needs: session. Of a session, a confirmation by password within the last five minutes.
+         */
+        delete: operations["removeFactor"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/recovery-codes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make new recovery codes; those before are good for nothing then
+         * @description Needs: session. Of a session, a confirmation by password within the last five minutes.
+         */
+        post: operations["createRecoveryCodes"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/users/{name}/clear-factors": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Clear the second factors of a user who has lost them; the sessions of the user end
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
+         */
+        post: operations["clearFactors"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/second-factor-policy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * From when on administrators need a second factor
+         * @description Needs: administrator.
+         */
+        get: operations["getSecondFactorPolicy"];
+        /**
+         * Change from when on administrators need a second factor
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
+         */
+        put: operations["setSecondFactorPolicy"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/silences": {
         parameters: {
             query?: never;
@@ -542,7 +686,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Give the password again, for what asks for it; it is good for five minutes
+         * Give the password again, or a code of the app, for what asks for it; it is good for five minutes
          * @description Needs: session.
          */
         post: operations["confirmSession"];
@@ -3908,8 +4052,11 @@ export interface components {
                 sentence: string;
             }[];
         };
+        /** @description One of the two. */
         Confirmation: {
-            password: string;
+            password?: string;
+            /** @description of the authenticator app */
+            code?: string;
         };
         Confirmed: {
             /** @description ISO 8601 time in UTC */
@@ -3947,6 +4094,8 @@ export interface components {
         Credentials: {
             user: string;
             password: string;
+            /** @description of the authenticator app, or a recovery code, where there is a second factor */
+            code?: string;
         };
         Dataset: {
             name: string;
@@ -4283,6 +4432,26 @@ export interface components {
             direction: ">" | "<" | "!";
             text: string;
         };
+        Factor: {
+            id: string;
+            /**
+             * @description app: codes of six digits, by an authenticator app
+             * @enum {unknown}
+             */
+            kind: "app";
+            name: string;
+            /** @description ISO 8601 time in UTC */
+            createdAt: string;
+            lastUsedAt: string | null;
+        };
+        FactorCode: {
+            /** @description what the app shows now */
+            code: string;
+        };
+        Factors: {
+            items: components["schemas"]["Factor"][];
+            recoveryCodesLeft: number;
+        };
         FileList: {
             path: string;
             items: {
@@ -4304,6 +4473,10 @@ export interface components {
             fileMiB: number;
             /** @description how many closed files are kept */
             files: number;
+        };
+        FinishedFactor: {
+            factor: components["schemas"]["Factor"];
+            recoveryCodes: string[] | null;
         };
         Firing: {
             labels: {
@@ -4804,6 +4977,10 @@ export interface components {
             };
             encryption?: components["schemas"]["DatasetEncryption"];
         };
+        NewFactor: {
+            /** @description what one calls it oneself, as “phone” */
+            name: string;
+        };
         NewPool: {
             name: string;
             /** @enum {unknown} */
@@ -4953,6 +5130,8 @@ export interface components {
         PasswordChange: {
             currentPassword: string;
             newPassword: string;
+            /** @description of the authenticator app, or a recovery code, where there is a second factor */
+            code?: string;
         };
         /** @description a disk that was plugged in */
         PluggedDisk: {
@@ -5236,6 +5415,10 @@ export interface components {
                 detail: string;
                 samples: number;
             } | null;
+        };
+        RecoveryCodes: {
+            /** @description each is good for one sign-in, besides the password; shown this once */
+            codes: string[];
         };
         RemoteWriteOutput: {
             /** @description where to post, as https://metrics.example.com/api/v1/write */
@@ -5541,6 +5724,16 @@ export interface components {
             enabled: boolean;
             schedule: components["schemas"]["Schedule"];
         };
+        SecondFactorPolicy: {
+            requiredFrom: string | null;
+        };
+        SecondFactorPolicyRead: {
+            requiredFrom: string | null;
+            /** @description administrators who are not disabled and have no second factor */
+            administratorsWithout: string[];
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
+        };
         SelfTestInput: {
             /** @enum {unknown} */
             kind: "short" | "long" | "abort";
@@ -5596,6 +5789,10 @@ export interface components {
             user: components["schemas"]["SessionUser"] | null;
             /** @description ISO 8601 time in UTC */
             expiresAt?: string;
+            /** @description the user has a second factor: to change the password needs its code, too */
+            secondFactor?: boolean;
+            /** @description administrators need a second factor by now; nothing else is allowed before one is added */
+            mustAddFactor?: boolean;
             /** @description the password is a one-time password; nothing else is allowed before it is changed */
             mustChangePassword?: boolean;
         };
@@ -5858,6 +6055,16 @@ export interface components {
                 frames: string[];
                 count: number;
             }[];
+        };
+        /** @description Shown once. It is no factor before it is finished. */
+        StartedFactor: {
+            id: string;
+            /** @description base32, for an app that cannot scan */
+            secret: string;
+            /** @description otpauth: what the QR code for the app says */
+            url: string;
+            /** @description when it is forgotten, unless a code has shown that the app has it; ISO 8601 */
+            until: string;
         };
         Statistic: {
             name: string;
@@ -6165,6 +6372,8 @@ export interface components {
              */
             password: "own" | "one-time" | "expired";
             oneTimeUntil: string | null;
+            /** @description a code is asked for besides the password */
+            secondFactor: boolean;
             /** @description ISO 8601 time in UTC */
             createdAt: string;
             lastSignInAt: string | null;
@@ -7131,6 +7340,466 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listFactors: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Factors"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    startFactor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewFactor"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StartedFactor"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    finishFactor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FactorCode"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FinishedFactor"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    removeFactor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createRecoveryCodes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecoveryCodes"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    clearFactors: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getSecondFactorPolicy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SecondFactorPolicyRead"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    setSecondFactorPolicy: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SecondFactorPolicy"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SecondFactorPolicyRead"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -3,7 +3,7 @@
 import type { FastifyRequest } from 'fastify';
 import { fail } from '../../base/problems/problem.ts';
 import { atLeast, type Caller } from '../../http/gate/caller.ts';
-import { fromOwnPages } from '../../http/gate/gate.ts';
+import { fromOwnPages, mustBeComplete } from '../../http/gate/gate.ts';
 import type { TokenRole } from '../../http/gate/roles.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import { encodedLabels } from '../tokens/index.ts';
@@ -50,12 +50,7 @@ export function authorizeRoutes(identify: (request: FastifyRequest) => Caller): 
       const caller = identify(request);
       const method = text(request, 'x-original-method').toUpperCase();
       const uri = text(request, 'x-original-uri');
-      if (caller.session?.mustChangePassword)
-        throw fail(
-          'password_change_required',
-          'You signed in with a one-time password.',
-          'Choose a password of your own.',
-        );
+      mustBeComplete(caller);
       if (caller.role === null)
         throw fail('unauthenticated', 'You are not signed in.', 'Sign in, or send an API token.');
       const role = needed(method, uri);

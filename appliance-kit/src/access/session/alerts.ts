@@ -12,10 +12,10 @@ export interface LockedOutArgs {
 export const signInLocked = alertClass<LockedOutArgs>({
   class: 'signin.locked',
   severity: () => 'warning',
-  title: ({ address }) => `Too many wrong passwords from ${address}`,
+  title: ({ address }) => `Too many wrong passwords or codes from ${address}`,
   text: ({ account, address, attempts }) =>
-    `${attempts} wrong passwords for “${account}” came from ${address}, one after the other.`,
-  impact: () => 'A user has forgotten a password, or someone is guessing it.',
+    `${attempts} wrong passwords or codes for “${account}” came from ${address}, one after the other.`,
+  impact: () => 'A user has forgotten a password, or someone is guessing.',
   response: () => 'Sign-ins to this account from that address are refused for a quarter of an hour.',
   action: () => 'If it was none of your users, find out who has that address, and block it.',
   page: () => '/alerts/log',

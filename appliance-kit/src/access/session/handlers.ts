@@ -1,7 +1,7 @@
 // Signing in and out, changing one's own password, and who is signed in.
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { iso } from '../../base/clock.ts';
+import { type Clock, iso } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
 import type { Caller } from '../../http/gate/caller.ts';
 import {
@@ -14,9 +14,11 @@ import {
 } from '../../http/gate/cookies.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
+import type { Platform } from '../../platform/platform.ts';
 import type { Database } from '../../state/database.ts';
 import type { Settings } from '../../state/settings.ts';
 import type { Audit } from '../audit/index.ts';
+import type { Factors } from '../factors/index.ts';
 import {
   type Account,
   hashPassword,
@@ -34,8 +36,10 @@ import type { Throttle } from './throttle.ts';
 
 export interface SessionParts {
   readonly db: Database;
+  readonly clock: Clock;
   readonly settings: Settings;
   readonly users: Users;
+  readonly factors: Factors;
   readonly sessions: Sessions;
   readonly throttle: Throttle;
   /** Too many wrong passwords. */
@@ -43,6 +47,7 @@ export interface SessionParts {
   readonly audit: Audit;
   readonly changes: Changes;
   readonly cookies: CookiePolicy;
+  readonly platform: Platform;
   readonly hostName: () => string;
   readonly wait: (ms: number) => Promise<void>;
 }
@@ -53,74 +58,147 @@ export function from(request: FastifyRequest, caller: Caller): From {
   return { address: caller.address, browser: request.headers['user-agent']?.slice(0, LONGEST_BROWSER) ?? null };
 }
 
-export function sessionRoutes(parts: SessionParts): Handlers<typeof routes> {
-  const { db, settings, users, sessions, throttle, audit, changes, cookies, hostName } = parts;
+/** A guess that is being looked at. */
+interface Looked {
+  /** The browser is known. */
+  readonly known: boolean;
+  right(): void;
+  /** @param why as the audit log has it */
+  wrong(why: string | null): void;
+}
 
-  /** Looks at a password as long as there were not too many wrong ones; throws when it is not the user's. */
-  const check = async (name: string, password: string, request: FastifyRequest, caller: Caller): Promise<Account> => {
+export function sessionRoutes(parts: SessionParts): Handlers<typeof routes> {
+  const { db, settings, users, factors, sessions, throttle, audit, changes, cookies, hostName } = parts;
+
+  /** Looks at what was given as long as there was not too much that is wrong. `look` calls one of the guess's ends, or throws. */
+  const guessed = async <T>(
+    name: string,
+    request: FastifyRequest,
+    caller: Caller,
+    look: (guess: Looked) => Promise<T>,
+  ): Promise<T> => {
     const device = sessions.knownBrowser(name, readCookie(request, browserCookie(cookies)));
     const guess = throttle.begin('password', name, caller.address, device);
     try {
       if (guess.waitMs > 0) await parts.wait(guess.waitMs);
-      const user = users.find(name);
-      const right = await verifyPassword(password, user?.passwordHash, device !== undefined);
-      if (right && user !== undefined && !user.disabled && !user.expired) {
-        guess.right();
-        return user;
-      }
-      const last = guess.wrong();
-      const why = !right || user === undefined ? null : user.disabled ? 'disabled' : 'expired';
-      // What is no user's name may be a password that was typed into the wrong field.
-      audit.recordRepeated(caller, 'session.refused', user?.name ?? 'an unknown name', why && { why });
-      if (last) parts.lockedOut(name, caller.address);
-      // Only who knows the password is told why it does not do.
-      if (why === 'disabled') {
-        throw fail('account_disabled', `The account ${name} is disabled.`, 'Ask an administrator to enable it.');
-      }
-      if (why === 'expired') {
-        throw fail(
-          'account_disabled',
-          'The one-time password was not used in time.',
-          'Ask an administrator for another one.',
-        );
-      }
+      return await look({
+        known: device !== undefined,
+        right: guess.right,
+        wrong: (why) => {
+          const last = guess.wrong();
+          // What is no user's name may be a password that was typed into the wrong field.
+          audit.recordRepeated(
+            caller,
+            'session.refused',
+            users.find(name)?.name ?? 'an unknown name',
+            why === null ? null : { why },
+          );
+          if (last) parts.lockedOut(name, caller.address);
+        },
+      });
     } catch (error) {
       guess.withdrawn();
       if (error instanceof TooManyAtOnce) throw fail('too_many', 'Too many sign-ins at a time.', 'Try again shortly.');
       throw error;
     }
+  };
+
+  /** Throws when it is not the user's. It does not end the guess when it is: a code may have to be looked at, too. */
+  const checkPassword = async (name: string, password: string, guess: Looked): Promise<Account> => {
+    const user = users.find(name);
+    const right = await verifyPassword(password, user?.passwordHash, guess.known);
+    if (right && user !== undefined && !user.disabled && !user.expired) return user;
+    const why = !right || user === undefined ? null : user.disabled ? 'disabled' : 'expired';
+    guess.wrong(why);
+    // Only who knows the password is told why it does not do.
+    if (why === 'disabled') {
+      throw fail('account_disabled', `The account ${name} is disabled.`, 'Ask an administrator to enable it.');
+    }
+    if (why === 'expired') {
+      throw fail(
+        'account_disabled',
+        'The one-time password was not used in time.',
+        'Ask an administrator for another one.',
+      );
+    }
     throw fail('wrong_credentials', 'The name or the password is wrong.', 'Check both and try again.');
   };
+
+  /** Throws when it is not one that may be used now. */
+  const checkCode = async (name: string, code: string, recovery: boolean, guess: Looked, caller: Caller) => {
+    const checked = db.transaction(() => {
+      const found = factors.check(name, code, recovery);
+      if (found === 'recovery-code') {
+        const left = factors.recoveryCodesLeft(name);
+        audit.record({ ...caller, name }, 'recovery-code.use', name, null, { at: 'sign-in', left });
+        changes.publish('users');
+      }
+      return found;
+    });
+    if (checked === 'app' || checked === 'recovery-code') return;
+    guess.wrong('code');
+    const orRecover = recovery ? ', or a recovery code' : '';
+    if (checked === 'used') {
+      throw fail('wrong_code', 'This code was used before.', `Give the next one of the app${orRecover}.`);
+    }
+    const time = await parts.platform.machine.timeSource().catch(() => null);
+    const off = time?.running && time.synchronised ? '' : ' The clock of the appliance is not synchronised.';
+    throw fail('wrong_code', 'The code is wrong.', `Give the one that the app shows now${orRecover}.${off}`);
+  };
+
+  /** Password, and code where there is a second factor. */
+  const check = (
+    name: string,
+    given: { password: string; code?: string | undefined; recently?: boolean },
+    request: FastifyRequest,
+    caller: Caller,
+  ): Promise<Account> =>
+    guessed(name, request, caller, async (guess) => {
+      const user = await checkPassword(name, given.password, guess);
+      if (factors.has(name) && !given.recently) {
+        // It stays counted: who knows the password and guesses codes gets no fresh guesses by leaving one out.
+        if (given.code === undefined || given.code === '') {
+          throw fail(
+            'second_factor_required',
+            'The password is right; a code is needed, too.',
+            'Give the one that your authenticator app shows, or a recovery code. A program uses an API token, which needs none.',
+          );
+        }
+        await checkCode(name, given.code, true, guess, caller);
+      }
+      guess.right();
+      return user;
+    });
 
   const rehash = async (user: Account, password: string) => {
     if (isOutdated(user.passwordHash)) users.rehash(user.name, user.passwordHash, await hashPassword(password));
   };
+
+  const describe = (user: Account, expiresAt: number): Session => ({
+    user: { name: user.name, role: user.role },
+    expiresAt: iso(expiresAt),
+    ...(factors.has(user.name) && { secondFactor: true }),
+    ...(factors.mustAdd(user.name, user.role) && { mustAddFactor: true }),
+    ...(user.oneTime && { mustChangePassword: true }),
+  });
 
   const begin = (user: Account, request: FastifyRequest, reply: FastifyReply, caller: Caller): Session => {
     const { secret, expiresAt } = sessions.create(user.name, from(request, caller));
     setCookie(reply, cookies, sessionCookie(cookies), secret);
     const known = sessions.rememberBrowser(user.name, readCookie(request, browserCookie(cookies)));
     setCookie(reply, cookies, browserCookie(cookies), known, 90 * 24 * 3600);
-    return {
-      user: { name: user.name, role: user.role },
-      expiresAt: iso(expiresAt),
-      ...(user.oneTime && { mustChangePassword: true }),
-    };
+    return describe(user, expiresAt);
   };
 
   return {
     getSession: ({ caller }) => {
       const user = caller.session === undefined ? undefined : users.find(caller.name);
       if (user === undefined) return { user: null };
-      return {
-        user: { name: user.name, role: user.role },
-        expiresAt: iso(caller.session?.expiresAt ?? 0),
-        ...(user.oneTime && { mustChangePassword: true }),
-      };
+      return describe(user, caller.session?.expiresAt ?? 0);
     },
 
     signIn: async ({ body, caller, request, reply }) => {
-      const user = await check(body.user, body.password, request, caller);
+      const user = await check(body.user, body, request, caller);
       await rehash(user, body.password);
       return db.transaction(() => {
         users.signedIn(user.name);
@@ -145,7 +223,16 @@ export function sessionRoutes(parts: SessionParts): Handlers<typeof routes> {
 
     confirmSession: async ({ body, caller, request }) => {
       const id = caller.session?.id as string;
-      await check(caller.name, body.password, request, caller);
+      const { password, code } = body;
+      if ((password === undefined) === (code === undefined)) {
+        throw fail('invalid_request', 'A confirmation takes either the password or a code of the authenticator app.');
+      }
+      await guessed(caller.name, request, caller, async (guess) => {
+        if (password !== undefined) await checkPassword(caller.name, password, guess);
+        // A recovery code is for who has lost the app, and knows the password.
+        else await checkCode(caller.name, code as string, false, guess, caller);
+        guess.right();
+      });
       return db.transaction(() => {
         audit.record(caller, 'session.confirm', caller.name);
         return { until: iso(sessions.confirm(id)) };
@@ -153,7 +240,10 @@ export function sessionRoutes(parts: SessionParts): Handlers<typeof routes> {
     },
 
     changePassword: async ({ body, caller, request, reply }) => {
-      const user = await check(caller.name, body.currentPassword, request, caller);
+      const { currentPassword: password, code } = body;
+      // A code is good once: who has just signed in by a one-time password and a code is not asked for the next one.
+      const recently = caller.session?.mustChangePassword === true && caller.session.confirmedUntil > parts.clock.now();
+      const user = await check(caller.name, { password, code, recently }, request, caller);
       if (body.newPassword === body.currentPassword) {
         throw fail('invalid_request', 'The new password is the present one.', undefined, [
           { path: '/newPassword', message: 'must be another one' },

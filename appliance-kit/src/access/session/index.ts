@@ -5,6 +5,7 @@ import type { AlertsDomain } from '../../alerting/alerts/index.ts';
 import { iso } from '../../base/clock.ts';
 import { domain, type Kernel } from '../../domain/domain.ts';
 import type { AuditDomain } from '../audit/index.ts';
+import type { FactorsDomain } from '../factors/index.ts';
 import type { UsersDomain } from '../users/index.ts';
 import { alertClasses, signInLocked } from './alerts.ts';
 import { sessionRoutes } from './handlers.ts';
@@ -30,14 +31,14 @@ export const sessionDomain = domain({
   alertClasses,
   settings,
   migrations,
-  create: (parts: Kernel & AuditDomain & UsersDomain & AlertsDomain) => {
-    const { db, clock, config, alerts, dependentsOnUsers } = parts;
-    const sessions = new Sessions(db, clock, parts.settings);
+  create: (parts: Kernel & AuditDomain & UsersDomain & FactorsDomain & AlertsDomain) => {
+    const { db, clock, config, alerts, factors, dependentsOnUsers } = parts;
+    const sessions = new Sessions(db, clock, parts.settings, (user, role) => factors.mustAdd(user, role));
     const throttle = new Throttle(clock, db);
     dependentsOnUsers.push({
-      ended: (name) => {
-        sessions.endOf(name);
-        sessions.forgetBrowsers(name);
+      ended: (name, except) => {
+        sessions.endOf(name, except);
+        if (except === undefined) sessions.forgetBrowsers(name);
       },
     });
     return {

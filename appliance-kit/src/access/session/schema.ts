@@ -9,6 +9,14 @@ export type SessionUser = Static<typeof SessionUser>;
 export const Session = component('Session', {
   user: nullable(SessionUser),
   expiresAt: Type.Optional(Time),
+  secondFactor: Type.Optional(
+    Type.Boolean({ description: 'the user has a second factor: to change the password needs its code, too' }),
+  ),
+  mustAddFactor: Type.Optional(
+    Type.Boolean({
+      description: 'administrators need a second factor by now; nothing else is allowed before one is added',
+    }),
+  ),
   mustChangePassword: Type.Optional(
     Type.Boolean({ description: 'the password is a one-time password; nothing else is allowed before it is changed' }),
   ),
@@ -18,14 +26,33 @@ export type Session = Static<typeof Session>;
 export const Credentials = component('Credentials', {
   user: Type.String({ maxLength: 256 }),
   password: Type.String({ maxLength: 1024 }),
+  code: Type.Optional(
+    Type.String({
+      maxLength: 64,
+      description: 'of the authenticator app, or a recovery code, where there is a second factor',
+    }),
+  ),
 });
 
-export const Confirmation = component('Confirmation', { password: Type.String({ maxLength: 1024 }) });
+export const Confirmation = component(
+  'Confirmation',
+  {
+    password: Type.Optional(Type.String({ maxLength: 1024 })),
+    code: Type.Optional(Type.String({ maxLength: 64, description: 'of the authenticator app' })),
+  },
+  'One of the two.',
+);
 export const Confirmed = component('Confirmed', { until: Time });
 
 export const PasswordChange = component('PasswordChange', {
   currentPassword: Type.String({ maxLength: 1024 }),
   newPassword: Type.String({ maxLength: 1024 }),
+  code: Type.Optional(
+    Type.String({
+      maxLength: 64,
+      description: 'of the authenticator app, or a recovery code, where there is a second factor',
+    }),
+  ),
 });
 
 export const ActiveSession = component('ActiveSession', {

@@ -33,6 +33,8 @@ export interface KnownSession {
   readonly confirmedUntil: number;
   /** The user signed in by a one-time password. */
   readonly mustChangePassword: boolean;
+  /** The user needs a second factor, and has none. */
+  readonly mustAddFactor: boolean;
 }
 
 /** Where a session is used from. */
@@ -45,11 +47,13 @@ export class Sessions {
   readonly #db: Database;
   readonly #clock: Clock;
   readonly #settings: Settings;
+  readonly #mustAddFactor: (user: string, role: Role) => boolean;
 
-  constructor(db: Database, clock: Clock, settings: Settings) {
+  constructor(db: Database, clock: Clock, settings: Settings, mustAddFactor: (user: string, role: Role) => boolean) {
     this.#db = db;
     this.#clock = clock;
     this.#settings = settings;
+    this.#mustAddFactor = mustAddFactor;
   }
 
   lifetime(): SessionLifetime {
@@ -104,6 +108,7 @@ export class Sessions {
       expiresAt,
       confirmedUntil: ((row.confirmed_at as number | null) ?? 0) + CONFIRMED_MS,
       mustChangePassword: row.one_time_until !== null,
+      mustAddFactor: this.#mustAddFactor(row.user as string, row.role as Role),
     };
   }
 

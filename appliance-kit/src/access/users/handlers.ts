@@ -11,12 +11,15 @@ import type { Audit } from '../audit/index.ts';
 import { hashPassword } from './passwords.ts';
 import type { routes } from './routes.ts';
 import type { RoleDescription } from './schema.ts';
-import { isUserName, makeOneTimePassword, NAME_RULE, type Users } from './users.ts';
+import { isUserName, NAME_RULE, readableSecret, type Users } from './users.ts';
 
 /** What depends on who a user is, in domains after this one: sessions and tokens. */
 export interface Dependent {
-  /** The user may no longer sign in, or not with the old password. */
-  ended(name: string): void;
+  /**
+   * The user may no longer sign in, or not with what was enough before.
+   * @param except the session of the user's own that goes on
+   */
+  ended(name: string, except?: string): void;
   /** The user will be deleted, and `to` gets what can be handed over. */
   handedOver?(name: string, to: string): void;
 }
@@ -44,7 +47,7 @@ export function userRoutes(parts: UserParts): Handlers<typeof routes> {
       if (!isUserName(name)) {
         throw fail('invalid_request', `The name ${NAME_RULE}.`, undefined, [{ path: '/name', message: NAME_RULE }]);
       }
-      const password = makeOneTimePassword();
+      const password = readableSecret();
       const hash = await hashPassword(password);
       return db.transaction(() => {
         if (users.find(name) !== undefined) {
@@ -91,7 +94,7 @@ export function userRoutes(parts: UserParts): Handlers<typeof routes> {
 
     resetPassword: async ({ params: { name }, caller }) => {
       users.get(name);
-      const password = makeOneTimePassword();
+      const password = readableSecret();
       const hash = await hashPassword(password);
       return db.transaction(() => {
         users.setPassword(name, hash, true);

@@ -10,7 +10,7 @@ import { Users } from './users.ts';
 
 export { hashPassword, isOutdated, TooManyAtOnce, verifyPassword } from './passwords.ts';
 export { passwordProblem } from './strength.ts';
-export { type Account, isUserName, NAME_RULE, type Users } from './users.ts';
+export { type Account, isUserName, NAME_RULE, readableSecret, type SecondFactors, type Users } from './users.ts';
 export type { Dependent };
 
 export interface UsersDomain {
@@ -27,7 +27,7 @@ export const usersDomain = domain({
   create: ({ db, clock, config, log, audit, changes, allRoutes }: Kernel & AuditDomain) => {
     const keep = () => {
       try {
-        keepAdministrators(db, config.state);
+        keepAdministrators(db, config.state, (name) => users.secondFactors.ofAdministrator(name));
       } catch (error) {
         logFailure(log, 'the list of who may sign in while akd is down could not be written', error);
       }

@@ -11,6 +11,7 @@ export const User = component('User', {
       'one-time: the appliance made it, and it must be changed at the first sign-in; expired: that did not happen in time',
   }),
   oneTimeUntil: nullable(Time),
+  secondFactor: Type.Boolean({ description: 'a code is asked for besides the password' }),
   createdAt: Time,
   lastSignInAt: nullable(Time),
   etag: Etag,

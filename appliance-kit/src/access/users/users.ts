@@ -30,13 +30,21 @@ export interface Account {
 /** Letters and digits that cannot be taken for one another: they are read off a screen. */
 const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
 
-/** Sixteen letters in four groups: 79 bits. */
-export function makeOneTimePassword(): string {
+/** Sixteen letters in four groups: 79 bits. For one-time passwords and recovery codes. */
+export function readableSecret(): string {
   const letters = Array.from({ length: 16 }, () => LETTERS[randomInt(LETTERS.length)]);
   return [0, 4, 8, 12].map((at) => letters.slice(at, at + 4).join('')).join('-');
 }
 
+/** What a later domain knows of users: their second factors. */
+export interface SecondFactors {
+  has(name: string): boolean;
+  /** What supportd needs to check them. */
+  ofAdministrator(name: string): Readonly<Record<string, unknown>>;
+}
+
 export class Users {
+  secondFactors: SecondFactors = { has: () => false, ofAdministrator: () => ({}) };
   readonly #db: Database;
   readonly #clock: Clock;
   readonly #changed: () => void;
@@ -56,6 +64,7 @@ export class Users {
       disabled: row.disabled_at !== null,
       password: until === null ? 'own' : until > this.#clock.now() ? 'one-time' : 'expired',
       oneTimeUntil: until === null ? null : iso(until),
+      secondFactor: this.secondFactors.has(row.name as string),
       createdAt: iso(row.created_at as number),
       lastSignInAt: row.last_sign_in_at === null ? null : iso(row.last_sign_in_at as number),
     };
@@ -99,7 +108,7 @@ export class Users {
       ...[name, role, passwordHash, now],
       ...[oneTime ? now + ONE_TIME_MS : null, now],
     );
-    this.#afterwards();
+    this.administratorsChanged();
   }
 
   setPassword(name: string, passwordHash: string, oneTime: boolean): void {
@@ -108,13 +117,13 @@ export class Users {
       'UPDATE users SET password_hash = ?, one_time_until = ?, password_changed_at = ? WHERE name = ?',
       ...[passwordHash, oneTime ? now + ONE_TIME_MS : null, now, name],
     );
-    this.#afterwards();
+    this.administratorsChanged();
   }
 
   /** The same password, hashed as it is today. */
   rehash(name: string, before: string, passwordHash: string): void {
     this.#db.run('UPDATE users SET password_hash = ? WHERE name = ? AND password_hash = ?', passwordHash, name, before);
-    this.#afterwards();
+    this.administratorsChanged();
   }
 
   change(name: string, role: Role, disabled: boolean): void {
@@ -122,12 +131,12 @@ export class Users {
       'UPDATE users SET role = ?, disabled_at = CASE WHEN ? THEN COALESCE(disabled_at, ?) END WHERE name = ?',
       ...[role, disabled ? 1 : 0, this.#clock.now(), name],
     );
-    this.#afterwards();
+    this.administratorsChanged();
   }
 
   remove(name: string): void {
     this.#db.run('DELETE FROM users WHERE name = ?', name);
-    this.#afterwards();
+    this.administratorsChanged();
   }
 
   signedIn(name: string): void {
@@ -148,7 +157,8 @@ export class Users {
     );
   }
 
-  #afterwards(): void {
+  /** Who may sign in at supportd, or with what, is another one now. */
+  administratorsChanged(): void {
     // After the transaction this may be in.
     queueMicrotask(this.#changed);
   }

@@ -67,12 +67,33 @@ export const problemKinds = {
     meaning: 'The user signed in with a one-time password; nothing is allowed before it is changed.',
     remedy: 'POST /api/session/change-password.',
   },
+  second_factor_required: {
+    status: 401,
+    title: 'A code is needed, too',
+    meaning: 'The password is right, and the user has a second factor; there is no session yet.',
+    remedy:
+      'Send it again with `code`: what the authenticator app shows, or a recovery code. Programs use an API token, which needs none.',
+  },
+  wrong_code: {
+    status: 401,
+    title: 'The code is wrong',
+    meaning:
+      'It is neither what the authenticator app shows now nor a recovery code that is left, or it was used before.',
+    remedy: 'Give the next code of the app, or a recovery code; wrong ones count as wrong passwords do.',
+  },
+  factor_addition_required: {
+    status: 403,
+    title: 'A second factor must be added first',
+    meaning: 'Administrators need a second factor by now, and the user has none; nothing else is allowed before.',
+    remedy: 'POST /api/factors/start, then /api/factors/ID/finish.',
+  },
   confirmation_required: {
     status: 403,
     title: 'Give your password again',
     meaning:
       'What was asked for destroys data, changes who gets in, or reads a secret, and the password was given more than five minutes ago.',
-    remedy: 'POST the password to /api/session/confirm, then repeat the request. A token needs no confirmation.',
+    remedy:
+      'POST the password, or a code of the authenticator app, to /api/session/confirm, then repeat the request. A token needs no confirmation.',
   },
   last_administrator: {
     status: 409,

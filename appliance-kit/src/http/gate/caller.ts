@@ -9,6 +9,8 @@ export interface CallerSession {
   readonly confirmedUntil: number;
   /** Signed in by a one-time password: until it is changed the caller has no role. */
   readonly mustChangePassword: boolean;
+  /** A second factor is needed: until one is added the caller has no role. */
+  readonly mustAddFactor: boolean;
 }
 
 /**

@@ -104,7 +104,8 @@ function known(parts: GateParts, request: FastifyRequest): Omit<Caller, 'way'> {
   const session = cookie === undefined ? undefined : first(parts, (one) => one.bySession?.(cookie, address));
   if (session !== undefined) {
     const { user, role, ...rest } = session;
-    return { name: user, role: rest.mustChangePassword ? null : role, by: 'cookie', address, session: rest };
+    const may = !rest.mustChangePassword && !rest.mustAddFactor;
+    return { name: user, role: may ? role : null, by: 'cookie', address, session: rest };
   }
   const setup = readCookie(request, setupCookie(parts.cookies));
   if (setup !== undefined && parts.identities.some((one) => one.isSetup?.(setup) === true))
@@ -133,11 +134,20 @@ function fromAnotherSite(request: FastifyRequest): boolean {
   return saysWhere && !fromOwnPages(request);
 }
 
-function decide({ access, duringPasswordChange }: Route, caller: Caller, simulated: boolean): void {
-  if (caller.session?.mustChangePassword && access !== 'anyone') {
-    if (duringPasswordChange) return;
+/** Throws what a session has to do before anything else, if there is something. */
+export function mustBeComplete({ session }: Caller, route?: Route): void {
+  if (session?.mustChangePassword) {
+    if (route?.duringPasswordChange) return;
     throw fail('password_change_required', 'You signed in with a one-time password.', 'Choose a password of your own.');
   }
+  if (session?.mustAddFactor && !route?.duringFactorAddition) {
+    throw fail('factor_addition_required', 'Administrators need a second factor, and you have none.', 'Add one.');
+  }
+}
+
+function decide(route: Route, caller: Caller, simulated: boolean): void {
+  const { access } = route;
+  if (access !== 'anyone') mustBeComplete(caller, route);
   // Whatever it would be answered here is of the whole appliance.
   if (caller.selector !== undefined && access !== 'nginx') {
     throw fail(

@@ -159,7 +159,7 @@ test('ten wrong passwords are an alert that says from where; a right one at last
   assert.equal((await guess('wrong', '192.0.2.7')).status, 401);
   const [alert, ...more] = await raised();
   assert.deepEqual(more, []);
-  assert.match(alert.text, /^10 wrong passwords for “admin” came from 192\.0\.2\.7/);
+  assert.match(alert.text, /^10 wrong passwords or codes for “admin” came from 192\.0\.2\.7/);
   assert.equal((await guess('wrong', '192.0.2.7')).status, 429);
   assert.equal((await raised()).length, 1, 'those that are not listened to are no news');
 });

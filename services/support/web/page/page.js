@@ -17,7 +17,7 @@ async function ask(method, path, body) {
   if (response.ok) return response.status === 204 ? undefined : response.json();
   const problem = await response.json().catch(() => ({ detail: `The support service does not answer (${response.status}).` }));
   if (response.status === 401 && path !== 'session') enter(null);
-  throw new Error([problem.detail, problem.action].filter(Boolean).join(' '));
+  throw Object.assign(new Error([problem.detail, problem.action].filter(Boolean).join(' ')), { code: problem.code });
 }
 const orSay = (work) => work.then(() => true, (error) => (say(error.message), false));
 
@@ -135,10 +135,21 @@ async function enter(user) {
 byId('sign-in').addEventListener('submit', async (event) => {
   event.preventDefault();
   say('');
-  const form = event.target;
-  const ok = await orSay(ask('POST', 'session', { user: form.elements.user.value, password: form.elements.password.value }).then(({ user }) => enter(user)));
-  form.elements.password.value = '';
-  if (!ok) form.elements.password.focus();
+  const { user, password, code } = event.target.elements;
+  try {
+    const signedIn = await ask('POST', 'session', { user: user.value, password: password.value, code: code.value });
+    byId('code').hidden = true;
+    password.value = '';
+    await enter(signedIn.user);
+  } catch (error) {
+    say(error.message);
+    const wantsCode = error.code === 'second_factor_required' || error.code === 'wrong_code';
+    byId('code').hidden = !wantsCode;
+    // With a code the same password is sent again.
+    if (!wantsCode) password.value = '';
+    (wantsCode ? code : password).focus();
+  }
+  code.value = '';
 });
 byId('make').addEventListener('submit', async (event) => {
   event.preventDefault();
