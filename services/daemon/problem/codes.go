@@ -12,11 +12,14 @@ var Codes = map[string]string{
 	"unsupported_media_type": "The body is of a type that the route does not read.",
 
 	// Who asks.
-	"forbidden":         "The process or the person who asks may not.",
-	"locked_out":        "There were too many wrong passwords; `Retry-After` says for how long.",
-	"out_of_origin":     "A browser sent the request from another site's page.",
-	"unauthenticated":   "Nobody has signed in, or the session is over.",
-	"wrong_credentials": "The name or the password is wrong.",
+	"factor_addition_required": "Administrators need a second factor, and this one has none; one is added on the appliance's pages.",
+	"forbidden":                "The process or the person who asks may not.",
+	"locked_out":               "There were too many wrong passwords; `Retry-After` says for how long.",
+	"out_of_origin":            "A browser sent the request from another site's page.",
+	"second_factor_required":   "The password is right; a code of the authenticator app, or a recovery code, is needed too.",
+	"unauthenticated":          "Nobody has signed in, or the session is over.",
+	"wrong_code":               "The code is wrong, or was used before.",
+	"wrong_credentials":        "The name or the password is wrong.",
 
 	// The machine.
 	"command_failed":      "The operating system refused what it was asked; `detail` has its words.",
