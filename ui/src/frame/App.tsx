@@ -1,6 +1,6 @@
 // What is shown: the wizard until set-up is finished, the sign-in page without a session, else the frame with a page.
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense, useRef } from 'react';
+import { lazy, Suspense, useRef, useState } from 'react';
 import { Navigate, Route, Routes, useLocation } from 'react-router';
 import { AskForPassword } from '../access/session/AskForPassword.tsx';
 import { safePath } from '../access/session/safePath.ts';
@@ -12,6 +12,7 @@ import { LiveBanner } from './LiveBanner.tsx';
 import { NotAnswering } from './NotAnswering.tsx';
 
 const SignInPage = lazy(() => import('../access/session/SignInPage.tsx'));
+const AddFactorPage = lazy(() => import('../access/factors/AddFactorPage.tsx'));
 const NewPasswordPage = lazy(() => import('../access/session/NewPasswordPage.tsx'));
 const SettingsPage = lazy(() => import('../access/SettingsPage.tsx'));
 const UserPage = lazy(() => import('../access/users/UserPage.tsx'));
@@ -60,6 +61,8 @@ export function App() {
   const session = useQuery({ ...sessionQuery, refetchInterval: (query) => (query.state.data ? 60_000 : 2_000) });
 
   const lastError = useRef<unknown>(null);
+  // The recovery codes are still on the page when the session needs nothing more.
+  const [addingFactor, setAddingFactor] = useState(false);
 
   if (setup.data === undefined || session.data === undefined) {
     // A query that is asked again forgets its error meanwhile; the page must not flicker between the two.
@@ -98,6 +101,14 @@ export function App() {
     return (
       <Suspense fallback={<PageLoading />}>
         <NewPasswordPage user={user.name} />
+      </Suspense>
+    );
+  }
+  if (session.data.mustAddFactor || addingFactor) {
+    return (
+      <Suspense fallback={<PageLoading />}>
+        <AskForPassword />
+        <AddFactorPage user={user.name} hold={setAddingFactor} />
       </Suspense>
     );
   }

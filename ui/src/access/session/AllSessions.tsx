@@ -1,4 +1,4 @@
-// The sessions of all users, and how long sessions last.
+// The sessions of all users, how long sessions last, and what administrators need to begin one.
 import { Title } from '@patternfly/react-core';
 import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -8,6 +8,7 @@ import { asProblem, fieldMessage } from '../../api/problem.ts';
 import { TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
 import { Waiting } from '../../shells/Waiting.tsx';
+import { Policy } from '../factors/Policy.tsx';
 import { Sessions } from './Sessions.tsx';
 
 type Limits = Schemas['SessionLifetimeRead'];
@@ -82,6 +83,12 @@ export function AllSessions() {
           How long sessions last
         </Title>
         {limits.data === undefined ? <Waiting on={limits} /> : <LimitsForm limits={limits.data} />}
+      </section>
+      <section aria-labelledby="second-factor-policy">
+        <Title headingLevel="h2" id="second-factor-policy">
+          Second factor
+        </Title>
+        <Policy />
       </section>
     </div>
   );

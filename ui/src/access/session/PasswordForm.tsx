@@ -1,5 +1,5 @@
 // Choosing a password of one's own.
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
 import { nowKnown } from '../../api/known.ts';
@@ -7,6 +7,7 @@ import { asProblem, fieldMessage } from '../../api/problem.ts';
 import { sessionQuery } from '../../api/queries.ts';
 import { TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
+import { CodeField } from '../factors/CodeField.tsx';
 
 export function PasswordForm(props: {
   /** What the present password is called. */
@@ -17,10 +18,16 @@ export function PasswordForm(props: {
   const [current, setCurrent] = useState('');
   const [next, setNext] = useState('');
   const [again, setAgain] = useState('');
+  const [code, setCode] = useState('');
+  const session = useQuery(sessionQuery).data;
   const queries = useQueryClient();
   const change = useMutation({
     mutationFn: () =>
-      answerOf(client.POST('/api/session/change-password', { body: { currentPassword: current, newPassword: next } })),
+      answerOf(
+        client.POST('/api/session/change-password', {
+          body: { currentPassword: current, newPassword: next, ...(code !== '' && { code }) },
+        }),
+      ),
     onSuccess: async (session) => {
       await nowKnown(queries, sessionQuery.queryKey, session);
       await queries.invalidateQueries({ queryKey: ['users'] });
@@ -28,6 +35,11 @@ export function PasswordForm(props: {
     },
   });
   const problem = change.error ? asProblem(change.error) : null;
+  // Who has just signed in by a one-time password and a code is not asked for another one, unless that is long ago.
+  const wantsCode =
+    (session?.secondFactor === true && session.mustChangePassword !== true) ||
+    problem?.code === 'second_factor_required' ||
+    code !== '';
   const mayNot =
     current === ''
       ? `Enter ${props.current}.`
@@ -35,7 +47,9 @@ export function PasswordForm(props: {
         ? 'Enter a new password.'
         : again !== next
           ? 'Enter the new password twice.'
-          : null;
+          : wantsCode && code === ''
+            ? 'Enter the code of your authenticator app.'
+            : null;
   return (
     <FormShell
       submit="Change the password"
@@ -75,6 +89,7 @@ export function PasswordForm(props: {
         autoComplete="new-password"
         required
       />
+      {wantsCode && <CodeField value={code} onChange={setCode} />}
     </FormShell>
   );
 }

@@ -1,4 +1,4 @@
-// What is one's own: the password, the sessions, the API tokens.
+// What is one's own: the password, the second factor, the sessions, the API tokens.
 import { Button, Title } from '@patternfly/react-core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, use, useState } from 'react';
@@ -6,6 +6,7 @@ import { answerOf, client } from '../../api/client.ts';
 import { SessionContext } from '../../api/session.ts';
 import { PageShell } from '../../shells/PageShell.tsx';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
+import { SecondFactor } from '../factors/SecondFactor.tsx';
 import { Tokens } from '../tokens/Tokens.tsx';
 import { PasswordForm } from './PasswordForm.tsx';
 import { Sessions } from './Sessions.tsx';
@@ -70,6 +71,9 @@ export default function ProfilePage() {
       <div className="cistern-stack">
         <Part id="password" title="Password">
           <Password />
+        </Part>
+        <Part id="second-factor" title="Second factor">
+          <SecondFactor />
         </Part>
         <Part id="sessions" title="Your sessions">
           <OwnSessions />

@@ -1,11 +1,12 @@
-// One user: the role, a new one-time password, and the end.
+// One user: the role, a new one-time password, the second factor, and the end.
 import { Button, Checkbox, Title } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
-import { useNavigate, useParams } from 'react-router';
+import { use, useState } from 'react';
+import { Link, useNavigate, useParams } from 'react-router';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
 import { useEdited } from '../../api/edits.ts';
 import { usersQuery } from '../../api/queries.ts';
+import { SessionContext } from '../../api/session.ts';
 import { ConfirmByName } from '../../forms/ConfirmByName.tsx';
 import { ConfirmDialog } from '../../forms/ConfirmDialog.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
@@ -97,7 +98,8 @@ export default function UserPage() {
   const { name = '' } = useParams();
   const users = useQuery(usersQuery);
   const queries = useQueryClient();
-  const [asking, setAsking] = useState<'reset' | 'delete' | null>(null);
+  const own = use(SessionContext).name === name;
+  const [asking, setAsking] = useState<'reset' | 'clear' | 'delete' | null>(null);
   const [made, setMade] = useState<Schemas['OneTimePassword'] | null>(null);
   if (users.data === undefined) return <Waiting on={users} page />;
   const user = users.data.find((one) => one.name === name);
@@ -118,6 +120,27 @@ export default function UserPage() {
             </Button>
           )}
         </section>
+        <section aria-labelledby="second-factor">
+          <Title headingLevel="h2" id="second-factor">
+            Second factor
+          </Title>
+          {!user.secondFactor ? (
+            <p>None: the password is enough.</p>
+          ) : own ? (
+            <p>
+              You have one; it is looked after in your <Link to="/profile">profile</Link>.
+            </p>
+          ) : (
+            <div className="cistern-stack">
+              <p>A code is asked for besides the password.</p>
+              <div>
+                <Button variant="secondary" onClick={() => setAsking('clear')}>
+                  Clear
+                </Button>
+              </div>
+            </div>
+          )}
+        </section>
         <div>
           <Button variant="danger" onClick={() => setAsking('delete')}>
             Delete the user
@@ -136,6 +159,23 @@ export default function UserPage() {
           }}
         >
           <p>The present password no longer works, and all sessions of {name} end.</p>
+        </ConfirmDialog>
+      )}
+      {asking === 'clear' && (
+        <ConfirmDialog
+          title={`Clear the second factor of ${name}?`}
+          action="Clear"
+          danger
+          onClose={() => setAsking(null)}
+          onConfirm={async () => {
+            await answerOf(client.POST('/api/users/{name}/clear-factors', { params: { path: { name } } }));
+            await queries.invalidateQueries({ queryKey: ['users'] });
+          }}
+        >
+          <p>
+            For somebody who has lost the app and the recovery codes. The password is enough then, and all sessions of{' '}
+            {name} end. Make sure that it is {name} who asks you.
+          </p>
         </ConfirmDialog>
       )}
       {asking === 'delete' && <DeleteUser user={user} onClose={() => setAsking(null)} />}

@@ -1,0 +1,55 @@
+// What an administrator sees who needs a second factor and has none, and nothing else until one is added.
+import { Button, Card, CardBody, CardTitle } from '@patternfly/react-core';
+import { useQueryClient } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import { answerOf, client } from '../../api/client.ts';
+import { nowKnown } from '../../api/known.ts';
+import { sessionQuery } from '../../api/queries.ts';
+import { AddApp } from './AddApp.tsx';
+import { RecoveryCodes } from './RecoveryCodes.tsx';
+
+/** `hold`: whether the page stays although the session needs nothing more. */
+export default function AddFactorPage({ user, hold }: { user: string; hold: (stay: boolean) => void }) {
+  const queries = useQueryClient();
+  const [codes, setCodes] = useState<readonly string[] | null>(null);
+  useEffect(() => {
+    document.title = 'Second factor · Cistern';
+  }, []);
+  useEffect(() => () => hold(false), [hold]);
+  const added = (recoveryCodes: readonly string[] | null) => {
+    hold(true);
+    setCodes(recoveryCodes ?? []);
+  };
+  const done = async () => {
+    await queries.invalidateQueries({ queryKey: sessionQuery.queryKey });
+    hold(false);
+  };
+  const signOut = async () => {
+    await answerOf(client.DELETE('/api/session'));
+    await nowKnown(queries, sessionQuery.queryKey, { user: null });
+  };
+  return (
+    <main className="cistern-alone">
+      <Card className="cistern-door">
+        <CardTitle component="h1">Add a second factor, {user}</CardTitle>
+        <CardBody>
+          <div className="cistern-form">
+            {codes === null ? (
+              <>
+                <p>Administrators of this appliance need one. From now on a code of an app is asked for, too.</p>
+                <AddApp onAdded={({ recoveryCodes }) => added(recoveryCodes)} />
+                <div>
+                  <Button variant="link" isInline onClick={() => void signOut()}>
+                    Sign out
+                  </Button>
+                </div>
+              </>
+            ) : (
+              <RecoveryCodes user={user} codes={codes} onDone={() => void done()} />
+            )}
+          </div>
+        </CardBody>
+      </Card>
+    </main>
+  );
+}
