@@ -1,6 +1,6 @@
 // The dialog that asks before something is done: it stays open, with what went wrong, until that has been done.
 import { Button, Modal, ModalBody, ModalFooter, ModalHeader } from '@patternfly/react-core';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useId, useState } from 'react';
 import { ProblemAlert } from '../words/ProblemAlert.tsx';
 import { Explained } from './Explained.tsx';
 
@@ -20,6 +20,8 @@ export interface ConfirmDialogProps {
 
 export function ConfirmDialog(props: ConfirmDialogProps) {
   const { title, children, mayNot = null, onConfirm, onClose } = props;
+  // One may be asked over another.
+  const id = useId();
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const confirm = async () => {
@@ -35,8 +37,8 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
     }
   };
   return (
-    <Modal isOpen variant="small" onClose={onClose} aria-labelledby="confirm-title">
-      <ModalHeader title={title} labelId="confirm-title" {...(props.warning && { titleIconVariant: 'warning' })} />
+    <Modal isOpen variant="small" onClose={onClose} aria-labelledby={id}>
+      <ModalHeader title={title} labelId={id} {...(props.warning && { titleIconVariant: 'warning' })} />
       <ModalBody>
         <div className="cistern-form">
           {typeof children === 'function' ? children(() => void confirm()) : children}

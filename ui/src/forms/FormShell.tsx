@@ -10,6 +10,8 @@ import { Explained } from './Explained.tsx';
 export interface FormShellProps {
   children: ReactNode;
   submit: string;
+  /** What screen readers call the form, when another one on the page has the same button. */
+  name?: string;
   onSubmit: () => void;
   busy?: boolean;
   error?: unknown;
@@ -32,7 +34,7 @@ export function FormShell(props: FormShellProps) {
   return (
     <Form
       noValidate
-      aria-label={props.submit}
+      aria-label={props.name ?? props.submit}
       className="cistern-form"
       onSubmit={(event) => {
         event.preventDefault();

@@ -67,6 +67,7 @@ function PolicyForm({ policy, hasOne }: { policy: Read; hasOne: boolean }) {
           : null;
   return (
     <FormShell
+      name="Second factor of administrators"
       submit="Save"
       onSubmit={() => save.mutate()}
       busy={save.isPending}
