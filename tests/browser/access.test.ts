@@ -230,7 +230,7 @@ test('sessions are seen with browser and address, and ended', async (t) => {
 
   await page.goto(`${stack.url}/settings/sessions`);
   await page.getByLabel(/not used for/).fill('1');
-  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('form', { name: 'Save' }).getByRole('button', { name: 'Save' }).click();
   expectHere(/status of 400/);
   await page.getByText(/Must be/).waitFor();
   await lookAt(page, 'settings-sessions');
