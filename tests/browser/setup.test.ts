@@ -89,6 +89,8 @@ test('the wizard, from the code to moving data', async (t) => {
     const other = await person(stack);
     const visit = await other.visit(t, '/');
     await visit.page.getByRole('heading', { name: 'Set-up code', level: 2 }).waitFor();
+    // As long as it takes until the page asks again whether the appliance is there.
+    await visit.page.waitForResponse((reply) => reply.url().endsWith('/api/session'));
     await other.close();
   });
 
