@@ -148,6 +148,19 @@ function widthOfPage(): { overflow: number; widest: string } {
   return { overflow, widest };
 }
 
+/**
+ * Waits until the frame has followed a change of the window's width. PatternFly closes and opens the navigation up to
+ * 250 ms later, which moves everything else: a click meanwhile goes beside its button. 1200 px is its limit.
+ */
+async function followed(page: Page, width: number): Promise<void> {
+  await page.waitForFunction((hidden) => {
+    const sidebar = document.getElementById('page-sidebar');
+    return sidebar === null || sidebar.getAttribute('aria-hidden') === String(hidden);
+  }, width < 1200);
+  // Two frames: one to lay out at the new width, one for the canvases that follow it.
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+}
+
 /** Pictures of the page in both themes and widths, each looked over by axe. Throws what it found. */
 export async function lookAt(page: Page, name: string): Promise<void> {
   mkdirSync(screenshots, { recursive: true });
@@ -162,8 +175,7 @@ export async function lookAt(page: Page, name: string): Promise<void> {
         document.documentElement.classList.contains('pf-v6-theme-dark') === dark,
       theme === 'dark',
     );
-    // Two frames: one to lay out at the new width, one for the canvases that follow it.
-    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    await followed(page, width);
     // What does not scroll inside but as a page is shown whole: the height of everything, up to a limit.
     const content = await page.evaluate(() => {
       const main = document.getElementById('main');
@@ -196,5 +208,6 @@ export async function lookAt(page: Page, name: string): Promise<void> {
   }
   await page.setViewportSize({ width: 1440, height: 900 });
   await page.emulateMedia({ colorScheme: 'light' });
+  await followed(page, 1440);
   if (found.length > 0) throw new Error(found.join('\n'));
 }
