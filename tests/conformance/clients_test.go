@@ -33,17 +33,30 @@ type daemon struct {
 	program   string
 	arguments []string
 	command   *exec.Cmd
+	ended     chan error
 }
 
-// free is an address nobody listens on.
-func free(t *testing.T) string {
+// free are addresses that nobody listens on, by TCP and by UDP: all are held until the last is found, so that none is found twice.
+func free(t *testing.T, n int) []string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	var found []string
+	for tries := 0; len(found) < n; tries++ {
+		tcp, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tcp.Close()
+		udp, err := net.ListenPacket("udp", tcp.Addr().String())
+		if err != nil {
+			if tries > 100 {
+				t.Fatal(err)
+			}
+			continue
+		}
+		defer udp.Close()
+		found = append(found, tcp.Addr().String())
 	}
-	defer listener.Close()
-	return listener.Addr().String()
+	return found
 }
 
 func storaged(t *testing.T) *daemon {
@@ -53,46 +66,66 @@ func storaged(t *testing.T) *daemon {
 	if err := run(t.Context(), filepath.Join("..", "..", "services"), "go", "build", "-o", program, "./cmd/storaged"); err != nil {
 		t.Fatal(err)
 	}
-	d := &daemon{http: free(t), statsd: free(t), graphite: free(t), pickle: free(t), collectd: free(t), grpc: free(t), log: filepath.Join(folder, "log"), program: program}
-	settings := filepath.Join(folder, "storaged.toml")
-	if err := os.WriteFile(settings, fmt.Appendf(nil, "[otlp]\ngrpc_address = %q\n", d.grpc), 0o644); err != nil {
-		t.Fatal(err)
+	for tries := 1; ; tries++ {
+		at := free(t, 6)
+		d := &daemon{http: at[0], statsd: at[1], graphite: at[2], pickle: at[3], collectd: at[4], grpc: at[5], log: filepath.Join(folder, "log"), program: program}
+		settings := filepath.Join(folder, "storaged.toml")
+		if err := os.WriteFile(settings, fmt.Appendf(nil, "[otlp]\ngrpc_address = %q\n", d.grpc), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		d.arguments = []string{"--config", settings, "--data", filepath.Join(folder, "data"), "--http", d.http, "--statsd", d.statsd, "--statsd-admin", "", "--graphite", d.graphite,
+			"--graphite-pickle", d.pickle, "--collectd", d.collectd}
+		err := d.start()
+		if err == nil {
+			t.Cleanup(func() { d.stop(t) })
+			return d
+		}
+		text, _ := os.ReadFile(d.log)
+		// Somebody else on this machine may have been given the port meanwhile.
+		if tries == 5 || !strings.Contains(string(text), "address already in use") {
+			t.Fatalf("%v\n%s", err, text)
+		}
 	}
-	d.arguments = []string{"--config", settings, "--data", filepath.Join(folder, "data"), "--http", d.http, "--statsd", d.statsd, "--statsd-admin", "", "--graphite", d.graphite,
-		"--graphite-pickle", d.pickle, "--collectd", d.collectd}
-	d.start(t)
-	t.Cleanup(func() { d.stop(t) })
-	return d
 }
 
-func (d *daemon) start(t *testing.T) {
-	t.Helper()
-	log, err := os.OpenFile(d.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+// start returns when it is ready.
+func (d *daemon) start() error {
+	log, err := os.OpenFile(d.log, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	defer log.Close()
 	d.command = exec.Command(d.program, d.arguments...)
 	d.command.Stderr = log
 	if err := d.command.Start(); err != nil {
-		t.Fatal(err)
+		return err
 	}
-	eventually(t, "storaged is ready", func() error {
+	d.ended = make(chan error, 1)
+	go func() { d.ended <- d.command.Wait() }()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		response, err := http.Get("http://" + d.http + "/healthz")
-		if err != nil {
-			return err
+		if err == nil {
+			response.Body.Close()
+			if response.StatusCode == http.StatusOK {
+				return nil
+			}
+			err = fmt.Errorf("healthz says %s", response.Status)
 		}
-		response.Body.Close()
-		if response.StatusCode != http.StatusOK {
-			return fmt.Errorf("healthz says %s", response.Status)
+		select {
+		case err := <-d.ended:
+			return fmt.Errorf("storaged has ended before it was ready: %w", err)
+		default:
 		}
-		return nil
-	})
+		if time.Now().After(deadline) {
+			_ = d.command.Process.Kill()
+			return fmt.Errorf("storaged is not ready within a minute: %w", err)
+		}
+	}
 }
 
 func (d *daemon) stop(t *testing.T) {
 	_ = d.command.Process.Signal(syscall.SIGTERM)
-	if err := d.command.Wait(); err != nil {
+	if err := <-d.ended; err != nil {
 		text, _ := os.ReadFile(d.log)
 		t.Errorf("storaged ended with %v\n%s", err, text)
 	}
@@ -100,7 +133,10 @@ func (d *daemon) stop(t *testing.T) {
 
 func (d *daemon) restart(t *testing.T) {
 	d.stop(t)
-	d.start(t)
+	if err := d.start(); err != nil {
+		text, _ := os.ReadFile(d.log)
+		t.Fatalf("%v\n%s", err, text)
+	}
 }
 
 // eventually waits for a condition.

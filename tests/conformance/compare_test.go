@@ -149,7 +149,8 @@ func (g generator) expression() string {
 			`scalar(sum(c_total))`, `sum(c_total) * scalar(sum(g{job="j1",instance="i1"}))`, `timestamp(c_total)`, `timestamp(sum(c_total))`, `absent(sum(none))`,
 			`absent(rate(none{a="b"}[5m]))`, `sum(rate(c_total[5m] @ end()))`, `sum(c_total @ start())`, `count_values("v", count by (job) (c_total))`,
 			`sum(rate({job="j0"}[5m]))`, `sum by (job) (mixed)`, `rate(mixed[10m])`, `1 + 1`, `"text"`, `sum(rate(c_total[5m])) > 1 or vector(0)`,
-			`rate({__name__=~"c_total|noise"}[5m])`, `last_over_time({__name__=~"c_total|noise"}[5m]) * 2`, `sum(last_over_time({__name__=~"c_total|noise"}[5m]) * 2)`)
+			`rate({__name__=~"c_total|noise"}[5m])`, `last_over_time({__name__=~"c_total|noise"}[5m]) * 2`, `sum(last_over_time({__name__=~"c_total|noise"}[5m]) * 2)`,
+			`sum(10 / last_over_time({__name__=~"c_total|g"}[5m]) > 1e9)`)
 	}
 	return g.vector(1 + g.IntN(3))
 }

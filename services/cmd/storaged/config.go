@@ -17,6 +17,7 @@ import (
 	daemonconfig "cistern/services/daemon/config"
 	"cistern/services/ingest/otlp"
 	"cistern/services/ingest/senders"
+	"cistern/services/ingest/tlsport"
 	"cistern/services/journal"
 	"cistern/services/store/api"
 	"cistern/services/store/query/budget"
@@ -65,11 +66,13 @@ type config struct {
 	Influx       inputConfig
 	InfluxSocket struct {
 		inputConfig
+		tlsConfig
 		Address string
 	} `toml:"influx_socket"`
 	CollectdHTTP inputConfig `toml:"collectd_http"`
 	Statsd       struct {
 		inputConfig
+		tlsConfig
 		Address, Socket, Admin string
 		Names                  int
 		BufferMiB              int `toml:"buffer_mib"`
@@ -77,6 +80,7 @@ type config struct {
 	}
 	Graphite struct {
 		inputConfig
+		tlsConfig
 		Address       string
 		PickleAddress string `toml:"pickle_address"`
 	}
@@ -84,6 +88,9 @@ type config struct {
 		inputConfig
 		Address string
 		Users   map[string]string
+	}
+	TLS struct {
+		Folder, Certificate, Key string
 	}
 	Rules      rulesConfig
 	Statistics struct {
@@ -102,12 +109,57 @@ type inputConfig struct {
 	SenderSeriesBurst     int `toml:"sender_series_burst"`
 }
 
+// tlsConfig is what those have that take lines by TLS.
+type tlsConfig struct {
+	TLSAddress  string `toml:"tls_address"`
+	TLSClientCA string `toml:"tls_client_ca"`
+}
+
+// tls are the settings of an input's TLS port; nil for one that has none.
+func (c *config) tls(name string) *tlsConfig {
+	switch name {
+	case "statsd":
+		return &c.Statsd.tlsConfig
+	case "graphite":
+		return &c.Graphite.tlsConfig
+	case "influx_socket":
+		return &c.InfluxSocket.tlsConfig
+	}
+	return nil
+}
+
+// checkTLS says what of TLS cannot be.
+func (c *config) checkTLS() error {
+	if (c.TLS.Certificate == "") != (c.TLS.Key == "") {
+		return errors.New("tls.certificate and tls.key go together: name both files, or none for a certificate of storaged's own")
+	}
+	for _, one := range inputs {
+		t := c.tls(one.name)
+		if t == nil {
+			continue
+		}
+		if t.TLSAddress != "" && one.settings(c).Enabled && c.TLS.Certificate == "" && c.TLS.Folder == "" {
+			return fmt.Errorf("%s.tls_address needs a certificate: set tls.folder for storaged's own, or tls.certificate and tls.key", one.name)
+		}
+		if t.TLSClientCA != "" {
+			if err := tlsport.CheckClientCA(t.TLSClientCA); err != nil {
+				return fmt.Errorf("%s.tls_client_ca: %w", one.name, err)
+			}
+		}
+	}
+	return nil
+}
+
 // senders is the same for package senders.
-func (c *inputConfig) senders() senders.Options {
+func (c *inputConfig) senders(own *senders.Own) senders.Options {
 	o := senders.Options{SeriesPerSecond: c.SeriesPerSecond, SeriesBurst: c.SeriesBurst,
 		SenderSeriesPerSecond: c.SenderSeriesPerSecond, SenderSeriesBurst: c.SenderSeriesBurst}
 	for _, one := range c.Networks {
-		o.Networks = append(o.Networks, netip.Prefix(one))
+		if one == ownNetworks {
+			o.Own = own
+		} else {
+			o.Networks = append(o.Networks, netip.Prefix(one))
+		}
 	}
 	return o
 }
@@ -192,14 +244,17 @@ func (c *config) check() error {
 	if err := c.checkQueries(); err != nil {
 		return err
 	}
-	if c.Statsd.Enabled && c.Statsd.Address == "" && c.Statsd.Socket == "" {
-		return errors.New("statsd is enabled, but has neither an address nor a socket")
+	if err := c.checkTLS(); err != nil {
+		return err
 	}
-	if c.Graphite.Enabled && c.Graphite.Address == "" && c.Graphite.PickleAddress == "" {
-		return errors.New("graphite is enabled, but has neither an address nor a pickle_address")
+	if c.Statsd.Enabled && c.Statsd.Address == "" && c.Statsd.Socket == "" && c.Statsd.TLSAddress == "" {
+		return errors.New("statsd is enabled, but has neither an address nor a socket nor a tls_address")
 	}
-	if c.InfluxSocket.Enabled && c.InfluxSocket.Address == "" {
-		return errors.New("influx_socket is enabled, but has no address")
+	if c.Graphite.Enabled && c.Graphite.Address == "" && c.Graphite.PickleAddress == "" && c.Graphite.TLSAddress == "" {
+		return errors.New("graphite is enabled, but has neither an address nor a pickle_address nor a tls_address")
+	}
+	if c.InfluxSocket.Enabled && c.InfluxSocket.Address == "" && c.InfluxSocket.TLSAddress == "" {
+		return errors.New("influx_socket is enabled, but has neither an address nor a tls_address")
 	}
 	for _, one := range inputs {
 		if err := one.settings(c).check(one.name); err != nil {
@@ -283,6 +338,11 @@ func (c *config) apart() error {
 	add(c.Collectd.Enabled, "collectd.address", c.Collectd.Address, udp)
 	add(c.OTLP.Enabled, "otlp.grpc_address", c.OTLP.GRPCAddress, tcp)
 	add(c.InfluxSocket.Enabled, "influx_socket.address", c.InfluxSocket.Address, tcp|udp)
+	for _, one := range inputs {
+		if t := c.tls(one.name); t != nil {
+			add(one.settings(c).Enabled, one.name+".tls_address", t.TLSAddress, tcp)
+		}
+	}
 	// "" and :: are all addresses, 0.0.0.0 those of IPv4.
 	within := func(host, all string) bool {
 		return all == "" || all == "::" || all == host || all == "0.0.0.0" && !strings.Contains(host, ":")
@@ -329,11 +389,21 @@ func (d *duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// network is an address with the length of its network, or one address.
+// network is an address with the length of its network, or one address, or ownNetworks.
 type network netip.Prefix
+
+// ownNetworks are those that the machine has an address in.
+var ownNetworks network
+
+// ownWord is how ownNetworks are written.
+const ownWord = "own"
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (n *network) UnmarshalText(text []byte) error {
+	if string(text) == ownWord {
+		*n = ownNetworks
+		return nil
+	}
 	p, err := netip.ParsePrefix(string(text))
 	if err != nil {
 		var one netip.Addr
@@ -342,7 +412,7 @@ func (n *network) UnmarshalText(text []byte) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("%q is no network: write 192.0.2.0/24, 2001:db8::/32 or one address", text)
+		return fmt.Errorf("%q is no network: write 192.0.2.0/24, 2001:db8::/32, one address, or own for the networks of this machine", text)
 	}
 	if p != p.Masked() {
 		return fmt.Errorf("%q is an address in a network: write %s for the network, or %s for the address alone", text, p.Masked(), p.Addr())
@@ -352,7 +422,12 @@ func (n *network) UnmarshalText(text []byte) error {
 }
 
 // MarshalText implements encoding.TextMarshaler.
-func (n network) MarshalText() ([]byte, error) { return netip.Prefix(n).MarshalText() }
+func (n network) MarshalText() ([]byte, error) {
+	if n == ownNetworks {
+		return []byte(ownWord), nil
+	}
+	return netip.Prefix(n).MarshalText()
+}
 
 type durability journal.Durability
 

@@ -102,6 +102,7 @@ var flags = []option{
 	}},
 	{name: "statsd-admin", argument: "ADDR", help: "statsd's text interface; 127.0.0.1:8126 when statsd has its usual port; '' for none",
 		apply: text(func(c *config) *string { return &c.Statsd.Admin })},
+	{name: "statsd-tls", argument: "ADDR", help: "statsd over TLS, for example :8127; '' for none", apply: text(func(c *config) *string { return &c.Statsd.TLSAddress })},
 	{name: "graphite", argument: "ADDR", help: "Graphite's plain text over TCP and UDP, for example :2003",
 		apply: address(func(c *config) (*string, *bool) { return &c.Graphite.Address, &c.Graphite.Enabled })},
 	{name: "graphite-pickle", argument: "ADDR", help: "Graphite's pickle over TCP; '' for none", apply: func(c *config, value string) error {
@@ -110,10 +111,15 @@ var flags = []option{
 		}
 		return nil
 	}},
+	{name: "graphite-tls", argument: "ADDR", help: "Graphite's plain text over TLS, for example :2005; '' for none", apply: text(func(c *config) *string { return &c.Graphite.TLSAddress })},
 	{name: "collectd", argument: "ADDR", help: "collectd's binary protocol over UDP, for example :25826",
 		apply: address(func(c *config) (*string, *bool) { return &c.Collectd.Address, &c.Collectd.Enabled })},
 	{name: "influx", argument: "ADDR", help: "InfluxDB's line protocol over TCP and UDP, for example :8089; it is always taken over HTTP",
 		apply: address(func(c *config) (*string, *bool) { return &c.InfluxSocket.Address, &c.InfluxSocket.Enabled })},
+	{name: "influx-tls", argument: "ADDR", help: "InfluxDB's line protocol over TLS, for example :8090; '' for none",
+		apply: text(func(c *config) *string { return &c.InfluxSocket.TLSAddress })},
+	{name: "tls-folder", argument: "DIR", help: "folder for the key of TLS ports, which is made there; nobody else may read it",
+		apply: text(func(c *config) *string { return &c.TLS.Folder })},
 	{name: "retention", argument: "TIME", help: "how long samples are kept, 400d; rollups: see retention in the file",
 		apply: long(func(c *config) *duration { return &c.Retention.Raw })},
 	{name: "out-of-order", argument: "TIME", help: "how far a sample may be behind the latest one of its series, 1h",

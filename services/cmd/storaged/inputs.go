@@ -20,7 +20,9 @@ import (
 	"cistern/services/ingest/influx"
 	"cistern/services/ingest/otlp"
 	"cistern/services/ingest/remotewrite"
+	"cistern/services/ingest/senders"
 	"cistern/services/ingest/statsd"
+	"cistern/services/ingest/tlsport"
 	"cistern/services/journal"
 	"cistern/services/store/tsdb"
 )
@@ -72,6 +74,9 @@ func listenStatsd(s *server, c *config) (func(context.Context), error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.listenTLS("statsd", c, listening); err != nil {
+		return nil, err
+	}
 	s.opened(func(l *openInputs) { l.statsd = listening })
 	return func(ctx context.Context) {
 		var last time.Time
@@ -108,9 +113,35 @@ func (s *server) seldom(what string) func(error) {
 	}
 }
 
+// listenTLS opens an input's port for TLS when it is wanted; where it cannot the input is closed.
+func (s *server) listenTLS(name string, c *config, in interface {
+	ListenTLS(address string, o tlsport.Options, told func(netip.Addr, error)) error
+	Close() error
+}) error {
+	t := c.tls(name)
+	if t.TLSAddress == "" {
+		return nil
+	}
+	var last atomic.Int64
+	told := func(from netip.Addr, why error) { // these senders are seldom told by their own logs
+		now := time.Now().Unix()
+		if before := last.Load(); now-before >= 60 && last.CompareAndSwap(before, now) {
+			s.log.Warn("a sender could not be let in by TLS", "input", name, "from", senders.Text(from), "error", why)
+		}
+	}
+	err := in.ListenTLS(t.TLSAddress, tlsport.Options{Certificate: s.identity.Certificate, ClientCA: t.TLSClientCA}, told)
+	if err != nil {
+		return errors.Join(err, in.Close())
+	}
+	return nil
+}
+
 func listenGraphite(s *server, c *config) (func(context.Context), error) {
 	listening, err := graphite.Listen(c.Graphite.Address, c.Graphite.PickleAddress, durable{s.store, journal.Durability(c.Graphite.Durability)}, s.senders["graphite"])
 	if err != nil {
+		return nil, err
+	}
+	if err := s.listenTLS("graphite", c, listening); err != nil {
 		return nil, err
 	}
 	s.opened(func(l *openInputs) { l.graphite = listening })
@@ -153,6 +184,9 @@ func listenOTLP(s *server, c *config) (func(context.Context), error) {
 func listenInflux(s *server, c *config) (func(context.Context), error) {
 	listening, err := influx.Listen(c.InfluxSocket.Address, s.store, journal.Durability(c.InfluxSocket.Durability), s.senders["influx_socket"])
 	if err != nil {
+		return nil, err
+	}
+	if err := s.listenTLS("influx_socket", c, listening); err != nil {
 		return nil, err
 	}
 	s.opened(func(l *openInputs) { l.influx = listening })

@@ -11,10 +11,12 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -25,13 +27,14 @@ import (
 	"cistern/services/ingest/otlp"
 	"cistern/services/ingest/senders"
 	"cistern/services/ingest/statsd"
+	"cistern/services/ingest/tlsport"
 	"cistern/services/platform/vfs"
 )
 
 const (
 	inputsFile = "inputs.json" // in the folder of the telemetry dataset
-	// inputsVersion is that file's.
-	inputsVersion = 1
+	// inputsVersion is that file's. Version 1 had no ports, and no ownByDefault; version 2 no TLS.
+	inputsVersion = 3
 	maxInputsBody = 1 << 20
 	// maxNetworks is how many an input may be kept to.
 	maxNetworks = 100
@@ -45,15 +48,26 @@ type inputSettings struct {
 	SeriesBurst           int       `json:"seriesBurst"`
 	SenderSeriesPerSecond int       `json:"senderSeriesPerSecond"`
 	SenderSeriesBurst     int       `json:"senderSeriesBurst"`
+	// Port is that of its sockets, and PicklePort that of Graphite's pickle; nil: as in the file of settings.
+	Port       *int `json:"port,omitempty"`
+	PicklePort *int `json:"picklePort,omitempty"`
+	// TLSPort is that of lines by TLS, and TLSClientCA the PEM of those who issue its clients' certificates; "": they need none.
+	TLSPort     *int    `json:"tlsPort,omitempty"`
+	TLSClientCA *string `json:"tlsClientCa,omitempty"`
 }
 
-// inputList is what akd sets. Inputs that it does not name are as in the file of settings. Revision is akd's: by it akd knows
+// inputList is what akd sets. Inputs that it does not name are as in the file of settings; of these, with OwnByDefault, those
+// that ask for no token take only from the machine's own networks, if the file names none. Revision is akd's: by it akd knows
 // later what is here.
 type inputList struct {
-	Version  int                      `json:"version"`
-	Revision string                   `json:"revision"`
-	Inputs   map[string]inputSettings `json:"inputs"`
+	Version      int                      `json:"version"`
+	Revision     string                   `json:"revision"`
+	OwnByDefault bool                     `json:"ownByDefault"`
+	Inputs       map[string]inputSettings `json:"inputs"`
 }
+
+// openToAll are the inputs that ask for no token.
+var openToAll = []string{"statsd", "graphite", "collectd", "influx_socket"}
 
 // openInputs is what is open of the inputs; nil when they are off.
 type openInputs struct {
@@ -69,17 +83,30 @@ func (o *openInputs) addresses(name string) []string {
 	all := []string{}
 	switch {
 	case name == "statsd" && o.statsd != nil:
-		all = append(all, o.statsd.Addr())
+		all = append(all, o.statsd.Addr(), o.statsd.TLSAddr())
 	case name == "graphite" && o.graphite != nil:
-		all = append(all, o.graphite.Addr(), o.graphite.PickleAddr())
+		all = append(all, o.graphite.Addr(), o.graphite.PickleAddr(), o.graphite.TLSAddr())
 	case name == "collectd" && o.collectd != nil:
 		all = append(all, o.collectd.Addr())
 	case name == "otlp" && o.otlpGRPC != nil:
 		all = append(all, o.otlpGRPC.Address().String())
 	case name == "influx_socket" && o.influx != nil:
-		all = append(all, o.influx.Addr())
+		all = append(all, o.influx.Addr(), o.influx.TLSAddr())
 	}
 	return slices.DeleteFunc(all, func(address string) bool { return address == "" })
+}
+
+// tls is the one of these that speaks TLS; "" when there is none.
+func (o *openInputs) tls(name string) string {
+	switch {
+	case name == "statsd" && o.statsd != nil:
+		return o.statsd.TLSAddr()
+	case name == "graphite" && o.graphite != nil:
+		return o.graphite.TLSAddr()
+	case name == "influx_socket" && o.influx != nil:
+		return o.influx.TLSAddr()
+	}
+	return ""
 }
 
 // inputSet is the inputs as they run.
@@ -90,6 +117,10 @@ type inputSet struct {
 	list    inputList
 	context context.Context
 	running map[string]func() // by the input's name: closes it, and returns when it has
+	placed  *config           // the settings with what was set of the inputs
+	own     *senders.Own
+	// identity is who the appliance is to those that send by TLS.
+	identity *tlsport.Identity
 
 	current atomic.Pointer[map[string]inputSettings] // of all inputs
 }
@@ -102,7 +133,8 @@ func (s *inputSet) opened(change func(l *openInputs)) {
 }
 
 func (c *inputConfig) inputSettings() inputSettings {
-	return inputSettings{c.Enabled, c.Networks, c.SeriesPerSecond, c.SeriesBurst, c.SenderSeriesPerSecond, c.SenderSeriesBurst}
+	return inputSettings{Enabled: c.Enabled, Networks: c.Networks, SeriesPerSecond: c.SeriesPerSecond, SeriesBurst: c.SeriesBurst,
+		SenderSeriesPerSecond: c.SenderSeriesPerSecond, SenderSeriesBurst: c.SenderSeriesBurst}
 }
 
 func (i *inputSettings) config() *inputConfig {
@@ -110,7 +142,7 @@ func (i *inputSettings) config() *inputConfig {
 		SenderSeriesPerSecond: i.SenderSeriesPerSecond, SenderSeriesBurst: i.SenderSeriesBurst}
 }
 
-func (i *inputSettings) senders() senders.Options { return i.config().senders() }
+func (i *inputSettings) senders(own *senders.Own) senders.Options { return i.config().senders(own) }
 
 // wanted is every input's settings by a list.
 func (s *server) wanted(list inputList) map[string]inputSettings {
@@ -119,6 +151,9 @@ func (s *server) wanted(list inputList) map[string]inputSettings {
 		one, set := list.Inputs[in.name]
 		if !set {
 			one = in.settings(s.config).inputSettings()
+			if list.OwnByDefault && len(one.Networks) == 0 && slices.Contains(openToAll, in.name) {
+				one.Networks = []network{ownNetworks}
+			}
 		}
 		all[in.name] = one
 	}
@@ -135,23 +170,46 @@ func (l *inputList) check() error {
 		if len(one.Networks) > maxNetworks {
 			return fmt.Errorf("%s has %d networks, %d is the limit", name, len(one.Networks), maxNetworks)
 		}
-		if err := one.config().check(name); err != nil {
+		if err := errors.Join(one.config().check(name), one.checkPorts(name), one.checkTLS(name)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// checkTLS says what is wrong with whose certificates are asked for.
+func (i *inputSettings) checkTLS(name string) error {
+	switch {
+	case i.TLSClientCA == nil || *i.TLSClientCA == "":
+		return nil
+	case defaults().tls(name) == nil:
+		return fmt.Errorf("%s has no tlsClientCa that could be set", name)
+	}
+	if err := tlsport.CheckClientCA(*i.TLSClientCA); err != nil {
+		return fmt.Errorf("%s.tlsClientCa: %w", name, err)
+	}
+	return nil
+}
+
+// wantsTLS says whether an input is to listen for TLS.
+func (c *config) wantsTLS() bool {
+	return slices.ContainsFunc(inputs, func(in input) bool {
+		t := c.tls(in.name)
+		return t != nil && t.TLSAddress != "" && in.settings(c).Enabled
+	})
+}
+
 // readInputs takes up what was set before.
 func (s *server) readInputs() {
 	s.listening.Store(&openInputs{})
 	s.running = map[string]func(){}
+	s.identity = tlsport.NewIdentity(tlsport.Files{Folder: s.config.TLS.Folder, Certificate: s.config.TLS.Certificate, Key: s.config.TLS.Key})
 	text, err := os.ReadFile(filepath.Join(s.config.Data, inputsFile))
 	var list inputList
 	if err == nil {
 		err = json.Unmarshal(text, &list)
 	}
-	if err == nil && list.Version != inputsVersion {
+	if err == nil && (list.Version < 1 || list.Version > inputsVersion) {
 		err = fmt.Errorf("its version is %d, which this Cistern does not know", list.Version)
 	}
 	if err == nil {
@@ -167,13 +225,26 @@ func (s *server) readInputs() {
 	}
 	all := s.wanted(s.list)
 	s.current.Store(&all)
+	s.placed = s.config.at(all)
+	var unknown error
+	if s.own, unknown = senders.NewOwn(); unknown != nil {
+		s.ownUnknown(unknown)
+	}
+}
+
+func (s *server) noCertificate(err error) {
+	s.log.Error("the certificate of the TLS ports of inputs cannot be had: who sends by TLS is refused, or shown the one before", "error", err)
+}
+
+func (s *server) ownUnknown(err error) {
+	s.log.Warn("the machine's own networks cannot be read: inputs that are kept to them take from those that were known", "error", err)
 }
 
 // openSenders makes the senders of all inputs.
 func (s *server) openSenders() map[string]*senders.Input {
 	all := map[string]*senders.Input{}
 	for name, one := range *s.current.Load() {
-		all[name] = senders.New(name, one.senders())
+		all[name] = senders.New(name, one.senders(s.own))
 		all[name].Switch(one.Enabled)
 	}
 	return all
@@ -184,6 +255,17 @@ func (s *server) startInputs(ctx context.Context) error {
 	s.setting.Lock()
 	defer s.setting.Unlock()
 	s.context = ctx
+	s.input(func() { s.own.Watch(ctx, s.ownUnknown) })
+	if s.placed.wantsTLS() {
+		if err := s.identity.Ready(); err != nil { // all else goes on
+			s.noCertificate(err)
+		}
+	}
+	s.input(func() {
+		s.identity.Watch(ctx, func(now tlsport.Status) {
+			s.log.Warn("the TLS ports of inputs have another certificate: clients that trust the one before must be given this one", "sha256", now.SHA256, "reason", now.Because)
+		}, s.noCertificate)
+	})
 	for _, in := range inputs {
 		if (*s.current.Load())[in.name].Enabled {
 			if err := s.open(in); err != nil {
@@ -199,9 +281,9 @@ func (s *server) open(in input) error {
 	if in.listen == nil {
 		return nil
 	}
-	serve, err := in.listen(s, s.config)
+	serve, err := in.listen(s, s.placed)
 	if err != nil {
-		return err
+		return inputFailed(in.name, err)
 	}
 	ctx, cancel := context.WithCancel(s.context)
 	done := make(chan struct{})
@@ -241,33 +323,70 @@ func (s *server) setInputs(list inputList) error {
 	}
 	list.Version = inputsVersion
 	before, after := *s.current.Load(), s.wanted(list)
-	if err := s.switchInputs(before, after); err != nil {
-		return errors.Join(err, s.switchInputs(after, before))
+	if err := s.mayBe(before, after); err != nil {
+		return err
+	}
+	if err := s.switchInputs(after); err != nil {
+		return errors.Join(err, s.switchInputs(before))
 	}
 	text, err := json.Marshal(list)
 	if err == nil {
 		err = vfs.Replace(vfs.OS, s.config.Data, filepath.Join(s.config.Data, inputsFile), text)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("the settings of inputs cannot be kept: %w", err), s.switchInputs(after, before))
+		return errors.Join(fmt.Errorf("the settings of inputs cannot be kept: %w", err), s.switchInputs(before))
 	}
 	s.list = list
 	return nil
 }
 
-// switchInputs goes from one to the other. Those that are closed come first: another one may want their port.
-func (s *server) switchInputs(before, after map[string]inputSettings) error {
+// mayBe says why inputs cannot be as after has them, before anything is changed: ports are tried. The caller holds setting.
+func (s *server) mayBe(before, after map[string]inputSettings) error {
+	next := s.config.at(after)
+	if err := next.apart(); err != nil {
+		return err
+	}
+	if next.wantsTLS() {
+		if err := s.identity.Ready(); err != nil {
+			return err
+		}
+	}
+	mine := map[string]bool{}
+	for _, in := range inputs {
+		if s.running[in.name] != nil {
+			for address := range strings.FieldsSeq(s.placed.places(in.name)) {
+				if _, number, _ := net.SplitHostPort(address); number != "0" {
+					mine[number] = true
+				}
+			}
+		}
+	}
+	for _, in := range inputs {
+		if after[in.name].Enabled && before[in.name].Enabled && next.places(in.name) != s.placed.places(in.name) {
+			if err := next.free(in.name, mine); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// switchInputs goes from what is to what shall be. Those that are closed come first: another one may want their port. One that moves to
+// another port is closed as well: what it has, as statsd's totals of this second, is stored before its successor begins.
+func (s *server) switchInputs(after map[string]inputSettings) error {
+	next := s.config.at(after)
 	for _, in := range inputs {
 		one := after[in.name]
-		s.senders[in.name].Set(one.senders())
+		s.senders[in.name].Set(one.senders(s.own))
 		s.senders[in.name].Switch(one.Enabled)
-		if closeIt := s.running[in.name]; closeIt != nil && !one.Enabled {
+		if closeIt := s.running[in.name]; closeIt != nil && (!one.Enabled || next.doors(in.name) != s.placed.doors(in.name)) {
 			closeIt()
 		}
 	}
 	s.current.Store(&after)
+	s.placed = next
 	for _, in := range inputs {
-		if after[in.name].Enabled && !before[in.name].Enabled && s.running[in.name] == nil {
+		if after[in.name].Enabled && s.running[in.name] == nil {
 			if err := s.open(in); err != nil {
 				return err
 			}
@@ -280,7 +399,26 @@ func (s *server) getInputs(w http.ResponseWriter, _ *http.Request) {
 	s.setting.Lock()
 	revision := s.list.Revision
 	s.setting.Unlock()
-	writeJSON(w, map[string]any{"revision": revision, "inputs": s.inputStatus()})
+	own := s.own.Networks()
+	writeJSON(w, map[string]any{"revision": revision, "own": own, "inputs": s.inputStatus(), "tls": s.identity.Status()})
+}
+
+// renewCertificate makes another certificate for the TLS ports.
+func (s *server) renewCertificate(w http.ResponseWriter, r *http.Request) {
+	s.setting.Lock()
+	wanted := s.placed.wantsTLS()
+	s.setting.Unlock()
+	if !wanted {
+		problem.Write(w, http.StatusConflict, "conflict", "No input listens for TLS, so there is no certificate that could be replaced.", "Give an input a port for TLS first.")
+		return
+	}
+	if err := s.identity.Renew(); err != nil {
+		s.noCertificate(err)
+		problem.Write(w, http.StatusConflict, "conflict", "The certificate stays as it was: "+err.Error()+".", "See who owns the file, and whether there is room.")
+		return
+	}
+	s.log.Info("the TLS ports of inputs have another certificate", "sha256", s.identity.Status().SHA256)
+	s.getInputs(w, r)
 }
 
 func (s *server) putInputs(w http.ResponseWriter, r *http.Request) {

@@ -36,6 +36,10 @@ func TestManifest(t *testing.T) {
 	if c.Limits != usual.Limits || c.Statsd.Address != usual.Statsd.Address || c.Statsd.Admin != usual.Statsd.Admin {
 		t.Errorf("the manifest's limits are %+v, the program's own %+v", c.Limits, usual.Limits)
 	}
+	// Where no snapshot and no copy of the measurements takes it along.
+	if c.TLS.Folder != "/var/lib/cistern/storaged" || c.wantsTLS() {
+		t.Errorf("TLS: %+v", c.TLS)
+	}
 	if !c.Statsd.Enabled || c.Graphite.Address != ":2003" || c.Graphite.PickleAddress != "" || c.Collectd.Enabled || c.InfluxSocket.Enabled {
 		t.Errorf("inputs: %+v %+v %+v", c.Statsd, c.Graphite, c.Collectd)
 	}

@@ -54,7 +54,7 @@ var scopes = map[string]scope{
 	"/api/v1/status/runtimeinfo": refused, "/api/v1/status/config": refused, "/api/v1/status/flags": refused,
 	"/api/v1/admin/tsdb/delete_series": refused, "/admin/tsdb/delete_series": refused, "/admin/flush": refused, "/admin/write": refused,
 	"/admin/retention": refused, "/admin/watch": refused, "/admin/selector/check": refused,
-	"/admin/inputs": refused, "/admin/outputs": refused, "/admin/outputs/check": refused, "/admin/outputs/test": refused,
+	"/admin/inputs": refused, "/admin/inputs/certificate": refused, "/admin/outputs": refused, "/admin/outputs/check": refused, "/admin/outputs/test": refused,
 	"/admin/recording-rules": refused, "/admin/recording-rules/preview": refused, "/admin/recording-rules/read-file": refused,
 	"/admin/recording-rules/{id}/fill": refused,
 	"/metrics":                         refused, "/debug/pprof/": refused, "/debug/pprof/profile": refused, "/debug/pprof/trace": refused,

@@ -136,6 +136,8 @@ func TestInputsOverHTTP(t *testing.T) {
 	file := filepath.Join(folder, "storaged.toml")
 	write(t, file, "[httptrap]\nenabled = false\n[import]\nenabled = false\n[influx]\nnetworks = ['192.0.2.0/24']\nsender_series_per_second = 1\nsender_series_burst = 3\n")
 	d := launch(t, folder, "--config", file)
+	// Two samples of one series within a millisecond: the second replaces the first, which is counted below.
+	earlier := fmt.Sprint(time.Now().Add(-10 * time.Second).UnixNano())
 	for _, c := range []struct {
 		path, body, from string
 		code             int
@@ -149,7 +151,7 @@ func TestInputsOverHTTP(t *testing.T) {
 		{"/write", "cistern x=1", "192.0.2.1", 400, "cistern_"},
 		{"/write", "m a=1,b=2,c=3", "192.0.2.1", 204, ""},
 		{"/write", "m a=1,b=2,c=3,d=4", "192.0.2.1", 503, "influx.sender_series_per_second"},
-		{"/write", "m a=5", "192.0.2.1", 204, ""},
+		{"/write", "m a=5 " + earlier, "192.0.2.1", 204, ""},
 		{"/write", "m d=4", "192.0.2.2", 204, ""},
 		{"/api/v1/collectd", `[{"values":[1],"dstypes":["gauge"],"dsnames":["value"],"host":"h","plugin":"p","type":"t"}]`, "192.0.2.2", 200, `"accepted":1`},
 	} {
@@ -157,7 +159,8 @@ func TestInputsOverHTTP(t *testing.T) {
 			t.Errorf("%s %s of %q: %d %s", c.path, c.body, c.from, code, text)
 		}
 	}
-	stamp := time.Now().UnixNano()
+	// Of a moment that nothing above was stored at: that would be replaced as well.
+	stamp := time.Now().Add(-5 * time.Second).UnixNano()
 	for _, v := range []int{1, 2} {
 		if code, text := d.post(t, "/write", fmt.Sprintf("m a=%d %d", v, stamp), "192.0.2.1"); code != 204 {
 			t.Error(code, text)
@@ -177,7 +180,7 @@ func TestInputSettings(t *testing.T) {
 		"[statsd]\nnetworks = ['here']":                             `"here" is no network`,
 		"[otlp]\nseries_per_second = -1":                            "otlp.series_per_second must not be negative",
 		"[otlp]\nseries_per_second = 1":                             "otlp lets no new series in",
-		"[influx_socket]\nenabled = true\naddress = ''":             "influx_socket is enabled, but has no address",
+		"[influx_socket]\nenabled = true\naddress = ''":             "influx_socket is enabled, but has neither an address nor a tls_address",
 		"[influx_socket]\nenabled = true\naddress = ':8125'":        "statsd.address and influx_socket.address have the same port",
 		"[statsd]\nnetworks = ['10.0.0.0/8', '::1', '192.0.2.7']\n": "",
 	} {

@@ -142,6 +142,7 @@ func (s *server) table() *routeTable {
 	mux.HandleFunc("POST /admin/watch", here(s.queries.Watch))
 	mux.HandleFunc("GET /admin/inputs", here(s.getInputs))
 	mux.HandleFunc("PUT /admin/inputs", here(s.putInputs))
+	mux.HandleFunc("POST /admin/inputs/certificate", here(s.renewCertificate))
 	mux.HandleFunc("POST /admin/selector/check", here(s.checkSelector))
 	s.outputRoutes(mux)
 	s.ruleRoutes(mux)

@@ -4,7 +4,6 @@ package main
 
 import (
 	"fmt"
-	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
@@ -77,7 +76,8 @@ func show(of reflect.Value, table string, f func(table, name string, value any))
 		case []network:
 			networks := make([]string, len(value))
 			for k, one := range value {
-				networks[k] = netip.Prefix(one).String()
+				text, _ := one.MarshalText()
+				networks[k] = string(text)
 			}
 			f(table, named(i), networks)
 		case duration:

@@ -101,6 +101,7 @@ const (
 func (s *server) inputStatus() map[string]any {
 	type sender struct {
 		Address   string                 `json:"address"`
+		Samples   uint64                 `json:"samples"`
 		NewSeries uint64                 `json:"newSeries"`
 		Refused   map[tsdb.Reason]uint64 `json:"refused"`
 		Last      string                 `json:"last"`
@@ -108,20 +109,22 @@ func (s *server) inputStatus() map[string]any {
 	all, on := map[string]any{}, s.listening.Load()
 	for _, in := range inputs {
 		c, status := (*s.current.Load())[in.name], s.senders[in.name].Status(shownSenders)
-		networks, list := []string{}, []sender{}
-		for _, one := range status.Networks {
-			networks = append(networks, one.String())
+		networks, list := c.Networks, []sender{}
+		if networks == nil {
+			networks = []network{}
 		}
 		for _, one := range status.Senders {
 			if one.Refused == nil {
 				one.Refused = map[tsdb.Reason]uint64{}
 			}
-			list = append(list, sender{one.Address, one.Created, one.Refused, one.Last.UTC().Format(time.RFC3339Nano)})
+			list = append(list, sender{one.Address, one.Sent, one.Created, one.Refused, one.Last.UTC().Format(time.RFC3339Nano)})
 		}
 		all[in.name] = map[string]any{
 			"enabled": c.Enabled, "listens": on.addresses(in.name), "networks": networks, "newSeries": status.Created, "refused": status.Refused, "senders": list,
 			"seriesPerSecond": c.SeriesPerSecond, "seriesBurst": c.SeriesBurst,
 			"senderSeriesPerSecond": c.SenderSeriesPerSecond, "senderSeriesBurst": c.SenderSeriesBurst,
+			"port": c.Port, "picklePort": c.PicklePort, "tlsPort": c.TLSPort, "tlsClientCa": c.TLSClientCA,
+			"tlsListens": on.tls(in.name),
 		}
 	}
 	return all

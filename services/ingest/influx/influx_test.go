@@ -167,6 +167,8 @@ func TestLater(t *testing.T) {
 // none may make no series.
 type none struct{}
 
+func (none) Sent(int) {}
+
 func (none) Create(int) (tsdb.Reason, string) { return tsdb.SenderSeriesRate, "no more" }
 func (none) Refused(int, tsdb.Reason)         {}
 

@@ -21,6 +21,7 @@ import (
 	"cistern/services/daemon/shutdown"
 	"cistern/services/ingest/senders"
 	"cistern/services/ingest/sockets"
+	"cistern/services/ingest/tlsport"
 	"cistern/services/journal"
 	"cistern/services/store/tsdb"
 
@@ -64,6 +65,7 @@ type Server struct {
 	options Options
 	store   tsdb.Ingester
 	tcp     net.Listener
+	tls     net.Listener
 	udp     *net.UDPConn
 	buffer  int
 	drops   sockets.Drops
@@ -119,8 +121,31 @@ func (s *Server) Also(listener net.Listener, stream func(net.Conn, *Batch)) {
 	go func() { defer s.done.Done(); s.accept(listener, stream) }()
 }
 
+// ListenTLS serves lines by TLS on an address as well, until Close. The senders are the server's. told is told why somebody was
+// refused; nil for nobody.
+func (s *Server) ListenTLS(address string, o tlsport.Options, told func(netip.Addr, error)) error {
+	o.Senders = s.options.Senders
+	o.Refused = func(from netip.Addr, reason tsdb.Reason, why error) {
+		s.store.Reject(reason, 1)
+		s.bad.Add(1)
+		if told != nil && why != nil {
+			told(from, why)
+		}
+	}
+	listener, err := tlsport.Listen(address, o)
+	if err != nil {
+		return fmt.Errorf("listening for %s: %w", s.options.Title, err)
+	}
+	s.tls = listener
+	s.Also(listener, s.stream)
+	return nil
+}
+
 // Addr is the address of the sockets; "" without them.
 func (s *Server) Addr() string { return addressOf(s.tcp) }
+
+// TLSAddr is the address for TLS; "" without it.
+func (s *Server) TLSAddr() string { return addressOf(s.tls) }
 
 // Datagrams is how many bytes the kernel holds of those that came over UDP, and how many of them it dropped because there were
 // more; known is false where it does not tell.

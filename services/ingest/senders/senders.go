@@ -4,8 +4,10 @@
 package senders
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"net/netip"
 	"slices"
 	"strings"
@@ -22,14 +24,15 @@ const NetworkNotAllowed tsdb.Reason = "network_not_allowed"
 const (
 	// maxSenders is how many addresses are told apart; those beyond it share one limit.
 	maxSenders = 4096
-	// forgetAfter is how long an address is remembered that made nothing new and of which nothing was refused.
+	// forgetAfter is how long an address is remembered of which nothing came.
 	forgetAfter = time.Hour
 )
 
 // Options are an input's limits.
 type Options struct {
-	// Networks are where senders may be; none means everywhere.
+	// Networks are where senders may be, and those of Own, if it is set; neither means everywhere.
 	Networks []netip.Prefix
+	Own      *Own
 	// How many new series may come, on average each second and at once: of all senders together, and of each address. A
 	// limit of 0 a second is none.
 	SeriesPerSecond, SeriesBurst             int
@@ -55,9 +58,43 @@ type Input struct {
 
 type sender struct {
 	bucket  bucket
-	created uint64
 	refused map[tsdb.Reason]uint64
 	last    time.Time
+	// Of the last hour.
+	sent, created, declined hour
+}
+
+// hour counts what happened within the last hour, to five minutes.
+type hour struct {
+	counts [12]uint32
+	slot   int64 // of the newest count, in five minutes since 1970
+}
+
+const slotSeconds = 300
+
+func (h *hour) move(now time.Time) {
+	slot := now.Unix() / slotSeconds
+	if slot < h.slot { // the clock was set back
+		h.counts = [12]uint32{}
+	}
+	for n := min(slot-h.slot, 12); n > 0; n-- {
+		h.counts[(slot-n+1)%12] = 0
+	}
+	h.slot = slot
+}
+
+func (h *hour) add(now time.Time, n int) {
+	h.move(now)
+	one := &h.counts[h.slot%12]
+	*one = uint32(min(uint64(*one)+uint64(n), math.MaxUint32))
+}
+
+func (h *hour) sum(now time.Time) (n uint64) {
+	h.move(now)
+	for _, one := range h.counts {
+		n += uint64(one)
+	}
+	return n
 }
 
 // New makes the senders of the input that has a name in the settings.
@@ -75,12 +112,13 @@ func (in *Input) Allowed(from netip.Addr) bool {
 	if in == nil || !from.IsValid() {
 		return true
 	}
-	networks := in.options.Load().Networks
-	if len(networks) == 0 {
+	o := in.options.Load()
+	if len(o.Networks) == 0 && o.Own == nil {
 		return true
 	}
 	from = from.Unmap().WithZone("")
-	return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(from) })
+	within := func(p netip.Prefix) bool { return p.Contains(from) }
+	return slices.ContainsFunc(o.Networks, within) || o.Own != nil && slices.ContainsFunc(o.Own.Networks(), within)
 }
 
 // Set replaces the limits. Who may no longer send is refused from the next packet or request on; a sender's tokens stay.
@@ -117,7 +155,7 @@ func (in *Input) Take(from netip.Addr) tsdb.Reason {
 	}
 	one.bucket.tokens--
 	in.all.tokens--
-	one.created++
+	one.created.add(now, 1)
 	in.created++
 	return ""
 }
@@ -146,7 +184,38 @@ func (in *Input) Refused(from netip.Addr, reason tsdb.Reason, n int) {
 		one.refused = map[tsdb.Reason]uint64{}
 	}
 	one.refused[reason] += uint64(n)
+	one.declined.add(now, n)
 	one.last = now
+}
+
+// Sent counts what came from an address: samples, or lines of statsd.
+func (in *Input) Sent(from netip.Addr, n int) {
+	if in == nil || n <= 0 {
+		return
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	now := in.now()
+	one := in.of(from, now)
+	one.sent.add(now, n)
+	one.last = now
+}
+
+// Tally gathers what came from one address after the other.
+type Tally struct {
+	from netip.Addr
+	n    int
+}
+
+// Count adds to the tally what came from an address; what was gathered of another one before is counted as sent. Nothing from
+// nobody empties it.
+func (in *Input) Count(t *Tally, from netip.Addr, n int) {
+	if from == t.from && n > 0 {
+		t.n += n
+		return
+	}
+	in.Sent(t.from, t.n)
+	*t = Tally{from, n}
 }
 
 // of is an address' account. The caller holds mu.
@@ -189,6 +258,9 @@ func account(from netip.Addr) netip.Addr {
 	return from
 }
 
+// Account is what an address is counted as; see Text.
+func Account(from netip.Addr) netip.Addr { return account(from) }
+
 // Text is an address as errors and figures name it.
 func Text(from netip.Addr) string {
 	from = account(from)
@@ -217,58 +289,72 @@ func (b *bucket) has(now time.Time, perSecond, burst int) bool {
 
 // Status is what an input's senders did since the start.
 type Status struct {
-	Networks []netip.Prefix
-	Created  uint64 // series that were new
-	Refused  map[tsdb.Reason]uint64
-	// Senders are those of whom something was refused, or that made new series within an hour: the worst first.
+	Created uint64 // series that were new
+	Refused map[tsdb.Reason]uint64
+	// Senders are those of whom something came within an hour: those of whom most was refused, who made most new series and
+	// who sent most.
 	Senders []SenderStatus
 }
 
 // SenderStatus is one address.
 type SenderStatus struct {
 	Address string
-	Created uint64
-	Refused map[tsdb.Reason]uint64
+	Sent    uint64                 // samples, or lines of statsd, within an hour
+	Created uint64                 // new series, within an hour
+	Refused map[tsdb.Reason]uint64 // since it was first heard of
 	Last    time.Time
+
+	declined uint64 // refused within an hour
 }
 
-// Total is how much was refused, for all reasons.
-func (s *SenderStatus) Total() (n uint64) {
-	for _, one := range s.Refused {
-		n += one
-	}
-	return n
+func (one *sender) status(address string, now time.Time) SenderStatus {
+	return SenderStatus{address, one.sent.sum(now), one.created.sum(now), maps.Clone(one.refused), one.last, one.declined.sum(now)}
 }
 
-// Status returns the figures, with at most limit senders.
+// Status returns the figures, with at most limit senders for each thing that they are listed for.
 func (in *Input) Status(limit int) Status {
 	if in == nil {
 		return Status{Refused: map[tsdb.Reason]uint64{}}
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	status := Status{Networks: in.options.Load().Networks, Created: in.created, Refused: maps.Clone(in.refused)}
+	status := Status{Created: in.created, Refused: maps.Clone(in.refused)}
 	if limit == 0 {
 		return status
 	}
+	now := in.now()
+	var all []SenderStatus
 	for addr, one := range in.byAddr {
-		status.Senders = append(status.Senders, SenderStatus{Text(addr), one.created, maps.Clone(one.refused), one.last})
+		if now.Sub(one.last) <= forgetAfter {
+			all = append(all, one.status(Text(addr), now))
+		}
 	}
 	if !in.others.last.IsZero() {
-		status.Senders = append(status.Senders, SenderStatus{"others", in.others.created, maps.Clone(in.others.refused), in.others.last})
+		all = append(all, in.others.status("others", now))
 	}
-	slices.SortFunc(status.Senders, func(a, b SenderStatus) int {
-		x, y := a.Total(), b.Total()
-		switch {
-		case x != y && x > y, x == y && a.Created > b.Created:
-			return -1
-		case x == y && a.Created == b.Created:
-			return strings.Compare(a.Address, b.Address)
-		}
-		return 1
-	})
-	status.Senders = status.Senders[:min(len(status.Senders), limit)]
+	status.Senders = worst(all, limit)
 	return status
+}
+
+// worst are the first by each figure, none twice.
+func worst(all []SenderStatus, limit int) (list []SenderStatus) {
+	known := map[string]bool{}
+	for _, figure := range []func(*SenderStatus) uint64{
+		func(s *SenderStatus) uint64 { return s.declined },
+		func(s *SenderStatus) uint64 { return s.Created },
+		func(s *SenderStatus) uint64 { return s.Sent },
+	} {
+		slices.SortFunc(all, func(a, b SenderStatus) int {
+			return cmp.Or(cmp.Compare(figure(&b), figure(&a)), strings.Compare(a.Address, b.Address))
+		})
+		for i := range all[:min(len(all), limit)] {
+			if one := &all[i]; figure(one) > 0 && !known[one.Address] {
+				known[one.Address] = true
+				list = append(list, *one)
+			}
+		}
+	}
+	return list
 }
 
 // Worst is the address of which most was refused for a reason; "" when nothing was.
@@ -305,6 +391,7 @@ type single struct {
 
 func (s single) Create(int) (tsdb.Reason, string)  { return s.in.Create(s.from) }
 func (s single) Refused(_ int, reason tsdb.Reason) { s.in.Refused(s.from, reason, 1) }
+func (s single) Sent(n int)                        { s.in.Sent(s.from, n) }
 
 // Parts says which of a batch's samples came from which address. The zero value is an empty batch.
 type Parts struct {
@@ -351,3 +438,12 @@ func (s several) at(i int) netip.Addr {
 
 func (s several) Create(i int) (tsdb.Reason, string) { return s.in.Create(s.at(i)) }
 func (s several) Refused(i int, reason tsdb.Reason)  { s.in.Refused(s.at(i), reason, 1) }
+
+func (s several) Sent(n int) {
+	at, _ := slices.BinarySearch(s.parts.ends, s.first+1)
+	for begin, end := s.first, s.first+n; begin < end && at < len(s.parts.ends); at++ {
+		upTo := min(s.parts.ends[at], end)
+		s.in.Sent(s.parts.from[at], upTo-begin)
+		begin = upTo
+	}
+}

@@ -81,7 +81,7 @@ func TestManyAddresses(t *testing.T) {
 	if in.Worst(tsdb.SenderSeriesRate) != "others" || in.Worst(tsdb.InputSeriesRate) != "" {
 		t.Error(in.Worst(tsdb.SenderSeriesRate))
 	}
-	if worst := in.Status(1).Senders[0]; worst.Address != "others" || worst.Total() == 0 {
+	if worst := in.Status(1).Senders[0]; worst.Address != "others" || worst.declined == 0 {
 		t.Errorf("%+v", worst)
 	}
 	*now = now.Add(2 * forgetAfter)
@@ -188,5 +188,66 @@ func TestRequests(t *testing.T) {
 		if off.ServeHTTP(w, r); w.Code != code {
 			t.Errorf("%s: %d %s", remote, w.Code, w.Body)
 		}
+	}
+}
+
+// Who sent most, who made most and of whom most was refused are all listed, each once, with what was within the last hour.
+func TestTopSenders(t *testing.T) {
+	in := New("graphite", Options{})
+	now := clock(in)
+	in.Sent(address("192.0.2.1"), 7)
+	*now = now.Add(30 * time.Minute)
+	in.Sent(address("192.0.2.1"), 3)
+	in.Sent(address("192.0.2.2"), 1000)
+	in.Refused(address("192.0.2.3"), "graphite_malformed", 5)
+	in.Create(address("192.0.2.4"))
+	names := func(limit int) (all []string) {
+		for _, one := range in.Status(limit).Senders {
+			all = append(all, fmt.Sprintf("%s:%d", one.Address, one.Sent))
+		}
+		return all
+	}
+	if got := fmt.Sprint(names(1)); got != "[192.0.2.3:0 192.0.2.4:0 192.0.2.2:1000]" {
+		t.Error(got)
+	}
+	if got := fmt.Sprint(names(10)); got != "[192.0.2.3:0 192.0.2.4:0 192.0.2.2:1000 192.0.2.1:10]" {
+		t.Error(got)
+	}
+	*now = now.Add(40 * time.Minute)
+	if got := fmt.Sprint(names(10)); got != "[192.0.2.3:0 192.0.2.4:0 192.0.2.2:1000 192.0.2.1:3]" {
+		t.Error("after 70 minutes: ", got)
+	}
+	*now = now.Add(-3 * time.Hour) // a clock that is set back counts anew
+	in.Sent(address("192.0.2.1"), 2)
+	if got := in.byAddr[address("192.0.2.1")].sent.sum(*now); got != 2 {
+		t.Error(got)
+	}
+	*now = now.Add(5 * time.Hour)
+	if got := names(10); len(got) != 0 {
+		t.Error("after hours of silence: ", got)
+	}
+}
+
+// Of a batch of several addresses, dealt with in two pieces, each is counted what came from it.
+func TestSentOfSeveral(t *testing.T) {
+	in := New("graphite", Options{})
+	now := clock(in)
+	var parts Parts
+	a, b := address("192.0.2.1"), address("192.0.2.2")
+	parts.Add(a, 3)
+	parts.Add(b, 5)
+	parts.Add(a, 9)
+	parts.Of(in, 0).Sent(4)
+	parts.Of(in, 4).Sent(5)
+	if x, y := in.byAddr[a].sent.sum(*now), in.byAddr[b].sent.sum(*now); x != 7 || y != 2 {
+		t.Error(x, y)
+	}
+	var tally Tally
+	for _, one := range []netip.Addr{a, a, b, {}, {}, a} {
+		in.Count(&tally, one, 2)
+	}
+	in.Count(&tally, netip.Addr{}, 0)
+	if x, y, own := in.byAddr[a].sent.sum(*now), in.byAddr[b].sent.sum(*now), in.byAddr[netip.Addr{}].sent.sum(*now); x != 13 || y != 4 || own != 4 {
+		t.Error(x, y, own)
 	}
 }

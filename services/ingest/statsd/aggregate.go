@@ -151,11 +151,15 @@ func (s *shard) packetsFrom(packets [][]byte, from []netip.Addr, received int64)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.order, s.from = received, from
+	var sent senders.Tally
 	for i, packet := range packets {
-		s.packet(packet, i)
+		if lines := s.packet(packet, i); s.a.senders != nil {
+			s.a.senders.Count(&sent, s.sender(i), lines)
+		}
 	}
 	s.apply()
 	s.blame(blame{})
+	s.a.senders.Count(&sent, netip.Addr{}, 0)
 	s.from = nil
 	s.a.received.Store(received)
 	if s.lines > 0 {
@@ -172,8 +176,8 @@ func (s *shard) sender(packet int) netip.Addr {
 	return netip.Addr{}
 }
 
-// packet parses the lines of the i-th packet; they wait for apply.
-func (s *shard) packet(packet []byte, i int) {
+// packet parses the lines of the i-th packet, which wait for apply, and says how many there are.
+func (s *shard) packet(packet []byte, i int) (lines int) {
 	for len(packet) > 0 {
 		var text []byte
 		if newline := bytes.IndexByte(packet, '\n'); newline >= 0 {
@@ -187,6 +191,7 @@ func (s *shard) packet(packet []byte, i int) {
 		if len(text) == 0 {
 			continue
 		}
+		lines++
 		if len(text) > maxLine {
 			s.refuse(TooLong, i)
 			continue
@@ -203,6 +208,7 @@ func (s *shard) packet(packet []byte, i int) {
 		l.hash = hashOf(l)
 		s.parsed++
 	}
+	return lines
 }
 
 // apply counts the parsed lines. The steps are loops of their own, so that the cache misses of many lines run at the
@@ -227,8 +233,13 @@ func (s *shard) apply() {
 
 // elsewhere counts a packet from where none may come.
 func (s *shard) elsewhere(from netip.Addr) {
-	s.a.store.Reject(senders.NetworkNotAllowed, 1)
 	s.a.senders.Refused(from, senders.NetworkNotAllowed, 1)
+	s.reject(senders.NetworkNotAllowed)
+}
+
+// reject counts something of which the sender is counted already.
+func (s *shard) reject(reason tsdb.Reason) {
+	s.a.store.Reject(reason, 1)
 	s.a.bad.Add(1)
 }
 

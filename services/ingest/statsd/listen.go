@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 	"cistern/services/daemon/shutdown"
 	"cistern/services/ingest/senders"
 	"cistern/services/ingest/sockets"
+	"cistern/services/ingest/tlsport"
 	"cistern/services/journal"
 	"cistern/services/platform/fastclock"
 	"cistern/services/store/tsdb"
@@ -51,6 +53,7 @@ type Server struct {
 	options    Options
 	sockets    []*socket
 	tcp, admin net.Listener
+	tls        net.Listener
 	streams    *shard
 	began      time.Time
 	down       atomic.Bool // what the administrator has it say of its health
@@ -169,6 +172,28 @@ func listenUnix(path string) (*net.UnixConn, error) {
 // Addr is the address for UDP and TCP, "" when there is none.
 func (s *Server) Addr() string { return addressOf(s.tcp) }
 
+// ListenTLS serves lines by TLS on an address as well, until Close. The senders are the server's. told is told why somebody was
+// refused; nil for nobody.
+func (s *Server) ListenTLS(address string, o tlsport.Options, told func(netip.Addr, error)) error {
+	o.Senders = s.options.Senders
+	o.Refused = func(from netip.Addr, reason tsdb.Reason, why error) {
+		s.streams.reject(reason)
+		if told != nil && why != nil {
+			told(from, why)
+		}
+	}
+	listener, err := tlsport.Listen(address, o)
+	if err != nil {
+		return fmt.Errorf("listening for statsd: %w", err)
+	}
+	s.tls = listener
+	s.serve(listener, maxConnections, s.stream)
+	return nil
+}
+
+// TLSAddr is the address for TLS; "" when there is none.
+func (s *Server) TLSAddr() string { return addressOf(s.tls) }
+
 // AdminAddr is the administrator's.
 func (s *Server) AdminAddr() string { return addressOf(s.admin) }
 
@@ -237,7 +262,7 @@ func (s *Server) Close() error {
 	for _, one := range s.sockets {
 		one.stop()
 	}
-	for _, l := range []net.Listener{s.tcp, s.admin} {
+	for _, l := range []net.Listener{s.tcp, s.tls, s.admin} {
 		if l != nil {
 			errs = append(errs, l.Close())
 		}

@@ -314,6 +314,8 @@ func TestRefusals(t *testing.T) {
 
 type sender struct{}
 
+func (sender) Sent(int) {}
+
 func (sender) Create(int) (tsdb.Reason, string) { return "", "" }
 func (sender) Refused(int, tsdb.Reason)         {}
 

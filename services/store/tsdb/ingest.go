@@ -35,6 +35,9 @@ func (s *Store) Ingest(ctx context.Context, input string, samples []Sample, dura
 		}
 	}
 	s.counts.accept(input, accepted)
+	if sender != nil {
+		sender.Sent(len(samples))
+	}
 	for _, r := range rejected {
 		s.counts.reject(r.Reason, 1)
 		if sender != nil {

@@ -22,6 +22,8 @@ type Sender interface {
 	Create(i int) (reason Reason, detail string)
 	// Refused counts a sample of the batch that the store refused.
 	Refused(i int, reason Reason)
+	// Sent counts the n samples of a batch that was dealt with, those that were refused too.
+	Sent(n int)
 }
 
 type senderKey struct{}

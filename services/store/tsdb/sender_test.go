@@ -20,6 +20,8 @@ type limited struct {
 	refused map[Reason]int
 }
 
+func (l *limited) Sent(int) {}
+
 func (l *limited) Create(int) (Reason, string) {
 	if l.left == 0 {
 		return SenderSeriesRate, "no more"

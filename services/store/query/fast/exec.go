@@ -148,16 +148,16 @@ func (r *run) evaluate(n *node) ([]row, error) {
 	if err != nil || len(n.then) == 0 {
 		return rows, err
 	}
-	kept := rows[:0]
-	for _, one := range rows {
-		if err := n.finish(&one); err != nil {
+	for i := range rows {
+		if err := n.finish(&rows[i]); err != nil {
 			return nil, err
 		}
-		if !one.empty() {
-			kept = append(kept, one)
-		}
 	}
-	return kept, unique(kept)
+	// Before a comparison leaves some of them out: two of the same labels are an error whatever becomes of them.
+	if err := unique(rows); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(rows, func(one row) bool { return one.empty() }), nil
 }
 
 // finish does the operations that follow.
