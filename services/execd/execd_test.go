@@ -43,6 +43,7 @@ type fakeHost struct {
 	isLeaf           func(leaf, device string) bool // nil: the same words
 	listed           []host.Disk
 	did              []string
+	wall             fakeWall
 }
 
 func (h *fakeHost) CheckDisk(path string, _ int64) (string, error) {
@@ -140,6 +141,7 @@ type bench struct {
 	t      *testing.T
 	state  string
 	host   *fakeHost
+	server *Server
 	client *http.Client
 	end    func() // as when the process is to end
 }
@@ -156,7 +158,7 @@ func start(t *testing.T, zpool, zfs string, uids ...int) *bench {
 	}
 	for name, script := range map[string]string{"zpool": zpool, "zfs": zfs} {
 		text := "#!/bin/sh\necho \"" + name + " $*\" >>" + b.state + "/ran\n" +
-			"{ printf '" + name + "'; printf '\\037%s' \"$@\"; printf '\\036'; } >>" + b.state + "/words\n" + script + "\n"
+			"printf %s \"$(printf '" + name + "'; printf '\\037%s' \"$@\"; printf '\\036')\" >>" + b.state + "/words\n" + script + "\n"
 		if err := os.WriteFile(filepath.Join(b.state, "bin", name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +175,8 @@ func start(t *testing.T, zpool, zfs string, uids ...int) *bench {
 	}
 	ending := make(chan struct{})
 	b.end = sync.OnceFunc(func() { close(ending) })
-	server := httptest.NewUnstartedServer((&Server{State: b.state, Host: b.host, UIDs: uids, Ending: ending, beatEvery: 50 * time.Millisecond}).Handler())
+	b.server = &Server{State: b.state, Host: b.host, UIDs: uids, Ending: ending, beatEvery: 50 * time.Millisecond}
+	server := httptest.NewUnstartedServer(b.server.Handler())
 	server.Listener, server.Config.ConnContext = listener, unixsocket.ConnContext
 	server.Start()
 	t.Cleanup(server.Close)

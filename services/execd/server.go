@@ -18,6 +18,7 @@ import (
 	"cistern/services/daemon/problem"
 	"cistern/services/daemon/unixsocket"
 	"cistern/services/execd/host"
+	"cistern/services/execd/sshaccess"
 )
 
 // Server is execd's HTTP handler. Verbs about one pool that exists wait for each other, and so do all others, so that two
@@ -26,12 +27,17 @@ import (
 type Server struct {
 	State string    // /var/lib/cistern
 	Host  host.Host // the operating system
-	UIDs  []int     // user ids that may connect
+	// Firewall keeps who may reach the machine.
+	Firewall *Firewall
+	UIDs     []int // user ids that may connect
 	// Ending is closed when the process is to end: what would go on for ever does not hold it up. Nil is never.
 	Ending <-chan struct{}
+	// Failed hears of what went wrong when nobody had asked; nil is nobody.
+	Failed func(error)
 	// For tests: how often who follows events hears that there are none.
 	beatEvery time.Duration
 	mu        sync.Mutex
+	sshAccess *sshaccess.Manager
 	locks     map[string]chan struct{} // by pool; "" is what belongs to none; see also looking
 }
 
@@ -45,11 +51,13 @@ type makesPool interface{ wholePool() string }
 // unlocked are the verbs that wait for nothing and that nothing waits for: they only read, which may take as long as a
 // download's reader wants, or they take no disk and change no pool.
 var unlocked = []string{"power", "service.action", "setup.finish", "pool.importable", "pool.history", "pool.errors", "pool.events", "pool.remembered", "disks.list", "disk.smart", "disk.locate", "faults.list", "hardware.inventory", "controller.read", "system.list",
-	"dataset.sample", "snapshot.diff", "snapshot.list-files", "snapshot.read-file"}
+	"dataset.sample", "snapshot.diff", "snapshot.list-files", "snapshot.read-file",
+	// They wait for each other, and for no pool.
+	"firewall.try", "firewall.confirm", "firewall.take-back", "firewall.set", "firewall.read"}
 
 // polled are the verbs that the management plane calls again and again by itself, to look at the machine. They change
 // nothing and name nobody, so they are left out of the audit trail, which they would fill.
-var polled = []string{"pool.remembered", "disks.list", "disk.smart", "faults.list", "hardware.inventory", "controller.read"}
+var polled = []string{"pool.remembered", "disks.list", "disk.smart", "faults.list", "hardware.inventory", "controller.read", "firewall.read"}
 
 // lock keeps others from the argument's pool until the function that it returns is called. Whoever has gone while waiting
 // wants nothing done any more: that is an error.
@@ -164,6 +172,12 @@ var verbs = map[string]verb{
 	"system.activate":    typed((*Server).systemActivate),
 	"setup.finish":       typed((*Server).setupFinish),
 	"snmp.configure":     typed((*Server).snmpConfigure),
+	"firewall.try":       typed((*Server).firewallTry),
+	"firewall.confirm":   typed((*Server).firewallConfirm),
+	"firewall.take-back": typed((*Server).firewallTakeBack),
+	"firewall.set":       typed((*Server).firewallSet),
+	"firewall.read":      typed((*Server).firewallRead),
+	"ssh.configure":      typed((*Server).sshConfigure),
 	"power":              typed((*Server).power),
 
 	"dataset.create":  typed((*Server).datasetCreate),

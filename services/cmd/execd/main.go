@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"flag"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -17,6 +18,9 @@ var version = "development"
 func main() {
 	// zpool prints local times, and says no zone: read as UTC by whoever asked.
 	_ = os.Setenv("TZ", "UTC")
+	if len(os.Args) > 1 && os.Args[1] == "--load-firewall" {
+		os.Exit(loadFirewall(os.Args[2:]))
+	}
 	var state, client string
 	os.Exit(daemon.Run(daemon.Options{
 		Name: "execd", Version: version, Socket: "/run/cistern/execd/http.sock",
@@ -43,6 +47,37 @@ func setup(ctx context.Context, p *daemon.Process, state, client string) error {
 	if err != nil {
 		return err
 	}
-	s := &execd.Server{State: state, Host: host, UIDs: uids, Ending: ctx.Done()}
+	wall := execd.NewFirewall(host, state, execd.OwnNetworks, p.Log)
+	// Also when they were loaded at boot: a change that was being tried when execd ended is taken back here.
+	if err := wall.Load(ctx); err != nil {
+		p.Log.Error("the firewall's rules cannot be loaded; it is tried again", "error", err)
+	}
+	p.Go(wall.Watch)
+	s := &execd.Server{State: state, Host: host, Firewall: wall, UIDs: uids, Ending: ctx.Done(), Failed: func(err error) { p.Log.Error("ssh stays on after its end", "error", err) }}
+	// Not before it is ready: to start a service may take as long as the network.
+	go func() {
+		if err := s.Resume(ctx); err != nil {
+			p.Log.Error("ssh could not be left as it was", "error", err)
+		}
+	}()
 	return p.Listen(daemon.Listener{Socket: p.Socket, Handler: s.Handler()})
+}
+
+// loadFirewall has the rules hold that are kept, and ends: at boot, before the network is there, and before anybody could ask execd.
+func loadFirewall(arguments []string) int {
+	flags := flag.NewFlagSet("execd --load-firewall", flag.ExitOnError)
+	state := flags.String("state", "/var/lib/cistern", "the appliance's state `folder`")
+	_ = flags.Parse(arguments) // it ends the process when it fails
+	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	host, err := execd.NewHost()
+	if err == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		err = execd.NewFirewall(host, *state, execd.OwnNetworks, logger).Load(ctx)
+	}
+	if err != nil {
+		logger.Error("the firewall's rules cannot be loaded; execd tries again", "error", err)
+		return 1
+	}
+	return 0
 }

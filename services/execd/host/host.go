@@ -2,7 +2,11 @@
 // and what those have in common.
 package host
 
-import "context"
+import (
+	"context"
+
+	"cistern/services/execd/host/firewall"
+)
 
 // Host is what differs between operating systems. An error of CheckDisk is a problem document that names the disk.
 type Host interface {
@@ -56,6 +60,11 @@ type Host interface {
 	// ActivateSystem has the machine start with one of systems, which are all there are, from the next time on. On
 	// failure it starts with the one it would have started with. Whether it helped is read back by who asked.
 	ActivateSystem(ctx context.Context, systems []System, name string) error
+	// LoadFirewall has the kernel let in what the rules say and nothing else, from one moment to the next; on failure all is as
+	// it was. anew also takes away what others have added, and the counters.
+	LoadFirewall(ctx context.Context, rules []firewall.Rule, anew bool) error
+	// ReadFirewall is what the kernel has, compared with rules.
+	ReadFirewall(ctx context.Context, rules []firewall.Rule) (firewall.Loaded, error)
 	// Power reboots or switches off; it returns before that happens.
 	Power(ctx context.Context, action string) error
 }
