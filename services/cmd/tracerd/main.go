@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -17,8 +18,16 @@ import (
 var version = "development"
 
 func main() {
+	if tracer.IsLauncher(os.Args) {
+		if err := tracer.RunLauncher(os.Args); err != nil {
+			fmt.Fprintf(os.Stderr, "tracerd: %v\n", err)
+			os.Exit(1)
+		}
+		return
+	}
 	run := cmp.Or(os.Getenv("CISTERN_RUN"), "/run/cistern")
 	c := tracer.Config{}
+	uid := -1
 	os.Exit(daemon.Run(daemon.Options{
 		Name: "tracerd", Version: version,
 		About: "tracerd measures what the machine does: counters, the web server's log, and DTrace. Its socket is http.sock in the folder of --run.",
@@ -27,21 +36,38 @@ func main() {
 			flags.StringVar(&c.State, "dir", "/var/lib/cistern/tracerd", "`folder` in which it is kept what is recorded")
 			flags.StringVar(&c.Storaged, "storaged", filepath.Join(run, "storaged/http.sock"), "storaged's `socket`")
 			flags.StringVar(&c.DTrace, "dtrace", "/usr/sbin/dtrace", "the `program` that traces; empty: nothing is traced")
-			flags.IntVar(&c.UID, "dtrace-uid", -1, "the `user id` that it runs as; -1: this process'")
+			flags.IntVar(&uid, "dtrace-uid", -1, "the `user id` that it runs as, started by a second process that alone keeps capabilities (Linux); -1: this process'")
 			flags.StringVar(&c.ZPool, "zpool", "/usr/sbin/zpool", "the `program` that tells of pools")
 			flags.Float64Var(&c.Budget, "budget", 0.25, "how much of a processor a tracer may take over a minute")
 		},
 		Setup: func(ctx context.Context, p *daemon.Process) error {
 			p.Socket = cmp.Or(p.Socket, filepath.Join(c.Run, "http.sock"))
 			c.Log = p.Log
-			return setup(ctx, p, c)
+			return setup(ctx, p, c, uid)
 		},
 		// What was measured is sent to storaged before the end: 8 s at most.
 		RequestsWithin: 2 * time.Second, StopWithin: 12 * time.Second,
 	}))
 }
 
-func setup(ctx context.Context, p *daemon.Process, c tracer.Config) error {
+func setup(ctx context.Context, p *daemon.Process, c tracer.Config, uid int) error {
+	if uid >= 0 {
+		var err error
+		if c.Launcher, err = tracer.StartLauncher(c.DTrace, uid, p.Log); err != nil {
+			return err
+		}
+		p.OnStop(func() error {
+			c.Launcher.Close()
+			return nil
+		})
+		go func() {
+			<-c.Launcher.Lost
+			if ctx.Err() == nil {
+				p.Log.Error("the process that starts dtrace has ended; starting anew")
+				os.Exit(1)
+			}
+		}()
+	}
 	t, err := tracer.New(c)
 	if err != nil {
 		return err

@@ -9,9 +9,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -32,8 +29,7 @@ const (
 // run is a process from its start until it has ended.
 type run struct {
 	datasets []*statistics.Dataset
-	command  *exec.Cmd
-	script   string
+	process  *traced
 	parser   *parser
 	cancel   sync.Once
 
@@ -45,14 +41,22 @@ type run struct {
 	drops    uint64
 }
 
-// launcher knows how to start dtrace here.
-type launcher struct {
-	program string // path of dtrace
-	dir     string // where D programs are put
-	uid     int    // as whom it runs; -1: as tracerd
-	log     *slog.Logger
-	timing  timing
-	next    int
+// starter knows how to start dtrace here.
+type starter struct {
+	program  string    // path of dtrace
+	dir      string    // where D programs are put
+	launcher *Launcher // by whom it is started; nil: by this process
+	log      *slog.Logger
+	timing   timing
+	next     int
+}
+
+func (l *starter) begin(text string) (*traced, error) {
+	if l.launcher != nil {
+		return l.launcher.start(text)
+	}
+	l.next++
+	return startHere(l.program, l.dir, l.next, text)
 }
 
 type timing struct{ start, hang, stop time.Duration }
@@ -63,45 +67,28 @@ var dropLine = regexp.MustCompile(`^(?:dtrace: )?(\d+) (?:[a-z ]+ )?drops?\b`)
 
 // start begins a run. second is called for each second, ended once at the end, both from goroutines of the run. An
 // error means that nothing was started.
-func (l *launcher) start(datasets []*statistics.Dataset, second func(*run, int64, []printed), ended func(*run, error)) (*run, error) {
+func (l *starter) start(datasets []*statistics.Dataset, second func(*run, int64, []printed), ended func(*run, error)) (*run, error) {
 	text, err := statistics.Render(platform, datasets)
 	if err != nil {
 		return nil, err
 	}
-	l.next++
-	r := &run{datasets: datasets, script: filepath.Join(l.dir, "program-"+strconv.Itoa(l.next)+".d"), printed: time.Now()}
-	if err := os.WriteFile(r.script, []byte(text), 0o644); err != nil {
-		return nil, fmt.Errorf("writing the D program: %w", err)
-	}
-	// Aggregations are read four times a second: printa prints what was read last.
-	r.command = exec.Command(l.program, "-q", "-x", "aggrate=250ms", "-x", "switchrate=250ms", "-x", "aggsize=4m", "-x", "dynvarsize=4m",
-		"-x", "strsize=256", "-s", r.script)
-	r.command.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}
-	r.command.Dir = "/"
-	r.command.SysProcAttr = attributes(l.uid)
-	out, err := r.command.StdoutPipe()
+	p, err := l.begin(text)
 	if err != nil {
 		return nil, err
 	}
-	said, err := r.command.StderrPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := r.command.Start(); err != nil {
-		os.Remove(r.script)
-		return nil, fmt.Errorf("dtrace cannot be started: %w", err)
-	}
-	r.parser = newParser(out, datasets, func() { l.log.Info("dtrace runs", "pid", r.command.Process.Pid) }, func(at int64, added []printed) {
+	r := &run{datasets: datasets, process: p, printed: time.Now()}
+	r.parser = newParser(p.out, datasets, func() { l.log.Info("dtrace runs", "pid", r.process.pid) }, func(at int64, added []printed) {
 		r.mu.Lock()
 		r.began, r.printed = true, time.Now()
 		r.mu.Unlock()
 		second(r, at, added)
 	})
-	go r.work(out, said, l, ended)
+	go r.work(l, ended)
 	return r, nil
 }
 
-func (r *run) work(out, said io.ReadCloser, l *launcher, ended func(*run, error)) {
+func (r *run) work(l *starter, ended func(*run, error)) {
+	out, said := r.process.out, r.process.said
 	watch := time.NewTicker(time.Second)
 	defer watch.Stop()
 	done := make(chan struct{})
@@ -144,9 +131,8 @@ func (r *run) work(out, said io.ReadCloser, l *launcher, ended func(*run, error)
 		_, _ = io.Copy(io.Discard, out)
 	}
 	<-reading
-	waited := r.command.Wait()
+	waited := r.process.wait()
 	close(done)
-	os.Remove(r.script)
 	r.mu.Lock()
 	reason := strings.Join(r.said, "; ")
 	stopping := r.stopping
@@ -164,7 +150,7 @@ func (r *run) work(out, said io.ReadCloser, l *launcher, ended func(*run, error)
 }
 
 // hear takes a line of standard error.
-func (r *run) hear(line string, l *launcher) {
+func (r *run) hear(line string, l *starter) {
 	if line == "" {
 		return
 	}
@@ -175,7 +161,7 @@ func (r *run) hear(line string, l *launcher) {
 		r.mu.Unlock()
 		return
 	}
-	l.log.Info("dtrace printed a message", "pid", r.command.Process.Pid, "text", fmt.Sprintf("%.300s", line))
+	l.log.Info("dtrace printed a message", "pid", r.process.pid, "text", fmt.Sprintf("%.300s", line))
 	r.note(line)
 }
 
@@ -203,9 +189,9 @@ func (r *run) stop(after time.Duration) {
 	r.stopping = true
 	r.mu.Unlock()
 	r.cancel.Do(func() {
-		_ = r.command.Process.Signal(syscall.SIGINT)
+		r.process.signal(syscall.SIGINT)
 		time.AfterFunc(after, r.kill)
 	})
 }
 
-func (r *run) kill() { _ = r.command.Process.Kill() }
+func (r *run) kill() { r.process.signal(syscall.SIGKILL) }

@@ -113,7 +113,7 @@ func (t *Tracer) launch(group []*dataset, now time.Time) {
 		list[i] = d.Dataset
 	}
 	t.ended.Add(1)
-	r, err := t.launcher.start(list, t.runSecond, t.runEnded)
+	r, err := t.starter.start(list, t.runSecond, t.runEnded)
 	if err != nil {
 		t.ended.Done()
 		for _, d := range group {
@@ -280,12 +280,12 @@ func (t *Tracer) runEnded(r *run, err error) {
 // watchCost suspends the dataset that costs most when a run takes more than its budget.
 func (t *Tracer) watchCost(now time.Time) (samples []sample) {
 	for _, r := range t.runs {
-		used, ok := cpuTime(r.command.Process.Pid)
+		used, ok := cpuTime(r.process.pid)
 		if !ok || !r.ready {
 			continue
 		}
 		if now.Sub(r.probedAt) >= 5*time.Second {
-			r.probedAt, r.probes = now, max(r.probes, probeTime(r.command.Process.Pid))
+			r.probedAt, r.probes = now, max(r.probes, r.process.probes())
 		}
 		ratio, full := r.meter.add(now, used+r.probes)
 		total := uint64(0)

@@ -102,6 +102,9 @@ func TestMain(m *testing.M) {
 		standIn(mode)
 		return
 	}
+	if otherMain != nil && otherMain() {
+		return
+	}
 	os.Exit(m.Run())
 }
 
@@ -158,6 +161,12 @@ func standIn(modeFile string) {
 	}
 }
 
+// otherMain is what the test's program is besides, where it is started by itself; it says whether it was.
+var otherMain func() bool
+
+// launched makes what starts the stand-in; nil: the tracer does it itself.
+var launched func(t *testing.T, program string) *Launcher
+
 type bench struct {
 	*Tracer
 	store *standInStore
@@ -175,8 +184,13 @@ func start(t *testing.T, dir string) *bench {
 	if err := os.WriteFile(program, []byte(text), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	var launcher *Launcher
+	if launched != nil {
+		launcher = launched(t, program)
+	}
 	made, err := New(Config{
-		State: dir, Run: dir, Storaged: b.store.socket, DTrace: program, UID: -1, ZPool: "/bin/false", Budget: 100,
+		Launcher: launcher,
+		State:    dir, Run: dir, Storaged: b.store.socket, DTrace: program, ZPool: "/bin/false", Budget: 100,
 		Log: slog.New(slog.NewTextHandler(t.Output(), nil)), timing: timing{start: 10 * time.Second, hang: time.Second, stop: time.Second},
 	})
 	if err != nil {

@@ -40,7 +40,8 @@ type Config struct {
 	Run      string // folder of sockets and D programs
 	Storaged string // storaged's socket
 	DTrace   string // path of dtrace; "" or missing: nothing is traced
-	UID      int    // as whom dtrace runs; -1: as this process
+	// Launcher starts dtrace where this process may not; nil: it may.
+	Launcher *Launcher
 	Root     string // of /proc and /sys, for tests
 	ZPool    string // path of zpool
 	Kstat    string // path of kstat, illumos; empty: where it is
@@ -103,7 +104,7 @@ func (d *dataset) set(state State, reason string, now time.Time) {
 type Tracer struct {
 	config   Config
 	sender   *sender
-	launcher *launcher
+	starter  *starter
 	counters *counters
 	web      *weblog
 	now      func() time.Time
@@ -139,7 +140,7 @@ func New(config Config) (*Tracer, error) {
 	}
 	t := &Tracer{config: config, now: time.Now, datasets: map[string]*dataset{}, wake: make(chan struct{}, 1)}
 	t.sender = newSender(config.Storaged, config.Log)
-	t.launcher = &launcher{program: config.DTrace, dir: config.Run, uid: config.UID, log: config.Log, timing: config.timing}
+	t.starter = &starter{program: config.DTrace, dir: config.Run, launcher: config.Launcher, log: config.Log, timing: config.timing}
 	t.counters = newCounters(config)
 	t.web = &weblog{}
 	for _, s := range statistics.All() {
