@@ -25,7 +25,8 @@ usage() {
                      storaged: Cistern and its peers in one run, into tests/bench/RESULTS.md; --quick, --only NAME,…,
                      --repeats N, --profile DIR (CPU profiles of storaged), --temp DIR (where the data lie)
   nightly            what takes hours, in parts of at most --minutes M (60) each: fuzz, crash, hostile, soak, access, race, vm, image, browser; --only PART
-  prepare WHAT       what tests start from, as the test run makes it: tools PART…, programs, pages, image, omnios, machines
+  prepare WHAT       what tests start from, as the test run makes it: tools PART…, programs, pages, image, omnios, machines,
+                     prometheus, schemathesis
   screenshots        the README's pictures (docs/screenshots/), out of those that `test browser` has left in out/screenshots/
   clean              remove out/, node_modules and the caches under ~/.cache/cistern
   help               this text
@@ -47,7 +48,8 @@ verb_prepare() {
   omnios) verb_image --os omnios ;;
   machines) toolchain_node && saved_machines ;;
   prometheus) prometheus_program ;;
-  *) die "there is nothing called '$what' to prepare" "There is: tools programs pages image omnios machines prometheus" ;;
+  schemathesis) schemathesis_program ;;
+  *) die "there is nothing called '$what' to prepare" "There is: tools programs pages image omnios machines prometheus schemathesis" ;;
   esac
 }
 
@@ -57,7 +59,7 @@ test_tools() {
   for part in "$@"; do
     case $part in
     lint) wanted+=(shellcheck:shellcheck xmllint:libxml2-utils jq:jq ksh93:ksh93u+m smilint:smitools) ;;
-    go) wanted+=(jq:jq sfdisk:fdisk mcopy:mtools) ;;
+    go) wanted+=(/usr/sbin/sshd:openssh-server jq:jq sfdisk:fdisk mcopy:mtools nft:nftables ip:iproute2 nsenter:util-linux ping:iputils-ping) ;;
     kit) wanted+=(openssl:openssl /usr/sbin/snmptrapd:snmptrapd /usr/sbin/snmpd:snmpd snmptrap:snmp zstd:zstd
       /usr/sbin/rsyslogd:rsyslog /usr/lib/x86_64-linux-gnu/rsyslog/lmnsd_ossl.so:rsyslog-openssl) ;;
     omnios) wanted+=(ksh93:ksh93u+m zstd:zstd) ;;
@@ -72,6 +74,7 @@ test_tools() {
         /usr/share/fonts/truetype/dejavu:fonts-dejavu-core "${IMAGE_TOOLS[@]}")
       ;;
     race) wanted+=(gcc:gcc /usr/include/stdlib.h:libc6-dev) ;;
+    samba) wanted+=(/usr/sbin/samba:samba /usr/share/samba/setup/provision.ldif:samba-ad-provision unshare:util-linux ip:iproute2) ;;
     esac
   done
   need "${wanted[@]}"

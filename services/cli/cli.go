@@ -158,9 +158,9 @@ type command struct {
 
 func (c command) name() string { return strings.Join(c.words, " ") }
 
-// not for people at a command line: the first-time set-up is the wizard's, signing in has its own commands, and the
+// not for people at a command line: the first-time set-up is the wizard's, signing in has its own commands or needs a browser, and the
 // stream of changes tells pages to read anew.
-var hidden = []string{"/api/setup", "/api/session", "/api/openapi.json", "/api/events"}
+var hidden = []string{"/api/setup", "/api/session", "/api/passkeys", "/api/sign-in-requests", "/api/openapi.json", "/api/events"}
 
 // commands are all commands of an appliance, sorted by their words.
 func (d *description) commands() []command {

@@ -32,7 +32,7 @@ func newAppliance(t *testing.T) *appliance {
 	}
 	a := &appliance{t: t, answers: map[string]func(http.ResponseWriter, *http.Request){}}
 	folder := t.TempDir()
-	a.options = Options{Home: folder, Socket: filepath.Join(folder, "socket")}
+	a.options = Options{Config: filepath.Join(folder, "config"), Cache: filepath.Join(folder, "cache"), Socket: filepath.Join(folder, "socket")}
 	listener, err := net.Listen("unix", a.options.Socket)
 	if err != nil {
 		t.Fatal(err)
@@ -226,7 +226,13 @@ func TestAnswersAreShown(t *testing.T) {
 	if err != nil || json.Unmarshal([]byte(out), &same) != nil || same["bytes"] != 4294967296.0 {
 		t.Errorf("%v %s", err, out)
 	}
-	name := filepath.Join(a.options.Home, "bundle")
+	if again, _, err := a.run("", "pools", "show", "tank", "--output", "json"); err != nil || again != out {
+		t.Errorf("%v %s", err, again)
+	}
+	if _, _, err := a.run("", "bundles", "content", "b1", "--output=json"); !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), "name a file") {
+		t.Error(err)
+	}
+	name := filepath.Join(t.TempDir(), "bundle")
 	for i := range 2 { // and what is there already is not written over
 		if _, _, err = a.run("", "bundles", "content", "b1", "--output", name); (err != nil) != (i > 0) {
 			t.Error(err)
@@ -346,14 +352,14 @@ func TestFingerprint(t *testing.T) {
 		b.WriteString(strings.ToUpper(print[i : i+2]))
 	}
 	for fingerprint, works := range map[string]bool{b.String(): true, print: true, strings.Repeat("00", 32): false, "": false} {
-		o := Options{URL: server.URL, Fingerprint: fingerprint, Home: t.TempDir()}
+		o := Options{URL: server.URL, Fingerprint: fingerprint, Config: t.TempDir()}
 		var value any
 		err := o.client().get(context.Background(), "/", &value)
 		if (err == nil) != works || !works && !strings.Contains(err.Error(), "fingerprint") {
 			t.Errorf("%q: %v", fingerprint, err)
 		}
 	}
-	_, _, err := (&appliance{options: Options{Home: t.TempDir(), Socket: "/nothing"}}).run("", "pools")
+	_, _, err := (&appliance{options: Options{Config: t.TempDir(), Socket: "/nothing"}}).run("", "pools")
 	if err == nil || !strings.Contains(err.Error(), "--url https://HOST") {
 		t.Errorf("%v", err)
 	}

@@ -19,6 +19,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 )
@@ -38,14 +39,22 @@ type session struct {
 
 // Options say which appliance, and as whom.
 type Options struct {
-	URL         string // https://host; empty: what sign-in kept, or the socket
-	Token       string // an API token
-	Fingerprint string // SHA-256 of the certificate, as the console shows it; empty: it must be one the system trusts
-	Home        string // where the session is kept: HOME/.config/cistern/session
-	Socket      string // Socket, unless a test has another one
+	URL         string   // https://host; empty: what sign-in kept, or the socket
+	Token       string   // an API token
+	Fingerprint string   // SHA-256 of the certificate, as the console shows it; empty: it must be one the system trusts
+	Config      string   // the folder in which sessions are kept (Folders)
+	Cache       string   // the folder for what is faster kept (Folders)
+	Appliance   string   // the name under which sign-in has kept an appliance; empty: the one without a name
+	Own         []string // commands of the program itself, for completion
+	Socket      string   // Socket, unless a test has another one
 }
 
-func (o Options) sessionFile() string { return filepath.Join(o.Home, ".config", "cistern", "session") }
+func (o Options) sessionFile() string {
+	if o.Appliance != "" {
+		return filepath.Join(o.appliances(), o.Appliance)
+	}
+	return filepath.Join(o.Config, "session")
+}
 
 func (o Options) load() session {
 	var s session
@@ -166,6 +175,8 @@ func (c *client) unreachable(err error) error {
 	switch {
 	case errors.As(err, &authority) || errors.As(err, &host):
 		return fmt.Errorf("the certificate of %s is not one that this system trusts\nCompare the SHA-256 fingerprint that the appliance's console shows, and give it with --fingerprint", c.base)
+	case c.session.URL == "" && !appliances(runtime.GOOS):
+		return errors.New("no appliance was named: --url https://HOST does, or “cistern sign-in --url https://HOST”, which keeps it")
 	case c.session.URL == "" && errors.As(err, &refused):
 		return fmt.Errorf("the management service does not answer on its socket: %v\nOn another machine name the appliance with --url https://HOST; on the appliance itself see “"+aboutAkd+"”", refused.Err)
 	}

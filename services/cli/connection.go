@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"runtime"
 	"time"
 )
 
@@ -19,7 +20,10 @@ import (
 const StoreSocket = runFolder + "/cistern/storaged/http.sock"
 
 // Connection sends requests to an appliance's store.
-type Connection struct{ client *client }
+type Connection struct {
+	client *client
+	wrong  error // in the options: nothing is sent
+}
 
 // Connect is a connection with these options. Nothing is sent yet.
 func (o Options) Connect() *Connection {
@@ -28,7 +32,7 @@ func (o Options) Connect() *Connection {
 	}
 	c := o.clientAt(o.Socket)
 	c.http.Timeout = 10 * time.Minute
-	return &Connection{c}
+	return &Connection{c, o.named(nil)}
 }
 
 // Name is the appliance's address, or "this appliance".
@@ -41,6 +45,9 @@ func (c *Connection) Name() string {
 
 // Do sends a request and returns the answer, whatever it is; an error means that there was none.
 func (c *Connection) Do(ctx context.Context, method, path string, header http.Header, body []byte) (*http.Response, error) {
+	if c.wrong != nil {
+		return nil, c.wrong
+	}
 	var content io.Reader
 	if body != nil {
 		content = bytes.NewReader(body)
@@ -50,6 +57,8 @@ func (c *Connection) Do(ctx context.Context, method, path string, header http.He
 	switch {
 	case err == nil:
 		return response, nil
+	case c.client.session.URL == "" && !appliances(runtime.GOOS):
+		return nil, c.client.unreachable(err)
 	case c.client.session.URL == "" && errors.Is(err, fs.ErrPermission):
 		return nil, errors.New("only root may do this on the appliance itself; on another machine, name the appliance with --url https://HOST")
 	case c.client.session.URL == "" && errors.As(err, &refused):

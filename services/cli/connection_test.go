@@ -25,14 +25,14 @@ func TestConnection(t *testing.T) {
 	defer server.Close()
 	home := t.TempDir()
 	ask := func(o Options) (*http.Response, error) {
-		o.Home = home
+		o.Config = home
 		return o.Connect().Do(t.Context(), "POST", "/admin/write", http.Header{"X-Test": {"yes"}}, []byte("body"))
 	}
 	answer, err := ask(Options{URL: server.URL, Token: "secret"})
 	if err != nil || answer.StatusCode != http.StatusTeapot || answer.Header.Get("Seen") != "POST /admin/write Bearer secret  yes body" {
 		t.Fatal(err, answer)
 	}
-	if err := (Options{Home: home}).save(session{URL: server.URL, Cookie: sessionCookie + "=abc"}); err != nil {
+	if err := (Options{Config: home}).save(session{URL: server.URL, Cookie: sessionCookie + "=abc"}); err != nil {
 		t.Fatal(err)
 	}
 	answer, err = ask(Options{})
@@ -54,7 +54,7 @@ func TestConnection(t *testing.T) {
 	if answer, err = ask(Options{Socket: socket}); err != nil || answer.Header.Get("Seen") != "POST /admin/write   yes body" {
 		t.Error(err, answer)
 	}
-	if name := (Options{Home: home}).Connect().Name(); name != "this appliance" {
+	if name := (Options{Config: home}).Connect().Name(); name != "this appliance" {
 		t.Error(name)
 	}
 }

@@ -24,10 +24,13 @@ type own struct {
 	rest               []string
 }
 
+// asJSON is what --output takes instead of a file's name; a file of that name is ./json.
+const asJSON = "json"
+
 // take separates them from the rest, and puts those about the connection into o.
 func take(arguments []string, o *Options) (own, error) {
 	var f own
-	texts := map[string]*string{"--url": &o.URL, "--token": &o.Token, "--fingerprint": &o.Fingerprint, "--output": &f.output}
+	texts := map[string]*string{"--url": &o.URL, "--token": &o.Token, "--fingerprint": &o.Fingerprint, "--appliance": &o.Appliance, "--output": &f.output}
 	switches := map[string]*bool{"--json": &f.json, "--no-wait": &f.noWait, "--help": &f.help, "-h": &f.help}
 	for i := 0; i < len(arguments); i++ {
 		name, value, hasValue := strings.Cut(arguments[i], "=")
@@ -48,17 +51,31 @@ func take(arguments []string, o *Options) (own, error) {
 		}
 		*text = value
 	}
+	if f.output == asJSON {
+		f.json, f.output = true, ""
+	}
 	return f, nil
 }
 
 // Run carries out a command: sign-in, sign-out, or whatever the appliance offers.
 func Run(ctx context.Context, s Streams, o Options, arguments []string) error {
+	if len(arguments) > 0 && arguments[0] == completeWord {
+		o.complete(ctx, s.Out, arguments[1:]) // words that are not finished are no arguments
+		return nil
+	}
 	f, err := take(arguments, &o)
 	if err != nil {
 		return err
 	}
+	if err := o.named(f.rest); err != nil {
+		return err
+	}
 	if len(f.rest) > 0 {
 		switch f.rest[0] {
+		case "appliances":
+			return o.listAppliances(s.Out, f.json)
+		case "completion":
+			return completion(s.Out, f.rest[1:])
 		case "sign-in":
 			return signIn(ctx, s, o, f.rest[1:])
 		case "sign-out":
@@ -137,6 +154,9 @@ func (d *description) call(ctx context.Context, s Streams, c *client, found comm
 		return nil
 	}
 	if kind, _, _ := strings.Cut(response.Header.Get("Content-Type"), ";"); kind != "application/json" {
+		if f.json && f.output == "" {
+			return usage("the answer is a file’s content, which is not shown as JSON: name a file with --output FILE")
+		}
 		return save(s, f.output, response.Body)
 	}
 	var value any
@@ -262,15 +282,25 @@ func line(in io.Reader) (string, error) {
 
 // signIn keeps a session; the password is read from the terminal or from standard input, never from the arguments.
 func signIn(ctx context.Context, s Streams, o Options, arguments []string) error {
-	user, code := "", ""
-	texts := map[string]*string{"--user": &user, "--code": &code}
+	user, code, directory, byBrowser := "", "", "", false
+	texts := map[string]*string{"--user": &user, "--code": &code, "--directory": &directory}
 	for i := 0; i < len(arguments); i++ {
+		if arguments[i] == "--browser" {
+			byBrowser = true
+			continue
+		}
 		text, ok := texts[arguments[i]]
 		if !ok || i+1 >= len(arguments) {
-			return usage("sign-in takes --user NAME, --code CODE, --url https://HOST and --fingerprint SHA-256, not “%s”", arguments[i])
+			return usage("sign-in takes --browser, --user NAME, --code CODE, --directory NAME, --url https://HOST and --fingerprint SHA-256, not “%s”", arguments[i])
 		}
 		i++
 		*text = arguments[i]
+	}
+	if byBrowser {
+		if user != "" || code != "" || directory != "" {
+			return usage("with --browser, name, password and code are given in the browser")
+		}
+		return signInByBrowser(ctx, s, o)
 	}
 	if user == "" {
 		fmt.Fprint(s.Err, "Name: ")
@@ -289,7 +319,13 @@ func signIn(ctx context.Context, s Streams, o Options, arguments []string) error
 	if !s.asks() || code != "" {
 		ask = nil
 	}
-	response, err := c.begin(ctx, s, map[string]string{"user": user, "password": password}, code, ask)
+	credentials := map[string]string{"user": user, "password": password}
+	if directory != "" {
+		if credentials["provider"], err = c.directory(ctx, directory); err != nil {
+			return err
+		}
+	}
+	response, err := c.begin(ctx, s, credentials, code, ask)
 	if err != nil {
 		return err
 	}
@@ -456,7 +492,7 @@ func (d *description) helpOf(out io.Writer, c command) {
 		d.helpField(w, "", field, body.Properties[field], required)
 	}
 	_ = w.Flush()
-	fmt.Fprintln(out, "  --json shows the whole answer; --no-wait does not wait for a job; --body FILE reads the fields as JSON.")
+	fmt.Fprintln(out, "  --json, or --output json, shows the whole answer; --no-wait does not wait for a job; --body FILE reads the fields as JSON.")
 }
 
 func (d *description) helpField(out io.Writer, prefix, name string, s schema, required bool) {

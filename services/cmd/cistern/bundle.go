@@ -58,7 +58,7 @@ func (c *supportd) ask(ctx context.Context, method, path string, body any) (io.R
 	}
 	response, err := c.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("supportd does not answer: %w", err)
+		return nil, fmt.Errorf("supportd does not answer: %w\nThis command is for the appliance itself; “cistern bundles” makes them from elsewhere", err)
 	}
 	if response.StatusCode < 300 {
 		return response.Body, nil
@@ -82,7 +82,8 @@ func (c *supportd) get(ctx context.Context, path string, answer any) error {
 
 const bundleHelp = `cistern bundle make [--place auto|pool|memory|usb] [--device sdb1] [--category NAME …] [--to FILE]
                     [--pseudonyms] [--encrypt-to age1…] [--no-wait]
-cistern bundle list | disks | retry ID | delete ID
+cistern bundle list | disks [--json]
+cistern bundle retry ID | delete ID
 `
 
 func bundle(s streams, arguments []string) error {
@@ -100,9 +101,17 @@ func bundle(s streams, arguments []string) error {
 	switch verb {
 	case "make":
 		return makeBundle(ctx, s, c, arguments)
-	case "list":
-		return listBundles(ctx, s, c)
-	case "disks":
+	case "list", "disks":
+		asJSON, rest := jsonWanted(arguments)
+		switch {
+		case len(rest) > 0:
+			fmt.Fprint(s.err, bundleHelp)
+			return errUsage
+		case asJSON:
+			return bundlesAsJSON(ctx, s, c, verb)
+		case verb == "list":
+			return listBundles(ctx, s, c)
+		}
 		return listDisks(ctx, s, c)
 	case "retry", "delete":
 		if len(arguments) != 1 {
@@ -250,6 +259,19 @@ func fetchBundle(ctx context.Context, s streams, c *supportd, id, to string) err
 		return err
 	}
 	return os.Rename(to+".new", to)
+}
+
+// bundlesAsJSON are the bundles, or the disks, as supportd answers them.
+func bundlesAsJSON(ctx context.Context, s streams, c *supportd, verb string) error {
+	path, name := "/bundles", "bundles"
+	if verb == "disks" {
+		path, name = "/bundle-options", "disks"
+	}
+	var answer map[string]json.RawMessage
+	if err := c.get(ctx, path, &answer); err != nil {
+		return err
+	}
+	return printJSON(s.out, map[string]json.RawMessage{"items": answer[name]})
 }
 
 func listBundles(ctx context.Context, s streams, c *supportd) error {

@@ -6,11 +6,14 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 
 	"cistern/services/cli"
 )
@@ -41,13 +44,52 @@ var commands = []command{
 	{"import", "prometheus|victoriametrics|graphite|rrd PATH …", "bring the history of another system to the appliance; see cistern import --help", importHistory},
 	{"export", "prometheus|openmetrics PATH …", "write what the appliance holds as files for other systems; see cistern export --help", exportHistory},
 	{"snmp-agent", "FILE", "answer snmpd about CISTERN-MIB, as its pass_persist program, from the file that akd writes", snmpAgent},
-	{"version", "", "print the version", func(s streams, _ []string) error { fmt.Fprintln(s.out, version); return nil }},
+	{"version", "[--json]", "print the version", printVersion},
+}
+
+func printVersion(s streams, arguments []string) error {
+	asJSON, rest := jsonWanted(arguments)
+	if len(rest) > 0 {
+		return errUsage
+	}
+	if asJSON {
+		return printJSON(s.out, map[string]string{"version": version})
+	}
+	_, err := fmt.Fprintln(s.out, version)
+	return err
+}
+
+// jsonWanted takes out of the arguments what asks for JSON.
+func jsonWanted(arguments []string) (bool, []string) {
+	wanted, rest := false, []string{}
+	for i := 0; i < len(arguments); i++ {
+		switch {
+		case arguments[i] == "--json" || arguments[i] == "--output=json":
+			wanted = true
+		case arguments[i] == "--output" && i+1 < len(arguments) && arguments[i+1] == "json":
+			wanted = true
+			i++
+		default:
+			rest = append(rest, arguments[i])
+		}
+	}
+	return wanted, rest
+}
+
+func printJSON(out io.Writer, value any) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(value)
 }
 
 // errUsage: the arguments make no sense; what is wrong was printed.
 var errUsage = errors.New("see cistern help")
 
 func main() {
+	if strings.TrimPrefix(filepath.Base(os.Args[0]), "-") == restrictedShell {
+		os.Exit(runShell(os.Args[1:], os.Getenv))
+	}
 	err := dispatch(streams{os.Stdin, os.Stdout, os.Stderr}, os.Args[1:])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "cistern:", err)
@@ -79,8 +121,11 @@ func dispatch(s streams, arguments []string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	home, _ := os.UserHomeDir() // without one nobody can stay signed in; a token does
-	options := cli.Options{URL: os.Getenv("CISTERN_URL"), Token: os.Getenv("CISTERN_TOKEN"), Fingerprint: os.Getenv("CISTERN_FINGERPRINT"), Home: home}
+	config, cache := cli.Folders()
+	options := cli.Options{URL: os.Getenv("CISTERN_URL"), Token: os.Getenv("CISTERN_TOKEN"), Fingerprint: os.Getenv("CISTERN_FINGERPRINT"), Appliance: os.Getenv("CISTERN_APPLIANCE"), Config: config, Cache: cache}
+	for _, c := range commands {
+		options.Own = append(options.Own, c.words)
+	}
 	return cli.Run(ctx, cli.Streams{In: s.in, Out: s.out, Err: s.err}, options, arguments)
 }
 
@@ -91,12 +136,15 @@ func help(out io.Writer) {
 	}
 	fmt.Fprint(out, `
 And whatever the appliance's web page can do, by the same names: pools, disks, datasets, alerts, bundles …
-  cistern sign-in [--user NAME] [--code CODE] [--url https://HOST] [--fingerprint SHA-256]
+  cistern sign-in [--browser | --user NAME [--code CODE] [--directory NAME]] [--url https://HOST] [--fingerprint SHA-256]
   cistern sign-out
+  cistern appliances             those that sign-in --appliance NAME has kept; --appliance NAME means one of them
+  cistern completion bash        what bash completes commands by; zsh, fish and powershell likewise
   cistern --help                 all commands of the appliance
   cistern pools                  a list, as cistern pools list
   cistern pools create --help    what a command takes
-On the appliance itself no --url is needed. CISTERN_URL, CISTERN_TOKEN (an API token) and CISTERN_FINGERPRINT stand for the
+  cistern pools --output json    the whole answer as JSON; --json is the same
+On the appliance itself no --url is needed. CISTERN_URL, CISTERN_TOKEN (an API token), CISTERN_FINGERPRINT and CISTERN_APPLIANCE stand for the
 arguments. It exits with 1 when the appliance refuses or a job fails, with 2 when the arguments make no sense.
 `)
 }

@@ -187,3 +187,16 @@ func TestStatTellsWhatItKnows(t *testing.T) {
 		t.Error(out)
 	}
 }
+
+func TestVersionAsJSON(t *testing.T) {
+	for _, arguments := range [][]string{{"version", "--json"}, {"version", "--output", "json"}, {"version", "--output=json"}} {
+		out, err := cistern(t, "", arguments...)
+		var said map[string]string
+		if err != nil || json.Unmarshal([]byte(out), &said) != nil || said["version"] != version {
+			t.Errorf("%v: %v %s", arguments, err, out)
+		}
+	}
+	if _, err := cistern(t, "", "version", "--output", "xml"); !errors.Is(err, errUsage) {
+		t.Error(err)
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,8 +46,8 @@ type moving struct {
 }
 
 func (m *moving) flags(s streams, name, help string) *flag.FlagSet {
-	home, _ := os.UserHomeDir() // without one nobody can stay signed in; a token does
-	m.options = cli.Options{Home: home}
+	config, cache := cli.Folders()
+	m.options = cli.Options{Config: config, Cache: cache}
 	flags := flag.NewFlagSet("cistern "+name, flag.ContinueOnError)
 	flags.SetOutput(s.err)
 	flags.Usage = func() {
@@ -54,6 +55,7 @@ func (m *moving) flags(s streams, name, help string) *flag.FlagSet {
 		flags.PrintDefaults()
 	}
 	flags.StringVar(&m.options.URL, "url", "", "the appliance, https://`HOST`; left out on the appliance itself, or when signed in")
+	flags.StringVar(&m.options.Appliance, "appliance", "", "the `name` under which sign-in has kept the appliance")
 	flags.StringVar(&m.options.Token, "token", "", "an API `token` of an administrator")
 	flags.StringVar(&m.options.Fingerprint, "fingerprint", "", "the certificate's `SHA-256`, as the console shows it")
 	flags.StringVar(&m.from, "from", "", "leave out what is before this `time`, as 2026-11-21T12:00:00Z or seconds since 1970")
@@ -66,6 +68,7 @@ func (m *moving) flags(s streams, name, help string) *flag.FlagSet {
 func (m *moving) connect() *cli.Connection {
 	o := m.options
 	o.URL = cmp.Or(o.URL, os.Getenv("CISTERN_URL"))
+	o.Appliance = cmp.Or(o.Appliance, os.Getenv("CISTERN_APPLIANCE"))
 	o.Token = cmp.Or(o.Token, os.Getenv("CISTERN_TOKEN"))
 	o.Fingerprint = cmp.Or(o.Fingerprint, os.Getenv("CISTERN_FINGERPRINT"))
 	return o.Connect()
@@ -194,7 +197,8 @@ func importHistory(s streams, arguments []string) error {
 	}
 	chosen.Add, chosen.Renames = add, renames
 	o.Selection = chosen
-	o.Folder = stateFolder(m.options.Home)
+	home, _ := os.UserHomeDir()
+	o.Folder = stateFolder(runtime.GOOS, home, os.Getenv)
 	source, err := openSource(s, others[0], others[1:], rrd.Options{Function: strings.ToUpper(function), Name: name}, o.Folder)
 	if err != nil {
 		return err
@@ -212,9 +216,12 @@ func importHistory(s streams, arguments []string) error {
 	return err
 }
 
-// stateFolder is where states are kept: as the XDG base directories have it.
-func stateFolder(home string) string {
-	if folder := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(folder) {
+// stateFolder is where states are kept: as the XDG base directories have it, and on Windows beside the programs' own data.
+func stateFolder(system, home string, variable func(string) string) string {
+	if folder := variable("XDG_STATE_HOME"); filepath.IsAbs(folder) {
+		return filepath.Join(folder, "cistern")
+	}
+	if folder := variable("LocalAppData"); system == "windows" && folder != "" {
 		return filepath.Join(folder, "cistern")
 	}
 	if home == "" {

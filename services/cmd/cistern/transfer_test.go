@@ -254,7 +254,7 @@ func TestImportIsInterrupted(t *testing.T) {
 		if r.URL.Path == "/admin/write" {
 			switch n := requests.Add(1); {
 			case n == stopAt.Load():
-				_ = syscall.Kill(os.Getpid(), syscall.SIGINT) // as the user's ^C
+				interruptMyself()
 				time.Sleep(300 * time.Millisecond)
 			case n == 2: // the answer to what was stored is lost
 				proxy.ServeHTTP(httptest.NewRecorder(), r)
