@@ -138,7 +138,7 @@ var omniosServices = []string{"svc:/system/filesystem/local", "svc:/milestone/ne
 // privileges(7) of illumos that ours name.
 var privileges = []string{"basic", "dtrace_kernel", "dtrace_proc", "dtrace_user", "file_chown", "file_dac_read", "file_dac_search",
 	"file_dac_write", "file_link_any", "file_owner", "net_privaddr", "proc_info", "proc_owner", "proc_session", "sys_admin",
-	"sys_config", "sys_devices", "sys_mount"}
+	"sys_config", "sys_devices", "sys_ip_config", "sys_mount"}
 
 // world is what a manifest may refer to.
 type world struct {

@@ -22,6 +22,7 @@ var Keys = map[string]string{
 	"path":   "a file, a socket, or an HTTP path",
 	"pid":    "a process",
 	"sender": "who replicates to here",
+	"sha256": "the fingerprint of a certificate",
 	"target": "the dataset that is replicated to",
 	"user":   "who has signed in",
 

@@ -70,7 +70,7 @@ func LinuxSteps(p Paths) []Step {
 		ask("storage", "statistics.json", filepath.Join(p.Run, "tracerd/http.sock"), "/v1/statistics"),
 		ask("storage", "storaged.json", filepath.Join(p.Run, "storaged/http.sock"), "/api/v1/status/storage"),
 		configuration(filepath.Join(p.Opt, "bin/node"), filepath.Join(p.Opt, "akd/export-configuration.js"), state("akd"), p.Temporary),
-		files("configuration", "files.txt", "/etc/nginx/cistern.conf", "/etc/snmp/cistern-snmpd.conf", state("identity/hostname"), state("identity/timezone"), state("execd/pools")),
+		files("configuration", "files.txt", "/etc/nginx/cistern.conf", "/etc/nginx/cistern-store.conf", "/etc/nginx/cistern-asked.conf", "/etc/snmp/cistern-snmpd.conf", state("identity/hostname"), state("identity/timezone"), state("execd/pools")),
 		files("configuration", "privileged-actions.txt", state("execd/audit.log")),
 		optional(files("crashes", "records.json", state("support/crashes.json"))),
 		optional(files("crashes", "kernel.txt", "/var/lib/systemd/pstore/*/*.txt", "/var/lib/systemd/pstore/*.txt", "/sys/fs/pstore/*")),

@@ -95,7 +95,7 @@ func IllumosSteps(p Paths) []Step {
 		ask("storage", "statistics.json", filepath.Join(p.Run, "tracerd/http.sock"), "/v1/statistics"),
 		ask("storage", "storaged.json", filepath.Join(p.Run, "storaged/http.sock"), "/api/v1/status/storage"),
 		configuration("/opt/ooce/node-24/bin/node", filepath.Join(p.Opt, "akd/export-configuration.js"), state("akd"), p.Temporary),
-		files("configuration", "files.txt", "/etc/opt/cistern/nginx.conf", "/etc/opt/cistern/snmpd.conf", state("identity/hostname"), state("identity/timezone"), state("execd/pools")),
+		files("configuration", "files.txt", "/etc/opt/cistern/nginx.conf", "/etc/opt/cistern/cistern-store.conf", "/etc/opt/cistern/cistern-asked.conf", "/etc/opt/cistern/snmpd.conf", state("identity/hostname"), state("identity/timezone"), state("execd/pools")),
 		files("configuration", "privileged-actions.txt", state("execd/audit.log")),
 		optional(files("crashes", "records.json", state("support/crashes.json"))),
 		run("crashes", "core-settings.txt", short, "coreadm"),

@@ -95,6 +95,28 @@ func TestWhatAkdSealedOpensForWhatItBelongsTo(t *testing.T) {
 	}
 }
 
+func TestARecoveryCodeStandsForPasskeys(t *testing.T) {
+	s, h, _ := withFactor(t)
+	list, err := s.administrators()
+	if err != nil {
+		t.Fatal(err)
+	}
+	list[0].Factors, list[0].Passkeys = []factor{}, 1
+	content, _ := json.Marshal(list)
+	write(t, s.Administrators, string(content))
+	if err := os.Remove(s.KeyFile); err != nil {
+		t.Fatal(err)
+	}
+	for n, a := range []struct {
+		code, problem string
+		status        int
+	}{{"", "second_factor_required", 401}, {"123456", "wrong_code", 401}, {recoveryCode, "", 200}, {recoveryCode, "wrong_code", 401}} {
+		if status, problem := signInWith(t, h, "ada", "correct horse", a.code, fmt.Sprintf("192.0.2.%d", n)); status != a.status || problem != a.problem {
+			t.Errorf("%q: %d %s, want %d %s", a.code, status, problem, a.status, a.problem)
+		}
+	}
+}
+
 func TestACodeIsAskedForAndGoodOnce(t *testing.T) {
 	s, h, now := withFactor(t)
 	type attempt struct {

@@ -270,11 +270,15 @@ func (p *Page) checkSecond(w http.ResponseWriter, r *http.Request, who administr
 		problem.Write(w, http.StatusForbidden, "factor_addition_required", "Administrators need a second factor, and you have none.", "Add one on the appliance's pages; without them, make the bundle at the appliance's console.")
 		return false
 	}
-	if len(who.Factors) == 0 {
+	if !who.hasFactor() {
 		return true
 	}
 	if code == "" {
-		problem.Write(w, http.StatusUnauthorized, "second_factor_required", "The password is right; a code is needed, too.", "Give the one that your authenticator app shows, or a recovery code.")
+		action := "Give the one that your authenticator app shows, or a recovery code."
+		if len(who.Factors) == 0 {
+			action = "Give a recovery code: passkeys work on the appliance's pages alone."
+		}
+		problem.Write(w, http.StatusUnauthorized, "second_factor_required", "The password is right; a code is needed, too.", action)
 		return false
 	}
 	result, err := p.checkCode(who, code, from)
@@ -311,9 +315,11 @@ type administrator struct {
 	Name         string `json:"name"`
 	PasswordHash string `json:"passwordHash"`
 	// Where there are second factors. Files of earlier versions have none.
-	Factors            []factor `json:"factors"`
-	RecoveryHashes     []string `json:"recoveryHashes"` // that are left
-	FactorRequiredFrom string   `json:"factorRequiredFrom"`
+	Factors        []factor `json:"factors"`
+	RecoveryHashes []string `json:"recoveryHashes"` // that are left
+	// How many there are: they work on the appliance's pages, and a recovery code stands for them here.
+	Passkeys           int    `json:"passkeys"`
+	FactorRequiredFrom string `json:"factorRequiredFrom"`
 }
 
 func (p *Page) administrators() ([]administrator, error) {
