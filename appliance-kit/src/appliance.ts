@@ -9,8 +9,11 @@ import { auditForwardingDomain } from './access/audit-forwarding/index.ts';
 import { authorizeDomain } from './access/authorize/index.ts';
 import { configurationChangesDomain } from './access/configuration-changes/index.ts';
 import { factorsDomain } from './access/factors/index.ts';
+import { firewallDomain } from './access/firewall/index.ts';
+import { providersDomain } from './access/providers/index.ts';
 import { sessionDomain } from './access/session/index.ts';
 import { setupDomain } from './access/setup/index.ts';
+import { signInRequestsDomain } from './access/sign-in-requests/index.ts';
 import { tokensDomain } from './access/tokens/index.ts';
 import { usersDomain } from './access/users/index.ts';
 import { actionsDomain } from './alerting/actions/index.ts';
@@ -80,6 +83,8 @@ export const domains = inOrder(
   alertsDomain,
   destinationsDomain,
   sessionDomain,
+  providersDomain,
+  signInRequestsDomain,
   tokensDomain,
   setupDomain,
   authorizeDomain,
@@ -115,6 +120,7 @@ export const domains = inOrder(
   logsDomain,
   statusDomain,
   snmpAgentDomain,
+  firewallDomain,
   apiDomain,
   simulationDomain,
 );

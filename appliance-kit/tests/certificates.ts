@@ -41,3 +41,66 @@ export function signed(names: readonly string[], days = 30): Signed {
     rmSync(dir, { recursive: true, force: true });
   }
 }
+
+export interface ClientCertificate {
+  /** PEM */
+  readonly certificate: string;
+  readonly key: string;
+}
+
+export interface Issuer {
+  /** PEM */
+  readonly ca: string;
+  /** @param use as in extendedKeyUsage; `days` below 0: it has ended. */
+  issue(commonName: string, options?: { days?: number; use?: string; ca?: boolean }): ClientCertificate;
+  close(): void;
+}
+
+const EC = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+
+/** A CA that issues certificates for clients. */
+export function issuer(name = 'Example CA'): Issuer {
+  const dir = mkdtempSync(join(tmpdir(), 'issuer-'));
+  const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: dir, stdio: 'pipe' });
+  const read = (file: string) => readFileSync(join(dir, file), 'utf8');
+  openssl(
+    'req',
+    '-x509',
+    ...EC,
+    '-days',
+    '3650',
+    '-subj',
+    `/O=Example/CN=${name}`,
+    '-keyout',
+    'ca.key',
+    '-out',
+    'ca.pem',
+  );
+  return {
+    ca: read('ca.pem'),
+    issue: (commonName, { days = 3650, use = 'clientAuth', ca = false } = {}) => {
+      openssl('req', ...EC, '-subj', `/O=Example/CN=${commonName}`, '-keyout', 'key.pem', '-out', 'request.pem');
+      writeFileSync(join(dir, 'more'), `extendedKeyUsage=${use}\nbasicConstraints=CA:${ca ? 'TRUE' : 'FALSE'}\n`);
+      const by = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-days', String(days), '-extfile', 'more'];
+      openssl('x509', '-req', '-in', 'request.pem', ...by, '-out', 'certificate.pem');
+      return { certificate: read('certificate.pem'), key: read('key.pem') };
+    },
+    close: () => rmSync(dir, { recursive: true, force: true }),
+  };
+}
+
+/** One that nobody else has signed. */
+export function selfSigned(commonName: string, days = 3650): ClientCertificate {
+  const dir = mkdtempSync(join(tmpdir(), 'certificate-'));
+  try {
+    const files = ['-keyout', 'key.pem', '-out', 'certificate.pem'];
+    execFileSync('openssl', ['req', '-x509', ...EC, '-days', String(days), '-subj', `/CN=${commonName}`, ...files], {
+      cwd: dir,
+      stdio: 'pipe',
+    });
+    const read = (file: string) => readFileSync(join(dir, file), 'utf8');
+    return { certificate: read('certificate.pem'), key: read('key.pem') };
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}

@@ -44,9 +44,17 @@ const output = {
 };
 const digest = { enabled: false, at: '08:00', severities: ['info'] };
 
+const provider = {
+  ...{ name: 'Example', kind: 'ldap', enabled: false, roles: [], otherwise: 'viewer' },
+  ldap: {
+    ...{ urls: ['ldaps://ldap.example'], bindDn: '', baseDn: 'dc=example', userFilter: '(uid={name})' },
+    ...{ nameAttribute: 'uid', subjectAttribute: 'entryUUID', groupBaseDn: '', nested: 'no' },
+  },
+};
+
 const way = {
   ...{ enabled: false, seriesPerSecond: 100, seriesBurst: 1000 },
-  ...{ senderSeriesPerSecond: 0, senderSeriesBurst: 0 },
+  ...{ senderSeriesPerSecond: 0, senderSeriesBurst: 0, port: null, picklePort: null, tlsPort: null, tlsClientCa: null },
 };
 
 interface Editable {
@@ -100,6 +108,16 @@ const editables: readonly Editable[] = [
     body: { muted: false, destinations: [], escalation: null },
     other: { muted: true },
     field: 'muted',
+  },
+  {
+    operation: 'getProvider',
+    list: '/api/providers',
+    make: provider,
+    path: '/api/providers/ID',
+    body: provider,
+    other: { name: 'Other' },
+    field: 'name',
+    remove: true,
   },
   { operation: 'getDigest', path: '/api/alert-digest', body: digest, other: { at: '09:00' }, field: 'at' },
   {

@@ -10,12 +10,14 @@ export const SINGULAR: Readonly<Record<string, string>> = {
   hardware: 'the parts of this machine',
   'session-lifetime': 'one for all sessions',
   'second-factor-policy': 'one for all administrators',
+  firewall: 'one for the appliance',
   status: 'how this appliance is',
   retention: 'one for all measurements',
   'snmp-agent': 'one for the appliance',
   'alert-digest': 'one for the appliance',
   'alert-export': 'one file, made when it is asked for',
   'audit-log': 'one log; its entries have no address of their own',
+  'input-certificate': 'one for all inputs',
   'audit-export': 'one file, made when it is asked for',
   'audit-chain': 'one for the audit log',
   'audit-retention': 'one for the audit log',
@@ -41,9 +43,9 @@ export const FOREIGN: Readonly<Record<string, string>> = {
 
 /** What an action begins with. */
 export const VERBS = new Set(
-  `acknowledge activate add attach cancel change clear clone confirm create destroy detach dismiss end enter estimate export fetch
-  fill finish forget go hold import load locate mount offline online place power preview reboot record release remove rename
-  replace restart reset resume retry rollback run scrub self set start stop suspend test trim unload unmount upgrade verify watch wipe
+  `acknowledge activate add approve attach cancel change clear clone collect confirm create destroy detach dismiss end enter estimate export fetch
+  fill finish forget go hold import load locate mount offline online place power preview reboot record refuse release remove rename
+  replace restart reset resume retry rollback run scrub self set start stop suspend test trim try unload unmount upgrade use verify watch wipe
   withdraw`.split(/\s+/),
 );
 

@@ -13,10 +13,15 @@ product_files() {
   # Not etc/initramfs-tools: that went into the root file system's initramfs already, and is kept in step by its key.
   cp -a image/debian/files/. "$root/"
   ln -sf /opt/cistern/bin/cistern "$root/usr/bin/cistern"
+  # Who comes in by ssh, while it is switched on: the shell is the program itself. “*” is no password, and yet not locked, as sshd has it.
+  ln -sf cistern "$root/opt/cistern/bin/cistern-shell"
+  chroot "$root" groupadd --system --gid 514 cistern-ssh
+  chroot "$root" useradd --system --uid 514 --gid 514 --groups systemd-journal --password '*' --no-create-home --home-dir / --shell /opt/cistern/bin/cistern-shell cistern-ssh
   rm -f "$root"/etc/systemd/system/{nginx,snmpd}.service
   "$parts/bin/smf2systemd" --out "$root/etc/systemd/system" smf/manifest/*.xml
   rm "$root/opt/cistern/bin/smf2systemd"
   sed -f image/common/nginx/image.sed image/common/nginx/cistern.conf.in >"$root/etc/nginx/cistern.conf"
+  cp image/common/nginx/cistern-store.conf image/common/nginx/cistern-asked.conf "$root/etc/nginx/"
   chown -R 0:0 "$root/opt/cistern" "$root/usr/lib/cistern" "$root/etc/systemd" "$root/etc/udev" "$root/etc/nginx" "$root/etc/snmp"
   chroot "$root" systemctl preset-all
   chroot "$root" systemctl mask systemd-udev-settle.service systemd-firstboot.service zfs-load-module.service zfs-import-cache.service zfs-import-scan.service \

@@ -5,6 +5,8 @@
 ROOTFS_PACKAGES=systemd,systemd-sysv,systemd-resolved,systemd-timesyncd,udev,dbus,kmod,initramfs-tools,zstd,libpam-systemd
 ROOTFS_PACKAGES+=,iproute2,iputils-ping,openssh-server,openssl,ca-certificates,tzdata,nginx-light,snmpd,snmp,smartmontools
 ROOTFS_PACKAGES+=,systemd-coredump,fdisk,util-linux,procps,less,dosfstools,mtools,pciutils,libstdc++6,libatomic1,netbase,login,passwd,hostname,qrencode
+# Its own service stays off: execd loads the rules.
+ROOTFS_PACKAGES+=,nftables
 # What the machine's hardware is asked with.
 ROOTFS_PACKAGES+=,ipmitool,rasdaemon,ethtool,dmidecode,ledmon
 

@@ -29,6 +29,7 @@ omnios_parts() {
   (cd services && GOOS=illumos GOARCH=amd64 go build -trimpath -tags grpcnotrace -ldflags "-s -w -X main.version=$VERSION" -o "$opt/bin/" ./cmd/...)
   rm "$opt/bin/"{smf2systemd,installer} # for the Debian image
   build_pages "$opt"
+  build_commands "$opt/command-line" illumos-amd64 "$opt/bin/cistern"
   # Node itself is OmniOS' own. akd is one file of JavaScript: nothing in it may be for another system.
   command=$(find "$opt/akd" "$opt/ui" \( -name '*.node' -o -name '*.so' \) -print)
   [ -z "$command" ] || die "the management plane has programs of another system in it: $command"
@@ -43,6 +44,7 @@ omnios_parts() {
   cp smf/method/* "$tree/lib/svc/method/"
   cp -R image/omnios/files/. "$tree/"
   sed -f image/common/nginx/omnios.sed image/common/nginx/cistern.conf.in >"$tree/etc/opt/cistern/nginx.conf"
+  cp image/common/nginx/cistern-store.conf image/common/nginx/cistern-asked.conf "$tree/etc/opt/cistern/"
   command=$(grep -v '^ *#' "$tree/etc/opt/cistern/nginx.conf" | grep -o '@[A-Z0-9_]*@' | sort -u) || true # none is found
   [ -z "$command" ] || die "the web server's configuration has placeholders left: $command" "Give them a value in image/common/nginx/omnios.sed."
 }

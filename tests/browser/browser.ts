@@ -3,6 +3,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { AxeBuilder } from '@axe-core/playwright';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { failureFolder } from '../failures.ts';
@@ -184,7 +185,10 @@ export async function lookAt(page: Page, name: string): Promise<void> {
     await page.setViewportSize({ width, height: Math.min(Math.max(content + 16, height), 2400) });
     await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
     await page.screenshot({ path: path.join(screenshots, `${name}-${theme}-${width}.png`), animations: 'disabled' });
-    const { overflow, widest } = await page.evaluate(widthOfPage);
+    // Fonts and figures that arrive late move things; what stays too wide is wrong.
+    let { overflow, widest } = await page.evaluate(widthOfPage);
+    for (const until = Date.now() + 3_000; overflow > 0 && Date.now() < until; await setTimeout(100))
+      ({ overflow, widest } = await page.evaluate(widthOfPage));
     if (overflow > 0) found.push(`${name}, ${theme} ${width}: the page is ${overflow} px too wide: ${widest}`);
     const charts = await page.evaluate(() =>
       Array.from(document.querySelectorAll('canvas'), (canvas) => Math.round(canvas.getBoundingClientRect().width)),

@@ -1,8 +1,11 @@
 // The ways in that go through nginx: each reaches the store with a writer's token, and is refused without one.
 import assert from 'node:assert/strict';
+import { connect as connectPlain } from 'node:net';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect, type TLSSocket } from 'node:tls';
 import { type Person, setUp } from '../stack/api.ts';
 import { ask, until } from '../stack/http.ts';
 import type { Stack } from '../stack/stack.ts';
@@ -201,4 +204,50 @@ test('what a token is limited to holds through nginx, whatever the client says o
     assert.equal((await say(path, berlin)).status, 403, path);
   }
   assert.equal((await say('/-/healthy', berlin)).status, 200);
+});
+
+test('an address that is too long is refused in words, whoever has it', async () => {
+  const reply = await ask(new URL(`/api/v1/query?query=${'x'.repeat(20_000)}`, stack.url), {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  assert.equal(reply.status, 414, reply.text);
+  assert.equal(reply.json<{ code: string }>().code, 'uri_too_long');
+  assert.match(String(reply.headers['content-type']), /^application\/problem\+json/);
+});
+
+test('strangers with unfinished requests leave room for those who have signed in', async () => {
+  const { hostname, port } = new URL(stack.url);
+  /** A request whose body does not come. */
+  const hold = (localAddress: string, cookie = '') =>
+    new Promise<{ socket: TLSSocket; said: Promise<string> }>((resolve, reject) => {
+      const plain = connectPlain({ host: hostname, port: Number(port), localAddress });
+      plain.on('error', reject);
+      const socket = connect({ socket: plain, rejectUnauthorized: false }, () => {
+        socket.write(
+          `POST /api/session HTTP/1.1\r\nHost: ${hostname}\r\n${cookie}Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{`,
+        );
+        resolve({ socket, said });
+      });
+      const said = new Promise<string>((found) => socket.once('data', (data) => found(data.toString('latin1'))));
+      socket.on('error', reject);
+    });
+  const held: { socket: TLSSocket; said: Promise<string> }[] = [];
+  try {
+    for (let n = 0; n < 256; n++) held.push(await hold(n % 2 ? '127.0.0.2' : '127.0.0.4'));
+    // Those that came last were answered at once.
+    await until('a stranger finds no place', async () => {
+      const one = await hold('127.0.0.3');
+      held.push(one);
+      const said = await Promise.race([one.said, sleep(200)]);
+      return typeof said === 'string' && / 429 [\s\S]*"too_many"/.test(said);
+    });
+    const reply = await api.ask('GET', '/api/status');
+    assert.equal(reply.status, 200, reply.text);
+    const sent = await ask(new URL('/v1/metrics', stack.url), {
+      ...{ method: 'POST', body: otlp, headers: { authorization: `Bearer ${token}` } },
+    });
+    assert.equal(sent.status, 200, sent.text);
+  } finally {
+    for (const { socket } of held) socket.destroy();
+  }
 });

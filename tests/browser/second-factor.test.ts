@@ -103,7 +103,7 @@ test('an app is added in the profile: a QR code, a code, recovery codes', async 
   await lookAt(page, 'second-factor-recovery-codes');
   const [download] = await Promise.all([
     page.waitForEvent('download'),
-    page.getByRole('link', { name: 'Download' }).click(),
+    page.getByRole('link', { name: 'Download', exact: true }).click(),
   ]);
   assert.equal(download.suggestedFilename(), `recovery-codes-${administrator.name}.txt`);
   const kept = readFileSync(await download.path(), 'utf8');

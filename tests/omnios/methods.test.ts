@@ -22,10 +22,14 @@ test('identity makes what is missing, once', () => {
   assert.match(machine.read('var/run/cistern/fingerprint'), /^([0-9A-F]{2}:){31}[0-9A-F]{2}\n$/);
   const mode = (path: string) => (statSync(join(machine.root, path)).mode & 0o777).toString(8);
   assert.deepEqual(
-    ['var/lib/cistern/tls/key.pem', 'var/lib/cistern/tls', 'var/lib/cistern/setup/code', 'var/run/cistern/execd'].map(
-      mode,
-    ),
-    ['640', '750', '640', '750'],
+    [
+      'var/lib/cistern/tls/key.pem',
+      'var/lib/cistern/tls',
+      'var/lib/cistern/setup/code',
+      'var/run/cistern/execd',
+      'var/lib/cistern/storaged',
+    ].map(mode),
+    ['640', '750', '640', '750', '700'],
   );
   if (process.getuid?.() === 0) {
     const { uid, gid } = statSync(join(machine.root, 'var/run/cistern/storaged'));

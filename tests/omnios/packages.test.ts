@@ -21,7 +21,7 @@ test('pkglint’s attributes are in every manifest: consolidation, classificatio
       if (kind !== 'file') continue;
       mkdirSync(dirname(path), { recursive: true });
       const [, name = ''] = /\/manifest\/.*\/([a-z]+\.xml)$/.exec(path) ?? [];
-      const folder = ['identity.xml', 'pools.xml'].includes(name) ? 'smf/illumos' : 'smf/manifest';
+      const folder = ['firewall.xml', 'identity.xml', 'pools.xml'].includes(name) ? 'smf/illumos' : 'smf/manifest';
       writeFileSync(path, name === '' ? 'x' : readFileSync(join(repository, folder, name)));
     }
   }
@@ -47,11 +47,11 @@ test('pkglint’s attributes are in every manifest: consolidation, classificatio
       ...['akd', 'execd', 'replicd', 'snmpd', 'storaged', 'supportd', 'tracerd'].map(
         (one) => `application/cistern/${one}`,
       ),
-      ...['network/cistern/nginx', 'system/cistern/identity', 'system/cistern/pools'],
+      ...['network/cistern/nginx', 'system/cistern/firewall', 'system/cistern/identity', 'system/cistern/pools'],
     ].map((one) => `svc:/${one}:default`),
   );
   // Each service beside its instance, as pkgdepend finds them.
-  assert.equal(services.length, 20);
+  assert.equal(services.length, 22);
 
   const without = new Map([...sources].map(([name, text]) => [name, text.replace(/^set name=info.*\\\n.*\n/m, '')]));
   assert.throws(() => makeRelease('1', '151054', without, tree), /ui: it has no info\.classification$/m);

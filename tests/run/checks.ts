@@ -30,6 +30,12 @@ export const checks: readonly Check[] = [
     slow: true,
   },
   { name: 'Go: vet for illumos', argv: go('GOOS=illumos GOARCH=amd64 go vet ./...'), slow: true },
+  // The command line is handed out for these, too.
+  ...['windows', 'darwin'].map((system) => ({
+    name: `Go: vet of the command for ${system}`,
+    argv: go(`GOOS=${system} GOARCH=amd64 go vet ./cli/... ./cmd/cistern/... ./transfer/...`),
+    slow: true,
+  })),
   {
     name: 'Go: go.mod is tidy',
     argv: [

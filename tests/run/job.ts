@@ -1,6 +1,6 @@
 // One command of a test run: in a process group of its own, its whole output in a log of its own, ended with all that it
 // has started when its time is over or the run is interrupted.
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import path from 'node:path';
 
@@ -54,12 +54,36 @@ export function endAll(): void {
   for (const group of running.keys()) endGroup(group);
 }
 
+/** After a job was told to end. */
+const LAST_WORDS_MS = 10_000;
+
 function endGroup(group: number): void {
   try {
     process.kill(-group, 'SIGKILL');
   } catch {
     // all of it has ended
   }
+}
+
+/** What hangs is written down first: the processes, and node's own word on which files it was running. */
+function endLate(group: number, log: number): void {
+  const columns = 'pid,ppid,stat,wchan:24,etimes,args';
+  const { stdout } = spawnSync('ps', ['-ww', '-o', columns, '--forest', '-g', String(group)], { encoding: 'utf8' });
+  const lines = (stdout ?? '')
+    .split('\n')
+    .map((line) => (line.length > 300 ? `${line.slice(0, 120)} … ${line.slice(-170)}` : line));
+  writeSync(log, `\nit hangs; these are its processes:\n${lines.join('\n')}\n`);
+  // Not the shell around it, whose end has the rest of the group killed before it could say a word; nor the command's own
+  // processes: node would only report that its file has failed.
+  const command = spawnSync('ps', ['-o', 'pid=', '--ppid', String(group)], { encoding: 'utf8' });
+  for (const pid of (command.stdout ?? '').trim().split(/\s+/).map(Number).filter(Boolean)) {
+    try {
+      process.kill(pid, 'SIGTERM');
+    } catch {
+      // it has just ended
+    }
+  }
+  setTimeout(() => running.has(group) && endGroup(group), LAST_WORDS_MS).unref();
 }
 
 /** The user and system time of a shell's children, as `times` prints it on its second line: 1m2.34s 0m0.50s. */
@@ -93,7 +117,7 @@ export async function runJob(job: Job): Promise<Ended> {
   const code = await new Promise<number | null>((resolve) => {
     const late = setTimeout(() => {
       trouble = `it did not end within ${job.minutes} minutes`;
-      if (child.pid) endGroup(child.pid);
+      if (child.pid) endLate(child.pid, log);
     }, job.minutes * 60_000);
     if (child.pid) running.set(child.pid, job);
     child.on('error', (error) => {

@@ -5,7 +5,7 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { type Ended, endAll, type Job, logs, root } from './job.ts';
-import { jobsOf, preparationsFor } from './plan.ts';
+import { jobsOf, nodeJob, preparationsFor } from './plan.ts';
 import { clock, counts, failures, jobLine, partTable } from './report.ts';
 import { type Result, resultsOf } from './results.ts';
 import { schedule } from './schedule.ts';
@@ -20,7 +20,7 @@ function usage(why: string): never {
     crash   storaged is killed under load, again and again
     hostile 20,000 queries that ask for far too much, against a storaged that has little memory
     soak    storaged under a steady load of 200,000 samples a second, queries and rules; 120 minutes without --minutes
-    access  10,000 wrong passwords from 100 addresses
+    access  10,000 wrong passwords from 100 addresses; an Active Directory; every route fed with garbage as each role
     race    go test -race over all packages
     vm      the VM tests with all their variants, again and again
     image   those of them that start and install the image on each kind of machine
@@ -142,7 +142,35 @@ const images = () =>
     .filter(({ name }) => onMachines.includes(name))
     .map(withVariants);
 
-const guesses = () => jobsOf({ part: 'kit', file: 'throttle.test.ts' }).map(withVariants);
+/** In a network namespace: Samba's ports are below 1024, and Schemathesis makes up hosts that are connected to. */
+function alone({ argv, ...job }: Job): Job {
+  return { ...job, argv: ['unshare', '-n', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh', ...argv] };
+}
+
+const activeDirectory = () =>
+  alone(
+    nodeJob('kit', 'active-directory', ['appliance-kit/tests/active-directory.nightly.ts'], undefined, {
+      ...{ minutes: 5, repeat: './build.sh nightly --only access  #', after: ['prepare-tools', 'prepare-samba'] },
+    }),
+  );
+
+/** As each role, and as a stranger. */
+const FUZZED_AS = 5;
+function routes(minutes: number): Job {
+  const seconds = Math.floor((Math.max(2, minutes - 8) * 60) / FUZZED_AS);
+  return alone(
+    nodeJob('browser', 'openapi', ['tests/browser/openapi.nightly.ts'], undefined, {
+      ...{ minutes, env: { CISTERN_FUZZ_SECONDS: String(seconds) }, repeat: './build.sh nightly --only access  #' },
+      after: ['prepare-tools', 'prepare-pages', 'prepare-samba', 'prepare-schemathesis'],
+    }),
+  );
+}
+
+const access = (minutes: number) => [
+  ...jobsOf({ part: 'kit', file: 'throttle.test.ts' }).map(withVariants),
+  activeDirectory(),
+  routes(Math.min(minutes, 30)),
+];
 
 const browsers = () => jobsOf({ part: 'browser' }).map(withVariants);
 
@@ -163,12 +191,16 @@ async function main(): Promise<boolean> {
     const minutes = given ?? (part === 'soak' ? 120 : 60);
     console.log(`${clock()}  == ${part}, at most ${minutes} minutes`);
     const makers = { fuzz: fuzzers, crash: crashes, hostile: hostiles, race: races, vm: machines, image: images };
-    const jobs = { ...makers, access: guesses, soak: soaks, browser: browsers }[part](minutes);
-    const race: Job = {
-      ...{ part: 'prepare', name: 'prepare-race', argv: ['./build.sh', 'prepare', 'tools', 'race'], format: 'step' },
-      ...{ minutes: 10, repeat: './build.sh prepare tools race', after: ['prepare-tools'] },
+    const jobs = { ...makers, access, soak: soaks, browser: browsers }[part](minutes);
+    const prepared = (name: string, ...what: string[]): Job => ({
+      ...{ part: 'prepare', name: `prepare-${name}`, argv: ['./build.sh', 'prepare', ...what], format: 'step' },
+      ...{ minutes: 10, repeat: `./build.sh prepare ${what.join(' ')}`, after: ['prepare-tools'] },
+    });
+    const more: Partial<Record<Name, Job[]>> = {
+      race: [prepared('race', 'tools', 'race')],
+      access: [prepared('samba', 'tools', 'samba'), prepared('schemathesis', 'schemathesis')],
     };
-    const preparations = [...preparationsFor(jobs), ...(part === 'race' ? [race] : [])];
+    const preparations = [...preparationsFor(jobs), ...(more[part] ?? [])];
     await schedule([...preparations, ...jobs], {
       slots: 2,
       started: ({ name }) => console.log(`${clock()}          ${name}`),

@@ -104,7 +104,7 @@ function enclosing(files: readonly string[], step: string): string[] {
   });
 }
 
-function nodeJob(
+export function nodeJob(
   part: string,
   name: string,
   files: readonly string[],

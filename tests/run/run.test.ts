@@ -1,7 +1,7 @@
 // The test runner's own tests: what it makes of events, in which order it starts jobs, and what it chooses.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -210,4 +210,22 @@ test('a commit’s subject has its form', () => {
 
 test('the processor’s time is read from what a shell prints', () => {
   assert.equal(cpuOf('0m0.01s 0m0.02s\n1m2.50s 0m0.50s\n'), 63);
+});
+
+test('a job that hangs is ended, and its log says what it was running', async () => {
+  const dir = mkdtempSync(path.join(tmpdir(), 'hang-'));
+  const file = path.join(dir, 'for-ever.test.mjs');
+  writeFileSync(file, 'await new Promise(() => setInterval(() => {}, 1000));\n');
+  const hangs = job('a job that hangs', {
+    argv: ['env', '-u', 'NODE_TEST_CONTEXT', process.execPath, '--test', file],
+    minutes: 0.1,
+  });
+  const { trouble } = await runJob(hangs);
+  assert.match(trouble, /did not end within/);
+  assert.match(
+    readFileSync(fileOf(hangs, 'log'), 'utf8'),
+    /these are its processes:[\s\S]*for-ever\.test\.mjs[\s\S]*Interrupted while running:[\s\S]*for-ever\.test\.mjs/,
+  );
+  for (const kind of ['log', 'times'] as const) rmSync(fileOf(hangs, kind), { force: true });
+  rmSync(dir, { recursive: true });
 });

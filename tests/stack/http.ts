@@ -16,6 +16,10 @@ export interface Asked {
   readonly body?: unknown;
   /** How long the other side may say nothing; 20 s when left out. */
   readonly timeoutMs?: number;
+  /** PEM: the certificate that is shown, and its key. */
+  readonly certificate?: { readonly certificate: string; readonly key: string };
+  /** For several requests over one connection. */
+  readonly agent?: https.Agent;
 }
 
 export function ask(target: { socketPath: string; path: string } | URL, asked: Asked = {}): Promise<Reply> {
@@ -30,7 +34,12 @@ export function ask(target: { socketPath: string; path: string } | URL, asked: A
     const options = { method: asked.method ?? (body === undefined ? 'GET' : 'POST'), headers, timeout };
     const request =
       target instanceof URL
-        ? https.request(target, { ...options, rejectUnauthorized: false })
+        ? https.request(target, {
+            ...options,
+            rejectUnauthorized: false,
+            ...(asked.certificate && { cert: asked.certificate.certificate, key: asked.certificate.key }),
+            ...(asked.agent && { agent: asked.agent }),
+          })
         : http.request({ ...options, ...target });
     request.on('timeout', () =>
       request.destroy(

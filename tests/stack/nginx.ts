@@ -3,15 +3,27 @@ import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import path from 'node:path';
 
-const template = path.join(import.meta.dirname, '../../image/common/nginx/cistern.conf.in');
+const folder = path.join(import.meta.dirname, '../../image/common/nginx');
+const template = path.join(folder, 'cistern.conf.in');
+
+/** What the configuration includes from the folder that it is in. */
+export const included = ['cistern-store.conf', 'cistern-asked.conf'].map((name) => path.join(folder, name));
+
+/** The command line for the system that the parts run on, by the name under which it is handed out. */
+export const ownCommand = 'cistern-linux-amd64';
 
 export interface NginxValues {
   readonly dir: string;
   readonly run: string;
   /** Where support bundles are kept. */
   readonly support: string;
+  /** The command line as the appliance hands it out: list.json and archives, and the program of this system. */
+  readonly commands: string;
+  readonly command: string;
   readonly httpPort: number;
   readonly httpsPort: number;
+  /** For programs with a certificate. */
+  readonly certificatePort: number;
   readonly certificate: string;
   readonly key: string;
   /** The built pages, or the port Vite serves them from. */
@@ -27,6 +39,7 @@ export function nginxConfiguration(values: NginxValues): string {
     IPV6: '# ',
     HTTP_PORT: String(values.httpPort),
     HTTPS_PORT: String(values.httpsPort),
+    CERTIFICATE_PORT: String(values.certificatePort),
     HTTPS_SUFFIX: `:${values.httpsPort}`,
     TLS_CERTIFICATE: values.certificate,
     TLS_KEY: values.key,
@@ -36,6 +49,9 @@ export function nginxConfiguration(values: NginxValues): string {
     TEMP: values.dir,
     SOCKETS: values.run,
     SUPPORT: values.support,
+    COMMANDS: values.commands,
+    COMMAND: values.command,
+    OWN_COMMAND: ownCommand,
     UI: 'built' in values.ui ? values.ui.built : '',
     DTRACE: '# ',
     BUILT: vite ? '# ' : '',

@@ -3,14 +3,14 @@
 // tests use it alike.
 import { execFileSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { appendFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { StandIn, type StandInOptions } from '../../appliance-kit/tests/tracerd.ts';
 import { freePorts } from '../ports.ts';
 import { binaries, build, root } from './build.ts';
 import { type Asked, ask, type Reply, until } from './http.ts';
-import { nginxConfiguration } from './nginx.ts';
+import { included, nginxConfiguration, ownCommand } from './nginx.ts';
 import { type LogLine, Process } from './process.ts';
 
 export type PartName = 'storaged' | 'supportd' | 'akd' | 'nginx' | 'vite';
@@ -42,6 +42,8 @@ export class Stack {
   readonly setupCode = newSetupCode();
   /** The origin of the pages: https://localhost:PORT. */
   url = '';
+  /** The origin for programs that have a certificate. */
+  certificateUrl = '';
   statsdPort = 0;
   #parts = new Map<PartName, Process>();
   /** Stopped and started by a test to see what its absence means. */
@@ -75,12 +77,18 @@ export class Stack {
     const ui = this.#options.ui ?? 'built';
     const run = this.#run;
     for (const name of ['storaged', 'supportd', 'akd', 'tracerd']) mkdirSync(path.join(run, name), { recursive: true });
-    for (const name of ['data', 'support', 'akd', 'nginx', 'setup', 'tls', 'logs']) mkdirSync(path.join(dir, name));
+    for (const name of ['data', 'support', 'akd', 'nginx', 'setup', 'tls', 'logs', 'command-line'])
+      mkdirSync(path.join(dir, name));
     const pages = path.join(dir, 'ui');
     this.#options.progress?.(ui === 'built' ? 'building the programs and the pages' : 'building the programs');
     await build(ui === 'built' ? pages : undefined);
     this.#options.progress?.('starting the parts');
 
+    // As the image has it, but for the archives of other systems, which would take minutes to build.
+    execFileSync(process.execPath, [
+      ...[path.join(root, 'ui/scripts/write-commands.ts'), path.join(dir, 'command-line')],
+      ...['development', ownCommand, path.join(binaries, 'cistern')],
+    ]);
     writeFileSync(path.join(dir, 'setup/code'), `${this.setupCode}\n`, { mode: 0o600 });
     const certificate = path.join(dir, 'tls/cert.pem');
     const key = path.join(dir, 'tls/key.pem');
@@ -94,13 +102,21 @@ export class Stack {
       { stdio: 'pipe' },
     );
 
-    const [freeHttps, httpPort, vitePort, freeStatsd] = (await freePorts(4)) as [number, number, number, number];
+    const [freeHttps, httpPort, vitePort, freeStatsd, certificatePort] = (await freePorts(5)) as [
+      number,
+      number,
+      number,
+      number,
+      number,
+    ];
     const httpsPort = this.#options.httpsPort ?? freeHttps;
     this.statsdPort = this.#options.statsdPort ?? freeStatsd;
     this.url = `https://localhost:${httpsPort}`;
+    this.certificateUrl = `https://localhost:${certificatePort}`;
 
     this.#add('storaged', path.join(binaries, 'storaged'), [
       ...['--data', path.join(dir, 'data'), '--socket', `${run}/storaged/http.sock`],
+      ...['--tls-folder', path.join(dir, 'storaged')],
       ...['--statsd', `127.0.0.1:${this.statsdPort}`],
       // Several stacks run side by side; the administrator's port is one.
       ...['--statsd-admin', ''],
@@ -116,6 +132,7 @@ export class Stack {
       ...['--cistern', binaries, '--https-port', String(httpsPort)],
     ]);
     const configuration = path.join(dir, 'nginx.conf');
+    for (const file of included) copyFileSync(file, path.join(dir, path.basename(file)));
     const from = ui === 'built' ? { built: pages } : { vitePort };
     writeFileSync(
       configuration,
@@ -123,8 +140,11 @@ export class Stack {
         dir: path.join(dir, 'nginx'),
         run,
         support: path.join(dir, 'support'),
+        commands: path.join(dir, 'command-line'),
+        command: path.join(binaries, 'cistern'),
         httpPort,
         httpsPort,
+        certificatePort,
         certificate,
         key,
         ui: from,

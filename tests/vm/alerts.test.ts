@@ -33,25 +33,32 @@ class Client {
   readonly #api: Person;
   readonly #values = new Map<string, { name: string; labels: Record<string, string>; value: number }>();
   #timer: NodeJS.Timeout | undefined;
+  #sent: Promise<void> = Promise.resolve();
+  #stopped = false;
 
   constructor(api: Person) {
     this.#api = api;
   }
 
-  async set(name: string, value: number, labels: Record<string, string> = {}): Promise<void> {
+  set(name: string, value: number, labels: Record<string, string> = {}): Promise<void> {
     this.#values.set(JSON.stringify([name, labels]), { name, labels, value });
-    clearTimeout(this.#timer);
-    await this.#send();
+    return this.#send();
   }
 
-  async #send(): Promise<void> {
-    const samples = [...this.#values.values()];
-    await this.#api.ask('POST', '/api/v1/import', { samples }).catch(() => {});
+  /** One after the other: on a slow machine what was sent before could arrive behind what is newer. */
+  #send(): Promise<void> {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#send(), 5_000);
+    this.#sent = this.#sent.then(async () => {
+      const samples = [...this.#values.values()];
+      await this.#api.ask('POST', '/api/v1/import', { samples }).catch(() => {});
+      clearTimeout(this.#timer);
+      if (!this.#stopped) this.#timer = setTimeout(() => void this.#send(), 5_000);
+    });
+    return this.#sent;
   }
 
   stop(): void {
+    this.#stopped = true;
     clearTimeout(this.#timer);
   }
 }

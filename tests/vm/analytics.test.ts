@@ -126,11 +126,11 @@ async function analyticsOf(t: TestContext, machine: Machine, api: Person): Promi
 
   await step('idle it needs little: memory, and a processor for what is always on', async () => {
     await until('it records', 60, async () => (await tracerd.get('cpu.utilization[mode]')).state === 'recording');
-    const used = async () => Number(await machine.sh("awk '{print ($14+$15)/100}' /proc/$(pgrep -x tracerd)/stat"));
+    const used = async () => Number(await machine.sh("awk '{print ($14+$15)/100}' /proc/$(pgrep -ox tracerd)/stat"));
     const before = await used();
     await new Promise((resolve) => setTimeout(resolve, 20_000));
     const share = ((await used()) - before) / 20;
-    const memory = Number(await machine.sh("awk '/VmRSS/ {print $2}' /proc/$(pgrep -x tracerd)/status")) / 1024;
+    const memory = Number(await machine.sh("awk '/VmRSS/ {print $2}' /proc/$(pgrep -ox tracerd)/status")) / 1024;
     const how = machine.accelerated ? '' : ' (emulated)';
     t.diagnostic(`tracerd idle: ${memory.toFixed(1)} MiB, ${(share * 100).toFixed(1)} % of a processor${how}`);
     assert.ok(memory < 30, `${memory} MiB`);

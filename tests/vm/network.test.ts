@@ -7,6 +7,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { killedServices } from './clean.ts';
 import { rowOf } from './row.ts';
 import { readyMachine } from './saved.ts';
 import { until } from './until.ts';
@@ -77,7 +78,8 @@ async function timeServer(): Promise<{ close: () => void; asked: () => number }>
 }
 
 test('the clock and the network of the machine itself', async (t) => {
-  const { machine, api } = await readyMachine(t, 'network');
+  const { machine, api, watch } = await readyMachine(t, 'network');
+  watch.expect(...killedServices, /^execd: .*msg="the firewall's rules were not as they should be/);
   const step = rowOf(t, () => ({ machine }));
   const itself = () => api.get<Itself>('GET', '/api/machine');
   const log = async (kind: string) =>
@@ -147,6 +149,83 @@ test('the clock and the network of the machine itself', async (t) => {
       );
     assert.deepEqual(await starts('B'), ['no', 'next']);
     assert.deepEqual(await starts('A'), ['next', 'no']);
+  });
+
+  await step('the firewall: who is not let in is dropped and counted; what nobody confirms is taken back', async () => {
+    interface Firewall {
+      services: { name: string; ports: { port: number }[]; networks: string[]; senders: { address: string }[] }[];
+      ownNetworks: string[];
+      trying: { secondsLeft: number } | null;
+      differs: string[];
+    }
+    const wall = () => api.get<Firewall>('GET', '/api/firewall');
+    const rules = () => machine.sh('nft list chain inet cistern input');
+    const anybody = /^\s*tcp dport \{ 80, 443 \} accept/m;
+    const first = await until('its ports follow what is on', 30, async () => {
+      const now = await wall();
+      return now.services.some(({ name, ports }) => name === 'ssh' && ports.length > 0) && now;
+    });
+    t.diagnostic(JSON.stringify(first));
+    // The image's own nft prints what was loaded in words that are understood.
+    assert.deepEqual([first.differs, first.trying], [[], null]);
+    assert.ok(first.ownNetworks.includes('10.0.2.0/24'), first.ownNetworks.join());
+    assert.match(await rules(), anybody);
+    assert.match(await machine.sh('systemctl is-active cistern-firewall'), /^active/);
+
+    // From outside the networks of an input: 10.0.2.2, as the machine sees this one.
+    const statsd = await api.get<Record<string, unknown>>('GET', '/api/inputs/statsd');
+    const networks = async (list: string[]) => {
+      const { enabled, seriesPerSecond, seriesBurst, senderSeriesPerSecond, senderSeriesBurst } = statsd;
+      const { port, picklePort, tlsPort, tlsClientCa } = statsd;
+      await api.get('PUT', '/api/inputs/statsd', {
+        ...{ enabled, networks: list, seriesPerSecond, seriesBurst, senderSeriesPerSecond, senderSeriesBurst },
+        ...{ port, picklePort, tlsPort, tlsClientCa },
+      });
+    };
+    await networks(['192.0.2.0/24']);
+    const socket = createSocket('udp4');
+    try {
+      await until('its packets are dropped and counted', 20, async () => {
+        socket.send('from.elsewhere:1|c', machine.ports.statsd, '127.0.0.1');
+        return (await wall()).services.some(
+          (one) => one.name === 'statsd' && one.senders.some(({ address }) => address === HOST),
+        );
+      });
+      await networks(['own']);
+      assert.match(await rules(), /ip saddr [^\n]*10\.0\.2\.0\/24[^\n]* udp dport 8125 accept/);
+      await until('it is let in', 20, async () => {
+        socket.send('from.own:1|c', machine.ports.statsd, '127.0.0.1');
+        const found = await api.get<{ data: unknown[] }>('GET', '/api/v1/label/__name__/values');
+        return JSON.stringify(found.data).includes('from_own') || JSON.stringify(found.data).includes('from.own');
+      });
+    } finally {
+      socket.close();
+    }
+
+    const narrow = { services: [{ name: 'https', networks: ['10.0.2.0/24'] }] };
+    await api.get('POST', '/api/firewall/try', { ...narrow, seconds: 10 });
+    assert.doesNotMatch(await rules(), anybody);
+    await until('it is taken back by time', 20, async () => anybody.test(await rules()));
+    assert.equal((await wall()).trying, null);
+    // By the end of execd, which the one after it makes good.
+    await api.get('POST', '/api/firewall/try', { ...narrow, seconds: 600 });
+    assert.doesNotMatch(await rules(), anybody);
+    await machine.sh('systemctl kill -s KILL cistern-execd');
+    await until('it is taken back by the end of execd', 30, async () => anybody.test(await rules()));
+    await until('execd answers', 30, async () => (await wall()).trying === null);
+    // Confirmed, it stays.
+    await api.get('POST', '/api/firewall/try', { ...narrow, seconds: 600 });
+    await api.get('POST', '/api/firewall/confirm');
+    assert.doesNotMatch(await rules(), anybody);
+    await machine.sh('systemctl restart cistern-execd cistern-firewall');
+    assert.doesNotMatch(await rules(), anybody);
+    await api.get('POST', '/api/firewall/try', { services: [{ name: 'https', networks: [] }], seconds: 600 });
+    await api.get('POST', '/api/firewall/confirm');
+    assert.match(await rules(), anybody);
+    // What somebody else changes is found and made good.
+    await machine.sh('nft insert rule inet cistern input tcp dport 23 accept');
+    assert.match((await wall()).differs.join(), /tcp dport \[23\]/);
+    assert.doesNotMatch(await rules(), /tcp dport 23 accept/);
   });
 
   await step('a time server answers: the clock is set by it, which is an alert, and then follows it', async () => {

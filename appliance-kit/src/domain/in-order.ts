@@ -8,21 +8,30 @@ type PartsOf<D> = D extends { readonly create: (parts: infer Parts) => unknown }
 type ProvidedBy<D> = D extends Domain<infer _Parts, infer Provided, infer _Declared> ? Provided : object;
 
 /** What all domains of a list provide. */
-export type Provided<Domains extends readonly unknown[]> = Domains extends readonly [infer First, ...infer Rest]
-  ? ProvidedBy<First> & Provided<Rest>
-  : unknown;
+export type Provided<Domains extends readonly unknown[], Before = unknown> = Domains extends readonly [
+  infer First,
+  ...infer Rest,
+]
+  ? Provided<Rest, Before & ProvidedBy<First>>
+  : Before;
 
 /** Named in the error of the compiler. */
 interface IsMissing<Parts> {
   readonly 'a domain before this one would have to provide': Parts;
 }
 
-type InOrder<Domains extends readonly unknown[], Have> = Domains extends readonly [infer First, ...infer Rest]
-  ? readonly [
-      Have extends PartsOf<First> ? First : IsMissing<Omit<PartsOf<First>, keyof Have>>,
-      ...InOrder<Rest, Have & ProvidedBy<First>>,
-    ]
-  : readonly [];
+// `Done` is carried along so that the recursion is in the tail: the compiler allows a thousand steps of it, and fifty otherwise.
+type InOrder<
+  Domains extends readonly unknown[],
+  Have,
+  Done extends readonly unknown[] = readonly [],
+> = Domains extends readonly [infer First, ...infer Rest]
+  ? InOrder<
+      Rest,
+      Have & ProvidedBy<First>,
+      readonly [...Done, Have extends PartsOf<First> ? First : IsMissing<Omit<PartsOf<First>, keyof Have>>]
+    >
+  : Done;
 
 export function inOrder<const Domains extends readonly AnyDomain[]>(
   ...domains: Domains & InOrder<Domains, Kernel>

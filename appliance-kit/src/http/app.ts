@@ -188,7 +188,8 @@ async function serve(
     etags.guarded({ route, request, caller: call.caller, read }, work),
   );
   if (route.answer.stream !== undefined) return reply;
-  reply.code(route.answer.status).header('cache-control', 'no-store');
+  reply.code(route.answer.status);
+  if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store');
   if (route.answer.schema === null) return reply.send();
   // Plain JSON: the handler's type is the schema's, and the tests hold every answer against it.
   const { body, header } = etags.mark(route, result);

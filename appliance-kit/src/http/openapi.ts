@@ -79,7 +79,10 @@ export function openapi(version: string, all: readonly Routes[], schemas: readon
 
   const success = (route: Route) => {
     const { schema, stream } = route.answer;
-    if (stream !== undefined) return { description: 'As asked', content: { [stream]: { schema: { type: 'string' } } } };
+    if (stream !== undefined) {
+      const of = (type: string) => ({ schema: type === 'application/json' ? { type: 'array' } : { type: 'string' } });
+      return { description: 'As asked', content: Object.fromEntries(stream.map((type) => [type, of(type)])) };
+    }
     if (schema === null) return { description: 'Done' };
     return {
       description: 'As asked',

@@ -15,8 +15,8 @@ import { closed, type Static, type TSchema, Type } from '../base/schema/schema.t
  */
 export type Access = 'anyone' | 'setup' | 'session' | 'viewer' | 'operator' | 'administrator' | 'nginx' | 'simulation';
 
-/** What a route answers when all went well. `stream`: the handler writes the reply itself. */
-export type Answer = { readonly status: number; readonly schema: TSchema | null; readonly stream?: string };
+/** What a route answers when all went well. `stream`: the handler writes the reply itself, as one of these media types. */
+export type Answer = { readonly status: number; readonly schema: TSchema | null; readonly stream?: readonly string[] };
 
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -50,7 +50,7 @@ export const ok = <S extends TSchema>(schema: S) => ({ status: 200, schema }) as
 export const created = <S extends TSchema>(schema: S) => ({ status: 201, schema }) as const;
 export const accepted = <S extends TSchema>(schema: S) => ({ status: 202, schema }) as const;
 export const nothing = { status: 204, schema: null } as const;
-export const stream = (type: string) => ({ status: 200, schema: null, stream: type }) as const;
+export const stream = (...types: [string, ...string[]]) => ({ status: 200, schema: null, stream: types }) as const;
 /** What stands in the path. */
 export const byId = closed({ id: Type.String({ maxLength: 64 }) });
 export const byName = closed({ name: Type.String({ maxLength: 255 }) });

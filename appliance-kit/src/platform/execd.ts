@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { onBehalfOf } from '../base/on-behalf-of.ts';
 import type { Peer } from '../peers/peer.ts';
 import type { DatasetPlan, KeyChange, RollbackPlan, SnapshotPlan } from './datasets.ts';
+import type { FirewallDocument } from './firewall.ts';
 import type { PoolPlan, ServiceAction, SnmpAccess } from './platform.ts';
 import type { VdevPlan } from './pool.ts';
 
@@ -43,6 +44,11 @@ interface Verbs {
   'system.identity': { hostName: string; timeZone: string };
   'setup.finish': Record<string, never>;
   'snmp.configure': SnmpAccess;
+  'firewall.try': { document: FirewallDocument; seconds: number };
+  'firewall.confirm': { token: string };
+  'firewall.take-back': { token: string };
+  'firewall.set': { document: FirewallDocument };
+  'firewall.read': Record<string, never>;
   power: { action: 'reboot' | 'off' };
 
   'dataset.create': DatasetPlan;
@@ -117,6 +123,12 @@ const DEADLINES_MS: Record<keyof Verbs, number> = {
   'system.identity': 30_000,
   'setup.finish': 30_000,
   'snmp.configure': 5 * 60_000,
+  // Each load is read back, on illumos twice.
+  'firewall.try': 3 * 60_000,
+  'firewall.confirm': 30_000,
+  'firewall.take-back': 3 * 60_000,
+  'firewall.set': 3 * 60_000,
+  'firewall.read': 60_000,
   power: 30_000,
   'dataset.create': 5 * 60_000,
   'dataset.set': 5 * 60_000,
@@ -140,7 +152,7 @@ const DEADLINES_MS: Record<keyof Verbs, number> = {
   'snapshot.list-files': 60_000,
 };
 
-/** Verbs that only read. */
+/** Verbs that change nothing of what is read of pools and services. */
 const READING: ReadonlySet<keyof Verbs> = new Set<keyof Verbs>([
   ...([
     'pool.importable',
@@ -151,6 +163,11 @@ const READING: ReadonlySet<keyof Verbs> = new Set<keyof Verbs>([
     'disk.smart',
     'faults.list',
     'system.list',
+    'firewall.try',
+    'firewall.confirm',
+    'firewall.take-back',
+    'firewall.set',
+    'firewall.read',
   ] as const),
   ...(['dataset.sample', 'snapshot.diff', 'snapshot.list-files'] as const),
 ]);

@@ -5,6 +5,7 @@
 // and says what can be done. Reading never needs privilege; what changes the machine goes through execd.
 
 import type { DatasetPlatform } from './datasets.ts';
+import type { FirewallPlatform } from './firewall.ts';
 import type { HardwarePlatform } from './hardware.ts';
 import type { MachinePlatform } from './machine.ts';
 import type { PoolProperties, PoolState, Scan, Vdev, VdevPlan } from './pool.ts';
@@ -124,6 +125,8 @@ export interface Platform {
   readonly machine: MachinePlatform;
   /** Its parts, their sensors and their errors. */
   readonly hardware: HardwarePlatform;
+  /** Who may reach it. */
+  readonly firewall: FirewallPlatform;
   /** The installed operating systems, and which one starts next time. */
   readonly systems: SystemsPlatform;
   /** Differs after every boot: so the appliance's start is reported once, and not with each restart of akd. */

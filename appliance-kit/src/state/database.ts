@@ -21,6 +21,8 @@ export class Database {
     if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     this.#db = new DatabaseSync(file);
     this.#db.exec('PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA busy_timeout=5000');
+    // What was deleted or changed is not left in the file.
+    this.#db.exec('PRAGMA secure_delete=ON');
     // 1 MiB of page cache: the whole state is small, and memory is counted.
     this.#db.exec('PRAGMA cache_size=-1024');
     try {

@@ -6,6 +6,7 @@ s|@IPV6@||g
 s|@HTTP_PORT@|80|g
 s|@HTTPS_PORT@|443|g
 s|@HTTPS_SUFFIX@||g
+s|@CERTIFICATE_PORT@|9443|g
 s|@TLS_CERTIFICATE@|/var/lib/cistern/tls/cert.pem|g
 s|@TLS_KEY@|/var/lib/cistern/tls/key.pem|g
 s|@HSTS_SECONDS@|31536000|g
@@ -13,6 +14,9 @@ s|@RUN@|/run/nginx|g
 s|@TEMP@|/var/cache/nginx|g
 s|@SOCKETS@|/run/cistern|g
 s|@UI@|/opt/cistern/ui|g
+s|@COMMANDS@|/opt/cistern/command-line|g
+s|@COMMAND@|/opt/cistern/bin/cistern|g
+s|@OWN_COMMAND@|cistern-linux-amd64|g
 s|@BUILT@||g
 s|@DTRACE@||g
 /^ *@VITE@/d

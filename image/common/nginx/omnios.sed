@@ -6,6 +6,7 @@ s|@IPV6@||g
 s|@HTTP_PORT@|80|g
 s|@HTTPS_PORT@|443|g
 s|@HTTPS_SUFFIX@||g
+s|@CERTIFICATE_PORT@|9443|g
 s|@TLS_CERTIFICATE@|/var/lib/cistern/tls/cert.pem|g
 s|@TLS_KEY@|/var/lib/cistern/tls/key.pem|g
 s|@HSTS_SECONDS@|31536000|g
@@ -16,6 +17,9 @@ s|@UI@|/opt/cistern/ui|g
 s|@SUPPORT@|/var/lib/cistern/support|g
 # What image/omnios/nginx-modules has built there, if anything.
 s|^@DTRACE@load_module .*|include /opt/cistern/lib/nginx-dtrace/modules/*.conf;|
+s|@COMMANDS@|/opt/cistern/command-line|g
+s|@COMMAND@|/opt/cistern/bin/cistern|g
+s|@OWN_COMMAND@|cistern-illumos-amd64|g
 s|@BUILT@||g
 /^ *@VITE@/d
 s|@INLINE@||g

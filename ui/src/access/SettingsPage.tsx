@@ -8,22 +8,31 @@ import { AuditLog } from './audit/AuditLog.tsx';
 import { Chain } from './audit/Chain.tsx';
 import { Forwarding } from './audit/Forwarding.tsx';
 import { Keeping } from './audit/Keeping.tsx';
+import { Firewall } from './firewall/Firewall.tsx';
 import { Inputs } from './inputs/Inputs.tsx';
+import { Providers } from './providers/Providers.tsx';
 import { AllSessions } from './session/AllSessions.tsx';
 import { Tokens } from './tokens/Tokens.tsx';
 import { Users } from './users/Users.tsx';
 
 const tabs = [
   ['users', 'Users', '/settings/users'],
+  ['providers', 'Identity providers', '/settings/providers'],
   ['sessions', 'Sessions', '/settings/sessions'],
   ['tokens', 'API tokens', '/settings/tokens'],
   ['inputs', 'Inputs', '/settings/inputs'],
+  ['firewall', 'Firewall', '/settings/firewall'],
   ['audit', 'Audit log', '/settings/audit'],
   ['audit-proof', 'Audit proof', '/settings/audit-proof'],
 ] as const;
 
 const parts = {
   users: { title: 'Users', sentence: 'Who may sign in, and what each may do.', content: <Users /> },
+  providers: {
+    title: 'Identity providers',
+    sentence: 'Where people sign in who have no account of this appliance.',
+    content: <Providers />,
+  },
   sessions: { title: 'Sessions', sentence: 'Who is signed in, and for how long.', content: <AllSessions /> },
   tokens: {
     title: 'API tokens',
@@ -31,6 +40,11 @@ const parts = {
     content: <Tokens />,
   },
   inputs: { title: 'Inputs', sentence: 'By which ways samples come in, and from where.', content: <Inputs /> },
+  firewall: {
+    title: 'Firewall',
+    sentence: 'Who may reach what from the network, and who was turned away.',
+    content: <Firewall />,
+  },
   audit: {
     title: 'Audit log',
     sentence: 'Who did what, from where, and what was there before.',

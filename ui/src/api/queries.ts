@@ -71,6 +71,11 @@ export const inputsQuery = queryOptions({
   queryFn: async ({ signal }) => (await answerOf(client.GET('/api/inputs', { signal }))).items,
   refetchInterval: 5_000,
 });
+export const inputCertificateQuery = queryOptions({
+  queryKey: ['inputs', 'certificate'],
+  queryFn: ({ signal }) => answerOf(client.GET('/api/input-certificate', { signal })),
+  refetchInterval: 30_000,
+});
 export const outputsQuery = queryOptions({
   queryKey: ['outputs'],
   queryFn: async ({ signal }) => (await answerOf(client.GET('/api/outputs', { signal }))).items,

@@ -280,6 +280,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/passkeys/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin to add a passkey, which works under the host name of the request alone
+         * @description Needs: session. Of a session, a confirmation by password within the last five minutes.
+         */
+        post: operations["startPasskey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/passkeys/finish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Finish adding a passkey; with the first second factor recovery codes are made
+         * @description Needs: session. Of a session, a confirmation by password within the last five minutes.
+         */
+        post: operations["finishPasskey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/passkeys/start-use": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What a passkey has to sign, to sign in or to confirm
+         * @description No identity is needed.
+         */
+        post: operations["startPasskeyUse"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/factors/{id}": {
         parameters: {
             query?: never;
@@ -676,6 +736,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/session/use-passkey": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign in by a passkey, without a password
+         * @description No identity is needed.
+         */
+        post: operations["signInByPasskey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/session/confirm": {
         parameters: {
             query?: never;
@@ -686,7 +766,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Give the password again, or a code of the app, for what asks for it; it is good for five minutes
+         * Give the password again, a code of the app, or a passkey, for what asks for it; it is good for five minutes
          * @description Needs: session.
          */
         post: operations["confirmSession"];
@@ -794,6 +874,258 @@ export interface paths {
          */
         put: operations["setSessionLifetime"];
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/offered-providers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * By which identity providers people may sign in
+         * @description No identity is needed.
+         */
+        get: operations["listOfferedProviders"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/providers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The identity providers: directories and OpenID Connect
+         * @description Needs: administrator.
+         */
+        get: operations["listProviders"];
+        put?: never;
+        /**
+         * Add an identity provider
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
+         */
+        post: operations["createProvider"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/providers/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One identity provider
+         * @description Needs: administrator.
+         */
+        get: operations["getProvider"];
+        /**
+         * Change an identity provider
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
+         */
+        put: operations["changeProvider"];
+        post?: never;
+        /**
+         * Remove an identity provider; its users are disabled
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
+         */
+        delete: operations["deleteProvider"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/providers/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try the settings of an identity provider, step by step, without keeping them
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
+         */
+        post: operations["testProvider"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/providers/{id}/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin to sign in, or to confirm, by OpenID Connect
+         * @description No identity is needed.
+         */
+        post: operations["startProvider"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/providers/finish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Finish what was begun, after the provider has sent the browser back
+         * @description No identity is needed.
+         */
+        post: operations["finishProvider"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/providers/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign out, and say where to sign out at the provider
+         * @description Needs: session.
+         */
+        post: operations["endAtProvider"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sign-in-requests/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask to be signed in by somebody who has a browser
+         * @description No identity is needed.
+         */
+        post: operations["startSignInRequest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sign-in-requests/collect": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Whether it was approved; then the answer begins the session
+         * @description No identity is needed.
+         */
+        post: operations["collectSignIn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sign-in-requests/{code}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What asks to be signed in
+         * @description Needs: session.
+         */
+        get: operations["getSignInRequest"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sign-in-requests/{code}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign the program in as oneself
+         * @description Needs: session. Of a session, a confirmation by password within the last five minutes.
+         */
+        post: operations["approveSignInRequest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sign-in-requests/{code}/refuse": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Do not sign the program in
+         * @description Needs: session.
+         */
+        post: operations["refuseSignInRequest"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2832,6 +3164,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/input-certificate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The certificate that those are shown who send by TLS
+         * @description Needs: viewer.
+         */
+        get: operations["getInputCertificate"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/input-certificate/replace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make another certificate for those who send by TLS, or read the files of a CA again; who trusts the one before must be given the new one
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
+         */
+        post: operations["replaceInputCertificate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/outputs": {
         parameters: {
             query?: never;
@@ -3652,6 +4024,86 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/firewall": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who may reach which service, as it is loaded; and who was turned away within the last hour
+         * @description Needs: administrator.
+         */
+        get: operations["getFirewall"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/firewall/try": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change who may reach services, for a minute unless it is confirmed
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
+         */
+        post: operations["tryFirewall"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/firewall/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Keep the change of the firewall that is being tried
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
+         */
+        post: operations["confirmFirewall"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/firewall/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take back the change of the firewall that is being tried
+         * @description Needs: administrator.
+         */
+        post: operations["cancelFirewall"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/openapi.json": {
         parameters: {
             query?: never;
@@ -3992,7 +4444,7 @@ export interface components {
         };
         Change: {
             /** @enum {unknown} */
-            topic: "alert-classes" | "alerts" | "analytics" | "audit" | "bundles" | "crashes" | "datasets" | "destinations" | "disks" | "hardware" | "inputs" | "jobs" | "outputs" | "pools" | "recording-rules" | "services" | "setup" | "silences" | "status" | "thresholds" | "users" | "worksheets";
+            topic: "alert-classes" | "alerts" | "analytics" | "audit" | "bundles" | "crashes" | "datasets" | "destinations" | "disks" | "firewall" | "hardware" | "inputs" | "jobs" | "outputs" | "pools" | "recording-rules" | "services" | "setup" | "silences" | "status" | "thresholds" | "users" | "worksheets";
             id?: string;
         };
         ChangeKeyInput: {
@@ -4030,6 +4482,13 @@ export interface components {
             /** @description a disk's id, or the device's name in the pool */
             device?: string;
         };
+        /** @description With `approved` the answer sets the cookie of the session, once. */
+        CollectedSignIn: {
+            /** @enum {unknown} */
+            state: "waiting" | "approved" | "refused";
+            /** @description who approved it, and is signed in now */
+            user?: string;
+        };
         CompressionChoice: {
             /** @description a value of the property `compression` */
             name: string;
@@ -4052,11 +4511,12 @@ export interface components {
                 sentence: string;
             }[];
         };
-        /** @description One of the two. */
+        /** @description One of the three. */
         Confirmation: {
             password?: string;
             /** @description of the authenticator app */
             code?: string;
+            passkey?: components["schemas"]["UsedPasskey"];
         };
         Confirmed: {
             /** @description ISO 8601 time in UTC */
@@ -4094,6 +4554,8 @@ export interface components {
         Credentials: {
             user: string;
             password: string;
+            /** @description the id of the directory that knows the user; left out: a user of the appliance */
+            provider?: string;
             /** @description of the authenticator app, or a recovery code, where there is a second factor */
             code?: string;
         };
@@ -4422,6 +4884,9 @@ export interface components {
             /** @description whose; left out: one’s own */
             user?: string;
         };
+        EndedAtProvider: {
+            url: string | null;
+        };
         /** @description Who is notified as well when it has not been acknowledged by then */
         Escalation: {
             afterSeconds: number;
@@ -4435,11 +4900,12 @@ export interface components {
         Factor: {
             id: string;
             /**
-             * @description app: codes of six digits, by an authenticator app
+             * @description app: codes of six digits, by an authenticator app; passkey: a key in a device, which signs in by itself
              * @enum {unknown}
              */
-            kind: "app";
+            kind: "app" | "passkey";
             name: string;
+            host: string | null;
             /** @description ISO 8601 time in UTC */
             createdAt: string;
             lastUsedAt: string | null;
@@ -4474,9 +4940,75 @@ export interface components {
             /** @description how many closed files are kept */
             files: number;
         };
+        FinishProvider: {
+            /** @description of the address the provider has sent the browser back to */
+            query: string;
+        };
         FinishedFactor: {
             factor: components["schemas"]["Factor"];
             recoveryCodes: string[] | null;
+        };
+        Firewall: {
+            /** @description as they hold now */
+            services: components["schemas"]["FirewallService"][];
+            /** @description what `own` stands for at this moment */
+            ownNetworks: string[];
+            /** @description packets for no service, since counting began */
+            droppedOther: number;
+            /** @description whether this system remembers whose packets were dropped */
+            sendersKnown: boolean;
+            /** @description there were more senders than are remembered */
+            sendersFull: boolean;
+            trying: components["schemas"]["FirewallTry"] | null;
+            differsAt: string | null;
+            /** @description what was loaded otherwise than it should be, when that was last found; it was loaded anew */
+            differs: string[];
+        };
+        FirewallSender: {
+            address: string;
+            ports: {
+                /** @enum {unknown} */
+                protocol: "tcp" | "udp";
+                port: number;
+            }[];
+            /** @description that were dropped within the last hour */
+            packets: number;
+            /** @description ISO 8601 time in UTC */
+            firstAt: string;
+        };
+        FirewallService: {
+            /** @description https, snmp, replication, ssh, or that of an input */
+            name: string;
+            /** @description none: it is off, and so closed */
+            ports: {
+                /** @enum {unknown} */
+                protocol: "tcp" | "udp";
+                port: number;
+            }[];
+            /** @description addresses and networks that may reach it, as 192.0.2.0/24, and `own` for those that the appliance has an address in; none: everybody */
+            networks: string[];
+            /** @description its networks and ports are those of the input of its name */
+            input: boolean;
+            dropped: number | null;
+            /** @description whose packets were dropped within the last hour, and still would be: the worst first */
+            senders: components["schemas"]["FirewallSender"][];
+        };
+        FirewallTry: {
+            by: string;
+            /** @description then it is taken back */
+            secondsLeft: number;
+            /** @description false: nobody can, as the management plane was restarted meanwhile */
+            mayConfirm: boolean;
+        };
+        FirewallTryInput: {
+            /** @description those that change; those of inputs are changed at the input */
+            services: {
+                name: string;
+                /** @description addresses and networks that may reach it, as 192.0.2.0/24, and `own` for those that the appliance has an address in; none: everybody */
+                networks: string[];
+            }[];
+            /** @description until it is taken back unless it is confirmed; 60 */
+            seconds?: number;
         };
         Firing: {
             labels: {
@@ -4498,6 +5030,12 @@ export interface components {
             prefix: string;
             /** @description of histograms, from 0 to 1: NAME.p99 for 0.99; NAME.count and NAME.sum are always sent */
             quantiles: number[];
+        };
+        GroupRole: {
+            /** @description of a directory its distinguished name, or its common name alone; of OpenID Connect the value of the claim */
+            group: string;
+            /** @enum {unknown} */
+            role: "administrator" | "operator" | "viewer";
         };
         Hardware: {
             /** @enum {unknown} */
@@ -4736,7 +5274,7 @@ export interface components {
             name: string;
             /** @description off: its ports are closed, and over HTTP it refuses */
             enabled: boolean;
-            /** @description addresses and networks that may send, as 192.0.2.0/24; none: everybody */
+            /** @description addresses and networks that may send, as 192.0.2.0/24, and `own` for those that the appliance has an address in; none: everybody */
             networks: string[];
             /** @description how many new series all senders together may make each second on average; 0: no limit */
             seriesPerSecond: number;
@@ -4746,21 +5284,43 @@ export interface components {
             senderSeriesPerSecond: number;
             /** @description how many of them at once */
             senderSeriesBurst: number;
+            port: number | null;
+            picklePort: number | null;
+            tlsPort: number | null;
+            tlsClientCa: string | null;
             /** @description its version, for the If-Match of a change or a removal; always there in an answer */
             etag?: string;
+            /** @description what `own` stands for at this moment */
+            ownNetworks: string[];
             /** @description HOST:PORT; empty: over HTTPS only, or off */
             listens: string[];
+            tlsListens: string | null;
             newSeries: number;
             /** @description samples, packets or requests, by reason */
             refused: {
                 [key: string]: number;
             };
-            /** @description those that made new series or were refused within an hour: the worst first, twenty at most */
+            /** @description those of whom something came within an hour: the twenty of whom most was refused, who made most new series and who sent most */
             senders: components["schemas"]["InputSender"][];
+        };
+        InputCertificate: {
+            pem: string | null;
+            sha256: string | null;
+            /** @description host names and addresses that clients may reach it by */
+            names: string[];
+            validFrom: string | null;
+            validTo: string | null;
+            /** @description made by the appliance itself, and not by a CA */
+            own: boolean;
+            because: string | null;
+            problem: string | null;
         };
         InputSender: {
             /** @description of IPv6 its network of 64 bits; `others`: those that are not told apart any more */
             address: string;
+            /** @description samples, or lines of statsd, within the last hour */
+            samples: number;
+            /** @description within the last hour */
             newSeries: number;
             /** @description samples, packets or requests, by reason */
             refused: {
@@ -4771,7 +5331,7 @@ export interface components {
         InputSettings: {
             /** @description off: its ports are closed, and over HTTP it refuses */
             enabled: boolean;
-            /** @description addresses and networks that may send, as 192.0.2.0/24; none: everybody */
+            /** @description addresses and networks that may send, as 192.0.2.0/24, and `own` for those that the appliance has an address in; none: everybody */
             networks: string[];
             /** @description how many new series all senders together may make each second on average; 0: no limit */
             seriesPerSecond: number;
@@ -4781,6 +5341,10 @@ export interface components {
             senderSeriesPerSecond: number;
             /** @description how many of them at once */
             senderSeriesBurst: number;
+            port: number | null;
+            picklePort: number | null;
+            tlsPort: number | null;
+            tlsClientCa: string | null;
         };
         Job: {
             id: string;
@@ -4821,6 +5385,31 @@ export interface components {
             recommended: string;
             warnings: string[];
             layouts: components["schemas"]["Layout"][];
+        };
+        LdapInput: {
+            /** @description ldaps://HOST for TLS from the start, ldap://HOST for StartTLS; the next one is asked when one does not answer */
+            urls: string[];
+            /** @description as whom users are searched for; empty: anonymously */
+            bindDn: string;
+            /** @description below which users are searched for */
+            baseDn: string;
+            /** @description finds the user (RFC 4515); {name} is what was typed, escaped */
+            userFilter: string;
+            /** @description what the user is called here, as uid or sAMAccountName */
+            nameAttribute: string;
+            /** @description what stays the same when the user is renamed, as entryUUID or objectGUID */
+            subjectAttribute: string;
+            /** @description below which groups are searched for whose member the user is; empty: memberOf of the user is all */
+            groupBaseDn: string;
+            /**
+             * @description whether groups within groups count: walk asks for the groups of each group, active-directory lets the server do it
+             * @enum {unknown}
+             */
+            nested: "no" | "walk" | "active-directory";
+            /** @description of bindDn; left out: as before; empty: none */
+            bindPassword?: string;
+            /** @description PEM of the authorities to believe; left out: as before; empty: those of the system */
+            ca?: string;
         };
         LoadKeyInput: {
             /** @description left out when the key is in a file */
@@ -4892,6 +5481,18 @@ export interface components {
             warning: number;
             critical: number | null;
             disk: string | null;
+        };
+        MadePasskey: {
+            /** @description what one calls it oneself, as “laptop” */
+            name: string;
+            /** @description of the passkey, as the browser gives it; base64url */
+            id: string;
+            /** @description clientDataJSON; base64url */
+            clientDataJSON: string;
+            /** @description what the authenticator says of itself and of the key; base64url */
+            attestationObject: string;
+            /** @description how it is reached, as “usb” */
+            transports: string[];
         };
         Mark: {
             /** @description ISO 8601 time in UTC */
@@ -4992,6 +5593,10 @@ export interface components {
             compression?: "off" | "lz4" | "zstd" | "gzip" | "lzjb" | "zle";
             telemetry: boolean;
         };
+        NewSignInRequest: {
+            /** @description what asks, and where it runs, as “cistern on build-7” */
+            program: string;
+        };
         NewSnapshots: {
             datasets: string[];
             /** @description manual-TIME when left out */
@@ -5010,11 +5615,38 @@ export interface components {
                 [key: string]: string;
             };
             selector?: string | null;
+            certificate?: string | null;
+            commonName?: string | null;
         };
         NewUser: {
             name: string;
             /** @enum {unknown} */
             role: "administrator" | "operator" | "viewer";
+        };
+        OfferedProvider: {
+            id: string;
+            name: string;
+            /** @enum {unknown} */
+            kind: "ldap" | "oidc";
+        };
+        OidcInput: {
+            /** @description https://…, as the provider calls itself */
+            issuer: string;
+            clientId: string;
+            /** @description what is asked for; openid is needed */
+            scopes: string;
+            /** @description what the user is called here */
+            nameClaim: string;
+            /** @description the groups: a claim, or a path as realm_access.roles */
+            groupsClaim: string;
+            /** @description under which the page is opened, as https://cistern.example.org; the provider knows PAGE/sign-in/callback */
+            pages: string[];
+            /** @description signing out here signs out at the provider as well */
+            endSession: boolean;
+            /** @description of the client; left out: as before; empty: none */
+            clientSecret?: string;
+            /** @description PEM of the authorities to believe; left out: as before; empty: those of the system */
+            ca?: string;
         };
         OneTimePassword: {
             user: components["schemas"]["User"];
@@ -5127,9 +5759,16 @@ export interface components {
             /** @description what the receiver answered */
             text: string;
         };
+        PasskeyOptions: {
+            /** @description for `navigator.credentials`, binary parts in base64url; WebAuthn level 3, 5.1.8 and 5.1.9 */
+            publicKey: {
+                [key: string]: unknown;
+            };
+        };
         PasswordChange: {
             currentPassword: string;
             newPassword: string;
+            passkey?: components["schemas"]["UsedPasskey"];
             /** @description of the authenticator app, or a recovery code, where there is a second factor */
             code?: string;
         };
@@ -5284,6 +5923,96 @@ export interface components {
             autoexpand?: boolean;
             autotrim?: boolean;
             comment?: string;
+        };
+        Provider: {
+            id: string;
+            /** @description as people know it: on the page of sign-in */
+            name: string;
+            enabled: boolean;
+            /** @description the highest role of all that fit is what the user gets */
+            roles: components["schemas"]["GroupRole"][];
+            otherwise: ("administrator" | "operator" | "viewer") | null;
+            /** @enum {unknown} */
+            kind: "ldap" | "oidc";
+            ldap?: {
+                /** @description ldaps://HOST for TLS from the start, ldap://HOST for StartTLS; the next one is asked when one does not answer */
+                urls: string[];
+                /** @description as whom users are searched for; empty: anonymously */
+                bindDn: string;
+                /** @description below which users are searched for */
+                baseDn: string;
+                /** @description finds the user (RFC 4515); {name} is what was typed, escaped */
+                userFilter: string;
+                /** @description what the user is called here, as uid or sAMAccountName */
+                nameAttribute: string;
+                /** @description what stays the same when the user is renamed, as entryUUID or objectGUID */
+                subjectAttribute: string;
+                /** @description below which groups are searched for whose member the user is; empty: memberOf of the user is all */
+                groupBaseDn: string;
+                /**
+                 * @description whether groups within groups count: walk asks for the groups of each group, active-directory lets the server do it
+                 * @enum {unknown}
+                 */
+                nested: "no" | "walk" | "active-directory";
+                bindPasswordSet: boolean;
+                authority: components["schemas"]["Authority"] | null;
+            };
+            oidc?: {
+                /** @description https://…, as the provider calls itself */
+                issuer: string;
+                clientId: string;
+                /** @description what is asked for; openid is needed */
+                scopes: string;
+                /** @description what the user is called here */
+                nameClaim: string;
+                /** @description the groups: a claim, or a path as realm_access.roles */
+                groupsClaim: string;
+                /** @description under which the page is opened, as https://cistern.example.org; the provider knows PAGE/sign-in/callback */
+                pages: string[];
+                /** @description signing out here signs out at the provider as well */
+                endSession: boolean;
+                clientSecretSet: boolean;
+                authority: components["schemas"]["Authority"] | null;
+            };
+            /** @description how many have signed in by it, and are known */
+            users: number;
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
+        };
+        /** @description With the settings of its kind. `otherwise` is the role of whom no group fits; null: they are refused. */
+        ProviderInput: {
+            /** @description as people know it: on the page of sign-in */
+            name: string;
+            enabled: boolean;
+            /** @description the highest role of all that fit is what the user gets */
+            roles: components["schemas"]["GroupRole"][];
+            otherwise: ("administrator" | "operator" | "viewer") | null;
+            /** @enum {unknown} */
+            kind: "ldap" | "oidc";
+            ldap?: components["schemas"]["LdapInput"];
+            oidc?: components["schemas"]["OidcInput"];
+        };
+        ProviderStep: {
+            /** @description what was tried */
+            what: string;
+            ok: boolean;
+            /** @description what came of it, or what was wrong */
+            found: string;
+            /** @description what to do */
+            action?: string;
+        };
+        ProviderTest: {
+            /** @description of the stored one, whose secrets are taken where they are left out */
+            id?: string;
+            provider: components["schemas"]["ProviderInput"];
+            /** @description of a directory: who is searched for */
+            user?: string;
+            /** @description of that user; left out: it is not tried */
+            password?: string;
+        };
+        ProviderTested: {
+            ok: boolean;
+            steps: components["schemas"]["ProviderStep"][];
         };
         RecordingRule: {
             id: string;
@@ -5787,10 +6516,20 @@ export interface components {
         };
         Session: {
             user: components["schemas"]["SessionUser"] | null;
+            /** @description the identity provider of the user */
+            provider?: {
+                id: string;
+                /** @enum {unknown} */
+                kind: "ldap" | "oidc";
+            };
             /** @description ISO 8601 time in UTC */
             expiresAt?: string;
-            /** @description the user has a second factor: to change the password needs its code, too */
+            /** @description the user has a second factor: to change the password needs it, too */
             secondFactor?: boolean;
+            /** @description the user has an authenticator app */
+            app?: boolean;
+            /** @description the user has a passkey */
+            passkey?: boolean;
             /** @description administrators need a second factor by now; nothing else is allowed before one is added */
             mustAddFactor?: boolean;
             /** @description the password is a one-time password; nothing else is allowed before it is changed */
@@ -5830,6 +6569,20 @@ export interface components {
         SetupNextStep: {
             /** @enum {unknown} */
             step: "pool" | "destinations" | "done";
+        };
+        SignInRequest: {
+            code: string;
+            /** @description as it calls itself */
+            program: string;
+            /** @description where it asked from */
+            address: string;
+            /** @description ISO 8601 time in UTC */
+            startedAt: string;
+            /** @description ISO 8601 time in UTC */
+            until: string;
+        };
+        SignInSecret: {
+            secret: string;
         };
         Silence: {
             id: string;
@@ -6056,6 +6809,10 @@ export interface components {
                 count: number;
             }[];
         };
+        StartProvider: {
+            /** @enum {unknown} */
+            for: "sign-in" | "confirmation";
+        };
         /** @description Shown once. It is no factor before it is finished. */
         StartedFactor: {
             id: string;
@@ -6065,6 +6822,22 @@ export interface components {
             url: string;
             /** @description when it is forgotten, unless a code has shown that the app has it; ISO 8601 */
             until: string;
+        };
+        StartedProvider: {
+            /** @description of the provider, to go to */
+            url: string;
+        };
+        StartedSignInRequest: {
+            /** @description known to the program alone, which collects the session with it */
+            secret: string;
+            /** @description what the program shows, and the page repeats */
+            code: string;
+            /** @description of the page on which it is approved */
+            path: string;
+            /** @description ISO 8601 time in UTC */
+            until: string;
+            /** @description how often the program may ask whether it was approved */
+            collectEverySeconds: number;
         };
         Statistic: {
             name: string;
@@ -6329,6 +7102,14 @@ export interface components {
                 [key: string]: string;
             };
             selector: string | null;
+            certificate: {
+                /** @description its fingerprint, in hexadecimal digits */
+                sha256: string;
+                subject: string;
+                /** @description ISO 8601 time in UTC */
+                validTo: string;
+                commonName: string | null;
+            } | null;
             /** @description ISO 8601 time in UTC */
             createdAt: string;
             expiresAt: string | null;
@@ -6360,6 +7141,18 @@ export interface components {
             /** @enum {unknown} */
             action: "start" | "suspend" | "cancel";
         };
+        UsedPasskey: {
+            /** @description of the passkey, as the browser gives it; base64url */
+            id: string;
+            /** @description clientDataJSON; base64url */
+            clientDataJSON: string;
+            /** @description authenticatorData; base64url */
+            authenticatorData: string;
+            /** @description over both; base64url */
+            signature: string;
+            /** @description for whom it is, where the authenticator says it; base64url */
+            userHandle?: string;
+        };
         User: {
             name: string;
             /** @enum {unknown} */
@@ -6372,6 +7165,7 @@ export interface components {
              */
             password: "own" | "one-time" | "expired";
             oneTimeUntil: string | null;
+            provider: string | null;
             /** @description a code is asked for besides the password */
             secondFactor: boolean;
             /** @description ISO 8601 time in UTC */
@@ -6589,7 +7383,8 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": string;
+                    "text/csv": string;
+                    "application/jsonl": string;
                 };
             };
             /** @description The request cannot be understood */
@@ -7536,6 +8331,166 @@ export interface operations {
             };
         };
     };
+    startPasskey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewFactor"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeyOptions"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    finishPasskey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MadePasskey"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FinishedFactor"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    startPasskeyUse: {
+        parameters: {
+            query: {
+                for: "sign-in" | "confirmation";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeyOptions"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     removeFactor: {
         parameters: {
             query?: never;
@@ -8224,7 +9179,8 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": string;
+                    "text/csv": string;
+                    "application/json": unknown[];
                 };
             };
             /** @description The request cannot be understood */
@@ -9130,6 +10086,48 @@ export interface operations {
             };
         };
     };
+    signInByPasskey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UsedPasskey"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     confirmSession: {
         parameters: {
             query?: never;
@@ -9529,6 +10527,817 @@ export interface operations {
             };
             /** @description It has another ETag than If-Match names: `edit_conflict` */
             412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listOfferedProviders: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["OfferedProvider"][];
+                    };
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listProviders: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Provider"][];
+                    };
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createProvider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProviderInput"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            201: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Provider"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getProvider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Provider"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    changeProvider: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProviderInput"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Provider"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteProvider: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    testProvider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProviderTest"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderTested"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    startProvider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StartProvider"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StartedProvider"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    finishProvider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FinishProvider"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    endAtProvider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndedAtProvider"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    startSignInRequest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewSignInRequest"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StartedSignInRequest"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    collectSignIn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignInSecret"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CollectedSignIn"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getSignInRequest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                code: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInRequest"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    approveSignInRequest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                code: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    refuseSignInRequest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                code: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -17030,6 +18839,100 @@ export interface operations {
             };
         };
     };
+    getInputCertificate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InputCertificate"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    replaceInputCertificate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InputCertificate"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listOutputs: {
         parameters: {
             query?: never;
@@ -20232,6 +22135,207 @@ export interface operations {
             };
             /** @description It has another ETag than If-Match names: `edit_conflict` */
             412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getFirewall: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Firewall"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    tryFirewall: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FirewallTryInput"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Firewall"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    confirmFirewall: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Firewall"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancelFirewall: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Firewall"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -16,7 +16,11 @@ const AddFactorPage = lazy(() => import('../access/factors/AddFactorPage.tsx'));
 const NewPasswordPage = lazy(() => import('../access/session/NewPasswordPage.tsx'));
 const SettingsPage = lazy(() => import('../access/SettingsPage.tsx'));
 const UserPage = lazy(() => import('../access/users/UserPage.tsx'));
+const SignInRequestPage = lazy(() => import('../access/sign-in-request/SignInRequestPage.tsx'));
+const ProviderPage = lazy(() => import('../access/providers/ProviderPage.tsx'));
+const CallbackPage = lazy(() => import('../access/providers/CallbackPage.tsx'));
 const ProfilePage = lazy(() => import('../access/session/ProfilePage.tsx'));
+const CommandLinePage = lazy(() => import('../access/command-line/CommandLinePage.tsx'));
 const SetupPage = lazy(() => import('../access/setup/SetupPage.tsx'));
 const StatusPage = lazy(() => import('../system/status/StatusPage.tsx'));
 const WorksheetPage = lazy(() => import('../analytics/worksheets/WorksheetPage.tsx'));
@@ -75,6 +79,13 @@ export function App() {
   // Someone who knows the administrator's password may finish what was left; the code is not asked for again.
   const mustSignIn = user === null && (setup.data.completed || !['code', 'administrator'].includes(setup.data.step));
 
+  if (location.pathname === '/sign-in/callback') {
+    return (
+      <Suspense fallback={<PageLoading />}>
+        <CallbackPage />
+      </Suspense>
+    );
+  }
   if (location.pathname === '/sign-in' || mustSignIn) {
     if (!mustSignIn) return <Navigate to={safePath(new URLSearchParams(location.search).get('to'))} replace />;
     if (location.pathname !== '/sign-in') {
@@ -155,7 +166,10 @@ export function App() {
             <Route path="/services/logs" element={<LogsPage />} />
             <Route path="/services/requests" element={<RequestsPage />} />
             <Route path="/services/:name" element={<ServicePage />} />
+            <Route path="/sign-in-request" element={<SignInRequestPage />} />
             <Route path="/profile" element={<ProfilePage />} />
+            <Route path="/profile/command-line" element={<CommandLinePage />} />
+            <Route path="/settings/providers/:id" element={<ProviderPage />} />
             <Route path="/settings/users/:name" element={<UserPage />} />
             <Route path="/settings/:tab?" element={<SettingsPage />} />
             <Route path="/maintenance/hardware" element={<HardwarePage />} />

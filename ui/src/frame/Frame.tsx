@@ -34,7 +34,7 @@ import UserIcon from '@patternfly/react-icons/dist/esm/icons/user-icon';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, use, useCallback, useEffect, useRef, useState } from 'react';
 import { Link, useLocation, useNavigate } from 'react-router';
-import { answerOf, client } from '../api/client.ts';
+import { answerOf, client, type Schemas } from '../api/client.ts';
 import { listen } from '../api/events.ts';
 import { nowKnown } from '../api/known.ts';
 import { sessionQuery, setupQuery, statusQuery } from '../api/queries.ts';
@@ -63,7 +63,14 @@ function UserMenu() {
   const theme = useThemeChoice();
   const queries = useQueryClient();
   const signOut = async () => {
-    await answerOf(client.DELETE('/api/session'));
+    const known = queries.getQueryData<Schemas['Session']>(sessionQuery.queryKey);
+    if (known?.provider?.kind === 'oidc') {
+      const { url } = await answerOf(client.POST('/api/providers/end'));
+      if (url !== null) {
+        window.location.assign(url);
+        return;
+      }
+    } else await answerOf(client.DELETE('/api/session'));
     // Nothing that one user read may be shown to the next.
     await nowKnown(queries, sessionQuery.queryKey, { user: null });
     queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' && queryKey[0] !== 'setup' });

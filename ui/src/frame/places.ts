@@ -69,6 +69,7 @@ export const places: readonly Place[] = [
   { title: 'Sessions', path: '/settings/sessions', key: '', about: 'Who is signed in, and for how long' },
   { title: 'API tokens', path: '/settings/tokens', key: '', about: 'What programs sign in with' },
   { title: 'Inputs', path: '/settings/inputs', key: '', about: 'By which ways samples come in, and from where' },
+  { title: 'Firewall', path: '/settings/firewall', key: '', about: 'Who may reach what from the network' },
   { title: 'Audit log', path: '/settings/audit', key: '', about: 'Who did what, from where' },
   {
     title: 'Audit proof',
@@ -77,6 +78,7 @@ export const places: readonly Place[] = [
     about: 'Hashes of the audit log, how long it is kept, where it is sent',
   },
   { title: 'Profile', path: '/profile', key: '', about: 'Your password, your sessions' },
+  { title: 'Command line', path: '/profile/command-line', key: '', about: 'The command cistern for your own machine' },
   { title: 'New threshold rule', path: '/alerts/thresholds/new', key: '', about: 'When … stays above …' },
 ];
 
@@ -90,9 +92,11 @@ const manual: Readonly<Record<string, string>> = {
   '/storage': 'storage',
   '/services': 'system',
   '/settings': 'access',
+  '/settings/firewall': 'firewall',
   '/settings/audit': 'audit',
   '/settings/audit-proof': 'audit',
   '/profile': 'access',
+  '/profile/command-line': 'command-line',
   '/maintenance': 'support',
   '/maintenance/hardware': 'system',
   '/maintenance/machine': 'system',

@@ -1,9 +1,10 @@
 // Answers nginx's auth_request: may this request go on to storaged? (docs/ARCHITECTURE.md, "The web")
 
 import type { FastifyRequest } from 'fastify';
+import type { Clock } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
 import { atLeast, type Caller } from '../../http/gate/caller.ts';
-import { fromOwnPages, mustBeComplete } from '../../http/gate/gate.ts';
+import { addressOf, callerOf, fromOwnPages, type KnownToken, mustBeComplete } from '../../http/gate/gate.ts';
 import type { TokenRole } from '../../http/gate/roles.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import { encodedLabels } from '../tokens/index.ts';
@@ -25,6 +26,9 @@ const INFLUX: Readonly<Record<string, readonly string[]>> = {
   '/ping': ['GET', 'HEAD'],
 };
 
+const FRESH_S = 10;
+const DAY_S = 86_400;
+
 /** What the request needs, or undefined when no one may. Exported for the test that lists every case. */
 export function needed(method: string, uri: string): TokenRole | undefined {
   const path = uri.split('?', 1)[0] as string;
@@ -43,11 +47,34 @@ export function needed(method: string, uri: string): TokenRole | undefined {
   return undefined;
 }
 
-export function authorizeRoutes(identify: (request: FastifyRequest) => Caller): Handlers<typeof routes> {
+export function authorizeRoutes(
+  identify: (request: FastifyRequest) => Caller,
+  byCertificate: (pem: string, address: string) => KnownToken | undefined,
+  clock: Clock,
+): Handlers<typeof routes> {
+  /**
+   * With a certificate it is who the certificate says, or nobody. nginx sets this header in what it asks here, empty where it
+   * asks nobody for a certificate (image/common/nginx); nothing else of akd goes by it.
+   */
+  const who = (request: FastifyRequest): Caller => {
+    const certificate = request.headers['x-cistern-certificate'];
+    if (certificate === undefined || certificate === '') return identify(request);
+    const address = addressOf(request);
+    const nobody: Caller = { name: '', role: null, by: 'anonymous', address, way: 'token' };
+    if (typeof certificate !== 'string' || request.headers.authorization !== undefined) return nobody;
+    let pem: string;
+    try {
+      pem = decodeURIComponent(certificate);
+    } catch {
+      return nobody;
+    }
+    const token = byCertificate(pem, address);
+    return token === undefined ? nobody : { ...callerOf(token, address), way: 'token' };
+  };
   const text = (request: FastifyRequest, name: string) => String(request.headers[name] ?? '');
   return {
     authorize: ({ request, reply }) => {
-      const caller = identify(request);
+      const caller = who(request);
       const method = text(request, 'x-original-method').toUpperCase();
       const uri = text(request, 'x-original-uri');
       mustBeComplete(caller);
@@ -64,6 +91,14 @@ export function authorizeRoutes(identify: (request: FastifyRequest) => Caller): 
       if (caller.by === 'cookie' && method !== 'GET' && method !== 'HEAD' && !fromOwnPages(request)) {
         throw fail('out_of_origin', 'A change was asked for from a page that is not this appliance’s own.');
       }
+      // nginx asks again after ten seconds. While akd does not answer, metrics go on flowing for a day, and never beyond the token's end.
+      const left = caller.tokenExpiresAt === undefined ? DAY_S : (caller.tokenExpiresAt - clock.now()) / 1000;
+      const stale = Math.max(0, Math.min(DAY_S, Math.floor(left)) - FRESH_S);
+      const fresh = Math.max(1, Math.min(FRESH_S, Math.floor(left)));
+      reply.header(
+        'cache-control',
+        `max-age=${fresh}, stale-while-revalidate=${Math.min(stale, FRESH_S)}, stale-if-error=${stale}`,
+      );
       reply.header('x-cistern-user', encodeURIComponent(caller.name));
       // storaged enforces both; nginx sends it neither from anybody else.
       const labels = encodedLabels(caller.labels ?? {});

@@ -162,7 +162,7 @@ test('a confirmation takes the password or a code of the app; changing the passw
   refused(await client.post('/api/recovery-codes'), 403, 'confirmation_required');
   refused(await client.post('/api/session/confirm', { code: app.recoveryCodes?.[0] }), 401, 'wrong_code');
   for (const body of [{}, { password: PASSWORD, code: app.code() }])
-    refused(await client.post('/api/session/confirm', body), 400, 'invalid_request', /either/);
+    refused(await client.post('/api/session/confirm', body), 400, 'invalid_request', /one of three/);
   const code = app.code();
   assert.equal((await client.post('/api/session/confirm', { code })).status, 200);
   assert.equal((await client.post('/api/recovery-codes')).status, 201);

@@ -10,8 +10,9 @@ import type { Belongs, Seal } from '../../state/sealed.ts';
 import type { Settings } from '../../state/settings.ts';
 import type { Audit } from '../audit/index.ts';
 import type { SecondFactors } from '../users/index.ts';
+import type { Passkeys, Site } from './passkeys.ts';
 import { makeRecoveryCodes, recoveryHash } from './recovery-codes.ts';
-import type { Factor, SecondFactorPolicy } from './schema.ts';
+import type { Factor, MadePasskey, SecondFactorPolicy } from './schema.ts';
 import * as stored from './settings.ts';
 import { SEED_BYTES, stepOfCode } from './totp.ts';
 import type { UsedThereFile } from './used-there.ts';
@@ -28,6 +29,12 @@ interface Started {
   readonly until: number;
 }
 
+export interface Finished {
+  readonly factor: Factor;
+  /** With the first factor of a user. */
+  readonly recoveryCodes: string[] | null;
+}
+
 /** `used`: it was right, and was taken before. */
 export type Checked = 'app' | 'recovery-code' | 'used' | 'wrong';
 
@@ -39,6 +46,7 @@ export interface FactorsParts {
   readonly log: Log;
   readonly audit: Audit;
   readonly usedThere: UsedThereFile;
+  readonly passkeys: Passkeys;
   /** After what supportd needs to know of administrators has changed. */
   readonly changed: () => void;
 }
@@ -58,17 +66,28 @@ export class Factors implements SecondFactors {
   }
 
   list(user: string): Factor[] {
-    return this.#rows(user).map((row) => ({
+    const apps = this.#rows(user).map((row) => ({
       id: row.id as string,
       kind: 'app' as const,
       name: row.name as string,
+      host: null,
       createdAt: iso(row.created_at as number),
       lastUsedAt: row.last_used_at === null ? null : iso(row.last_used_at as number),
     }));
+    return [...apps, ...this.#parts.passkeys.list(user)];
   }
 
   has(user: string): boolean {
+    const sql = `SELECT 1 FROM factors WHERE user = ?1 UNION ALL SELECT 1 FROM passkeys WHERE user = ?1 LIMIT 1`;
+    return this.#parts.db.get(sql, user) !== undefined;
+  }
+
+  hasApp(user: string): boolean {
     return this.#parts.db.get('SELECT 1 FROM factors WHERE user = ? LIMIT 1', user) !== undefined;
+  }
+
+  hasPasskey(user: string): boolean {
+    return this.#parts.db.get('SELECT 1 FROM passkeys WHERE user = ? LIMIT 1', user) !== undefined;
   }
 
   recoveryCodesLeft(user: string): number {
@@ -96,10 +115,10 @@ export class Factors implements SecondFactors {
     return this.required(role) && !this.has(user);
   }
 
-  start(user: string, name: string): { id: string; seed: Buffer; until: number } {
-    const { clock } = this.#parts;
-    const mine = this.#rows(user);
-    if (mine.some((row) => row.name === name)) {
+  /** Throws when the user may have no further one of that name. */
+  mayAdd(user: string, name: string): void {
+    const mine = this.list(user);
+    if (mine.some((factor) => factor.name === name)) {
       const message = 'is in use';
       throw fail('conflict', `You have a second factor ${name} already.`, 'Give this one another name.', [
         { path: '/name', message },
@@ -108,6 +127,11 @@ export class Factors implements SecondFactors {
     if (mine.length >= MOST_EACH) {
       throw fail('conflict', `You have ${MOST_EACH} second factors, which is the most.`, 'Remove one first.');
     }
+  }
+
+  start(user: string, name: string): { id: string; seed: Buffer; until: number } {
+    const { clock } = this.#parts;
+    this.mayAdd(user, name);
     // One at a time each: whoever begins again has lost the first.
     for (const [id, one] of this.#started)
       if (one.user === user || one.until <= clock.monotonic()) this.#started.delete(id);
@@ -118,7 +142,7 @@ export class Factors implements SecondFactors {
   }
 
   /** Its code shows that the app has the seed. With the first factor of a user there are recovery codes. */
-  finish(user: string, id: string, code: string): { factor: Factor; recoveryCodes: string[] | null } {
+  finish(user: string, id: string, code: string): Finished {
     const { db, clock, seal } = this.#parts;
     const one = this.#started.get(id);
     if (one === undefined || one.user !== user || one.until <= clock.monotonic()) {
@@ -139,10 +163,20 @@ export class Factors implements SecondFactors {
       `INSERT INTO factors (id, user, kind, name, sealed_secret, created_at, last_step) VALUES (?, ?, 'app', ?, ?, ?, ?)`,
       ...[id, user, one.name, seal.seal(boundTo(user, id), one.seed), clock.now(), step],
     );
-    const recoveryCodes = first ? this.makeRecoveryCodes(user) : null;
     this.#started.delete(id);
+    return this.#added(user, id, first);
+  }
+
+  #added(user: string, id: string, first: boolean): Finished {
+    const recoveryCodes = first ? this.makeRecoveryCodes(user) : null;
     this.#parts.changed();
     return { factor: this.list(user).find((factor) => factor.id === id) as Factor, recoveryCodes };
+  }
+
+  async addPasskey(user: string, made: MadePasskey, site: Site): Promise<Finished> {
+    this.mayAdd(user, made.name);
+    const first = !this.has(user);
+    return this.#added(user, await this.#parts.passkeys.finishAdding(user, made, site), first);
   }
 
   makeRecoveryCodes(user: string): string[] {
@@ -171,6 +205,7 @@ export class Factors implements SecondFactors {
       );
     }
     db.run('DELETE FROM factors WHERE id = ?', id);
+    this.#parts.passkeys.remove(id);
     if (mine.length === 1) db.run('DELETE FROM recovery_codes WHERE user = ?', user);
     this.#parts.changed();
     return gone;
@@ -180,7 +215,7 @@ export class Factors implements SecondFactors {
   clear(user: string): number {
     const { db } = this.#parts;
     db.run('DELETE FROM recovery_codes WHERE user = ?', user);
-    const cleared = db.run('DELETE FROM factors WHERE user = ?', user);
+    const cleared = db.run('DELETE FROM factors WHERE user = ?', user) + this.#parts.passkeys.clear(user);
     this.#parts.changed();
     return cleared;
   }
@@ -256,7 +291,8 @@ export class Factors implements SecondFactors {
   ofAdministrator(user: string): Readonly<Record<string, unknown>> {
     this.takeOver();
     const rows = this.#rows(user);
-    if (rows.length === 0) {
+    const passkeys = this.#parts.passkeys.list(user).length;
+    if (rows.length + passkeys === 0) {
       const { requiredFrom } = this.policy();
       return requiredFrom === null ? {} : { factorRequiredFrom: requiredFrom };
     }
@@ -266,6 +302,8 @@ export class Factors implements SecondFactors {
     );
     return {
       factors: rows.map((row) => ({ id: row.id, sealedSecret: row.sealed_secret, lastStep: row.last_step })),
+      // They belong to the page: at supportd's a recovery code stands for them.
+      ...(passkeys > 0 && { passkeys }),
       recoveryHashes: unused.map(({ hash }) => hash),
     };
   }

@@ -1,13 +1,17 @@
 // Adding and removing one's own factors, clearing those of others, and from when on administrators need one.
+
+import type { FastifyRequest } from 'fastify';
 import { iso } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
+import type { Caller } from '../../http/gate/caller.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Database } from '../../state/database.ts';
 import type { Audit } from '../audit/index.ts';
 import type { Dependent, Users } from '../users/index.ts';
-import type { Factors } from './factors.ts';
+import type { Factors, Finished } from './factors.ts';
+import { type Passkeys, siteOf } from './passkeys.ts';
 import type { routes } from './routes.ts';
 import type { SecondFactorPolicy } from './schema.ts';
 import { base32, otpauth } from './totp.ts';
@@ -17,6 +21,8 @@ export interface FactorRoutesParts {
   readonly platform: Platform;
   readonly users: Users;
   readonly factors: Factors;
+  readonly passkeys: Passkeys;
+  readonly secureCookies: boolean;
   readonly audit: Audit;
   readonly changes: Changes;
   readonly dependents: readonly Dependent[];
@@ -24,7 +30,17 @@ export interface FactorRoutesParts {
 }
 
 export function factorRoutes(parts: FactorRoutesParts): Handlers<typeof routes> {
-  const { db, platform, users, factors, audit, changes, dependents } = parts;
+  const { db, platform, users, factors, passkeys, audit, changes, dependents } = parts;
+  const site = (request: FastifyRequest) => siteOf(request.headers.host, parts.secureCookies);
+
+  const added = (finished: Finished, caller: Caller) => {
+    // Who signed in elsewhere before, with the password alone, is out.
+    if (finished.recoveryCodes !== null) for (const one of dependents) one.ended(caller.name, caller.session?.id);
+    const { name, kind } = finished.factor;
+    audit.record(caller, 'factor.add', caller.name, null, { name, kind });
+    changes.publish('users');
+    return finished;
+  };
 
   /** Codes are of a moment: with a wrong clock nobody would get in again. */
   const clockMustBeRight = async () => {
@@ -61,15 +77,22 @@ export function factorRoutes(parts: FactorRoutesParts): Handlers<typeof routes> 
 
     finishFactor: async ({ params: { id }, body, caller }) => {
       await clockMustBeRight();
-      return db.transaction(() => {
-        const finished = factors.finish(caller.name, id, body.code);
-        // Who signed in elsewhere before, with the password alone, is out.
-        if (finished.recoveryCodes !== null) for (const one of dependents) one.ended(caller.name, caller.session?.id);
-        const { name, kind } = finished.factor;
-        audit.record(caller, 'factor.add', caller.name, null, { name, kind });
-        changes.publish('users');
-        return finished;
-      });
+      return db.transaction(() => added(factors.finish(caller.name, id, body.code), caller));
+    },
+
+    startPasskey: async ({ body, caller: { name }, request }) => {
+      factors.mayAdd(name, body.name);
+      return { publicKey: { ...(await passkeys.startAdding(name, site(request), parts.hostName())) } };
+    },
+
+    finishPasskey: async ({ body, caller, request }) =>
+      added(await factors.addPasskey(caller.name, body, site(request)), caller),
+
+    startPasskeyUse: async ({ query, caller, request }) => {
+      if (query.for === 'sign-in') return { publicKey: { ...(await passkeys.startUsing(null, site(request))) } };
+      if (caller.session === undefined) throw fail('unauthenticated', 'You are not signed in.', 'Sign in.');
+      if (!factors.hasPasskey(caller.name)) throw fail('conflict', 'You have no passkey.', 'Give your password.');
+      return { publicKey: { ...(await passkeys.startUsing(caller.name, site(request))) } };
     },
 
     removeFactor: ({ params: { id }, caller }) =>

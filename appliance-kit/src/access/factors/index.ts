@@ -6,14 +6,18 @@ import type { UsersDomain } from '../users/index.ts';
 import { Factors } from './factors.ts';
 import { factorRoutes } from './handlers.ts';
 import { migrations } from './migrations.ts';
+import { Passkeys } from './passkeys.ts';
 import { routes } from './routes.ts';
 import { settings } from './settings.ts';
 import { UsedThereFile } from './used-there.ts';
 
 export type { Checked, Factors } from './factors.ts';
+export { type Passkeys, type Site, siteOf } from './passkeys.ts';
+export { UsedPasskey } from './schema.ts';
 
 export interface FactorsDomain {
   readonly factors: Factors;
+  readonly passkeys: Passkeys;
 }
 
 export const factorsDomain = domain({
@@ -25,11 +29,15 @@ export const factorsDomain = domain({
     const { config, log, users, dependentsOnUsers } = parts;
     // Beside akd's own folder; supportd lets akd's group read it.
     const usedThere = new UsedThereFile(join(dirname(config.state), 'support', 'used-factors.json'), log);
-    const factors = new Factors({ ...parts, usedThere, changed: () => users.administratorsChanged() });
+    const passkeys = new Passkeys(parts.db, parts.clock);
+    const factors = new Factors({ ...parts, passkeys, usedThere, changed: () => users.administratorsChanged() });
     users.secondFactors = factors;
     return {
-      provides: { factors } satisfies FactorsDomain,
-      handlers: factorRoutes({ ...parts, factors, dependents: dependentsOnUsers }),
+      provides: { factors, passkeys } satisfies FactorsDomain,
+      handlers: factorRoutes({
+        ...{ ...parts, factors, passkeys },
+        ...{ dependents: dependentsOnUsers, secureCookies: config.secureCookies },
+      }),
       start: () => {
         factors.takeOver();
         users.administratorsChanged();

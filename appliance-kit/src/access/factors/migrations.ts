@@ -25,4 +25,21 @@ export const migrations: readonly Migration[] = [
   ) STRICT;
     `,
   },
+  {
+    sql: `
+  CREATE TABLE passkeys (
+    id TEXT PRIMARY KEY,
+    user TEXT NOT NULL REFERENCES users (name) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    host TEXT NOT NULL,              -- the host name for which it was made: WebAuthn's relying party
+    credential_id TEXT NOT NULL UNIQUE,
+    public_key TEXT NOT NULL,        -- base64 of a COSE key
+    counter INTEGER NOT NULL,        -- how often it was used, if the authenticator counts
+    transports_json TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    last_used_at INTEGER
+  ) STRICT;
+  CREATE INDEX passkeys_by_user ON passkeys (user);
+    `,
+  },
 ];

@@ -1,24 +1,18 @@
 // Signing in and out, changing one's own password, and who is signed in.
 
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { type Clock, iso } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
+import type { Static } from '../../base/schema/schema.ts';
 import type { Caller } from '../../http/gate/caller.ts';
-import {
-  browserCookie,
-  type CookiePolicy,
-  dropCookie,
-  readCookie,
-  sessionCookie,
-  setCookie,
-} from '../../http/gate/cookies.ts';
+import { browserCookie, type CookiePolicy, dropCookie, readCookie, sessionCookie } from '../../http/gate/cookies.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Database } from '../../state/database.ts';
 import type { Settings } from '../../state/settings.ts';
 import type { Audit } from '../audit/index.ts';
-import type { Factors } from '../factors/index.ts';
+import { type Factors, type Passkeys, siteOf, type UsedPasskey } from '../factors/index.ts';
 import {
   type Account,
   hashPassword,
@@ -28,9 +22,9 @@ import {
   type Users,
   verifyPassword,
 } from '../users/index.ts';
+import type { BeginSession } from './begin.ts';
 import type { routes } from './routes.ts';
-import type { Session } from './schema.ts';
-import type { From, Sessions } from './sessions.ts';
+import type { Sessions } from './sessions.ts';
 import * as stored from './settings.ts';
 import type { Throttle } from './throttle.ts';
 
@@ -40,6 +34,7 @@ export interface SessionParts {
   readonly settings: Settings;
   readonly users: Users;
   readonly factors: Factors;
+  readonly passkeys: Passkeys;
   readonly sessions: Sessions;
   readonly throttle: Throttle;
   /** Too many wrong passwords. */
@@ -50,13 +45,13 @@ export interface SessionParts {
   readonly platform: Platform;
   readonly hostName: () => string;
   readonly wait: (ms: number) => Promise<void>;
+  readonly begin: BeginSession;
 }
 
-const LONGEST_BROWSER = 200;
-
-export function from(request: FastifyRequest, caller: Caller): From {
-  return { address: caller.address, browser: request.headers['user-agent']?.slice(0, LONGEST_BROWSER) ?? null };
-}
+const accountEnded = (name: string, why: 'disabled' | 'expired') =>
+  why === 'disabled'
+    ? fail('account_disabled', `The account ${name} is disabled.`, 'Ask an administrator to enable it.')
+    : fail('account_disabled', 'The one-time password was not used in time.', 'Ask an administrator for another one.');
 
 /** A guess that is being looked at. */
 interface Looked {
@@ -68,6 +63,7 @@ interface Looked {
 }
 
 export function sessionRoutes(parts: SessionParts): Handlers<typeof routes> {
+  const { begin } = parts;
   const { db, settings, users, factors, sessions, throttle, audit, changes, cookies, hostName } = parts;
 
   /** Looks at what was given as long as there was not too much that is wrong. `look` calls one of the guess's ends, or throws. */
@@ -106,21 +102,28 @@ export function sessionRoutes(parts: SessionParts): Handlers<typeof routes> {
   /** Throws when it is not the user's. It does not end the guess when it is: a code may have to be looked at, too. */
   const checkPassword = async (name: string, password: string, guess: Looked): Promise<Account> => {
     const user = users.find(name);
-    const right = await verifyPassword(password, user?.passwordHash, guess.known);
-    if (right && user !== undefined && !user.disabled && !user.expired) return user;
+    // Of a user whom a directory knows, the directory says it; what fails there is no guess.
+    const right =
+      user === undefined || user.provider === null
+        ? await verifyPassword(password, user?.passwordHash, guess.known)
+        : await users.external.verify(user, password);
+    if (right && user !== undefined && !user.disabled && !user.expired) return users.find(name) ?? user;
     const why = !right || user === undefined ? null : user.disabled ? 'disabled' : 'expired';
     guess.wrong(why);
     // Only who knows the password is told why it does not do.
-    if (why === 'disabled') {
-      throw fail('account_disabled', `The account ${name} is disabled.`, 'Ask an administrator to enable it.');
-    }
-    if (why === 'expired') {
-      throw fail(
-        'account_disabled',
-        'The one-time password was not used in time.',
-        'Ask an administrator for another one.',
-      );
-    }
+    if (why !== null) throw accountEnded(name, why);
+    throw fail('wrong_credentials', 'The name or the password is wrong.', 'Check both and try again.');
+  };
+
+  const checkAtDirectory = async (
+    provider: string,
+    name: string,
+    password: string,
+    guess: Looked,
+  ): Promise<Account> => {
+    const user = await users.external.signIn(provider, name, password);
+    if (user !== null) return user;
+    guess.wrong('directory');
     throw fail('wrong_credentials', 'The name or the password is wrong.', 'Check both and try again.');
   };
 
@@ -146,22 +149,52 @@ export function sessionRoutes(parts: SessionParts): Handlers<typeof routes> {
     throw fail('wrong_code', 'The code is wrong.', `Give the one that the app shows now${orRecover}.${off}`);
   };
 
-  /** Password, and code where there is a second factor. */
+  /** Whose it is. `name`: whose it has to be; null: anybody's. A signature cannot be guessed, so that nothing is counted. */
+  const checkPasskey = async (
+    name: string | null,
+    given: Static<typeof UsedPasskey>,
+    request: FastifyRequest,
+    caller: Caller,
+  ) => {
+    try {
+      return await parts.passkeys.check(name, given, siteOf(request.headers.host, cookies.secure));
+    } catch (error) {
+      audit.recordRepeated(caller, 'session.refused', name ?? 'an unknown name', { why: 'passkey' });
+      throw error;
+    }
+  };
+
+  /** Password, and code or passkey where there is a second factor. */
   const check = (
-    name: string,
-    given: { password: string; code?: string | undefined; recently?: boolean },
+    typed: string,
+    given: {
+      provider?: string | undefined;
+      password: string;
+      code?: string | undefined;
+      passkey?: Static<typeof UsedPasskey>;
+      recently?: boolean;
+    },
     request: FastifyRequest,
     caller: Caller,
   ): Promise<Account> =>
-    guessed(name, request, caller, async (guess) => {
-      const user = await checkPassword(name, given.password, guess);
-      if (factors.has(name) && !given.recently) {
+    guessed(typed, request, caller, async (guess) => {
+      const user =
+        given.provider === undefined
+          ? await checkPassword(typed, given.password, guess)
+          : await checkAtDirectory(given.provider, typed, given.password, guess);
+      const { name } = user;
+      if (factors.has(name) && given.passkey !== undefined) {
+        await checkPasskey(name, given.passkey, request, caller);
+      } else if (factors.has(name) && !given.recently) {
         // It stays counted: who knows the password and guesses codes gets no fresh guesses by leaving one out.
         if (given.code === undefined || given.code === '') {
+          const action = factors.hasApp(name)
+            ? 'Give the one that your authenticator app shows, or a recovery code.'
+            : 'Give a recovery code; with your passkey you sign in without a password.';
           throw fail(
             'second_factor_required',
             'The password is right; a code is needed, too.',
-            'Give the one that your authenticator app shows, or a recovery code. A program uses an API token, which needs none.',
+            `${action} A program uses an API token, which needs none.`,
           );
         }
         await checkCode(name, given.code, true, guess, caller);
@@ -174,36 +207,37 @@ export function sessionRoutes(parts: SessionParts): Handlers<typeof routes> {
     if (isOutdated(user.passwordHash)) users.rehash(user.name, user.passwordHash, await hashPassword(password));
   };
 
-  const describe = (user: Account, expiresAt: number): Session => ({
-    user: { name: user.name, role: user.role },
-    expiresAt: iso(expiresAt),
-    ...(factors.has(user.name) && { secondFactor: true }),
-    ...(factors.mustAdd(user.name, user.role) && { mustAddFactor: true }),
-    ...(user.oneTime && { mustChangePassword: true }),
-  });
-
-  const begin = (user: Account, request: FastifyRequest, reply: FastifyReply, caller: Caller): Session => {
-    const { secret, expiresAt } = sessions.create(user.name, from(request, caller));
-    setCookie(reply, cookies, sessionCookie(cookies), secret);
-    const known = sessions.rememberBrowser(user.name, readCookie(request, browserCookie(cookies)));
-    setCookie(reply, cookies, browserCookie(cookies), known, 90 * 24 * 3600);
-    return describe(user, expiresAt);
-  };
-
   return {
     getSession: ({ caller }) => {
       const user = caller.session === undefined ? undefined : users.find(caller.name);
       if (user === undefined) return { user: null };
-      return describe(user, caller.session?.expiresAt ?? 0);
+      return begin.describe(user, caller.session?.expiresAt ?? 0);
     },
 
     signIn: async ({ body, caller, request, reply }) => {
       const user = await check(body.user, body, request, caller);
-      await rehash(user, body.password);
+      if (user.provider === null) await rehash(user, body.password);
       return db.transaction(() => {
         users.signedIn(user.name);
         const session = begin(user, request, reply, caller);
         audit.record({ ...caller, name: user.name }, 'session.create', user.name);
+        changes.publish('users');
+        return session;
+      });
+    },
+
+    signInByPasskey: async ({ body, caller, request, reply }) => {
+      const { user: name, name: passkey } = await checkPasskey(null, body, request, caller);
+      const user = users.find(name);
+      if (user === undefined || user.disabled || user.expired) {
+        const why = user?.expired ? 'expired' : 'disabled';
+        audit.recordRepeated(caller, 'session.refused', name, { why });
+        throw accountEnded(name, why);
+      }
+      return db.transaction(() => {
+        users.signedIn(name);
+        const session = begin(user, request, reply, caller);
+        audit.record({ ...caller, name }, 'session.create', name, null, { passkey });
         changes.publish('users');
         return session;
       });
@@ -223,16 +257,21 @@ export function sessionRoutes(parts: SessionParts): Handlers<typeof routes> {
 
     confirmSession: async ({ body, caller, request }) => {
       const id = caller.session?.id as string;
-      const { password, code } = body;
-      if ((password === undefined) === (code === undefined)) {
-        throw fail('invalid_request', 'A confirmation takes either the password or a code of the authenticator app.');
+      const { password, code, passkey } = body;
+      if ([password, code, passkey].filter((one) => one !== undefined).length !== 1) {
+        throw fail(
+          'invalid_request',
+          'A confirmation takes one of three: the password, a code of the authenticator app, or a passkey.',
+        );
       }
-      await guessed(caller.name, request, caller, async (guess) => {
-        if (password !== undefined) await checkPassword(caller.name, password, guess);
-        // A recovery code is for who has lost the app, and knows the password.
-        else await checkCode(caller.name, code as string, false, guess, caller);
-        guess.right();
-      });
+      if (passkey !== undefined) await checkPasskey(caller.name, passkey, request, caller);
+      else
+        await guessed(caller.name, request, caller, async (guess) => {
+          if (password !== undefined) await checkPassword(caller.name, password, guess);
+          // A recovery code is for who has lost the app, and knows the password.
+          else await checkCode(caller.name, code as string, false, guess, caller);
+          guess.right();
+        });
       return db.transaction(() => {
         audit.record(caller, 'session.confirm', caller.name);
         return { until: iso(sessions.confirm(id)) };
@@ -240,10 +279,13 @@ export function sessionRoutes(parts: SessionParts): Handlers<typeof routes> {
     },
 
     changePassword: async ({ body, caller, request, reply }) => {
-      const { currentPassword: password, code } = body;
+      if (users.get(caller.name).provider !== null) {
+        throw fail('conflict', 'You have no password here.', 'Change it where you sign in: in the directory.');
+      }
+      const { currentPassword: password, code, passkey } = body;
       // A code is good once: who has just signed in by a one-time password and a code is not asked for the next one.
       const recently = caller.session?.mustChangePassword === true && caller.session.confirmedUntil > parts.clock.now();
-      const user = await check(caller.name, { password, code, recently }, request, caller);
+      const user = await check(caller.name, { password, code, recently, ...(passkey && { passkey }) }, request, caller);
       if (body.newPassword === body.currentPassword) {
         throw fail('invalid_request', 'The new password is the present one.', undefined, [
           { path: '/newPassword', message: 'must be another one' },

@@ -8,6 +8,7 @@ import type { AuditDomain } from '../audit/index.ts';
 import type { FactorsDomain } from '../factors/index.ts';
 import type { UsersDomain } from '../users/index.ts';
 import { alertClasses, signInLocked } from './alerts.ts';
+import { type BeginSession, beginSession } from './begin.ts';
 import { sessionRoutes } from './handlers.ts';
 import { migrations } from './migrations.ts';
 import { routes } from './routes.ts';
@@ -15,14 +16,15 @@ import { Sessions } from './sessions.ts';
 import { settings } from './settings.ts';
 import { FREE_GUESSES, Throttle } from './throttle.ts';
 
-export { from } from './handlers.ts';
+export { type BeginSession, from } from './begin.ts';
 export { Session } from './schema.ts';
-export { type Sessions, secretHash } from './sessions.ts';
+export { type From, type Sessions, secretHash } from './sessions.ts';
 export type { Throttle } from './throttle.ts';
 
 export interface SessionDomain {
   readonly sessions: Sessions;
   readonly throttle: Throttle;
+  readonly beginSession: BeginSession;
 }
 
 export const sessionDomain = domain({
@@ -32,8 +34,14 @@ export const sessionDomain = domain({
   settings,
   migrations,
   create: (parts: Kernel & AuditDomain & UsersDomain & FactorsDomain & AlertsDomain) => {
-    const { db, clock, config, alerts, factors, dependentsOnUsers } = parts;
-    const sessions = new Sessions(db, clock, parts.settings, (user, role) => factors.mustAdd(user, role));
+    const { db, clock, config, alerts, factors, users, dependentsOnUsers } = parts;
+    const sessions = new Sessions(db, clock, parts.settings, (user, role) => {
+      const provider = users.find(user)?.provider ?? null;
+      // OpenID providers ask for factors of their own.
+      return factors.mustAdd(user, role) && (provider === null || users.external.kindOf(provider) !== 'oidc');
+    });
+    const cookies = { secure: config.secureCookies };
+    const begin = beginSession({ users, factors, sessions, cookies });
     const throttle = new Throttle(clock, db);
     dependentsOnUsers.push({
       ended: (name, except) => {
@@ -42,13 +50,13 @@ export const sessionDomain = domain({
       },
     });
     return {
-      provides: { sessions, throttle } satisfies SessionDomain,
+      provides: { sessions, throttle, beginSession: begin } satisfies SessionDomain,
       identities: {
         bySession: (secret, address) => sessions.find(secret, address),
         isSetup: (secret) => sessions.isSetup(secret),
       },
       handlers: sessionRoutes({
-        ...{ ...parts, sessions, throttle, cookies: { secure: config.secureCookies }, wait },
+        ...{ ...parts, sessions, throttle, cookies, wait, begin },
         lockedOut: (account, address) => {
           const args = { account, address, attempts: FREE_GUESSES, at: iso(clock.now()) };
           alerts.raise({ kind: signInLocked, args });

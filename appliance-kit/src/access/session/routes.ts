@@ -1,6 +1,7 @@
 // What this domain answers, and who may ask.
 import { list } from '../../base/schema/schema.ts';
 import { byId, nothing, ok, type Routes } from '../../http/routes.ts';
+import { UsedPasskey } from '../factors/index.ts';
 import {
   ActiveSession,
   Confirmation,
@@ -18,8 +19,9 @@ import {
 export const routes = {
   getSession: { method: 'GET', path: '/api/session', access: 'anyone', summary: 'Who is signed in', answer: ok(Session) },
   signIn: { method: 'POST', path: '/api/session', access: 'anyone', summary: 'Sign in', body: Credentials, answer: ok(Session) },
+  signInByPasskey: { method: 'POST', path: '/api/session/use-passkey', access: 'anyone', summary: 'Sign in by a passkey, without a password', body: UsedPasskey, answer: ok(Session) },
   signOut: { method: 'DELETE', path: '/api/session', access: 'anyone', summary: 'Sign out', answer: nothing },
-  confirmSession: { method: 'POST', path: '/api/session/confirm', access: 'session', duringFactorAddition: true, summary: 'Give the password again, or a code of the app, for what asks for it; it is good for five minutes', body: Confirmation, answer: ok(Confirmed) },
+  confirmSession: { method: 'POST', path: '/api/session/confirm', access: 'session', duringFactorAddition: true, summary: 'Give the password again, a code of the app, or a passkey, for what asks for it; it is good for five minutes', body: Confirmation, answer: ok(Confirmed) },
   changePassword: { method: 'POST', path: '/api/session/change-password', access: 'session', duringPasswordChange: true, summary: "Change one's own password; it ends one's other sessions", body: PasswordChange, answer: ok(Session) },
   listSessions: { method: 'GET', path: '/api/sessions', access: 'viewer', summary: "One's own sessions, or those of all users", query: SessionsQuery, answer: ok(list(ActiveSession)) },
   endSession: { method: 'DELETE', path: '/api/sessions/:id', access: 'viewer', summary: "End a session: one's own, or as an administrator any", params: byId, answer: nothing },

@@ -2,16 +2,25 @@
 
 import { closed, component, Etag, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
 import { Role } from '../../http/gate/roles.ts';
+import { UsedPasskey } from '../factors/index.ts';
 
 export const SessionUser = component('SessionUser', { name: Type.String(), role: Role });
 export type SessionUser = Static<typeof SessionUser>;
 
 export const Session = component('Session', {
   user: nullable(SessionUser),
+  provider: Type.Optional(
+    closed(
+      { id: Type.String(), kind: Type.Enum(['ldap', 'oidc']) },
+      { description: 'the identity provider of the user' },
+    ),
+  ),
   expiresAt: Type.Optional(Time),
   secondFactor: Type.Optional(
-    Type.Boolean({ description: 'the user has a second factor: to change the password needs its code, too' }),
+    Type.Boolean({ description: 'the user has a second factor: to change the password needs it, too' }),
   ),
+  app: Type.Optional(Type.Boolean({ description: 'the user has an authenticator app' })),
+  passkey: Type.Optional(Type.Boolean({ description: 'the user has a passkey' })),
   mustAddFactor: Type.Optional(
     Type.Boolean({
       description: 'administrators need a second factor by now; nothing else is allowed before one is added',
@@ -26,6 +35,12 @@ export type Session = Static<typeof Session>;
 export const Credentials = component('Credentials', {
   user: Type.String({ maxLength: 256 }),
   password: Type.String({ maxLength: 1024 }),
+  provider: Type.Optional(
+    Type.String({
+      maxLength: 64,
+      description: 'the id of the directory that knows the user; left out: a user of the appliance',
+    }),
+  ),
   code: Type.Optional(
     Type.String({
       maxLength: 64,
@@ -39,14 +54,16 @@ export const Confirmation = component(
   {
     password: Type.Optional(Type.String({ maxLength: 1024 })),
     code: Type.Optional(Type.String({ maxLength: 64, description: 'of the authenticator app' })),
+    passkey: Type.Optional(UsedPasskey),
   },
-  'One of the two.',
+  'One of the three.',
 );
 export const Confirmed = component('Confirmed', { until: Time });
 
 export const PasswordChange = component('PasswordChange', {
   currentPassword: Type.String({ maxLength: 1024 }),
   newPassword: Type.String({ maxLength: 1024 }),
+  passkey: Type.Optional(UsedPasskey),
   code: Type.Optional(
     Type.String({
       maxLength: 64,

@@ -12,6 +12,8 @@ import * as stored from './settings.ts';
 export const DEFAULT_LIFETIME: SessionLifetime = { idleMinutes: 12 * 60, longestHours: 7 * 24 };
 /** The set-up cookie is for one sitting. */
 export const SETUP_MS = 2 * 60 * 60 * 1000;
+/** What an identity provider has changed meanwhile is known at the next sign-in. */
+const EXTERNAL_HOURS = 12;
 /** How long a confirmation by password is good. */
 export const CONFIRMED_MS = 5 * 60 * 1000;
 /** Its use is noted at most this often: a page that polls must not write to disk with every request. */
@@ -60,23 +62,29 @@ export class Sessions {
     return this.#settings.get(stored.lifetime) ?? DEFAULT_LIFETIME;
   }
 
-  #end(createdAt: number): number {
+  #end(createdAt: number, external: boolean): number {
     const { idleMinutes, longestHours } = this.lifetime();
-    return Math.min(this.#clock.now() + idleMinutes * 60_000, createdAt + longestHours * 3_600_000);
+    const hours = external ? Math.min(longestHours, EXTERNAL_HOURS) : longestHours;
+    return Math.min(this.#clock.now() + idleMinutes * 60_000, createdAt + hours * 3_600_000);
   }
 
   /** `user` null: the set-up cookie. Returns what the cookie holds. */
-  create(user: string | null, from: From): { secret: string; expiresAt: number } {
+  /** `at`: an identity provider vouches for the user; by OpenID Connect perhaps since long ago, so that nothing is confirmed by it. */
+  create(
+    user: string | null,
+    from: From,
+    at: 'here' | 'ldap' | 'oidc' = 'here',
+  ): { secret: string; expiresAt: number } {
     const now = this.#clock.now();
     const secret = randomBytes(32).toString('base64url');
-    const expiresAt = user === null ? now + SETUP_MS : this.#end(now);
+    const expiresAt = user === null ? now + SETUP_MS : this.#end(now, at !== 'here');
     this.#db.transaction(() => {
       this.#db.run('DELETE FROM sessions WHERE expires_at <= ?', now);
       this.#db.run(
         `INSERT INTO sessions (hash, id, user, created_at, expires_at, address, browser, last_used_at, confirmed_at)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
         ...[secretHash(secret), newId('ses', now), user, now, expiresAt],
-        ...[from.address, from.browser, now, user === null ? null : now],
+        ...[from.address, from.browser, now, user === null || at === 'oidc' ? null : now],
       );
     });
     return { secret, expiresAt };
@@ -86,7 +94,7 @@ export class Sessions {
     const now = this.#clock.now();
     const hash = secretHash(secret);
     const row = this.#db.get(
-      `SELECT s.*, u.role, u.one_time_until FROM sessions s JOIN users u ON u.name = s.user
+      `SELECT s.*, u.role, u.one_time_until, u.provider FROM sessions s JOIN users u ON u.name = s.user
        WHERE s.hash = ? AND s.expires_at > ? AND u.disabled_at IS NULL`,
       hash,
       now,
@@ -95,7 +103,7 @@ export class Sessions {
     let expiresAt = row.expires_at as number;
     const unnoted = now - ((row.last_used_at as number | null) ?? 0) > NOTE_USE_MS;
     if (unnoted || row.address !== address) {
-      expiresAt = this.#end(row.created_at as number);
+      expiresAt = this.#end(row.created_at as number, row.provider !== null);
       this.#db.run(
         'UPDATE sessions SET expires_at = ?, last_used_at = ?, address = ? WHERE hash = ?',
         ...[expiresAt, now, address, hash],

@@ -9,6 +9,7 @@ import type { Storaged } from '../../peers/storaged.ts';
 import type { Database } from '../../state/database.ts';
 import type { Audit } from '../audit/index.ts';
 import type { Users } from '../users/index.ts';
+import { checkCertificate } from './certificates.ts';
 import { networkProblem } from './networks.ts';
 import { checkLabels, checkSelector } from './restrictions.ts';
 import type { routes } from './routes.ts';
@@ -54,6 +55,7 @@ export function tokenRoutes({ tokens, users, db, clock, audit, storaged }: Token
 
     createToken: async ({ body, caller }) => {
       const { name, role, expiresInDays = DEFAULT_DAYS, networks = [], labels = {}, selector = null } = body;
+      const { certificate: pem = null, commonName = null } = body;
       checkNetworks(networks);
       if (caller.session === undefined && !atLeast(caller.role, 'administrator')) {
         throw fail('forbidden', 'A token makes no other token, unless it is an administrator’s.');
@@ -62,10 +64,32 @@ export function tokenRoutes({ tokens, users, db, clock, audit, storaged }: Token
         throw fail('forbidden', `${caller.name} is ${caller.role} and cannot make a token that is ${role}.`, undefined);
       }
       checkLabels(role, labels);
+      if (pem === null && commonName !== null) {
+        const message = 'it is for certificates of a CA, and there is none';
+        throw fail('invalid_request', `The common name was refused: ${message}.`, undefined, [
+          { path: '/commonName', message },
+        ]);
+      }
+      const certificate = pem === null ? null : checkCertificate(pem, commonName, clock.now());
       await checkSelector(role, selector, storaged);
       return db.transaction(() => {
+        const same = certificate === null ? undefined : tokens.withCertificate(certificate);
+        if (same !== undefined) {
+          // Whose it is is not for everybody to know.
+          const whose = atLeast(caller.role, 'administrator') ? `the token “${same.name}”` : 'another token';
+          throw fail('conflict', `This certificate belongs to ${whose}.`, 'Change that one, or delete it first.');
+        }
         const owner = ownerOf(caller);
-        const token = tokens.create({ name, role, owner, days: expiresInDays, networks, labels, selector });
+        const token = tokens.create({
+          name,
+          role,
+          owner,
+          days: expiresInDays,
+          networks,
+          labels,
+          selector,
+          certificate,
+        });
         audit.record(caller, 'token.create', name, null, token);
         return token;
       });
@@ -82,6 +106,13 @@ export function tokenRoutes({ tokens, users, db, clock, audit, storaged }: Token
         if (expiresAt !== null && expiresAt <= clock.now()) {
           const message = `${iso(expiresAt)} is over; to withdraw the token, delete it`;
           throw fail('invalid_request', `${message}.`, undefined, [{ path: '/expiresAt', message }]);
+        }
+        const ends = before.certificate?.commonName === null ? before.certificate.validTo : null;
+        if (ends !== null && (expiresAt === null || expiresAt > Date.parse(ends))) {
+          const message = `its certificate ends on ${ends}: it cannot last longer`;
+          throw fail('invalid_request', `The token was not changed: ${message}.`, undefined, [
+            { path: '/expiresAt', message },
+          ]);
         }
         if (body.owner !== before.owner) {
           if (!atLeast(caller.role, 'administrator')) {

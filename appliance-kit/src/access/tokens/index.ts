@@ -1,6 +1,7 @@
 // API tokens.
 import type { AlertsDomain } from '../../alerting/alerts/index.ts';
 import { domain, type Kernel } from '../../domain/domain.ts';
+import type { KnownToken } from '../../http/gate/gate.ts';
 import { Hourly } from '../../schedules/hourly.ts';
 import type { AuditDomain } from '../audit/index.ts';
 import type { UsersDomain } from '../users/index.ts';
@@ -9,6 +10,13 @@ import { tokenRoutes } from './handlers.ts';
 import { migrations } from './migrations.ts';
 import { routes } from './routes.ts';
 import { Tokens } from './tokens.ts';
+
+export interface TokensDomain {
+  /** Whether there is one that is a certificate. */
+  readonly certificateTokens: () => boolean;
+  /** Whose a certificate is of which nginx has found that the client has its key. */
+  readonly tokenByCertificate: (pem: string, address: string) => KnownToken | undefined;
+}
 
 export { encodedLabels } from './restrictions.ts';
 
@@ -38,6 +46,10 @@ export const tokensDomain = domain({
       );
     });
     return {
+      provides: {
+        certificateTokens: () => tokens.hasCertificates(),
+        tokenByCertificate: (pem, address) => tokens.findByCertificate(pem, address),
+      } satisfies TokensDomain,
       identities: { byToken: (secret, address) => tokens.find(secret, address) },
       handlers: tokenRoutes({ ...parts, tokens }),
       start: () => hourly.start(),

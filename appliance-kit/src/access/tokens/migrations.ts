@@ -30,4 +30,12 @@ export const migrations: readonly Migration[] = [
   ALTER TABLE tokens ADD COLUMN selector TEXT;                          -- of the series that it reads; NULL: all
     `,
   },
+  {
+    sql: `
+  -- PEM in place of a secret; NULL: it is a secret. hash then has what it is found by: certificate:SHA256, or
+  -- issuer:SHA256:NAME.
+  ALTER TABLE tokens ADD COLUMN certificate TEXT;
+  ALTER TABLE tokens ADD COLUMN common_name TEXT; -- of what the certificate's CA issues; NULL: it is the client's own
+    `,
+  },
 ];

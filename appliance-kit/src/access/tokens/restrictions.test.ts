@@ -118,6 +118,20 @@ test('nginx is told what a token is limited to, in headers that nothing in it ca
   assert.equal(all.headers['x-cistern-labels'], undefined);
 });
 
+test('nginx is told how long an answer is good for: ten seconds, a day while akd is away, never beyond the end', async (t) => {
+  const { clock, make, authorize } = await withStore(t);
+  const { token } = (await make({ role: 'viewer', expiresInDays: 1 })).body;
+  const said = async () => String((await authorize(token, 'GET', '/api/v1/query')).headers['cache-control']);
+  assert.equal(await said(), 'max-age=10, stale-while-revalidate=10, stale-if-error=86390');
+  clock.advance(86_400 - 15);
+  assert.equal(await said(), 'max-age=10, stale-while-revalidate=5, stale-if-error=5');
+  clock.advance(12);
+  assert.equal(await said(), 'max-age=3, stale-while-revalidate=0, stale-if-error=0');
+  clock.advance(3);
+  const gone = await authorize(token, 'GET', '/api/v1/query');
+  assert.deepEqual([gone.status, gone.headers['cache-control']], [401, undefined]);
+});
+
 test('a token with a selector reaches nothing of the management API', async (t) => {
   const { appliance, make } = await withStore(t);
   const { token } = (await make({ role: 'viewer', selector: '{site="berlin"}' })).body;
@@ -153,7 +167,11 @@ test('limits are changed, taken away only when that is said, and noted', async (
 });
 
 test('nginx sets the headers of limited tokens wherever it asks storaged', () => {
-  const text = readFileSync(join(import.meta.dirname, '../../../../image/common/nginx/cistern.conf.in'), 'utf8');
+  const file = (name: string) =>
+    readFileSync(join(import.meta.dirname, '../../../../image/common/nginx', name), 'utf8');
+  const whole = (name: string): string =>
+    file(name).replace(/^ *include (cistern-[a-z]+\.conf);$/gm, (_, other: string) => whole(other));
+  const text = whole('cistern.conf.in');
   let passes = 0;
   /** What each open block sets; a block without any has those of the one around it. */
   const blocks: string[][] = [];

@@ -30,6 +30,22 @@ export const Token = component('Token', {
   networks: Networks,
   labels: Labels,
   selector: nullable(Type.String()),
+  certificate: nullable(
+    Type.Object(
+      {
+        sha256: Type.String({ description: 'its fingerprint, in hexadecimal digits' }),
+        subject: Type.String(),
+        validTo: Time,
+        commonName: nullable(
+          Type.String({
+            description:
+              'the certificate is that of a CA, which issues those of this name; null: it is the client’s own',
+          }),
+        ),
+      },
+      { description: 'what a client shows on port 9443 in place of a secret; null: it has a secret' },
+    ),
+  ),
   createdAt: Time,
   expiresAt: nullable(Time),
   lastUsedAt: nullable(Time),
@@ -49,6 +65,18 @@ export const NewToken = component('NewToken', {
   networks: Type.Optional(Networks),
   labels: Type.Optional(ForcedLabels),
   selector: Type.Optional(Selector),
+  certificate: Type.Optional(
+    nullable(
+      Type.String({
+        maxLength: 16_384,
+        description:
+          'PEM, in place of a secret: the client’s certificate, or with commonName that of the CA which issues it; null or left out: a secret is made',
+      }),
+    ),
+  ),
+  commonName: Type.Optional(
+    nullable(Line({ maxLength: 64, description: 'with certificate: the one common name that is accepted of that CA' })),
+  ),
 });
 export type NewToken = Static<typeof NewToken>;
 

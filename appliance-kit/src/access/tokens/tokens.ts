@@ -1,6 +1,6 @@
 // API tokens: random, shown once, of which the state knows only the hash.
 
-import { randomBytes } from 'node:crypto';
+import { randomBytes, X509Certificate } from 'node:crypto';
 import { type Clock, iso } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
 import { atLeast } from '../../http/gate/caller.ts';
@@ -9,6 +9,7 @@ import type { Role, TokenRole } from '../../http/gate/roles.ts';
 import type { Database, Row } from '../../state/database.ts';
 import { newId } from '../../state/id.ts';
 import { secretHash } from '../session/index.ts';
+import { fingerprintOf, holdsAt, isIssued, keyOf, named, type SetCertificate, shownBy } from './certificates.ts';
 import { isInside } from './networks.ts';
 import type { ForcedLabels } from './restrictions.ts';
 import type { Token } from './schema.ts';
@@ -37,6 +38,20 @@ export interface Wanted {
   readonly networks: readonly string[];
   readonly labels: ForcedLabels;
   readonly selector: string | null;
+  /** In place of a secret. */
+  readonly certificate: SetCertificate | null;
+}
+
+/** How a certificate is shown. Its text never changes once it is stored. */
+function described(row: Row): Token['certificate'] {
+  if (row.certificate === null) return null;
+  const certificate = new X509Certificate(row.certificate as string);
+  return {
+    sha256: fingerprintOf(certificate),
+    subject: named(certificate.subject),
+    validTo: iso(Date.parse(certificate.validTo)),
+    commonName: row.common_name as string | null,
+  };
 }
 
 /** What of it can be changed. */
@@ -64,6 +79,7 @@ export class Tokens {
       networks: JSON.parse(row.networks_json as string),
       labels: JSON.parse(row.labels_json as string),
       selector: row.selector as string | null,
+      certificate: described(row),
       createdAt: iso(row.created_at as number),
       expiresAt: expiresAt === null ? null : iso(expiresAt),
       lastUsedAt: row.last_used_at === null ? null : iso(row.last_used_at as number),
@@ -82,19 +98,23 @@ export class Tokens {
     return row && this.#fromRow(row);
   }
 
-  create({ name, role, owner, days, networks, labels, selector }: Wanted): Token {
+  create({ name, role, owner, days, networks, labels, selector, certificate }: Wanted): Token {
     const now = this.#clock.now();
     const id = newId('tk', now);
     // The prefix lets a person, and a scanner for leaked secrets, see what this is.
-    const token = `cistern_${randomBytes(32).toString('base64url')}`;
+    const token = certificate === null ? `cistern_${randomBytes(32).toString('base64url')}` : null;
+    // With the client's own certificate it ends at the latest when that does.
+    const own = certificate?.commonName === null ? Date.parse(new X509Certificate(certificate.pem).validTo) : null;
+    const ends = [days === null ? null : now + days * DAY_MS, own].filter((time) => time !== null);
     this.#db.run(
-      `INSERT INTO tokens (id, name, role, hash, created_at, owner, expires_at, networks_json, labels_json, selector)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      ...[id, name, role, secretHash(token), now, owner],
-      ...[days === null ? null : now + days * DAY_MS, JSON.stringify(networks)],
-      ...[JSON.stringify(labels), selector],
+      `INSERT INTO tokens (id, name, role, hash, created_at, owner, expires_at, networks_json, labels_json, selector,
+         certificate, common_name)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      ...[id, name, role, token === null ? keyOf(certificate as SetCertificate) : secretHash(token), now, owner],
+      ...[ends.length === 0 ? null : Math.min(...ends), JSON.stringify(networks)],
+      ...[JSON.stringify(labels), selector, certificate?.pem ?? null, certificate?.commonName ?? null],
     );
-    return { ...(this.get(id) as Token), token };
+    return { ...(this.get(id) as Token), ...(token !== null && { token }) };
   }
 
   change(id: string, { name, owner, networks, labels, selector, expiresAt }: Changed): void {
@@ -120,11 +140,42 @@ export class Tokens {
     );
   }
 
+  /** The one that has this certificate already. */
+  withCertificate(certificate: SetCertificate): Token | undefined {
+    const row = this.#db.get(`${SELECT} WHERE t.hash = ?`, keyOf(certificate));
+    return row && this.#fromRow(row);
+  }
+
+  /**
+   * By the certificate of which nginx has found that the client has its key. Its dates, and who issued it, are looked at here.
+   * One that is set itself is never taken for one that a CA has issued: its record says all about it.
+   */
+  findByCertificate(pem: string, address: string): KnownToken | undefined {
+    const now = this.#clock.now();
+    const shown = shownBy(pem);
+    if (shown === undefined || !holdsAt(shown, now)) return undefined;
+    const own = this.#db.get(`${SELECT} WHERE t.hash = ?`, `certificate:${fingerprintOf(shown)}`);
+    if (own !== undefined) return this.#known(own, address);
+    const issued = this.#db.all(`${SELECT} WHERE t.common_name IS NOT NULL ORDER BY t.rowid`);
+    for (const row of issued) {
+      const set = { pem: row.certificate as string, commonName: row.common_name as string };
+      // A CA that was renewed has two certificates, and there may be a token for each.
+      const token = isIssued(shown, set, now) ? this.#known(row, address) : undefined;
+      if (token !== undefined) return token;
+    }
+    return undefined;
+  }
+
   /** Looked up by its hash: the time this takes reveals nothing about any token. */
   find(secret: string, address: string): KnownToken | undefined {
-    const now = this.#clock.now();
     const row = this.#db.get(`${SELECT} WHERE t.hash = ?`, secretHash(secret));
-    if (row === undefined || row.owner_disabled_at !== null) return undefined;
+    return row && this.#known(row, address);
+  }
+
+  /** What is known of a token that was shown from an address; undefined when it may not be used. */
+  #known(row: Row, address: string): KnownToken | undefined {
+    const now = this.#clock.now();
+    if (row.owner_disabled_at !== null) return undefined;
     const expiresAt = row.expires_at as number | null;
     if (expiresAt !== null && expiresAt <= now) return undefined;
     if (!isInside(row.networks_json as string, address)) return undefined;
@@ -140,7 +191,12 @@ export class Tokens {
     return {
       ...{ name: row.name as string, role, owner: row.owner as string | null },
       ...{ labels: JSON.parse(row.labels_json as string), selector: row.selector as string | null },
+      expiresAt,
     };
+  }
+
+  hasCertificates(): boolean {
+    return this.#db.get('SELECT 1 FROM tokens WHERE certificate IS NOT NULL LIMIT 1') !== undefined;
   }
 
   /** Throws `not_found`. */

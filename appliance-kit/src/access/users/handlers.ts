@@ -93,7 +93,9 @@ export function userRoutes(parts: UserParts): Handlers<typeof routes> {
       }),
 
     resetPassword: async ({ params: { name }, caller }) => {
-      users.get(name);
+      if (users.get(name).provider !== null) {
+        throw fail('conflict', `${name} has no password here.`, 'It is changed where the user comes from.');
+      }
       const password = readableSecret();
       const hash = await hashPassword(password);
       return db.transaction(() => {

@@ -10,7 +10,15 @@ import { Users } from './users.ts';
 
 export { hashPassword, isOutdated, TooManyAtOnce, verifyPassword } from './passwords.ts';
 export { passwordProblem } from './strength.ts';
-export { type Account, isUserName, NAME_RULE, readableSecret, type SecondFactors, type Users } from './users.ts';
+export {
+  type Account,
+  type ExternalAccounts,
+  isUserName,
+  NAME_RULE,
+  readableSecret,
+  type SecondFactors,
+  type Users,
+} from './users.ts';
 export type { Dependent };
 
 export interface UsersDomain {

@@ -22,4 +22,12 @@ export const migrations: readonly Migration[] = [
   ALTER TABLE users ADD COLUMN password_changed_at INTEGER;
     `,
   },
+  {
+    sql: `
+  -- Of whom an identity provider knows: its id, and what stays the same there when the user is renamed. Such a user has no password here.
+  ALTER TABLE users ADD COLUMN provider TEXT;
+  ALTER TABLE users ADD COLUMN subject TEXT;
+  CREATE UNIQUE INDEX users_by_subject ON users (provider, subject) WHERE provider IS NOT NULL;
+    `,
+  },
 ];

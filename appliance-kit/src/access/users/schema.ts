@@ -11,6 +11,9 @@ export const User = component('User', {
       'one-time: the appliance made it, and it must be changed at the first sign-in; expired: that did not happen in time',
   }),
   oneTimeUntil: nullable(Time),
+  provider: nullable(
+    Type.String({ description: 'the id of the identity provider, of whom it knows; such a user has no password here' }),
+  ),
   secondFactor: Type.Boolean({ description: 'a code is asked for besides the password' }),
   createdAt: Time,
   lastSignInAt: nullable(Time),

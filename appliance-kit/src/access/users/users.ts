@@ -25,6 +25,9 @@ export interface Account {
   readonly oneTime: boolean;
   /** It was not used in time. */
   readonly expired: boolean;
+  /** Of whom an identity provider knows: its id, and who it is there. */
+  readonly provider: string | null;
+  readonly subject: string | null;
 }
 
 /** Letters and digits that cannot be taken for one another: they are read off a screen. */
@@ -43,7 +46,17 @@ export interface SecondFactors {
   ofAdministrator(name: string): Readonly<Record<string, unknown>>;
 }
 
+/** What a later domain knows of the users of identity providers. */
+export interface ExternalAccounts {
+  kindOf(provider: string): 'ldap' | 'oidc' | null;
+  /** Null: wrong name or password. Throws when the provider cannot be asked. */
+  signIn(provider: string, name: string, password: string): Promise<Account | null>;
+  /** Whether it is the password of a user that is known. */
+  verify(account: Account, password: string): Promise<boolean>;
+}
+
 export class Users {
+  external: ExternalAccounts = { kindOf: () => null, signIn: async () => null, verify: async () => false };
   secondFactors: SecondFactors = { has: () => false, ofAdministrator: () => ({}) };
   readonly #db: Database;
   readonly #clock: Clock;
@@ -64,6 +77,7 @@ export class Users {
       disabled: row.disabled_at !== null,
       password: until === null ? 'own' : until > this.#clock.now() ? 'one-time' : 'expired',
       oneTimeUntil: until === null ? null : iso(until),
+      provider: row.provider as string | null,
       secondFactor: this.secondFactors.has(row.name as string),
       createdAt: iso(row.created_at as number),
       lastSignInAt: row.last_sign_in_at === null ? null : iso(row.last_sign_in_at as number),
@@ -96,7 +110,29 @@ export class Users {
       disabled: row.disabled_at !== null,
       oneTime: password !== 'own',
       expired: password === 'expired',
+      provider: row.provider as string | null,
+      subject: row.subject as string | null,
     };
+  }
+
+  findExternal(provider: string, subject: string): Account | undefined {
+    const sql = 'SELECT name FROM users WHERE provider = ? AND subject = ?';
+    const row = this.#db.get(sql, provider, subject);
+    return row && this.find(row.name as string);
+  }
+
+  /** The names of those who are known by an identity provider. */
+  ofProvider(provider: string): string[] {
+    return this.#db.all('SELECT name FROM users WHERE provider = ?', provider).map(({ name }) => name as string);
+  }
+
+  /** Without a password: the provider knows it. */
+  createExternal(name: string, role: Role, provider: string, subject: string): void {
+    this.#db.run(
+      `INSERT INTO users (name, role, password_hash, created_at, provider, subject) VALUES (?, ?, '', ?, ?, ?)`,
+      ...[name, role, this.#clock.now(), provider, subject],
+    );
+    this.administratorsChanged();
   }
 
   /** `oneTime`: the password must be changed at the first sign-in. */
@@ -146,7 +182,12 @@ export class Users {
   /** Throws when nobody but this user is an administrator who can sign in. */
   mustNotBeTheLast(name: string, what: string): void {
     const others = this.list().some(
-      (user) => user.name !== name && user.role === 'administrator' && !user.disabled && user.password !== 'expired',
+      (user) =>
+        user.name !== name &&
+        user.role === 'administrator' &&
+        !user.disabled &&
+        user.password !== 'expired' &&
+        user.provider === null,
     );
     const { role, disabled } = this.get(name);
     if (others || role !== 'administrator' || disabled) return;

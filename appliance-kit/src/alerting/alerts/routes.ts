@@ -7,7 +7,7 @@ import { AcknowledgeInput, Alert, AlertExportQuery, AlertKind, AlertQuery, Class
 // biome-ignore format: one route is one line, so that the list can be read as a table
 export const routes = {
   listAlerts: { method: 'GET', path: '/api/alerts', access: 'viewer', summary: 'Alerts, newest first', query: AlertQuery, answer: ok(list(Alert)) },
-  exportAlerts: { method: 'GET', path: '/api/alert-export', access: 'viewer', summary: 'The log of alerts as a file', query: AlertExportQuery, answer: stream('application/octet-stream') },
+  exportAlerts: { method: 'GET', path: '/api/alert-export', access: 'viewer', summary: 'The log of alerts as a file', query: AlertExportQuery, answer: stream('text/csv', 'application/json') },
   getAlert: { method: 'GET', path: '/api/alerts/:id', access: 'viewer', summary: 'One alert', params: byId, answer: ok(Alert) },
   acknowledgeAlert: { method: 'POST', path: '/api/alerts/:id/acknowledge', access: 'operator', summary: 'Acknowledge that it is being worked on: it is not repeated and not escalated', params: byId, body: AcknowledgeInput, answer: ok(Alert) },
   withdrawAcknowledgement: { method: 'POST', path: '/api/alerts/:id/withdraw-acknowledgement', access: 'operator', summary: 'Withdraw an acknowledgement', params: byId, answer: ok(Alert) },

@@ -3,6 +3,7 @@ import { type Clock, iso } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
 import type { Database, Row } from '../../state/database.ts';
 import { newId } from '../../state/id.ts';
+import type { SealedFields } from '../../state/sealed-fields.ts';
 import { describeAuthority } from './authority.ts';
 import { checkEmail, checkSnmp, checkSyslog, checkWebhook } from './check.ts';
 import type { Destination, DestinationInput, EmailInput, SnmpInput, SyslogInput, WebhookInput } from './schema.ts';
@@ -17,17 +18,18 @@ export interface StoredDestination {
   readonly snmp?: SnmpInput;
   readonly webhook?: WebhookInput;
   readonly syslog?: SyslogInput;
+  /** Secrets that cannot be opened any more, as `email.password`. */
+  readonly lost?: readonly string[];
 }
 
-function fromRow(row: Row): StoredDestination {
-  return {
-    id: row.id as string,
-    name: row.name as string,
-    kind: row.kind as StoredDestination['kind'],
-    enabled: row.enabled === 1,
-    ...(JSON.parse(row.settings_json as string) as Pick<StoredDestination, 'email' | 'snmp' | 'webhook' | 'syslog'>),
-  };
-}
+/** Of each kind, what is sealed where it is stored. The address of a webhook may be all that it needs. */
+export const SECRETS = {
+  email: ['password', 'clientSecret', 'refreshToken'],
+  snmp: ['community', 'authPassword', 'privPassword'],
+  webhook: ['url', 'secret'],
+} as const;
+
+type Settings = Pick<StoredDestination, 'email' | 'snmp' | 'webhook' | 'syslog'>;
 
 /** A secret that was left out stays as it was; an empty one is removed. */
 function kept(given: string | undefined, stored: string | undefined): string | undefined {
@@ -138,16 +140,31 @@ export class Destinations {
   readonly #db: Database;
   readonly #clock: Clock;
   readonly #engineId: string;
+  readonly #sealed: SealedFields;
 
   /** @param engineId who this appliance is in SNMPv3; whoever receives its traps has to know it */
-  constructor(db: Database, clock: Clock, engineId: string) {
+  constructor(db: Database, clock: Clock, engineId: string, sealed: SealedFields) {
     this.#db = db;
     this.#clock = clock;
     this.#engineId = engineId;
+    this.#sealed = sealed;
+  }
+
+  #fromRow(row: Row): StoredDestination {
+    const id = row.id as string;
+    const { settings, lost } = this.#sealed.read(id, row.settings_json as string);
+    return {
+      id,
+      name: row.name as string,
+      kind: row.kind as StoredDestination['kind'],
+      enabled: row.enabled === 1,
+      ...(settings as Settings),
+      ...(lost.length > 0 && { lost }),
+    };
   }
 
   #describe(row: Row): Destination {
-    const { email, snmp, webhook, syslog, ...rest } = fromRow(row);
+    const { email, snmp, webhook, syslog, lost: _, ...rest } = this.#fromRow(row);
     const waiting = this.#db.get(
       "SELECT count(*) AS n FROM deliveries WHERE destination_id = ? AND state = 'waiting'",
       rest.id,
@@ -167,7 +184,11 @@ export class Destinations {
     }
     if (webhook !== undefined) {
       const { url, secret, ca, ...shown } = webhook;
-      const set = { authority: describeAuthority(ca), host: new URL(url).host, secretSet: secret !== undefined };
+      const set = {
+        authority: describeAuthority(ca),
+        host: url === undefined ? '' : new URL(url).host,
+        secretSet: secret !== undefined,
+      };
       return { ...rest, webhook: { ...shown, ...set }, health };
     }
     if (syslog !== undefined) {
@@ -196,7 +217,7 @@ export class Destinations {
 
   stored(id: string): StoredDestination | undefined {
     const row = this.#db.get('SELECT * FROM destinations WHERE id = ?', id);
-    return row && fromRow(row);
+    return row && this.#fromRow(row);
   }
 
   enabled(): { id: string; name: string }[] {
@@ -216,7 +237,7 @@ export class Destinations {
       name,
       kind,
       enabled ? 1 : 0,
-      JSON.stringify(settings),
+      this.#sealed.write(id, settings),
       this.#clock.now(),
     );
   }
@@ -227,7 +248,7 @@ export class Destinations {
       name,
       kind,
       enabled ? 1 : 0,
-      JSON.stringify(settings),
+      this.#sealed.write(id, settings),
       id,
     );
     if (!enabled) this.#giveUpWaiting(id, 'The destination was switched off.');

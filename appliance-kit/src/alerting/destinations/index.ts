@@ -2,9 +2,10 @@
 import { join } from 'node:path';
 import type { AuditDomain } from '../../access/audit/index.ts';
 import { domain, type Kernel } from '../../domain/domain.ts';
+import { SealedFields } from '../../state/sealed-fields.ts';
 import type { AlertsDomain } from '../alerts/index.ts';
 import { Deliveries } from './deliveries.ts';
-import { Destinations } from './destinations.ts';
+import { Destinations, SECRETS } from './destinations.ts';
 import { destinationRoutes } from './handlers.ts';
 import { migrations } from './migrations.ts';
 import { anywhere, elsewhere } from './reach.ts';
@@ -15,6 +16,7 @@ import { SnmpSender } from './snmp/send.ts';
 
 export { authorityProblem, describeAuthority } from './authority.ts';
 export type { Destinations, StoredDestination } from './destinations.ts';
+export { anywhere, elsewhere, type Reach } from './reach.ts';
 export { Refused } from './refused.ts';
 export { Authority, type ExchangeLine, TestResult } from './schema.ts';
 export { ENTERPRISE } from './snmp/oids.ts';
@@ -36,6 +38,8 @@ export const destinationsDomain = domain({
   create: ({
     db,
     clock,
+    seal,
+    log,
     settings,
     changes,
     config,
@@ -46,7 +50,9 @@ export const destinationsDomain = domain({
     routing,
   }: Kernel & AuditDomain & AlertsDomain) => {
     const snmp = snmpIdentity(settings, clock);
-    const destinations = new Destinations(db, clock, snmp.engineId);
+    const sealed = new SealedFields({ seal, log, kind: 'destination', table: 'destinations', secrets: SECRETS });
+    sealed.sealStored(db);
+    const destinations = new Destinations(db, clock, snmp.engineId, sealed);
     // In development the receivers run beside the appliance.
     const reach = platform.simulate === undefined ? elsewhere : anywhere;
     const senders = new Senders(new SnmpSender(join(config.state, 'snmp'), snmp), reach);

@@ -10,7 +10,7 @@ export const migrations: readonly Migration[] = [
     name TEXT NOT NULL,
     kind TEXT NOT NULL,
     enabled INTEGER NOT NULL,
-    settings_json TEXT NOT NULL,  -- with its secrets: the file is readable by akd alone
+    settings_json TEXT NOT NULL,  -- its secrets are sealed: state/sealed-fields.ts
     last_success_at INTEGER,
     last_error TEXT,
     failing_since INTEGER,

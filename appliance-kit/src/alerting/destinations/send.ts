@@ -25,6 +25,13 @@ export class Senders {
 
   /** Returns when the other side has taken it (email, inform, webhook) or it has left (trap, syslog). Throws a problem otherwise. */
   async send(destination: StoredDestination, message: Message, onLine: OnLine = () => {}): Promise<void> {
+    if (destination.lost !== undefined) {
+      throw fail(
+        'conflict',
+        `A secret of this destination cannot be read any more: ${destination.lost.join(', ')}.`,
+        'The key that sealed it is another one or was damaged. Enter the secret again.',
+      );
+    }
     // Looked up here for those whose sockets are made elsewhere, and once more by the sockets that are made here.
     const addresses = await Promise.all(hostsOf(destination).map(([, host]) => this.#reach.address(host)));
     const address = addresses[0] as string;

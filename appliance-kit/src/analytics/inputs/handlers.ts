@@ -9,28 +9,64 @@ import type { Changes } from '../../http/live-updates/changes.ts';
 import type { Database } from '../../state/database.ts';
 import type { Settings } from '../../state/settings.ts';
 import type { routes } from './routes.ts';
-import type { Input, InputSettings } from './schema.ts';
-import { inputSettings } from './settings.ts';
-import type { InputRunner, InputState } from './storaged.ts';
+import type { Input, InputCertificate, InputSettings } from './schema.ts';
+import { inputSettings, wantedOf } from './settings.ts';
+import type { Answer, InputRunner, InputState, KeptSettings } from './storaged.ts';
 
-function settingsOf(one: InputSettings): InputSettings {
-  const { enabled, networks, seriesPerSecond, seriesBurst, senderSeriesPerSecond, senderSeriesBurst } = one;
-  return { enabled, networks, seriesPerSecond, seriesBurst, senderSeriesPerSecond, senderSeriesBurst };
+function find(inputs: Readonly<Record<string, InputState>>, name: string): InputState {
+  const one = Object.hasOwn(inputs, name) ? inputs[name] : undefined;
+  if (one === undefined) throw fail('not_found', `There is no input ${name}.`);
+  return one;
 }
 
-const shown = (name: string, { senders, ...state }: InputState): Omit<Input, 'etag'> => ({
-  name,
-  ...settingsOf(state),
-  ...{ listens: [...state.listens], newSeries: state.newSeries, refused: state.refused },
-  senders: senders.map(({ last, ...sender }) => ({
-    ...sender,
-    lastAt: Date.parse(last) > 0 ? iso(Date.parse(last)) : null,
-  })),
-});
+function settingsOf(one: KeptSettings): InputSettings {
+  const { enabled, networks, seriesPerSecond, seriesBurst, senderSeriesPerSecond, senderSeriesBurst } = one;
+  const { port = null, picklePort = null, tlsPort = null, tlsClientCa = null } = one;
+  return {
+    enabled,
+    networks,
+    seriesPerSecond,
+    seriesBurst,
+    senderSeriesPerSecond,
+    senderSeriesBurst,
+    port,
+    picklePort,
+    tlsPort,
+    tlsClientCa: tlsClientCa || null,
+  };
+}
+
+export function certificateOf({ tls }: Answer): InputCertificate {
+  const { pem = '', sha256 = '', names = [], own = true, because = '', problem = '' } = tls ?? {};
+  const time = (text: string | undefined) => (text ? iso(Date.parse(text)) : null);
+  return {
+    ...{ pem: pem || null, sha256: sha256 || null, names: [...names], own },
+    ...{ validFrom: time(tls?.notBefore), validTo: time(tls?.notAfter) },
+    ...{ because: because || null, problem: problem || null },
+  };
+}
+
+const shown = (name: string, { inputs, own = [] }: Answer): Omit<Input, 'etag'> => {
+  const { senders, ...state } = find(inputs, name);
+  return {
+    name,
+    ownNetworks: [...own],
+    ...settingsOf(state),
+    tlsListens: state.tlsListens || null,
+    ...{ listens: [...state.listens], newSeries: state.newSeries, refused: state.refused },
+    senders: senders.map(({ last, ...sender }) => ({
+      ...sender,
+      lastAt: Date.parse(last) > 0 ? iso(Date.parse(last)) : null,
+    })),
+  };
+};
+
+/** Stands in a list of networks for those that the machine has an address in. */
+const OWN = 'own';
 
 function mustMakeSense(body: InputSettings): void {
   const errors = body.networks.flatMap((text) => {
-    const message = networkProblem(text);
+    const message = text === OWN ? null : networkProblem(text);
     return message === null ? [] : [{ path: '/networks', message: `${text} ${message}` }];
   });
   for (const [rate, burst] of [
@@ -54,33 +90,41 @@ export function inputRoutes(parts: {
   runner: InputRunner;
   audit: Audit;
   changes: Changes;
+  changed: () => Promise<void>;
 }): Handlers<typeof routes> {
-  const { db, settings, runner, audit, changes } = parts;
-  const find = (inputs: Readonly<Record<string, InputState>>, name: string): InputState => {
-    const one = Object.hasOwn(inputs, name) ? inputs[name] : undefined;
-    if (one === undefined) throw fail('not_found', `There is no input ${name}.`);
-    return one;
-  };
+  const { db, settings, runner, audit, changes, changed } = parts;
   return {
     listInputs: async () => {
-      const { inputs } = await runner.look();
-      return { items: Object.entries(inputs).map(([name, state]) => shown(name, state)) };
+      const answer = await runner.look();
+      return { items: Object.keys(answer.inputs).map((name) => shown(name, answer)) };
     },
-    getInput: async ({ params: { name } }) => shown(name, find((await runner.look()).inputs, name)),
+    getInput: async ({ params: { name } }) => shown(name, await runner.look()),
+    getInputCertificate: async () => certificateOf(await runner.look()),
+    replaceInputCertificate: ({ caller }) =>
+      runner.inTurn(async () => {
+        const before = certificateOf(await runner.look());
+        const after = certificateOf(await runner.renewCertificate());
+        const noted = ({ sha256, validTo }: InputCertificate) => ({ sha256, validTo });
+        audit.record(caller, 'input.replace-certificate', 'TLS', noted(before), noted(after));
+        changes.publish('inputs');
+        return after;
+      }),
     setInput: ({ params: { name }, body, caller }) =>
       runner.inTurn(async () => {
         mustMakeSense(body);
         const before = settingsOf(find((await runner.look()).inputs, name));
-        const wanted = { ...settings.get(inputSettings), [name]: settingsOf(body) };
+        const wanted = wantedOf(settings);
+        const inputs = { ...wanted.inputs, [name]: settingsOf(body) };
         // storaged first: a port that somebody else has is found out there. What is written after that is what runs; were
         // akd to end in between, the watch would take back what nobody was told is set.
-        const { inputs } = await runner.set(wanted);
+        const answer = await runner.set({ ...wanted, inputs });
         db.transaction(() => {
-          settings.set(inputSettings, wanted);
+          settings.set(inputSettings, inputs);
           audit.record(caller, 'input.set', name, before, settingsOf(body));
         });
         changes.publish('inputs', name);
-        return shown(name, find(inputs, name));
+        await changed();
+        return shown(name, answer);
       }),
   };
 }

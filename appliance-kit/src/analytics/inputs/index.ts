@@ -1,22 +1,66 @@
 // Inputs: the ways in for samples.
 import { join } from 'node:path';
 import type { AuditDomain } from '../../access/audit/index.ts';
+import type { SetupDomain } from '../../access/setup/index.ts';
+import type { AlertsDomain } from '../../alerting/alerts/index.ts';
+import { logFailure } from '../../base/problems/log-failure.ts';
 import { domain, type Kernel } from '../../domain/domain.ts';
 import { Peer } from '../../peers/peer.ts';
-import { inputRoutes } from './handlers.ts';
+import { Hourly } from '../../schedules/hourly.ts';
+import { alertClasses, inputCertificateExpiring } from './alerts.ts';
+import { type Door, doorsOf } from './doors.ts';
+import { certificateOf, inputRoutes } from './handlers.ts';
 import { routes } from './routes.ts';
-import { settings as declared, inputSettings } from './settings.ts';
+import { settings as declared, inputSettings, ownByDefault, wantedOf } from './settings.ts';
 import { InputRunner, revisionOf } from './storaged.ts';
+
+export type { Door } from './doors.ts';
+
+const DAY_MS = 86_400_000;
+const EXPIRES_SOON_DAYS = 30;
+
+export interface InputsDomain {
+  /** Where inputs listen now, and to whom; fails while the store is down. */
+  readonly inputDoors: () => Promise<readonly Door[]>;
+  /** Called after each change, which is answered once that has ended; what it throws is logged. */
+  readonly onInputsChanged: (run: () => Promise<void>) => void;
+}
 
 export const inputsDomain = domain({
   name: 'analytics/inputs',
   routes,
   topics: ['inputs'],
   settings: declared,
-  create: ({ db, config, log, settings, changes, audit }: Kernel & AuditDomain) => {
+  alertClasses,
+  create: (parts: Kernel & AuditDomain & SetupDomain & AlertsDomain) => {
+    const { db, config, clock, log, settings, changes, conditions, audit, setup } = parts;
+    // An appliance that was set up before there was this keeps what it had: nothing that comes may be lost.
+    if (settings.get(ownByDefault) === undefined)
+      settings.set(ownByDefault, !setup.completed() && settings.get(inputSettings) === undefined);
     const runner = new InputRunner(new Peer('storaged', join(config.run, 'storaged', 'http.sock')));
+    const hourly = new Hourly(log, 'when the certificate of the inputs ends is not known', async () => {
+      const { validTo, own } = certificateOf(await runner.look());
+      const ends = validTo === null ? Number.POSITIVE_INFINITY : Date.parse(validTo);
+      const days = (ends - clock.now()) / DAY_MS;
+      conditions.report(
+        inputCertificateExpiring,
+        days < EXPIRES_SOON_DAYS ? [{ args: { validTo: ends, days, own } }] : [],
+      );
+    });
+    const listeners: (() => Promise<void>)[] = [];
+    const changed = async () => {
+      for (const run of listeners) {
+        await run().catch((error: unknown) => logFailure(log, 'a change of an input was not followed', error));
+      }
+    };
     return {
-      handlers: inputRoutes({ db, settings, runner, audit, changes }),
+      provides: {
+        inputDoors: async () => doorsOf(await runner.look()),
+        onInputsChanged: (run) => void listeners.push(run),
+      } satisfies InputsDomain,
+      handlers: inputRoutes({ db, settings, runner, audit, changes, changed }),
+      start: () => hourly.start(),
+      stop: () => hourly.stop(),
       watch: [
         {
           // A store that was put back, or came with a pool of another machine, has other settings than this appliance.
@@ -24,7 +68,7 @@ export const inputsDomain = domain({
             const { revision } = await runner.look();
             return () =>
               runner.inTurn(async () => {
-                const wanted = settings.get(inputSettings) ?? {};
+                const wanted = wantedOf(settings);
                 if (revision === revisionOf(wanted) || revision !== (await runner.look()).revision) return;
                 await runner.set(wanted).catch((error: Error) =>
                   log.warn('the settings of inputs could not be sent to storaged; it is tried again', {

@@ -3,12 +3,19 @@ import { createHash } from 'node:crypto';
 import type { Peer } from '../../peers/peer.ts';
 import type { InputSettings } from './schema.ts';
 
-export interface InputState extends InputSettings {
+type Later = 'port' | 'picklePort' | 'tlsPort' | 'tlsClientCa';
+/** One that was kept by an older version has no ports, or nothing of TLS. */
+export type KeptSettings = Omit<InputSettings, Later> & Partial<Pick<InputSettings, Later>>;
+
+export interface InputState extends KeptSettings {
   readonly listens: readonly string[];
+  /** The one for TLS; empty for none. */
+  readonly tlsListens?: string;
   readonly newSeries: number;
   readonly refused: Readonly<Record<string, number>>;
   readonly senders: readonly {
     readonly address: string;
+    readonly samples: number;
     readonly newSeries: number;
     readonly refused: Readonly<Record<string, number>>;
     /** RFC 3339. */
@@ -16,11 +23,29 @@ export interface InputState extends InputSettings {
   }[];
 }
 
-export type Wanted = Readonly<Record<string, InputSettings>>;
+export interface Wanted {
+  readonly ownByDefault: boolean;
+  readonly inputs: Readonly<Record<string, KeptSettings>>;
+}
 
-interface Answer {
+export interface Answer {
   readonly revision: string;
+  /** The networks that the machine has an address in. */
+  readonly own?: readonly string[];
   readonly inputs: Readonly<Record<string, InputState>>;
+  /** Of those who send by TLS; null: nobody wanted one yet. */
+  readonly tls?: {
+    readonly pem: string;
+    /** Empty: there is none that could be read. */
+    readonly sha256: string;
+    readonly names: readonly string[];
+    /** RFC 3339. */
+    readonly notBefore: string;
+    readonly notAfter: string;
+    readonly own: boolean;
+    readonly because: string;
+    readonly problem: string;
+  } | null;
 }
 
 const LOOK_MS = 5_000;
@@ -29,8 +54,12 @@ const SET_MS = 30_000;
 
 /** storaged's before anything was set is empty as well. */
 export function revisionOf(wanted: Wanted): string {
-  if (Object.keys(wanted).length === 0) return '';
-  return createHash('sha256').update(JSON.stringify(wanted)).digest('hex').slice(0, 32);
+  const { ownByDefault, inputs } = wanted;
+  if (Object.keys(inputs).length === 0 && !ownByDefault) return '';
+  return createHash('sha256')
+    .update(JSON.stringify(ownByDefault ? wanted : inputs))
+    .digest('hex')
+    .slice(0, 32);
 }
 
 export class InputRunner {
@@ -47,9 +76,14 @@ export class InputRunner {
 
   /** Throws the problem that says what cannot be; then all is as it was. */
   async set(wanted: Wanted): Promise<Answer> {
-    const json = { revision: revisionOf(wanted), inputs: wanted };
+    const json = { revision: revisionOf(wanted), ...wanted };
     const path = '/admin/inputs';
     return (await this.#storaged.call({ method: 'PUT', path, json, deadlineMs: SET_MS })) as Answer;
+  }
+
+  async renewCertificate(): Promise<Answer> {
+    const path = '/admin/inputs/certificate';
+    return (await this.#storaged.call({ method: 'POST', path, deadlineMs: LOOK_MS })) as Answer;
   }
 
   /** One change after the other. */

@@ -9,7 +9,7 @@ export const migrations: readonly Migration[] = [
     name TEXT NOT NULL,
     kind TEXT NOT NULL,
     enabled INTEGER NOT NULL,
-    settings_json TEXT NOT NULL,  -- with its secrets: the file is readable by akd alone
+    settings_json TEXT NOT NULL,  -- its secrets are sealed: state/sealed-fields.ts
     created_at INTEGER NOT NULL
   ) STRICT;
     `,

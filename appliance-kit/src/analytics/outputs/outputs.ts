@@ -4,6 +4,7 @@ import { type Clock, iso } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
 import type { Database, Row } from '../../state/database.ts';
 import { newId } from '../../state/id.ts';
+import type { SealedFields } from '../../state/sealed-fields.ts';
 import type { Output, OutputHealth, OutputInput, StoredOutput } from './schema.ts';
 import type { StoredList, StreamStatus } from './storaged.ts';
 
@@ -74,31 +75,40 @@ function healthOf(enabled: boolean, status: StreamStatus | undefined): OutputHea
   };
 }
 
-const fromRow = (row: Row): StoredOutput => ({
-  ...(JSON.parse(row.settings_json as string) as Omit<StoredOutput, 'id' | 'name' | 'kind' | 'enabled'>),
-  id: row.id as string,
-  name: row.name as string,
-  kind: row.kind as StoredOutput['kind'],
-  enabled: row.enabled === 1,
-});
+/** What is sealed where it is stored. */
+export const SECRETS = { remoteWrite: ['password', 'token'] } as const;
 
 export class Outputs {
   readonly #db: Database;
   readonly #clock: Clock;
+  readonly #sealed: SealedFields;
 
-  constructor(db: Database, clock: Clock) {
+  constructor(db: Database, clock: Clock, sealed: SealedFields) {
     this.#db = db;
     this.#clock = clock;
+    this.#sealed = sealed;
+  }
+
+  #fromRow(row: Row): StoredOutput {
+    const id = row.id as string;
+    const { settings } = this.#sealed.read(id, row.settings_json as string);
+    return {
+      ...(settings as Omit<StoredOutput, 'id' | 'name' | 'kind' | 'enabled'>),
+      id,
+      name: row.name as string,
+      kind: row.kind as StoredOutput['kind'],
+      enabled: row.enabled === 1,
+    };
   }
 
   all(): StoredOutput[] {
-    return this.#db.all('SELECT * FROM outputs ORDER BY rowid').map(fromRow);
+    return this.#db.all('SELECT * FROM outputs ORDER BY rowid').map((row) => this.#fromRow(row));
   }
 
   stored(id: string): StoredOutput {
     const row = this.#db.get('SELECT * FROM outputs WHERE id = ?', id);
     if (row === undefined) throw fail('not_found', `There is no output ${id}.`);
-    return fromRow(row);
+    return this.#fromRow(row);
   }
 
   /** As it is shown: without secrets, and with how it does. */
@@ -141,7 +151,7 @@ export class Outputs {
     const { id, name, kind, enabled, ...settings } = one;
     this.#db.run(
       'INSERT INTO outputs (id, name, kind, enabled, settings_json, created_at) VALUES (?, ?, ?, ?, ?, ?)',
-      ...[id, name, kind, enabled ? 1 : 0, JSON.stringify(settings), this.#clock.now()],
+      ...[id, name, kind, enabled ? 1 : 0, this.#sealed.write(id, settings), this.#clock.now()],
     );
   }
 
@@ -150,7 +160,7 @@ export class Outputs {
     const { id, name, kind, enabled, ...settings } = one;
     this.#db.run(
       'UPDATE outputs SET name = ?, kind = ?, enabled = ?, settings_json = ? WHERE id = ?',
-      ...[name, kind, enabled ? 1 : 0, JSON.stringify(settings), id],
+      ...[name, kind, enabled ? 1 : 0, this.#sealed.write(id, settings), id],
     );
   }
 

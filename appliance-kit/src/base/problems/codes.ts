@@ -81,11 +81,18 @@ export const problemKinds = {
       'It is neither what the authenticator app shows now nor a recovery code that is left, or it was used before.',
     remedy: 'Give the next code of the app, or a recovery code; wrong ones count as wrong passwords do.',
   },
+  wrong_passkey: {
+    status: 401,
+    title: 'The passkey was not accepted',
+    meaning:
+      'The appliance does not know it, it belongs to another host name or another user, or what it signed is not right or too old.',
+    remedy: 'Try again, or sign in by name and password.',
+  },
   factor_addition_required: {
     status: 403,
     title: 'A second factor must be added first',
     meaning: 'Administrators need a second factor by now, and the user has none; nothing else is allowed before.',
-    remedy: 'POST /api/factors/start, then /api/factors/ID/finish.',
+    remedy: 'POST /api/factors/start, then /api/factors/ID/finish; or /api/passkeys/start, then /api/passkeys/finish.',
   },
   confirmation_required: {
     status: 403,
@@ -197,6 +204,12 @@ export const problemKinds = {
     title: 'Set-up is done',
     meaning: 'A step of set-up was asked for that is over.',
     remedy: 'Sign in.',
+  },
+  uri_too_long: {
+    status: 414,
+    title: 'The address is too long',
+    meaning: 'The address of a request, or its headers, are longer than the web server takes.',
+    remedy: 'Send a long query in the body of a POST.',
   },
   locked_out: {
     status: 429,

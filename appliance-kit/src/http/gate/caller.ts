@@ -33,6 +33,8 @@ export interface Caller {
   readonly owner?: string | null;
   /** Of a token: forced on what it sends. */
   readonly labels?: Readonly<Record<string, string>>;
+  /** When the token ends, in milliseconds since the epoch; undefined: never. */
+  readonly tokenExpiresAt?: number;
   /** Of a token that may read nothing but the series which this selects. */
   readonly selector?: string;
   /** Of those who have signed in. */

@@ -17,6 +17,8 @@ export interface KnownToken {
   readonly labels: Readonly<Record<string, string>>;
   /** Of the series that it may read; null: all. */
   readonly selector: string | null;
+  /** When it ends, in milliseconds since the epoch; null: never. */
+  readonly expiresAt: number | null;
 }
 
 /** Whom a secret belongs to; undefined: it is not known here. */
@@ -90,6 +92,15 @@ export function identify(parts: GateParts, request: FastifyRequest): Caller {
   return { ...found, way: wayOf(request, found.address, found.by) };
 }
 
+export function callerOf(token: KnownToken, address: string): Omit<Caller, 'way'> {
+  const { name, role, owner, labels, selector, expiresAt } = token;
+  return {
+    ...{ name: `token:${name}`, role, by: 'token', address, owner, labels },
+    ...(selector !== null && { selector }),
+    ...(expiresAt !== null && { tokenExpiresAt: expiresAt }),
+  };
+}
+
 function known(parts: GateParts, request: FastifyRequest): Omit<Caller, 'way'> {
   const address = addressOf(request);
   const anonymous = { name: '', role: null, by: 'anonymous', address } as const;
@@ -97,8 +108,7 @@ function known(parts: GateParts, request: FastifyRequest): Omit<Caller, 'way'> {
     const secret = tokenIn(request);
     const token = secret === undefined ? undefined : first(parts, (one) => one.byToken?.(secret, address));
     if (token === undefined) return anonymous;
-    const { name, role, owner, labels, selector } = token;
-    return { name: `token:${name}`, role, by: 'token', address, owner, labels, ...(selector !== null && { selector }) };
+    return callerOf(token, address);
   }
   const cookie = readCookie(request, sessionCookie(parts.cookies));
   const session = cookie === undefined ? undefined : first(parts, (one) => one.bySession?.(cookie, address));

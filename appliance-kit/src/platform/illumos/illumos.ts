@@ -6,7 +6,9 @@ import { join } from 'node:path';
 import { Peer } from '../../peers/peer.ts';
 import { type Command, run } from '../command.ts';
 import { Execd } from '../execd.ts';
+import { execdFirewall } from '../execd-firewall.ts';
 import { execdSystems } from '../execd-systems.ts';
+import type { FirewallPlatform } from '../firewall.ts';
 import type { HardwarePlatform } from '../hardware.ts';
 import type {
   Platform,
@@ -52,6 +54,7 @@ export class Illumos implements Platform {
   readonly machine: IllumosMachine;
   readonly hardware: HardwarePlatform;
   readonly systems: SystemsPlatform;
+  readonly firewall: FirewallPlatform;
   readonly #execd: Execd;
   readonly #command: Command;
   readonly #etc: string;
@@ -65,6 +68,9 @@ export class Illumos implements Platform {
     this.#etc = options.etc ?? '/etc';
     this.poolActions = zfsPoolActions(this.#execd, this.systemPool);
     this.systems = execdSystems(this.#execd);
+    this.firewall = execdFirewall(this.#execd, async () =>
+      /^online/.test(await this.#command('svcs', ['-H', '-o', 'state', 'svc:/network/ssh:default']).catch(() => '')),
+    );
     this.machine = new IllumosMachine(this.#command);
     this.hardware = illumosHardware(this.#command, this.#execd);
     this.datasets = illumosDatasets({ command: this.#command, execd: this.#execd });

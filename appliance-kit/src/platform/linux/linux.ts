@@ -8,7 +8,9 @@ import { Peer } from '../../peers/peer.ts';
 import { type Command, run } from '../command.ts';
 import { OPENZFS_FACTS } from '../datasets.ts';
 import { Execd } from '../execd.ts';
+import { execdFirewall, listensForSsh } from '../execd-firewall.ts';
 import { execdSystems } from '../execd-systems.ts';
+import type { FirewallPlatform } from '../firewall.ts';
 import type {
   Platform,
   PlatformDisk,
@@ -51,6 +53,7 @@ export interface LinuxOptions {
   /** For tests. */
   readonly command?: Command;
   readonly liveFile?: string;
+  readonly socketTables?: readonly string[];
 }
 
 export class Linux implements Platform {
@@ -62,6 +65,7 @@ export class Linux implements Platform {
   readonly machine: LinuxMachine;
   readonly hardware: LinuxHardware;
   readonly systems: SystemsPlatform;
+  readonly firewall: FirewallPlatform;
   readonly #execd: Execd;
   readonly #command: Command;
   readonly #clock: Clock;
@@ -82,6 +86,10 @@ export class Linux implements Platform {
     this.#liveFile = options.liveFile ?? LIVE_FILE;
     this.poolActions = zfsPoolActions(this.#execd, this.systemPool);
     this.systems = execdSystems(this.#execd);
+    const tables = options.socketTables ?? ['/proc/net/tcp', '/proc/net/tcp6'];
+    this.firewall = execdFirewall(this.#execd, async () =>
+      (await Promise.all(tables.map((path) => readFile(path, 'utf8').catch(() => '')))).some(listensForSsh),
+    );
     this.machine = new LinuxMachine({ command: this.#command });
     this.hardware = new LinuxHardware({ command: this.#command, execd: this.#execd });
     this.datasets = new ZfsDatasets({

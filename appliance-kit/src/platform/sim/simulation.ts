@@ -6,6 +6,7 @@ import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Clock, iso } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
+import type { FirewallSender } from '../firewall.ts';
 import type { HardwarePlatform } from '../hardware.ts';
 import type { PlatformLink, Sensor, TimeSource } from '../machine.ts';
 import type {
@@ -22,6 +23,7 @@ import { serviceFacts } from '../service-facts.ts';
 import type { PlatformSystem } from '../systems.ts';
 import { noDatasets, type SimDatasetState } from './dataset-state.ts';
 import { SimDatasets } from './datasets.ts';
+import { noFirewall, SimFirewall, type SimFirewallState } from './firewall.ts';
 import { hardwareOf, type SimHardwareState, simHardware } from './hardware.ts';
 import { newPool, type SimDisk, type SimPool } from './pool-state.ts';
 import { SimPools } from './pools.ts';
@@ -50,6 +52,7 @@ interface SimState {
   sensors: Sensor[];
   hardware: SimHardwareState;
   systems: PlatformSystem[];
+  firewall: SimFirewallState;
 }
 
 export interface SimulationOptions {
@@ -94,6 +97,7 @@ function initial(now: number): SimState {
       { id: 'board/1', title: 'Board (nct6775)', celsius: 36, maximum: null, critical: null },
     ],
     hardware: hardwareOf(now),
+    firewall: noFirewall(),
     systems: [
       {
         ...{ name: 'A', running: true, starts: 'next', createdMs: null, bytes: 186 * 2 ** 20, version: '0.1.0' },
@@ -122,6 +126,7 @@ export class Simulation implements Platform {
     sensors: async (): Promise<Sensor[]> => structuredClone(this.#state.sensors),
   };
   readonly hardware: HardwarePlatform;
+  readonly firewall: SimFirewall;
   readonly systems = {
     list: async (): Promise<PlatformSystem[]> => structuredClone(this.#state.systems),
     activate: async (name: string): Promise<PlatformSystem[]> => {
@@ -176,6 +181,11 @@ export class Simulation implements Platform {
       rootsKey: () => this.#state.pools.map(({ name, telemetry }) => `${name} ${telemetry}`).join(),
       save: () => this.#save(),
       storaged: (action) => this.serviceAction('storaged', action),
+    });
+    this.firewall = new SimFirewall({
+      state: () => this.#state.firewall,
+      save: () => this.#save(),
+      clock: options.clock,
     });
     this.replication = new SimReplication({
       tree: () => this.datasets.tree(),
@@ -296,7 +306,8 @@ export class Simulation implements Platform {
    * `dataset-replicated {snapshot}`, `replication-cut {cut}` (the other machine cannot be reached), `dataset-generate {pool, datasets, snapshots}`,
    * `time {…}` (what of a TimeSource is otherwise; `answeredAt` stays as it is from then on), `link {name, …}` (what of a link is
    * otherwise; one of a new name is added), `link-gone {name}`, `temperature {id, celsius}`, `hardware {…}` (what of SimHardwareState is otherwise),
-   * `live {medium}` (the device it was started from; null: it is installed), `system {name, …}` (what of an installed system is otherwise).
+   * `firewall-drop {address, protocol, port, packets}` (a sender that is turned away), `firewall-differs {rule}` (somebody has added it),
+   * `firewall-ssh {on}`, `live {medium}` (the device it was started from; null: it is installed), `system {name, …}` (what of an installed system is otherwise).
    */
   async simulate(what: string, args: Record<string, unknown>): Promise<void> {
     const now = this.#clock.now();
@@ -306,6 +317,15 @@ export class Simulation implements Platform {
         this.#delayMs = 0;
         this.#faults = [];
         this.poolActions.vanishing = null;
+        break;
+      case 'firewall-drop':
+        this.#state.firewall.senders.unshift({ sinceSeconds: 60, ...(args as Omit<FirewallSender, 'sinceSeconds'>) });
+        break;
+      case 'firewall-differs':
+        this.#state.firewall.differs = [`This rule was not made here: ${String(args.rule)}`];
+        break;
+      case 'firewall-ssh':
+        this.#state.firewall.ssh = args.on === true;
         break;
       case 'replication-cut':
         this.replication.cut(args.cut === true);

@@ -8,10 +8,13 @@ import { alertClasses, replicationFailed, replicationLate } from './alerts.ts';
 import { migrations } from './migrations.ts';
 import { Replications, replicationRoutes } from './replications.ts';
 import { routes } from './routes.ts';
+import { CISTERN_PORT } from './schema.ts';
 import { ReplicationSenders } from './senders.ts';
 
 export interface ReplicationDomain {
   readonly replications: Replications;
+  /** Where replications are taken in; null: nowhere. */
+  readonly replicationPort: () => number | null;
 }
 
 export const replicationDomain = domain({
@@ -39,7 +42,10 @@ export const replicationDomain = domain({
     });
     let retrying: NodeJS.Timeout | undefined;
     return {
-      provides: { replications } satisfies ReplicationDomain,
+      provides: {
+        replications,
+        replicationPort: () => (senders.all().length === 0 ? null : CISTERN_PORT),
+      } satisfies ReplicationDomain,
       handlers: replicationRoutes({ replications, senders, platform }),
       start: () => {
         void replications.begin();

@@ -21,6 +21,11 @@ type Parts = Kernel &
   ServicesDomain &
   StatusDomain;
 
+export interface SnmpAgentDomain {
+  /** Whether anybody may poll. */
+  readonly snmpPolled: () => boolean;
+}
+
 export const snmpAgentDomain = domain({
   name: 'system/snmp-agent',
   routes,
@@ -33,6 +38,7 @@ export const snmpAgentDomain = domain({
       collect: (index) => collect({ ...parts, index }),
     });
     return {
+      provides: { snmpPolled: () => agent.get().enabled } satisfies SnmpAgentDomain,
       handlers: agentRoutes({ agent, audit, changes }),
       periodic: [{ everyMs: WRITE_EVERY_MS, run: () => agent.write() }],
       stop: () => agent.stop(),

@@ -6,11 +6,14 @@ import { answerOf, client } from '../../api/client.ts';
 import { nowKnown } from '../../api/known.ts';
 import { sessionQuery } from '../../api/queries.ts';
 import { AddApp } from './AddApp.tsx';
+import { AddPasskey } from './AddPasskey.tsx';
+import { whyNoPasskeys } from './passkeys.ts';
 import { RecoveryCodes } from './RecoveryCodes.tsx';
 
 /** `hold`: whether the page stays although the session needs nothing more. */
 export default function AddFactorPage({ user, hold }: { user: string; hold: (stay: boolean) => void }) {
   const queries = useQueryClient();
+  const [byPasskey, setByPasskey] = useState(false);
   const [codes, setCodes] = useState<readonly string[] | null>(null);
   useEffect(() => {
     document.title = 'Second factor · Cistern';
@@ -36,9 +39,24 @@ export default function AddFactorPage({ user, hold }: { user: string; hold: (sta
           <div className="cistern-form">
             {codes === null ? (
               <>
-                <p>Administrators of this appliance need one. From now on a code of an app is asked for, too.</p>
-                <AddApp onAdded={({ recoveryCodes }) => added(recoveryCodes)} />
-                <div>
+                <p>
+                  Administrators of this appliance need one: an authenticator app, whose code is asked for from now on,
+                  or a passkey.
+                </p>
+                {byPasskey ? (
+                  <AddPasskey
+                    cancel={() => setByPasskey(false)}
+                    onAdded={({ recoveryCodes }) => added(recoveryCodes)}
+                  />
+                ) : (
+                  <AddApp onAdded={({ recoveryCodes }) => added(recoveryCodes)} />
+                )}
+                <div className="cistern-buttons">
+                  {!byPasskey && whyNoPasskeys() === null && (
+                    <Button variant="link" isInline onClick={() => setByPasskey(true)}>
+                      Add a passkey instead
+                    </Button>
+                  )}
                   <Button variant="link" isInline onClick={() => void signOut()}>
                     Sign out
                   </Button>

@@ -1,4 +1,4 @@
-// One's own second factors: the apps, and how many recovery codes are left.
+// One's own second factors: apps and passkeys, and how many recovery codes are left.
 import { Button } from '@patternfly/react-core';
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { use, useState } from 'react';
@@ -10,6 +10,8 @@ import { ListTable } from '../../shells/ListTable.tsx';
 import { Waiting } from '../../shells/Waiting.tsx';
 import { Ago } from '../../words/Ago.tsx';
 import { AddApp } from './AddApp.tsx';
+import { AddPasskey } from './AddPasskey.tsx';
+import { whyNoPasskeys } from './passkeys.ts';
 import { RecoveryCodes } from './RecoveryCodes.tsx';
 
 type Factor = Schemas['Factor'];
@@ -19,14 +21,20 @@ const factorsQuery = queryOptions({
   queryFn: ({ signal }) => answerOf(client.GET('/api/factors', { signal })),
 });
 
-function Apps({ items, onRemove }: { items: Factor[]; onRemove: (factor: Factor) => void }) {
+function kindOf({ kind, host }: Factor): string {
+  if (kind === 'app') return 'Authenticator app';
+  return `Passkey for ${host}`;
+}
+
+function Mine({ items, onRemove }: { items: Factor[]; onRemove: (factor: Factor) => void }) {
   return (
     <ListTable
-      label="Authenticator apps"
+      label="Second factors"
       rows={items}
       keyOf={({ id }) => id}
       columns={[
-        { title: 'App', cell: ({ name }) => name },
+        { title: 'Name', cell: ({ name }) => name },
+        { title: 'What it is', cell: kindOf },
         { title: 'Added', cell: ({ createdAt }) => <Ago time={createdAt} /> },
         { title: 'Last used', cell: ({ lastUsedAt }) => <Ago time={lastUsedAt} /> },
         {
@@ -47,7 +55,7 @@ export function SecondFactor() {
   const { name: user } = use(SessionContext);
   const factors = useQuery(factorsQuery);
   const queries = useQueryClient();
-  const [adding, setAdding] = useState(false);
+  const [adding, setAdding] = useState<'app' | 'passkey' | null>(null);
   const [codes, setCodes] = useState<readonly string[] | null>(null);
   const [asking, setAsking] = useState<Factor | 'codes' | null>(null);
   if (factors.data === undefined) return <Waiting on={factors} />;
@@ -57,38 +65,43 @@ export function SecondFactor() {
     await queries.invalidateQueries({ queryKey: sessionQuery.queryKey });
   };
   if (codes !== null) return <RecoveryCodes user={user} codes={codes} onDone={() => setCodes(null)} />;
-  if (adding) {
+  if (adding !== null) {
+    const Form = adding === 'app' ? AddApp : AddPasskey;
     return (
-      <AddApp
-        cancel={() => setAdding(false)}
+      <Form
+        cancel={() => setAdding(null)}
         onAdded={(finished) => {
-          setAdding(false);
+          setAdding(null);
           setCodes(finished.recoveryCodes);
           void readAgain();
         }}
       />
     );
   }
+  const noPasskeys = whyNoPasskeys();
   return (
     <div className="cistern-stack">
       {items.length === 0 ? (
         <p className="cistern-sentence">
-          None. With an authenticator app on your phone, somebody who has found out your password cannot sign in with
-          it.
+          None. With an authenticator app on your phone, or with passkeys, somebody who has found out your password
+          cannot sign in with it.
         </p>
       ) : (
         <>
-          <Apps items={items} onRemove={setAsking} />
+          <Mine items={items} onRemove={setAsking} />
           <p>
             {recoveryCodesLeft === 0
-              ? 'No recovery code is left: if you lose the app, only another administrator can let you in again.'
+              ? 'No recovery code is left: if you lose the device, only another administrator can let you in again.'
               : `${recoveryCodesLeft} recovery ${recoveryCodesLeft === 1 ? 'code is' : 'codes are'} left.`}
           </p>
         </>
       )}
       <div className="cistern-buttons">
-        <Button variant="secondary" onClick={() => setAdding(true)}>
+        <Button variant="secondary" onClick={() => setAdding('app')}>
           Add an app
+        </Button>
+        <Button variant="secondary" isDisabled={noPasskeys !== null} onClick={() => setAdding('passkey')}>
+          Add a passkey
         </Button>
         {items.length > 0 && (
           <Button variant="secondary" onClick={() => setAsking('codes')}>
@@ -96,6 +109,7 @@ export function SecondFactor() {
           </Button>
         )}
       </div>
+      {noPasskeys !== null && <p className="cistern-quiet cistern-sentence">No passkey can be added: {noPasskeys}</p>}
       {asking === 'codes' && (
         <ConfirmDialog
           title="Make new recovery codes?"
@@ -112,7 +126,7 @@ export function SecondFactor() {
       {asking !== null && asking !== 'codes' && (
         <ConfirmDialog
           title={`Remove ${asking.name}?`}
-          action="Remove the app"
+          action={asking.kind === 'app' ? 'Remove the app' : 'Remove the passkey'}
           danger
           onClose={() => setAsking(null)}
           onConfirm={async () => {
@@ -123,7 +137,9 @@ export function SecondFactor() {
           <p>
             {items.length === 1
               ? 'The password alone is enough then, and your recovery codes are good for nothing.'
-              : 'Its codes are no longer taken.'}
+              : asking.kind === 'app'
+                ? 'Its codes are no longer taken.'
+                : 'It no longer signs you in. Remove it from your device as well.'}
           </p>
         </ConfirmDialog>
       )}

@@ -1,47 +1,46 @@
 // The ways in for samples: which are on, from where they take what, and what was refused of whom.
-import { Button, Checkbox, Label, Title } from '@patternfly/react-core';
+import { Alert, AlertActionLink, Button, Checkbox, Label, TextArea, Title } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
 import { keepTyped, useEdited } from '../../api/edits.ts';
 import { asProblem } from '../../api/problem.ts';
 import { inputsQuery } from '../../api/queries.ts';
-import { TextField } from '../../forms/Field.tsx';
+import { Field, TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
 import { ListTable } from '../../shells/ListTable.tsx';
 import { Waiting } from '../../shells/Waiting.tsx';
 import { compact } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
+import { firewallQuery } from '../firewall/queries.ts';
+import { InputCertificate } from './InputCertificate.tsx';
+import { Paste } from './Paste.tsx';
+import { ways, wayTitle } from './ways.ts';
 
 type Input = Schemas['Input'];
 
-/** What each is called, and where samples are sent over HTTPS. */
-const ways: Readonly<Record<string, readonly [title: string, where: string | null]>> = {
-  statsd: ['statsd', null],
-  graphite: ['Graphite', null],
-  collectd: ['collectd', null],
-  influx_socket: ['InfluxDB lines', null],
-  remote_write: ['Prometheus remote write', '/api/v1/write'],
-  otlp: ['OpenTelemetry', '/v1/metrics'],
-  influx: ['InfluxDB over HTTPS', '/write, /api/v2/write'],
-  collectd_http: ['collectd over HTTPS', '/api/v1/collectd'],
-  httptrap: ['JSON trap', '/api/v1/trap'],
-  import: ['Import', '/api/v1/import'],
-};
-const titleOf = ({ name }: Input) => ways[name]?.[0] ?? name;
+const titleOf = ({ name }: Input) => wayTitle(name);
 /** Those that ask for no token. */
-const isOpen = ({ name }: Input) => ways[name]?.[1] === null;
+const isOpen = ({ name }: Pick<Input, 'name'>) => ways[name]?.[1] === null;
 
 const place = (input: Input): string => {
   const path = ways[input.name]?.[1];
-  const ports = [...new Set(input.listens.map((address) => address.slice(address.lastIndexOf(':') + 1)))];
-  return [path, ports.length > 0 && `port ${ports.join(', ')}`].filter(Boolean).join('; ') || '–';
+  const of = (address: string) => address.slice(address.lastIndexOf(':') + 1);
+  const ports = [...new Set(input.listens.filter((address) => address !== input.tlsListens).map(of))];
+  const words = [
+    path,
+    ports.length > 0 && `port ${ports.join(', ')}`,
+    input.tlsListens && `TLS ${of(input.tlsListens)}`,
+  ];
+  return words.filter(Boolean).join('; ') || '–';
 };
 
 const reasons: Readonly<Record<string, string>> = {
   network_not_allowed: 'from elsewhere',
   sender_series_rate: 'new series too fast',
   input_series_rate: 'new series of all too fast',
+  tls_handshake: 'not by TLS, or distrustful',
+  tls_client_certificate: 'without a valid certificate',
 };
 const refusals = (refused: Input['refused']): string =>
   Object.entries(refused)
@@ -50,6 +49,12 @@ const refusals = (refused: Input['refused']): string =>
     .map(([reason, n]) => `${compact(n)} ${reasons[reason] ?? reason.replaceAll('_', ' ')}`)
     .join(', ');
 
+/** The appliance's own networks, as sentences name them: everybody has loopback and link-local addresses. */
+export const ownWords = ({ ownNetworks }: Pick<Input, 'ownNetworks'>): string =>
+  ownNetworks.filter((one) => !/^(127\.|::1\/|fe80:|169\.254\.)/.test(one)).join(', ') || 'none but itself';
+const fromWords = (input: Input): string =>
+  input.networks.map((one) => (one === 'own' ? `own networks (${ownWords(input)})` : one)).join(', ') || 'everywhere';
+
 interface Typed {
   readonly enabled: boolean;
   readonly networks: string;
@@ -57,6 +62,10 @@ interface Typed {
   readonly seriesBurst: string;
   readonly senderSeriesPerSecond: string;
   readonly senderSeriesBurst: string;
+  readonly port: string;
+  readonly picklePort: string;
+  readonly tlsPort: string;
+  readonly tlsClientCa: string;
 }
 const typedOf = (input: Input): Typed => ({
   enabled: input.enabled,
@@ -65,7 +74,41 @@ const typedOf = (input: Input): Typed => ({
   seriesBurst: String(input.seriesBurst),
   senderSeriesPerSecond: String(input.senderSeriesPerSecond),
   senderSeriesBurst: String(input.senderSeriesBurst),
+  port: String(input.port ?? ''),
+  picklePort: String(input.picklePort ?? ''),
+  tlsPort: String(input.tlsPort ?? ''),
+  tlsClientCa: input.tlsClientCa ?? '',
 });
+const portOf = (typed: string) => (typed.trim() === '' ? null : Number(typed));
+const usualTlsPorts: Readonly<Record<string, number>> = { statsd: 8127, graphite: 2005, influx_socket: 8090 };
+/** The ports that can be changed: what they are of, and what an empty field means. */
+const portFields = ({
+  name,
+}: Input): readonly (readonly ['port' | 'picklePort' | 'tlsPort', label: string, help: string])[] => {
+  if (name === 'otlp')
+    return [
+      [
+        'port',
+        'Port for gRPC',
+        'It asks for no token: name the networks above first. 4317 is the usual one; 0 closes it; empty: as the store was started.',
+      ],
+    ];
+  if (!isOpen({ name })) return [];
+  const main = ['port', 'Port', 'Empty: the usual one. The old port is left when the new one can be had.'] as const;
+  const usual = usualTlsPorts[name];
+  if (usual === undefined) return [main];
+  const tls = [
+    'tlsPort',
+    'Port for TLS',
+    `${usual} is the usual one; 0 closes it; empty: as the store was started. With one, the port for plain text may be 0, which closes that.`,
+  ] as const;
+  if (name !== 'graphite') return [main, tls];
+  return [
+    main,
+    tls,
+    ['picklePort', 'Port for pickle', '2004 is the usual one; 0 closes it; empty: as the store was started.'],
+  ];
+};
 const limits = [
   ['senderSeriesPerSecond', 'New series of one address each second', '0: no limit.'],
   ['senderSeriesBurst', 'New series of one address at once', undefined],
@@ -95,6 +138,10 @@ function InputForm({ input, onDone }: { input: Input; onDone: () => void }) {
               seriesBurst: Number(typed.seriesBurst),
               senderSeriesPerSecond: Number(typed.senderSeriesPerSecond),
               senderSeriesBurst: Number(typed.senderSeriesBurst),
+              port: portOf(typed.port),
+              picklePort: portOf(typed.picklePort),
+              tlsPort: portOf(typed.tlsPort),
+              tlsClientCa: typed.tlsClientCa.trim() || null,
             },
           }),
         ),
@@ -106,14 +153,16 @@ function InputForm({ input, onDone }: { input: Input; onDone: () => void }) {
   });
   const problem = save.error ? asProblem(save.error) : null;
   const said = (path: string) => problem?.errors?.find((one) => one.path.startsWith(path))?.message;
+  const ports = portFields(input);
+  const numbers = [...limits.map(([name]) => typed[name]), ...ports.map(([name]) => typed[name] || '0')];
   return (
     <FormShell
       submit="Save"
       onSubmit={() => save.mutate()}
       busy={save.isPending}
       error={save.error}
-      fields={['/networks', ...limits.map(([name]) => `/${name}`)]}
-      mayNot={limits.every(([name]) => /^\d+$/.test(typed[name])) ? null : 'Enter whole numbers.'}
+      fields={['/networks', '/tlsClientCa', ...[...limits, ...ports].map(([name]) => `/${name}`)]}
+      mayNot={numbers.every((text) => /^\d+$/.test(text)) ? null : 'Enter whole numbers.'}
       cancel={onDone}
     >
       <Title headingLevel="h2" size="lg">
@@ -132,11 +181,42 @@ function InputForm({ input, onDone }: { input: Input; onDone: () => void }) {
         label="Only from these addresses"
         value={typed.networks}
         onChange={(networks) => set({ networks })}
-        placeholder="192.0.2.0/24"
-        help="Addresses or networks, with spaces between them. Empty: from everywhere."
+        placeholder="own 192.0.2.0/24"
+        help={`Addresses or networks, with spaces between them; own: this appliance's networks, now ${ownWords(input)}. Empty: from everywhere.`}
         error={said('/networks')}
         autoComplete="off"
       />
+      {ports.map(([name, label, help]) => (
+        <TextField
+          key={name}
+          label={label}
+          type="number"
+          value={typed[name]}
+          onChange={(text) => set({ [name]: text })}
+          help={help}
+          error={said(`/${name}`)}
+        />
+      ))}
+      {usualTlsPorts[input.name] !== undefined && (
+        <Field
+          label="Clients by TLS must show a certificate of this CA"
+          help="PEM. Who has none is refused and counted. Empty: nobody is asked for one."
+          error={said('/tlsClientCa')}
+        >
+          {(id, described) => (
+            <TextArea
+              id={id}
+              aria-describedby={described}
+              rows={typed.tlsClientCa === '' ? 2 : 6}
+              resizeOrientation="vertical"
+              placeholder="-----BEGIN CERTIFICATE-----"
+              spellCheck={false}
+              value={typed.tlsClientCa}
+              onChange={(_event, tlsClientCa) => set({ tlsClientCa })}
+            />
+          )}
+        </Field>
+      )}
       {limits.map(([name, label, help]) => (
         <TextField
           key={name}
@@ -151,6 +231,75 @@ function InputForm({ input, onDone }: { input: Input; onDone: () => void }) {
       ))}
       <p className="cistern-quiet">Series that exist always go on: the limits are for new ones.</p>
     </FormShell>
+  );
+}
+
+/** What can be added to the networks: not those that are not told apart any more. */
+const isPlace = (address: string) => /^[0-9a-f.:]+(\/\d+)?$/i.test(address);
+
+/** Whose data does not arrive finds it here, with the way to let it in. */
+function Strangers({ inputs }: { inputs: readonly Input[] }) {
+  const queries = useQueryClient();
+  const allow = useMutation({
+    mutationFn: async ({ name, address }: { name: string; address: string }) => {
+      const path = { name };
+      // As it is now, and not as it was when the page was read.
+      const {
+        etag,
+        listens,
+        tlsListens,
+        newSeries,
+        refused,
+        senders,
+        ownNetworks,
+        name: _name,
+        ...now
+      } = await answerOf(client.GET('/api/inputs/{name}', { params: { path } }));
+      return answerOf(
+        client.PUT('/api/inputs/{name}', {
+          params: { path, header: { 'If-Match': etag } },
+          body: { ...now, networks: [...now.networks, address] },
+        }),
+      );
+    },
+    onSuccess: () => queries.invalidateQueries({ queryKey: inputsQuery.queryKey }),
+  });
+  // What the firewall has dropped never came as far as the store.
+  const dropped = useQuery(firewallQuery).data?.services ?? [];
+  const strangers = inputs.flatMap((input) =>
+    [
+      ...new Set([
+        ...input.senders.filter(({ refused }) => refused.network_not_allowed).map(({ address }) => address),
+        ...dropped
+          .filter(({ name }) => name === input.name)
+          .flatMap(({ senders }) => senders.map((one) => one.address)),
+      ]),
+    ]
+      .filter((address) => input.enabled && isPlace(address))
+      .filter(
+        (address) =>
+          input.networks.length > 0 && !input.networks.some((one) => one.split('/')[0] === address.split('/')[0]),
+      )
+      .map((address) => ({ input, address })),
+  );
+  return (
+    <>
+      <ProblemAlert error={allow.error} />
+      {strangers.slice(0, 5).map(({ input, address }) => (
+        <Alert
+          key={`${input.name} ${address}`}
+          isInline
+          component="p"
+          variant="warning"
+          title={`What ${address} sent by ${titleOf(input)} was refused, because it comes from none of the networks that may send.`}
+          actionLinks={
+            <AlertActionLink isDisabled={allow.isPending} onClick={() => allow.mutate({ name: input.name, address })}>
+              {`Allow ${address}`}
+            </AlertActionLink>
+          }
+        />
+      ))}
+    </>
   );
 }
 
@@ -172,6 +321,7 @@ export function Inputs() {
         statsd, Graphite, collectd and InfluxDB lines ask for no password: keep them to the networks of your senders.
         What comes over HTTPS needs an API token.
       </p>
+      {shown && <Strangers inputs={shown} />}
       {error && <ProblemAlert error={error} retry={() => void refetch()} stale />}
       {shown && (
         <ListTable
@@ -188,8 +338,8 @@ export function Inputs() {
               ),
             },
             { title: 'Where', cell: place },
-            { title: 'From', cell: ({ networks }) => networks.join(', ') || 'everywhere' },
-            { title: 'New series', cell: ({ newSeries }) => compact(newSeries) },
+            { title: 'From', cell: fromWords },
+            { title: 'New series', head: { modifier: 'nowrap' }, cell: ({ newSeries }) => compact(newSeries) },
             { title: 'Refused', cell: ({ refused }) => refusals(refused) || 'nothing' },
             {
               title: 'Actions',
@@ -206,9 +356,11 @@ export function Inputs() {
       {senders.length > 0 && (
         <section aria-labelledby="input-senders">
           <Title headingLevel="h2" size="lg" id="input-senders">
-            Who made new series, or was refused
+            Who sent
           </Title>
-          <p className="cistern-quiet">Since the store started; those that were silent for an hour are left out.</p>
+          <p className="cistern-quiet">
+            Within the last hour: of each input those who sent most, made most new series, and of whom most was refused.
+          </p>
           <ListTable
             label="Senders"
             rows={senders}
@@ -216,12 +368,15 @@ export function Inputs() {
             columns={[
               { title: 'Address', cell: ({ address }) => address },
               { title: 'Input', cell: ({ input }) => input },
+              { title: 'Samples', cell: ({ samples }) => compact(samples) },
               { title: 'New series', cell: ({ newSeries }) => compact(newSeries) },
               { title: 'Refused', cell: ({ refused }) => refusals(refused) || 'nothing' },
             ]}
           />
         </section>
       )}
+      {shown?.some(({ tlsListens }) => tlsListens !== null) && <InputCertificate />}
+      {shown && <Paste inputs={shown} />}
     </div>
   );
 }

@@ -1,4 +1,4 @@
-// Asks for the password again, or for a code of the authenticator app, before something that destroys data, changes who gets in, or reads a secret.
+// Asks for the password again, for a code of the authenticator app, or for a passkey, before something that destroys data, changes who gets in, or reads a secret.
 import { Button } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
@@ -7,18 +7,29 @@ import { whoAsks } from '../../api/confirmation.ts';
 import { sessionQuery } from '../../api/queries.ts';
 import { ConfirmDialog } from '../../forms/ConfirmDialog.tsx';
 import { TextField } from '../../forms/Field.tsx';
+import { givePasskey, whyNoPasskeys } from '../factors/passkeys.ts';
+import { confirmAt } from '../providers/atProvider.ts';
 
 interface Question {
   readonly why: string;
   readonly answer: (given: boolean) => void;
 }
 
+const WAYS = {
+  provider: { title: 'Sign in at your provider again', instead: 'Sign in at the provider instead' },
+  password: { title: 'Give your password again', instead: 'Give the password instead' },
+  code: { title: 'Give a code of your app', instead: 'Give a code of the app instead' },
+  passkey: { title: 'Give your passkey', instead: 'Give the passkey instead' },
+} as const;
+type Way = keyof typeof WAYS;
+
 export function AskForPassword() {
   const [question, setQuestion] = useState<Question | null>(null);
   const [password, setPassword] = useState('');
   const [code, setCode] = useState('');
-  const [byCode, setByCode] = useState(false);
-  const hasFactor = useQuery(sessionQuery).data?.secondFactor === true;
+  const [chosen, setBy] = useState<Way | null>(null);
+  const { app = false, passkey = false, provider } = useQuery(sessionQuery).data ?? {};
+  const atProvider = provider?.kind === 'oidc';
   useEffect(() => {
     whoAsks((why) => new Promise((answer) => setQuestion({ why, answer })));
     return () => whoAsks(null);
@@ -30,14 +41,29 @@ export function AskForPassword() {
     setQuestion(null);
     question.answer(given);
   };
-  const given = byCode ? code.trim() : password;
+  const by = chosen ?? (atProvider ? 'provider' : 'password');
+  const may: Record<Way, boolean> = {
+    provider: atProvider,
+    password: !atProvider,
+    code: app,
+    passkey: passkey && whyNoPasskeys() === null,
+  };
+  const mayNot =
+    by === 'code' && code.trim() === ''
+      ? 'Enter the code.'
+      : by === 'password' && password === ''
+        ? 'Enter your password.'
+        : null;
+  const body = async () =>
+    by === 'code' ? { code } : by === 'password' ? { password } : { passkey: await givePasskey('confirmation') };
   return (
     <ConfirmDialog
-      title={byCode ? 'Give a code of your app' : 'Give your password again'}
+      title={WAYS[by].title}
       action="Confirm"
-      mayNot={given === '' ? (byCode ? 'Enter the code.' : 'Enter your password.') : null}
+      mayNot={mayNot}
       onConfirm={async () => {
-        await answerOf(client.POST('/api/session/confirm', { body: byCode ? { code } : { password } }));
+        if (by === 'provider') await confirmAt(provider?.id ?? '');
+        else await answerOf(client.POST('/api/session/confirm', { body: await body() }));
         question.answer(true);
       }}
       onClose={() => close(false)}
@@ -50,7 +76,7 @@ export function AskForPassword() {
           }}
         >
           <p>{question.why} It is good for five minutes.</p>
-          {byCode ? (
+          {by === 'code' && (
             <TextField
               key="code"
               label="Code of the app"
@@ -61,7 +87,8 @@ export function AskForPassword() {
               autoFocus
               required
             />
-          ) : (
+          )}
+          {by === 'password' && (
             <TextField
               key="password"
               label="Password"
@@ -73,11 +100,17 @@ export function AskForPassword() {
               required
             />
           )}
-          {hasFactor && (
-            <Button variant="link" isInline onClick={() => setByCode(!byCode)}>
-              {byCode ? 'Give the password instead' : 'Give a code of the app instead'}
-            </Button>
-          )}
+          {by === 'passkey' && <p>The browser asks for it.</p>}
+          {by === 'provider' && <p>It opens in a window of its own. What you have typed here stays.</p>}
+          <div className="cistern-buttons">
+            {(Object.keys(WAYS) as Way[])
+              .filter((way) => way !== by && may[way])
+              .map((way) => (
+                <Button key={way} variant="link" isInline onClick={() => setBy(way)}>
+                  {WAYS[way].instead}
+                </Button>
+              ))}
+          </div>
         </form>
       )}
     </ConfirmDialog>

@@ -8,6 +8,7 @@ import { sessionQuery } from '../../api/queries.ts';
 import { TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
 import { CodeField } from '../factors/CodeField.tsx';
+import { givePasskey, whyNoPasskeys } from '../factors/passkeys.ts';
 
 export function PasswordForm(props: {
   /** What the present password is called. */
@@ -20,12 +21,17 @@ export function PasswordForm(props: {
   const [again, setAgain] = useState('');
   const [code, setCode] = useState('');
   const session = useQuery(sessionQuery).data;
+  const hasPasskey = session?.passkey === true && whyNoPasskeys() === null;
   const queries = useQueryClient();
   const change = useMutation({
-    mutationFn: () =>
+    mutationFn: async (byPasskey: boolean) =>
       answerOf(
         client.POST('/api/session/change-password', {
-          body: { currentPassword: current, newPassword: next, ...(code !== '' && { code }) },
+          body: {
+            ...{ currentPassword: current, newPassword: next },
+            ...(code !== '' && { code }),
+            ...(byPasskey && { passkey: await givePasskey('confirmation') }),
+          },
         }),
       ),
     onSuccess: async (session) => {
@@ -47,13 +53,13 @@ export function PasswordForm(props: {
         ? 'Enter a new password.'
         : again !== next
           ? 'Enter the new password twice.'
-          : wantsCode && code === ''
+          : wantsCode && code === '' && !hasPasskey
             ? 'Enter the code of your authenticator app.'
             : null;
   return (
     <FormShell
       submit="Change the password"
-      onSubmit={() => change.mutate()}
+      onSubmit={() => change.mutate(wantsCode && code === '' && hasPasskey)}
       busy={change.isPending}
       error={change.error}
       fields={['/newPassword']}
@@ -89,7 +95,8 @@ export function PasswordForm(props: {
         autoComplete="new-password"
         required
       />
-      {wantsCode && <CodeField value={code} onChange={setCode} />}
+      {wantsCode && hasPasskey && <p>The browser asks for your passkey, unless you enter a code.</p>}
+      {wantsCode && <CodeField value={code} onChange={setCode} required={!hasPasskey} />}
     </FormShell>
   );
 }

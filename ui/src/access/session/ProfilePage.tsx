@@ -1,8 +1,10 @@
 // What is one's own: the password, the second factor, the sessions, the API tokens.
 import { Button, Title } from '@patternfly/react-core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, use, useState } from 'react';
+import { Link } from 'react-router';
 import { answerOf, client } from '../../api/client.ts';
+import { sessionQuery } from '../../api/queries.ts';
 import { SessionContext } from '../../api/session.ts';
 import { PageShell } from '../../shells/PageShell.tsx';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
@@ -66,17 +68,28 @@ function OwnSessions() {
 
 export default function ProfilePage() {
   const user = use(SessionContext);
+  const provider = useQuery(sessionQuery).data?.provider;
   return (
-    <PageShell title={user.name} sentence={`You are signed in as ${user.role}.`}>
+    <PageShell
+      title={user.name}
+      sentence={`You are signed in as ${user.role}${provider === undefined ? '' : ', by an identity provider'}.`}
+    >
       <div className="cistern-stack">
-        <Part id="password" title="Password">
-          <Password />
-        </Part>
+        {provider === undefined && (
+          <Part id="password" title="Password">
+            <Password />
+          </Part>
+        )}
         <Part id="second-factor" title="Second factor">
           <SecondFactor />
         </Part>
         <Part id="sessions" title="Your sessions">
           <OwnSessions />
+        </Part>
+        <Part id="command-line" title="Command line">
+          <p>
+            <Link to="/profile/command-line">Download the command cistern</Link> for your own machine.
+          </p>
         </Part>
         <Part id="tokens" title="Your API tokens">
           <Tokens own />

@@ -11,6 +11,7 @@ import { asProblem, fieldMessage } from '../../api/problem.ts';
 import {
   destinationsQuery,
   disksQuery,
+  inputsQuery,
   jobsQuery,
   poolsQuery,
   sessionQuery,
@@ -23,6 +24,7 @@ import { Connection } from '../../shells/Connection.tsx';
 import { PoolForm } from '../../storage/pools/PoolForm.tsx';
 import { LiveCharts } from '../../system/status/LiveCharts.tsx';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
+import { ownWords } from '../inputs/Inputs.tsx';
 
 type Setup = Schemas['Setup'];
 type Step = Setup['step'];
@@ -346,6 +348,9 @@ function DestinationsStep() {
 function DoneStep({ setup }: { setup: Setup }) {
   const { set } = useSetup();
   const finish = useMutation({ mutationFn: () => answerOf(client.POST('/api/setup/finish')), onSuccess: set });
+  // The store starts with the pool, and is told from where to take samples soon after: ask until it was.
+  const { data: inputs } = useQuery({ ...inputsQuery, refetchInterval: 3_000 });
+  const statsd = inputs?.find(({ name }) => name === 'statsd');
   return (
     <div className="cistern-form">
       <p className="cistern-sentence">{setup.hostName} is set up, and already measures itself once a second:</p>
@@ -354,6 +359,12 @@ function DoneStep({ setup }: { setup: Setup }) {
         Point your statsd clients at port 8125 of <code>{location.hostname}</code>. Finishing makes the set-up code
         worthless.
       </p>
+      {statsd?.networks.includes('own') && (
+        <p>
+          statsd and the other inputs that ask for no password listen to the appliance's own networks:{' '}
+          {ownWords(statsd)}. Widen that under Settings → Inputs.
+        </p>
+      )}
       <ProblemAlert error={finish.error} />
       <div>
         <Button isLoading={finish.isPending} onClick={() => finish.mutate()}>

@@ -1,12 +1,12 @@
 // API tokens: what a program signs in with. A token is shown once, when it is made; the appliance keeps only a hash of it.
-import { Button, ClipboardCopy, Label } from '@patternfly/react-core';
+import { Button, ClipboardCopy, Label, TextArea } from '@patternfly/react-core';
 import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { use, useState } from 'react';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
 import { asProblem, fieldMessage } from '../../api/problem.ts';
 import { SessionContext } from '../../api/session.ts';
 import { ConfirmByName } from '../../forms/ConfirmByName.tsx';
-import { TextField } from '../../forms/Field.tsx';
+import { Field, TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
 import { LinesField } from '../../forms/LinesField.tsx';
 import { labelsIn } from '../../forms/lines.ts';
@@ -39,6 +39,14 @@ const lifetimes = [
 ] as const;
 type Lifetime = (typeof lifetimes)[number][0];
 
+/** By what a program proves that it is the one. */
+const proofs = [
+  ['secret', 'a secret, which is shown once'],
+  ['own', 'a certificate of its own'],
+  ['ca', 'a certificate of a CA'],
+] as const;
+type Proof = (typeof proofs)[number][0];
+
 /** Addresses and networks, one behind the other. */
 const networksIn = (text: string) => text.split(/[\s,;]+/).filter((one) => one !== '');
 
@@ -55,6 +63,9 @@ function NewToken({ onMade, onCancel }: { onMade: (token: Token) => void; onCanc
   const [networks, setNetworks] = useState('');
   const [labels, setLabels] = useState('');
   const [selector, setSelector] = useState('');
+  const [proof, setProof] = useState<Proof>('secret');
+  const [certificate, setCertificate] = useState('');
+  const [commonName, setCommonName] = useState('');
   const queries = useQueryClient();
   const create = useMutation({
     mutationFn: () =>
@@ -67,6 +78,8 @@ function NewToken({ onMade, onCancel }: { onMade: (token: Token) => void; onCanc
             networks: networksIn(networks),
             ...(role === 'writer' && { labels: labelsIn(labels) }),
             ...(role === 'viewer' && { selector: selector.trim() || null }),
+            ...(proof !== 'secret' && { certificate: certificate.trim() }),
+            ...(proof === 'ca' && { commonName: commonName.trim() }),
           },
         }),
       ),
@@ -76,6 +89,11 @@ function NewToken({ onMade, onCancel }: { onMade: (token: Token) => void; onCanc
     },
   });
   const problem = create.error ? asProblem(create.error) : null;
+  const missing = [
+    name.trim() === '' && 'Give it a name.',
+    proof !== 'secret' && certificate.trim() === '' && 'Paste a certificate.',
+    proof === 'ca' && commonName.trim() === '' && 'Enter the name in the certificates.',
+  ].find((one) => one !== false);
   const ofLabels = problem?.errors?.find(({ path }) => path.startsWith('/labels'))?.path ?? '/labels';
   return (
     <FormShell
@@ -83,8 +101,8 @@ function NewToken({ onMade, onCancel }: { onMade: (token: Token) => void; onCanc
       onSubmit={() => create.mutate()}
       busy={create.isPending}
       error={create.error}
-      fields={['/name', '/selector', ofLabels]}
-      mayNot={name.trim() === '' ? 'Give it a name.' : null}
+      fields={['/name', '/selector', '/certificate', '/commonName', ofLabels]}
+      mayNot={missing ?? null}
       cancel={onCancel}
     >
       <TextField
@@ -118,12 +136,53 @@ function NewToken({ onMade, onCancel }: { onMade: (token: Token) => void; onCanc
           autoComplete="off"
         />
       )}
+      <SelectField label="It proves itself by" value={proof} onChange={setProof} options={proofs} />
+      {proof !== 'secret' && (
+        <Field
+          label={proof === 'ca' ? 'Certificate of the CA' : 'Certificate of the program'}
+          help={
+            proof === 'ca'
+              ? 'PEM of the CA that issues the certificates itself, not of one above it.'
+              : 'PEM. Never its key, which stays with the program alone.'
+          }
+          error={fieldMessage(problem, '/certificate')}
+        >
+          {(id, described, complaint) => (
+            <TextArea
+              id={id}
+              aria-describedby={described}
+              rows={certificate === '' ? 2 : 6}
+              resizeOrientation="vertical"
+              placeholder="-----BEGIN CERTIFICATE-----"
+              spellCheck={false}
+              value={certificate}
+              validated={complaint ? 'error' : 'default'}
+              onChange={(_event, text) => setCertificate(text)}
+            />
+          )}
+        </Field>
+      )}
+      {proof === 'ca' && (
+        <TextField
+          label="Name in the certificates"
+          value={commonName}
+          onChange={setCommonName}
+          help="The common name (CN) of their subject. Any certificate of that name which the CA issues for clients is taken."
+          error={fieldMessage(problem, '/commonName')}
+          autoComplete="off"
+          required
+        />
+      )}
       <SelectField
         label="It is good for"
         value={lifetime}
         onChange={setLifetime}
         options={lifetimes}
-        help="Two weeks before it expires there is an alert."
+        help={
+          proof === 'own'
+            ? 'No longer than its certificate. Two weeks before it expires there is an alert.'
+            : 'Two weeks before it expires there is an alert.'
+        }
       />
       <TextField
         label="Only from these addresses"
@@ -134,6 +193,35 @@ function NewToken({ onMade, onCancel }: { onMade: (token: Token) => void; onCanc
         autoComplete="off"
       />
     </FormShell>
+  );
+}
+
+/** Where programs with a certificate are listened to (image/common/nginx). */
+const CERTIFICATE_PORT = 9443;
+
+function MadeByCertificate({ token, onDone }: { token: Token; onDone: () => void }) {
+  const url = `https://${location.hostname}:${CERTIFICATE_PORT}`;
+  const files =
+    '      ca_file: /etc/prometheus/cistern.pem   # the certificate of the appliance’s pages, or its CA\n' +
+    '      cert_file: /etc/prometheus/client.pem\n      key_file: /etc/prometheus/client.key';
+  return (
+    <div className="cistern-form" role="status">
+      <p className="cistern-sentence">
+        A program that shows this certificate at {url} is “{token.name}”. It needs no secret.
+      </p>
+      {token.role === 'writer' && (
+        <>
+          <p>For Prometheus, in its configuration:</p>
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it */}
+          <section className="cistern-exchange" tabIndex={0} aria-label="Configuration for Prometheus">
+            <pre>{`remote_write:\n  - url: ${url}/api/v1/write\n    tls_config:\n${files}`}</pre>
+          </section>
+        </>
+      )}
+      <div>
+        <Button onClick={onDone}>Done</Button>
+      </div>
+    </div>
   );
 }
 
@@ -157,6 +245,23 @@ function Made({ token, onDone }: { token: Token; onDone: () => void }) {
         <Button onClick={onDone}>I have copied it</Button>
       </div>
     </div>
+  );
+}
+
+/** By what it proves itself. */
+function By({ token: { certificate } }: { token: Token }) {
+  if (certificate === null) return 'a secret';
+  const { commonName, subject, sha256 } = certificate;
+  if (commonName !== null)
+    return (
+      <span>
+        certificates of <code>{commonName}</code> by {subject}
+      </span>
+    );
+  return (
+    <span>
+      the certificate <code title={sha256}>{sha256.slice(0, 16)}…</code> of {subject}
+    </span>
   );
 }
 
@@ -200,10 +305,15 @@ export function Tokens({ own = false }: { own?: boolean }) {
   return (
     <div className="cistern-stack">
       <p>
-        A program that sends metrics over HTTPS, or reads them, signs in with a token. statsd on port 8125 needs none.
+        A program that sends metrics over HTTPS, or reads them, signs in with a token: a secret, or a certificate on
+        port {CERTIFICATE_PORT}. statsd on port 8125 needs none.
       </p>
       {made ? (
-        <Made token={made} onDone={() => setMade(null)} />
+        made.certificate === null ? (
+          <Made token={made} onDone={() => setMade(null)} />
+        ) : (
+          <MadeByCertificate token={made} onDone={() => setMade(null)} />
+        )
       ) : adding ? (
         <NewToken
           onMade={(token) => {
@@ -234,6 +344,7 @@ export function Tokens({ own = false }: { own?: boolean }) {
                 </span>
               ),
             },
+            { title: 'By', cell: (token) => <By token={token} />, modifier: 'breakWord' },
             { title: 'It may', cell: (token) => <May token={token} />, modifier: 'breakWord' },
             ...(own ? [] : [{ title: 'Owner', cell: (token: Token) => token.owner ?? 'the appliance' }]),
             { title: 'From', cell: (token) => token.networks.join(', ') || 'everywhere' },

@@ -112,7 +112,9 @@ export default function UserPage() {
           <Title headingLevel="h2" id="sign-in">
             Sign-in
           </Title>
-          {made ? (
+          {user.provider !== null ? (
+            <p>By an identity provider, which knows the password and gives the role.</p>
+          ) : made ? (
             <OneTimePassword made={made} onDone={() => setMade(null)} />
           ) : (
             <Button variant="secondary" onClick={() => setAsking('reset')}>

@@ -136,6 +136,7 @@ export function Users() {
           columns={[
             { title: 'Name', cell: ({ name }) => <Link to={`/settings/users/${name}`}>{name}</Link> },
             { title: 'Role', cell: ({ role }) => role },
+            { title: 'Account', cell: ({ provider }) => (provider === null ? 'of this appliance' : 'external') },
             { title: 'Second factor', cell: ({ secondFactor }) => (secondFactor ? 'yes' : 'no') },
             { title: 'State', cell: (user) => <UserState user={user} /> },
             {
