@@ -36,6 +36,8 @@ export function useEdited<Thing extends Tagged>(options: {
   if ((!editing || seen === undefined) && seen !== now) setSeen(now);
   return {
     header: ifMatch(seen ?? {}),
+    /** What a save answered is what the next one is compared with; what was typed in between goes on. */
+    saved: setSeen,
     /** Of a save that was refused because of another's, the failure can load the current values. */
     guard: async <Answer>(save: Promise<Answer>): Promise<Answer> => {
       try {

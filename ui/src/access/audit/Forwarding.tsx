@@ -51,13 +51,13 @@ function Form({ state }: { state: State }) {
     editing: changed !== null,
   });
   const save = useMutation({
-    mutationFn: () =>
-      edited.guard(
-        answerOf(client.PUT('/api/audit-forwarding', { params: { header: edited.header }, body: settings })),
-      ),
-    onSuccess: async () => {
+    mutationFn: (sent: Settings) =>
+      edited.guard(answerOf(client.PUT('/api/audit-forwarding', { params: { header: edited.header }, body: sent }))),
+    onSuccess: async (now, sent) => {
       await queries.invalidateQueries({ queryKey: ['audit'] });
-      setChanged(null);
+      edited.saved(now);
+      // What was typed since it was sent is kept.
+      setChanged((mine) => (mine === sent ? null : mine));
     },
   });
   const test = useMutation({
@@ -69,7 +69,7 @@ function Form({ state }: { state: State }) {
   return (
     <FormShell
       submit="Save where it is sent"
-      onSubmit={() => save.mutate()}
+      onSubmit={() => save.mutate(settings)}
       busy={save.isPending}
       error={failed}
       fields={['/host', '/port', '/ca']}

@@ -32,9 +32,11 @@ export function DigestForm() {
   const save = useMutation({
     mutationFn: (body: Settings) =>
       edit.guard(answerOf(client.PUT('/api/alert-digest', { params: { header: edit.header }, body }))),
-    onSuccess: async () => {
+    onSuccess: async (now, sent) => {
       await queries.invalidateQueries({ queryKey: ['destinations'] });
-      setChanged(null);
+      edit.saved(now);
+      // What was typed since it was sent is kept.
+      setChanged((mine) => (mine === sent ? null : mine));
     },
   });
   if (data === undefined) return null;

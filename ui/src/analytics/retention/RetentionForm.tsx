@@ -65,9 +65,16 @@ export function RetentionForm() {
   const save = useMutation({
     mutationFn: (body: Kept) =>
       edit.guard(answerOf(client.PUT('/api/retention', { params: { header: edit.header }, body }))),
-    onSuccess: async (now) => {
+    onSuccess: async (now, saved) => {
       await nowKnown(queries, ['retention'], now);
-      setTyped({});
+      edit.saved(now);
+      // What was typed since it was sent is kept.
+      setTyped((typed) =>
+        Object.fromEntries(FIELDS.flatMap(([key]) => {
+          const text = typed[key];
+          return text === undefined || Number(text) * DAY === saved[key] ? [] : [[key, text]];
+        })),
+      );
     },
   });
   // That the store does not answer is shown above the table already.

@@ -54,7 +54,7 @@ function AgentForm({ settings, mayNot }: { settings: Settings; mayNot: string | 
     editing: JSON.stringify(draft) !== JSON.stringify(draftOf(settings)),
   });
   const save = useMutation({
-    mutationFn: () =>
+    mutationFn: (_sent: typeof draft) =>
       edit.guard(
         answerOf(
           client.PUT('/api/snmp-agent', {
@@ -71,8 +71,10 @@ function AgentForm({ settings, mayNot }: { settings: Settings; mayNot: string | 
           }),
         ),
       ),
-    onSuccess: async (after) => {
-      setDraft(draftOf(after));
+    onSuccess: async (after, sent) => {
+      edit.saved(after);
+      // What was typed since it was sent is kept.
+      setDraft((mine) => (mine === sent ? draftOf(after) : mine));
       await queries.invalidateQueries({ queryKey: agentQuery.queryKey });
     },
   });
@@ -81,7 +83,7 @@ function AgentForm({ settings, mayNot }: { settings: Settings; mayNot: string | 
   return (
     <FormShell
       submit="Save who may poll"
-      onSubmit={() => save.mutate()}
+      onSubmit={() => save.mutate(draft)}
       busy={save.isPending}
       error={save.error}
       fields={fields}
