@@ -52,7 +52,7 @@ func signInWith(t *testing.T, h http.Handler, user, password, code, from string)
 	w := call(h, "POST", "/support/session", string(body), from)
 	var answer struct{ Code string }
 	_ = json.Unmarshal(w.Body.Bytes(), &answer)
-	if (w.Code == 200) != (len(w.Result().Cookies()) == 1) {
+	if (w.Code == 200) != (len(w.Result().Cookies()) == 2) {
 		t.Errorf("%d with %d cookies", w.Code, len(w.Result().Cookies()))
 	}
 	return w.Code, answer.Code

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -12,39 +13,59 @@ import (
 
 var goldenTime = time.Date(2026, 11, 23, 4, 5, 6, 0, time.UTC)
 
-// Failed guesses that another version counted still count: an update unlocks nobody.
+// Who had used up the guesses in another version has none after an update, and browsers stay known.
 func TestGoldenGuesses(t *testing.T) {
-	open := func(path string) *Page {
-		s := &Page{API: &API{}, LockFile: path, Now: func() time.Time { return goldenTime }}
-		s.Handler() // reads the file
-		return s
-	}
 	golden.Check(t, "guesses", func(t *testing.T) golden.Files {
 		path := filepath.Join(t.TempDir(), "guesses.json")
-		s := open(path)
+		made := openThrottle(path)
 		for range maxGuesses {
-			s.attempt("192.0.2.1")
+			g, err := made.begin("admin", "192.0.2.1", "", goldenTime)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.compared()
 		}
-		s.attempt("2001:db8::1")
+		known, err := made.begin("admin", "2001:db8::1", "", goldenTime)
+		if err != nil {
+			t.Fatal(err)
+		}
+		known.compared()
+		known.right(hashOf("golden"), goldenTime)
 		content, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return golden.Files{"guesses.json": content}
 	}, func(t *testing.T, files golden.Files) {
-		path := filepath.Join(t.TempDir(), "guesses.json")
-		if err := os.WriteFile(path, files["guesses.json"], 0o600); err != nil {
-			t.Fatal(err)
+		read := reread(t, files["guesses.json"])
+		var locked lockedOut
+		if _, err := read.begin("admin", "192.0.2.1", "", goldenTime); !errors.As(err, &locked) || locked.wait != oneMore {
+			t.Errorf("%v, want another guess in %v", err, oneMore)
 		}
-		s := open(path)
-		want := map[string]guesses{"192.0.2.1": {maxGuesses, goldenTime}, "2001:db8::1": {1, goldenTime}}
-		if !reflect.DeepEqual(s.failures, want) {
-			t.Errorf("%v, want %v", s.failures, want)
-		}
-		if wait := s.attempt("192.0.2.1"); wait != lockedFor {
-			t.Errorf("locked for %v, want %v", wait, lockedFor)
+		if want := (browser{"admin", goldenTime}); read.browsers[hashOf("golden")] != want {
+			t.Errorf("%v, want %v", read.browsers, want)
 		}
 	})
+}
+
+// The first form had every address that had failed, and no version.
+func TestFirstFormOfGuesses(t *testing.T) {
+	read := reread(t, []byte(`{"192.0.2.1":{"count":10,"lastAt":"2026-11-23T04:05:06Z"},"2001:db8::1":{"count":1,"lastAt":"2026-11-23T04:05:06Z"}}`))
+	if _, err := read.begin("admin", "192.0.2.1", "", goldenTime); err == nil {
+		t.Error("an address that had used up its guesses has one")
+	}
+	if _, err := read.begin("admin", "2001:db8::1", "", goldenTime); err != nil {
+		t.Error(err)
+	}
+}
+
+func reread(t *testing.T, content []byte) *throttle {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "guesses.json")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return openThrottle(path)
 }
 
 // What another version wrote down and nobody has taken over yet is still there after an update.

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"os"
 	"slices"
@@ -36,9 +37,11 @@ var pages embed.FS
 const (
 	webCookie  = "__Secure-cistern_support"
 	webSession = 30 * time.Minute // without a request
-	maxGuesses = 10
-	lockedFor  = 15 * time.Minute
-	maxWaiting = 20 // guesses at the same time: more is an attack
+	// By it a browser in which somebody has signed in is known from those that guess.
+	browserCookie = "__Secure-cistern_support_browser"
+	knownFor      = 90 * 24 * time.Hour
+	// Guesses of strangers at the same time. Each waits for its turn of a few hundredths of a second.
+	maxWaiting = 200
 	// Signed in at a time. The oldest ends when there are more.
 	maxSessions = 50
 )
@@ -48,7 +51,7 @@ type Page struct {
 	API *API
 	// Administrators is the file that akd writes: [{"name", "passwordHash", …}].
 	Administrators string
-	// LockFile keeps failed guesses over a restart.
+	// LockFile keeps over a restart who has used up the guesses, and which browsers are known.
 	LockFile string
 	// KeyFile is akd's, of what it has sealed.
 	KeyFile string
@@ -58,10 +61,11 @@ type Page struct {
 
 	mu       sync.Mutex
 	sessions map[string]session // by the SHA-256 of the cookie
-	failures map[string]guesses // by address
+	throttle *throttle
 	used     usedFactors
-	hashing  sync.Mutex
-	waiting  int
+	// Of strangers, and of browsers that are known: one at a time each, because each takes up to 19 MiB.
+	hashing, hashingKnown sync.Mutex
+	waiting               int
 }
 
 type session struct {
@@ -69,20 +73,12 @@ type session struct {
 	expires time.Time
 }
 
-type guesses struct {
-	Count  int       `json:"count"`
-	LastAt time.Time `json:"lastAt"`
-}
-
 // Handler answers what nginx sends to the socket web.sock: only the path prefix /support/.
 func (p *Page) Handler() http.Handler {
 	if p.Now == nil {
 		p.Now = time.Now
 	}
-	p.sessions, p.failures = map[string]session{}, map[string]guesses{}
-	if content, err := os.ReadFile(p.LockFile); err == nil {
-		_ = json.Unmarshal(content, &p.failures)
-	}
+	p.sessions, p.throttle = map[string]session{}, openThrottle(p.LockFile)
 	p.loadUsed()
 	public := http.NewServeMux()
 	for path, file := range map[string]string{"/support/{$}": "index.html", "/support/page.js": "page.js", "/support/page.css": "page.css"} {
@@ -153,34 +149,15 @@ func (p *Page) user(r *http.Request) (string, bool) {
 	return found.user, true
 }
 
-func setWebCookie(w http.ResponseWriter, value string, age int) {
-	http.SetCookie(w, &http.Cookie{Name: webCookie, Value: value, Path: "/support/", MaxAge: age, HttpOnly: true, Secure: true, SameSite: http.SameSiteStrictMode})
+func setWebCookie(w http.ResponseWriter, name, value string, age int) {
+	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: "/support/", MaxAge: age, HttpOnly: true, Secure: true, SameSite: http.SameSiteStrictMode})
 }
 
-// attempt counts a guess as failed before it is checked, so that many at the same moment are not free.
-func (p *Page) attempt(from string) (wait time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	now := p.Now()
-	for key, g := range p.failures {
-		if now.Sub(g.LastAt) > lockedFor {
-			delete(p.failures, key)
-		}
-	}
-	g := p.failures[from]
-	if g.Count >= maxGuesses {
-		return lockedFor - now.Sub(g.LastAt)
-	}
-	p.failures[from] = guesses{g.Count + 1, now}
-	p.saveFailures()
-	return 0
-}
-
-// saveFailures needs mu. A pool that is full does not keep anybody out.
-func (p *Page) saveFailures() {
-	if content, err := json.Marshal(p.failures); err == nil && p.LockFile != "" && os.WriteFile(p.LockFile+".new", content, 0o600) == nil {
-		_ = os.Rename(p.LockFile+".new", p.LockFile)
-	}
+// secret is a new value of a cookie.
+func secret() string {
+	random := make([]byte, 32)
+	_, _ = rand.Read(random) // never fails
+	return base64.RawURLEncoding.EncodeToString(random)
 }
 
 func (p *Page) signIn(w http.ResponseWriter, r *http.Request) {
@@ -193,33 +170,40 @@ func (p *Page) signIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	from := address(r)
-	if wait := p.attempt(from); wait > 0 {
-		problem.Write(w, http.StatusTooManyRequests, "locked_out", fmt.Sprintf("There were %d failed attempts from %s.", maxGuesses, from), fmt.Sprintf("Try again in %d minutes.", int(wait.Minutes())+1))
+	device, isKnown := "", false
+	if cookie, err := r.Cookie(browserCookie); err == nil {
+		device, isKnown = cookie.Value, true
+	}
+	g, err := p.throttle.begin(body.User, from, hashOf(device), p.Now())
+	if err != nil {
+		writeThrottled(w, err)
 		return
 	}
-	who, ok, err := p.check(body.User, body.Password)
+	who, ok, err := p.check(r, body.User, body.Password, g)
+	g.compared()
 	if err != nil {
 		problem.Write(w, http.StatusServiceUnavailable, "service_unavailable", "The password cannot be checked: "+err.Error()+".", "Make the bundle at the appliance's console.")
 		return
 	}
 	if !ok {
+		g.wrong(p.Now())
 		slog.Warn("a wrong name or password", "from", from)
 		p.recordRefused(r, body.User)
 		problem.Write(w, http.StatusUnauthorized, "wrong_credentials", "The name or the password is wrong, or it is not an administrator's.", "Try again.")
 		return
 	}
 	if !p.checkSecond(w, r, who, body.Code) {
+		if body.Code != "" {
+			g.wrong(p.Now())
+		}
 		return
 	}
-	random := make([]byte, 32)
-	if _, err := rand.Read(random); err != nil {
-		problem.Write(w, http.StatusInternalServerError, "service_unavailable", err.Error(), "")
-		return
+	if !isKnown {
+		device = secret()
 	}
-	cookie := base64.RawURLEncoding.EncodeToString(random)
+	g.right(hashOf(device), p.Now())
+	cookie := secret()
 	p.mu.Lock()
-	delete(p.failures, from)
-	p.saveFailures()
 	for key, one := range p.sessions {
 		if !p.Now().Before(one.expires) {
 			delete(p.sessions, key)
@@ -230,8 +214,18 @@ func (p *Page) signIn(w http.ResponseWriter, r *http.Request) {
 	p.mu.Unlock()
 	slog.Info("signed in", "user", body.User, "from", from)
 	p.record(r, body.User, "support.sign-in", body.User)
-	setWebCookie(w, cookie, 0)
+	setWebCookie(w, webCookie, cookie, 0)
+	setWebCookie(w, browserCookie, device, int(knownFor.Seconds()))
 	answer(w, http.StatusOK, map[string]any{"user": body.User})
+}
+
+func writeThrottled(w http.ResponseWriter, err error) {
+	var locked lockedOut
+	if errors.As(err, &locked) {
+		problem.Write(w, http.StatusTooManyRequests, "locked_out", locked.Error(), fmt.Sprintf("Try again in %d seconds.", int(math.Ceil(locked.wait.Seconds()))))
+		return
+	}
+	problem.Write(w, http.StatusTooManyRequests, "too_many", "Too many are signing in from this address at once.", "Try again shortly.")
 }
 
 // makeRoom ends the oldest session where there are as many as there may be. p.mu is held.
@@ -305,7 +299,7 @@ func (p *Page) signOut(w http.ResponseWriter, r *http.Request) {
 		delete(p.sessions, hashOf(cookie.Value))
 		p.mu.Unlock()
 	}
-	setWebCookie(w, "", -1)
+	setWebCookie(w, webCookie, "", -1)
 	w.WriteHeader(http.StatusNoContent)
 }
 
@@ -336,20 +330,29 @@ func (p *Page) administrators() ([]administrator, error) {
 
 var errNoAdministrators = errors.New("the file with the administrators is missing or damaged")
 
-// check compares a password with what akd keeps. It takes as long for a name that there is not.
-func (p *Page) check(name, password string) (administrator, bool, error) {
-	p.mu.Lock()
-	if p.waiting >= maxWaiting {
-		p.mu.Unlock()
-		return administrator{}, false, errors.New("too many are signing in at once")
-	}
-	p.waiting++
-	p.mu.Unlock()
-	defer func() {
+// check compares a password with what akd keeps, after the guess has waited. It takes as long for a name that there is not.
+func (p *Page) check(r *http.Request, name, password string, g *guess) (administrator, bool, error) {
+	if !g.known {
 		p.mu.Lock()
-		p.waiting--
+		if p.waiting >= maxWaiting {
+			p.mu.Unlock()
+			return administrator{}, false, errors.New("too many are signing in at once")
+		}
+		p.waiting++
 		p.mu.Unlock()
-	}()
+		defer func() {
+			p.mu.Lock()
+			p.waiting--
+			p.mu.Unlock()
+		}()
+	}
+	if g.wait > 0 {
+		select {
+		case <-time.After(g.wait):
+		case <-r.Context().Done():
+			return administrator{}, false, r.Context().Err()
+		}
+	}
 	list, err := p.administrators()
 	if err != nil {
 		return administrator{}, false, err
@@ -360,9 +363,12 @@ func (p *Page) check(name, password string) (administrator, bool, error) {
 			who, known = one, true
 		}
 	}
-	// One at a time: each takes up to 19 MiB.
-	p.hashing.Lock()
-	defer p.hashing.Unlock()
+	turn := &p.hashing
+	if g.known {
+		turn = &p.hashingKnown
+	}
+	turn.Lock()
+	defer turn.Unlock()
 	ok, err := verifyPassword(password, who.PasswordHash)
 	return who, ok && known, err
 }

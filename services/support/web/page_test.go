@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -111,30 +112,140 @@ func TestASessionEnds(t *testing.T) {
 	}
 }
 
-// Ten guesses and that address waits; a restart is no way around it, and nobody else is kept out.
+const rightPassword = `{"user":"admin","password":"correct horse"}`
+
+// Ten guesses and that address waits for the next; a restart is no way around it, and nobody else is kept out.
 func TestGuessingIsLockedOut(t *testing.T) {
 	s, h := webOf(t)
+	now := time.Now()
+	s.Now = func() time.Time { return now }
 	for i := range maxGuesses {
-		if w := call(h, "POST", "/support/session", `{"user":"admin","password":"guess"}`, "bad"); w.Code != 401 {
+		if w := call(h, "POST", "/support/session", `{"user":"admin","password":"guess"}`, "192.0.2.1"); w.Code != 401 {
 			t.Fatalf("guess %d: %d", i, w.Code)
 		}
 	}
-	right := `{"user":"admin","password":"correct horse"}`
-	if w := call(h, "POST", "/support/session", right, "bad"); w.Code != 429 || !strings.Contains(w.Body.String(), "locked_out") {
+	if w := call(h, "POST", "/support/session", rightPassword, "192.0.2.1"); w.Code != 429 || !strings.Contains(w.Body.String(), "locked_out") || !strings.Contains(w.Body.String(), "Try again in 60 seconds.") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	again := &Page{API: s.API, Administrators: s.Administrators, LockFile: s.LockFile}
+	again := &Page{API: s.API, Administrators: s.Administrators, LockFile: s.LockFile, Now: s.Now}
 	h = again.Handler()
-	if w := call(h, "POST", "/support/session", right, "bad"); w.Code != 429 {
+	if w := call(h, "POST", "/support/session", rightPassword, "192.0.2.1"); w.Code != 429 {
 		t.Errorf("after a restart: %d", w.Code)
 	}
-	if w := call(h, "POST", "/support/session", right, "good"); w.Code != 200 {
+	if w := call(h, "POST", "/support/session", rightPassword, "192.0.2.2"); w.Code != 200 {
 		t.Errorf("somebody else: %d", w.Code)
 	}
-	later := time.Now().Add(lockedFor + time.Second)
-	again.Now = func() time.Time { return later }
-	if w := call(h, "POST", "/support/session", right, "bad"); w.Code != 200 {
-		t.Errorf("later: %d", w.Code)
+	now = now.Add(oneMore)
+	if w := call(h, "POST", "/support/session", rightPassword, "192.0.2.1"); w.Code != 200 {
+		t.Errorf("a minute later: %d", w.Code)
+	}
+}
+
+// Who may choose addresses in a network of IPv6 has the guesses of one.
+func TestAddressesOfOneNetworkCountTogether(t *testing.T) {
+	_, h := webOf(t)
+	codes := map[int]int{}
+	for i := range maxGuesses + 5 {
+		codes[call(h, "POST", "/support/session", `{"user":"admin","password":"guess"}`, fmt.Sprintf("2001:db8::%x", i+1)).Code]++
+	}
+	if codes[401] != maxGuesses || codes[429] != 5 {
+		t.Errorf("%v", codes)
+	}
+}
+
+// The administrator behind the same address as somebody who guesses is answered in a browser that is known, with the right user alone.
+func TestAKnownBrowserIsAnswered(t *testing.T) {
+	s, h := webOf(t)
+	var known *http.Cookie
+	for _, cookie := range call(h, "POST", "/support/session", rightPassword, "192.0.2.1").Result().Cookies() {
+		if cookie.Name == browserCookie {
+			known = cookie
+		}
+	}
+	if known == nil || !known.HttpOnly || !known.Secure || known.Path != "/support/" {
+		t.Fatalf("%v", known)
+	}
+	for range maxGuesses {
+		call(h, "POST", "/support/session", `{"user":"admin","password":"guess"}`, "192.0.2.1")
+	}
+	if w := call(h, "POST", "/support/session", rightPassword, "192.0.2.1"); w.Code != 429 {
+		t.Errorf("a browser that is not known: %d", w.Code)
+	}
+	if w := call(h, "POST", "/support/session", `{"user":"other","password":"guess"}`, "192.0.2.1", known); w.Code != 429 {
+		t.Errorf("another name: %d", w.Code)
+	}
+	h = (&Page{API: s.API, Administrators: s.Administrators, LockFile: s.LockFile}).Handler()
+	if w := call(h, "POST", "/support/session", rightPassword, "192.0.2.1", known); w.Code != 200 {
+		t.Errorf("after a restart: %d %s", w.Code, w.Body)
+	}
+	for range maxGuesses {
+		call(h, "POST", "/support/session", `{"user":"admin","password":"guess"}`, "192.0.2.1", known)
+	}
+	if w := call(h, "POST", "/support/session", rightPassword, "192.0.2.1", known); w.Code != 429 {
+		t.Errorf("guessing in it: %d", w.Code)
+	}
+}
+
+func TestManyAddressesGuessAtOneName(t *testing.T) {
+	now := time.Now()
+	all := openThrottle("")
+	for i := range 300 {
+		g, err := all.begin("admin", fmt.Sprintf("2001:db8:0:%x::1", i), "", now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.compared()
+		g.wrong(now)
+	}
+	for name, want := range map[string]time.Duration{"admin": longestWait, "other": 0} {
+		g, err := all.begin(name, "192.0.2.1", "", now)
+		if err != nil || g.wait != want {
+			t.Errorf("%s waits for %v, want %v (%v)", name, g.wait, want, err)
+		}
+	}
+	if g, err := all.begin("admin", "192.0.2.2", "", now.Add(10*time.Minute)); err != nil || g.wait != 0 {
+		t.Errorf("ten minutes later: %v, %v", g, err)
+	}
+}
+
+func TestOneAddressAsksForFewAtOnce(t *testing.T) {
+	now := time.Now()
+	all := openThrottle("")
+	first, err := all.begin("admin", "192.0.2.1", "", now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range maxAtOnce - 1 {
+		if _, err := all.begin("admin", "192.0.2.1", "", now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := all.begin("admin", "192.0.2.1", "", now); !errors.Is(err, errAtOnce) {
+		t.Errorf("%v", err)
+	}
+	first.compared()
+	if _, err := all.begin("admin", "192.0.2.1", "", now); err != nil {
+		t.Error(err)
+	}
+}
+
+// Counting is bounded in memory, and a wrong guess alone writes nothing.
+func TestCountingIsBounded(t *testing.T) {
+	now := time.Now()
+	path := filepath.Join(t.TempDir(), "guesses.json")
+	all := openThrottle(path)
+	for i := range maxCounted + 10 {
+		g, err := all.begin("admin", fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&255, i&255), "", now.Add(time.Duration(i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.compared()
+	}
+	if len(all.addresses) != maxCounted || len(all.asking) != 0 {
+		t.Errorf("%d addresses, %d asking", len(all.addresses), len(all.asking))
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("something was written: %v", err)
 	}
 }
 
