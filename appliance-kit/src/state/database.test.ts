@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -30,4 +30,22 @@ test('a full disk is reported as such, nothing of the transaction stays, and the
   db.get('PRAGMA max_page_count = 1000');
   fill();
   assert.equal(db.get('SELECT count(*) AS n FROM things')?.n, 101);
+});
+
+test('only its owner reads it, also where an earlier version had left it to the group', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'database-'));
+  const before = process.umask(0o027);
+  t.after(() => {
+    process.umask(before);
+    rmSync(folder, { recursive: true });
+  });
+  const modes = () =>
+    Object.fromEntries(readdirSync(folder).map((name) => [name, (statSync(join(folder, name)).mode & 0o777).toString(8)]));
+  for (const when of ['made', 'opened again']) {
+    const db = new Database(join(folder, 'state.db'), things);
+    db.run("INSERT INTO things VALUES ('kept')");
+    assert.deepEqual(modes(), { 'state.db': '600', 'state.db-shm': '600', 'state.db-wal': '600' }, when);
+    db.close();
+    chmodSync(join(folder, 'state.db'), 0o640);
+  }
 });

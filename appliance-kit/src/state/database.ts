@@ -1,5 +1,5 @@
 // akd's state: one SQLite file on the system pool. A call that returned is on disk (WAL with synchronous=FULL).
-import { mkdirSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { migrate, type Steps } from './migrate.ts';
@@ -7,6 +7,15 @@ import { migrate, type Steps } from './migrate.ts';
 export type { Migration, Steps } from './migrate.ts';
 
 export type Row = Record<string, string | number | null>;
+
+/**
+ * Makes the file, or takes it from the group of a service, whatever akd's umask is: it holds hashes of passwords. SQLite gives
+ * the files that it makes beside it the same mode.
+ */
+function forOwnerOnly(file: string): void {
+  closeSync(openSync(file, 'a', 0o600));
+  for (const one of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(one)) chmodSync(one, 0o600);
+}
 
 export class Database {
   readonly #db: DatabaseSync;
@@ -18,7 +27,10 @@ export class Database {
    * @param domains whose tables it has, in the order in which they are made
    */
   constructor(file: string, domains: readonly Steps[]) {
-    if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    if (file !== ':memory:') {
+      mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+      forOwnerOnly(file);
+    }
     this.#db = new DatabaseSync(file);
     this.#db.exec('PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA busy_timeout=5000');
     // What was deleted or changed is not left in the file.
