@@ -27,6 +27,7 @@ usage() {
   nightly            what takes hours, in parts of at most --minutes M (60) each: fuzz, crash, hostile, soak, access, race, vm, image, browser; --only PART
   prepare WHAT       what tests start from, as the test run makes it: tools PART…, programs, pages, image, omnios, machines,
                      prometheus, schemathesis
+  generate           writes what is made from the code and checked in: OpenAPI and its types, printed tables, the bundle's viewer
   screenshots        the README's pictures (docs/screenshots/), out of those that `test browser` has left in out/screenshots/
   clean              remove out/, node_modules and the caches under ~/.cache/cistern
   help               this text
@@ -114,6 +115,16 @@ verb_screenshots() {
   say "docs/screenshots: $(du -cb docs/screenshots/*.png | tail -n 1 | cut -f1) bytes"
 }
 
+# verb_generate: what is written from the code and checked in
+verb_generate() {
+  toolchain_go
+  toolchain_node
+  node appliance-kit/scripts/write-openapi.ts
+  node appliance-kit/scripts/write-docs.ts
+  npm run --silent generate -w ui
+  (cd services && go test ./daemon/problem -update && CISTERN_UPDATE=1 go test ./platform/illumos/commands/fake)
+}
+
 verb_run() {
   need ssh:openssh-client
   verb_image
@@ -123,7 +134,7 @@ verb_run() {
 verb=${1:-help}
 [ $# -eq 0 ] || shift
 case $verb in
-image | run | dev | test | bench | nightly | prepare | screenshots) "verb_$verb" "$@" ;;
+image | run | dev | test | bench | nightly | prepare | generate | screenshots) "verb_$verb" "$@" ;;
 clean)
   rm -rf out node_modules ui/dist appliance-kit/dist "$CISTERN_CACHE"
   say "removed out/, node_modules and $CISTERN_CACHE"

@@ -316,6 +316,8 @@ type firewallAnswer struct {
 	Differs []string `json:"differs"`
 	// Packets by service, and `other`.
 	Dropped map[string]uint64 `json:"dropped"`
+	// Packets of connections that were one too many of their address, by service; null where the system has no such limit.
+	OverLimit map[string]uint64 `json:"overLimit"`
 	// Null where the system does not tell.
 	Senders     []firewallSender `json:"senders"`
 	SendersFull bool             `json:"sendersFull"`
@@ -331,7 +333,7 @@ func (s *Server) firewallRead(r *http.Request, _ empty) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := firewallAnswer{Kept: f.kept, Origin: f.origin, Own: []string{}, Differs: []string{}, Dropped: loaded.Dropped, SendersFull: loaded.SendersFull}
+	a := firewallAnswer{Kept: f.kept, Origin: f.origin, Own: []string{}, Differs: []string{}, Dropped: loaded.Dropped, OverLimit: loaded.OverLimit, SendersFull: loaded.SendersFull}
 	if len(loaded.Differs) > 0 {
 		a.Differs = loaded.Differs
 		f.log.Error("the firewall's rules were not as they should be; they are loaded anew", "reason", loaded.Differs)

@@ -11,6 +11,7 @@ export function parseFirewall(answer: unknown): FirewallState {
     Array.isArray(state.own) &&
     Array.isArray(state.differs) &&
     typeof state.dropped === 'object' &&
+    typeof state.overLimit === 'object' &&
     (state.senders === null || Array.isArray(state.senders));
   if (!right) throw fail('command_failed', 'What execd says of the firewall cannot be read.');
   const services = (document: FirewallDocument): FirewallDocument => ({

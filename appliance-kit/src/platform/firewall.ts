@@ -37,6 +37,8 @@ export interface FirewallState {
   readonly differs: readonly string[];
   /** Packets by service, and `other`, since counting began. */
   readonly dropped: Readonly<Record<string, number>>;
+  /** Packets of connections that were one too many of their address, by service; null where the system has no such limit. */
+  readonly overLimit: Readonly<Record<string, number>> | null;
   /** Null where the system does not remember them. */
   readonly senders: readonly FirewallSender[] | null;
   /** There were more than are remembered. */

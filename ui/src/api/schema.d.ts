@@ -4990,6 +4990,7 @@ export interface components {
             /** @description its networks and ports are those of the input of its name */
             input: boolean;
             dropped: number | null;
+            overLimit: number | null;
             /** @description whose packets were dropped within the last hour, and still would be: the worst first */
             senders: components["schemas"]["FirewallSender"][];
         };

@@ -96,10 +96,12 @@ test('an sshd that listens is seen in the kernel’s table', () => {
 test('what execd says is read, and what cannot be is said', () => {
   const answer = {
     kept: { version: 1, services: [{ name: 'https', ports: [{ protocol: 'tcp', port: 443 }], networks: null }] },
-    ...{ origin: 'kept', tried: null, own: [], differs: [], dropped: { other: 1 }, senders: null, sendersFull: false },
+    ...{ origin: 'kept', tried: null, own: [], differs: [], dropped: { other: 1 }, overLimit: null, senders: null },
+    sendersFull: false,
   };
   assert.deepEqual(parseFirewall(answer).kept.services[0]?.networks, []);
   assert.throws(() => parseFirewall({ ...answer, dropped: 7 }), /cannot be read/);
+  assert.throws(() => parseFirewall({ ...answer, overLimit: undefined }), /cannot be read/);
   assert.throws(() => parseFirewall(null), /cannot be read/);
 });
 

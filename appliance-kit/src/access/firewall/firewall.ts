@@ -160,6 +160,7 @@ export class Firewall {
         return {
           ...{ name, ports: [...ports], networks: [...networks], input: !isEditable(name) },
           dropped: state.dropped[name] ?? null,
+          overLimit: state.overLimit?.[name] ?? null,
           senders: senders.sort((a, b) => b.packets - a.packets).slice(0, MOST_SENDERS),
         };
       }),

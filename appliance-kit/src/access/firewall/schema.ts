@@ -27,6 +27,13 @@ const Service = component('FirewallService', {
   dropped: nullable(
     Type.Integer({ minimum: 0, description: 'packets since counting began; null: it is open to everybody, or off' }),
   ),
+  overLimit: nullable(
+    Type.Integer({
+      minimum: 0,
+      description:
+        'packets that would have begun a connection more than the 256 that an address may have, since counting began; null: it has no such limit',
+    }),
+  ),
   senders: Type.Array(Sender, {
     description: 'whose packets were dropped within the last hour, and still would be: the worst first',
   }),

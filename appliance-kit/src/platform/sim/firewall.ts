@@ -78,7 +78,7 @@ export class SimFirewall implements FirewallPlatform {
           ? null
           : { document: tried.document, secondsLeft: (tried.until - this.#clock.monotonic()) / 1000 },
       own: ['192.0.2.0/24', '2001:db8::/64'],
-      ...{ differs, dropped, senders, sendersFull: false },
+      ...{ differs, dropped, overLimit: { https: 0 }, senders, sendersFull: false },
     });
   }
 

@@ -18,7 +18,16 @@ type Rule struct {
 	// Everybody may reach it; else V4 and V6, of which none contains another.
 	Everybody bool
 	V4, V6    []netip.Prefix
+	// PerAddress is how many connections of TCP an address has at a time, of IPv6 a network of 64 bits; 0: any number.
+	PerAddress int
 }
+
+// ConnectionsPerAddress are those of the web server, which has 4,096 places in all, two for each: no address alone fills them, by
+// requests that it never ends. An office behind one address has enough: a browser holds one or two.
+const ConnectionsPerAddress = 256
+
+// served are the services that the web server listens for.
+var served = []string{HTTPS, "certificates"}
 
 // Rules are those of all services that are on, in the order of the document. own are the networks that the machine has an address
 // in; each of the document's was checked (Wrong).
@@ -38,6 +47,9 @@ func (d Document) Rules(own []netip.Prefix) []Rule {
 		}
 		slices.Sort(r.TCP)
 		slices.Sort(r.UDP)
+		if slices.Contains(served, s.Name) && len(r.TCP) > 0 {
+			r.PerAddress = ConnectionsPerAddress
+		}
 		var networks []netip.Prefix
 		for _, text := range s.Networks {
 			if text == Own {
@@ -118,6 +130,9 @@ type Loaded struct {
 	Differs []string
 	// Dropped are the packets for each service that were turned away, and under Other all else, since the counters began.
 	Dropped map[string]uint64
+	// OverLimit are the packets that would have begun one connection too many of their address, for each service that has such a
+	// limit; nil where the system has none.
+	OverLimit map[string]uint64
 	// Senders are whom they came from within SendersFor; nil where the system cannot tell.
 	Senders []Sender
 	// SendersFull: there were more than are told apart.

@@ -81,6 +81,17 @@ func nftRules(rules []firewall.Rule) []nftRule {
 		}
 	}
 	for _, r := range rules {
+		if r.PerAddress == 0 {
+			continue
+		}
+		for _, f := range []struct{ family, address, field string }{{"ipv4", "ip saddr", "ip saddr"}, {"ipv6", "ip6 saddr and " + ipv6Network, "ip6 saddr & " + ipv6Network}} {
+			set := "connections-" + f.family
+			all = append(all, nftRule{"input", []nftMatch{ports("tcp", r.TCP...), is("ct state", "new")}, false,
+				fmt.Sprintf(`add @%s { %s ct count over %d } counter name "%s" drop`, set, f.address, r.PerAddress, overOf(r.Name)),
+				fmt.Sprintf("add @%s [%s] over %d counter %s drop", set, f.field, r.PerAddress, overOf(r.Name))})
+		}
+	}
+	for _, r := range rules {
 		byProtocol(r, func(port nftMatch) {
 			switch {
 			case r.Everybody:
@@ -115,6 +126,15 @@ func nftRules(rules []firewall.Rule) []nftRule {
 
 func counterOf(service string) string { return "dropped-" + service }
 
+// overOf is the counter of connections that were one too many of their address.
+func overOf(service string) string { return "over-" + service }
+
+// ipv6Network is the mask of a network in which a client can choose its address.
+const ipv6Network = "ffff:ffff:ffff:ffff::"
+
+// mostConnecting is how many addresses of each family have their connections counted at once. Of more none is limited.
+const mostConnecting = 65535
+
 func (m nftMatch) text() string {
 	values := slices.Clone(m.values)
 	for _, network := range m.networks {
@@ -139,7 +159,13 @@ func nftScript(rules []firewall.Rule, anew bool) string {
 		line("add set inet %s dropped-%s { type %s_addr . inet_proto . inet_service; flags dynamic,timeout; timeout %ds; size %d; }",
 			nftTable, family, family, int(firewall.SendersFor.Seconds()), firewall.MostSenders)
 	}
+	for _, family := range []string{"ipv4", "ipv6"} {
+		line("add set inet %s connections-%s { type %s_addr; flags dynamic; size %d; }", nftTable, family, family, mostConnecting)
+	}
 	for _, r := range rules {
+		if r.PerAddress > 0 {
+			line("add counter inet %s %s", nftTable, overOf(r.Name))
+		}
 		if !r.Everybody {
 			line("add counter inet %s %s", nftTable, counterOf(r.Name))
 		}

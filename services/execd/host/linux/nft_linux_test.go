@@ -3,6 +3,7 @@ package linux
 import (
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"net/netip"
@@ -47,6 +48,22 @@ func init() {
 			fmt.Println(err)
 			os.Exit(1)
 		}
+		os.Exit(0)
+	}
+	if number := os.Getenv("CISTERN_CONNECT"); number != "" {
+		var many int
+		_, _ = fmt.Sscan(number, &many)
+		held := 0
+		for range many {
+			connection, err := net.DialTimeout("tcp", os.Getenv("CISTERN_CONNECT_TO"), 2*time.Second)
+			if err != nil {
+				break
+			}
+			defer connection.Close()
+			held++
+		}
+		fmt.Println(held)
+		_, _ = io.Copy(io.Discard, os.Stdin) // until nobody waits for them any more
 		os.Exit(0)
 	}
 	if address := os.Getenv("CISTERN_LISTEN"); address != "" {
@@ -166,6 +183,7 @@ func TestPacketsAreDroppedAndCounted(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer listener.Close()
+		go serve(listener)
 	}
 	send := func(source, to string) {
 		t.Helper()
@@ -173,6 +191,18 @@ func TestPacketsAreDroppedAndCounted(t *testing.T) {
 	}
 	reached := func(to, port string) bool {
 		return exec.Command("bash", "-c", from+"timeout 1 bash -c 'exec 3<>/dev/tcp/"+to+"/"+port+"'").Run() == nil
+	}
+	// One address fills the web server's places up to a limit, and another one still gets in.
+	for _, to := range []string{"192.0.2.1:443", "[2001:db8::1]:443"} {
+		release := connections(t, from, to, firewall.ConnectionsPerAddress+10, firewall.ConnectionsPerAddress)
+		if exec.Command("bash", "-c", "timeout 2 bash -c 'exec 3<>/dev/tcp/192.0.2.1/443'").Run() != nil {
+			t.Error("nobody else gets in")
+		}
+		full, err := machine.ReadFirewall(ctx, rules)
+		if err != nil || len(full.Differs) != 0 || full.OverLimit["https"] == 0 {
+			t.Errorf("%+v %v", full, err)
+		}
+		release()
 	}
 	send("192.0.2.3", "192.0.2.1")
 	select {
@@ -243,6 +273,42 @@ func TestPacketsAreDroppedAndCounted(t *testing.T) {
 	case <-time.After(5 * time.Second):
 		t.Error("who was let in is not heard")
 	}
+}
+
+// serve takes connections, and closes those that their clients close, as a server does.
+func serve(listener net.Listener) {
+	for {
+		connection, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			_, _ = io.Copy(io.Discard, connection)
+			_ = connection.Close()
+		}()
+	}
+}
+
+// connections begins so many from the other end, of which some are let in, and holds them until they are released.
+func connections(t *testing.T, from, to string, many, want int) (release func()) {
+	t.Helper()
+	c := exec.Command("bash", "-c", fmt.Sprintf("exec %senv CISTERN_CONNECT=%d CISTERN_CONNECT_TO=%s %s", from, many, to, os.Args[0]))
+	hold, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var held int
+	if _, err := fmt.Fscan(said, &held); err != nil || held != want {
+		t.Errorf("%d of %d connections to %s are let in, not %d (%v)", held, many, to, want, err)
+	}
+	return func() { _ = hold.Close(); _ = c.Wait() }
 }
 
 func listenUDP(t *testing.T, address string) <-chan string {

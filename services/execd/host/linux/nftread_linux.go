@@ -52,18 +52,22 @@ type nftObject struct {
 	}
 	Set *struct {
 		Name string
-		Elem []struct {
-			Elem struct {
-				Val struct{ Concat []any }
-				// Seconds that it is remembered for, and is still.
-				Timeout, Expires uint64
-				Counter          struct{ Packets uint64 }
-			}
-		}
+		// nftSender, of the sets of those that were dropped.
+		Elem []json.RawMessage
 	}
 	Rule *struct {
 		Chain string
 		Expr  []map[string]any
+	}
+}
+
+// nftSender is an element of the sets of those that were dropped.
+type nftSender struct {
+	Elem struct {
+		Val struct{ Concat []any }
+		// Seconds that it is still remembered for.
+		Expires uint64
+		Counter struct{ Packets uint64 }
 	}
 }
 
@@ -74,10 +78,10 @@ func readNft(text []byte, rules []firewall.Rule) (firewall.Loaded, error) {
 	if err := decoder.Decode(&list); err != nil {
 		return firewall.Loaded{}, problem.New(500, "command_failed", fmt.Sprintf("What nft prints of the rules is not understood: %v.", err), "")
 	}
-	loaded := firewall.Loaded{Dropped: map[string]uint64{firewall.Other: 0}, Senders: []firewall.Sender{}}
-	closed := map[string]bool{firewall.Other: true}
+	loaded := firewall.Loaded{Dropped: map[string]uint64{firewall.Other: 0}, OverLimit: map[string]uint64{}, Senders: []firewall.Sender{}}
+	closed, limited := map[string]bool{firewall.Other: true}, map[string]bool{}
 	for _, r := range rules {
-		closed[r.Name] = !r.Everybody
+		closed[r.Name], limited[r.Name] = !r.Everybody, r.PerAddress > 0
 	}
 	var found []string
 	chains := map[string]string{}
@@ -88,9 +92,16 @@ func readNft(text []byte, rules []firewall.Rule) (firewall.Loaded, error) {
 		case o.Counter != nil:
 			if service, ok := strings.CutPrefix(o.Counter.Name, "dropped-"); ok && closed[service] {
 				loaded.Dropped[service] = o.Counter.Packets
+			} else if service, ok := strings.CutPrefix(o.Counter.Name, "over-"); ok && limited[service] {
+				loaded.OverLimit[service] = o.Counter.Packets
 			}
+		case o.Set != nil && !strings.HasPrefix(o.Set.Name, "dropped-"): // the kernel's own count of connections
 		case o.Set != nil:
-			for _, e := range o.Set.Elem {
+			for _, text := range o.Set.Elem {
+				var e nftSender
+				if json.Unmarshal(text, &e) != nil {
+					continue
+				}
 				if sender, ok := senderOf(e.Elem.Val.Concat); ok {
 					sender.Packets, sender.SinceAgo = e.Elem.Counter.Packets, firewall.SendersFor-time.Duration(e.Elem.Expires)*time.Second
 					loaded.Senders = append(loaded.Senders, sender)
@@ -135,7 +146,7 @@ func senderOf(concat []any) (firewall.Sender, bool) {
 
 // nftNumbers are what 'nft -n' prints instead of names.
 var nftNumbers = map[string]map[string]string{
-	"ct state":    {"2": "established", "4": "related"},
+	"ct state":    {"2": "established", "4": "related", "8": "new"},
 	"icmp type":   {"3": "destination-unreachable", "8": "echo-request", "11": "time-exceeded", "12": "parameter-problem"},
 	"icmpv6 type": {"1": "destination-unreachable", "2": "packet-too-big", "3": "time-exceeded", "4": "parameter-problem", "128": "echo-request", "130": "mld-listener-query", "131": "mld-listener-report", "132": "mld-listener-done", "133": "nd-router-solicit", "134": "nd-router-advert", "135": "nd-neighbor-solicit", "136": "nd-neighbor-advert", "137": "nd-redirect", "143": "mld2-listener-report"},
 }
@@ -165,13 +176,7 @@ func nftExpression(what string, value any) string {
 		m := as(value)
 		return fmt.Sprintf("limit %v/%v burst %v", m["rate"], m["per"], m["burst"])
 	case "set":
-		m := as(value)
-		concat, _ := as(m["elem"])["concat"].([]any)
-		fields := make([]string, len(concat))
-		for i, one := range concat {
-			fields[i] = nftField(as(one))
-		}
-		return fmt.Sprintf("%v %v [%s]", m["op"], m["set"], strings.Join(fields, " . "))
+		return nftSet(as(value))
 	case "match":
 		m := as(value)
 		field := strings.Replace(nftField(as(m["left"])), "meta iif", "iif", 1)
@@ -189,10 +194,46 @@ func nftExpression(what string, value any) string {
 	return string(raw)
 }
 
+// nftSet is what is added to a set, and what is counted there.
+func nftSet(m map[string]any) string {
+	elem, _ := m["elem"].(map[string]any)
+	concat, several := elem["concat"].([]any)
+	if !several {
+		concat = []any{elem}
+	}
+	fields := make([]string, len(concat))
+	for i, one := range concat {
+		field, _ := one.(map[string]any)
+		fields[i] = nftField(field)
+	}
+	said := fmt.Sprintf("%v %v [%s]", m["op"], m["set"], strings.Join(fields, " . "))
+	statements, _ := m["stmt"].([]any)
+	for _, one := range statements {
+		statement, _ := one.(map[string]any)
+		count, ok := statement["ct count"].(map[string]any)
+		if !ok {
+			continue // a counter
+		}
+		if over, _ := count["inv"].(bool); over {
+			said += fmt.Sprintf(" over %v", count["val"])
+		} else {
+			said += fmt.Sprintf(" up to %v", count["val"])
+		}
+	}
+	return said
+}
+
 func nftField(m map[string]any) string {
 	for kind, value := range m {
 		v, _ := value.(map[string]any)
 		switch kind {
+		case "&":
+			masked, _ := value.([]any)
+			if len(masked) != 2 {
+				return ""
+			}
+			field, _ := masked[0].(map[string]any)
+			return fmt.Sprintf("%s & %v", nftField(field), masked[1])
 		case "payload":
 			return fmt.Sprintf("%v %v", v["protocol"], v["field"])
 		case "meta", "ct":

@@ -165,6 +165,13 @@ export function Firewall() {
         ]}
       />
       <p className="cistern-quiet">{`${compact(data.droppedOther)} packets for no service were dropped as well.`}</p>
+      {services
+        .filter(({ overLimit }) => (overLimit ?? 0) > 0)
+        .map((service) => (
+          <p key={service.name} className="cistern-quiet">
+            {`${titleOf(service)}: ${compact(service.overLimit ?? 0)} packets were dropped because their address had 256 connections already.`}
+          </p>
+        ))}
       <section aria-labelledby="firewall-senders">
         <Title headingLevel="h2" size="lg" id="firewall-senders">
           Who was turned away within the last hour
