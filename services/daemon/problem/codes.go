@@ -17,6 +17,7 @@ var Codes = map[string]string{
 	"locked_out":               "There were too many wrong passwords; `Retry-After` says for how long.",
 	"out_of_origin":            "A browser sent the request from another site's page.",
 	"second_factor_required":   "The password is right; a code of the authenticator app, or a recovery code, is needed too.",
+	"too_many":                 "Too many of these are under way for this address; try again shortly.",
 	"unauthenticated":          "Nobody has signed in, or the session is over.",
 	"wrong_code":               "The code is wrong, or was used before.",
 	"wrong_credentials":        "The name or the password is wrong.",

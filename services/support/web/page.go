@@ -222,7 +222,9 @@ func (p *Page) signIn(w http.ResponseWriter, r *http.Request) {
 func writeThrottled(w http.ResponseWriter, err error) {
 	var locked lockedOut
 	if errors.As(err, &locked) {
-		problem.Write(w, http.StatusTooManyRequests, "locked_out", locked.Error(), fmt.Sprintf("Try again in %d seconds.", int(math.Ceil(locked.wait.Seconds()))))
+		seconds := int(math.Ceil(locked.wait.Seconds()))
+		w.Header().Set("Retry-After", strconv.Itoa(seconds))
+		problem.Write(w, http.StatusTooManyRequests, "locked_out", locked.Error(), fmt.Sprintf("Try again in %d seconds.", seconds))
 		return
 	}
 	problem.Write(w, http.StatusTooManyRequests, "too_many", "Too many are signing in from this address at once.", "Try again shortly.")

@@ -124,7 +124,7 @@ func TestGuessingIsLockedOut(t *testing.T) {
 			t.Fatalf("guess %d: %d", i, w.Code)
 		}
 	}
-	if w := call(h, "POST", "/support/session", rightPassword, "192.0.2.1"); w.Code != 429 || !strings.Contains(w.Body.String(), "locked_out") || !strings.Contains(w.Body.String(), "Try again in 60 seconds.") {
+	if w := call(h, "POST", "/support/session", rightPassword, "192.0.2.1"); w.Code != 429 || !strings.Contains(w.Body.String(), "locked_out") || !strings.Contains(w.Body.String(), "Try again in 60 seconds.") || w.Header().Get("Retry-After") != "60" {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	again := &Page{API: s.API, Administrators: s.Administrators, LockFile: s.LockFile, Now: s.Now}
