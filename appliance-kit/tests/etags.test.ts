@@ -54,7 +54,15 @@ const provider = {
 
 const way = {
   ...{ enabled: false, seriesPerSecond: 100, seriesBurst: 1000 },
-  ...{ senderSeriesPerSecond: 0, senderSeriesBurst: 0, port: null, picklePort: null, tlsPort: null, tlsClientCa: null },
+  ...{
+    senderSeriesPerSecond: 0,
+    senderSeriesBurst: 0,
+    senderSamplesPerSecond: 0,
+    port: null,
+    picklePort: null,
+    tlsPort: null,
+    tlsClientCa: null,
+  },
 };
 
 interface Editable {

@@ -91,7 +91,13 @@ test('a sender that the firewall has dropped is let in where inputs are set', as
   const set = await page.request.put(`${stack.url}/api/inputs/graphite`, {
     data: {
       ...{ enabled: true, networks: ['own'], port, picklePort: null, tlsPort: null, tlsClientCa: null },
-      ...{ seriesPerSecond: 0, seriesBurst: 0, senderSeriesPerSecond: 0, senderSeriesBurst: 0 },
+      ...{
+        seriesPerSecond: 0,
+        seriesBurst: 0,
+        senderSeriesPerSecond: 0,
+        senderSeriesBurst: 0,
+        senderSamplesPerSecond: 0,
+      },
     },
     headers: { origin: stack.url },
   });

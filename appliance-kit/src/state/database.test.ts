@@ -40,7 +40,9 @@ test('only its owner reads it, also where an earlier version had left it to the 
     rmSync(folder, { recursive: true });
   });
   const modes = () =>
-    Object.fromEntries(readdirSync(folder).map((name) => [name, (statSync(join(folder, name)).mode & 0o777).toString(8)]));
+    Object.fromEntries(
+      readdirSync(folder).map((name) => [name, (statSync(join(folder, name)).mode & 0o777).toString(8)]),
+    );
   for (const when of ['made', 'opened again']) {
     const db = new Database(join(folder, 'state.db'), things);
     db.run("INSERT INTO things VALUES ('kept')");

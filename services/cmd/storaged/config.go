@@ -107,6 +107,8 @@ type inputConfig struct {
 	SeriesBurst           int `toml:"series_burst"`
 	SenderSeriesPerSecond int `toml:"sender_series_per_second"`
 	SenderSeriesBurst     int `toml:"sender_series_burst"`
+	// Of statsd they are lines.
+	SenderSamplesPerSecond int `toml:"sender_samples_per_second"`
 }
 
 // tlsConfig is what those have that take lines by TLS.
@@ -153,7 +155,7 @@ func (c *config) checkTLS() error {
 // senders is the same for package senders.
 func (c *inputConfig) senders(own *senders.Own) senders.Options {
 	o := senders.Options{SeriesPerSecond: c.SeriesPerSecond, SeriesBurst: c.SeriesBurst,
-		SenderSeriesPerSecond: c.SenderSeriesPerSecond, SenderSeriesBurst: c.SenderSeriesBurst}
+		SenderSeriesPerSecond: c.SenderSeriesPerSecond, SenderSeriesBurst: c.SenderSeriesBurst, SenderSamplesPerSecond: c.SenderSamplesPerSecond}
 	for _, one := range c.Networks {
 		if one == ownNetworks {
 			o.Own = own
@@ -166,7 +168,7 @@ func (c *inputConfig) senders(own *senders.Own) senders.Options {
 
 func (c *inputConfig) check(name string) error {
 	for key, n := range map[string]int{"series_per_second": c.SeriesPerSecond, "series_burst": c.SeriesBurst,
-		"sender_series_per_second": c.SenderSeriesPerSecond, "sender_series_burst": c.SenderSeriesBurst} {
+		"sender_series_per_second": c.SenderSeriesPerSecond, "sender_series_burst": c.SenderSeriesBurst, "sender_samples_per_second": c.SenderSamplesPerSecond} {
 		if n < 0 {
 			return fmt.Errorf("%s.%s must not be negative", name, key)
 		}

@@ -48,6 +48,8 @@ type inputSettings struct {
 	SeriesBurst           int       `json:"seriesBurst"`
 	SenderSeriesPerSecond int       `json:"senderSeriesPerSecond"`
 	SenderSeriesBurst     int       `json:"senderSeriesBurst"`
+	// Left out in what was kept before there was such a limit: there is none.
+	SenderSamplesPerSecond int `json:"senderSamplesPerSecond"`
 	// Port is that of its sockets, and PicklePort that of Graphite's pickle; nil: as in the file of settings.
 	Port       *int `json:"port,omitempty"`
 	PicklePort *int `json:"picklePort,omitempty"`
@@ -134,12 +136,12 @@ func (s *inputSet) opened(change func(l *openInputs)) {
 
 func (c *inputConfig) inputSettings() inputSettings {
 	return inputSettings{Enabled: c.Enabled, Networks: c.Networks, SeriesPerSecond: c.SeriesPerSecond, SeriesBurst: c.SeriesBurst,
-		SenderSeriesPerSecond: c.SenderSeriesPerSecond, SenderSeriesBurst: c.SenderSeriesBurst}
+		SenderSeriesPerSecond: c.SenderSeriesPerSecond, SenderSeriesBurst: c.SenderSeriesBurst, SenderSamplesPerSecond: c.SenderSamplesPerSecond}
 }
 
 func (i *inputSettings) config() *inputConfig {
 	return &inputConfig{Enabled: i.Enabled, Networks: i.Networks, SeriesPerSecond: i.SeriesPerSecond, SeriesBurst: i.SeriesBurst,
-		SenderSeriesPerSecond: i.SenderSeriesPerSecond, SenderSeriesBurst: i.SenderSeriesBurst}
+		SenderSeriesPerSecond: i.SenderSeriesPerSecond, SenderSeriesBurst: i.SenderSeriesBurst, SenderSamplesPerSecond: i.SenderSamplesPerSecond}
 }
 
 func (i *inputSettings) senders(own *senders.Own) senders.Options { return i.config().senders(own) }

@@ -18,6 +18,7 @@ var logged = []struct {
 }{
 	{tsdb.SenderSeriesRate, "a sender makes new series too fast: find out which part of its names or labels changes each time, or raise the input's sender_series_per_second"},
 	{tsdb.InputSeriesRate, "senders together make new series too fast: find out who does, or raise the input's series_per_second"},
+	{tsdb.SenderSampleRate, "a sender sends too much: find out what it sends and how often, or raise the input's sender_samples_per_second"},
 	{senders.NetworkNotAllowed, "something comes from a network that may not send: add it to the input's networks, or stop the sender"},
 	{tlsport.Handshake, "a sender does not get through TLS: it sends plain text to the TLS port, or does not trust the certificate"},
 	{tlsport.ClientCertificate, "a sender shows no certificate that the TLS port accepts: give it one of the CA that is set there"},

@@ -174,11 +174,40 @@ func TestInputsOverHTTP(t *testing.T) {
 	}
 }
 
+// Over HTTP a request of who sends too much is refused as a whole, so that it can be sent again as it is.
+func TestSampleRateOverHTTP(t *testing.T) {
+	folder := t.TempDir()
+	file := filepath.Join(folder, "storaged.toml")
+	write(t, file, "[influx]\nsender_samples_per_second = 1\n[import]\nsender_samples_per_second = 1\n")
+	d := launch(t, folder, "--config", file)
+	many := strings.Repeat("m v=1\n", 11)
+	for _, c := range []struct {
+		path, body, from string
+		code             int
+		want             string
+	}{
+		{"/write", many, "192.0.2.1", 204, ""},
+		{"/write", "m v=1", "192.0.2.1", 503, "192.0.2.1 sends more than 1 samples a second by influx"},
+		{"/write", "m v=1", "192.0.2.2", 204, ""},
+		{"/write", many + many, "", 204, ""}, // a part of the appliance
+	} {
+		if code, text := d.post(t, c.path, c.body, c.from); code != c.code || !strings.Contains(text, c.want) {
+			t.Errorf("%s %.20s of %q: %d %s", c.path, c.body, c.from, code, text)
+		}
+	}
+	var figures inputFigures
+	d.get(t, "/api/v1/status/storage", &figures)
+	if figures.Inputs["influx"].Refused["sender_sample_rate"] != 1 {
+		t.Errorf("%+v", figures.Inputs["influx"])
+	}
+}
+
 func TestInputSettings(t *testing.T) {
 	for text, want := range map[string]string{
 		"[statsd]\nnetworks = ['10.0.0.1/8']":                       "write 10.0.0.0/8 for the network",
 		"[statsd]\nnetworks = ['here']":                             `"here" is no network`,
 		"[otlp]\nseries_per_second = -1":                            "otlp.series_per_second must not be negative",
+		"[otlp]\nsender_samples_per_second = -1":                    "otlp.sender_samples_per_second must not be negative",
 		"[otlp]\nseries_per_second = 1":                             "otlp lets no new series in",
 		"[influx_socket]\nenabled = true\naddress = ''":             "influx_socket is enabled, but has neither an address nor a tls_address",
 		"[influx_socket]\nenabled = true\naddress = ':8125'":        "statsd.address and influx_socket.address have the same port",

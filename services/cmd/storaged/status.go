@@ -122,7 +122,7 @@ func (s *server) inputStatus() map[string]any {
 		all[in.name] = map[string]any{
 			"enabled": c.Enabled, "listens": on.addresses(in.name), "networks": networks, "newSeries": status.Created, "refused": status.Refused, "senders": list,
 			"seriesPerSecond": c.SeriesPerSecond, "seriesBurst": c.SeriesBurst,
-			"senderSeriesPerSecond": c.SenderSeriesPerSecond, "senderSeriesBurst": c.SenderSeriesBurst,
+			"senderSeriesPerSecond": c.SenderSeriesPerSecond, "senderSeriesBurst": c.SenderSeriesBurst, "senderSamplesPerSecond": c.SenderSamplesPerSecond,
 			"port": c.Port, "picklePort": c.PicklePort, "tlsPort": c.TLSPort, "tlsClientCa": c.TLSClientCA,
 			"tlsListens": on.tls(in.name),
 		}

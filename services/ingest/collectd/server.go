@@ -117,7 +117,12 @@ func (s *Server) receive() {
 				continue
 			}
 			b.begin(from)
+			before := len(b.samples)
 			b.packet(messages[i].Buffers[0][:messages[i].N], now)
+			if reason := s.from.Admit(from, len(b.samples)-before); reason != "" {
+				b.refuse(reason, len(b.samples)-before)
+				b.samples = b.samples[:before]
+			}
 		}
 		s.keep(&b)
 	}

@@ -49,6 +49,18 @@ func (b *Batch) Refuse(reason tsdb.Reason) {
 	b.refused[refusal{b.from, reason}]++
 }
 
+// drop refuses the samples behind the first n for a reason, if there is one.
+func (b *Batch) drop(n int, reason tsdb.Reason) {
+	if reason == "" || n >= len(b.samples) {
+		return
+	}
+	if b.refused == nil {
+		b.refused = map[refusal]int{}
+	}
+	b.refused[refusal{b.from, reason}] += len(b.samples) - n
+	b.samples = b.samples[:n]
+}
+
 // Refused is how often something was refused for a reason since the batch was stored last.
 func (b *Batch) Refused(reason tsdb.Reason) (n int) {
 	for one, times := range b.refused {

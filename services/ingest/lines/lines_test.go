@@ -65,6 +65,28 @@ func until(t *testing.T, what string, done func() bool) {
 	}
 }
 
+// Who sends too much: its packets are refused and counted, its connection waits and loses nothing.
+func TestSampleRate(t *testing.T) {
+	in := senders.New("test", senders.Options{SenderSamplesPerSecond: 100})
+	s, store := serve(t, in)
+	flood, calm, stream := dial(t, s, "udp", "127.0.0.1"), dial(t, s, "udp", "127.0.0.2"), dial(t, s, "tcp", "127.0.0.3")
+	fmt.Fprint(flood, strings.Repeat("flood\n", 1100))
+	until(t, "the first packet is stored as a whole", func() bool { return store.Status().Accepted["test"] == 1100 })
+	fmt.Fprint(flood, strings.Repeat("flood\n", 50))
+	fmt.Fprint(calm, "calm\n")
+	until(t, "the second one is refused, and another sender's is not", func() bool {
+		status := store.Status()
+		return status.Rejected[tsdb.SenderSampleRate] == 50 && status.Accepted["test"] == 1101
+	})
+	fmt.Fprint(stream, strings.Repeat("kept\n", 1050))
+	until(t, "the connection's first lines", func() bool { return store.Status().Accepted["test"] >= 1102 })
+	fmt.Fprint(stream, strings.Repeat("kept\n", 10))
+	until(t, "all of its lines", func() bool { return store.Status().Accepted["test"] == 1101+1060 })
+	if rejected := store.Status().Rejected[tsdb.SenderSampleRate]; rejected != 50 {
+		t.Errorf("%d were refused", rejected)
+	}
+}
+
 // Each sender answers for its own lines, also of packets that were received together; who is elsewhere is not heard.
 func TestSenders(t *testing.T) {
 	in := senders.New("test", senders.Options{SenderSeriesPerSecond: 1, SenderSeriesBurst: 10,

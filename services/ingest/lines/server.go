@@ -296,7 +296,9 @@ func (s *Server) receive() {
 				continue
 			}
 			b.begin(from)
+			before := b.Samples()
 			s.Packet(&b, messages[i].Buffers[0][:messages[i].N], now)
+			b.drop(before, s.options.Senders.Admit(from, b.Samples()-before))
 		}
 		s.Keep(&b, 0)
 	}
@@ -320,8 +322,15 @@ func (s *Server) line(b *Batch, line []byte, now int64) {
 }
 
 // Keep stores and empties a batch. While the store takes nothing it tries again until patience ends; false means that
-// samples were lost, and counted.
+// samples were lost, and counted. A connection that sends more than its sender may waits: nothing is read of it meanwhile.
 func (s *Server) Keep(b *Batch, patience time.Duration) bool {
+	if patience > 0 {
+		for reason := s.options.Senders.Admit(b.from, b.Samples()); reason != ""; reason = s.options.Senders.Admit(b.from, b.Samples()) {
+			if !s.wait() {
+				break // the server ends, and takes what it has
+			}
+		}
+	}
 	for one, n := range b.refused {
 		s.store.Reject(one.reason, n)
 		s.options.Senders.Refused(one.from, one.reason, n)

@@ -1,5 +1,5 @@
-// Package senders knows who sends by an input: from which networks it is used, how many new series each address and all
-// of them together may make, and what was refused of whom. Series that exist are never limited: a flood of new names
+// Package senders knows who sends by an input: from which networks it is used, how many samples each address may send, how many
+// new series each address and all of them together may make, and what was refused of whom. A flood of samples or of new names
 // stops at its sender's limit, and what everybody else sends goes on.
 package senders
 
@@ -37,7 +37,12 @@ type Options struct {
 	// limit of 0 a second is none.
 	SeriesPerSecond, SeriesBurst             int
 	SenderSeriesPerSecond, SenderSeriesBurst int
+	// How many samples (of statsd: lines) each address may send a second on average; ten times as many at once. 0: any number.
+	SenderSamplesPerSecond int
 }
+
+// samplesAtOnce is for how many seconds' samples a sender may save up.
+const samplesAtOnce = 10
 
 // Input is one input's senders; safe for many goroutines. A nil one permits everything and counts nothing.
 type Input struct {
@@ -57,7 +62,8 @@ type Input struct {
 }
 
 type sender struct {
-	bucket  bucket
+	bucket  bucket // of new series
+	samples bucket
 	refused map[tsdb.Reason]uint64
 	last    time.Time
 	// Of the last hour.
@@ -160,8 +166,44 @@ func (in *Input) Take(from netip.Addr) tsdb.Reason {
 	return ""
 }
 
+// Admit says whether an address may send n samples now, and charges them if so: "" or the reason. What is more than was left is a
+// debt that the next ones wait for, so that a batch of any size is taken as a whole or not at all.
+func (in *Input) Admit(from netip.Addr, n int) tsdb.Reason {
+	if !in.LimitsSamples() || n <= 0 {
+		return ""
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	now := in.now()
+	one := in.of(from, now)
+	one.last = now
+	if !one.samples.lend(now, in.options.Load().SenderSamplesPerSecond, n) {
+		return tsdb.SenderSampleRate
+	}
+	return ""
+}
+
+// Charge is Admit for what was admitted already, as the rest of a request of which a part is stored.
+func (in *Input) Charge(from netip.Addr, n int) {
+	if !in.LimitsSamples() || n <= 0 {
+		return
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.of(from, in.now()).samples.tokens -= float64(n)
+}
+
+// LimitsSamples says whether there is a limit of samples.
+func (in *Input) LimitsSamples() bool {
+	return in != nil && in.options.Load().SenderSamplesPerSecond > 0
+}
+
 func (in *Input) explain(from netip.Addr, reason tsdb.Reason) string {
 	o := in.options.Load()
+	if reason == tsdb.SenderSampleRate {
+		return fmt.Sprintf("%s sends more than %d samples a second by %s: send less often, or raise %s.sender_samples_per_second",
+			Text(from), o.SenderSamplesPerSecond, in.name, in.name)
+	}
 	if reason == tsdb.SenderSeriesRate {
 		return fmt.Sprintf("%s makes new series by %s faster than %d a second (%d at once): find out which part of the names or labels changes each time, or raise %s.sender_series_per_second",
 			Text(from), in.name, o.SenderSeriesPerSecond, o.SenderSeriesBurst, in.name)
@@ -287,6 +329,22 @@ func (b *bucket) has(now time.Time, perSecond, burst int) bool {
 	return b.tokens >= 1
 }
 
+// lend takes n of perSecond a second, and of samplesAtOnce as many at once, if there is any left.
+func (b *bucket) lend(now time.Time, perSecond, n int) bool {
+	most := float64(perSecond) * samplesAtOnce
+	if b.last.IsZero() {
+		b.tokens = most
+	} else if elapsed := now.Sub(b.last).Seconds(); elapsed > 0 {
+		b.tokens = min(most, b.tokens+elapsed*float64(perSecond))
+	}
+	b.last = now
+	if b.tokens <= 0 {
+		return false
+	}
+	b.tokens -= float64(n)
+	return true
+}
+
 // Status is what an input's senders did since the start.
 type Status struct {
 	Created uint64 // series that were new
@@ -376,22 +434,37 @@ func (in *Input) Worst(reason tsdb.Reason) (address string) {
 	return address
 }
 
-// From is one address as the sender of a batch; nil of a nil Input.
+// From is one address as the sender of a request; nil of a nil Input. A request that is stored in several batches is admitted with
+// the first one.
 func (in *Input) From(from netip.Addr) tsdb.Sender {
 	if in == nil {
 		return nil
 	}
-	return single{in, from}
+	return &single{in: in, from: from}
 }
 
 type single struct {
-	in   *Input
-	from netip.Addr
+	in       *Input
+	from     netip.Addr
+	admitted atomic.Bool
 }
 
-func (s single) Create(int) (tsdb.Reason, string)  { return s.in.Create(s.from) }
-func (s single) Refused(_ int, reason tsdb.Reason) { s.in.Refused(s.from, reason, 1) }
-func (s single) Sent(n int)                        { s.in.Sent(s.from, n) }
+// Admit implements tsdb.Admitter.
+func (s *single) Admit(n int) (tsdb.Reason, string) {
+	if s.admitted.Load() {
+		s.in.Charge(s.from, n)
+		return "", ""
+	}
+	if reason := s.in.Admit(s.from, n); reason != "" {
+		return reason, s.in.explain(s.from, reason)
+	}
+	s.admitted.Store(true)
+	return "", ""
+}
+
+func (s *single) Create(int) (tsdb.Reason, string)  { return s.in.Create(s.from) }
+func (s *single) Refused(_ int, reason tsdb.Reason) { s.in.Refused(s.from, reason, 1) }
+func (s *single) Sent(n int)                        { s.in.Sent(s.from, n) }
 
 // Parts says which of a batch's samples came from which address. The zero value is an empty batch.
 type Parts struct {

@@ -62,6 +62,56 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
+// A sender that sends more than it may waits for its debt; another one goes on.
+func TestSampleRate(t *testing.T) {
+	in := New("statsd", Options{SenderSamplesPerSecond: 100})
+	now := clock(in)
+	one, two := address("192.0.2.1"), address("192.0.2.2")
+	for n, c := range []struct {
+		after time.Duration
+		from  netip.Addr
+		n     int
+		want  tsdb.Reason
+	}{
+		{0, one, 999, ""},
+		{0, one, 2001, ""}, // taken as a whole: 2,000 are owed
+		{0, one, 1, tsdb.SenderSampleRate},
+		{0, two, 1, ""},
+		{20 * time.Second, one, 1, tsdb.SenderSampleRate},
+		{10 * time.Millisecond, one, 1, ""},
+		{time.Hour, one, 1000, ""}, // no more was saved up
+		{0, one, 1, tsdb.SenderSampleRate},
+		{0, address("2001:db8::1"), 1000, ""},
+		{0, address("2001:db8::2"), 1, tsdb.SenderSampleRate},
+	} {
+		*now = now.Add(c.after)
+		if got := in.Admit(c.from, c.n); got != c.want {
+			t.Errorf("%d: %q, want %q", n, got, c.want)
+		}
+	}
+	in.Set(Options{})
+	if in.LimitsSamples() || in.Admit(one, 1_000_000) != "" {
+		t.Error("limited without a limit")
+	}
+}
+
+// A request that is stored in several batches is taken as a whole, and the next one pays for it.
+func TestSampleRateOfRequests(t *testing.T) {
+	in := New("remote_write", Options{SenderSamplesPerSecond: 10})
+	clock(in)
+	from := address("192.0.2.1")
+	first := in.From(from).(tsdb.Admitter)
+	for range 3 {
+		if reason, _ := first.Admit(100); reason != "" {
+			t.Fatal(reason)
+		}
+	}
+	reason, detail := in.From(from).(tsdb.Admitter).Admit(1)
+	if reason != tsdb.SenderSampleRate || !reason.Later() || !strings.Contains(detail, "192.0.2.1 sends more than 10 samples a second by remote_write") || !strings.Contains(detail, "remote_write.sender_samples_per_second") {
+		t.Error(reason, detail)
+	}
+}
+
 // Addresses that are made up take a bounded amount of memory, and share what one sender may make.
 func TestManyAddresses(t *testing.T) {
 	in := New("graphite", Options{SenderSeriesPerSecond: 1, SenderSeriesBurst: 2})

@@ -146,13 +146,21 @@ func (a *Aggregator) shard() *shard {
 // received, by the clock, orders what comes by several readers.
 func (s *shard) packets(packets [][]byte, received int64) { s.packetsFrom(packets, nil, received) }
 
-// packetsFrom is packets of senders, one for each.
+// packetsFrom is packets of senders, one for each. Those of senders that send too much are refused.
 func (s *shard) packetsFrom(packets [][]byte, from []netip.Addr, received int64) {
+	s.gather(packets, from, received, s.a.senders.LimitsSamples())
+}
+
+// gather is packetsFrom; limited: whether senders are asked for how much they send.
+func (s *shard) gather(packets [][]byte, from []netip.Addr, received int64, limited bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.order, s.from = received, from
 	var sent senders.Tally
 	for i, packet := range packets {
+		if limited && s.tooMuch(packet, i) {
+			continue
+		}
 		if lines := s.packet(packet, i); s.a.senders != nil {
 			s.a.senders.Count(&sent, s.sender(i), lines)
 		}
@@ -166,6 +174,24 @@ func (s *shard) packetsFrom(packets [][]byte, from []netip.Addr, received int64)
 		s.a.lines.Add(s.lines)
 		s.lines = 0
 	}
+}
+
+// tooMuch refuses the lines of the i-th packet when its sender sends more than it may: they are counted before they are parsed, so that a
+// flood costs little.
+func (s *shard) tooMuch(packet []byte, i int) bool {
+	lines := linesOf(packet)
+	reason := s.a.senders.Admit(s.sender(i), lines)
+	if reason == "" {
+		return false
+	}
+	for range lines {
+		s.refuse(reason, i)
+	}
+	return true
+}
+
+func linesOf(text []byte) int {
+	return bytes.Count(bytes.TrimSuffix(text, []byte{'\n'}), []byte{'\n'}) + 1
 }
 
 // sender is who sent a packet; not valid of a Unix socket.

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"cistern/services/ingest/senders"
 	"cistern/services/store/tsdb"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -74,6 +75,48 @@ func TestSockets(t *testing.T) {
 }
 
 // What the kernel holds when the end comes is taken too.
+// Who sends too many lines: packets are refused by lines before they are parsed, a connection waits and loses nothing.
+func TestSampleRateOfSenders(t *testing.T) {
+	m := &memory{}
+	in := senders.New("statsd", senders.Options{SenderSamplesPerSecond: 100})
+	s, err := Listen(m, Options{Address: "127.0.0.1:0", Readers: 1, Clock: clock, Senders: in})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	until := func(what string, lines, refused uint64) {
+		t.Helper()
+		for deadline := time.Now().Add(10 * time.Second); s.Stats().Lines != lines || in.Status(0).Refused[tsdb.SenderSampleRate] != refused; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: %d lines, %v", what, s.Stats().Lines, in.Status(0).Refused)
+			}
+		}
+	}
+	dial := func(network, from string) net.Conn {
+		t.Helper()
+		var local net.Addr = &net.UDPAddr{IP: net.ParseIP(from)}
+		if network == "tcp" {
+			local = &net.TCPAddr{IP: net.ParseIP(from)}
+		}
+		c, err := (&net.Dialer{LocalAddr: local}).Dial(network, s.Addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	flood, calm, stream := dial("udp", "127.0.0.1"), dial("udp", "127.0.0.2"), dial("tcp", "127.0.0.3")
+	fmt.Fprint(flood, strings.Repeat("f:1|c\n", 1100))
+	until("the first packet is taken as a whole", 1100, 0)
+	fmt.Fprint(flood, strings.Repeat("f:1|c\n", 50))
+	fmt.Fprint(calm, "c:1|c")
+	until("the second one is refused, another sender's is not", 1101, 50)
+	for _, part := range []int{1050, 10} {
+		fmt.Fprint(stream, strings.Repeat("t:1|c\n", part))
+	}
+	until("all lines of the connection", 1101+1060, 50)
+}
+
 func TestCloseReadsWhatIsLeft(t *testing.T) {
 	m := &memory{}
 	s, err := Listen(m, Options{Address: "127.0.0.1:0", Clock: clock})

@@ -59,6 +59,9 @@ func (s *Server) limit(connection net.Conn) {
 	s.end.Limit(connection.SetDeadline, idleTimeout)
 }
 
+// admitEvery is how often a connection that waits asks whether it may go on.
+const admitEvery = 100 * time.Millisecond
+
 // stream reads lines from a connection: all that is there at once. One that is too long is refused and skipped to its
 // end; the last one needs no newline when the sender ends the stream, else it may have been cut off anywhere.
 func (s *Server) stream(connection net.Conn) {
@@ -70,9 +73,14 @@ func (s *Server) stream(connection net.Conn) {
 	buffer := make([]byte, streamBuffer)
 	held, skipping := 0, false
 	take := func(text []byte) {
-		if len(text) > 0 {
-			s.streams.packetsFrom([][]byte{text}, from, s.aggregator.clock.Now())
+		if len(text) == 0 {
+			return
 		}
+		// Who sends more than it may waits: nothing is read of it meanwhile. When the server ends it takes what it has.
+		for s.aggregator.senders.Admit(from[0], linesOf(text)) != "" && !s.end.Begun() {
+			time.Sleep(admitEvery)
+		}
+		s.streams.gather([][]byte{text}, from, s.aggregator.clock.Now(), false)
 	}
 	for {
 		s.limit(connection)

@@ -25,6 +25,13 @@ func (s *Store) Ingest(ctx context.Context, input string, samples []Sample, dura
 		return nil, s.refused(len(samples), MemoryLimit, err)
 	}
 	sender := senderOf(ctx)
+	if rejected := notAdmitted(sender, len(samples)); rejected != nil {
+		s.counts.reject(rejected[0].Reason, len(rejected))
+		for _, r := range rejected {
+			sender.Refused(r.Index, r.Reason)
+		}
+		return rejected, nil
+	}
 	position, accepted, rejected, err := s.write(samples, sender, isHistory(ctx), ForcedLabels(ctx))
 	if err != nil {
 		return nil, s.refused(len(samples), StorageError, err)
@@ -48,6 +55,23 @@ func (s *Store) Ingest(ctx context.Context, input string, samples []Sample, dura
 		}
 	}
 	return rejected, nil
+}
+
+// notAdmitted refuses all samples of a batch of a sender who sends too much; nil of any other.
+func notAdmitted(sender Sender, n int) []Rejection {
+	asked, ok := sender.(Admitter)
+	if !ok || n == 0 {
+		return nil
+	}
+	reason, detail := asked.Admit(n)
+	if reason == "" {
+		return nil
+	}
+	rejected := make([]Rejection, n)
+	for i := range rejected {
+		rejected[i] = Rejection{i, reason, detail}
+	}
+	return rejected
 }
 
 // Reject implements Ingester.

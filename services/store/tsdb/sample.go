@@ -110,11 +110,12 @@ const (
 	// One sender, or all by one input, make new series too quickly; see Sender.
 	SenderSeriesRate Reason = "sender_series_rate"
 	InputSeriesRate  Reason = "input_series_rate"
+	SenderSampleRate Reason = "sender_sample_rate" // one sender sends too much; see Admitter
 )
 
 // Later says whether what was refused for this reason would be taken some time later, so that it is worth sending again.
 func (r Reason) Later() bool {
-	return r == MemoryLimit || r == SeriesRate || r == SenderSeriesRate || r == InputSeriesRate
+	return r == MemoryLimit || r == SeriesRate || r == SenderSeriesRate || r == InputSeriesRate || r == SenderSampleRate
 }
 
 // Rejection is one refused sample of a batch.

@@ -26,6 +26,13 @@ type Sender interface {
 	Sent(n int)
 }
 
+// Admitter is a Sender that is asked before a batch is looked at: a batch is taken as a whole or refused as a whole, so that who is
+// refused can send all of it again.
+type Admitter interface {
+	// Admit says whether the sender may send so many samples now: "" if so, else the reason and what to do about it.
+	Admit(samples int) (reason Reason, detail string)
+}
+
 type senderKey struct{}
 
 // WithSender names the sender of what is ingested under the context. Without one a batch is the appliance's own: it may

@@ -5285,6 +5285,8 @@ export interface components {
             senderSeriesPerSecond: number;
             /** @description how many of them at once */
             senderSeriesBurst: number;
+            /** @description how many samples, of statsd lines, one address may send each second on average; ten seconds of them at once; 0: no limit */
+            senderSamplesPerSecond: number;
             port: number | null;
             picklePort: number | null;
             tlsPort: number | null;
@@ -5342,6 +5344,8 @@ export interface components {
             senderSeriesPerSecond: number;
             /** @description how many of them at once */
             senderSeriesBurst: number;
+            /** @description how many samples, of statsd lines, one address may send each second on average; ten seconds of them at once; 0: no limit */
+            senderSamplesPerSecond: number;
             port: number | null;
             picklePort: number | null;
             tlsPort: number | null;

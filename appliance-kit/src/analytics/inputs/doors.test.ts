@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { doorsOf } from './doors.ts';
 
-const limits = { seriesPerSecond: 0, seriesBurst: 0, senderSeriesPerSecond: 0, senderSeriesBurst: 0 };
+const limits = {
+  seriesPerSecond: 0,
+  seriesBurst: 0,
+  senderSeriesPerSecond: 0,
+  senderSeriesBurst: 0,
+  senderSamplesPerSecond: 0,
+};
 const input = (networks: string[], ...listens: string[]) => ({
   ...limits,
   ...{ enabled: true, networks, listens, newSeries: 0, refused: {}, senders: [] },

@@ -21,7 +21,7 @@ function find(inputs: Readonly<Record<string, InputState>>, name: string): Input
 
 function settingsOf(one: KeptSettings): InputSettings {
   const { enabled, networks, seriesPerSecond, seriesBurst, senderSeriesPerSecond, senderSeriesBurst } = one;
-  const { port = null, picklePort = null, tlsPort = null, tlsClientCa = null } = one;
+  const { senderSamplesPerSecond = 0, port = null, picklePort = null, tlsPort = null, tlsClientCa = null } = one;
   return {
     enabled,
     networks,
@@ -29,6 +29,7 @@ function settingsOf(one: KeptSettings): InputSettings {
     seriesBurst,
     senderSeriesPerSecond,
     senderSeriesBurst,
+    senderSamplesPerSecond,
     port,
     picklePort,
     tlsPort,

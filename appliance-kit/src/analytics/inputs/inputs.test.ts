@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { connect } from 'node:tls';
@@ -37,7 +37,15 @@ const DAY_MS = 86_400_000;
 
 const off = {
   ...{ enabled: false, networks: ['192.0.2.0/24'], seriesPerSecond: 0, seriesBurst: 0 },
-  ...{ senderSeriesPerSecond: 0, senderSeriesBurst: 0, port: null, picklePort: null, tlsPort: null, tlsClientCa: null },
+  ...{
+    senderSeriesPerSecond: 0,
+    senderSeriesBurst: 0,
+    senderSamplesPerSecond: 0,
+    port: null,
+    picklePort: null,
+    tlsPort: null,
+    tlsClientCa: null,
+  },
 };
 
 test('an input is switched off, that is in the audit log, and a store that forgot it is told again', async (t) => {
@@ -80,6 +88,19 @@ test('an input is switched off, that is in the audit log, and a store that forgo
     await appliance.poller.look();
     assert.equal(await enabled(), false);
   });
+});
+
+test('an address has a limit of samples, and what is over it is counted as its', async (t) => {
+  const b = await bench(t);
+  const { client } = b;
+  await client.setUp();
+  await storaged(t, b);
+  const input = { ...off, enabled: true, networks: [] };
+  assert.equal((await client.get('/api/inputs/import')).body.senderSamplesPerSecond, 0);
+  const set = await client.put('/api/inputs/import', { ...input, senderSamplesPerSecond: 1 });
+  assert.deepEqual([set.status, set.body.senderSamplesPerSecond], [200, 1]);
+  const kept = JSON.parse(readFileSync(join(b.directory, 'data', 'inputs.json'), 'utf8'));
+  assert.equal(kept.inputs.import.senderSamplesPerSecond, 1);
 });
 
 test('settings that cannot be are named, and change nothing', async (t) => {

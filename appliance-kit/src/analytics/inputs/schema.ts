@@ -17,6 +17,9 @@ const settings = {
   seriesBurst: Type.Integer({ minimum: 0, maximum: 1_000_000_000, description: 'how many of them at once' }),
   senderSeriesPerSecond: Rate('how many new series one address may make each second on average'),
   senderSeriesBurst: Type.Integer({ minimum: 0, maximum: 1_000_000_000, description: 'how many of them at once' }),
+  senderSamplesPerSecond: Rate(
+    'how many samples, of statsd lines, one address may send each second on average; ten seconds of them at once',
+  ),
   port: Port('of OpenTelemetry that for gRPC, which 0 closes; null: as in the settings of storaged'),
   picklePort: Port("that of Graphite's pickle, which 0 closes; null: as in the settings of storaged"),
   tlsPort: Port(

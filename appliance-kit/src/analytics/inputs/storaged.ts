@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import type { Peer } from '../../peers/peer.ts';
 import type { InputSettings } from './schema.ts';
 
-type Later = 'port' | 'picklePort' | 'tlsPort' | 'tlsClientCa';
-/** One that was kept by an older version has no ports, or nothing of TLS. */
+type Later = 'senderSamplesPerSecond' | 'port' | 'picklePort' | 'tlsPort' | 'tlsClientCa';
+/** One that was kept by an older version has no limit of samples, no ports, or nothing of TLS. */
 export type KeptSettings = Omit<InputSettings, Later> & Partial<Pick<InputSettings, Later>>;
 
 export interface InputState extends KeptSettings {

@@ -38,6 +38,7 @@ const place = (input: Input): string => {
 const reasons: Readonly<Record<string, string>> = {
   network_not_allowed: 'from elsewhere',
   sender_series_rate: 'new series too fast',
+  sender_sample_rate: 'too many samples',
   input_series_rate: 'new series of all too fast',
   tls_handshake: 'not by TLS, or distrustful',
   tls_client_certificate: 'without a valid certificate',
@@ -62,6 +63,7 @@ interface Typed {
   readonly seriesBurst: string;
   readonly senderSeriesPerSecond: string;
   readonly senderSeriesBurst: string;
+  readonly senderSamplesPerSecond: string;
   readonly port: string;
   readonly picklePort: string;
   readonly tlsPort: string;
@@ -74,6 +76,7 @@ const typedOf = (input: Input): Typed => ({
   seriesBurst: String(input.seriesBurst),
   senderSeriesPerSecond: String(input.senderSeriesPerSecond),
   senderSeriesBurst: String(input.senderSeriesBurst),
+  senderSamplesPerSecond: String(input.senderSamplesPerSecond),
   port: String(input.port ?? ''),
   picklePort: String(input.picklePort ?? ''),
   tlsPort: String(input.tlsPort ?? ''),
@@ -112,6 +115,7 @@ const portFields = ({
 const limits = [
   ['senderSeriesPerSecond', 'New series of one address each second', '0: no limit.'],
   ['senderSeriesBurst', 'New series of one address at once', undefined],
+  ['senderSamplesPerSecond', 'Samples of one address each second', '0: no limit. Ten seconds’ worth may come at once.'],
   ['seriesPerSecond', 'New series of all together each second', '0: no limit.'],
   ['seriesBurst', 'New series of all together at once', undefined],
 ] as const;
@@ -138,6 +142,7 @@ function InputForm({ input, onDone }: { input: Input; onDone: () => void }) {
               seriesBurst: Number(typed.seriesBurst),
               senderSeriesPerSecond: Number(typed.senderSeriesPerSecond),
               senderSeriesBurst: Number(typed.senderSeriesBurst),
+              senderSamplesPerSecond: Number(typed.senderSamplesPerSecond),
               port: portOf(typed.port),
               picklePort: portOf(typed.picklePort),
               tlsPort: portOf(typed.tlsPort),
