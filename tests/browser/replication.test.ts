@@ -95,9 +95,15 @@ test('a sender is added below a dataset, and removed', async (t) => {
   await page.getByLabel(exactly('Name')).fill('backup of Berlin');
   await page.getByLabel('Its public key').fill(key);
   await page.getByLabel('It replicates to datasets below').selectOption('tank/copies');
+  const quota = page.getByLabel('Quota of that dataset');
+  assert.match(await quota.inputValue(), /^\d+ [GM]iB$/);
+  await quota.fill('');
+  await page.getByText('Without one a sender can fill the pool').waitFor();
+  await quota.fill('3 GiB');
   await lookAt(page, 'replication-sender');
   await page.getByRole('button', { name: 'Add the sender' }).click();
   await page.getByText(/They reach this appliance at port 8022/).waitFor();
+  await page.getByText(/to datasets below tank\/copies, up to 3(\.\d+)? Gi?B/).waitFor();
   await page.getByRole('button', { name: 'Add a sender' }).click();
   await page.getByLabel(exactly('Name')).fill('again');
   await page.getByLabel('Its public key').fill(key);

@@ -110,14 +110,16 @@ test('replication', async (t) => {
       properties: { mountpoint: '/srv/in' },
     });
     const garbage = await there.ask('POST', '/api/replication-senders', {
-      ...{ name: 'first', publicKey: 'ssh-ed25519 nonsense', under: 'tank/in' },
+      ...{ name: 'first', publicKey: 'ssh-ed25519 nonsense', under: 'tank/in', quotaBytes: null },
     });
     assert.equal(garbage.status, 400);
     await there.get('POST', '/api/replication-senders', {
       name: 'first',
       publicKey: identity.publicKey,
       under: 'tank/in',
+      quotaBytes: 2 ** 30,
     });
+    assert.equal((await second.ssh('zfs', 'get', '-Hpo', 'value', 'quota', 'tank/in')).trim(), String(2 ** 30));
     // The machines reach each other by the port that the host forwards.
     const host = { host: '10.0.2.2', port: second.ports.replication };
     const { hostKey, fingerprint } = await api.get<{ hostKey: string; fingerprint: string }>(

@@ -6488,6 +6488,7 @@ export interface components {
             publicKey: string;
             /** @description POOL/NAME */
             under: string;
+            quotaBytes: number | null;
         };
         SenderList: {
             items: components["schemas"]["Sender"][];

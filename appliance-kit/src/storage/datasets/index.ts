@@ -10,7 +10,7 @@ import { routes } from './routes.ts';
 import { CompressionEstimate } from './schema.ts';
 import { Tree } from './tree.ts';
 
-export { isTelemetry, mustBeChangeable, mustBeKnown, page, pageFacts } from './datasets.ts';
+export { Datasets, isTelemetry, mustBeChangeable, mustBeKnown, page, pageFacts } from './datasets.ts';
 export {
   datasetNameProblem,
   isSystem,

@@ -151,12 +151,18 @@ test('senders: who may replicate to here, and below what', async (t) => {
   const before = (await on.client.get('/api/replication-senders')).body;
   assert.deepEqual([before.items, before.accepting.port], [[], 0]);
   const key = before.identity.publicKey;
-  const add = (body: object) => on.client.post('/api/replication-senders', { name: 'other', publicKey: key, ...body });
+  const add = (body: object) =>
+    on.client.post('/api/replication-senders', { name: 'other', publicKey: key, quotaBytes: null, ...body });
   assert.equal((await add({ under: 'tank/none' })).body.errors[0].path, '/under');
   assert.equal((await add({ under: 'system/state' })).body.errors[0].path, '/under');
   assert.equal((await add({ under: 'tank/telemetry' })).body.errors[0].path, '/under');
-  const made = await add({ under: 'tank/copies' });
-  assert.equal(made.status, 201);
+  const { used } = (await on.client.get('/api/datasets/tank%2Fcopies')).body;
+  const quotaBytes = 64 * 2 ** 20 + used;
+  if (used > 64 * 2 ** 20)
+    assert.equal((await add({ under: 'tank/copies', quotaBytes: used - 1 })).body.errors[0].path, '/quotaBytes');
+  const made = await add({ under: 'tank/copies', quotaBytes });
+  assert.equal(made.status, 201, JSON.stringify(made.body));
+  assert.equal((await on.client.get('/api/datasets/tank%2Fcopies')).body.quota.bytes, quotaBytes);
   assert.equal((await add({ under: 'tank/copies' })).body.errors[0].path, '/publicKey');
   assert.equal((await on.client.get('/api/replication-senders')).body.accepting.port, 8022);
   assert.equal((await on.client.delete(`/api/replication-senders/${made.body.id}`)).status, 204);

@@ -90,13 +90,23 @@ export const ReplicationPreview = component('ReplicationPreview', {
 });
 export type ReplicationPreview = Static<typeof ReplicationPreview>;
 
-export const SenderInput = component('SenderInput', {
+const sender = {
   name: Line({ maxLength: 100 }),
   publicKey: Type.String({ maxLength: 4096, description: 'the line that the sender shows' }),
   under: DatasetName,
+};
+export const SenderInput = component('SenderInput', {
+  ...sender,
+  quotaBytes: nullable(
+    Type.Integer({
+      minimum: 64 * 1024 * 1024,
+      description:
+        'the quota that the dataset gets: what all that is sent below it may take; null: it stays as it is, and without one a sender may fill the pool',
+    }),
+  ),
 });
 export type SenderInput = Static<typeof SenderInput>;
-export const Sender = component('Sender', { id: Type.String(), ...SenderInput.properties, createdAt: Time });
+export const Sender = component('Sender', { id: Type.String(), ...sender, createdAt: Time });
 export type Sender = Static<typeof Sender>;
 
 export const SenderList = component('SenderList', {

@@ -2,11 +2,12 @@
 import type { Audit } from '../../access/audit/index.ts';
 import { type Clock, iso } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
+import { size } from '../../base/words.ts';
 import type { Caller } from '../../http/gate/caller.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Database, Row } from '../../state/database.ts';
 import { newId } from '../../state/id.ts';
-import { isSystem, isTelemetry, type Tree } from '../datasets/index.ts';
+import { type Datasets, isSystem, isTelemetry, type Tree } from '../datasets/index.ts';
 import { CISTERN_PORT, type Sender, type SenderInput } from './schema.ts';
 
 const fromRow = (row: Row): Sender => ({
@@ -17,12 +18,21 @@ const fromRow = (row: Row): Sender => ({
   createdAt: iso(row.created_at as number),
 });
 
+interface Parts {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly platform: Platform;
+  readonly tree: Tree;
+  readonly datasets: Datasets;
+  readonly audit: Audit;
+}
+
 export class ReplicationSenders {
-  readonly #parts: { db: Database; clock: Clock; platform: Platform; tree: Tree; audit: Audit };
+  readonly #parts: Parts;
   /** Called when what a dataset may be used for has changed. */
   changed: (dataset: string) => Promise<void> = async () => {};
 
-  constructor(parts: { db: Database; clock: Clock; platform: Platform; tree: Tree; audit: Audit }) {
+  constructor(parts: Parts) {
     this.#parts = parts;
   }
 
@@ -61,6 +71,12 @@ export class ReplicationSenders {
     const key = (line: string) => line.split(/\s+/).slice(0, 2).join(' ');
     const same = this.all().find((one) => key(one.publicKey) === key(publicKey));
     if (same !== undefined) throw invalid('/publicKey', `it is the key of “${same.name}” already`);
+    const { quotaBytes } = input;
+    if (quotaBytes !== null && quotaBytes < under.used)
+      throw invalid('/quotaBytes', `“${input.under}” holds ${size(under.used)} already`);
+    // Before anybody is let in: a sender that may fill the pool is what the quota is against.
+    if (quotaBytes !== null)
+      await this.#parts.datasets.update(input.under, { set: { quota: String(quotaBytes) } }, caller);
     const now = clock.now();
     const id = newId('rs', now);
     db.run(

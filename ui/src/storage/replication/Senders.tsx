@@ -21,11 +21,24 @@ import { TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
 import { SelectField } from '../../forms/SelectField.tsx';
 import { Ago } from '../../words/Ago.tsx';
+import { bytes, percent } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { datasetsQuery } from '../datasets/queries.ts';
+import { sizeIn } from '../datasets/words.ts';
 import { sendersQuery } from './queries.ts';
 
 type Sender = Schemas['Sender'];
+
+type Dataset = Schemas['Dataset'];
+
+const GIB = 2 ** 30;
+
+/** What it has, or four fifths of what it could have: the rest of the pool is not a sender's to fill. */
+function quotaFor({ quota, used, available }: Dataset): number {
+  return quota?.bytes ?? Math.max(GIB, Math.floor(((used + available) * 0.8) / GIB) * GIB);
+}
+
+const sizeWords = (count: number) => (count % GIB === 0 ? `${count / GIB} GiB` : `${Math.round(count / 2 ** 20)} MiB`);
 
 function NewSender({ onClose }: { onClose: () => void }) {
   const queries = useQueryClient();
@@ -35,10 +48,18 @@ function NewSender({ onClose }: { onClose: () => void }) {
   const [publicKey, setPublicKey] = useState('');
   const [chosen, setUnder] = useState<string | null>(null);
   const under = chosen ?? places[0] ?? '';
+  const dataset = datasets?.find((one) => one.name === under);
+  const [typed, setQuota] = useState<string | null>(null);
+  const quota = typed ?? (dataset ? sizeWords(quotaFor(dataset)) : '');
   const add = useMutation({
     mutationFn: () =>
       answerOf(
-        client.POST('/api/replication-senders', { body: { name: name.trim(), publicKey: publicKey.trim(), under } }),
+        client.POST('/api/replication-senders', {
+          body: {
+            ...{ name: name.trim(), publicKey: publicKey.trim(), under },
+            quotaBytes: quota.trim() === '' ? null : (sizeIn(quota) ?? 0),
+          },
+        }),
       ),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: sendersQuery.queryKey });
@@ -53,7 +74,9 @@ function NewSender({ onClose }: { onClose: () => void }) {
         ? 'Paste its public key.'
         : under === ''
           ? 'Make a dataset for it first.'
-          : null;
+          : quota.trim() !== '' && !sizeIn(quota)
+            ? 'Write the quota as a size, such as 100 GiB.'
+            : null;
   return (
     <Modal isOpen variant="medium" onClose={onClose} aria-labelledby="sender-title">
       <ModalHeader title="Add a sender" labelId="sender-title" />
@@ -62,7 +85,7 @@ function NewSender({ onClose }: { onClose: () => void }) {
           submit="Add the sender"
           busy={add.isPending}
           error={add.error}
-          fields={['/publicKey', '/under', '/name']}
+          fields={['/publicKey', '/under', '/name', '/quotaBytes']}
           mayNot={why}
           onSubmit={() => add.mutate()}
           cancel={onClose}
@@ -84,6 +107,17 @@ function NewSender({ onClose }: { onClose: () => void }) {
             onChange={setUnder}
             options={places.map((one) => [one, one])}
           />
+          <TextField
+            label="Quota of that dataset"
+            value={quota}
+            onChange={setQuota}
+            help={
+              quota.trim() === '' && dataset?.quota === null
+                ? 'Without one a sender can fill the pool, and then the appliance’s own measurements have no room.'
+                : 'The most that all senders together may take there. Empty: it stays as it is.'
+            }
+            error={fieldMessage(problem, '/quotaBytes')}
+          />
         </FormShell>
       </ModalBody>
     </Modal>
@@ -93,6 +127,14 @@ function NewSender({ onClose }: { onClose: () => void }) {
 export function Senders() {
   const { data, error, refetch } = useQuery(sendersQuery);
   const mayNot = useMayNot('administrator');
+  const datasets = useQuery(datasetsQuery({ limit: 1000, sort: 'name' })).data?.items;
+  const limitOf = (under: string) => {
+    const found = datasets?.find(({ name }) => name === under);
+    if (found === undefined) return '';
+    return found.quota === null
+      ? ', which has no quota: they can fill the pool'
+      : `, up to ${bytes(found.quota.bytes)} (${percent(found.quota.ratio)} used)`;
+  };
   const queries = useQueryClient();
   const [adding, setAdding] = useState(false);
   const [removing, setRemoving] = useState<Sender | null>(null);
@@ -138,6 +180,7 @@ export function Senders() {
                       <div className="cistern-spread">
                         <span>
                           <strong>{sender.name}</strong> to datasets below {sender.under}
+                          {limitOf(sender.under)}
                         </span>
                         <Explained why={mayNot}>
                           <Button
