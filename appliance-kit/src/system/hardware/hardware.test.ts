@@ -330,3 +330,33 @@ test('what is missing, new or elsewhere is reported once', async (t) => {
   );
   assert.equal((await now(on)).changes.length, 4);
 });
+
+test('a disk that was plugged in elsewhere keeps its name and its pool, and is reported once', async (t) => {
+  const on = await started(t);
+  const platformDisks = on.simulation.disks.bind(on.simulation);
+  const [first] = await platformDisks();
+  assert.ok(first?.place, 'the simulated machine says where its disks are');
+  const { id, serial, place } = first;
+  const to = 'pci-0000:02:00.0-sas-phy9-lun-0';
+  t.mock.method(on.simulation, 'disks', async () =>
+    (await platformDisks()).map((disk) =>
+      disk.serial === serial ? { ...disk, place: to, path: '/dev/sdz', aliases: ['/dev/sdz', disk.link] } : disk,
+    ),
+  );
+  const listed = async () =>
+    (await on.client.get('/api/disks')).body.items.find((disk: { serial: string }) => disk.serial === serial);
+  for (let times = 0; times < 3; times++) await after(on, 1_801);
+  const found = await listed();
+  assert.deepEqual([found.id, found.path, found.place], [id, '/dev/sdz', to]);
+  const alerts = await logged(on, 'hardware.changed');
+  const moved = `The disk ${id} was in ${place} and is in ${to} now. Its pool finds it there.`;
+  assert.deepEqual(
+    alerts.map(({ severity, text }: Record<string, string>) => [severity, text]),
+    [['info', moved]],
+  );
+  assert.deepEqual(
+    (await now(on)).changes.map(({ text }: { text: string }) => text),
+    [moved],
+  );
+  assert.deepEqual(await active(on), []);
+});
