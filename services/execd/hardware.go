@@ -4,6 +4,7 @@ package execd
 // understanding that is the platform driver's business.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,19 +61,20 @@ func (s *Server) controllerRead(r *http.Request, a controllerArgument) (any, err
 	if through == "" {
 		return controllerAnswer{}, nil
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), controllerDeadline)
+	within := cmp.Or(s.controllerWithin, controllerDeadline)
+	ctx, cancel := context.WithTimeout(r.Context(), within)
 	defer cancel()
 	one := s.one(controllerLock)
 	select {
 	case one <- struct{}{}:
 		defer func() { <-one }()
 	case <-ctx.Done():
-		return nil, controllerSilent()
+		return nil, controllerSilent(within)
 	}
 	ipmi := func(arguments ...string) (string, error) {
-		said, err := command.Run(ctx, controllerDeadline, 1<<20, append([]string{"ipmitool", "-Z", "-I", through}, arguments...)...)
+		said, err := command.Run(ctx, within, 1<<20, append([]string{"ipmitool", "-Z", "-I", through}, arguments...)...)
 		if failed, ok := err.(*command.Error); ok && failed.Timeout || ctx.Err() != nil {
-			return "", controllerSilent()
+			return "", controllerSilent(within)
 		}
 		return string(said.Stdout), err
 	}
@@ -114,8 +116,8 @@ func (s *Server) controllerRead(r *http.Request, a controllerArgument) (any, err
 // controllerLock is the lock of the management controller. No pool has this name.
 const controllerLock = "/controller"
 
-func controllerSilent() error {
-	return problem.New(http.StatusGatewayTimeout, "timeout", fmt.Sprintf("The management controller (BMC) did not answer within %d seconds.", int(controllerDeadline.Seconds())), "It may be busy or hang. If it stays like this, restart the controller by its own web page; the machine goes on meanwhile.")
+func controllerSilent(within time.Duration) error {
+	return problem.New(http.StatusGatewayTimeout, "timeout", fmt.Sprintf("The management controller (BMC) did not answer within %g seconds.", within.Seconds()), "It may be busy or hang. If it stays like this, restart the controller by its own web page; the machine goes on meanwhile.")
 }
 
 // descriptions is the file with the sensors' descriptions, as ipmitool keeps them; made anew once a day.

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -165,6 +167,56 @@ func TestAControllerIsAskedOneThingAtATime(t *testing.T) {
 	for i, line := range lines {
 		if want := []string{"begin", "end"}[i%2]; line != want {
 			t.Fatalf("two at a time: %v", lines)
+		}
+	}
+}
+
+// TestAControllerThatHangs: whoever asks is answered at the deadline, in words; ipmitool is ended with all that it started, and
+// the next question is put.
+func TestAControllerThatHangs(t *testing.T) {
+	b := start(t, absent, "")
+	b.host.controller = "open"
+	b.server.controllerWithin = 200 * time.Millisecond
+	program := filepath.Join(b.state, "bin", "ipmitool")
+	// It says what it is, or not even that; a child of it hangs as well.
+	script := `#!/bin/sh
+case "$*" in
+*"mc info") [ -e "$0.awake" ] && { echo 'Firmware Revision : 1'; exit; } ;;
+esac
+echo $$ >>"$0.pids"
+sleep 600 &
+echo $! >>"$0.pids"
+wait
+`
+	if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, what := range []string{"about", "sensors", "events"} {
+		status, code, text := b.answer("controller.read", `{"what":"`+what+`"}`)
+		if status != 504 || code != "timeout" || !strings.Contains(text, "The management controller (BMC) did not answer within 0.2 seconds.") || !strings.Contains(text, "restart the controller by its own web page") {
+			t.Errorf("%s: %d %s", what, status, text)
+		}
+	}
+	// One that says what it is, and no more, is there.
+	if err := os.WriteFile(program+".awake", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, text := b.answer("controller.read", `{"what":"about"}`); status != 200 || !strings.Contains(text, "Firmware Revision : 1") {
+		t.Errorf("%d %s", status, text)
+	}
+	pids, err := os.ReadFile(program + ".pids")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for word := range strings.FieldsSeq(string(pids)) {
+		pid, err := strconv.Atoi(word)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for giveUp := time.Now().Add(20 * time.Second); syscall.Kill(pid, 0) == nil; time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(giveUp) {
+				t.Fatalf("ipmitool's process %d goes on", pid)
+			}
 		}
 	}
 }

@@ -36,9 +36,11 @@ type Server struct {
 	Failed func(error)
 	// For tests: how often who follows events hears that there are none.
 	beatEvery time.Duration
-	mu        sync.Mutex
-	sshAccess *sshaccess.Manager
-	locks     map[string]chan struct{} // by pool; "" is what belongs to none; see also looking
+	// For tests: how long the management controller may take for what it is asked; 0 is controllerDeadline.
+	controllerWithin time.Duration
+	mu               sync.Mutex
+	sshAccess        *sshaccess.Manager
+	locks            map[string]chan struct{} // by pool; "" is what belongs to none; see also looking
 }
 
 // inPool is an argument that is about one pool.

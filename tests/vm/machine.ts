@@ -500,12 +500,12 @@ export class Machine {
 
   /**
    * Plugs in a disk: a new and empty one, unless there was one of that serial number. `removable`: as a USB stick is.
-   * `failsAt`: writing to this byte fails, as a faulty disk's medium does.
+   * `failsAt`: writing to this byte fails, as a faulty disk's medium does. `at`: its number on the bus; the first free one otherwise.
    */
   async plug(
     serial: string,
     bytes: string,
-    { removable, failsAt }: { removable?: boolean; failsAt?: number } = {},
+    { removable, failsAt, at }: { removable?: boolean; failsAt?: number; at?: number } = {},
   ): Promise<void> {
     const driver = failsAt === undefined ? 'qcow2' : 'raw'; // a place on the disk is one in the file only when it is raw
     const filename = join(this.dir, `${serial}.${driver}`);
@@ -531,6 +531,7 @@ export class Machine {
       drive: `plugged-${serial}`,
       serial,
       ...(removable && { removable: true }),
+      ...(at !== undefined && { 'scsi-id': at }),
     });
     await until(`${serial} is plugged in`, 30, async () =>
       (await this.sh('ls /dev/disk/by-id')).includes(`DISK_${serial}\n`),

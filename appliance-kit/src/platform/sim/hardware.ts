@@ -1,4 +1,5 @@
 // The hardware of a machine that is not there: a server with a management controller, all of it well until told otherwise.
+import type { Clock } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
 import type {
   Controller,
@@ -25,8 +26,10 @@ export interface SimHardwareState {
   controller: Controller | null;
   sensors: ControllerSensor[];
   events: ControllerEvent[];
-  /** The controller does not answer. */
+  /** The controller refuses each question at once. */
   silent: boolean;
+  /** How long the controller takes for one answer, by the clock. One that takes longer than execd waits never answers. */
+  answersAfterMs: number;
 }
 
 function sensor(name: string, kind: SensorKind, value: number, unit: string, limits: [number | null, number | null]) {
@@ -97,15 +100,36 @@ export function hardwareOf(now: number): SimHardwareState {
         ...{ over: false, state: 'ok' },
       },
     ],
-    silent: false,
+    ...{ silent: false, answersAfterMs: 0 },
   };
 }
 
-export function simHardware(state: () => SimHardwareState, freshMs?: number): HardwarePlatform {
+/** As execd's. */
+const CONTROLLER_DEADLINE_MS = 90_000;
+/** How often the clock is looked at, which tests set by hand. */
+const LOOK_MS = 2;
+
+/** Ends when the clock has reached a moment. Who waits for nothing else is not kept running by it. */
+async function reached(clock: Clock, moment: number): Promise<void> {
+  while (clock.monotonic() < moment)
+    await new Promise<void>((resolve) => {
+      setTimeout(resolve, LOOK_MS).unref();
+    });
+}
+
+export function simHardware(state: () => SimHardwareState, clock: Clock, freshMs?: number): HardwarePlatform {
   const copy = <T>(value: T): T => structuredClone(value);
-  const ofController = <T>(value: T): T => {
-    if (state().silent) throw fail('timeout', 'The management controller (BMC) did not answer within 90 seconds.');
-    return copy(value);
+  /** The controller is asked one thing at a time; a question waits for the one before, and its waiting counts. */
+  let busyUntil = 0;
+  const ofController = async <T>(read: () => T): Promise<T> => {
+    const silence = () => fail('timeout', 'The management controller (BMC) did not answer within 90 seconds.');
+    if (state().silent) throw silence();
+    const deadline = clock.monotonic() + CONTROLLER_DEADLINE_MS;
+    const answered = Math.max(clock.monotonic(), busyUntil) + (state().answersAfterMs ?? 0);
+    busyUntil = Math.min(answered, deadline);
+    await reached(clock, busyUntil);
+    if (answered > deadline) throw silence();
+    return copy(read());
   };
   return {
     ...(freshMs !== undefined && { freshMs }),
@@ -114,8 +138,8 @@ export function simHardware(state: () => SimHardwareState, freshMs?: number): Ha
     errors: async () => copy(state().errors),
     slots: async () => copy(state().slots),
     watchdogs: async () => copy(state().watchdogs),
-    controller: async () => ofController(state().controller),
-    controllerSensors: async () => ofController(state().sensors),
-    controllerEvents: async () => ofController(state().events),
+    controller: () => ofController(() => state().controller),
+    controllerSensors: () => ofController(() => state().sensors),
+    controllerEvents: () => ofController(() => state().events),
   };
 }

@@ -160,7 +160,7 @@ export class Simulation implements Platform {
     this.#stepMs = options.stepMs ?? 600;
     this.#bootedAt = options.clock.now();
     this.#state = { ...initial(options.clock.now()), ...this.#load() };
-    this.hardware = simHardware(() => this.#state.hardware, this.#stepMs > 0 ? 1_000 : undefined);
+    this.hardware = simHardware(() => this.#state.hardware, options.clock, this.#stepMs > 0 ? 1_000 : undefined);
     this.poolActions = new SimPools({
       clock: options.clock,
       machine: () => this.#state,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { type Bench, bench } from '../../../tests/harness.ts';
 import { fail } from '../../base/problems/problem.ts';
 import { hardwareOf } from '../../platform/sim/hardware.ts';
@@ -106,6 +107,93 @@ test('a controller that has never answered is silent as well, and is not asked a
   assert.equal((await now(on)).controller.state, 'silent');
   assert.deepEqual(await active(on), ['controller.silent warning: The management controller does not answer']);
   assert.ok(asked <= 2, `asked ${asked} times in 17 minutes`);
+});
+
+/** Counts how often the controller is asked for its sensors, and how many questions are under way. */
+function counting(t: TestContext, on: Bench) {
+  const { hardware } = on.simulation;
+  const seen = { about: 0, sensors: 0, underWay: 0 };
+  const counted = <T>(read: () => Promise<T>, what: 'about' | 'sensors' | null) => {
+    return () => {
+      if (what !== null) seen[what]++;
+      seen.underWay++;
+      return read().finally(() => seen.underWay--);
+    };
+  };
+  const { controller, controllerSensors, controllerEvents } = hardware;
+  t.mock.method(hardware, 'controller', counted(controller, 'about'));
+  t.mock.method(hardware, 'controllerSensors', counted(controllerSensors, 'sensors'));
+  t.mock.method(hardware, 'controllerEvents', counted(controllerEvents, null));
+  return seen;
+}
+
+/** Time passes, and the appliance looks, until it is so. */
+async function passing(on: Bench, seconds: number, what: string, so: () => boolean | Promise<boolean>): Promise<void> {
+  for (let times = 0; !(await so()); times++) {
+    assert.ok(times < 5_000, `not after ${times} times ${seconds} s: ${what}`);
+    on.clock.advance(seconds);
+    await on.appliance.poller.look();
+    // The simulated controller notices that its time has come.
+    await setTimeout(1);
+  }
+}
+const state = async (on: Bench) => (await now(on)).controller.state;
+
+test('a controller that takes 20 s for an answer: nobody waits for it, its values arrive, and it is asked rarely', async (t) => {
+  const on = await bench(t);
+  await simulate(on, { answersAfterMs: 20_000 });
+  const seen = counting(t, on);
+  await on.client.setUp();
+  await after(on, 0);
+  await after(on, 19);
+  // The clock stands still: whoever waited for the controller would wait for ever.
+  assert.deepEqual([seen.underWay, await state(on)], [1, 'asked']);
+  await passing(on, 5, 'its sensors arrive', async () => (await now(on)).sensors.length === 10);
+  const { controller, state: whole } = await now(on);
+  assert.deepEqual([controller.state, controller.sentence, whole], ['answers', 'It answers, with 10 sensors.', 'ok']);
+  const log = async () => (await on.client.get('/api/hardware/events')).body.items;
+  await passing(on, 5, 'its log arrives', async () => (await log()).length === 1);
+  assert.deepEqual(await active(on), []);
+
+  // What it says then arrives as well, though late.
+  const sensors = facts().sensors.map((one) => (one.name === 'FAN1' ? { ...one, state: 'critical', value: 0 } : one));
+  await simulate(on, { sensors });
+  const [began, asked] = [on.clock.monotonic(), seen.sensors];
+  await passing(on, 5, 'it is asked again and again', () => seen.sensors >= asked + 6);
+  assert.deepEqual(await active(on), ['fan.failed critical: The fan FAN1 has failed']);
+  // It rests for ten times as long as an answer took, at the least; the first and the last question are not whole rounds.
+  const least = (seen.sensors - asked - 1) * 20_000 * (1 + 10);
+  assert.ok(on.clock.monotonic() - began >= least, `asked 6 times in ${on.clock.monotonic() - began} ms`);
+});
+
+test('a controller that never answers: an alert in words, and it is left alone for ten times as long', async (t) => {
+  const on = await started(t);
+  await passing(on, 5, 'it answers', async () => (await now(on)).sensors.length === 10);
+  const seen = counting(t, on);
+  await simulate(on, { answersAfterMs: 24 * 3_600_000 });
+  const began = on.clock.monotonic();
+  await passing(on, 20, 'it is asked again and again', async () => {
+    assert.equal((await now(on)).sensors.length, 10, 'what it said last stands, and the page does not wait');
+    return seen.sensors >= 4 && seen.about >= 4;
+  });
+  for (const times of [seen.sensors, seen.about]) {
+    const least = (times - 1) * 90_000 * (1 + 10);
+    assert.ok(on.clock.monotonic() - began >= least, `asked ${times} times in ${on.clock.monotonic() - began} ms`);
+  }
+  const { items } = (await on.client.get('/api/alerts')).body;
+  const said = 'The management controller (BMC) did not answer within 90 seconds.';
+  assert.deepEqual(
+    items.map(({ title, text }: Record<string, string>) => [title, text]),
+    [['The management controller does not answer', said]],
+  );
+  const { controller, sentence } = await now(on);
+  assert.deepEqual(
+    [controller.state, controller.sentence, sentence],
+    ['silent', said, 'The management controller does not answer; no part reports errors.'],
+  );
+  await simulate(on, { answersAfterMs: 0 });
+  await passing(on, 20, 'it answers again', async () => (await state(on)) === 'answers');
+  await passing(on, 20, 'the alert clears', async () => (await active(on)).length === 0);
 });
 
 test('a machine without a management controller has none, and no alert', async (t) => {
@@ -241,4 +329,34 @@ test('what is missing, new or elsewhere is reported once', async (t) => {
     ].join(' '),
   );
   assert.equal((await now(on)).changes.length, 4);
+});
+
+test('a disk that was plugged in elsewhere keeps its name and its pool, and is reported once', async (t) => {
+  const on = await started(t);
+  const platformDisks = on.simulation.disks.bind(on.simulation);
+  const [first] = await platformDisks();
+  assert.ok(first?.place, 'the simulated machine says where its disks are');
+  const { id, serial, place } = first;
+  const to = 'pci-0000:02:00.0-sas-phy9-lun-0';
+  t.mock.method(on.simulation, 'disks', async () =>
+    (await platformDisks()).map((disk) =>
+      disk.serial === serial ? { ...disk, place: to, path: '/dev/sdz', aliases: ['/dev/sdz', disk.link] } : disk,
+    ),
+  );
+  const listed = async () =>
+    (await on.client.get('/api/disks')).body.items.find((disk: { serial: string }) => disk.serial === serial);
+  for (let times = 0; times < 3; times++) await after(on, 1_801);
+  const found = await listed();
+  assert.deepEqual([found.id, found.path, found.place], [id, '/dev/sdz', to]);
+  const alerts = await logged(on, 'hardware.changed');
+  const moved = `The disk ${id} was in ${place} and is in ${to} now. Its pool finds it there.`;
+  assert.deepEqual(
+    alerts.map(({ severity, text }: Record<string, string>) => [severity, text]),
+    [['info', moved]],
+  );
+  assert.deepEqual(
+    (await now(on)).changes.map(({ text }: { text: string }) => text),
+    [moved],
+  );
+  assert.deepEqual(await active(on), []);
 });
