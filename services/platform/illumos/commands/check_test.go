@@ -151,7 +151,7 @@ func TestATypingErrorWidensNothing(t *testing.T) {
 	}
 }
 
-// The real table: each row has its source.
+// The real table: each row has its source, and was read a second time.
 func TestTheTable(t *testing.T) {
 	table, err := Load("../../../../image/omnios/commands")
 	if err != nil {
@@ -168,6 +168,9 @@ func TestTheTable(t *testing.T) {
 			open += len(f.Open)
 			if len(f.Read) == 0 {
 				t.Errorf("%s:%d: the form %s has no source", c.Name, f.line, f.Subcommand)
+			}
+			if len(f.Checked) == 0 {
+				t.Errorf("%s:%d: the form %s was not read a second time: add a line `checked`", c.Name, f.line, f.Subcommand)
 			}
 		}
 	}
