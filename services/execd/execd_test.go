@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,12 +20,10 @@ import (
 	"cistern/services/daemon/problem"
 	"cistern/services/daemon/unixsocket"
 	"cistern/services/execd/host"
-	"cistern/services/platform/illumos/commands"
-	"cistern/services/platform/illumos/commands/fake"
 )
 
 // fakeHost is an operating system whose disks are what the test says. zpool and zfs are programs of the test's (see
-// programs): what real ones do is the VM tests' business, what is asked of them is this one's.
+// kinds_test.go): what real ones do is the VM tests' business, what is asked of them is this one's.
 type fakeHost struct {
 	disks   map[string]string // path → device
 	mounted bool
@@ -41,6 +38,7 @@ type fakeHost struct {
 	zfs              host.ZFS
 	events           []string
 	isLeaf           func(leaf, device string) bool // nil: the same words
+	poolOptions      []string
 	listed           []host.Disk
 	did              []string
 	wall             fakeWall
@@ -54,7 +52,9 @@ func (h *fakeHost) CheckDisk(path string, _ int64) (string, error) {
 }
 func (h *fakeHost) Disks(context.Context) ([]host.Disk, error) { return h.listed, nil }
 func (h *fakeHost) DiskDevice(path string) (string, error)     { return h.CheckDisk(path, 0) }
-func (h *fakeHost) SmartDevice(device string) string           { return "raw " + device }
+func (h *fakeHost) SmartDevice(device string) string {
+	return strings.Replace(device, "/dev/dsk/", "/dev/rdsk/", 1)
+}
 func (h *fakeHost) IsLeaf(leaf, device string) bool {
 	if h.isLeaf != nil {
 		return h.isLeaf(leaf, device)
@@ -81,7 +81,7 @@ func (h *fakeHost) Locate(_ context.Context, device string, on bool) error {
 	return nil
 }
 func (h *fakeHost) SettleDevices(context.Context)    { h.did = append(h.did, "settle") }
-func (h *fakeHost) PoolOptions() []string            { return nil }
+func (h *fakeHost) PoolOptions() []string            { return h.poolOptions }
 func (h *fakeHost) MountPools(context.Context) error { h.did = append(h.did, "mount"); return nil }
 func (h *fakeHost) Mounted(path string) bool         { return h.mounted || h.taken != "" && path == h.taken }
 func (h *fakeHost) Service(_ context.Context, name, action string) error {
@@ -143,28 +143,29 @@ type bench struct {
 	host   *fakeHost
 	server *Server
 	client *http.Client
+	put    func(name, script string)
 	end    func() // as when the process is to end
 }
 
-// start serves execd to this process. zpool and zfs are the shell scripts given, first on the PATH.
+// start serves execd to this process, on a machine with Linux. zpool and zfs are the shell scripts given, first on the PATH.
 func start(t *testing.T, zpool, zfs string, uids ...int) *bench {
 	t.Helper()
-	b := &bench{t: t, state: t.TempDir(), host: &fakeHost{disks: map[string]string{}, unmountedOptions: []string{"-u"},
-		zfs: host.ZFS{Zstd: true, Relatime: true, LargestRecord: 16 << 20}, events: []string{"zpool", "events", "-f", "-H"}}}
-	for _, dir := range []string{"execd", "identity", "setup", "bin"} {
+	return onLinux.start(t, zpool, zfs, uids...)
+}
+
+// start is the same on a machine of that kind.
+func (k kind) start(t *testing.T, zpool, zfs string, uids ...int) *bench {
+	t.Helper()
+	b := &bench{t: t, host: k.host()}
+	b.host.disks = map[string]string{}
+	b.state, b.put = k.folder(t)
+	b.program("zpool", zpool)
+	b.program("zfs", zfs)
+	for _, dir := range []string{"execd", "identity", "setup"} {
 		if err := os.Mkdir(filepath.Join(b.state, dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for name, script := range map[string]string{"zpool": zpool, "zfs": zfs} {
-		text := "#!/bin/sh\necho \"" + name + " $*\" >>" + b.state + "/ran\n" +
-			"printf %s \"$(printf '" + name + "'; printf '\\037%s' \"$@\"; printf '\\036')\" >>" + b.state + "/words\n" + script + "\n"
-		if err := os.WriteFile(filepath.Join(b.state, "bin", name), []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Setenv("PATH", filepath.Join(b.state, "bin")+":"+os.Getenv("PATH"))
-	t.Cleanup(func() { takenByIllumos(t, b.read("words")) })
 	if len(uids) == 0 {
 		uids = []int{os.Getuid()}
 	}
@@ -182,41 +183,6 @@ func start(t *testing.T, zpool, zfs string, uids ...int) *bench {
 	t.Cleanup(server.Close)
 	b.client = &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return net.Dial("unix", socket) }}}
 	return b
-}
-
-var linuxCompression = regexp.MustCompile(`^compression=zstd.*$`)
-
-// takenByIllumos fails when illumos' zpool or zfs would refuse what was asked of them, from a process with execd's privileges.
-func takenByIllumos(t *testing.T, words string) {
-	t.Helper()
-	table, err := commands.Load(fake.Table())
-	if err != nil {
-		t.Fatal(err)
-	}
-	credential, err := fake.Credential("../../smf/manifest/execd.xml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for call := range strings.SplitSeq(strings.TrimSuffix(words, "\x1e"), "\x1e") {
-		if call == "" {
-			continue
-		}
-		argv := strings.Split(call, "\x1f")
-		// The host of these tests is Linux. What it has beyond illumos is not asked for there: TestIllumosTakesNoUnmountedOption
-		// and TestWhatIllumosZFSHasNot.
-		if len(argv) > 2 && argv[2] == "-u" && slices.Contains([]string{"create", "rename", "set"}, argv[1]) {
-			argv = slices.Delete(argv, 2, 3)
-		}
-		for i := range argv {
-			argv[i] = linuxCompression.ReplaceAllString(argv[i], "compression=lz4")
-		}
-		if slices.Equal(argv[:2], []string{"zpool", "events"}) {
-			continue
-		}
-		if _, refused, err := table.Check(argv, fake.CallerOf(credential)); err != nil || refused != nil {
-			t.Errorf("illumos: %s: %+v %v", strings.Join(argv, " "), refused, err)
-		}
-	}
 }
 
 // call posts a verb and answers with the status and the problem's code ("" on success).
@@ -276,67 +242,75 @@ func TestStrangersAreRefused(t *testing.T) {
 }
 
 func TestPoolIsMadeAndRemembered(t *testing.T) {
-	b := start(t, absent, "")
-	if _, _, text := b.answer("pool.remembered", `{}`); text != "{\"pools\":[]}\n" {
-		t.Error(text)
-	}
-	b.host.disks = map[string]string{"/dev/disk/by-id/a": "/dev/sda", "/dev/disk/by-id/b": "/dev/sdb"}
-	b.want("pool.create", two, 200, "")
-	want := "zpool create -o ashift=12 -o cachefile=none -O compression=lz4 -O atime=off -O canmount=off -O mountpoint=none tank mirror /dev/disk/by-id/a /dev/disk/by-id/b\n"
-	if ran := b.read("ran"); !strings.HasSuffix(ran, want) {
-		t.Errorf("ran:\n%s", ran)
-	}
-	if b.read("execd/pools") != "tank\n" {
-		t.Errorf("remembered %q", b.read("execd/pools"))
-	}
-	if status, _, text := b.answer("pool.remembered", `{}`); status != 200 || text != "{\"pools\":[\"tank\"]}\n" {
-		t.Errorf("%d %s", status, text)
-	}
-	if audit := b.read("execd/audit.log"); strings.Count(audit, `"verb":"pool.create"`) != 2 || !strings.Contains(audit, `"outcome":"done"`) {
-		t.Errorf("audited:\n%s", audit)
-	}
+	onEach(t, func(t *testing.T, k kind) {
+		b := k.start(t, absent, "")
+		if _, _, text := b.answer("pool.remembered", `{}`); text != "{\"pools\":[]}\n" {
+			t.Error(text)
+		}
+		b.host.disks = k.disks()
+		b.want("pool.create", k.two(), 200, "")
+		want := "zpool create -o ashift=12 -o cachefile=none -O compression=lz4 -O atime=off -O canmount=off -O mountpoint=none " + k.options + "tank mirror " + k.a + " " + k.b + "\n"
+		if ran := b.read("ran"); !strings.HasSuffix(ran, want) {
+			t.Errorf("ran:\n%s", ran)
+		}
+		if b.read("execd/pools") != "tank\n" {
+			t.Errorf("remembered %q", b.read("execd/pools"))
+		}
+		if status, _, text := b.answer("pool.remembered", `{}`); status != 200 || text != "{\"pools\":[\"tank\"]}\n" {
+			t.Errorf("%d %s", status, text)
+		}
+		if audit := b.read("execd/audit.log"); strings.Count(audit, `"verb":"pool.create"`) != 2 || !strings.Contains(audit, `"outcome":"done"`) {
+			t.Errorf("audited:\n%s", audit)
+		}
+	})
 }
 
 func TestAPoolIsMadeInOnePieceWithItsLogAndSpare(t *testing.T) {
-	b := start(t, absent, "")
-	b.host.disks = map[string]string{"/dev/disk/by-id/a": "/dev/sda", "/dev/disk/by-id/b": "/dev/sdb", "/dev/disk/by-id/c": "/dev/sdc", "/dev/disk/by-id/d": "/dev/sdd"}
-	beside := func(words string) string { return strings.TrimSuffix(two, "}") + `,"beside":[` + words + `]}` }
-	disk := func(name string) string { return `{"type":"stripe","disks":["/dev/disk/by-id/` + name + `"]}` }
-	b.want("pool.create", beside(`{"kind":"log","vdevs":[`+disk("c")+`]},{"kind":"spare","vdevs":[`+disk("d")+`]}`), 200, "")
-	want := "tank mirror /dev/disk/by-id/a /dev/disk/by-id/b log /dev/disk/by-id/c spare /dev/disk/by-id/d\n"
-	if ran := b.read("ran"); !strings.HasSuffix(ran, want) {
-		t.Errorf("ran:\n%s", ran)
-	}
-	b.want("pool.create", beside(`{"kind":"spare","vdevs":[`+disk("a")+`]}`), 400, "invalid_request")
-	b.want("pool.create", beside(`{"kind":"data","vdevs":[`+disk("c")+`]}`), 400, "invalid_request")
-	b.want("pool.create", beside(`{"kind":"log","vdevs":[]}`), 400, "invalid_request")
-	if ran := b.read("ran"); strings.Count(ran, "zpool create") != 1 {
-		t.Errorf("ran:\n%s", ran)
-	}
+	onEach(t, func(t *testing.T, k kind) {
+		b := k.start(t, absent, "")
+		b.host.disks = k.disks()
+		beside := func(words string) string { return strings.TrimSuffix(k.two(), "}") + `,"beside":[` + words + `]}` }
+		disk := func(name string) string { return `{"type":"stripe","disks":["` + name + `"]}` }
+		b.want("pool.create", beside(`{"kind":"log","vdevs":[`+disk(k.c)+`]},{"kind":"spare","vdevs":[`+disk(k.d)+`]}`), 200, "")
+		want := "tank mirror " + k.a + " " + k.b + " log " + k.c + " spare " + k.d + "\n"
+		if ran := b.read("ran"); !strings.HasSuffix(ran, want) {
+			t.Errorf("ran:\n%s", ran)
+		}
+		b.want("pool.create", beside(`{"kind":"spare","vdevs":[`+disk(k.a)+`]}`), 400, "invalid_request")
+		b.want("pool.create", beside(`{"kind":"data","vdevs":[`+disk(k.c)+`]}`), 400, "invalid_request")
+		b.want("pool.create", beside(`{"kind":"log","vdevs":[]}`), 400, "invalid_request")
+		if ran := b.read("ran"); strings.Count(ran, "zpool create") != 1 {
+			t.Errorf("ran:\n%s", ran)
+		}
+	})
 }
 
 func TestPartitionsThatComeLateAreWaitedFor(t *testing.T) {
-	for _, said := range []string{"cannot create 'tank': one or more devices is currently unavailable", "cannot create 'tank': no such pool or dataset",
-		"cannot label 'sda': failed to detect device partitions on '/dev/sda1': 19"} {
-		b := start(t, `[ "$1" != list ] || exit 1
+	onEach(t, func(t *testing.T, k kind) {
+		for _, said := range []string{"cannot create 'tank': one or more devices is currently unavailable", "cannot create 'tank': no such pool or dataset",
+			"cannot label 'sda': failed to detect device partitions on '/dev/sda1': 19"} {
+			b := k.start(t, `[ "$1" != list ] || exit 1
 [ "$1" = create ] && ! [ -e "$0.second" ] && { touch "$0.second"; echo "`+said+`" >&2; exit 1; }
 true`, "")
-		b.host.disks = map[string]string{"/dev/disk/by-id/a": "/dev/sda", "/dev/disk/by-id/b": "/dev/sdb"}
-		b.want("pool.create", two, 200, "")
-		if ran := b.read("ran"); strings.Count(ran, "zpool create") != 2 || !slices.Contains(b.host.did, "settle") {
-			t.Errorf("%s: ran:\n%s\ndid %v", said, ran, b.host.did)
+			b.host.disks = k.disks()
+			b.want("pool.create", k.two(), 200, "")
+			if ran := b.read("ran"); strings.Count(ran, "zpool create") != 2 || !slices.Contains(b.host.did, "settle") {
+				t.Errorf("%s: ran:\n%s\ndid %v", said, ran, b.host.did)
+			}
 		}
-	}
+	})
 }
 
 func TestAPoolWhoseDisksAreNamedJustNowIsImportedAllTheSame(t *testing.T) {
-	b := start(t, `[ "$1" != list ] || exit 1
+	onEach(t, func(t *testing.T, k kind) {
+		b := k.start(t, `[ "$1" != list ] || exit 1
 [ "$1" = import ] && ! [ -e "$0.second" ] && { touch "$0.second"; echo "cannot import '12345': no such pool available" >&2; exit 1; }
 true`, "")
-	b.want("pool.import", `{"guid":"12345","name":"other"}`, 200, "")
-	if ran := b.read("ran"); strings.Count(ran, "zpool import -N") != 2 || !slices.Contains(b.host.did, "settle") {
-		t.Errorf("ran:\n%s\ndid %v", ran, b.host.did)
-	}
+		b.want("pool.import", `{"guid":"12345","name":"other"}`, 200, "")
+		if ran := b.read("ran"); strings.Count(ran, "zpool import -N") != 2 || !slices.Contains(b.host.did, "settle") {
+			t.Errorf("ran:\n%s\ndid %v", ran, b.host.did)
+		}
+	})
 }
 
 func TestBadPoolsTouchNothing(t *testing.T) {
@@ -369,24 +343,26 @@ func TestBadPoolsTouchNothing(t *testing.T) {
 }
 
 func TestFailedCreationLeavesNothing(t *testing.T) {
-	for said, code := range map[string]string{
-		"cannot create 'tank': /dev/disk/by-id/b is in use and contains a unknown filesystem.": "disk_in_use",
-		"cannot resolve path '/dev/disk/by-id/b'":                                              "disk_missing",
-		"cannot create 'tank': out of memory":                                                  "command_failed",
-	} {
-		// zpool list finds the pool once create has begun: half of it is there, and must go.
-		b := start(t, `case $1 in list) grep -q "zpool create" "`+"$(dirname \"$0\")/../ran"+`" ;; create) echo "`+said+`" >&2; exit 1 ;; esac`, "")
-		b.host.disks = map[string]string{"/dev/disk/by-id/a": "/dev/sda", "/dev/disk/by-id/b": "/dev/sdb"}
-		if _, got := b.call("pool.create", two); got != code {
-			t.Errorf("%s: %s, want %s", said, got, code)
+	onEach(t, func(t *testing.T, k kind) {
+		for said, code := range map[string]string{
+			"cannot create 'tank': " + k.b + " is in use and contains a unknown filesystem.": "disk_in_use",
+			"cannot resolve path '" + k.b + "'":                                              "disk_missing",
+			"cannot create 'tank': out of memory":                                            "command_failed",
+		} {
+			// zpool list finds the pool once create has begun: half of it is there, and must go.
+			b := k.start(t, `case $1 in list) grep -q "zpool create" "`+"$(dirname \"$0\")/../ran"+`" ;; create) echo "`+said+`" >&2; exit 1 ;; esac`, "")
+			b.host.disks = k.disks()
+			if _, got := b.call("pool.create", k.two()); got != code {
+				t.Errorf("%s: %s, want %s", said, got, code)
+			}
+			if ran := b.read("ran"); !strings.Contains(ran, "zpool destroy -f tank") {
+				t.Errorf("half a pool is left:\n%s", ran)
+			}
+			if b.read("execd/pools") != "" {
+				t.Errorf("remembered %q", b.read("execd/pools"))
+			}
 		}
-		if ran := b.read("ran"); !strings.Contains(ran, "zpool destroy -f tank") {
-			t.Errorf("half a pool is left:\n%s", ran)
-		}
-		if b.read("execd/pools") != "" {
-			t.Errorf("remembered %q", b.read("execd/pools"))
-		}
-	}
+	})
 }
 
 func TestExistingPoolIsNotTouched(t *testing.T) {
@@ -401,22 +377,24 @@ func TestExistingPoolIsNotTouched(t *testing.T) {
 }
 
 func TestTelemetryIsPlacedOnce(t *testing.T) {
-	b := start(t, "true", "")
-	b.host.mounted = true
-	b.want("telemetry.place", `{"pool":"tank"}`, 200, "")
-	if ran := b.read("ran"); !strings.Contains(ran, "zfs create -u -o mountpoint=/srv/telemetry tank/telemetry") {
-		t.Errorf("ran:\n%s", ran)
-	}
-	if strings.Join(b.host.did, ", ") != "mount, start storaged" {
-		t.Errorf("did %v", b.host.did)
-	}
-	elsewhere := start(t, "true", `[ "$1" = list ] && printf 'other/telemetry\t/srv/telemetry\n'`)
-	elsewhere.want("telemetry.place", `{"pool":"tank"}`, 409, "conflict")
-	unmounted := start(t, "true", "")
-	unmounted.want("telemetry.place", `{"pool":"tank"}`, 500, "command_failed")
-	if strings.Contains(strings.Join(unmounted.host.did, " "), "storaged") {
-		t.Error("storaged was started without its dataset")
-	}
+	onEach(t, func(t *testing.T, k kind) {
+		b := k.start(t, "true", "")
+		b.host.mounted = true
+		b.want("telemetry.place", `{"pool":"tank"}`, 200, "")
+		if ran := b.read("ran"); !strings.Contains(ran, "zfs create "+k.unmounted+"-o mountpoint=/srv/telemetry tank/telemetry") {
+			t.Errorf("ran:\n%s", ran)
+		}
+		if strings.Join(b.host.did, ", ") != "mount, start storaged" {
+			t.Errorf("did %v", b.host.did)
+		}
+		elsewhere := k.start(t, "true", `[ "$1" = list ] && printf 'other/telemetry\t/srv/telemetry\n'`)
+		elsewhere.want("telemetry.place", `{"pool":"tank"}`, 409, "conflict")
+		unmounted := k.start(t, "true", "")
+		unmounted.want("telemetry.place", `{"pool":"tank"}`, 500, "command_failed")
+		if strings.Contains(strings.Join(unmounted.host.did, " "), "storaged") {
+			t.Error("storaged was started without its dataset")
+		}
+	})
 }
 
 func TestIdentity(t *testing.T) {

@@ -14,8 +14,7 @@ import (
 
 // ipmitool is a script that notes how it was called, and answers as ipmitool 1.8.19 does: what it prints for each
 // question is of lib/ipmi_mc.c, ipmi_sdr.c, ipmi_sel.c and ipmi_lanp.c.
-const ipmitool = `#!/bin/sh
-echo "$*" >>"$0.calls"
+const ipmitool = `echo "$*" >>"$0.calls"
 case "$*" in
 "-Z -I open mc info") printf 'Device ID                 : 32\nFirmware Revision         : 1.74\n' ;;
 "-Z -I open chassis status") printf 'System Power         : on\n' ;;
@@ -29,7 +28,11 @@ esac
 `
 
 func TestHardware(t *testing.T) {
-	b := start(t, absent, "")
+	onEach(t, testHardware)
+}
+
+func testHardware(t *testing.T, k kind) {
+	b := k.start(t, absent, "")
 	b.want("hardware.inventory", `{}`, 200, "")
 	b.want("controller.read", `{"what":"passwords"}`, 400, "invalid_request")
 	read := func(what string) controllerAnswer {
@@ -50,9 +53,7 @@ func TestHardware(t *testing.T) {
 
 	b.host.controller = "open"
 	program := filepath.Join(b.state, "bin", "ipmitool")
-	if err := os.WriteFile(program, []byte(ipmitool), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	b.program("ipmitool", ipmitool)
 	about := read("about")
 	if !about.Present || !strings.Contains(about.Text, "Firmware Revision") || !strings.Contains(about.Log, "41%") || !strings.Contains(about.Chassis, "System Power") {
 		t.Errorf("%+v", about)
@@ -119,9 +120,7 @@ func TestHardware(t *testing.T) {
 		t.Errorf("the log: %+v", a)
 	}
 
-	if err := os.WriteFile(program, []byte("#!/bin/sh\necho 'Could not open device at /dev/ipmi0' >&2\nexit 1\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	b.program("ipmitool", "echo 'Could not open device at /dev/ipmi0' >&2\nexit 1")
 	status, code, text := b.answer("controller.read", `{"what":"about"}`)
 	if status != 502 || code != "command_failed" || !strings.Contains(text, "The management controller (BMC) could not be asked") {
 		t.Errorf("%d %s", status, text)
@@ -132,11 +131,9 @@ func TestHardware(t *testing.T) {
 func TestAControllerIsAskedOneThingAtATime(t *testing.T) {
 	b := start(t, absent, "")
 	b.host.controller = "open"
-	script := "#!/bin/sh\necho begin >>$0.calls\n[ $(wc -l <$0.calls) -gt 1 ] || while [ ! -e $0.go ]; do sleep 0.01; done\necho end >>$0.calls\necho 'Firmware Revision : 1'\n"
+	const script = "echo begin >>$0.calls\n[ $(wc -l <$0.calls) -gt 1 ] || while [ ! -e $0.go ]; do sleep 0.01; done\necho end >>$0.calls\necho 'Firmware Revision : 1'\n"
 	program := filepath.Join(b.state, "bin", "ipmitool")
-	if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	b.program("ipmitool", script)
 	done := make(chan int, 2)
 	for range 2 {
 		go func() {

@@ -11,64 +11,12 @@ import (
 	"cistern/services/execd/host/illumos"
 )
 
-// illumosOptions is the beginning of a zfs that takes the options that illumos' takes, as its getopt strings have them
-// (usr/src/cmd/zfs/zfs_main.c of October 2018; zfs(8) of November 2023 for those that came later), and refuses any other
-// as it does.
-const illumosOptions = `case $1 in
-create) takes=':Pb:no:pst:vV:' ;; destroy) takes='vpndfrR' ;; snapshot) takes='ro:' ;; rollback) takes='rRf' ;; clone) takes='o:p' ;;
-rename) takes='prf' ;; list) takes='HS:d:o:prs:t:' ;; get) takes=':d:o:s:rt:Hp' ;; inherit) takes='rS' ;; hold | release) takes='r' ;;
-mount) takes=':alvo:O' ;; unmount) takes='af' ;; load-key) takes='aL:nr' ;; unload-key) takes='ar' ;; change-key) takes='lo:i' ;;
-set | promote) takes='' ;;
-*) echo "unrecognized command '$1'" >&2; exit 2 ;;
-esac
-what=$1
-( shift
-while getopts ":${takes#:}" option "$@"; do
-  [ "$option" != '?' ] || { printf "invalid option '%s'\nusage:\n\t%s ...\n" "$OPTARG" "$what" >&2; exit 2; }
-done ) || exit 2
-`
-
-// startIllumos is start with what illumos' host says of ZFS.
-func startIllumos(t *testing.T, zfs string) *bench {
-	t.Helper()
-	b := start(t, absent, illumosOptions+zfs)
-	real := &illumos.Host{}
-	b.host.unmountedOptions, b.host.zfs, b.host.events = real.UnmountedOptions(), real.ZFS(), real.EventsCommand()
-	b.host.isLeaf = real.IsLeaf
-	return b
-}
-
-func TestIllumosTakesNoUnmountedOption(t *testing.T) {
-	b := startIllumos(t, plain)
-	b.want("dataset.create", `{"name":"tank/a","kind":"filesystem","properties":{"mountpoint":"/srv/a"}}`, 200, "")
-	b.ran("zfs create -o mountpoint=/srv/a tank/a")
-	b.want("dataset.create", `{"name":"tank/v","kind":"volume","volumeBytes":1048576,"sparse":true}`, 200, "")
-	b.want("dataset.set", `{"name":"tank/a","properties":{"mountpoint":"/srv/b"}}`, 200, "")
-	b.ran("zfs set mountpoint=/srv/b tank/a")
-	b.want("dataset.inherit", `{"name":"tank/a","properties":["mountpoint"]}`, 200, "")
-	b.want("dataset.rename", `{"name":"tank/a","to":"tank/b"}`, 200, "")
-	b.ran("zfs rename tank/a tank/b")
-	b.want("snapshot.create", `{"names":["tank/a@s1"],"recursive":true,"reason":"r"}`, 200, "")
-	b.want("snapshot.clone", `{"snapshot":"tank/a@s1","name":"tank/copy"}`, 200, "")
-	b.want("snapshot.rollback", `{"dataset":"tank/a","snapshot":"s1","keep":true,"destroyNewer":false}`, 200, "")
-	b.want("snapshot.rollback", `{"dataset":"tank/a","snapshot":"s1","keep":false,"destroyNewer":true}`, 200, "")
-	b.want("snapshot.destroy", `{"names":["tank/a@s1"],"deferred":true}`, 200, "")
-	b.want("snapshot.hold", `{"names":["tank/a@s1"],"tag":"audit"}`, 200, "")
-	b.host.mounted = true
-	zpoolThatHasAll := filepath.Join(b.state, "bin", "zpool")
-	if err := os.WriteFile(zpoolThatHasAll, []byte("#!/bin/sh\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	b.want("telemetry.place", `{"pool":"tank"}`, 200, "")
-	b.ran("zfs create -o mountpoint=/srv/telemetry tank/telemetry")
-}
-
 // illumos' zfs mounts what it has made. That it could not is said, and what was made stays, with its key.
 func TestMadeButNotMounted(t *testing.T) {
 	const said = `[ "$1" != create ] || { echo "cannot mount '/srv/a': directory is not empty" >&2
 echo "filesystem successfully created, but not mounted" >&2; exit 1; }
 `
-	b := startIllumos(t, said+plain)
+	b := onIllumos.start(t, absent, said+plain)
 	b.want("dataset.create", `{"name":"tank/a","kind":"filesystem","encryption":{"format":"keyFile"}}`, 200, "")
 	if keys, _ := filepath.Glob(filepath.Join(b.state, "keys", "*.key")); len(keys) != 1 {
 		t.Errorf("the keys of a dataset that was made: %v", keys)
@@ -76,7 +24,7 @@ echo "filesystem successfully created, but not mounted" >&2; exit 1; }
 	if did := strings.Join(b.host.did, ", "); did != "mount tank/a" {
 		t.Errorf("did %s", did)
 	}
-	failed := startIllumos(t, "[ \"$1\" != create ] || { echo 'out of space' >&2; exit 1; }\n"+plain)
+	failed := onIllumos.start(t, absent, "[ \"$1\" != create ] || { echo 'out of space' >&2; exit 1; }\n"+plain)
 	failed.want("dataset.create", `{"name":"tank/a","kind":"filesystem","encryption":{"format":"keyFile"}}`, 409, "out_of_space")
 	if keys, _ := os.ReadDir(filepath.Join(failed.state, "keys")); len(keys) != 0 {
 		t.Errorf("a key of nothing: %v", keys)
@@ -85,7 +33,7 @@ echo "filesystem successfully created, but not mounted" >&2; exit 1; }
 
 // What illumos' ZFS has not is refused with words, before anything is run (zfs(8) of November 2023).
 func TestWhatIllumosZFSHasNot(t *testing.T) {
-	b := startIllumos(t, plain)
+	b := onIllumos.start(t, absent, plain)
 	b.host.disks = map[string]string{"/dev/disk/by-id/a": "/dev/sda", "/dev/disk/by-id/b": "/dev/sdb"}
 	for body, says := range map[string]string{
 		`"compression":"zstd"`:        "has no zstd",

@@ -13,68 +13,70 @@ import (
 
 // Each verb on a pool: what it runs, and what it refuses without running anything.
 func TestPoolVerbs(t *testing.T) {
-	const disk, old = "/dev/disk/by-id/new", "/dev/disk/by-id/old-part1"
-	for _, c := range []struct{ verb, body, code, ran string }{
-		{"pool.scrub", `{"pool":"tank","action":"start"}`, "", "zpool scrub tank"},
-		{"pool.scrub", `{"pool":"tank","action":"pause"}`, "", "zpool scrub -p tank"},
-		{"pool.scrub", `{"pool":"tank","action":"stop"}`, "", "zpool scrub -s tank"},
-		{"pool.scrub", `{"pool":"tank","action":"-s"}`, "invalid_request", ""},
-		{"pool.scrub", `{"pool":"-a","action":"start"}`, "not_found", ""},
-		{"pool.trim", `{"pool":"tank","action":"suspend"}`, "", "zpool trim -s tank"},
-		{"pool.trim", `{"pool":"tank","action":"stop"}`, "invalid_request", ""},
-		{"pool.clear", `{"pool":"tank"}`, "", "zpool clear tank"},
-		{"pool.clear", `{"pool":"tank","device":"123456"}`, "", "zpool clear tank 123456"},
-		{"pool.clear", `{"pool":"tank","device":"-F"}`, "invalid_request", ""},
-		{"pool.set", `{"pool":"tank","property":"autotrim","value":"on"}`, "", "zpool set autotrim=on tank"},
-		{"pool.set", `{"pool":"tank","property":"comment","value":"rack 3, top"}`, "", "zpool set comment=rack 3, top tank"},
-		{"pool.set", `{"pool":"tank","property":"autotrim","value":"maybe"}`, "invalid_request", ""},
-		{"pool.set", `{"pool":"tank","property":"altroot","value":"/x"}`, "invalid_request", ""},
-		{"pool.set", `{"pool":"tank","property":"comment","value":"a\nb"}`, "invalid_request", ""},
-		{"pool.upgrade", `{"name":"tank"}`, "", "zpool upgrade tank"},
-		{"pool.upgrade", `{"name":"system"}`, "conflict", ""},
-		{"pool.export", `{"name":"tank"}`, "", "zpool export tank"},
-		{"pool.export", `{"name":"system"}`, "conflict", ""},
-		{"pool.import", `{"guid":"12345","name":"other"}`, "", "zpool import -N -o cachefile=none 12345 other"},
-		{"pool.import", `{"guid":"12345","name":"other","force":true}`, "", "zpool import -N -o cachefile=none -f 12345 other"},
-		{"pool.import", `{"guid":"12345","name":"tank"}`, "pool_exists", ""},
-		{"pool.import", `{"guid":"12345","name":"system"}`, "invalid_request", ""},
-		{"pool.import", `{"guid":"tank","name":"other"}`, "invalid_request", ""},
-		{"pool.destroy", `{"name":"tank","confirm":"tank"}`, "", "zpool destroy tank"},
-		{"vdev.attach", `{"pool":"tank","device":"` + old + `","disk":"` + disk + `"}`, "", "zpool attach tank " + old + " " + disk},
-		{"vdev.attach", `{"pool":"tank","device":"` + old + `","disk":"/dev/disk/by-id/gone"}`, "disk_missing", ""},
-		{"vdev.attach", `{"pool":"system","device":"` + old + `","disk":"` + disk + `"}`, "conflict", ""},
-		{"vdev.detach", `{"pool":"tank","device":"` + old + `"}`, "", "zpool detach tank " + old},
-		{"vdev.detach", `{"pool":"tank","device":"/dev/../etc/passwd"}`, "invalid_request", ""},
-		{"vdev.replace", `{"pool":"tank","device":"987","disk":"` + disk + `"}`, "", "zpool replace tank 987 " + disk},
-		{"vdev.replace", `{"pool":"system","device":"987","disk":"` + disk + `"}`, "conflict", ""},
-		{"vdev.state", `{"pool":"tank","device":"` + old + `","action":"offline","temporary":true}`, "", "zpool offline -t tank " + old},
-		{"vdev.state", `{"pool":"tank","device":"` + old + `","action":"online","expand":true}`, "", "zpool online -e tank " + old},
-		{"vdev.state", `{"pool":"tank","device":"` + old + `","action":"destroy"}`, "invalid_request", ""},
-		{"vdev.remove", `{"pool":"tank","vdev":"mirror-1"}`, "", "zpool remove tank mirror-1"},
-		{"vdev.remove", `{"pool":"tank","vdev":"-s"}`, "invalid_request", ""},
-		{"vdev.add", `{"pool":"tank","kind":"spare","vdevs":[{"type":"stripe","disks":["` + disk + `"]}]}`, "", "zpool add tank spare " + disk},
-		{"vdev.add", `{"pool":"tank","kind":"data","vdevs":[{"type":"mirror","disks":["` + disk + `"]}]}`, "invalid_request", ""},
-		{"vdev.add", `{"pool":"tank","kind":"dedup","vdevs":[{"type":"stripe","disks":["` + disk + `"]}]}`, "invalid_request", ""},
-		{"disk.wipe", `{"disk":"` + disk + `","confirm":"other"}`, "invalid_request", ""},
-		{"disk.selftest", `{"disk":"` + disk + `","kind":"-X"}`, "invalid_request", ""},
-	} {
-		// tank and system exist, nothing else does.
-		b := start(t, `case "$1" in list) [ "$5" = tank ] || [ "$5" = system ] ;; esac`, "")
-		b.host.disks = map[string]string{disk: "/dev/sdn"}
-		status, code := b.call(c.verb, c.body)
-		if code != c.code || (code == "") != (status == 200) {
-			t.Errorf("%s %s: %d %q, want %q", c.verb, c.body, status, code, c.code)
-		}
-		var ran []string
-		for line := range strings.Lines(b.read("ran")) {
-			if !strings.Contains(line, " list ") && !strings.HasPrefix(line, "zfs get") {
-				ran = append(ran, strings.TrimSpace(line))
+	onEach(t, func(t *testing.T, k kind) {
+		disk, old := k.a, k.leaf
+		for _, c := range []struct{ verb, body, code, ran string }{
+			{"pool.scrub", `{"pool":"tank","action":"start"}`, "", "zpool scrub tank"},
+			{"pool.scrub", `{"pool":"tank","action":"pause"}`, "", "zpool scrub -p tank"},
+			{"pool.scrub", `{"pool":"tank","action":"stop"}`, "", "zpool scrub -s tank"},
+			{"pool.scrub", `{"pool":"tank","action":"-s"}`, "invalid_request", ""},
+			{"pool.scrub", `{"pool":"-a","action":"start"}`, "not_found", ""},
+			{"pool.trim", `{"pool":"tank","action":"suspend"}`, "", "zpool trim -s tank"},
+			{"pool.trim", `{"pool":"tank","action":"stop"}`, "invalid_request", ""},
+			{"pool.clear", `{"pool":"tank"}`, "", "zpool clear tank"},
+			{"pool.clear", `{"pool":"tank","device":"123456"}`, "", "zpool clear tank 123456"},
+			{"pool.clear", `{"pool":"tank","device":"-F"}`, "invalid_request", ""},
+			{"pool.set", `{"pool":"tank","property":"autotrim","value":"on"}`, "", "zpool set autotrim=on tank"},
+			{"pool.set", `{"pool":"tank","property":"comment","value":"rack 3, top"}`, "", "zpool set comment=rack 3, top tank"},
+			{"pool.set", `{"pool":"tank","property":"autotrim","value":"maybe"}`, "invalid_request", ""},
+			{"pool.set", `{"pool":"tank","property":"altroot","value":"/x"}`, "invalid_request", ""},
+			{"pool.set", `{"pool":"tank","property":"comment","value":"a\nb"}`, "invalid_request", ""},
+			{"pool.upgrade", `{"name":"tank"}`, "", "zpool upgrade tank"},
+			{"pool.upgrade", `{"name":"system"}`, "conflict", ""},
+			{"pool.export", `{"name":"tank"}`, "", "zpool export tank"},
+			{"pool.export", `{"name":"system"}`, "conflict", ""},
+			{"pool.import", `{"guid":"12345","name":"other"}`, "", "zpool import -N -o cachefile=none 12345 other"},
+			{"pool.import", `{"guid":"12345","name":"other","force":true}`, "", "zpool import -N -o cachefile=none -f 12345 other"},
+			{"pool.import", `{"guid":"12345","name":"tank"}`, "pool_exists", ""},
+			{"pool.import", `{"guid":"12345","name":"system"}`, "invalid_request", ""},
+			{"pool.import", `{"guid":"tank","name":"other"}`, "invalid_request", ""},
+			{"pool.destroy", `{"name":"tank","confirm":"tank"}`, "", "zpool destroy tank"},
+			{"vdev.attach", `{"pool":"tank","device":"` + old + `","disk":"` + disk + `"}`, "", "zpool attach tank " + old + " " + disk},
+			{"vdev.attach", `{"pool":"tank","device":"` + old + `","disk":"/dev/disk/by-id/gone"}`, "disk_missing", ""},
+			{"vdev.attach", `{"pool":"system","device":"` + old + `","disk":"` + disk + `"}`, "conflict", ""},
+			{"vdev.detach", `{"pool":"tank","device":"` + old + `"}`, "", "zpool detach tank " + old},
+			{"vdev.detach", `{"pool":"tank","device":"/dev/../etc/passwd"}`, "invalid_request", ""},
+			{"vdev.replace", `{"pool":"tank","device":"987","disk":"` + disk + `"}`, "", "zpool replace tank 987 " + disk},
+			{"vdev.replace", `{"pool":"system","device":"987","disk":"` + disk + `"}`, "conflict", ""},
+			{"vdev.state", `{"pool":"tank","device":"` + old + `","action":"offline","temporary":true}`, "", "zpool offline -t tank " + old},
+			{"vdev.state", `{"pool":"tank","device":"` + old + `","action":"online","expand":true}`, "", "zpool online -e tank " + old},
+			{"vdev.state", `{"pool":"tank","device":"` + old + `","action":"destroy"}`, "invalid_request", ""},
+			{"vdev.remove", `{"pool":"tank","vdev":"mirror-1"}`, "", "zpool remove tank mirror-1"},
+			{"vdev.remove", `{"pool":"tank","vdev":"-s"}`, "invalid_request", ""},
+			{"vdev.add", `{"pool":"tank","kind":"spare","vdevs":[{"type":"stripe","disks":["` + disk + `"]}]}`, "", "zpool add tank spare " + disk},
+			{"vdev.add", `{"pool":"tank","kind":"data","vdevs":[{"type":"mirror","disks":["` + disk + `"]}]}`, "invalid_request", ""},
+			{"vdev.add", `{"pool":"tank","kind":"dedup","vdevs":[{"type":"stripe","disks":["` + disk + `"]}]}`, "invalid_request", ""},
+			{"disk.wipe", `{"disk":"` + disk + `","confirm":"other"}`, "invalid_request", ""},
+			{"disk.selftest", `{"disk":"` + disk + `","kind":"-X"}`, "invalid_request", ""},
+		} {
+			// tank and system exist, nothing else does.
+			b := k.start(t, `case "$1" in list) [ "$5" = tank ] || [ "$5" = system ] ;; esac`, "")
+			b.host.disks = map[string]string{disk: "/dev/sdn"}
+			status, code := b.call(c.verb, c.body)
+			if code != c.code || (code == "") != (status == 200) {
+				t.Errorf("%s %s: %d %q, want %q", c.verb, c.body, status, code, c.code)
+			}
+			var ran []string
+			for line := range strings.Lines(b.read("ran")) {
+				if !strings.Contains(line, " list ") && !strings.HasPrefix(line, "zfs get") {
+					ran = append(ran, strings.TrimSpace(line))
+				}
+			}
+			if got := strings.Join(ran, "; "); got != c.ran {
+				t.Errorf("%s %s ran %q, want %q", c.verb, c.body, got, c.ran)
 			}
 		}
-		if got := strings.Join(ran, "; "); got != c.ran {
-			t.Errorf("%s %s ran %q, want %q", c.verb, c.body, got, c.ran)
-		}
-	}
+	})
 }
 
 func TestRefusalsOfZFSAreTold(t *testing.T) {
@@ -198,48 +200,48 @@ rmdir "$0.looking"`, "")
 }
 
 func TestDisksAreAskedAndWiped(t *testing.T) {
-	b := start(t, "", "")
-	b.host.disks = map[string]string{"/dev/disk/by-id/new": "/dev/sdn"}
-	// smartctl's exit code tells how the disk is (bit 3: failing); its report counts.
-	script := "#!/bin/sh\necho \"smartctl $*\" >>\"${0%/*}/../ran\"\necho '{\"smart_status\":{\"passed\":false}}'\nexit 8\n"
-	if err := os.WriteFile(filepath.Join(b.state, "bin", "smartctl"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	b.want("disk.smart", `{"disk":"/dev/disk/by-id/new"}`, 200, "")
-	b.want("disk.selftest", `{"disk":"/dev/disk/by-id/new","kind":"short"}`, 409, "command_failed")
-	b.ran("smartctl --json=c --all raw /dev/sdn")
-	b.ran("smartctl --test=short raw /dev/sdn")
-	b.want("disk.smart", `{"disk":"/dev/disk/by-id/gone"}`, 409, "disk_missing")
-	if err := os.WriteFile(filepath.Join(b.state, "bin", "smartctl"), []byte("#!/bin/sh\nexit 2\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	b.want("disk.smart", `{"disk":"/dev/disk/by-id/new"}`, 502, "command_failed")
-	b.want("disk.wipe", `{"disk":"/dev/disk/by-id/new","confirm":"new"}`, 200, "")
-	if got := strings.Join(b.host.did, ", "); got != "wipe /dev/sdn" {
-		t.Errorf("did %s", got)
-	}
+	onEach(t, func(t *testing.T, k kind) {
+		b := k.start(t, "", "")
+		b.host.disks = k.disks()
+		// smartctl's exit code tells how the disk is (bit 3: failing); its report counts.
+		b.program("smartctl", `echo '{"smart_status":{"passed":false}}'
+exit 8`)
+		b.want("disk.smart", `{"disk":"`+k.a+`"}`, 200, "")
+		b.want("disk.selftest", `{"disk":"`+k.a+`","kind":"short"}`, 409, "command_failed")
+		b.ran("smartctl --json=c --all " + k.raw)
+		b.ran("smartctl --test=short " + k.raw)
+		b.want("disk.smart", `{"disk":"/dev/disk/by-id/gone"}`, 409, "disk_missing")
+		b.program("smartctl", "exit 2")
+		b.want("disk.smart", `{"disk":"`+k.a+`"}`, 502, "command_failed")
+		b.want("disk.wipe", `{"disk":"`+k.a+`","confirm":"`+filepath.Base(k.a)+`"}`, 200, "")
+		if got := strings.Join(b.host.did, ", "); got != "wipe "+k.disks()[k.a] {
+			t.Errorf("did %s", got)
+		}
+	})
 }
 
 // A pool from elsewhere must not be mounted over what is here, nor anywhere else than below /srv.
 func TestImportHidesNothing(t *testing.T) {
-	const zfs = `case "$*" in *name,mountpoint,mounted*) printf 'other\tnone\tno\nother/a\t/srv/taken\tno\nother/b\t/srv/no-such-folder\tno\nother/c\t/etc/no-such-folder\tno\nother/d\t/srv/../etc/x\tno\nother/root\t/\tno\n' ;; esac`
-	b := start(t, `[ "$1" != list ]`, zfs)
-	b.host.taken = "/srv/taken"
-	b.want("pool.import", `{"guid":"1","name":"other"}`, 200, "")
-	ran := b.read("ran")
-	for dataset, set := range map[string]bool{"other/a": true, "other/b": false, "other/c": true, "other/d": true, "other/root": true} {
-		if strings.Contains(ran, "zfs set mountpoint=none "+dataset+"\n") != set {
-			t.Errorf("%s: %v expected\n%s", dataset, set, ran)
+	onEach(t, func(t *testing.T, k kind) {
+		const zfs = `case "$*" in *name,mountpoint,mounted*) printf 'other\tnone\tno\nother/a\t/srv/taken\tno\nother/b\t/srv/no-such-folder\tno\nother/c\t/etc/no-such-folder\tno\nother/d\t/srv/../etc/x\tno\nother/root\t/\tno\n' ;; esac`
+		b := k.start(t, `[ "$1" != list ]`, zfs)
+		b.host.taken = "/srv/taken"
+		b.want("pool.import", `{"guid":"1","name":"other"}`, 200, "")
+		ran := b.read("ran")
+		for dataset, set := range map[string]bool{"other/a": true, "other/b": false, "other/c": true, "other/d": true, "other/root": true} {
+			if strings.Contains(ran, "zfs set mountpoint=none "+dataset+"\n") != set {
+				t.Errorf("%s: %v expected\n%s", dataset, set, ran)
+			}
 		}
-	}
-	full, empty := t.TempDir(), t.TempDir()
-	if err := os.WriteFile(filepath.Join(full, "file"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	s := &Server{Host: b.host}
-	if !s.hides(full) || s.hides(empty) || s.hides(filepath.Join(empty, "new")) {
-		t.Error("what hides files is not seen")
-	}
+		full, empty := t.TempDir(), t.TempDir()
+		if err := os.WriteFile(filepath.Join(full, "file"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		s := &Server{Host: b.host}
+		if !s.hides(full) || s.hides(empty) || s.hides(filepath.Join(empty, "new")) {
+			t.Error("what hides files is not seen")
+		}
+	})
 }
 
 // A mount point that came with a pool or a replication is not followed out of /srv.

@@ -3,9 +3,11 @@ package execd
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -78,18 +80,31 @@ func (r *rehearsal) script(path, manifest string) string {
 // boot starts the services in their order, and execd.
 func (r *rehearsal) boot() string {
 	r.t.Helper()
+	// As `execd --load-firewall` does, with the privileges of that service.
+	state := filepath.Join(r.Root, "var/lib/cistern")
+	r.As(filepath.Join(r.repo, "smf/illumos/firewall.xml"))
+	firewall := func() *Firewall {
+		own := func() ([]netip.Prefix, error) { return []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}, nil }
+		return NewFirewall(&illumos.Host{Root: r.Root}, state, own, slog.New(slog.NewTextHandler(r.t.Output(), nil)))
+	}
+	if err := firewall().Load(context.Background()); err != nil {
+		r.t.Fatal(err)
+	}
 	said := r.script(filepath.Join(r.Root, "lib/svc/method/cistern-identity"), "illumos/identity.xml")
 	said += r.script(filepath.Join(r.Root, "lib/svc/method/cistern-pools"), "illumos/pools.xml")
 	// From now on everything is execd's doing, with its privileges; the methods that it runs have no more.
 	r.As(filepath.Join(r.repo, "smf/manifest/execd.xml"))
-	state := filepath.Join(r.Root, "var/lib/cistern")
 	b := &bench{t: r.t, state: state}
+	wall := firewall()
+	if err := wall.Load(context.Background()); err != nil {
+		r.t.Fatal(err)
+	}
 	socket := filepath.Join(r.t.TempDir(), "s")
 	listener, err := unixsocket.Listen(socket)
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	server := httptest.NewUnstartedServer((&Server{State: state, Host: &illumos.Host{Root: r.Root}, UIDs: []int{os.Getuid()}, Ending: make(chan struct{}), beatEvery: time.Second}).Handler())
+	server := httptest.NewUnstartedServer((&Server{State: state, Host: &illumos.Host{Root: r.Root}, UIDs: []int{os.Getuid()}, Ending: make(chan struct{}), Firewall: wall, beatEvery: time.Second}).Handler())
 	server.Listener, server.Config.ConnContext = listener, unixsocket.ConnContext
 	server.Start()
 	r.t.Cleanup(server.Close)
@@ -111,6 +126,9 @@ func (r *rehearsal) does(verb, body string, answer any) {
 		}
 	}
 }
+
+// filters says whether a rule of IPv4 holds.
+func (r *rehearsal) filters(rule string) bool { return slices.Contains(r.Filtered(), rule) }
 
 const storeFMRI = "svc:/application/cistern/storaged"
 
@@ -165,7 +183,16 @@ func TestTheFirstDayOnOmniOS(t *testing.T) {
 		t.Error("the code still lies there")
 	}
 
+	// Until somebody says otherwise the page is open to everybody, and inputs to the machine's own networks.
+	if !r.filters("pass in quick proto tcp from any to any port = 443") || !r.filters("block in all") {
+		t.Errorf("the firewall: %q", r.Filtered())
+	}
+	r.does("firewall.set", `{"document":`+wide+`}`, nil)
+
 	r.again("a reboot")
+	if !r.filters("pass in quick proto udp from any to any port = 8125") {
+		t.Errorf("what was set does not hold after a reboot: %q", r.Filtered())
+	}
 	// illumos' zfs mounts by itself what it gives a place, and again what was mounted.
 	r.does("dataset.create", `{"name":"tank/kept","kind":"filesystem"}`, nil)
 	for _, place := range []string{"/srv/kept", "/srv/kept-elsewhere"} {
@@ -198,6 +225,9 @@ func (r *rehearsal) again(after string) {
 	r.Reboot()
 	if slices.Contains(r.ImportedPools(), "tank") {
 		r.t.Fatal("a pool without a cache file was there by itself: the fake is not what illumos is")
+	}
+	if len(r.Filtered()) > 0 {
+		r.t.Fatal("rules of ipfilter outlast a reboot: the fake is not what illumos is")
 	}
 	if said := r.boot(); strings.Contains(said, "cistern:") {
 		r.t.Errorf("%s: %s", after, said)

@@ -183,14 +183,18 @@ func (s *Server) vdevState(r *http.Request, a vdevStateArgument) (any, error) {
 	if err := (vdevArgumentOne{a.Pool, a.Device}).check(ctx); err != nil {
 		return nil, err
 	}
-	argv := []string{a.Action}
+	var argv []string
 	switch {
-	case a.Action != "online" && a.Action != "offline":
+	case a.Action == "online" && a.Expand:
+		argv = []string{"online", "-e"}
+	case a.Action == "online":
+		argv = []string{"online"}
+	case a.Action == "offline" && a.Temporary:
+		argv = []string{"offline", "-t"}
+	case a.Action == "offline":
+		argv = []string{"offline"}
+	default:
 		return nil, host.Invalid("/action", "The action is online or offline.")
-	case a.Temporary && a.Action == "offline":
-		argv = append(argv, "-t")
-	case a.Expand && a.Action == "online":
-		argv = append(argv, "-e")
 	}
 	return a, zpool(ctx, fmt.Sprintf("Taking %s %s", a.Device, a.Action), append(argv, a.Pool, a.Device)...)
 }

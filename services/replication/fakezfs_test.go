@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"cistern/services/platform/illumos/commands/fake"
 )
 
 type fakeSnapshot struct {
@@ -73,17 +75,24 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// withZFS puts the fake first in the path, with an empty store.
+// withZFS puts the fake first in the path, with an empty store. It takes what that of illumos takes from replicd, which is less than
+// that of Linux takes.
 func withZFS(t *testing.T) {
-	dir := t.TempDir()
+	t.Helper()
+	credential, err := fake.Credential("../../smf/manifest/replicd.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := fake.New(t, credential)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
+	dir := t.TempDir()
 	if err := os.Symlink(self, filepath.Join(dir, "zfs")); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	m.Program("bin/zfs", "exec '"+dir+"/zfs' \"$@\"")
 	t.Setenv("FAKE_ZFS_STORE", filepath.Join(dir, "store"))
 }
 

@@ -194,13 +194,7 @@ test('the self-test runs what each process runs, as that process', () => {
   for (const folder of ['smf/manifest', 'smf/illumos'])
     copy(join(import.meta.dirname, '../..', folder), join(machine.root, 'lib/svc/manifest/application/cistern'));
   // It notes the privileges and the command behind them, whoever the user is by then.
-  writeFileSync(
-    join(machine.folder, 'bin/ppriv'),
-    `#!/bin/sh\necho "ppriv $*" | tr '\\n' ' ' >>"$FAKE/privileges"\necho >>"$FAKE/privileges"\n`,
-    {
-      mode: 0o755,
-    },
-  );
+  machine.program('bin/ppriv', `echo "ppriv $*" | tr '\\n' ' ' >>"$FAKE/privileges"\necho >>"$FAKE/privileges"`);
   const { out } = machine.run(join(import.meta.dirname, '../../image/omnios/selftest'));
   const ran = machine.state('privileges');
   assert.match(ran, /^ppriv -e -s A=basic,file_chown,\S*sys_admin diskinfo -Hp $/m);
@@ -220,9 +214,7 @@ test('the self-test reads what zpool and zfs say of their state', () => {
       ['zpool', 'status -x', pools],
       ['zfs', 'get -H -o value mounted rpool/cistern', mounted],
     ] as const) {
-      writeFileSync(join(machine.root, 'usr/sbin', name), `#!/bin/sh\n[ "$*" != '${asked}' ] || echo '${said}'\n`, {
-        mode: 0o755,
-      });
+      machine.program(`root/usr/sbin/${name}`, `[ "$*" != '${asked}' ] || echo '${said}'`);
     }
     const { out } = machine.run(join(import.meta.dirname, '../../image/omnios/selftest'));
     return ['pools are well', "the appliance's dataset is mounted"].map((what) =>

@@ -63,7 +63,8 @@ func setup(ctx context.Context, p *daemon.Process, state, client string) error {
 	return p.Listen(daemon.Listener{Socket: p.Socket, Handler: s.Handler()})
 }
 
-// loadFirewall has the rules hold that are kept, and ends: at boot, before the network is there, and before anybody could ask execd.
+// loadFirewall has the rules hold that are kept, and ends: at boot, before anything of Cistern listens, and before
+// anybody could ask execd.
 func loadFirewall(arguments []string) int {
 	flags := flag.NewFlagSet("execd --load-firewall", flag.ExitOnError)
 	state := flags.String("state", "/var/lib/cistern", "the appliance's state `folder`")

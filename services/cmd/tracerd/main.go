@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"cistern/services/daemon"
+	"cistern/services/trace/statistics"
 	"cistern/services/trace/tracer"
 )
 
@@ -24,6 +26,9 @@ func main() {
 			os.Exit(1)
 		}
 		return
+	}
+	if len(os.Args) == 3 && os.Args[1] == "--print-programs" {
+		os.Exit(printPrograms(os.Args[2]))
 	}
 	run := cmp.Or(os.Getenv("CISTERN_RUN"), "/run/cistern")
 	c := tracer.Config{}
@@ -48,6 +53,21 @@ func main() {
 		// What was measured is sent to storaged before the end: 8 s at most.
 		RequestsWithin: 2 * time.Second, StopWithin: 12 * time.Second,
 	}))
+}
+
+// printPrograms writes the D programs of this system into a folder: the self-test has dtrace compile each.
+func printPrograms(folder string) int {
+	system := statistics.Linux
+	if runtime.GOOS == "illumos" {
+		system = statistics.Illumos
+	}
+	n, err := statistics.Print(system, folder)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "tracerd: the programs could not be written to %s: %v\n", folder, err)
+		return 1
+	}
+	fmt.Printf("%d programs\n", n)
+	return 0
 }
 
 func setup(ctx context.Context, p *daemon.Process, c tracer.Config, uid int) error {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"cistern/services/platform/illumos/commands/fake"
 )
 
 // As kstat.c prints: %s:%d:%s:%s, a tab, and a value by its type; times with nine digits, 0 as "0".
@@ -43,12 +45,13 @@ func TestParse(t *testing.T) {
 // standIn makes a kstat that writes down its arguments and prints a file, or fails.
 func standIn(t *testing.T, script string) (*Reader, string) {
 	t.Helper()
-	folder := t.TempDir()
-	path := filepath.Join(folder, "kstat")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\necho \"$*\" >>"+folder+"/calls\n"+script), 0o755); err != nil {
+	credential, err := fake.Credential("../../../smf/manifest/tracerd.xml")
+	if err != nil {
 		t.Fatal(err)
 	}
-	return &Reader{Program: path}, folder
+	m := fake.New(t, credential)
+	m.Program("kstat", script)
+	return &Reader{Program: filepath.Join(m.Root, "kstat")}, m.Root
 }
 
 func TestReader(t *testing.T) {
@@ -78,7 +81,7 @@ func TestReader(t *testing.T) {
 	calls, _ := os.ReadFile(filepath.Join(folder, "calls"))
 	lines := strings.Split(strings.TrimSpace(string(calls)), "\n")
 	// A link with a pattern's character in its name is not asked for.
-	if want := "-p " + strings.Join(selectors, " ") + " link:0:net0"; len(lines) != 3 || lines[2] != want {
+	if want := "kstat -p " + strings.Join(selectors, " ") + " link:0:net0"; len(lines) != 3 || lines[2] != want {
 		t.Errorf("%q, wanted the last to be %q", lines, want)
 	}
 }

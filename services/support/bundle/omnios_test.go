@@ -33,11 +33,12 @@ func collectedText(s Step) (string, error) {
 
 // The fault manager refuses supportd, which has not the privilege that it asks for; execd has.
 func TestFaultsComeFromExecd(t *testing.T) {
-	bin, run := t.TempDir(), t.TempDir()
-	if err := os.WriteFile(filepath.Join(bin, "fmadm"), []byte("#!/bin/sh\necho 'fmadm: failed to connect to fmd: insufficient privileges' >&2\nexit 1\n"), 0o755); err != nil {
+	run := t.TempDir()
+	credential, err := fake.Credential("../../../smf/manifest/supportd.xml")
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	fake.New(t, credential).Program("bin/fmadm", "echo 'what only who may is told'")
 	step := omniosStep(t, Paths{Run: run}, "hardware/faults.txt")
 	if _, err := collectedText(step); err == nil || !strings.Contains(err.Error(), "execd, which asks the fault manager, did not: nobody answers") {
 		t.Errorf("without execd: %v", err)

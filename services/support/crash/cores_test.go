@@ -7,18 +7,22 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"cistern/services/platform/illumos/commands/fake"
 )
 
 func TestCoresInAFolderBecomeRecords(t *testing.T) {
 	dir := t.TempDir()
-	program := write(t, filepath.Join(dir, "pstack"), `#!/bin/sh
-echo "core '$1' of 812:	/usr/sbin/nginx"
+	credential, err := fake.Credential("../../../smf/manifest/supportd.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := fake.New(t, credential)
+	program := filepath.Join(m.Root, "pstack")
+	m.Program("pstack", `echo "core '$1' of 812:	/usr/sbin/nginx"
 echo " fffffd7fff1a5d2a epoll_wait (3, 4, 5)"
 echo " 000000000046ca11 ngx_process_events_and_timers () + 41"
 `)
-	if err := os.Chmod(program, 0o755); err != nil {
-		t.Fatal(err)
-	}
 	old := time.Now().Add(-time.Minute)
 	for i, name := range []string{"core.nginx.812", "core.nginx.813", "core.ls.9", "other"} {
 		path := write(t, filepath.Join(dir, name), "core")

@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"cistern/services/platform/illumos/commands/fake"
 	"cistern/services/platform/illumos/layout"
 	"cistern/services/trace/statistics"
 )
@@ -57,14 +59,37 @@ func kstatLines(module string, instance int, name string, values map[string]stri
 	return text
 }
 
+// asTracerd is a machine whose commands take what those of illumos take from tracerd.
+func asTracerd(t *testing.T) *fake.Machine {
+	t.Helper()
+	credential, err := fake.Credential("../../../smf/manifest/tracerd.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fake.New(t, credential)
+}
+
+// dtrace of illumos takes what each program is started with, from tracerd.
+func TestIllumosTakesHowDtraceIsStarted(t *testing.T) {
+	m := asTracerd(t)
+	m.Program("dtrace", `for script; do :; done; cat "$script"`)
+	p, err := startHere(filepath.Join(m.Root, "dtrace"), t.TempDir(), 7, "BEGIN { exit(0); }\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, _ := io.ReadAll(p.out)
+	complained, _ := io.ReadAll(p.said)
+	if err := p.wait(); err != nil || string(said) != "BEGIN { exit(0); }\n" || !strings.HasPrefix(m.Calls(), "dtrace -q -x aggrate=") {
+		t.Errorf("%v %s%s", err, said, complained)
+	}
+}
+
 // Two readings a second apart, of a kstat that prints what that of illumos does.
 func TestKstatSources(t *testing.T) {
 	root := t.TempDir()
-	program := filepath.Join(root, "kstat")
-	put(t, root, map[string]string{"kstat": "#!/bin/sh\ncase $* in *rbytes64) echo 'link:0:net0:rbytes64\t1' ;; *) cat " + root + "/printed ;; esac\n"})
-	if err := os.Chmod(program, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	m := asTracerd(t)
+	program := filepath.Join(m.Root, "kstat")
+	m.Program("kstat", "case $* in *rbytes64) printf 'link:0:net0:rbytes64\\t1\\n' ;; *) cat "+root+"/printed ;; esac")
 	type second struct {
 		user, kernel, idle [2]int // ns of two processors
 		reads, nread       int
@@ -160,7 +185,7 @@ func TestKstatSources(t *testing.T) {
 		t.Errorf("disk.utilization[disk]: %q, %v", got["disk.utilization[disk]"], err)
 	}
 	// kstat that fails is an error of each statistic that needs it, by its name; not of the others.
-	put(t, root, map[string]string{"kstat": "#!/bin/sh\necho 'kstat_open: denied' >&2\nexit 3\n"})
+	m.Program("kstat", "echo 'kstat_open: denied' >&2; exit 3")
 	time.Sleep(550 * time.Millisecond)
 	for p, r := range c.read(active, time.Second) {
 		if p == (partition{"memory.bytes", "process"}) {

@@ -150,26 +150,3 @@ func TestATypingErrorWidensNothing(t *testing.T) {
 		}
 	}
 }
-
-// The real table: each row has its source.
-func TestTheTable(t *testing.T) {
-	table, err := Load("../../../../image/omnios/commands")
-	if err != nil {
-		t.Fatal(err)
-	}
-	forms, checked, open := 0, 0, 0
-	for _, c := range table.All() {
-		if len(c.Sources) == 0 || len(c.Paths) == 0 {
-			t.Errorf("%s: say its path and a source", c.Name)
-		}
-		for _, f := range c.Forms {
-			forms++
-			checked += min(1, len(f.Checked))
-			open += len(f.Open)
-			if len(f.Read) == 0 {
-				t.Errorf("%s:%d: the form %s has no source", c.Name, f.line, f.Subcommand)
-			}
-		}
-	}
-	t.Logf("%d commands, %d forms, each with a source; %d read twice; %d questions open", len(table.All()), forms, checked, open)
-}

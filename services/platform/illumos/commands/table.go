@@ -28,6 +28,7 @@ type Command struct {
 	Package string
 	Sources map[string]string // by their short names
 	Forms   []*Form
+	Open    []string // what could not be found out of the whole command
 	parser  string
 	// What stands before the subcommand.
 	options, long []option
@@ -257,6 +258,7 @@ func (c *Command) head(e entry) (err error) {
 	case "usage-exit":
 		c.usageExit, err = strconv.Atoi(e.value)
 	case "open":
+		c.Open = append(c.Open, e.text())
 	default:
 		return errors.New("there is no such key above the forms")
 	}

@@ -115,15 +115,18 @@ func CallerOf(text string) commands.Caller {
 // Machine is a folder with fake commands, for one test.
 type Machine struct {
 	Root string
-	t    *testing.T
+	// What its programs know whatever environment they are started in.
+	caller, note string
+	t            *testing.T
 }
 
 // New makes a folder whose `bin` stands first in PATH. Calls that the table lacks fail the test at its end. Caller is as in
 // CallerOf.
 func New(t *testing.T, caller string) *Machine {
 	t.Helper()
-	m := &Machine{Root: t.TempDir(), t: t}
+	m := &Machine{Root: t.TempDir(), caller: caller, t: t}
 	note := filepath.Join(m.Root, "unknown")
+	m.note = note
 	t.Setenv("PATH", filepath.Join(m.Root, "bin")+":"+os.Getenv("PATH"))
 	t.Setenv(callerEnv, caller)
 	t.Setenv(unknownEnv, note)
@@ -153,11 +156,11 @@ func (m *Machine) Program(path, body string) {
 	}
 	m.Put(path, fmt.Sprintf(`#!/bin/sh
 echo "${0##*/} $*" >>'%s/calls'
-%s='%s' '%s' "${0##*/}" "$@"
+%s='%s' %s='%s' %s='%s' '%s' "${0##*/}" "$@"
 code=$?
 [ $code = %d ] || exit $code
 %s
-`, m.Root, asksEnv, Table(), self, Accepted, body), 0o755)
+`, m.Root, asksEnv, Table(), callerEnv, m.caller, unknownEnv, m.note, self, Accepted, body), 0o755)
 }
 
 // Method makes a program of ours, which no table holds.

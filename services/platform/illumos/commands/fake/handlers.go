@@ -16,6 +16,7 @@ type handler func(*System, *commands.Call) (string, error)
 var handlers = map[string]handler{
 	"diskinfo": (*System).diskinfo, "zpool": (*System).zpool, "zfs": (*System).zfs, "beadm": (*System).beadm,
 	"svcadm": (*System).svcadm, "svcs": (*System).svcs, "hostname": (*System).setHostname, "swap": (*System).swapping,
+	"ipf": (*System).ipf, "ipfstat": (*System).ipfstat,
 	"prtconf": (*System).prtconf, "dumpadm": nothing, "coreadm": nothing, "dladm": (*System).dladm, "ipadm": nothing,
 	"route": nothing, "mount": nothing, "umount": nothing, "svccfg": nothing, "devfsadm": nothing, "bootadm": nothing, "fmadm": nothing, "init": nothing,
 }

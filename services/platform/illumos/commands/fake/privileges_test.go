@@ -28,7 +28,7 @@ func acts(t *testing.T) []act {
 			continue
 		}
 		f := strings.Split(line, "\t")
-		if len(f) != 5 || !slices.Contains([]string{"reads", "changes", "itself", "refused"}, f[2]) {
+		if len(f) != 5 || !slices.Contains([]string{"reads", "asks", "changes", "itself", "refused"}, f[2]) {
 			t.Fatalf("image/omnios/calls: %q", line)
 		}
 		all = append(all, act{f[0], f[1], f[2], f[3], f[4]})
@@ -145,8 +145,11 @@ func letsBy(t *testing.T, what, text string, caller commands.Caller) string {
 	kind, name, _ := strings.Cut(plain, " ")
 	need := commands.Need{Kind: kind, Name: name}
 	if !caller.Has(need) {
-		if !conditional {
+		switch {
+		case !conditional:
 			t.Errorf("%s needs %s, and has it not", what, text)
+		case strings.Contains(text, "delegated"):
+			return "`zfs allow` on the dataset, by execd (`replication.allow`)"
 		}
 		return "does not apply"
 	}

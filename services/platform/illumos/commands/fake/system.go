@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -37,6 +38,8 @@ type System struct {
 	// What a reboot forgets.
 	mounted map[string]string // dataset → place
 	swap    []string
+	filter  ipfilter
+	input   string   // what the call that is being answered reads
 	log     []string // every call, as "caller: argv"
 }
 
@@ -80,6 +83,7 @@ func (s *service) runs() bool {
 type request struct {
 	Argv   []string `json:"argv"`
 	Caller string   `json:"caller"`
+	Input  string   `json:"input,omitempty"`
 }
 
 // sameEverywhere are commands that change nothing of the machine that the tests run on, and print there what they print here.
@@ -181,6 +185,7 @@ func (s *System) answer(asked request, dir string) commands.Answer {
 	if handle == nil {
 		handle = func(*System, *commands.Call) (string, error) { return "", errors.New("it has no handler") }
 	}
+	s.input = asked.Input
 	answer, err := handle(s, call)
 	var said *refusal
 	switch {
@@ -195,11 +200,21 @@ func (s *System) answer(asked request, dir string) commands.Answer {
 
 // forward hands an accepted call to the System that the fake belongs to.
 func forward(address string, argv []string) int {
+	asked := request{Argv: argv, Caller: os.Getenv(callerEnv)}
+	// One that reads a file of rules from its standard input.
+	if argv[0] == "ipf" && slices.Contains(argv, "-f") && slices.Contains(argv, "-") {
+		text, err := io.ReadAll(os.Stdin)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return unknown
+		}
+		asked.Input = string(text)
+	}
 	c, err := net.Dial("unix", address)
 	var answer commands.Answer
 	if err == nil {
 		defer c.Close()
-		err = errors.Join(json.NewEncoder(c).Encode(request{argv, os.Getenv(callerEnv)}), json.NewDecoder(c).Decode(&answer))
+		err = errors.Join(json.NewEncoder(c).Encode(asked), json.NewDecoder(c).Decode(&answer))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -228,7 +243,7 @@ func (s *System) Reboot() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.log = append(s.log, "--- reboot ---")
-	s.mounted, s.swap = map[string]string{}, nil
+	s.mounted, s.swap, s.filter = map[string]string{}, nil, ipfilter{}
 	for _, p := range s.pools {
 		p.imported = p.cached
 	}
