@@ -82,7 +82,7 @@ test('a key is added, ssh is switched on for a time, and off again', async (t) =
 
   await form.getByText('Users may come in by ssh').click();
   await form.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('ssh is off').waitFor();
+  await page.getByText(/^ssh is\s*off/).waitFor();
 
   // Whose key it is, is seen here, and it can be taken away.
   const all = page.getByRole('grid', { name: 'Keys for ssh' });

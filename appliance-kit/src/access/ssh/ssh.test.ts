@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { addFactor, type Bench, bench, Client, eventually, PASSWORD } from '../../../tests/harness.ts';
+import type { Peer } from '../../peers/peer.ts';
 import { Execd } from '../../platform/execd.ts';
 import { execdSsh } from '../../platform/execd-ssh.ts';
 import { newPublicKey, readKey } from '../../platform/sim/ssh.ts';
 import type { SshAccess } from '../../platform/ssh.ts';
-import type { Peer } from '../../peers/peer.ts';
 import { Settings } from '../../state/settings.ts';
 import { Keys } from './keys.ts';
 import * as stored from './settings.ts';

@@ -15,7 +15,7 @@ export function HowTo({ access: { account, port, hostKey } }: { access: Schemas[
       {hostKey === null ? (
         <p className="cistern-quiet">The appliance gets its key for ssh when ssh is switched on for the first time.</p>
       ) : (
-        <p>
+        <p className="cistern-wrap">
           The first time ssh shows the fingerprint of this appliance; it must be <code>{hostKey}</code>
         </p>
       )}

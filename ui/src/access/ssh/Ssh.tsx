@@ -150,11 +150,11 @@ export function Ssh() {
           <Label>off</Label>
         ) : (
           <>
-            <Label color="green">on</Label> until {whenWords(data.enabledUntil)}
+            <Label color="green">on</Label> until {whenWords(data.enabledUntil)}.
           </>
-        )}
-        . Operators and administrators come in by keys of their own, into an account that has no system shell but
-        commands that read. Each of them is in the <Link to="/settings/audit">audit log</Link>.
+        )}{' '}
+        Operators and administrators come in by keys of their own, into an account that has no system shell but commands
+        that read. Each of them is in the <Link to="/settings/audit">audit log</Link>.
       </p>
       {data.problem !== null && (
         <Alert
