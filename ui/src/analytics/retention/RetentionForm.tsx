@@ -70,10 +70,12 @@ export function RetentionForm() {
       edit.saved(now);
       // What was typed since it was sent is kept.
       setTyped((typed) =>
-        Object.fromEntries(FIELDS.flatMap(([key]) => {
-          const text = typed[key];
-          return text === undefined || Number(text) * DAY === saved[key] ? [] : [[key, text]];
-        })),
+        Object.fromEntries(
+          FIELDS.flatMap(([key]) => {
+            const text = typed[key];
+            return text === undefined || Number(text) * DAY === saved[key] ? [] : [[key, text]];
+          }),
+        ),
       );
     },
   });
