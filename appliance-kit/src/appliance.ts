@@ -14,6 +14,7 @@ import { providersDomain } from './access/providers/index.ts';
 import { sessionDomain } from './access/session/index.ts';
 import { setupDomain } from './access/setup/index.ts';
 import { signInRequestsDomain } from './access/sign-in-requests/index.ts';
+import { sshDomain } from './access/ssh/index.ts';
 import { tokensDomain } from './access/tokens/index.ts';
 import { usersDomain } from './access/users/index.ts';
 import { actionsDomain } from './alerting/actions/index.ts';
@@ -120,6 +121,7 @@ export const domains = inOrder(
   logsDomain,
   statusDomain,
   snmpAgentDomain,
+  sshDomain,
   firewallDomain,
   apiDomain,
   simulationDomain,

@@ -264,6 +264,10 @@ const editables: readonly Editable[] = [
     field: 'requiredFrom',
   },
   { operation: 'getSnmpAgent', path: '/api/snmp-agent', body: agent, other: { contact: 'ada' }, field: 'contact' },
+  {
+    ...{ operation: 'getSshAccess', path: '/api/ssh-access', body: { enabledUntil: null, networks: ['own'] } },
+    ...{ other: { networks: ['192.0.2.0/24'] }, field: 'networks' },
+  },
 ];
 
 /** A pool with a dataset, and a stand-in for what of storaged can be edited. */

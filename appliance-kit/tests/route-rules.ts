@@ -14,6 +14,7 @@ export const SINGULAR: Readonly<Record<string, string>> = {
   status: 'how this appliance is',
   retention: 'one for all measurements',
   'snmp-agent': 'one for the appliance',
+  'ssh-access': 'one for the appliance',
   'alert-digest': 'one for the appliance',
   'alert-export': 'one file, made when it is asked for',
   'audit-log': 'one log; its entries have no address of their own',

@@ -180,6 +180,7 @@ var verbs = map[string]verb{
 	"firewall.set":       typed((*Server).firewallSet),
 	"firewall.read":      typed((*Server).firewallRead),
 	"ssh.configure":      typed((*Server).sshConfigure),
+	"ssh.check-key":      typed((*Server).sshCheckKey),
 	"power":              typed((*Server).power),
 
 	"dataset.create":  typed((*Server).datasetCreate),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"path/filepath"
+	"unicode"
 
 	"cistern/services/execd/host"
 	"cistern/services/execd/sshaccess"
@@ -33,11 +34,35 @@ func (s *Server) failed(err error) {
 // Resume has what was switched on go on until its end, when the process starts.
 func (s *Server) Resume(ctx context.Context) error { return s.ssh().Resume(ctx) }
 
-// sshConfigure decides who may come in by ssh, from where, and until when.
+// sshConfigure decides who may come in by ssh, from where, and until when. It answers by what key clients know this machine again.
 func (s *Server) sshConfigure(r *http.Request, a sshaccess.Access) (any, error) {
 	err := s.ssh().Configure(context.WithoutCancel(r.Context()), a)
 	if errors.Is(err, sshaccess.ErrAccess) {
 		return nil, host.Invalid("", err.Error())
 	}
-	return empty{}, err
+	if err != nil {
+		return nil, err
+	}
+	key, err := s.ssh().HostKey()
+	return map[string]*sshaccess.PublicKey{"hostKey": key}, err
+}
+
+// sentence is what an error says, as a page shows it.
+func sentence(err error) string {
+	text := []rune(err.Error())
+	return string(unicode.ToUpper(text[0])) + string(text[1:]) + "."
+}
+
+// sshKey is what somebody pasted: it may be a private key.
+type sshKey struct {
+	Key secret `json:"key"`
+}
+
+// sshCheckKey says what is wrong with a key when it is pasted; of a good one, what it is.
+func (s *Server) sshCheckKey(_ *http.Request, a sshKey) (any, error) {
+	key, err := sshaccess.ParseKey(string(a.Key))
+	if err != nil {
+		return nil, host.Invalid("/key", sentence(err))
+	}
+	return key, nil
 }

@@ -1,16 +1,22 @@
 // The machine itself, on the booted image: a time server that answers on the wire, a clock that it sets, and a network cable
 // that is pulled and plugged in again.
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { killedServices } from './clean.ts';
 import { rowOf } from './row.ts';
 import { readyMachine } from './saved.ts';
 import { until } from './until.ts';
+
+const run = promisify(execFile);
 
 interface Alert {
   id: string;
@@ -299,5 +305,83 @@ test('the clock and the network of the machine itself', async (t) => {
       received.filter((one) => one.class === 'link.down').map(({ event }) => event),
       ['raise', 'clear'],
     );
+  });
+
+  await step('a user comes in by ssh, as long as it is on', async () => {
+    const key = join(machine.dir, 'visitor');
+    await run('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', 'visitor', '-f', key]);
+    const visit = async (...command: string[]) => {
+      const options = ['StrictHostKeyChecking=no', 'UserKnownHostsFile=/dev/null', 'LogLevel=ERROR', 'BatchMode=yes'];
+      const words = options.flatMap((one) => ['-o', one]);
+      return run(
+        'ssh',
+        ['-F', 'none', '-i', key, '-p', String(machine.ports.ssh), ...words, 'cistern-ssh@127.0.0.1', ...command],
+        { timeout: 60_000 },
+      ).then(
+        ({ stdout }) => ({ status: 0, said: stdout }),
+        (error: { code?: number; stderr?: string; stdout?: string }) => ({
+          status: error.code ?? -1,
+          said: `${error.stdout ?? ''}${error.stderr ?? ''}`,
+        }),
+      );
+    };
+    await api.get('POST', '/api/ssh-keys', { key: readFileSync(`${key}.pub`, 'utf8') });
+    // Port 22 is that of this harness' own sshd; the connection that there is goes on. Should this step fail, it comes back.
+    await machine.ssh('systemd-run', '--quiet', '--on-active=600', 'systemctl', 'start', 'ssh');
+    await machine.sh('systemctl stop ssh.socket ssh 2>/dev/null || systemctl stop ssh');
+    const guest = Number((await machine.ssh('date', '+%s%3N')).trim());
+    const on = async (seconds: number) =>
+      api.get<{ hostKey: string }>('PUT', '/api/ssh-access', {
+        enabledUntil: new Date(guest + seconds * 1000).toISOString(),
+        networks: ['own'],
+      });
+    const { hostKey } = await on(3_600);
+    assert.match(hostKey, /^SHA256:/);
+    const pools = await until('a user comes in', 60, async () => {
+      const said = await visit('zpool', 'status');
+      return said.status === 0 ? said.said : null;
+    });
+    assert.match(pools, /pool: tank/);
+    const refused = await visit('zpool', 'destroy', 'tank');
+    assert.equal(refused.status, 2);
+    assert.match(refused.said, /there is no "zpool" here; “help” lists what there is/);
+    assert.match((await visit('journal', '5')).said, /\S/);
+    const stranger = `${key}-of-nobody`;
+    await run('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', stranger]);
+    await assert.rejects(
+      run('ssh', [
+        ...['-F', 'none', '-i', stranger, '-p', String(machine.ports.ssh), '-o', 'StrictHostKeyChecking=no'],
+        ...['-o', 'UserKnownHostsFile=/dev/null', '-o', 'BatchMode=yes', 'cistern-ssh@127.0.0.1', 'uptime'],
+      ]),
+      /Permission denied/,
+    );
+    const entries = await until('the audit log has it', 120, async () => {
+      const { items } = await api.get<{ items: Record<string, string>[] }>('GET', '/api/audit-log?way=ssh');
+      return items.filter(({ action }) => action === 'ssh.sign-out').length === 3 ? items.toReversed() : null;
+    });
+    assert.deepEqual(
+      entries.slice(0, 6).map(({ user, action, target }) => `${user} ${action} ${target}`),
+      [
+        ...['admin ssh.sign-in admin', 'admin ssh.run zpool status', 'admin ssh.sign-out admin'],
+        ...['admin ssh.sign-in admin', 'admin ssh.refuse zpool destroy tank', 'admin ssh.sign-out admin'],
+      ],
+    );
+    assert.ok(entries.every(({ address }) => address === HOST));
+    // Its end: whoever is there is out, and nobody comes in.
+    const staying = visit();
+    const left = Number((await machine.ssh('date', '+%s%3N')).trim()) - guest;
+    await on(left / 1000 + 20);
+    assert.notEqual((await staying).status, 0);
+    await until('ssh is off', 120, async () => {
+      const state = await machine.sh('systemctl is-active cistern-sshd || true');
+      return state.trim() === 'inactive';
+    });
+    await until(
+      'the page says so',
+      60,
+      async () => (await api.get<{ enabledUntil: string | null }>('GET', '/api/ssh-access')).enabledUntil === null,
+    );
+    assert.notEqual((await visit('uptime')).status, 0);
+    await machine.ssh('systemctl', 'start', 'ssh');
   });
 });

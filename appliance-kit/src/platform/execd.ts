@@ -6,6 +6,7 @@ import type { DatasetPlan, KeyChange, RollbackPlan, SnapshotPlan } from './datas
 import type { FirewallDocument } from './firewall.ts';
 import type { PoolPlan, ServiceAction, SnmpAccess } from './platform.ts';
 import type { VdevPlan } from './pool.ts';
+import type { SshAccess } from './ssh.ts';
 
 interface Verbs {
   'pool.create': PoolPlan & { ashift: number };
@@ -44,6 +45,8 @@ interface Verbs {
   'system.identity': { hostName: string; timeZone: string };
   'setup.finish': Record<string, never>;
   'snmp.configure': SnmpAccess;
+  'ssh.configure': SshAccess;
+  'ssh.check-key': { key: string };
   'firewall.try': { document: FirewallDocument; seconds: number };
   'firewall.confirm': { token: string };
   'firewall.take-back': { token: string };
@@ -123,6 +126,9 @@ const DEADLINES_MS: Record<keyof Verbs, number> = {
   'system.identity': 30_000,
   'setup.finish': 30_000,
   'snmp.configure': 5 * 60_000,
+  // A stop waits until all sessions have ended.
+  'ssh.configure': 60_000,
+  'ssh.check-key': 10_000,
   // Each load is read back, on illumos twice.
   'firewall.try': 3 * 60_000,
   'firewall.confirm': 30_000,
@@ -163,6 +169,8 @@ const READING: ReadonlySet<keyof Verbs> = new Set<keyof Verbs>([
     'disk.smart',
     'faults.list',
     'system.list',
+    'ssh.configure',
+    'ssh.check-key',
     'firewall.try',
     'firewall.confirm',
     'firewall.take-back',

@@ -12,6 +12,7 @@ import type { PoolProperties, PoolState, Scan, Vdev, VdevPlan } from './pool.ts'
 import type { PoolActions, VdevKind } from './poolActions.ts';
 import type { ReplicationPlatform } from './replication.ts';
 import type { Service } from './service.ts';
+import type { SshPlatform } from './ssh.ts';
 import type { SystemsPlatform } from './systems.ts';
 
 /** A whole disk as the system sees it. Whether a pool owns it is found out by whoever joins it with the pools. */
@@ -127,6 +128,8 @@ export interface Platform {
   readonly hardware: HardwarePlatform;
   /** Who may reach it. */
   readonly firewall: FirewallPlatform;
+  /** Null where there is no account for users of the appliance. */
+  readonly ssh: SshPlatform | null;
   /** The installed operating systems, and which one starts next time. */
   readonly systems: SystemsPlatform;
   /** Differs after every boot: so the appliance's start is reported once, and not with each restart of akd. */

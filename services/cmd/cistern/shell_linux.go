@@ -19,6 +19,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/term"
@@ -70,13 +71,15 @@ var diagnoses = []diagnosis{
 // visitor is who came in, as the audit trail has it.
 type visitor struct {
 	user, from string
+	key        string // the fingerprint of the key by which
 	log        func(line string)
 	out, err   io.Writer
 	system     string
 	start      func(ctx context.Context, out, err io.Writer, arguments []string) error
 }
 
-var visitorName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`)
+// visitorKey is the command that goes with a key (services/execd/sshaccess).
+var visitorKey = regexp.MustCompile(`^user ([A-Za-z0-9][A-Za-z0-9._@-]{0,63}) (SHA256:[A-Za-z0-9+/]{43})$`)
 
 // runShell is the shell's whole life; it returns the exit status.
 func runShell(arguments []string, variable func(string) string) int {
@@ -85,13 +88,14 @@ func runShell(arguments []string, variable func(string) string) int {
 		fmt.Fprintln(os.Stderr, "This account is for ssh with a key of a user of the appliance.")
 		return 1
 	}
-	user, ok := strings.CutPrefix(arguments[1], "user ")
-	if !ok || !visitorName.MatchString(user) {
+	key := visitorKey.FindStringSubmatch(arguments[1])
+	if key == nil {
 		fmt.Fprintln(os.Stderr, "This key belongs to no user of the appliance.")
 		return 1
 	}
 	from, _, _ := strings.Cut(variable("SSH_CONNECTION"), " ")
-	v := visitor{user: user, from: from, out: os.Stdout, err: os.Stderr, system: runtime.GOOS, log: recordLine, start: startDiagnosis}
+	v := visitor{user: key[1], key: key[2], from: from, out: os.Stdout, err: os.Stderr, system: runtime.GOOS, log: recordLine, start: startDiagnosis}
+	defer v.endsEarly()()
 	if asked := variable("SSH_ORIGINAL_COMMAND"); asked != "" {
 		return v.once(asked)
 	}
@@ -100,8 +104,22 @@ func runShell(arguments []string, variable func(string) string) int {
 
 // record writes what happened; a session that cannot be recorded does nothing.
 func (v visitor) record(what, command string) {
-	text, _ := json.Marshal(map[string]string{"what": what, "user": v.user, "from": v.from, "by": "ssh", "command": command})
+	text, _ := json.Marshal(map[string]string{"what": what, "user": v.user, "key": v.key, "from": v.from, "command": command})
 	v.log(string(text))
+}
+
+// endsEarly records the end of a session that the appliance ends: ssh is switched off, or the client has gone. It returns how to
+// stop that.
+func (v visitor) endsEarly() func() {
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGPIPE)
+	go func() {
+		if _, ok := <-ended; ok {
+			v.record("ssh.sign-out", "")
+			os.Exit(1)
+		}
+	}()
+	return func() { signal.Stop(ended) }
 }
 
 func (v visitor) once(line string) int {
@@ -144,12 +162,13 @@ func (v visitor) talk(in io.Reader, terminal bool) int {
 
 // do runs one line. Its words are split at blanks, and nothing in them means anything else.
 func (v visitor) do(line string) int {
-	v.record("ssh.command", line)
 	arguments, err := chosen(line, v.system)
 	if err != nil {
+		v.record("ssh.refuse", line)
 		fmt.Fprintln(v.err, err)
 		return 2
 	}
+	v.record("ssh.run", line)
 	if arguments == nil {
 		v.help()
 		return 0

@@ -65,7 +65,7 @@ func TestShellRecordsAndRuns(t *testing.T) {
 	var log []string
 	var out, errs bytes.Buffer
 	var ran []string
-	v := visitor{user: "ada", from: "192.0.2.9", out: &out, err: &errs, system: "linux", log: func(line string) { log = append(log, line) },
+	v := visitor{user: "ada", key: "SHA256:x", from: "192.0.2.9", out: &out, err: &errs, system: "linux", log: func(line string) { log = append(log, line) },
 		start: func(_ context.Context, out, _ io.Writer, arguments []string) error {
 			ran = append(ran, strings.Join(arguments, " "))
 			_, err := io.WriteString(out, "said\n")
@@ -77,7 +77,7 @@ func TestShellRecordsAndRuns(t *testing.T) {
 	if !slices.Equal(ran, []string{"uptime"}) || out.String() != "said\n" || !strings.Contains(errs.String(), `no "reboot"`) {
 		t.Errorf("%q %q %q", ran, out.String(), errs.String())
 	}
-	want := []string{"ssh.sign-in", "ssh.command", "ssh.command", "ssh.sign-out"}
+	want := []string{"ssh.sign-in", "ssh.run", "ssh.refuse", "ssh.sign-out"}
 	if len(log) != len(want) {
 		t.Fatalf("%q", log)
 	}
@@ -92,7 +92,7 @@ func TestShellRecordsAndRuns(t *testing.T) {
 }
 
 func TestShellWantsAUser(t *testing.T) {
-	for _, arguments := range [][]string{nil, {"-c"}, {"-c", "sh"}, {"-c", "user "}, {"-c", "user a b"}, {"-c", "user $(id)"}, {"-l"}, {"-c", "user ada", "x"}} {
+	for _, arguments := range [][]string{nil, {"-c"}, {"-c", "sh"}, {"-c", "user "}, {"-c", "user a b"}, {"-c", "user ada"}, {"-c", "user ada SHA256:short"}, {"-c", "user $(id)"}, {"-l"}, {"-c", "user ada", "x"}} {
 		if status := runShell(arguments, func(string) string { return "" }); status != 1 {
 			t.Errorf("%q was taken", arguments)
 		}

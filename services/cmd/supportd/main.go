@@ -97,7 +97,7 @@ func watch(ctx context.Context, api *web.API, dir string) {
 		go api.Crashes.WatchDumps(ctx, "/var/adm/messages", "/var/crash/vmdump.*", "/var/crash/*/vmdump.*")
 	} else if program, err := exec.LookPath("journalctl"); err == nil {
 		journal := logs.Journal{Program: program}
-		api.Logs = journal
+		api.Logs, api.Journal = journal, &journal
 		go api.Crashes.Watch(ctx, journal)
 		go api.Crashes.NoticeKernel("/var/lib/systemd/pstore/*/*.txt", "/var/lib/systemd/pstore/*.txt", "/sys/fs/pstore/dmesg-*")
 	}

@@ -85,7 +85,8 @@ func (a Access) networks() []string {
 	return all
 }
 
-// authorizedKeys is what sshd compares keys with. Everything that a key may do is said with it: a terminal, and the one command.
+// authorizedKeys is what sshd compares keys with. Everything that a key may do is said with it: a terminal, and the one command, which
+// names the user and, for the audit log, the key.
 func (a Access) authorizedKeys() ([]byte, error) {
 	var b bytes.Buffer
 	for _, one := range a.Keys {
@@ -93,7 +94,7 @@ func (a Access) authorizedKeys() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		fmt.Fprintf(&b, "restrict,pty,command=\"user %s\",from=\"%s\",expiry-time=\"%s\" %s %s\n", one.User, strings.Join(a.networks(), ","),
+		fmt.Fprintf(&b, "restrict,pty,command=\"user %s %s\",from=\"%s\",expiry-time=\"%s\" %s %s\n", one.User, key.Fingerprint, strings.Join(a.networks(), ","),
 			a.Until().Format("20060102150405Z"), key.Algorithm, key.Encoded)
 	}
 	return b.Bytes(), nil

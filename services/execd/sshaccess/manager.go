@@ -210,6 +210,23 @@ func (m *Manager) write(name string, content []byte, mode os.FileMode) error {
 	return os.Rename(next, m.path(name))
 }
 
+// HostKey is by what clients know this machine again; nil as long as there was no reason to make one.
+func (m *Manager) HostKey() (*PublicKey, error) {
+	content, err := os.ReadFile(m.path("host_key"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	private, err := ssh.ParsePrivateKey(content)
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be read: %w", m.path("host_key"), err)
+	}
+	key, err := ParseKey(string(ssh.MarshalAuthorizedKey(private.PublicKey())))
+	return &key, err
+}
+
 // hostKey makes the machine's key the first time; it stays the same from then on, so that clients know the machine again.
 func (m *Manager) hostKey() error {
 	if content, err := os.ReadFile(m.path("host_key")); err == nil {

@@ -38,6 +38,15 @@ func newKey(t *testing.T) (string, ed25519.PrivateKey) {
 	return lineOf(t, public), private
 }
 
+func fingerprintOf(t *testing.T, line string) string {
+	t.Helper()
+	key, err := ParseKey(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key.Fingerprint
+}
+
 func rsaOf(t *testing.T, bits int) string {
 	t.Helper()
 	private, err := rsa.GenerateKey(rand.Reader, bits)
@@ -126,7 +135,7 @@ func TestEachLineOfAuthorizedKeysIsClosed(t *testing.T) {
 	}
 	for i, line := range lines {
 		key, comment, options, rest, err := ssh.ParseAuthorizedKey([]byte(line))
-		want := []string{"restrict", "pty", `command="user ` + a.Keys[i].User + `"`, `from="127.0.0.0/8,fd00::/8"`, `expiry-time="` + a.Until().Format("20060102150405Z") + `"`}
+		want := []string{"restrict", "pty", `command="user ` + a.Keys[i].User + ` ` + ssh.FingerprintSHA256(key) + `"`, `from="127.0.0.0/8,fd00::/8"`, `expiry-time="` + a.Until().Format("20060102150405Z") + `"`}
 		if err != nil || !slices.Equal(options, want) || comment != "" || len(rest) > 0 || !strings.HasPrefix(a.Keys[i].Key, strings.TrimSpace(string(ssh.MarshalAuthorizedKey(key)))) {
 			t.Errorf("%s: %q %v", line, options, err)
 		}

@@ -125,6 +125,7 @@ func (s *server) by(private ed25519.PrivateKey) ssh.AuthMethod {
 func TestRealServer(t *testing.T) {
 	s := newServer(t)
 	line, private := newKey(t)
+	fingerprint := fingerprintOf(t, line)
 	_, stranger := newKey(t)
 	a := Access{Enabled: true, UntilMs: time.Now().Add(time.Hour).UnixMilli(), Networks: []string{"127.0.0.0/8"}, Keys: []Key{{"ada", line}}}
 	configure := func(a Access) {
@@ -153,7 +154,7 @@ func TestRealServer(t *testing.T) {
 	}
 	_ = session.Setenv("SMUGGLED", "yes") // sshd says no, or nothing
 	out, err := session.Output("sh -c 'reboot'")
-	if err != nil || string(out) != "-c|user ada|sh -c 'reboot'||" {
+	if err != nil || string(out) != "-c|user ada "+fingerprint+"|sh -c 'reboot'||" {
 		t.Errorf("%v %q\n%s", err, out, s.said.String())
 	}
 	if connection, err := client.Dial("tcp", "127.0.0.1:1"); err == nil || !strings.Contains(err.Error(), "prohibited") {
@@ -318,7 +319,7 @@ func TestRealShell(t *testing.T) {
 	}
 	_ = log.SetReadDeadline(time.Now().Add(500 * time.Millisecond))
 	recorded := <-read
-	for _, want := range []string{`"what":"ssh.sign-in"`, `"what":"ssh.sign-out"`, `"command":"date"`, `"command":"sh"`, `"command":"id"`, `"user":"ada"`, `"from":"127.0.0.1"`, `"by":"ssh"`} {
+	for _, want := range []string{`"what":"ssh.sign-in"`, `"what":"ssh.sign-out"`, `"command":"date"`, `"command":"sh"`, `"command":"id"`, `"user":"ada"`, `"from":"127.0.0.1"`, `"key":"` + fingerprintOf(t, line) + `"`, `"what":"ssh.run"`, `"what":"ssh.refuse"`} {
 		if !strings.Contains(recorded, want) {
 			t.Errorf("%s is not in %s", want, recorded)
 		}

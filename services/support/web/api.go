@@ -21,6 +21,7 @@ type API struct {
 	Logs    logs.Source     // nil: this machine's logs cannot be read
 	Access  *logs.AccessLog // nil: the web server's log is not taken in
 	Record  *Record         // nil: what is done at the page is not recorded
+	Journal *logs.Journal   // nil: this machine has none
 }
 
 // Handler is for the management plane and root: those whose user ids are in uids.
@@ -30,6 +31,7 @@ func (a *API) Handler(uids []int) http.Handler {
 	if a.Record != nil {
 		mux.Handle("GET /audit-entries", a.Record)
 	}
+	mux.HandleFunc("GET /ssh-entries", a.readVisits)
 	mux.HandleFunc("GET /crashes", a.listCrashes)
 	mux.HandleFunc("DELETE /crashes/{id}", a.dismissCrash)
 	mux.HandleFunc("GET /logs", a.readLogs)

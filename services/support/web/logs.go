@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+	"unicode"
 
 	"cistern/services/daemon/problem"
 	"cistern/services/support/logs"
@@ -86,4 +88,23 @@ func stream(w http.ResponseWriter, r *http.Request, run func(ctx context.Context
 		}
 		return err
 	})
+}
+
+// readVisits answers what users did by ssh behind what the management plane has.
+func (a *API) readVisits(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	since, err := time.Parse(time.RFC3339Nano, query.Get("since"))
+	if err != nil || strings.ContainsFunc(query.Get("cursor"), unicode.IsSpace) {
+		problem.Write(w, http.StatusBadRequest, "invalid_request", "There is no time to begin at.", "Give since, as 2027-01-31T00:00:00Z.")
+		return
+	}
+	visits, next := []logs.Visit{}, query.Get("cursor")
+	if a.Journal != nil {
+		visits, next, err = a.Journal.Visits(r.Context(), query.Get("cursor"), since, maxLines)
+	}
+	if err != nil {
+		problem.Write(w, http.StatusServiceUnavailable, "service_unavailable", "The log could not be read: "+err.Error()+".", "Try again; make a support bundle if it lasts.")
+		return
+	}
+	answer(w, http.StatusOK, map[string]any{"entries": visits, "cursor": next, "more": len(visits) == maxLines})
 }

@@ -12,6 +12,7 @@ import { Firewall } from './firewall/Firewall.tsx';
 import { Inputs } from './inputs/Inputs.tsx';
 import { Providers } from './providers/Providers.tsx';
 import { AllSessions } from './session/AllSessions.tsx';
+import { Ssh } from './ssh/Ssh.tsx';
 import { Tokens } from './tokens/Tokens.tsx';
 import { Users } from './users/Users.tsx';
 
@@ -22,6 +23,7 @@ const tabs = [
   ['tokens', 'API tokens', '/settings/tokens'],
   ['inputs', 'Inputs', '/settings/inputs'],
   ['firewall', 'Firewall', '/settings/firewall'],
+  ['ssh', 'SSH', '/settings/ssh'],
   ['audit', 'Audit log', '/settings/audit'],
   ['audit-proof', 'Audit proof', '/settings/audit-proof'],
 ] as const;
@@ -44,6 +46,11 @@ const parts = {
     title: 'Firewall',
     sentence: 'Who may reach what from the network, and who was turned away.',
     content: <Firewall />,
+  },
+  ssh: {
+    title: 'SSH',
+    sentence: 'Whether users come in by ssh, until when, from where, and by which keys.',
+    content: <Ssh />,
   },
   audit: {
     title: 'Audit log',

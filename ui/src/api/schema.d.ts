@@ -4024,6 +4024,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/ssh-keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One's own keys for ssh, or those of all users
+         * @description Needs: viewer.
+         */
+        get: operations["listSshKeys"];
+        put?: never;
+        /**
+         * Add a public key by which one comes in by ssh, while that is switched on
+         * @description Needs: session. Of a session, a confirmation by password within the last five minutes.
+         */
+        post: operations["addSshKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/ssh-keys/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove a key for ssh: one's own, or as an administrator any; sessions by ssh end
+         * @description Needs: viewer. Of a session, a confirmation by password within the last five minutes.
+         */
+        delete: operations["removeSshKey"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/ssh-access": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Until when users may come in by ssh, and from where
+         * @description Needs: viewer.
+         */
+        get: operations["getSshAccess"];
+        /**
+         * Switch ssh on until a time, or off
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
+         */
+        put: operations["setSshAccess"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/firewall": {
         parameters: {
             query?: never;
@@ -4284,7 +4352,7 @@ export interface components {
             user: string;
             /** @description where the request came from */
             address: string;
-            way: ("page" | "token" | "cli" | "console" | "support" | "appliance") | null;
+            way: ("page" | "token" | "cli" | "console" | "support" | "ssh" | "appliance") | null;
             /** @description what was done, as domain.verb */
             action: string;
             /** @description what it was done to */
@@ -4444,7 +4512,7 @@ export interface components {
         };
         Change: {
             /** @enum {unknown} */
-            topic: "alert-classes" | "alerts" | "analytics" | "audit" | "bundles" | "crashes" | "datasets" | "destinations" | "disks" | "firewall" | "hardware" | "inputs" | "jobs" | "outputs" | "pools" | "recording-rules" | "services" | "setup" | "silences" | "status" | "thresholds" | "users" | "worksheets";
+            topic: "alert-classes" | "alerts" | "analytics" | "audit" | "bundles" | "crashes" | "datasets" | "destinations" | "disks" | "firewall" | "hardware" | "inputs" | "jobs" | "outputs" | "pools" | "recording-rules" | "services" | "setup" | "silences" | "ssh" | "status" | "thresholds" | "users" | "worksheets";
             id?: string;
         };
         ChangeKeyInput: {
@@ -4987,8 +5055,11 @@ export interface components {
             }[];
             /** @description addresses and networks that may reach it, as 192.0.2.0/24, and `own` for those that the appliance has an address in; none: everybody */
             networks: string[];
-            /** @description its networks and ports are those of the input of its name */
-            input: boolean;
+            /**
+             * @description where its networks are set now: here, at the input of its name, or where ssh is switched on
+             * @enum {unknown}
+             */
+            setAt: "firewall" | "inputs" | "ssh";
             dropped: number | null;
             overLimit: number | null;
             /** @description whose packets were dropped within the last hour, and still would be: the worst first */
@@ -6807,6 +6878,41 @@ export interface components {
             authPasswordSet: boolean;
             privPasswordSet: boolean;
         };
+        SshAccess: {
+            enabledUntil: string | null;
+            /** @description from where: addresses and networks; own: the appliance's own networks */
+            networks: string[];
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
+            /** @description false: this system has no account for it */
+            available: boolean;
+            /** @description who everybody comes in as */
+            account: string;
+            port: number;
+            hostKey: string | null;
+            /** @description what own stands for now */
+            ownNetworks: string[];
+            problem: string | null;
+        };
+        SshAccessInput: {
+            enabledUntil: string | null;
+            /** @description from where: addresses and networks; own: the appliance's own networks */
+            networks: string[];
+        };
+        SshKey: {
+            id: string;
+            user: string;
+            /** @description as ssh-ed25519 */
+            kind: string;
+            /** @description SHA-256, as ssh shows it */
+            fingerprint: string;
+            /** @description what stood behind the key */
+            comment: string;
+            /** @description ISO 8601 time in UTC */
+            addedAt: string;
+            lastUsedAt: string | null;
+            obstacle: ("disabled" | "password" | "provider" | "role" | "second-factor") | null;
+        };
         Stacks: {
             samples: number;
             stacks: {
@@ -7302,7 +7408,7 @@ export interface operations {
                 action?: string;
                 target?: string;
                 address?: string;
-                way?: "page" | "token" | "cli" | "console" | "support" | "appliance";
+                way?: "page" | "token" | "cli" | "console" | "support" | "ssh" | "appliance";
                 from?: number;
                 to?: number;
                 search?: string;
@@ -7371,7 +7477,7 @@ export interface operations {
                 action?: string;
                 target?: string;
                 address?: string;
-                way?: "page" | "token" | "cli" | "console" | "support" | "appliance";
+                way?: "page" | "token" | "cli" | "console" | "support" | "ssh" | "appliance";
                 from?: number;
                 to?: number;
                 search?: string;
@@ -22110,6 +22216,308 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SnmpAgent"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listSshKeys: {
+        parameters: {
+            query?: {
+                of?: "own" | "everyone";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["SshKey"][];
+                    };
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    addSshKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description the line of a .pub file */
+                    key: string;
+                };
+            };
+        };
+        responses: {
+            /** @description As asked */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SshKey"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    removeSshKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getSshAccess: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SshAccess"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    setSshAccess: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SshAccessInput"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SshAccess"];
                 };
             };
             /** @description The request cannot be understood */

@@ -70,6 +70,7 @@ export const places: readonly Place[] = [
   { title: 'API tokens', path: '/settings/tokens', key: '', about: 'What programs sign in with' },
   { title: 'Inputs', path: '/settings/inputs', key: '', about: 'By which ways samples come in, and from where' },
   { title: 'Firewall', path: '/settings/firewall', key: '', about: 'Who may reach what from the network' },
+  { title: 'SSH', path: '/settings/ssh', key: '', about: 'Whether users come in by ssh, and by which keys' },
   { title: 'Audit log', path: '/settings/audit', key: '', about: 'Who did what, from where' },
   {
     title: 'Audit proof',

@@ -5,7 +5,7 @@ import { WAYS } from '../../http/gate/caller.ts';
 const Way = Type.Enum([...WAYS], {
   description:
     'page: a browser; token: a program with an API token; cli: the command `cistern`; console: on the appliance itself; ' +
-    'support: the page of supportd; appliance: nobody, the appliance did it by itself',
+    'support: the page of supportd; ssh: a user who came in by ssh; appliance: nobody, the appliance did it by itself',
 });
 
 export const AuditEntry = component('AuditEntry', {

@@ -7,7 +7,14 @@ import { letsIn } from './firewall.ts';
 import type { Firewall } from './schema.ts';
 import { documentOf } from './services.ts';
 
-const nothing = { doors: [], certificates: false, snmpPolled: false, replicationPort: null, sshListens: false };
+const nothing = {
+  doors: [],
+  certificates: false,
+  snmpPolled: false,
+  replicationPort: null,
+  sshListens: false,
+  sshNetworks: null,
+};
 const empty = { version: 1 as const, services: [] };
 const service = (body: Firewall, name: string) =>
   body.services.find((one) => one.name === name) as Firewall['services'][number];
@@ -27,7 +34,7 @@ test('the document: what is on has its ports, and keeps its networks when it is 
   ];
   const on = documentOf(
     kept,
-    { doors, certificates: true, snmpPolled: true, replicationPort: 8022, sshListens: true },
+    { doors, certificates: true, snmpPolled: true, replicationPort: 8022, sshListens: true, sshNetworks: null },
     ['own'],
   );
   assert.deepEqual(
@@ -55,6 +62,9 @@ test('the document: what is on has its ports, and keeps its networks when it is 
       ['graphite', 1, 'own'],
     ],
   );
+  // ssh for users of the appliance brings its own networks, and its port before anything listens there.
+  const ssh = documentOf(on, { ...nothing, sshNetworks: ['203.0.113.0/24'] }, []).services[4];
+  assert.deepEqual(ssh, { name: 'ssh', ports: [{ protocol: 'tcp', port: 22 }], networks: ['203.0.113.0/24'] });
   assert.deepEqual(
     documentOf(empty, nothing, ['own']).services.map(({ name, networks }) => [name, networks]),
     [

@@ -10,9 +10,9 @@ import { appliance, type Caller } from '../../http/gate/caller.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
 import type { FirewallDocument, FirewallPlatform, FirewallState } from '../../platform/firewall.ts';
 import type { Audit } from '../audit/index.ts';
-import { networkProblem } from '../tokens/index.ts';
+import { asNetwork, networkProblem } from '../tokens/index.ts';
 import type { FirewallTryInput, Firewall as Shown } from './schema.ts';
-import { documentOf, type Facts, HTTPS, isEditable } from './services.ts';
+import { documentOf, type Facts, HTTPS, isEditable, setAt } from './services.ts';
 
 const TRY_SECONDS = 60;
 /** How many senders of one service are shown. */
@@ -32,6 +32,7 @@ export interface FirewallParts {
   readonly certificateTokens: () => boolean;
   readonly snmpPolled: () => boolean;
   readonly replicationPort: () => number | null;
+  readonly sshNetworks: () => readonly string[] | null;
   /** The appliance was set up before there was a firewall: who reached it then goes on to. */
   readonly wasOpen: () => boolean;
   /** Called once a document of ours is kept. */
@@ -40,12 +41,6 @@ export interface FirewallParts {
 
 const networksOf = ({ services }: FirewallDocument) =>
   Object.fromEntries(services.filter(({ name }) => isEditable(name)).map(({ name, networks }) => [name, networks]));
-
-/** As execd takes it: an address is a network of one. */
-function asNetwork(text: string): string {
-  if (text.includes('/') || text === 'own') return text;
-  return `${text}/${isIP(text) === 4 ? 32 : 128}`;
-}
 
 /** Whether what comes from an address is let in. */
 export function letsIn(networks: readonly string[], own: readonly string[], address: string): boolean {
@@ -96,11 +91,11 @@ export class Firewall {
 
   /** What is on now. */
   async facts(): Promise<Facts> {
-    const { inputDoors, certificateTokens, snmpPolled, replicationPort } = this.#parts;
+    const { inputDoors, certificateTokens, snmpPolled, replicationPort, sshNetworks } = this.#parts;
     const [doors, sshListens] = await Promise.all([inputDoors().catch(() => null), this.#execd.sshListens()]);
     return {
       ...{ doors, sshListens, certificates: certificateTokens() },
-      ...{ snmpPolled: snmpPolled(), replicationPort: replicationPort() },
+      ...{ snmpPolled: snmpPolled(), replicationPort: replicationPort(), sshNetworks: sshNetworks() },
     };
   }
 
@@ -141,6 +136,7 @@ export class Firewall {
 
   #shown(state: FirewallState): Shown {
     const now = this.#parts.clock.now();
+    const sshNetworks = this.#parts.sshNetworks();
     const { services } = state.tried?.document ?? state.kept;
     const differed = this.#differedWithin(SHOWN_FOR_MS);
     return {
@@ -158,7 +154,7 @@ export class Firewall {
           firstAt: iso(now - Math.max(...all.map(({ sinceSeconds }) => sinceSeconds)) * 1000),
         }));
         return {
-          ...{ name, ports: [...ports], networks: [...networks], input: !isEditable(name) },
+          ...{ name, ports: [...ports], networks: [...networks], setAt: setAt(name, { sshNetworks }) },
           dropped: state.dropped[name] ?? null,
           overLimit: state.overLimit?.[name] ?? null,
           senders: senders.sort((a, b) => b.packets - a.packets).slice(0, MOST_SENDERS),
@@ -182,9 +178,14 @@ export class Firewall {
 
   try({ services, seconds = TRY_SECONDS }: FirewallTryInput, caller: Caller): Promise<Shown> {
     return this.#inTurn(async () => {
+      const sshNetworks = this.#parts.sshNetworks();
       const errors = services.flatMap(({ name, networks }, at) => {
         if (!isEditable(name)) {
           return [{ path: `/services/${at}/name`, message: `${name} is no service whose networks are set here` }];
+        }
+        if (setAt(name, { sshNetworks }) !== 'firewall') {
+          const message = `${name} is on until a time, and its networks are set where it was switched on`;
+          return [{ path: `/services/${at}/name`, message }];
         }
         return networks.flatMap((text, which) => {
           const message = text === 'own' ? null : networkProblem(text);

@@ -7,6 +7,7 @@ import type { ReplicationDomain } from '../../storage/replication/index.ts';
 import type { SnmpAgentDomain } from '../../system/snmp-agent/index.ts';
 import type { AuditDomain } from '../audit/index.ts';
 import type { SetupDomain } from '../setup/index.ts';
+import type { SshDomain } from '../ssh/index.ts';
 import type { TokensDomain } from '../tokens/index.ts';
 import { alertClasses, firewallDiffers } from './alerts.ts';
 import { Firewall } from './firewall.ts';
@@ -25,7 +26,8 @@ type Parts = Kernel &
   TokensDomain &
   InputsDomain &
   ReplicationDomain &
-  SnmpAgentDomain;
+  SnmpAgentDomain &
+  SshDomain;
 
 export const firewallDomain = domain({
   name: 'access/firewall',

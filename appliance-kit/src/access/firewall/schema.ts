@@ -23,7 +23,9 @@ const Service = component('FirewallService', {
   name: Type.String({ description: 'https, snmp, replication, ssh, or that of an input' }),
   ports: Type.Array(Port, { description: 'none: it is off, and so closed' }),
   networks: Networks,
-  input: Type.Boolean({ description: 'its networks and ports are those of the input of its name' }),
+  setAt: Type.Enum(['firewall', 'inputs', 'ssh'], {
+    description: 'where its networks are set now: here, at the input of its name, or where ssh is switched on',
+  }),
   dropped: nullable(
     Type.Integer({ minimum: 0, description: 'packets since counting began; null: it is open to everybody, or off' }),
   ),

@@ -1,6 +1,7 @@
 // What can be reached from the network, a row each: where it listens, and who says who may. A new service is a new row.
 import type { Door } from '../../analytics/inputs/index.ts';
 import type { FirewallDocument, FirewallPort, FirewallService } from '../../platform/firewall.ts';
+import { SSH_PORT } from '../../platform/ssh.ts';
 
 /** What is on at the moment. */
 export interface Facts {
@@ -10,11 +11,16 @@ export interface Facts {
   readonly certificates: boolean;
   readonly snmpPolled: boolean;
   readonly replicationPort: number | null;
+  /** From where users of the appliance may come in by ssh; null: that is off. */
+  readonly sshNetworks: readonly string[] | null;
+  /** Some sshd takes connections: also one that is not the appliance's. */
   readonly sshListens: boolean;
 }
 
 interface Row {
   readonly name: string;
+  /** Set elsewhere, as long as it is on there; null: here. */
+  readonly networks?: (facts: Facts) => readonly string[] | null;
   readonly ports: (facts: Facts) => readonly FirewallPort[];
 }
 
@@ -27,13 +33,22 @@ const rows: readonly Row[] = [
   { name: 'certificates', ports: ({ certificates }) => (certificates ? tcp(9443) : []) },
   { name: 'snmp', ports: ({ snmpPolled }) => (snmpPolled ? udp(161) : []) },
   { name: 'replication', ports: ({ replicationPort }) => (replicationPort === null ? [] : tcp(replicationPort)) },
-  { name: 'ssh', ports: ({ sshListens }) => (sshListens ? tcp(22) : []) },
+  {
+    name: 'ssh',
+    ports: ({ sshListens, sshNetworks }) => (sshListens || sshNetworks !== null ? tcp(SSH_PORT) : []),
+    networks: ({ sshNetworks }) => sshNetworks,
+  },
 ];
 export const HTTPS = 'https';
 /** Both ask for more than an address. */
 const OPEN = new Set([HTTPS, 'certificates']);
 const names = new Set(rows.map(({ name }) => name));
 export const isEditable = (name: string) => names.has(name);
+/** Where the networks of a service are set now. */
+export function setAt(name: string, facts: Pick<Facts, 'sshNetworks'>): 'firewall' | 'inputs' | 'ssh' {
+  if (!isEditable(name)) return 'inputs';
+  return name === 'ssh' && facts.sshNetworks !== null ? 'ssh' : 'firewall';
+}
 
 /** The inputs that are known to listen; several doors of one are one service. */
 function inputServices(doors: readonly Door[]): FirewallService[] {
@@ -50,10 +65,13 @@ function inputServices(doors: readonly Door[]): FirewallService[] {
  * @param otherwise the networks of a service of which nothing is kept, but of the page and of programs with a certificate, which are open then
  */
 export function documentOf(kept: FirewallDocument, facts: Facts, otherwise: readonly string[]): FirewallDocument {
-  const fixed = rows.map(({ name, ports }) => ({
+  const fixed = rows.map(({ name, ports, networks }) => ({
     name,
     ports: ports(facts),
-    networks: kept.services.find((one) => one.name === name)?.networks ?? (OPEN.has(name) ? [] : otherwise),
+    networks:
+      networks?.(facts) ??
+      kept.services.find((one) => one.name === name)?.networks ??
+      (OPEN.has(name) ? [] : otherwise),
   }));
   const inputs =
     facts.doors === null ? kept.services.filter(({ name }) => !isEditable(name)) : inputServices(facts.doors);

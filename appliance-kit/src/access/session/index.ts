@@ -18,7 +18,7 @@ import { FREE_GUESSES, Throttle } from './throttle.ts';
 
 export { type BeginSession, from } from './begin.ts';
 export { Session } from './schema.ts';
-export { type From, type Sessions, secretHash } from './sessions.ts';
+export { EXTERNAL_HOURS, type From, type Sessions, secretHash } from './sessions.ts';
 export type { Throttle } from './throttle.ts';
 
 export interface SessionDomain {

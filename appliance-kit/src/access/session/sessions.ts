@@ -13,7 +13,7 @@ export const DEFAULT_LIFETIME: SessionLifetime = { idleMinutes: 12 * 60, longest
 /** The set-up cookie is for one sitting. */
 export const SETUP_MS = 2 * 60 * 60 * 1000;
 /** What an identity provider has changed meanwhile is known at the next sign-in. */
-const EXTERNAL_HOURS = 12;
+export const EXTERNAL_HOURS = 12;
 /** How long a confirmation by password is good. */
 export const CONFIRMED_MS = 5 * 60 * 1000;
 /** Its use is noted at most this often: a page that polls must not write to disk with every request. */

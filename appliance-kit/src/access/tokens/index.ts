@@ -22,7 +22,7 @@ export { encodedLabels } from './restrictions.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-export { networkProblem } from './networks.ts';
+export { asNetwork, networkProblem } from './networks.ts';
 
 export const EXPIRES_SOON_DAYS = 14;
 

@@ -11,6 +11,12 @@ export function networkProblem(text: string): string | null {
   return /^\d{1,3}$/.test(bits) && Number(bits) <= most ? null : `ends in /${bits}; 0 to ${most} are there`;
 }
 
+/** As execd takes it: an address is a network of one. */
+export function asNetwork(text: string): string {
+  if (text.includes('/') || text === 'own') return text;
+  return `${text}/${isIP(text) === 4 ? 32 : 128}`;
+}
+
 const lists = new Map<string, BlockList>();
 
 /** Whether an address is in one of the networks. What comes over the appliance's own socket, `local`, always is. */

@@ -17,7 +17,7 @@ export interface CallerSession {
  * By which way something was asked for, as the audit log has it. A program says itself what it is, so "cli" and "page" are
  * what a caller claims; who it is and where it comes from are known.
  */
-export const WAYS = ['page', 'token', 'cli', 'console', 'support', 'appliance'] as const;
+export const WAYS = ['page', 'token', 'cli', 'console', 'support', 'ssh', 'appliance'] as const;
 export type Way = (typeof WAYS)[number];
 
 export interface Caller {

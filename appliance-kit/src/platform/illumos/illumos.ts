@@ -55,6 +55,8 @@ export class Illumos implements Platform {
   readonly hardware: HardwarePlatform;
   readonly systems: SystemsPlatform;
   readonly firewall: FirewallPlatform;
+  /** docs/OMNIOS.md says how one gets in instead. */
+  readonly ssh = null;
   readonly #execd: Execd;
   readonly #command: Command;
   readonly #etc: string;

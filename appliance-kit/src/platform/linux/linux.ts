@@ -9,6 +9,7 @@ import { type Command, run } from '../command.ts';
 import { OPENZFS_FACTS } from '../datasets.ts';
 import { Execd } from '../execd.ts';
 import { execdFirewall, listensForSsh } from '../execd-firewall.ts';
+import { execdSsh } from '../execd-ssh.ts';
 import { execdSystems } from '../execd-systems.ts';
 import type { FirewallPlatform } from '../firewall.ts';
 import type {
@@ -24,6 +25,7 @@ import type { PoolActions } from '../poolActions.ts';
 import { type Mark, PoolChanges } from '../poolChanges.ts';
 import { followPoolEvents } from '../poolEvents.ts';
 import type { Service } from '../service.ts';
+import type { SshPlatform } from '../ssh.ts';
 import type { SystemsPlatform } from '../systems.ts';
 import { ZfsDatasets } from '../zfs/datasets.ts';
 import { zfsPoolActions } from '../zfs/poolActions.ts';
@@ -66,6 +68,7 @@ export class Linux implements Platform {
   readonly hardware: LinuxHardware;
   readonly systems: SystemsPlatform;
   readonly firewall: FirewallPlatform;
+  readonly ssh: SshPlatform;
   readonly #execd: Execd;
   readonly #command: Command;
   readonly #clock: Clock;
@@ -86,6 +89,7 @@ export class Linux implements Platform {
     this.#liveFile = options.liveFile ?? LIVE_FILE;
     this.poolActions = zfsPoolActions(this.#execd, this.systemPool);
     this.systems = execdSystems(this.#execd);
+    this.ssh = execdSsh(this.#execd);
     const tables = options.socketTables ?? ['/proc/net/tcp', '/proc/net/tcp6'];
     this.firewall = execdFirewall(this.#execd, async () =>
       (await Promise.all(tables.map((path) => readFile(path, 'utf8').catch(() => '')))).some(listensForSsh),

@@ -28,6 +28,7 @@ import { hardwareOf, type SimHardwareState, simHardware } from './hardware.ts';
 import { newPool, type SimDisk, type SimPool } from './pool-state.ts';
 import { SimPools } from './pools.ts';
 import { SimReplication } from './replication.ts';
+import { noSsh, SimSsh, type SimSshState } from './ssh.ts';
 
 const GIB = 2 ** 30;
 interface SimService {
@@ -53,6 +54,7 @@ interface SimState {
   hardware: SimHardwareState;
   systems: PlatformSystem[];
   firewall: SimFirewallState;
+  ssh: SimSshState;
 }
 
 export interface SimulationOptions {
@@ -98,6 +100,7 @@ function initial(now: number): SimState {
     ],
     hardware: hardwareOf(now),
     firewall: noFirewall(),
+    ssh: noSsh(),
     systems: [
       {
         ...{ name: 'A', running: true, starts: 'next', createdMs: null, bytes: 186 * 2 ** 20, version: '0.1.0' },
@@ -127,6 +130,7 @@ export class Simulation implements Platform {
   };
   readonly hardware: HardwarePlatform;
   readonly firewall: SimFirewall;
+  readonly ssh: SimSsh;
   readonly systems = {
     list: async (): Promise<PlatformSystem[]> => structuredClone(this.#state.systems),
     activate: async (name: string): Promise<PlatformSystem[]> => {
@@ -187,6 +191,7 @@ export class Simulation implements Platform {
       save: () => this.#save(),
       clock: options.clock,
     });
+    this.ssh = new SimSsh({ state: () => this.#state.ssh, save: () => this.#save() });
     this.replication = new SimReplication({
       tree: () => this.datasets.tree(),
       receive: (from, to, snapshots) => this.datasets.receive(from, to, snapshots),

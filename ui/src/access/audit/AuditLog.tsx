@@ -22,6 +22,7 @@ const ways: Record<NonNullable<Entry['way']>, string> = {
   cli: 'command line',
   console: 'on the appliance',
   support: 'support page',
+  ssh: 'ssh',
   appliance: 'by itself',
 };
 

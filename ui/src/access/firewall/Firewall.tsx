@@ -28,6 +28,9 @@ const titles: Readonly<Record<string, string>> = {
 };
 const titleOf = ({ name }: Pick<Service, 'name'>) => titles[name] ?? wayTitle(name);
 
+/** Where the networks of what is not set here are set. */
+const elsewhere = { inputs: 'Inputs', ssh: 'SSH' } as const;
+
 const portsOf = (ports: Service['ports']): string => {
   const byPort = Map.groupBy(ports, ({ port }) => port);
   return [...byPort].map(([port, all]) => `${port}/${all.map(({ protocol }) => protocol).join('+')}`).join(', ');
@@ -94,9 +97,9 @@ export function Firewall() {
     service.senders.map((sender) => ({ ...sender, service, key: `${service.name} ${sender.address}` })),
   );
   const change = (service: Service, add: string, words: string, aria: string) =>
-    service.input ? (
-      <Link to="/settings/inputs" aria-label={`${titleOf(service)} at Inputs`}>
-        Inputs
+    service.setAt !== 'firewall' ? (
+      <Link to={`/settings/${service.setAt}`} aria-label={`${titleOf(service)} at ${elsewhere[service.setAt]}`}>
+        {elsewhere[service.setAt]}
       </Link>
     ) : (
       <Explained why={trying === null ? null : 'End the change that is being tried first.'}>

@@ -9,6 +9,7 @@ import { SessionContext } from '../../api/session.ts';
 import { PageShell } from '../../shells/PageShell.tsx';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { SecondFactor } from '../factors/SecondFactor.tsx';
+import { OwnKeys } from '../ssh/OwnKeys.tsx';
 import { Tokens } from '../tokens/Tokens.tsx';
 import { PasswordForm } from './PasswordForm.tsx';
 import { Sessions } from './Sessions.tsx';
@@ -93,6 +94,9 @@ export default function ProfilePage() {
         </Part>
         <Part id="tokens" title="Your API tokens">
           <Tokens own />
+        </Part>
+        <Part id="ssh" title="Your keys for ssh">
+          <OwnKeys />
         </Part>
       </div>
     </PageShell>

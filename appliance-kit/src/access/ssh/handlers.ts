@@ -1,0 +1,57 @@
+// Keys for ssh, and whether it is on.
+import { fail } from '../../base/problems/problem.ts';
+import type { Handlers } from '../../http/handlers.ts';
+import type { Changes } from '../../http/live-updates/changes.ts';
+import type { Database } from '../../state/database.ts';
+import type { Audit } from '../audit/index.ts';
+import type { Access } from './access.ts';
+import type { Keys } from './keys.ts';
+import type { routes } from './routes.ts';
+
+export function sshRoutes(parts: {
+  db: Database;
+  audit: Audit;
+  changes: Changes;
+  keys: Keys;
+  access: Access;
+}): Handlers<typeof routes> {
+  const { db, audit, changes, keys, access } = parts;
+  return {
+    listSshKeys: ({ query, caller }) => {
+      if (query.of !== 'everyone') return { items: caller.session === undefined ? [] : keys.list(caller.name) };
+      if (caller.role === 'administrator') return { items: keys.list() };
+      throw fail('forbidden', 'Only administrators see the keys of all users.');
+    },
+
+    addSshKey: async ({ body, caller }) => {
+      keys.mayAdd(caller.name);
+      const read = await access.platform().checkKey(body.key);
+      const added = db.transaction(() => {
+        const key = keys.add(caller.name, read);
+        const { kind, fingerprint, comment } = key;
+        audit.record(caller, 'ssh-key.add', caller.name, null, { kind, fingerprint, comment });
+        return key;
+      });
+      changes.publish('ssh');
+      await access.follow();
+      return added;
+    },
+
+    removeSshKey: async ({ params: { id }, caller }) => {
+      db.transaction(() => {
+        const key = keys.list().find((one) => one.id === id);
+        const may = caller.role === 'administrator' || (caller.session !== undefined && key?.user === caller.name);
+        if (key === undefined || !may) throw fail('not_found', `There is no key ${id}.`);
+        const { user, kind, fingerprint, comment } = key;
+        keys.remove(id);
+        audit.record(caller, 'ssh-key.remove', user, { kind, fingerprint, comment });
+      });
+      changes.publish('ssh');
+      await access.follow();
+      return undefined;
+    },
+
+    getSshAccess: () => access.get(),
+    setSshAccess: ({ body, caller }) => access.set(body, caller),
+  };
+}
