@@ -62,7 +62,8 @@ test_tools() {
     lint) wanted+=(shellcheck:shellcheck xmllint:libxml2-utils jq:jq ksh93:ksh93u+m smilint:smitools) ;;
     go) wanted+=(/usr/sbin/sshd:openssh-server jq:jq sfdisk:fdisk mcopy:mtools nft:nftables ip:iproute2 nsenter:util-linux ping:iputils-ping systemd-analyze:systemd) ;;
     kit) wanted+=(openssl:openssl /usr/sbin/snmptrapd:snmptrapd /usr/sbin/snmpd:snmpd snmptrap:snmp zstd:zstd
-      /usr/sbin/rsyslogd:rsyslog /usr/lib/x86_64-linux-gnu/rsyslog/lmnsd_ossl.so:rsyslog-openssl) ;;
+      /usr/sbin/rsyslogd:rsyslog /usr/lib/x86_64-linux-gnu/rsyslog/lmnsd_ossl.so:rsyslog-openssl
+      javac:default-jdk-headless cc:gcc /usr/include/stdlib.h:libc6-dev python3:python3) ;;
     omnios) wanted+=(ksh93:ksh93u+m zstd:zstd) ;;
     browser)
       wanted+=(chromium-headless-shell:chromium-headless-shell /usr/sbin/nginx:nginx-light openssl:openssl fc-list:fontconfig

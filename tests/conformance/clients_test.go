@@ -223,6 +223,7 @@ func TestClients(t *testing.T) {
 	d := storaged(t)
 	t.Run("OpenTelemetry", func(t *testing.T) { openTelemetry(t, d) })
 	t.Run("statsd of PyPI", func(t *testing.T) { pythonStatsd(t, d) })
+	t.Run("influxdb-client of PyPI", func(t *testing.T) { pythonInflux(t, d) })
 	t.Run("carbon", func(t *testing.T) { carbon(t, d) })
 	t.Run("collectd", func(t *testing.T) { collectd(t, d) })
 }

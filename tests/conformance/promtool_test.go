@@ -36,19 +36,26 @@ func promtool(t *testing.T) string {
 		t.Fatalf("promtool/go.mod has Prometheus %s, go.mod %s: give both the same", theirs, ours)
 	}
 	program := filepath.Join(cache(t, "promtool-"+ours), "promtool")
-	if _, err := os.Stat(program); err != nil {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
-		defer cancel()
-		unfinished := fmt.Sprintf("%s.%d", program, os.Getpid())
-		// Without the ways of finding targets in each cloud, which are most of it.
-		if err := run(ctx, "promtool", "go", "build", "-tags", "remove_all_sd", "-o", unfinished, "github.com/prometheus/prometheus/cmd/promtool"); err != nil {
-			t.Fatalf("promtool cannot be built here: %v", err)
-		}
-		if err := os.Rename(unfinished, program); err != nil {
-			t.Fatal(err)
-		}
-	}
+	// Without the ways of finding targets in each cloud, which are most of it.
+	build(t, program, "promtool", "-tags", "remove_all_sd", "github.com/prometheus/prometheus/cmd/promtool")
 	return program
+}
+
+// build makes a program once, from the module in a folder.
+func build(t *testing.T, program, folder string, arguments ...string) {
+	t.Helper()
+	if _, err := os.Stat(program); err == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	unfinished := fmt.Sprintf("%s.%d", program, os.Getpid())
+	if err := run(ctx, folder, "go", append([]string{"build", "-o", unfinished}, arguments...)...); err != nil {
+		t.Fatalf("%s cannot be built here: %v", folder, err)
+	}
+	if err := os.Rename(unfinished, program); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // sends stores samples of the last minute, one a second, and returns when the last of them is.

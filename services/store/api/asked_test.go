@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +18,6 @@ func TestAnsweredAtTheDeadline(t *testing.T) {
 		t.Fatal(err)
 	}
 	busy, discarded := make(chan struct{}), make(chan int, 1)
-	began := time.Now()
 	_, err = timely(one, func(ctx context.Context) (int, error) {
 		if err := one.budget.Charge(ctx, 1<<20, "rows"); err != nil {
 			return 0, err
@@ -25,9 +25,6 @@ func TestAnsweredAtTheDeadline(t *testing.T) {
 		<-busy
 		return 7, nil
 	}, func(n int) { discarded <- n })
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("it took %v", took)
-	}
 	if known := classify(err); known.kind != "timeout" || known.status != http.StatusServiceUnavailable || !strings.Contains(known.Error(), "within 50ms, which is its timeout") {
 		t.Error(err)
 	}
@@ -46,6 +43,32 @@ func TestAnsweredAtTheDeadline(t *testing.T) {
 	}
 	if now := a.pool.Status(); now.Bytes != 0 {
 		t.Errorf("%+v", now)
+	}
+}
+
+// The answer comes within a tenth of a second after the deadline. Half of them are looked at: a test that runs beside others
+// is not always given a processor.
+func TestHowLongAfterTheDeadline(t *testing.T) {
+	a := New(newFixture(t).store, "test")
+	var late []time.Duration
+	busy := make(chan struct{})
+	defer close(busy)
+	for range 11 {
+		one, err := a.enter(httptest.NewRequest("GET", "/api/v1/query?timeout=0.02", nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = timely(one, func(context.Context) (int, error) { <-busy; return 0, nil }, func(int) {})
+		deadline, _ := one.ctx.Deadline()
+		late = append(late, time.Since(deadline))
+		if err == nil {
+			t.Fatal("what never ends was answered")
+		}
+		one.end()
+	}
+	slices.Sort(late)
+	if middle := late[len(late)/2]; middle > 100*time.Millisecond {
+		t.Errorf("answered %v after the deadline", middle)
 	}
 }
 

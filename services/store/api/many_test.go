@@ -48,6 +48,7 @@ func BenchmarkMany(b *testing.B) {
 	for name, path := range map[string]string{
 		"Vector": "/api/v1/query?query=" + url.QueryEscape(`{__name__=~".+"}`), "Series": "/api/v1/series?match[]=" + url.QueryEscape(`{__name__=~".+"}`),
 		"Top": "/api/v1/query?query=" + url.QueryEscape(`topk(10, {__name__=~".+"})`), "Tsdb": "/api/v1/status/tsdb",
+		"Join": "/api/v1/query?query=" + url.QueryEscape(`sum by (pod, subsystem) ({namespace="team-4"}) * on (pod, subsystem) group_right () {namespace="team-4",code="200"}`),
 		"Some": "/api/v1/query?query=" + url.QueryEscape(`{instance=~"10.1.*"}`),
 	} {
 		b.Run(name, func(b *testing.B) {

@@ -4,6 +4,7 @@ package tsdb
 // by which matchers select from them. A head and a block are both an index.
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -204,15 +205,33 @@ func subtract(a, b []uint32) []uint32 {
 	return rest
 }
 
+// union is what is in any of the lists. Of many numbers that lie close together, as those of series do, a bit each is quicker
+// than putting them in order.
 func union(lists [][]uint32) []uint32 {
 	if len(lists) == 1 {
 		return lists[0]
 	}
-	total := 0
+	total, most := 0, uint32(0)
 	for _, list := range lists {
-		total += len(list)
+		if total += len(list); len(list) > 0 {
+			most = max(most, list[len(list)-1])
+		}
 	}
 	all := make([]uint32, 0, total)
+	if words := int(most)/64 + 1; words <= total {
+		have := make([]uint64, words)
+		for _, list := range lists {
+			for _, n := range list {
+				have[n/64] |= 1 << (n % 64)
+			}
+		}
+		for i, word := range have {
+			for ; word != 0; word &= word - 1 {
+				all = append(all, uint32(i*64+bits.TrailingZeros64(word)))
+			}
+		}
+		return all
+	}
 	for _, list := range lists {
 		all = append(all, list...)
 	}

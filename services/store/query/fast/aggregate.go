@@ -30,6 +30,7 @@ func (n *node) groups(sets []labels.Labels) (of []int, members [][]int) {
 	}
 	known := map[uint64]int{}
 	var buffer []byte
+	var sizes []int
 	for i, set := range sets {
 		var hash uint64
 		if n.without {
@@ -39,25 +40,36 @@ func (n *node) groups(sets []labels.Labels) (of []int, members [][]int) {
 		}
 		g, ok := known[hash]
 		if !ok {
-			g = len(members)
+			g = len(sizes)
 			known[hash] = g
-			members = append(members, nil)
+			sizes = append(sizes, 0)
 		}
 		of[i] = g
+		sizes[g]++
+	}
+	// All members in one piece of memory: there may be as many groups as series.
+	members, all := make([][]int, len(sizes)), make([]int, len(sets))
+	for g, size := range sizes {
+		members[g], all = all[:0:size], all[size:]
+	}
+	for i, g := range of {
 		members[g] = append(members[g], i)
 	}
 	return of, members
 }
 
-func (n *node) groupLabels(set labels.Labels) labels.Labels {
-	b := labels.NewBuilder(set)
-	switch {
-	case n.without:
-		return b.Del(n.grouping...).Del(tsdb.NameLabel).Labels()
-	case len(n.grouping) > 0:
-		return b.Keep(n.grouping...).Labels()
+// groupLabels is what a group of series is called, by the labels of one; b is used again for each.
+func (n *node) groupLabels(set labels.Labels, b *labels.ScratchBuilder) labels.Labels {
+	if n.without {
+		return labels.NewBuilder(set).Del(n.grouping...).Del(tsdb.NameLabel).Labels()
 	}
-	return labels.EmptyLabels()
+	b.Reset()
+	for i, name := range n.grouping { // which are in order
+		if value := set.Get(name); value != "" && (i == 0 || name != n.grouping[i-1]) {
+			b.Add(name, value)
+		}
+	}
+	return b.Labels()
 }
 
 // total is an aggregation while it is made.
@@ -278,7 +290,7 @@ func (r *run) totals(n *node, s *selected, members [][]int) ([]*total, error) {
 	if workers := runtime.GOMAXPROCS(0); len(members) > 0 && len(members) < 2*workers {
 		pieces = (2*workers + len(members) - 1) / len(members)
 	}
-	var parts []part
+	parts := make([]part, 0, len(members)*pieces)
 	for g, list := range members {
 		size := max(8, (len(list)+pieces-1)/pieces)
 		for chunk := range slices.Chunk(list, size) {

@@ -436,13 +436,13 @@ func (r *run) rows(n *node, totals []*total, set func(int) labels.Labels) ([]row
 	}
 	totals = slices.DeleteFunc(totals, func(t *total) bool { return t.first < 0 })
 	slices.SortFunc(totals, func(a, b *total) int { return a.first - b.first })
-	rows := make([]row, 0, len(totals))
+	rows, builder := make([]row, 0, len(totals)), labels.NewScratchBuilder(len(n.grouping))
 	for _, t := range totals {
 		values, ok := t.result()
 		if !ok {
 			return nil, errUnfit
 		}
-		if one := (row{labels: n.groupLabels(set(t.first)), values: values}); !one.empty() {
+		if one := (row{labels: n.groupLabels(set(t.first), &builder), values: values}); !one.empty() {
 			rows = append(rows, one)
 		}
 	}

@@ -212,7 +212,7 @@ func (r *run) mergedGroups(n *node, s *selected, members [][]int) ([]row, error)
 		if err != nil || hists == nil {
 			return err
 		}
-		rows[g] = row{labels: n.groupLabels(s.labels[members[g][0]]), hists: hists}
+		rows[g] = row{labels: n.groupLabels(s.labels[members[g][0]], &labels.ScratchBuilder{}), hists: hists}
 		return nil
 	})
 	return rows, err
@@ -243,7 +243,7 @@ func (r *run) sumMixed(n *node, s *selected, members [][]int) ([]row, error) {
 	}
 	kept, mixed := rows[:0], false
 	for g := range members {
-		one := row{labels: n.groupLabels(s.labels[members[g][0]]), hists: rows[g].hists}
+		one := row{labels: n.groupLabels(s.labels[members[g][0]], &labels.ScratchBuilder{}), hists: rows[g].hists}
 		r.let(totals[g].besides())
 		if t := totals[g]; t != nil && t.first >= 0 {
 			values, ok := t.result()

@@ -88,7 +88,7 @@ func (r *run) countValues(n *node) ([]counted, error) {
 			at, ok := known[id]
 			if !ok {
 				text := strconv.FormatFloat(v, 'f', -1, 64)
-				first := n.groupLabels(sets[members[of[k]][0]])
+				first := n.groupLabels(sets[members[of[k]][0]], &labels.ScratchBuilder{})
 				pending += rowSize + int64(first.ByteSize()) + int64(len(text)+len(n.label))
 				at = len(all)
 				known[id] = at

@@ -53,6 +53,7 @@ type asked struct {
 	cpu    float64   // seconds a query
 	value  float64
 	bytes  int
+	text   []byte // the first answer
 	failed error
 }
 
@@ -94,7 +95,7 @@ func ask(ctx context.Context, servers map[string]*server, q question, runs int, 
 						r.failed = fmt.Errorf("%w in the answer %.200s", err, text)
 					}
 				}
-				r.bytes = len(text)
+				r.bytes, r.text = len(text), text
 				continue
 			}
 			cpu[system] += server.cpu() - before

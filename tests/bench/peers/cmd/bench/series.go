@@ -81,7 +81,6 @@ func fleetLabels(to []byte, pod, life, i int) []byte {
 	hash := mix(uint64(pod)<<20 | uint64(life))
 	name := subsystems[(family+job)%len(subsystems)] + "_" + nouns[mix(uint64(job)<<8|uint64(family))%uint64(len(nouns))] + suffix
 	more := extra[family%len(extra)]
-	podName := fmt.Sprintf("%s-%08x-%05x", jobs[job], uint32(mix(uint64(job)*7+uint64(life))), hash>>44)
 	labels := [...]label{
 		{"__name__", name},
 		{"cluster", "prod-eu-west-1" + string('a'+rune(pod%3))},
@@ -91,7 +90,7 @@ func fleetLabels(to []byte, pod, life, i int) []byte {
 		{"job", "production/" + jobs[job]},
 		{"namespace", "team-" + strconv.Itoa(job%7)},
 		{"node", fmt.Sprintf("ip-10-%d-%d-17.internal", pod/16%64, pod/8%32)},
-		{"pod", podName},
+		{"pod", podName(pod, life)},
 		{"subsystem", subsystems[(family+job)%len(subsystems)]}, // also makes series unique without their names, which functions drop
 	}
 	// All but one stand in order; that one goes where its name belongs.
@@ -102,6 +101,12 @@ func fleetLabels(to []byte, pod, life, i int) []byte {
 		labels[k], labels[k-1] = labels[k-1], labels[k]
 	}
 	return appendLabels(to, labels[:])
+}
+
+// podName is as a deployment's pods are named.
+func podName(pod, life int) string {
+	job := pod % len(jobs)
+	return fmt.Sprintf("%s-%08x-%05x", jobs[job], uint32(mix(uint64(job)*7+uint64(life))), mix(uint64(pod)<<20|uint64(life))>>44)
 }
 
 // process is one series' values.

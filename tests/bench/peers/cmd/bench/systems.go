@@ -141,7 +141,7 @@ func (s *server) start(ctx context.Context, options serverOptions) error {
 	case victoria:
 		path, ready = filepath.Join(b.peers, "victoria-metrics"), "/health"
 		arguments = []string{"-storageDataPath=" + data, "-httpListenAddr=" + address, "-retentionPeriod=100y",
-			"-search.latencyOffset=0s", "-search.maxUniqueTimeseries=10000000", "-search.maxSamplesPerQuery=4000000000",
+			"-search.latencyOffset=0s", "-search.maxUniqueTimeseries=10000000", "-search.maxSeries=10000000", "-search.maxSamplesPerQuery=4000000000",
 			"-search.maxQueryDuration=5m", "-loggerLevel=WARN"}
 	case prometheus:
 		path, ready = filepath.Join(b.peers, "prometheus"), "/-/ready"
@@ -295,6 +295,12 @@ func (s *server) compact(ctx context.Context) error {
 	case <-time.After(7 * time.Second):
 	}
 	return s.merged(ctx)
+}
+
+// weigh is the size of the whole data folder, log included, in bytes.
+func (s *server) weigh() (float64, error) {
+	parts, err := diskParts(filepath.Join(s.folder, "data"), func(string) string { return "all" })
+	return float64(parts["all"]), err
 }
 
 // disk weighs the data by part; "samples" and "index" are what the ratios are about, everything else is said beside

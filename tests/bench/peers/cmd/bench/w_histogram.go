@@ -209,7 +209,7 @@ func histogramWorkload(ctx context.Context, b *bench, sections map[string]*secti
 	}
 	ingest.about = fmt.Sprintf("One histogram of %s log-normal measurements a second for %d days, 60 per request; to Cistern as log-linear bins (binary import), to Prometheus as native histograms, to VictoriaMetrics as vmrange buckets, each sample with its labels as remote writers send them. Then 1,000 series for %d s, one second per request.",
 		thousands(fmt.Sprint(perSecond)), days, seconds)
-	ingest.note("Cistern's imports are set to durability = 'interval' where they stand beside peers: requests are answered when the kernel has them, and synced within a second. Prometheus and VictoriaMetrics answer then or before, and sync later. As delivered, Cistern syncs before it answers: the rows 'each request synced'.")
+	ingest.note("%s: the rows 'each request synced'.", asPeersNote)
 	per := float64(work.histograms)
 	ingest.note("'Labels once': Prometheus and VictoriaMetrics get the 60 samples of a series under its labels once, which the protocol allows and saves VictoriaMetrics most of its work, but Prometheus' and vmagent's senders do not do. Cistern's import declares a series once: its requests are the same in both.")
 	ingest.note("Populated per histogram: %.0f log-linear bins (the second's own), %.0f native buckets and %.0f vmrange buckets (cumulative). The log-linear counts of one histogram hold %.0f bytes of information.",
@@ -295,7 +295,10 @@ func histogramWorkload(ctx context.Context, b *bench, sections map[string]*secti
 }
 
 // asPeers makes storaged answer before it has synced, as the peers do.
-var asPeers = serverOptions{settings: "[import]\ndurability = \"interval\"\n"}
+var asPeers = serverOptions{settings: "[import]\ndurability = \"interval\"\n\n[remote_write]\ndurability = \"interval\"\n"}
+
+// asPeersNote says so.
+const asPeersNote = "Cistern's inputs are set to durability = 'interval' where they stand beside peers: requests are answered when the kernel has them, and synced within a second. Prometheus and VictoriaMetrics answer then or before, and sync later. As delivered, Cistern syncs before it answers"
 
 // ingestHistograms plays the work's requests (or its tight ones) to a fresh system, which it returns.
 func (b *bench) ingestHistograms(ctx context.Context, s *section, w *histogramWork, requests map[string]*bodies, system, name string, options serverOptions, goals []goal, diskGoal bool) (_ *server, err error) {
@@ -309,6 +312,12 @@ func (b *bench) ingestHistograms(ctx context.Context, s *section, w *histogramWo
 	}
 	perBin := s.row(name+": disk per populated bin", "B", diskGoals...)
 	memory := s.row(name+": peak memory", "MiB")
+	folder := s.row(name+": disk, the whole data folder after a flush", "B per histogram")
+	var folderGoals []goal
+	if diskGoal {
+		folderGoals = []goal{{"", 1.2, 0}}
+	}
+	over := s.row(name+": … over its samples and index", "×", folderGoals...)
 	server, err := b.run(ctx, system, options)
 	if err != nil {
 		return nil, err
@@ -336,6 +345,12 @@ func (b *bench) ingestHistograms(ctx context.Context, s *section, w *histogramWo
 	}
 	total, inKernel := server.cpu()-before, server.kernel()-kernelBefore
 	all, _ := server.peak()
+	whole, err := server.weigh()
+	if err != nil {
+		return nil, err
+	}
+	n := float64(w.histograms)
+	folder.put(system, whole/n)
 	if err := server.compact(ctx); err != nil {
 		return nil, err
 	}
@@ -344,7 +359,7 @@ func (b *bench) ingestHistograms(ctx context.Context, s *section, w *histogramWo
 		return nil, err
 	}
 	size := float64(parts["samples"] + parts["index"])
-	n := float64(w.histograms)
+	over.put(system, whole/size)
 	cpu.put(system, total/n*1e6)
 	kernel.put(system, inKernel/n*1e6)
 	taking.put(system, p.cpu/n*1e6)
@@ -382,47 +397,17 @@ func queryHistograms(ctx context.Context, b *bench, s *section, servers map[stri
 		}
 		buckets := fmt.Sprintf("sum(increase(%s_bucket[%ds])) by (vmrange)", metric, window)
 		native := fmt.Sprintf("increase(%s[%ds])", metric, window)
-		column := func(read func(column map[string]any) (float64, bool)) func(string, []byte) (float64, error) {
-			return func(system string, text []byte) (float64, error) {
-				if system != cistern {
-					return lastOf(text)
-				}
-				var answer struct{ Columns []map[string]any }
-				if err := json.Unmarshal(text, &answer); err != nil {
-					return 0, err
-				}
-				if len(answer.Columns) == 0 {
-					return 0, errors.New("no columns")
-				}
-				value, ok := read(answer.Columns[len(answer.Columns)-1])
-				if !ok {
-					return 0, errors.New("no number")
-				}
-				return value, nil
-			}
-		}
 		for _, q := range []question{
 			{"p50, p90, p99", map[string]string{
 				cistern:    "/api/v1/histogram/quantiles" + ours + "&q=0.5&q=0.9&q=0.99",
 				victoria:   theirs(`histogram_quantiles("phi", 0.5, 0.9, 0.99, ` + buckets + `)`),
 				prometheus: theirs(`histogram_quantiles(` + native + `, "quantile", 0.5, 0.9, 0.99)`),
-			}, column(func(c map[string]any) (float64, bool) {
-				list, _ := c["quantiles"].([]any)
-				if len(list) == 0 {
-					return 0, false
-				}
-				value, ok := list[0].(float64)
-				return value, ok
-			})},
+			}, lastQuantile},
 			{"share above 0.1 s", map[string]string{
 				cistern:    fmt.Sprintf("/api/v1/histogram/over%s&limit=%g", ours, limit),
 				victoria:   theirs(fmt.Sprintf(`1 - histogram_share(%g, %s)`, limit, buckets)),
 				prometheus: theirs(fmt.Sprintf(`1 - histogram_fraction(-Inf, %g, %s)`, limit, native)),
-			}, column(func(c map[string]any) (float64, bool) {
-				over, ok := c["over"].(float64)
-				count, ok2 := c["count"].(float64)
-				return over / count, ok && ok2
-			})},
+			}, lastShare},
 			{"heatmap", map[string]string{
 				cistern:    "/api/v1/histogram/heatmap" + ours,
 				victoria:   theirs(buckets),
@@ -453,3 +438,41 @@ func queryHistograms(ctx context.Context, b *bench, s *section, servers map[stri
 		}
 	}
 }
+
+// lastColumn reads a number of the last window: of the histogram API's answer, and of the peers' matrices.
+func lastColumn(read func(column map[string]any) (float64, bool)) func(string, []byte) (float64, error) {
+	return func(system string, text []byte) (float64, error) {
+		if system != cistern {
+			return lastOf(text)
+		}
+		var answer struct{ Columns []map[string]any }
+		if err := json.Unmarshal(text, &answer); err != nil {
+			return 0, err
+		}
+		if len(answer.Columns) == 0 {
+			return 0, errors.New("no columns")
+		}
+		value, ok := read(answer.Columns[len(answer.Columns)-1])
+		if !ok {
+			return 0, errors.New("no number")
+		}
+		return value, nil
+	}
+}
+
+// lastQuantile is the first quantile that was asked for.
+var lastQuantile = lastColumn(func(c map[string]any) (float64, bool) {
+	list, _ := c["quantiles"].([]any)
+	if len(list) == 0 {
+		return 0, false
+	}
+	value, ok := list[0].(float64)
+	return value, ok
+})
+
+// lastShare is the share of the measurements above the limit.
+var lastShare = lastColumn(func(c map[string]any) (float64, bool) {
+	over, ok := c["over"].(float64)
+	count, ok2 := c["count"].(float64)
+	return over / count, ok && ok2
+})

@@ -17,6 +17,7 @@ func requestsWorkload(ctx context.Context, b *bench, sections map[string]*sectio
 	}
 	s.about = fmt.Sprintf("%s series at one sample every 10 s, %s samples over 2 connections: in requests of 500 and of 100 samples, and of 10,000 with the series in a random order in each.",
 		number(float64(pods*seriesPerPod)), thousands(fmt.Sprint(pods*seriesPerPod*ticks)))
+	s.note("%s: the rows 'as delivered'.", asPeersNote)
 	for _, shape := range []struct {
 		name    string
 		request int
@@ -30,8 +31,9 @@ func requestsWorkload(ctx context.Context, b *bench, sections map[string]*sectio
 		cpu := s.add(shape.name+": CPU until flushed", "s per M samples", goal{victoria, shape.ratio, 0})
 		kernel := s.add("… of it the kernel's", "s per M samples")
 		memory := s.add("… peak memory", "MiB")
+		synced := s.add("… as delivered, each request synced: CPU until flushed", "s per M samples")
 		b.each(ctx, s, s.systems, b.repeats, func(ctx context.Context, system string) error {
-			server, err := b.run(ctx, system, serverOptions{})
+			server, err := b.run(ctx, system, asPeers)
 			if err != nil {
 				return err
 			}
@@ -57,6 +59,22 @@ func requestsWorkload(ctx context.Context, b *bench, sections map[string]*sectio
 			cpu.put(system, (server.cpu()-before)/n)
 			kernel.put(system, (server.kernel()-kernelBefore)/n)
 			memory.put(system, float64(all)/(1<<20))
+			return nil
+		})
+		b.each(ctx, s, []string{cistern}, b.repeats, func(ctx context.Context, system string) error {
+			server, err := b.run(ctx, system, serverOptions{})
+			if err != nil {
+				return err
+			}
+			defer server.remove()
+			before := server.cpu()
+			if _, err := requests.play(ctx, server); err != nil {
+				return err
+			}
+			if err := server.settle(ctx); err != nil {
+				return err
+			}
+			synced.put(system, (server.cpu()-before)/float64(requests.samples)*1e6)
 			return nil
 		})
 		requests.close()

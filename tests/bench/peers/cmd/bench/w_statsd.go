@@ -245,6 +245,7 @@ func statsdWorkload(ctx context.Context, b *bench, sections map[string]*section)
 		memory := s.add("… peak memory", "MiB")
 		counted := s.add("… packets said to be dropped by the kernel", "")
 		missing := s.add("… neither stored nor said to be dropped", "", zeroGoal)
+		folder := s.add("… disk, the whole data folder over its samples and index, after a flush", "×", goal{"", 1.2, 0})
 		b.each(ctx, s, s.systems, b.repeats, func(ctx context.Context, system string) error {
 			r, err := b.captureStatsd(ctx, system, n, setting.mode)
 			if err != nil {
@@ -253,6 +254,9 @@ func statsdWorkload(ctx context.Context, b *bench, sections map[string]*section)
 			captured.put(system, 100*r.captured/float64(n))
 			cpu.put(system, r.cpu/r.captured*1e6)
 			memory.put(system, float64(r.memory)/(1<<20))
+			if r.over > 0 {
+				folder.put(system, r.over)
+			}
 			if r.drops >= 0 {
 				counted.put(system, r.drops)
 				missing.put(system, float64(n)-r.captured-r.drops)
@@ -271,6 +275,7 @@ type capture struct {
 	drops    float64 // as counted by the daemon; -1 when it says nothing
 	cpu      float64
 	memory   int64
+	over     float64 // the data folder after a flush over its samples and index; 0 when there is none
 }
 
 // captureStatsd starts a daemon, sends, and asks it what it has.
@@ -457,7 +462,18 @@ func (b *bench) cisternStatsd(ctx context.Context, s *server, began time.Time, r
 	if err == nil {
 		r.drops = drops
 	}
-	return counted + timed, nil
+	if err := s.settle(ctx); err != nil {
+		return 0, err
+	}
+	whole, err := s.weigh()
+	if err != nil {
+		return 0, err
+	}
+	parts, err := s.disk(ctx)
+	if err == nil {
+		r.over = whole / float64(parts["samples"]+parts["index"])
+	}
+	return counted + timed, err
 }
 
 var sampleLine = regexp.MustCompile(`(?m)^bench_(count_\d+|time_\d+_count)(?:\{[^}]*\})? ([0-9.e+]+)$`)
