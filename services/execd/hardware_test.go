@@ -176,18 +176,13 @@ func TestAControllerThatHangs(t *testing.T) {
 	b.server.controllerWithin = 200 * time.Millisecond
 	program := filepath.Join(b.state, "bin", "ipmitool")
 	// It says what it is, or not even that; a child of it hangs as well.
-	script := `#!/bin/sh
-case "$*" in
+	b.program("ipmitool", `case "$*" in
 *"mc info") [ -e "$0.awake" ] && { echo 'Firmware Revision : 1'; exit; } ;;
 esac
 echo $$ >>"$0.pids"
 sleep 600 &
 echo $! >>"$0.pids"
-wait
-`
-	if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+wait`)
 	for _, what := range []string{"about", "sensors", "events"} {
 		status, code, text := b.answer("controller.read", `{"what":"`+what+`"}`)
 		if status != 504 || code != "timeout" || !strings.Contains(text, "The management controller (BMC) did not answer within 0.2 seconds.") || !strings.Contains(text, "restart the controller by its own web page") {

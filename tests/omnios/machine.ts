@@ -100,7 +100,7 @@ export class Machine {
 
   /** A command of this machine, in sh. What the real one refuses is refused in its words, before the text begins. */
   program(path: string, text: string): void {
-    const asked = '"$FAKE_COMMAND" "$FAKE_TABLE" "${0##*/}" "$@"\ncode=$?\n[ $code = 200 ] || exit $code\n';
+    const asked = `"$FAKE_COMMAND" "$FAKE_TABLE" "\${0##*/}" "$@"\ncode=$?\n[ $code = 200 ] || exit $code\n`;
     writeFileSync(join(this.folder, path), `#!/bin/sh\n${asked}${text}\n`, { mode: 0o755 });
   }
   write(path: string, text: string): void {
