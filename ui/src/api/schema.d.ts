@@ -2863,7 +2863,7 @@ export interface paths {
         put?: never;
         /**
          * Let a machine replicate to here
-         * @description Needs: administrator.
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
          */
         post: operations["createSender"];
         delete?: never;
@@ -3110,7 +3110,7 @@ export interface paths {
         get: operations["getRetention"];
         /**
          * Keep measurements longer, or let old ones go; what has gone does not come back
-         * @description Needs: administrator.
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
          */
         put: operations["setRetention"];
         post?: never;
@@ -4014,7 +4014,7 @@ export interface paths {
         get: operations["getSnmpAgent"];
         /**
          * Decide who may poll this appliance by SNMP
-         * @description Needs: administrator.
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
          */
         put: operations["setSnmpAgent"];
         post?: never;

@@ -26,6 +26,9 @@ const INFLUX: Readonly<Record<string, readonly string[]>> = {
   '/ping': ['GET', 'HEAD'],
 };
 
+/** What cannot be undone. */
+const DESTROYS = /^\/admin\/tsdb\//;
+
 const FRESH_S = 10;
 const DAY_S = 86_400;
 
@@ -90,6 +93,10 @@ export function authorizeRoutes(
         throw fail('forbidden', `${caller.name} is ${caller.role} and may not ${method} ${uri.slice(0, 200)}.`);
       if (caller.by === 'cookie' && method !== 'GET' && method !== 'HEAD' && !fromOwnPages(request)) {
         throw fail('out_of_origin', 'A change was asked for from a page that is not this appliance’s own.');
+      }
+      // As for every route of akd that destroys data; a token is what programs delete with.
+      if (DESTROYS.test(uri) && caller.session !== undefined && caller.session.confirmedUntil <= clock.now()) {
+        throw fail('confirmation_required', 'To delete series, give your password again.');
       }
       // nginx asks again after ten seconds. While akd does not answer, metrics go on flowing for a day, and never beyond the token's end.
       const left = caller.tokenExpiresAt === undefined ? DAY_S : (caller.tokenExpiresAt - clock.now()) / 1000;

@@ -185,7 +185,7 @@ test('what storaged may be asked, by whom', () => {
 });
 
 test('nginx is answered yes or no', async (t) => {
-  const { client, appliance } = await bench(t);
+  const { client, appliance, clock } = await bench(t);
   await client.setUp();
   const token = async (role: string) => (await client.post('/api/tokens', { name: role, role })).body.token as string;
   const ask = (authorization: string | undefined, method: string, uri: string) =>
@@ -220,4 +220,11 @@ test('nginx is answered yes or no', async (t) => {
   const { id } = items.find((one: { name: string }) => one.name === 'writer');
   await client.delete(`/api/tokens/${id}`);
   assert.equal((await ask(`Bearer ${writer}`, 'POST', '/api/v1/write')).status, 401);
+
+  const remove = { ...write, 'x-original-uri': '/admin/tsdb/delete_series?match[]=up' };
+  assert.equal((await cookie(remove)).status, 204);
+  clock.advance(6 * 60);
+  client.password = null;
+  assert.equal((await cookie(remove)).body.code, 'confirmation_required');
+  assert.equal((await cookie(write)).status, 204);
 });

@@ -26,6 +26,6 @@ export const routes = {
   fetchHostKey: { method: 'POST', path: '/api/replications/fetch-host-key', access: 'administrator', summary: 'Ask a machine for its key, to be confirmed', body: HostInput, answer: ok(HostKey) },
   previewReplication: { method: 'POST', path: '/api/replications/preview', access: 'administrator', summary: 'What there is at a target, and what a replication would do', body: ReplicationPreviewInput, answer: ok(ReplicationPreview) },
   listSenders: { method: 'GET', path: '/api/replication-senders', access: 'viewer', summary: 'Who may replicate to here, and this appliance’s own key', answer: ok(SenderList) },
-  createSender: { method: 'POST', path: '/api/replication-senders', access: 'administrator', summary: 'Let a machine replicate to here', body: SenderInput, answer: created(Sender) },
+  createSender: { method: 'POST', path: '/api/replication-senders', access: 'administrator', confirm: true, summary: 'Let a machine replicate to here', body: SenderInput, answer: created(Sender) },
   deleteSender: { method: 'DELETE', path: '/api/replication-senders/:id', access: 'administrator', confirm: true, summary: 'Let a machine in no more; what it sent stays', params: byId, answer: nothing },
 } as const satisfies Routes;
