@@ -1,5 +1,6 @@
 // Reading the audit log, filtered and as a file, and how much of it is kept.
 import { pipeline } from 'node:stream/promises';
+import { Places } from '../../http/gate/places.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
 import type { Database } from '../../state/database.ts';
@@ -18,25 +19,27 @@ export function auditRoutes(parts: {
   retention: Retention;
 }): Handlers<typeof routes> {
   const { db, settings, changes, audit, retention } = parts;
+  const places = new Places(4, 2, 'exports of the audit log are under way');
   return {
     listAudit: async ({ query: { limit = 100, before, ...filter } }) => ({
       items: await newestFirst(db, filter, limit, before),
     }),
 
-    exportAudit: async ({ query: { format, ...filter }, caller, reply }) => {
-      // What is recorded of this export is not in it.
-      const range = { before: audit.lastGiven() + 1, order: 'oldest first' } as const;
-      audit.record(caller, 'audit.export', format, null, Object.keys(filter).length === 0 ? null : filter);
-      reply.hijack();
-      reply.raw.writeHead(200, {
-        'content-type': format === 'csv' ? 'text/csv; charset=utf-8' : 'application/jsonl',
-        'content-disposition': `attachment; filename="audit-log.${format}"`,
-        'cache-control': 'no-store',
-      });
-      // The client going away ends it.
-      await pipeline(exported(format, pages(db, filter, range)), reply.raw).catch(() => reply.raw.destroy());
-      return undefined;
-    },
+    exportAudit: ({ query: { format, ...filter }, caller, reply }) =>
+      places.during(caller, async () => {
+        // What is recorded of this export is not in it.
+        const range = { before: audit.lastGiven() + 1, order: 'oldest first' } as const;
+        audit.record(caller, 'audit.export', format, null, Object.keys(filter).length === 0 ? null : filter);
+        reply.hijack();
+        reply.raw.writeHead(200, {
+          'content-type': format === 'csv' ? 'text/csv; charset=utf-8' : 'application/jsonl',
+          'content-disposition': `attachment; filename="audit-log.${format}"`,
+          'cache-control': 'no-store',
+        });
+        // The client going away ends it.
+        await pipeline(exported(format, pages(db, filter, range)), reply.raw).catch(() => reply.raw.destroy());
+        return undefined;
+      }),
 
     getAuditRetention: () => retention.get(),
     setAuditRetention: ({ body, caller }) =>

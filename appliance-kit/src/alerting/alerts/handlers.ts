@@ -2,6 +2,7 @@
 
 import { pipeline } from 'node:stream/promises';
 import type { Audit } from '../../access/audit/index.ts';
+import { Places } from '../../http/gate/places.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Database } from '../../state/database.ts';
 import type { Alerts } from './alerts.ts';
@@ -16,22 +17,24 @@ export function alertRoutes(parts: {
   audit: Audit;
 }): Handlers<typeof routes> {
   const { alerts, routing, db, audit } = parts;
+  const places = new Places(4, 2, 'exports of alerts are under way');
   return {
     listAlerts: ({ query }) => ({ items: alerts.list(query) }),
-    exportAlerts: async ({ query, reply }) => {
-      const { format, ...filter } = query;
-      const pages = alerts.pages({ state: 'all', ...filter });
-      const first = pages.next();
-      reply.hijack();
-      reply.raw.writeHead(200, {
-        'content-type': format === 'csv' ? 'text/csv; charset=utf-8' : 'application/json',
-        'content-disposition': `attachment; filename="alerts.${format}"`,
-        'cache-control': 'no-store',
-      });
-      // The client going away ends it.
-      await pipeline(exported(format, first, pages), reply.raw).catch(() => reply.raw.destroy());
-      return undefined;
-    },
+    exportAlerts: ({ query, caller, reply }) =>
+      places.during(caller, async () => {
+        const { format, ...filter } = query;
+        const pages = alerts.pages({ state: 'all', ...filter });
+        const first = pages.next();
+        reply.hijack();
+        reply.raw.writeHead(200, {
+          'content-type': format === 'csv' ? 'text/csv; charset=utf-8' : 'application/json',
+          'content-disposition': `attachment; filename="alerts.${format}"`,
+          'cache-control': 'no-store',
+        });
+        // The client going away ends it.
+        await pipeline(exported(format, first, pages), reply.raw).catch(() => reply.raw.destroy());
+        return undefined;
+      }),
     getAlert: ({ params }) => alerts.get(params.id),
     acknowledgeAlert: ({ params, body, caller }) =>
       db.transaction(() => {

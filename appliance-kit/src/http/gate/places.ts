@@ -1,4 +1,4 @@
-// How many streams are open at a time: of all callers together, and of each, so that nobody takes the places of others.
+// How many streams and files are sent at a time: of all callers together, and of each, so that nobody takes the places of others.
 import { fail } from '../../base/problems/problem.ts';
 import type { Caller } from './caller.ts';
 
@@ -16,12 +16,22 @@ export class Places {
     this.#what = what;
   }
 
+  /** Holds a place as long as the work takes; throws `too_many`, before it is begun. */
+  async during<Result>(caller: Pick<Caller, 'name' | 'address'>, work: () => Promise<Result>): Promise<Result> {
+    const leave = this.take(caller);
+    try {
+      return await work();
+    } finally {
+      leave();
+    }
+  }
+
   /** Takes one; throws `too_many`. Returns how to give it back, which may be called more than once. */
   take({ name, address }: Pick<Caller, 'name' | 'address'>): () => void {
     const who = name || address;
     const own = this.#taken.get(who) ?? 0;
     if (own >= this.#each) {
-      throw fail('too_many', `${own} ${this.#what} for ${who} already.`, 'Close those that nobody looks at.');
+      throw fail('too_many', `${own} ${this.#what} for ${who} already.`, 'End those that nobody needs, or wait.');
     }
     if (this.#count >= this.#all) throw fail('too_many', `${this.#count} ${this.#what} already.`);
     this.#count += 1;

@@ -6,6 +6,7 @@ import { type Clock, iso } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
 import { ago, plural, size } from '../../base/words.ts';
 import type { Caller } from '../../http/gate/caller.ts';
+import { Places } from '../../http/gate/places.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Job, Jobs } from '../../jobs/index.ts';
 import type { Difference, PlatformSnapshot } from '../../platform/datasets.ts';
@@ -367,6 +368,7 @@ export function snapshotRoutes(
   | 'listSnapshotFiles'
   | 'downloadSnapshotFile'
 > {
+  const places = new Places(8, 4, 'files of snapshots are being downloaded');
   return {
     listSnapshots: ({ query }) => snapshots.list(query),
     getSnapshot: ({ params }) => snapshots.get(params.name),
@@ -389,22 +391,23 @@ export function snapshotRoutes(
     rollback: ({ params, body, caller }) => snapshots.rollback(params.name, body, caller),
     diffSnapshot: ({ params, query }) => snapshots.diff(params.name, query.other, query),
     listSnapshotFiles: ({ params, query }) => snapshots.files(params.name, query.path ?? ''),
-    downloadSnapshotFile: async ({ params, query, reply, caller }) => {
-      const { content, bytes } = await snapshots.open(params.name, query.path, caller);
-      const own = encodeURIComponent(query.path.split('/').at(-1) ?? 'file').replaceAll("'", '%27');
-      reply.hijack();
-      reply.raw.writeHead(200, {
-        'content-type': 'application/octet-stream',
-        'content-length': bytes,
-        'content-disposition': `attachment; filename*=UTF-8''${own}`,
-        'cache-control': 'no-store',
-        // A user's file must never run as a page of ours.
-        'x-content-type-options': 'nosniff',
-        'content-security-policy': 'sandbox',
-      });
-      // Either side going away ends both; the client notices by a length that is not reached.
-      await pipeline(content, reply.raw).catch(() => reply.raw.destroy());
-      return undefined;
-    },
+    downloadSnapshotFile: ({ params, query, reply, caller }) =>
+      places.during(caller, async () => {
+        const { content, bytes } = await snapshots.open(params.name, query.path, caller);
+        const own = encodeURIComponent(query.path.split('/').at(-1) ?? 'file').replaceAll("'", '%27');
+        reply.hijack();
+        reply.raw.writeHead(200, {
+          'content-type': 'application/octet-stream',
+          'content-length': bytes,
+          'content-disposition': `attachment; filename*=UTF-8''${own}`,
+          'cache-control': 'no-store',
+          // A user's file must never run as a page of ours.
+          'x-content-type-options': 'nosniff',
+          'content-security-policy': 'sandbox',
+        });
+        // Either side going away ends both; the client notices by a length that is not reached.
+        await pipeline(content, reply.raw).catch(() => reply.raw.destroy());
+        return undefined;
+      }),
   };
 }

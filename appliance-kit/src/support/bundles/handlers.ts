@@ -4,6 +4,7 @@ import http from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { Audit } from '../../access/audit/index.ts';
 import { fail } from '../../base/problems/problem.ts';
+import { Places } from '../../http/gate/places.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
 import type { Peer } from '../../peers/peer.ts';
@@ -45,6 +46,7 @@ export function bundleRoutes(parts: { supportd: Peer; audit: Audit; changes: Cha
     timer.unref();
   };
 
+  const places = new Places(8, 4, 'bundles are being downloaded');
   return {
     listBundles: async () => {
       const answer = await supportd.call({ method: 'GET', path: '/bundles', deadlineMs: DEADLINE_MS });
@@ -79,47 +81,48 @@ export function bundleRoutes(parts: { supportd: Peer; audit: Audit; changes: Cha
       changes.publish('bundles', params.id);
       return undefined;
     },
-    downloadBundle: async ({ params, request, reply, caller }) => {
-      const { range, 'if-range': ifRange, 'x-cistern-accel': accel } = request.headers;
-      const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
-        const sent = http.get(
-          {
-            socketPath: supportd.socketPath,
-            path: path(params.id, '/content'),
-            agent: false,
-            timeout: DEADLINE_MS,
-            headers: {
-              host: supportd.name,
-              ...(range && { range }),
-              ...(ifRange && { 'if-range': String(ifRange) }),
-              ...(accel && { 'x-cistern-accel': '1' }),
+    downloadBundle: ({ params, request, reply, caller }) =>
+      places.during(caller, async () => {
+        const { range, 'if-range': ifRange, 'x-cistern-accel': accel } = request.headers;
+        const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
+          const sent = http.get(
+            {
+              socketPath: supportd.socketPath,
+              path: path(params.id, '/content'),
+              agent: false,
+              timeout: DEADLINE_MS,
+              headers: {
+                host: supportd.name,
+                ...(range && { range }),
+                ...(ifRange && { 'if-range': String(ifRange) }),
+                ...(accel && { 'x-cistern-accel': '1' }),
+              },
             },
-          },
-          resolve,
-        );
-        sent.on('timeout', () => sent.destroy(new Error('timed out')));
-        sent.on('error', (error) => reject(supportd.unavailable(error)));
-      });
-      const status = response.statusCode ?? 502;
-      if (status === 404 || status === 409) {
-        response.resume();
-        throw fail(
-          status === 404 ? 'not_found' : 'conflict',
-          `There is no finished bundle ${params.id} on the appliance.`,
-          'The page Maintenance says what became of it.',
-        );
-      }
-      // Also a part of it: who resumes a download is counted, and who reads all but the first byte is noticed.
-      if (status === 200 || status === 206) audit.recordRepeated(caller, 'bundle.download', params.id, null);
-      reply.hijack();
-      const headers = PASSED_ON.flatMap((name) => {
-        const value = response.headers[name];
-        return value === undefined ? [] : [[name, value] as const];
-      });
-      reply.raw.writeHead(status, Object.fromEntries(headers));
-      // The client going away, or supportd dying, ends both sides; what was sent so far can be resumed by Range.
-      await pipeline(response, reply.raw).catch(() => response.destroy());
-      return undefined;
-    },
+            resolve,
+          );
+          sent.on('timeout', () => sent.destroy(new Error('timed out')));
+          sent.on('error', (error) => reject(supportd.unavailable(error)));
+        });
+        const status = response.statusCode ?? 502;
+        if (status === 404 || status === 409) {
+          response.resume();
+          throw fail(
+            status === 404 ? 'not_found' : 'conflict',
+            `There is no finished bundle ${params.id} on the appliance.`,
+            'The page Maintenance says what became of it.',
+          );
+        }
+        // Also a part of it: who resumes a download is counted, and who reads all but the first byte is noticed.
+        if (status === 200 || status === 206) audit.recordRepeated(caller, 'bundle.download', params.id, null);
+        reply.hijack();
+        const headers = PASSED_ON.flatMap((name) => {
+          const value = response.headers[name];
+          return value === undefined ? [] : [[name, value] as const];
+        });
+        reply.raw.writeHead(status, Object.fromEntries(headers));
+        // The client going away, or supportd dying, ends both sides; what was sent so far can be resumed by Range.
+        await pipeline(response, reply.raw).catch(() => response.destroy());
+        return undefined;
+      }),
   };
 }
