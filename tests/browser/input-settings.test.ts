@@ -69,6 +69,11 @@ test('an input is switched off, and its senders are told; another is kept to a n
     .filter({ hasText: '127.0.0.1' })
     .getByText('1 from elsewhere')
     .waitFor();
+  const others = page.getByRole('grid', { name: 'Other ways in' });
+  const other = (name: string) => others.getByRole('row').filter({ hasText: name });
+  await other('SNMP polling').getByText('off', { exact: true }).waitFor();
+  await other('Replication').getByText('closed').waitFor();
+  assert.equal(await other('SSH').getByRole('link', { name: 'SSH' }).getAttribute('href'), '/settings/ssh');
   await lookAt(page, 'settings-inputs');
 
   // Whose data does not arrive is let in with one click.

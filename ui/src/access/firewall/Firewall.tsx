@@ -3,7 +3,7 @@ import { Alert, Button, Label, Title } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'react-router';
-import { answerOf, client, type Schemas } from '../../api/client.ts';
+import { answerOf, client } from '../../api/client.ts';
 import { asProblem } from '../../api/problem.ts';
 import { Explained } from '../../forms/Explained.tsx';
 import { TextField } from '../../forms/Field.tsx';
@@ -13,32 +13,12 @@ import { Waiting } from '../../shells/Waiting.tsx';
 import { Ago } from '../../words/Ago.tsx';
 import { compact } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
-import { wayTitle } from '../inputs/ways.ts';
 import { firewallQuery } from './queries.ts';
 import { Trying } from './Trying.tsx';
-
-type Service = Schemas['FirewallService'];
-
-const titles: Readonly<Record<string, string>> = {
-  https: 'HTTPS: this page, and samples with a token',
-  certificates: 'HTTPS with a certificate: programs',
-  snmp: 'SNMP polling',
-  replication: 'Replication',
-  ssh: 'SSH',
-};
-const titleOf = ({ name }: Pick<Service, 'name'>) => titles[name] ?? wayTitle(name);
+import { fromWords, ownWords, portsOf, type Service, titleOf } from './words.ts';
 
 /** Where the networks of what is not set here are set. */
 const elsewhere = { inputs: 'Inputs', ssh: 'SSH' } as const;
-
-const portsOf = (ports: Service['ports']): string => {
-  const byPort = Map.groupBy(ports, ({ port }) => port);
-  return [...byPort].map(([port, all]) => `${port}/${all.map(({ protocol }) => protocol).join('+')}`).join(', ');
-};
-const ownWords = (own: readonly string[]) =>
-  own.filter((one) => !/^(fe80:|169\.254\.)/.test(one)).join(', ') || 'none yet';
-const fromWords = ({ networks }: Service, own: readonly string[]) =>
-  networks.map((one) => (one === 'own' ? `own networks (${ownWords(own)})` : one)).join(', ') || 'everywhere';
 
 function ServiceForm(props: { service: Service; own: readonly string[]; add: string; onDone: () => void }) {
   const { service, own, add, onDone } = props;

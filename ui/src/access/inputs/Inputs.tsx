@@ -14,6 +14,7 @@ import { compact } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { firewallQuery } from '../firewall/queries.ts';
 import { InputCertificate } from './InputCertificate.tsx';
+import { OtherWays } from './OtherWays.tsx';
 import { Paste } from './Paste.tsx';
 import { ways, wayTitle } from './ways.ts';
 
@@ -234,7 +235,7 @@ function InputForm({ input, onDone }: { input: Input; onDone: () => void }) {
           required
         />
       ))}
-      <p className="cistern-quiet">Series that exist always go on: the limits are for new ones.</p>
+      <p className="cistern-quiet">Limits of new series never touch those that exist.</p>
     </FormShell>
   );
 }
@@ -380,6 +381,7 @@ export function Inputs() {
           />
         </section>
       )}
+      <OtherWays />
       {shown?.some(({ tlsListens }) => tlsListens !== null) && <InputCertificate />}
       {shown && <Paste inputs={shown} />}
     </div>

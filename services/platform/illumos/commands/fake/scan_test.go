@@ -285,7 +285,7 @@ func (p *program) runs() []found {
 					if key, ok := n.Key.(*ast.Ident); !ok || key.Name != "Command" || pkg != module+"/support/bundle" {
 						return true
 					}
-					arguments, spread = []ast.Expr{n.Value.(ast.Expr)}, true
+					arguments, spread = []ast.Expr{n.Value}, true
 				default:
 					return true
 				}
