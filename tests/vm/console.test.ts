@@ -171,6 +171,9 @@ test('what is wrong, what is live, and the picture for a phone', async (t) => {
   assert.match(text, /i and Enter: install[\s\S]*k and Enter: keep everything on sdb itself/);
   console.type('q');
   await console.see(/QR .*-- https:\/\/10\.0\.2\.15\/setup#code=AAAA-BBBB-CCCC\n[\s\S]*SHA-256 AA:BB\n/);
+  // The certificate is a picture of its own.
+  console.type('f');
+  await console.see(/QR .*-- SHA-256 AA:BB\n {2}The certificate: compare it/);
   console.type('');
   // Set-up is done, memory ran out, and it is a medium that has no room.
   rmSync(join(console.root, 'var/lib/cistern/setup/code'));
