@@ -260,7 +260,14 @@ test('what a disk says of itself, and a test of it', async (t) => {
   let testing = false;
   const health = () => ({
     lit: false,
-    ...{ supported: true, passed: true, temperatureCelsius: 41, powerOnHours: 20_000, wearRatio: 0.37 },
+    ...{
+      firmware: 'EDA7702Q',
+      supported: true,
+      passed: true,
+      temperatureCelsius: 41,
+      powerOnHours: 20_000,
+      wearRatio: 0.37,
+    },
     ...{
       reallocatedSectors: 2,
       pendingSectors: 0,
@@ -280,6 +287,7 @@ test('what a disk says of itself, and a test of it', async (t) => {
   const disks = page.getByRole('grid', { name: 'Disks' });
   await disks.getByRole('link', { name: 'data4' }).click();
   await page.getByText('It says that it is well.').first().waitFor();
+  await page.getByText('EDA7702Q').waitFor();
   await page.getByRole('button', { name: 'Start short test' }).click();
   await page.getByRole('progressbar', { name: 'A test is running' }).waitFor();
   await lookAt(page, 'disk-health');

@@ -37,6 +37,8 @@ export interface SelfTest {
 /** What a disk says of itself. Null is what it does not say. */
 export interface SmartReport {
   /** Whether the disk can be asked at all; virtual ones cannot. */
+  /** The version of its own program, as it states it. */
+  readonly firmware: string | null;
   readonly supported: boolean;
   readonly passed: boolean | null;
   /** What it warns of by itself, as sentences: NVMe disks say what is wrong, others only that something is. */

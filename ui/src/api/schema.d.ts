@@ -4873,6 +4873,7 @@ export interface components {
             lit: boolean;
             /** @description whether the disk can be asked at all; virtual ones cannot */
             supported: boolean;
+            firmware: string | null;
             passed: boolean | null;
             temperatureCelsius: number | null;
             powerOnHours: number | null;

@@ -529,6 +529,7 @@ export class SimPools implements PoolActions {
     // As a virtual disk answers: nothing.
     return {
       ...{
+        firmware: null,
         supported: false,
         passed: null,
         warnings: [],

@@ -7,6 +7,9 @@ const array = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 const number = (value: unknown): number | null =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
 
+const text = (value: unknown): string | null =>
+  typeof value === 'string' && value.trim() !== '' ? value.trim().slice(0, 40) : null;
+
 function attribute(report: Json, id: number): number | null {
   const table = array(object(report.ata_smart_attributes).table).map(object);
   const found = table.find((one) => one.id === id);
@@ -19,23 +22,23 @@ function selfTests(report: Json): SelfTest[] {
   const scsi = Object.keys(report)
     .filter((key) => /^scsi_self_test_\d+$/.test(key))
     .map((key) => object(report[key]));
-  const text = (value: unknown) => String(object(value).string ?? 'unknown');
+  const words = (value: unknown) => String(object(value).string ?? 'unknown');
   return [
     ...ata.map((test) => ({
-      kind: text(test.type),
-      result: text(test.status),
+      kind: words(test.type),
+      result: words(test.status),
       passed: typeof object(test.status).passed === 'boolean' ? (object(test.status).passed as boolean) : null,
       atPowerOnHours: number(test.lifetime_hours),
     })),
     ...nvme.map((test) => ({
-      kind: text(test.self_test_code),
-      result: text(test.self_test_result),
+      kind: words(test.self_test_code),
+      result: words(test.self_test_result),
       passed: object(test.self_test_result).value === 0,
       atPowerOnHours: number(test.power_on_hours),
     })),
     ...scsi.map((test) => ({
-      kind: text(test.code),
-      result: text(test.result),
+      kind: words(test.code),
+      result: words(test.result),
       passed: object(test.result).value === 0,
       atPowerOnHours: number(object(test.power_on_time).hours),
     })),
@@ -67,6 +70,8 @@ export function readSmart(value: unknown): SmartReport {
   const passed = typeof status === 'boolean' ? status : null;
   const warned = number(nvme.critical_warning) ?? 0;
   return {
+    // ATA and NVMe; SCSI since smartmontools 7.3, and before (scsiprint.cpp).
+    firmware: text(report.firmware_version) ?? text(report.scsi_revision) ?? text(report.revision),
     supported: passed !== null,
     passed,
     warnings: CRITICAL_WARNINGS.filter((_, bit) => (warned & (1 << bit)) !== 0),

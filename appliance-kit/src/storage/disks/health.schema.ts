@@ -4,6 +4,7 @@ import { Count, closed, component, nullable, type Static, Type } from '../../bas
 export const DiskHealth = component('DiskHealth', {
   lit: Type.Boolean({ description: 'the light of its slot is on' }),
   supported: Type.Boolean({ description: 'whether the disk can be asked at all; virtual ones cannot' }),
+  firmware: nullable(Type.String({ description: 'the version of its own program, as it states it' })),
   passed: nullable(Type.Boolean()),
   temperatureCelsius: nullable(Type.Number({ description: '°C' })),
   powerOnHours: nullable(Count),

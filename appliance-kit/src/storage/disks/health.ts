@@ -20,7 +20,15 @@ const PATIENCE_MS = 1_500;
 export const HOT_CELSIUS = 60;
 
 const UNKNOWN: SmartReport = {
-  ...{ supported: false, passed: null, warnings: [], temperatureCelsius: null, powerOnHours: null, wearRatio: null },
+  ...{
+    firmware: null,
+    supported: false,
+    passed: null,
+    warnings: [],
+    temperatureCelsius: null,
+    powerOnHours: null,
+    wearRatio: null,
+  },
   ...{ reallocatedSectors: null, pendingSectors: null, testRunning: null, selfTests: [] },
   ...{ highestCelsius: null, criticalCelsius: null },
 };

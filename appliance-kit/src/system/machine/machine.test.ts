@@ -279,5 +279,11 @@ test('limits: the sensor’s own, else those for its kind; a disk’s from its o
   const silent = readSmart({ smart_status: { passed: true }, temperature: { current: 40, drive_trip: 0 } });
   assert.deepEqual([silent.highestCelsius, silent.criticalCelsius], [null, null]);
   assert.equal(readSmart({ temperature: { current: 40, drive_trip: 65 } }).criticalCelsius, 65);
+  assert.deepEqual(
+    [{ firmware_version: 'EDA7702Q' }, { scsi_revision: 'E006 ' }, { revision: '0004' }, { firmware_version: '' }].map(
+      (report) => readSmart(report).firmware,
+    ),
+    ['EDA7702Q', 'E006', '0004', null],
+  );
   assert.equal(readSmart({ temperature: { current: 0 } }).temperatureCelsius, null, 'as virtual disks say');
 });

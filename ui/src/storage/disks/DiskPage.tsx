@@ -86,6 +86,7 @@ function HealthCard({ disk, health }: { disk: Disk; health: Health }) {
                   'Its own verdict',
                   health.passed === null ? 'not reported' : health.passed ? 'passed' : 'about to fail',
                 ],
+                ['Firmware', health.firmware ?? 'not reported'],
                 ['Temperature', number(health.temperatureCelsius, (value) => `${value} °C`)],
                 ['In use for', number(health.powerOnHours, (value) => duration(value * 3600))],
                 ['Worn', number(health.wearRatio, (value) => percent(value))],
