@@ -182,9 +182,11 @@ test('the clock and the network of the machine itself', async (t) => {
     const statsd = await api.get<Record<string, unknown>>('GET', '/api/inputs/statsd');
     const networks = async (list: string[]) => {
       const { enabled, seriesPerSecond, seriesBurst, senderSeriesPerSecond, senderSeriesBurst } = statsd;
+      const { senderSamplesPerSecond } = statsd;
       const { port, picklePort, tlsPort, tlsClientCa } = statsd;
       await api.get('PUT', '/api/inputs/statsd', {
         ...{ enabled, networks: list, seriesPerSecond, seriesBurst, senderSeriesPerSecond, senderSeriesBurst },
+        senderSamplesPerSecond,
         ...{ port, picklePort, tlsPort, tlsClientCa },
       });
     };
