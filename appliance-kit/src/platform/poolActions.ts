@@ -55,6 +55,13 @@ export interface SmartReport {
   readonly selfTests: readonly SelfTest[];
 }
 
+/** Of a disk that cannot be asked, or has not answered yet. */
+export const NO_SMART: SmartReport = {
+  ...{ firmware: null, supported: false, passed: null, warnings: [], temperatureCelsius: null, powerOnHours: null },
+  ...{ wearRatio: null, reallocatedSectors: null, pendingSectors: null, testRunning: null, selfTests: [] },
+  ...{ highestCelsius: null, criticalCelsius: null },
+};
+
 export interface PoolActions {
   scrub(pool: string, action: 'start' | 'pause' | 'stop'): Promise<void>;
   trim(pool: string, action: 'start' | 'suspend' | 'cancel'): Promise<void>;

@@ -6,7 +6,14 @@ import { fail } from '../../base/problems/problem.ts';
 import { size } from '../../base/words.ts';
 import type { PlatformDisk, PlatformPool, PoolPlan } from '../platform.ts';
 import type { PoolState, Vdev } from '../pool.ts';
-import type { HistoryLine, Importable, PoolActions, SmartReport, VdevKind } from '../poolActions.ts';
+import {
+  type HistoryLine,
+  type Importable,
+  NO_SMART,
+  type PoolActions,
+  type SmartReport,
+  type VdevKind,
+} from '../poolActions.ts';
 import {
   idOf,
   linkOf,
@@ -527,19 +534,7 @@ export class SimPools implements PoolActions {
   async smart(link: string): Promise<SmartReport> {
     this.disk(link);
     // As a virtual disk answers: nothing.
-    return {
-      ...{
-        firmware: null,
-        supported: false,
-        passed: null,
-        warnings: [],
-        temperatureCelsius: null,
-        powerOnHours: null,
-        wearRatio: null,
-      },
-      ...{ highestCelsius: null, criticalCelsius: null },
-      ...{ reallocatedSectors: null, pendingSectors: null, testRunning: null, selfTests: [] },
-    };
+    return NO_SMART;
   }
 
   async locate(link: string): Promise<void> {

@@ -8,7 +8,7 @@ import { fail } from '../../base/problems/problem.ts';
 import { plural } from '../../base/words.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Platform } from '../../platform/platform.ts';
-import type { SmartReport } from '../../platform/poolActions.ts';
+import { NO_SMART, type SmartReport } from '../../platform/poolActions.ts';
 import { type Disk, diskWords, type Inventory } from '../inventory/index.ts';
 import type { DiskHealth } from './health.schema.ts';
 import type { Heat } from './heat.ts';
@@ -18,20 +18,6 @@ const MAX_AGE_MS = 10 * 60_000;
 const PATIENCE_MS = 1_500;
 /** For a disk that states no limit: beyond this most makers call it out of range for disks and SSDs alike. */
 export const HOT_CELSIUS = 60;
-
-const UNKNOWN: SmartReport = {
-  ...{
-    firmware: null,
-    supported: false,
-    passed: null,
-    warnings: [],
-    temperatureCelsius: null,
-    powerOnHours: null,
-    wearRatio: null,
-  },
-  ...{ reallocatedSectors: null, pendingSectors: null, testRunning: null, selfTests: [] },
-  ...{ highestCelsius: null, criticalCelsius: null },
-};
 
 /** What is wrong with a disk by its own word, or null. */
 export function complaint(report: SmartReport): string | null {
@@ -71,7 +57,7 @@ export class DiskHealths {
       one = new CachedReading(read, this.#parts.clock, {
         maxAgeMs: MAX_AGE_MS,
         patienceMs: PATIENCE_MS,
-        nothing: UNKNOWN,
+        nothing: NO_SMART,
       });
       this.#known.set(id, one);
     }
