@@ -235,9 +235,11 @@ func TestFloodOfHandshakes(t *testing.T) {
 	for _, from := range []string{"127.0.0.1", "127.0.1.1", "127.0.0.1"} {
 		until(t, from+" gets in", func() bool { return talk(address, from, &tls.Config{RootCAs: pool}) == nil })
 	}
-	if !refused.has("others wanted its place") {
-		t.Error(refused.text())
-	}
+	// On a slow machine they came in before all places were taken.
+	until(t, "somebody gave a place up", func() bool {
+		_ = talk(address, "127.0.0.1", &tls.Config{RootCAs: pool})
+		return refused.has("others wanted its place")
+	})
 }
 
 // issuer is a CA of a test.

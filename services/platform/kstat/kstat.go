@@ -10,6 +10,7 @@
 package kstat
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -102,6 +103,8 @@ const (
 type Reader struct {
 	// Program is another kstat, for tests.
 	Program string
+	// within is another deadline, for tests on a machine that is busy.
+	within time.Duration
 
 	mu     sync.Mutex
 	latest *Snapshot
@@ -125,7 +128,7 @@ func (r *Reader) Read() (*Snapshot, error) {
 	for _, name := range r.knownLinks() {
 		arguments = append(arguments, "link:0:"+name)
 	}
-	stats, err := r.run(deadline, arguments...)
+	stats, err := r.run(cmp.Or(r.within, deadline), arguments...)
 	r.asked, r.err, r.latest = time.Now(), err, nil
 	if err == nil {
 		r.latest = &Snapshot{At: r.asked, Stats: stats}

@@ -51,7 +51,7 @@ func standIn(t *testing.T, script string) (*Reader, string) {
 	}
 	m := fake.New(t, credential)
 	m.Program("kstat", script)
-	return &Reader{Program: filepath.Join(m.Root, "kstat")}, m.Root
+	return &Reader{Program: filepath.Join(m.Root, "kstat"), within: 20 * time.Second}, m.Root
 }
 
 func TestReader(t *testing.T) {
@@ -89,12 +89,15 @@ func TestReader(t *testing.T) {
 func TestReaderFails(t *testing.T) {
 	for script, want := range map[string]string{
 		"echo 'kstat_open: Permission denied' >&2; exit 3\n": "Permission denied",
-		"echo nonsense\n": "cannot be read",
-		"exec sleep 5\n":  "did not finish in time",
-		"yes aaaaaaa | tr y x | head -c 5000000\n": "more than 4 MiB",
+		"echo nonsense\n":             "cannot be read",
+		"exec sleep 600\n":            "did not finish in time",
+		"head -c 5000000 /dev/zero\n": "more than 4 MiB",
 	} {
 		r, _ := standIn(t, script)
 		r.looked = time.Now()
+		if strings.Contains(want, "in time") {
+			r.within = 100 * time.Millisecond
+		}
 		if _, err := r.Read(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, wanted %q", script, err, want)
 		}
