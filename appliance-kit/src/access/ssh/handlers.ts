@@ -7,6 +7,7 @@ import type { Audit } from '../audit/index.ts';
 import type { Access } from './access.ts';
 import type { Keys } from './keys.ts';
 import type { routes } from './routes.ts';
+import type { Visits } from './visits.ts';
 
 export function sshRoutes(parts: {
   db: Database;
@@ -14,8 +15,9 @@ export function sshRoutes(parts: {
   changes: Changes;
   keys: Keys;
   access: Access;
+  visits: Visits;
 }): Handlers<typeof routes> {
-  const { db, audit, changes, keys, access } = parts;
+  const { db, audit, changes, keys, access, visits } = parts;
   return {
     listSshKeys: ({ query, caller }) => {
       if (query.of !== 'everyone') return { items: caller.session === undefined ? [] : keys.list(caller.name) };
@@ -52,6 +54,10 @@ export function sshRoutes(parts: {
     },
 
     getSshAccess: () => access.get(),
-    setSshAccess: ({ body, caller }) => access.set(body, caller),
+    setSshAccess: ({ body, caller }) => {
+      // Before anybody can come in: the first may be here before the log is read for the first time.
+      if (body.enabledUntil !== null) visits.on();
+      return access.set(body, caller);
+    },
   };
 }

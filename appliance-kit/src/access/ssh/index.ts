@@ -39,7 +39,7 @@ export const sshDomain = domain({
     });
     return {
       provides: { sshNetworks: () => access.networks() } satisfies SshDomain,
-      handlers: sshRoutes({ ...parts, keys, access }),
+      handlers: sshRoutes({ ...parts, keys, access, visits }),
       periodic: [
         { everyMs: EVERYTHING_EVERY_MS, run: () => access.followAll() },
         {

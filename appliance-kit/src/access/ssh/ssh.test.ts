@@ -255,6 +255,18 @@ test('a system without such an account says so, and how one gets in', async (t) 
   assert.equal((await client.post('/api/ssh-keys', { key: newPublicKey() })).status, 409);
 });
 
+test('the first visit counts from the moment at which ssh was switched on', async (t) => {
+  const all = await setUp(t);
+  const { client, appliance, clock } = all;
+  const settings = new Settings(appliance.db);
+  assert.equal(settings.get(stored.visited), undefined);
+  const began = clock.now();
+  const set = await client.put('/api/ssh-access', { enabledUntil: inDays(all, 1), networks: ['own'] });
+  assert.equal(set.status, 200, JSON.stringify(set.body));
+  const { since } = settings.get(stored.visited) ?? { since: '' };
+  assert.ok(Date.parse(since) <= began, since);
+});
+
 test('what users did by ssh is in the audit log once, and a key knows when it was used', async (t) => {
   const { client, appliance, clock } = await bench(t);
   await client.setUp();
