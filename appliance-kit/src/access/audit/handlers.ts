@@ -1,6 +1,6 @@
 // Reading the audit log, filtered and as a file, and how much of it is kept.
-import { pipeline } from 'node:stream/promises';
 import { Places } from '../../http/gate/places.ts';
+import { sendAll } from '../../http/gate/send.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
 import type { Database } from '../../state/database.ts';
@@ -37,7 +37,7 @@ export function auditRoutes(parts: {
           'cache-control': 'no-store',
         });
         // The client going away ends it.
-        await pipeline(exported(format, pages(db, filter, range)), reply.raw).catch(() => reply.raw.destroy());
+        await sendAll(exported(format, pages(db, filter, range)), reply.raw);
         return undefined;
       }),
 

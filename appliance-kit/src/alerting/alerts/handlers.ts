@@ -1,8 +1,8 @@
 // Alerts and what is decided about them: acknowledging, silences, where each class goes, the log as a file.
 
-import { pipeline } from 'node:stream/promises';
 import type { Audit } from '../../access/audit/index.ts';
 import { Places } from '../../http/gate/places.ts';
+import { sendAll } from '../../http/gate/send.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Database } from '../../state/database.ts';
 import type { Alerts } from './alerts.ts';
@@ -32,7 +32,7 @@ export function alertRoutes(parts: {
           'cache-control': 'no-store',
         });
         // The client going away ends it.
-        await pipeline(exported(format, first, pages), reply.raw).catch(() => reply.raw.destroy());
+        await sendAll(exported(format, first, pages), reply.raw);
         return undefined;
       }),
     getAlert: ({ params }) => alerts.get(params.id),

@@ -1,12 +1,12 @@
 // Snapshots: what there are, taking, keeping, giving up, looking into and going back to them.
 
-import { pipeline } from 'node:stream/promises';
 import type { Audit } from '../../access/audit/index.ts';
 import { type Clock, iso } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
 import { ago, plural, size } from '../../base/words.ts';
 import type { Caller } from '../../http/gate/caller.ts';
 import { Places } from '../../http/gate/places.ts';
+import { sendAll } from '../../http/gate/send.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Job, Jobs } from '../../jobs/index.ts';
 import type { Difference, PlatformSnapshot } from '../../platform/datasets.ts';
@@ -406,7 +406,7 @@ export function snapshotRoutes(
           'content-security-policy': 'sandbox',
         });
         // Either side going away ends both; the client notices by a length that is not reached.
-        await pipeline(content, reply.raw).catch(() => reply.raw.destroy());
+        await sendAll(content, reply.raw);
         return undefined;
       }),
   };
