@@ -1,4 +1,4 @@
-// An answer that a handler sends by its own hand, of one that fastify no longer sends.
+// Sends an answer that fastify has left to its handler.
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
