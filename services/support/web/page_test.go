@@ -208,6 +208,33 @@ func TestManyAddressesGuessAtOneName(t *testing.T) {
 	}
 }
 
+// When as many browsers are known as there may be, one that signs in again pushes nobody out, and a new one the oldest.
+func TestKnownBrowsersAreBounded(t *testing.T) {
+	now := time.Now()
+	all := openThrottle("")
+	signIn := func(device string, at time.Time) {
+		t.Helper()
+		g, err := all.begin("admin", "192.0.2.1", device, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.compared()
+		g.right(device, at)
+	}
+	for i := range maxBrowsers {
+		signIn(fmt.Sprint(i), now.Add(time.Duration(i)*time.Second))
+	}
+	later := now.Add(time.Hour)
+	signIn("50", later)
+	if _, first := all.browsers["0"]; !first || len(all.browsers) != maxBrowsers {
+		t.Errorf("%d browsers, the oldest among them: %v", len(all.browsers), first)
+	}
+	signIn("new", later)
+	if _, first := all.browsers["0"]; first || len(all.browsers) != maxBrowsers {
+		t.Errorf("%d browsers, the oldest among them: %v", len(all.browsers), first)
+	}
+}
+
 func TestOneAddressAsksForFewAtOnce(t *testing.T) {
 	now := time.Now()
 	all := openThrottle("")

@@ -242,6 +242,8 @@ func (g *guess) right(device string, now time.Time) {
 	if !g.known {
 		delete(t.usedUp, g.network)
 	}
+	// One that is known already takes no place from another.
+	delete(t.browsers, device)
 	for len(t.browsers) >= maxBrowsers {
 		oldest := ""
 		for key, one := range t.browsers {
