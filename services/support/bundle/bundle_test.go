@@ -12,10 +12,15 @@ import (
 	"testing"
 	"time"
 
+	"cistern/services/support/collect"
+
 	"github.com/klauspost/compress/zstd"
 )
 
-func maker(t *testing.T, steps ...Step) *Maker {
+// The kinds of step, by short names.
+var run, files, ask = collect.Command, collect.Files, collect.Ask
+
+func maker(t *testing.T, steps ...collect.Step) *Maker {
 	t.Helper()
 	m := &Maker{Dir: t.TempDir(), MemoryDir: t.TempDir(), Steps: steps, Parallel: 3, Keep: 3, KeepSize: 1 << 30, Version: "test"}
 	if err := m.Open(); err != nil {
@@ -119,44 +124,6 @@ func TestFailedAndHangingStepsAreRecordedAndTheRestIsThere(t *testing.T) {
 	}
 	if !strings.Contains(found["b/conf.txt"], "host=mail") {
 		t.Errorf("conf.txt is %q", found["b/conf.txt"])
-	}
-}
-
-// Both platforms' lists are data: each step says one thing to do, how long and how much, and no two write the same file.
-func TestTheListsOfSteps(t *testing.T) {
-	for name, steps := range map[string][]Step{"debian": LinuxSteps(Paths{Run: "/run/cistern", State: "/var/lib/cistern", Opt: "/opt/cistern"}), "omnios": IllumosSteps(Paths{Run: "/run/cistern", State: "/var/lib/cistern", Opt: "/opt/cistern"})} {
-		seen := map[string]bool{}
-		categories := map[string]bool{}
-		for _, s := range steps {
-			path := s.Category + "/" + s.Name
-			categories[s.Category] = true
-			if seen[path] || s.Deadline <= 0 || s.Limit <= 0 {
-				t.Errorf("%s %s: twice, or without a deadline or a limit", name, path)
-			}
-			ways := 0
-			for _, way := range []bool{s.Command != nil, s.Files != nil, s.Socket != "", s.Collect != nil} {
-				if way {
-					ways++
-				}
-			}
-			if ways != 1 || s.Socket != "" && s.Path == "" || strings.ContainsAny(path, " \\:") || strings.Count(path, "/") != 1 {
-				t.Errorf("%s %s: %d ways to collect it, or a bad name", name, path, ways)
-			}
-			for _, pattern := range s.Files {
-				if _, err := filepath.Match(pattern, ""); err != nil || !filepath.IsAbs(pattern) {
-					t.Errorf("%s %s: the pattern %q", name, path, pattern)
-				}
-			}
-			if s.Binary && !s.OnRequest {
-				t.Errorf("%s %s: nothing can be taken out of it, and it was not asked for", name, path)
-			}
-			seen[path] = true
-		}
-		for _, want := range []string{"identity", "hardware", "kernel", "services", "logs", "zfs", "network", "time", "storage", "configuration", "statistics", "stacks", "crashes", "cores"} {
-			if !categories[want] {
-				t.Errorf("%s: nothing of %s", name, want)
-			}
-		}
 	}
 }
 

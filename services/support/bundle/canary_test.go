@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"cistern/services/support/collect"
 )
 
 // canary is a secret that must not be in what is answered or kept.
@@ -57,10 +59,10 @@ func TestNoCanaryInAnyBundle(t *testing.T) {
 	server.Listener = listener
 	server.Start()
 	t.Cleanup(server.Close)
-	sleeping := Step{Name: "live.txt", Category: "services", Deadline: 10 * time.Second, Limit: usualLimit, Collect: func(ctx context.Context, limit int64, w io.Writer) error {
+	sleeping := collect.Step{Name: "live.txt", Category: "services", Deadline: 10 * time.Second, Limit: collect.UsualLimit, Collect: func(ctx context.Context, limit int64, w io.Writer) error {
 		// A real process with a secret in its arguments, as ps sees it. Its error holds one as well.
-		step := Step{Command: []string{"sh", "-c", "ps axww -o args | grep sleepy-c4nary; echo 'passphrase: " + s["environment"] + "' >&2; exit 3", "--token", s["command-line"]}, Deadline: 5 * time.Second, Limit: limit}
-		return step.collect(ctx, w)
+		step := collect.Step{Command: []string{"sh", "-c", "ps axww -o args | grep sleepy-c4nary; echo 'passphrase: " + s["environment"] + "' >&2; exit 3", "--token", s["command-line"]}, Deadline: 5 * time.Second, Limit: limit}
+		return step.Run(ctx, w)
 	}}
 	m := maker(t, files("configuration", "files.txt", at("akd.json"), at("snmpd.conf"), at("replicd.key")), run("configuration", "akd.json", 5*time.Second, "cat", at("akd.json")),
 		files("logs", "all.txt", at("*.log")), run("services", "processes.txt", 5*time.Second, "cat", at("ps.txt")), ask("storage", "daemon.json", at("sock"), "/"), sleeping,

@@ -13,13 +13,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"cistern/services/support/collect"
 	"cistern/services/support/redact"
 
 	"github.com/klauspost/compress/zstd"
 )
-
-// hangGrace is how long a step may go on after its deadline: a read from a dying disk does not end by one.
-const hangGrace = 3 * time.Second
 
 // sink is where a step writes: counted, hashed, compressed, into a file. Once shut it takes nothing more, so that a step
 // that hangs is left behind and cannot touch what others use by then.
@@ -77,13 +75,13 @@ type collected struct {
 }
 
 // collect runs one step into the file path, which the caller removes.
-func collect(ctx context.Context, s Step, path string, names *redact.Names, all *atomic.Int64) collected {
+func (w *making) collect(ctx context.Context, s *collect.Step, path string) collected {
 	state := StepState{Name: s.Name, Category: s.Category, State: "done"}
 	fail := func(err error) collected {
 		state.State, state.Error = "failed", err.Error()
 		return collected{state: state}
 	}
-	out, err := newSink(path, all)
+	out, err := newSink(path, &w.bytes)
 	if err != nil {
 		return fail(err)
 	}
@@ -98,19 +96,23 @@ func collect(ctx context.Context, s Step, path string, names *redact.Names, all 
 			}
 		}()
 		if s.Binary {
-			ended <- s.collect(limited, out)
+			ended <- w.take(limited, s, out)
 			return
 		}
-		clean := redact.New(out, names)
-		err := s.collect(limited, clean)
+		clean := redact.New(out, w.names)
+		err := w.take(limited, s, clean)
 		ended <- errors.Join(err, clean.Close())
 	}()
+	grace := collect.HangGrace
+	if s.Root {
+		grace *= 2 // gatherd waits so long itself, and then gives what there is
+	}
 	select {
 	case err = <-ended:
 	case <-limited.Done():
 		select {
 		case err = <-ended:
-		case <-time.After(hangGrace):
+		case <-time.After(grace):
 			err = limited.Err()
 		}
 	}
@@ -123,10 +125,12 @@ func collect(ctx context.Context, s Step, path string, names *redact.Names, all 
 		out.f.Close()
 		state.Bytes, state.SHA256 = 0, ""
 		return fail(errors.Join(err, whole))
-	case errors.Is(err, errNothing):
+	case errors.Is(err, collect.ErrNothing):
 		state.Error = "" // an empty file says it
 	case err == nil:
-	case errors.Is(limited.Err(), context.DeadlineExceeded):
+	case errors.As(err, new(*collect.AwayError)):
+		state.State, state.Error = "failed", err.Error()
+	case errors.Is(limited.Err(), context.DeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
 		state.State, state.Error = "timeout", fmt.Sprintf("did not finish in %v; what it had given until then was kept", s.Deadline)
 	default:
 		state.State, state.Error = "failed", err.Error()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cistern/services/platform/golden"
+	"cistern/services/support/collect"
 )
 
 // Bundles that other versions made are listed, and their archives read.
@@ -33,7 +34,7 @@ func TestGoldenBundle(t *testing.T) {
 		}
 		return files
 	}, func(t *testing.T, files golden.Files) {
-		m := &Maker{Dir: t.TempDir(), MemoryDir: t.TempDir(), Steps: []Step{step, fails}, Parallel: 3, Keep: 3, KeepSize: 1 << 30, Version: "later"}
+		m := &Maker{Dir: t.TempDir(), MemoryDir: t.TempDir(), Steps: []collect.Step{step, fails}, Parallel: 3, Keep: 3, KeepSize: 1 << 30, Version: "later"}
 		for name, content := range files {
 			if err := os.WriteFile(filepath.Join(m.Dir, name), content, 0o600); err != nil {
 				t.Fatal(err)

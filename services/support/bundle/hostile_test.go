@@ -3,7 +3,6 @@ package bundle
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -13,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"cistern/services/support/collect"
 
 	"filippo.io/age"
 	"golang.org/x/sys/unix"
@@ -51,7 +52,7 @@ func TestHostileSteps(t *testing.T) {
 	forever.Limit = 300 << 20
 	endless := run("a", "endless.txt", 2*time.Second, "yes", "and on")
 	stubborn := run("a", "stubborn.txt", 500*time.Millisecond, "sh", "-c", `trap "" TERM INT HUP; (trap "" TERM; echo $$ >`+mark+`; sleep 600) & echo begun; while :; do sleep 1; done`)
-	hangs := Step{Name: "hangs.txt", Category: "a", Deadline: 300 * time.Millisecond, Limit: 100, Collect: func(_ context.Context, _ int64, w io.Writer) error {
+	hangs := collect.Step{Name: "hangs.txt", Category: "a", Deadline: 300 * time.Millisecond, Limit: 100, Collect: func(_ context.Context, _ int64, w io.Writer) error {
 		_, _ = io.WriteString(w, "something\n")
 		time.Sleep(6 * time.Second) // as a read from a dying disk: it does not hear of the deadline
 		for range 100 {
@@ -59,7 +60,7 @@ func TestHostileSteps(t *testing.T) {
 		}
 		return nil
 	}}
-	panics := Step{Name: "panics.txt", Category: "a", Deadline: time.Second, Limit: 100, Collect: func(context.Context, int64, io.Writer) error { panic("oops") }}
+	panics := collect.Step{Name: "panics.txt", Category: "a", Deadline: time.Second, Limit: 100, Collect: func(context.Context, int64, io.Writer) error { panic("oops") }}
 	m := maker(t, forever, endless, stubborn, hangs, panics, files("a", "log.txt", log), files("a", "pipe.txt", pipe), run("a", "after.txt", time.Minute, "echo", "here"))
 
 	var peak atomic.Uint64
@@ -142,7 +143,7 @@ func TestAFullPoolSendsTheBundleToMemory(t *testing.T) {
 
 // When room ends in the middle, what does not fit is named, and the archive is whole.
 func TestNoRoomForAStep(t *testing.T) {
-	big := Step{Name: "big.bin", Category: "a", Deadline: 10 * time.Second, Limit: 8 << 20, Binary: true, Collect: func(_ context.Context, _ int64, w io.Writer) error {
+	big := collect.Step{Name: "big.bin", Category: "a", Deadline: 10 * time.Second, Limit: 8 << 20, Binary: true, Collect: func(_ context.Context, _ int64, w io.Writer) error {
 		f, err := os.Open("/dev/urandom")
 		if err != nil {
 			return err
@@ -249,8 +250,8 @@ func TestCancelLeavesNothing(t *testing.T) {
 func TestADestroyedDatabase(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/state.db", strings.Repeat("\x00garbage", 1000))
-	broken := configuration("/bin/false", "x.js", dir, "")
-	missing := configuration("/bin/false", "x.js", t.TempDir(), "")
+	broken := collect.Configuration("/bin/false", "x.js", dir, "")
+	missing := collect.Configuration("/bin/false", "x.js", t.TempDir(), "")
 	missing.Name = "missing.json"
 	m := maker(t, broken, missing, run("a", "x.txt", time.Second, "echo", "x"))
 	b := made(t, m)
@@ -260,7 +261,7 @@ func TestADestroyedDatabase(t *testing.T) {
 }
 
 func TestTheViewerHoldsItsData(t *testing.T) {
-	day := Step{Name: "last-day.json", Category: "statistics", Deadline: time.Second, Limit: usualLimit, Collect: func(_ context.Context, _ int64, w io.Writer) error {
+	day := collect.Step{Name: "last-day.json", Category: "statistics", Deadline: time.Second, Limit: collect.UsualLimit, Collect: func(_ context.Context, _ int64, w io.Writer) error {
 		_, err := io.WriteString(w, `{"start":0,"end":86400,"step":300,"charts":[{"title":"</script><b>","unit":"x","series":[]}]}`)
 		return err
 	}}
@@ -273,7 +274,7 @@ func TestTheViewerHoldsItsData(t *testing.T) {
 }
 
 func TestCategoriesAndRequests(t *testing.T) {
-	core := newest("cores", "newest.core", 1<<20, filepath.Join(t.TempDir(), "*"))
+	core := collect.Newest("cores", "newest.core", 1<<20, filepath.Join(t.TempDir(), "*"))
 	m := maker(t, run("a", "x.txt", time.Second, "echo", "x"), run("b", "y.txt", time.Second, "echo", "y"), core)
 	if b := made(t, m); len(b.Steps) != 2 {
 		t.Errorf("a core nobody asked for: %+v", b.Steps)
@@ -290,35 +291,5 @@ func TestCategoriesAndRequests(t *testing.T) {
 		if _, err := m.Start(o); !errors.Is(err, ErrRequest) {
 			t.Errorf("%+v: %v", o, err)
 		}
-	}
-}
-
-func TestDisksThatWerePluggedIn(t *testing.T) {
-	sys := t.TempDir()
-	for path, content := range map[string]string{
-		"devices/pci/host0/block/sda/removable": "0", "devices/pci/host0/block/sda/size": "1000", "devices/pci/host0/block/sda/ro": "0",
-		"devices/pci/usb1/block/sdb/removable": "0", "devices/pci/usb1/block/sdb/size": "2048", "devices/pci/usb1/block/sdb/ro": "0", "devices/pci/usb1/block/sdb/sdb1/size": "2000",
-		"devices/pci/usb1/block/sdb/device/vendor": "ACME  ", "devices/pci/usb1/block/sdb/device/model": "Stick",
-		"devices/pci/host1/block/sdc/removable": "1", "devices/pci/host1/block/sdc/size": "4096", "devices/pci/host1/block/sdc/ro": "0",
-		"devices/pci/host2/block/sr0/removable": "1", "devices/pci/host2/block/sr0/size": "4096",
-		"devices/pci/host3/block/sdd/removable": "1", "devices/pci/host3/block/sdd/size": "0",
-	} {
-		write(t, filepath.Join(sys, path), content+"\n")
-	}
-	if err := os.Mkdir(filepath.Join(sys, "block"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for name, at := range map[string]string{"sda": "host0", "sdb": "usb1", "sdc": "host1", "sr0": "host2", "sdd": "host3"} {
-		if err := os.Symlink("../devices/pci/"+at+"/block/"+name, filepath.Join(sys, "block", name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	found, err := disks(sys)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, _ := json.Marshal(found)
-	if want := `[{"device":"sdb1","title":"ACME Stick","bytes":1024000},{"device":"sdc","title":"","bytes":2097152}]`; string(got) != want {
-		t.Errorf("%s\nwant %s", got, want)
 	}
 }

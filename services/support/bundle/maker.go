@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"cistern/services/support/collect"
 	"cistern/services/support/redact"
 
 	"filippo.io/age"
@@ -25,10 +26,11 @@ import (
 type Maker struct {
 	Dir       string // on the system pool
 	MemoryDir string // of a tmpfs; empty: there is none
-	Steps     []Step
-	Parallel  int   // steps at the same time
-	Keep      int   // bundles kept; the oldest go first
-	KeepSize  int64 // bytes kept
+	Steps     []collect.Step
+	Gatherd   *collect.Client // takes the steps of root and copies to disks; nil: this process takes all steps itself
+	Parallel  int             // steps at the same time
+	Keep      int             // bundles kept; the oldest go first
+	KeepSize  int64           // bytes kept
 	Version   string
 
 	mu      sync.Mutex
@@ -162,14 +164,14 @@ func (m *Maker) Categories() (all, onRequest []string) {
 	return all, onRequest
 }
 
-func (m *Maker) chosen(categories []string) ([]Step, error) {
+func (m *Maker) chosen(categories []string) ([]collect.Step, error) {
 	all, onRequest := m.Categories()
 	for _, c := range categories {
 		if !slices.Contains(all, c) && !slices.Contains(onRequest, c) {
 			return nil, requestError("There is no category '%s'; there are %s.", c, strings.Join(append(all, onRequest...), ", "))
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(m.Steps), func(s Step) bool {
+	return slices.DeleteFunc(slices.Clone(m.Steps), func(s collect.Step) bool {
 		if len(categories) == 0 {
 			return s.OnRequest
 		}
@@ -209,7 +211,7 @@ func (m *Maker) Start(o Options) (Bundle, error) {
 	}
 	random := make([]byte, 8)
 	if _, err := rand.Read(random); err != nil {
-		return Bundle{}, errors.Join(err, p.done())
+		return Bundle{}, err
 	}
 	host, _ := os.Hostname()
 	if names != nil {
@@ -230,7 +232,7 @@ func (m *Maker) Start(o Options) (Bundle, error) {
 		k.Steps = append(k.Steps, StepState{Name: s.Name, Category: s.Category, State: "waiting"})
 	}
 	if err := m.begin(k, p, steps, names, recipients, nil); err != nil {
-		return Bundle{}, errors.Join(err, p.done())
+		return Bundle{}, err
 	}
 	m.bundles = append(m.bundles, k)
 	return k.copy(), nil
@@ -258,9 +260,9 @@ func (m *Maker) Retry(id string) (Bundle, error) {
 			return Bundle{}, err
 		}
 	}
-	var steps []Step
+	var steps []collect.Step
 	for _, state := range k.Steps {
-		i := slices.IndexFunc(m.Steps, func(s Step) bool { return s.Category == state.Category && s.Name == state.Name })
+		i := slices.IndexFunc(m.Steps, func(s collect.Step) bool { return s.Category == state.Category && s.Name == state.Name })
 		if state.State != "done" && i >= 0 {
 			steps = append(steps, m.Steps[i])
 		}
@@ -273,7 +275,7 @@ func (m *Maker) Retry(id string) (Bundle, error) {
 		}
 	}
 	k.State, k.Percent, k.FinishedAt = "building", 0, nil
-	p := place{kind: k.Place, dir: k.dir, done: func() error { return nil }}
+	p := place{kind: k.Place, dir: k.dir}
 	if err := m.begin(k, p, steps, names, nil, &before); err != nil {
 		*k = before
 		return Bundle{}, err
@@ -282,7 +284,7 @@ func (m *Maker) Retry(id string) (Bundle, error) {
 }
 
 // begin needs mu.
-func (m *Maker) begin(k *kept, p place, steps []Step, names *redact.Names, recipients []age.Recipient, before *kept) error {
+func (m *Maker) begin(k *kept, p place, steps []collect.Step, names *redact.Names, recipients []age.Recipient, before *kept) error {
 	if err := os.Mkdir(filepath.Join(p.dir, k.ID+".part"), 0o700); err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"cistern/services/support/collect"
 	"cistern/services/support/redact"
 
 	"filippo.io/age"
@@ -27,7 +28,7 @@ type making struct {
 	m          *Maker
 	k          *kept
 	place      place
-	steps      []Step
+	steps      []collect.Step
 	names      *redact.Names
 	recipients []age.Recipient
 	before     *kept // of a retry: what there was
@@ -35,6 +36,7 @@ type making struct {
 	archive    *archive
 	extents    map[string]extent
 	adding     sync.Mutex
+	away       atomic.Pointer[collect.AwayError] // gatherd hangs: no other step waits for it
 }
 
 // change alters the state and writes it down. A full disk does not stop the bundle here: writing the archive fails instead.
@@ -49,7 +51,6 @@ func (w *making) change(alter func(*kept)) {
 func (w *making) run(ctx context.Context) {
 	defer os.RemoveAll(filepath.Join(w.place.dir, w.k.ID+".part"))
 	size, sum, err := w.write(ctx)
-	err = errors.Join(err, w.place.done())
 	w.change(func(k *kept) {
 		now := time.Now().UTC()
 		delete(w.m.cancel, k.ID)
@@ -76,9 +77,6 @@ func (w *making) run(ctx context.Context) {
 // write makes the archive. It has its name only when there is no error.
 func (w *making) write(ctx context.Context) (size int64, sum string, err error) {
 	final := filepath.Join(w.place.dir, w.k.ID+".tar.zst")
-	if w.place.kind == PlaceUSB {
-		final = filepath.Join(w.place.dir, w.k.Name+".tar.zst")
-	}
 	temporary := final + ".new"
 	if w.archive, err = createArchive(temporary, w.k.Name, w.k.CreatedAt, room(w.place.dir)); err != nil {
 		return 0, "", err
@@ -110,10 +108,42 @@ func (w *making) write(ctx context.Context) (size int64, sum string, err error) 
 	if size, sum, err = fileSum(temporary); err != nil {
 		return 0, "", err
 	}
+	if w.place.kind == PlaceUSB {
+		w.change(func(k *kept) { k.Step = "copying" })
+		return size, sum, w.copyToDisk(ctx, temporary, size)
+	}
 	if err := os.Rename(temporary, final); err != nil {
 		return 0, "", err
 	}
 	return size, sum, syncDir(w.place.dir)
+}
+
+// copyToDisk: what was made here goes when this has ended.
+func (w *making) copyToDisk(ctx context.Context, path string, size int64) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return w.m.Gatherd.CopyToDisk(ctx, w.place.device, w.k.File, f, size)
+}
+
+// take runs a step, or has gatherd run it.
+func (w *making) take(ctx context.Context, s *collect.Step, out io.Writer) error {
+	if !s.Root || w.m.Gatherd == nil {
+		return s.Run(ctx, out)
+	}
+	if away := w.away.Load(); away != nil {
+		return away
+	}
+	return s.RunBy(ctx, out, func(ctx context.Context, out io.Writer) error {
+		err := w.m.Gatherd.Raw(ctx, s, out)
+		var away *collect.AwayError
+		if errors.As(err, &away) && away.Hangs {
+			w.away.Store(away)
+		}
+		return err
+	})
 }
 
 func (w *making) copyGood() error {
@@ -154,14 +184,14 @@ func (w *making) collectAll(ctx context.Context) error {
 		if ctx.Err() != nil {
 			break
 		}
-		i := at[s.Category+"/"+s.Name]
-		w.change(func(k *kept) { k.Steps[i].State, k.Step = "running", s.Category+"/"+s.Name })
+		i := at[s.ID()]
+		w.change(func(k *kept) { k.Steps[i].State, k.Step = "running", s.ID() })
 		all.Add(1)
 		go func() {
 			defer all.Done()
 			defer func() { <-slots }()
 			path := filepath.Join(part, fmt.Sprint(n))
-			c := collect(ctx, s, path, w.names, &w.bytes)
+			c := w.collect(ctx, &s, path)
 			if c.f != nil {
 				w.add(&c)
 				c.f.Close()

@@ -3,11 +3,15 @@ package bundle
 // Where a bundle is written: the system pool, memory when the pool is full or gone, or a disk that somebody plugged in.
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
+	"time"
+
+	"cistern/services/support/collect"
 )
 
 // The kinds of place that a request may name; "auto" takes the pool when there is room, and else memory.
@@ -27,12 +31,11 @@ const (
 
 var errNoRoom = errors.New("there is no room for it where the bundle is written")
 
-// place is an open place. Its folder is dir; done is called at the end, with the bundle on disk.
+// place is where a bundle is made: its folder is dir, also of one that is copied to a disk in the end.
 type place struct {
 	kind   string
 	dir    string
 	device string
-	done   func() error
 }
 
 // statfs is how many bytes may be written below dir. A variable, so that a test can have a full disk.
@@ -56,8 +59,7 @@ func room(dir string) func(int64) error {
 func (m *Maker) open(kind, device string) (p place, note string, err error) {
 	switch kind {
 	case PlaceUSB:
-		p, err = m.openDisk(device)
-		return p, "", err
+		return m.openDisk(device)
 	case PlacePool:
 		return m.usable(PlacePool, m.Dir)
 	case PlaceMemory:
@@ -95,84 +97,49 @@ func (m *Maker) usable(kind, dir string) (place, string, error) {
 	if err := os.WriteFile(probe, []byte("x"), 0o600); err != nil {
 		return place{}, "", err
 	}
-	return place{kind: kind, dir: dir, done: func() error { return nil }}, "", os.Remove(probe)
+	return place{kind: kind, dir: dir}, "", os.Remove(probe)
 }
 
-// Disk is one that was plugged in and can take a bundle.
-type Disk struct {
-	Device string `json:"device"` // sdb1: of /dev
-	Title  string `json:"title"`
-	Bytes  int64  `json:"bytes"`
-}
-
-// Disks are the plugged-in disks and partitions, as the kernel lists them in sys (/sys). That one is a disk somebody
-// plugged in, the kernel says by "removable", or by its being on a USB bus.
-func disks(sys string) ([]Disk, error) {
-	found := []Disk{}
-	blocks, err := filepath.Glob(filepath.Join(sys, "block", "*"))
-	if err != nil {
-		return nil, err
-	}
-	read := func(parts ...string) string {
-		content, _ := os.ReadFile(filepath.Join(parts...))
-		return strings.TrimSpace(string(content))
-	}
-	size := func(dir string) int64 {
-		var sectors int64
-		_, _ = fmt.Sscan(read(dir, "size"), &sectors)
-		return sectors * 512
-	}
-	for _, block := range blocks {
-		name := filepath.Base(block)
-		real, err := filepath.EvalSymlinks(block)
-		if err != nil || strings.HasPrefix(name, "loop") || strings.HasPrefix(name, "sr") || read(block, "ro") == "1" {
-			continue
-		}
-		if read(block, "removable") != "1" && !strings.Contains(real, "/usb") || size(block) == 0 {
-			continue
-		}
-		title := strings.Join(strings.Fields(read(block, "device", "vendor")+" "+read(block, "device", "model")), " ")
-		partitions, _ := filepath.Glob(filepath.Join(block, name+"*"))
-		if len(partitions) == 0 {
-			partitions = []string{block}
-		}
-		for _, partition := range partitions {
-			found = append(found, Disk{Device: filepath.Base(partition), Title: title, Bytes: size(partition)})
-		}
-	}
-	return found, nil
-}
+// pluggedIn are the disks of this machine. A variable, so that a test can plug one in.
+var pluggedIn = func() ([]collect.Disk, error) { return collect.PluggedIn("/sys") }
 
 // Disks lists what a bundle can be written to with the place "usb".
-func (m *Maker) Disks() ([]Disk, error) { return disks("/sys") }
+func (m *Maker) Disks() ([]collect.Disk, error) { return pluggedIn() }
 
-func (m *Maker) openDisk(device string) (place, error) {
+// openDisk finds where a bundle for a plugged-in disk is made, which gatherd copies there when it is whole.
+func (m *Maker) openDisk(device string) (place, string, error) {
 	list, err := m.Disks()
 	if err != nil {
-		return place{}, err
+		return place{}, "", err
 	}
 	if device == "" && len(list) == 1 {
 		device = list[0].Device
 	}
-	for _, d := range list {
-		if d.Device != device {
-			continue
-		}
-		dir := filepath.Join(m.MemoryDir, "usb")
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return place{}, err
-		}
-		unmount, err := mount("/dev/"+device, dir)
-		if err != nil {
-			return place{}, fmt.Errorf("the disk %s could not be mounted: %w", device, err)
-		}
-		return place{kind: PlaceUSB, dir: dir, device: device, done: unmount}, nil
+	switch {
+	case slices.ContainsFunc(list, func(d collect.Disk) bool { return d.Device == device }):
+	case len(list) == 0:
+		return place{}, "", errors.New("no removable disk is plugged in")
+	case device == "":
+		return place{}, "", errors.New("several removable disks are plugged in: name one")
+	default:
+		return place{}, "", fmt.Errorf("there is no removable disk '%s'", device)
 	}
-	if len(list) == 0 {
-		return place{}, errors.New("no removable disk is plugged in")
+	return m.openFor(device)
+}
+
+func (m *Maker) openFor(device string) (place, string, error) {
+	if m.Gatherd == nil {
+		return place{}, "", errors.New("nobody is there to mount the disk")
 	}
-	if device == "" {
-		return place{}, errors.New("several removable disks are plugged in: name one")
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := m.Gatherd.TryDisk(ctx, device); err != nil {
+		return place{}, "", err
 	}
-	return place{}, fmt.Errorf("there is no removable disk '%s'", device)
+	p, note, err := m.open(PlaceAuto, "")
+	if p.kind == PlaceMemory {
+		note = "" // it is on the disk in the end
+	}
+	p.kind, p.device = PlaceUSB, device
+	return p, note, err
 }

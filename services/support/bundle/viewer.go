@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"cistern/services/support/collect"
+
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -53,7 +55,7 @@ func (w *making) addViewer(manifest []byte) error {
 			return openErr
 		}
 		// A damaged or cut statistics file must not take the viewer with it: it is JSON or nothing.
-		statistics, readErr := io.ReadAll(io.LimitReader(content, usualLimit))
+		statistics, readErr := io.ReadAll(io.LimitReader(content, collect.UsualLimit))
 		content.Close()
 		if readErr == nil && json.Valid(statistics) {
 			put(inScript(statistics))

@@ -5,24 +5,31 @@ package crash
 
 import (
 	"context"
+	"errors"
+	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"cistern/services/platform/command"
+	"cistern/services/support/collect"
 )
 
-// maxCores of a folder are kept; the oldest go.
-const maxCores = 10
+// Files are what crashes left and only root may read: gatherd lists and gives them (collect.Client).
+type Files interface {
+	CrashFiles(ctx context.Context) ([]collect.CrashFile, error)
+	OpenCrashFile(ctx context.Context, path string) (io.ReadCloser, error)
+}
 
 // coreProcesses are the programs that are ours, by the name their core has.
-var coreProcesses = map[string]string{"storaged": "storaged", "tracerd": "tracerd", "execd": "execd", "replicd": "replicd", "supportd": "supportd", "node": "akd", "nginx": "nginx", "snmpd": "snmpd"}
+var coreProcesses = map[string]string{"storaged": "storaged", "tracerd": "tracerd", "execd": "execd", "replicd": "replicd", "supportd": "supportd", "gatherd": "gatherd", "node": "akd", "nginx": "nginx", "snmpd": "snmpd"}
 
-// WatchCores looks for new cores every two seconds until ctx ends. What was there before the last record is known.
-func (c *Records) WatchCores(ctx context.Context, dir, pstack string) {
+// WatchCores looks for new cores every two seconds until ctx ends. What was there before the last record is known. In the
+// folder dir is a core while pstack reads it: as this process' user, for it came from outside.
+func (c *Records) WatchCores(ctx context.Context, files Files, dir, pstack string) {
 	known := map[string]time.Time{}
 	c.mu.Lock()
 	for _, one := range c.list {
@@ -31,9 +38,15 @@ func (c *Records) WatchCores(ctx context.Context, dir, pstack string) {
 		}
 	}
 	c.mu.Unlock()
+	answers := true
 	for {
-		for _, path := range c.newCores(dir, known) {
-			c.takeCore(ctx, path, pstack)
+		list, err := files.CrashFiles(ctx)
+		if err != nil && answers && ctx.Err() == nil {
+			slog.Warn("cores are not seen", "error", err)
+		}
+		answers = err == nil
+		for _, one := range newCores(list, known) {
+			c.takeCore(ctx, files, one, filepath.Join(dir, "core.read"), pstack)
 		}
 		select {
 		case <-ctx.Done():
@@ -43,46 +56,49 @@ func (c *Records) WatchCores(ctx context.Context, dir, pstack string) {
 	}
 }
 
-// newCores are the cores that are written to no longer and were not known, the oldest first. Too many of them are removed.
-func (c *Records) newCores(dir string, known map[string]time.Time) []string {
-	paths, _ := filepath.Glob(filepath.Join(dir, "core.*.*"))
-	at := map[string]time.Time{}
-	for _, path := range paths {
-		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
-			at[path] = info.ModTime()
-		}
-	}
-	paths = slices.DeleteFunc(paths, func(path string) bool { return at[path].IsZero() })
-	slices.SortFunc(paths, func(a, b string) int { return at[a].Compare(at[b]) })
-	for len(paths) > maxCores {
-		_ = os.Remove(paths[0])
-		delete(known, paths[0])
-		paths = paths[1:]
-	}
-	var found []string
-	for _, path := range paths {
-		if !at[path].After(known[path]) || time.Since(at[path]) < time.Second {
+// newCores are the cores that are written to no longer and were not known, the oldest first.
+func newCores(list []collect.CrashFile, known map[string]time.Time) (found []collect.CrashFile) {
+	for _, one := range list {
+		if one.Kind != collect.Core || !one.Modified.After(known[one.Path]) || time.Since(one.Modified) < time.Second {
 			continue
 		}
-		known[path] = at[path]
-		found = append(found, path)
+		known[one.Path] = one.Modified
+		found = append(found, one)
 	}
 	return found
 }
 
-func (c *Records) takeCore(ctx context.Context, path, pstack string) {
-	parts := strings.Split(filepath.Base(path), ".") // core.NAME.PID
+func (c *Records) takeCore(ctx context.Context, files Files, core collect.CrashFile, place, pstack string) {
+	parts := strings.Split(filepath.Base(core.Path), ".") // core.NAME.PID
 	service, ok := coreProcesses[parts[1]]
-	info, err := os.Stat(path)
-	if !ok || err != nil {
+	if !ok {
 		return
 	}
 	pid, _ := strconv.Atoi(parts[len(parts)-1])
-	one := Record{Kind: KindSignal, Service: service, Process: parts[1], Version: c.Version, PID: pid, Core: path, LastAt: info.ModTime().UTC()}
-	r, err := command.Run(ctx, 30*time.Second, 1<<20, pstack, path)
-	one.Stacks = string(r.Stdout)
+	one := Record{Kind: KindSignal, Service: service, Process: parts[1], Version: c.Version, PID: pid, Core: core.Path, LastAt: core.Modified.UTC()}
+	defer os.Remove(place)
+	err := copyCore(ctx, files, core.Path, place)
+	if err == nil {
+		var r command.Result
+		r, err = command.Run(ctx, 30*time.Second, 1<<20, pstack, place)
+		one.Stacks = string(r.Stdout)
+	}
 	if err != nil {
 		one.Stacks += "\n" + err.Error()
 	}
 	c.Note(one)
+}
+
+func copyCore(ctx context.Context, files Files, path, to string) error {
+	in, err := files.OpenCrashFile(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
 }

@@ -149,13 +149,25 @@ func (w *watcher) dumping(now time.Time) {
 		if !logs.IsOurs(unit) {
 			continue
 		}
-		process := logs.ServiceOf(unit)
-		if exe, err := os.Readlink(filepath.Join(dir, "exe")); err == nil {
-			process = filepath.Base(exe)
+		process := programOf(dir)
+		if process == "" {
+			process = logs.ServiceOf(unit)
 		}
 		pid, _ := strconv.Atoi(filepath.Base(dir))
 		w.c.noteRecording(logs.ServiceOf(unit), process, pid, now)
 	}
+}
+
+// programOf is the name of the program that a process runs, as everybody may read it; that of its file (exe) is for root. nginx
+// writes its state over its arguments: "nginx: worker process".
+func programOf(dir string) string {
+	arguments, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
+	program, _, _ := strings.Cut(string(arguments), "\x00")
+	program, _, _ = strings.Cut(program, ": ")
+	if program == "" {
+		return ""
+	}
+	return filepath.Base(program)
 }
 
 // fatalSignal: systemd says its number or name. Those by which services are stopped are none.

@@ -76,9 +76,7 @@ func TestACrashIsKnownBeforeItsCoreIsRead(t *testing.T) {
 	process := func(pid, coreDumping, unit string) {
 		write(t, filepath.Join(proc, pid, "status"), "Name:\tx\nCoreDumping:\t"+coreDumping+"\nThreads:\t1\n")
 		write(t, filepath.Join(proc, pid, "cgroup"), "0::/system.slice/"+unit+"\n")
-		if err := os.Symlink("/usr/sbin/nginx", filepath.Join(proc, pid, "exe")); err != nil {
-			t.Fatal(err)
-		}
+		write(t, filepath.Join(proc, pid, "cmdline"), "nginx: worker process\x00\x00")
 	}
 	process("811", "0", "nginx.service")
 	process("812", "1", "nginx.service")
@@ -116,6 +114,17 @@ func TestACrashIsKnownBeforeItsCoreIsRead(t *testing.T) {
 	again.Note(core)
 	if list, _, _ = again.List(); len(list) != 1 || list[0].Count != 3 || list[0].Alert == alert || list[0].Dismissed {
 		t.Fatalf("after it was dismissed: %+v", list)
+	}
+}
+
+// A program is known by what everybody may read of its process.
+func TestTheProgramOfAProcess(t *testing.T) {
+	dir := t.TempDir()
+	for cmdline, want := range map[string]string{"nginx: master process /usr/sbin/nginx -g x\x00": "nginx", "/opt/cistern/bin/node\x00--report-on-signal\x00akd.js\x00": "node", "storaged\x00": "storaged", "": ""} {
+		write(t, filepath.Join(dir, "cmdline"), cmdline)
+		if got := programOf(dir); got != want {
+			t.Errorf("%q: %q, want %q", cmdline, got, want)
+		}
 	}
 }
 

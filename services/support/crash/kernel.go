@@ -5,38 +5,67 @@ package crash
 import (
 	"bytes"
 	"context"
-	"os"
-	"path/filepath"
+	"io"
+	"log/slog"
 	"strings"
 	"time"
 
-	"cistern/services/support/logs"
+	"cistern/services/platform/tail"
+	"cistern/services/support/collect"
 )
 
-// NoticeKernel makes records of what the kernel left when the machine itself went down: files of pstore that are newer than
-// the last record of their kind.
-func (c *Records) NoticeKernel(patterns ...string) {
-	last := c.lastKernel()
-	for _, pattern := range patterns {
-		paths, _ := filepath.Glob(pattern)
-		for _, path := range paths {
-			info, err := os.Stat(path)
-			if err != nil || !info.ModTime().After(last.Add(time.Second)) {
-				continue
-			}
-			var content bytes.Buffer
-			if logs.Tail(&content, path, maxStacks) != nil {
-				continue
-			}
-			reason := "The kernel stopped"
-			for line := range strings.Lines(content.String()) {
-				if at := strings.Index(line, "Kernel panic"); at >= 0 {
-					reason = strings.TrimSpace(line[at:])
-				}
-			}
-			c.Note(Record{Kind: KindKernel, Service: "kernel", Process: "kernel", Version: c.Version, Reason: reason, Stacks: content.String(), Core: path, LastAt: info.ModTime().UTC()})
+// retryKernel is how soon what the kernel left is asked for again, when nobody answers.
+const retryKernel = 5 * time.Second
+
+// NoticeKernel makes records of what the kernel left when the machine itself went down: what is newer than the last record
+// of its kind. It asks until it is answered.
+func (c *Records) NoticeKernel(ctx context.Context, files Files) {
+	answers := true
+	for {
+		err := c.noticeMessages(ctx, files)
+		if err == nil {
+			return
+		}
+		if answers && ctx.Err() == nil {
+			slog.Warn("what the kernel left is not known yet", "error", err)
+		}
+		answers = false
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(retryKernel):
 		}
 	}
+}
+
+func (c *Records) noticeMessages(ctx context.Context, files Files) error {
+	list, err := files.CrashFiles(ctx)
+	if err != nil {
+		return err
+	}
+	last := c.lastKernel()
+	for _, one := range list {
+		if one.Kind != collect.KernelMessage || !one.Modified.After(last.Add(time.Second)) {
+			continue
+		}
+		in, err := files.OpenCrashFile(ctx, one.Path)
+		if err != nil {
+			return err
+		}
+		content, err := io.ReadAll(io.LimitReader(in, 2*maxStacks))
+		in.Close()
+		if err != nil {
+			return err
+		}
+		reason := "The kernel stopped"
+		for line := range strings.Lines(string(content)) {
+			if at := strings.Index(line, "Kernel panic"); at >= 0 {
+				reason = strings.TrimSpace(line[at:])
+			}
+		}
+		c.Note(Record{Kind: KindKernel, Service: "kernel", Process: "kernel", Version: c.Version, Reason: reason, Stacks: string(content), Core: one.Path, LastAt: one.Modified.UTC()})
+	}
+	return nil
 }
 
 // dumpSettled is how long a kernel dump has not been written to when savecore is done with it.
@@ -44,9 +73,11 @@ const dumpSettled = time.Minute
 
 // WatchDumps makes a record of each kernel dump (vmdump.N of savecore(8)) that is newer than the last of their kind, and
 // looks again every minute, for savecore may need long after the boot. What the kernel said stands in the system's log.
-func (c *Records) WatchDumps(ctx context.Context, messages string, patterns ...string) {
+func (c *Records) WatchDumps(ctx context.Context, files Files, messages string) {
 	for {
-		c.noticeDumps(messages, time.Now().Add(-dumpSettled), patterns...)
+		if list, err := files.CrashFiles(ctx); err == nil { // else WatchCores says so
+			c.noticeDumps(list, messages, time.Now().Add(-dumpSettled))
+		}
 		select {
 		case <-ctx.Done():
 			return
@@ -55,27 +86,23 @@ func (c *Records) WatchDumps(ctx context.Context, messages string, patterns ...s
 	}
 }
 
-func (c *Records) noticeDumps(messages string, settled time.Time, patterns ...string) {
+func (c *Records) noticeDumps(list []collect.CrashFile, messages string, settled time.Time) {
 	last := c.lastKernel()
-	for _, pattern := range patterns {
-		paths, _ := filepath.Glob(pattern)
-		for _, path := range paths {
-			info, err := os.Lstat(path)
-			if err != nil || !info.Mode().IsRegular() || info.ModTime().After(settled) || !info.ModTime().After(last.Add(time.Second)) {
-				continue
-			}
-			reason := "The kernel stopped"
-			var log bytes.Buffer
-			if logs.Tail(&log, messages, 4<<20) == nil {
-				for line := range strings.Lines(log.String()) {
-					if _, said, ok := strings.Cut(line, "reboot after panic: "); ok { // the latest
-						reason = strings.TrimSpace(said)
-					}
+	for _, one := range list {
+		if one.Kind != collect.KernelDump || one.Modified.After(settled) || !one.Modified.After(last.Add(time.Second)) {
+			continue
+		}
+		reason := "The kernel stopped"
+		var log bytes.Buffer
+		if tail.File(&log, messages, 4<<20) == nil {
+			for line := range strings.Lines(log.String()) {
+				if _, said, ok := strings.Cut(line, "reboot after panic: "); ok { // the latest
+					reason = strings.TrimSpace(said)
 				}
 			}
-			c.Note(Record{Kind: KindKernel, Service: "kernel", Process: "kernel", Version: c.Version, Reason: reason, Core: path, LastAt: info.ModTime().UTC(),
-				Stacks: "The dump is " + path + ". `savecore -f` unpacks it, and mdb reads what comes of it: ::status, ::stack.\n"})
 		}
+		c.Note(Record{Kind: KindKernel, Service: "kernel", Process: "kernel", Version: c.Version, Reason: reason, Core: one.Path, LastAt: one.Modified.UTC(),
+			Stacks: "The dump is " + one.Path + ". `savecore -f` unpacks it, and mdb reads what comes of it: ::status, ::stack.\n"})
 	}
 }
 

@@ -7,14 +7,17 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"cistern/services/support/collect"
 )
 
 func TestKernelCrashIsNoticedOnce(t *testing.T) {
 	dir := t.TempDir()
 	c := Open(filepath.Join(dir, "crashes.json"), "")
 	write(t, filepath.Join(dir, "pstore/1/dmesg.txt"), "<0>[1.0] Kernel panic - not syncing: Attempted to kill init!\nCall Trace:\n")
+	files := gathered(t, collect.CrashFiles{Kind: collect.KernelMessage, Patterns: []string{filepath.Join(dir, "pstore/*/*.txt")}, Limit: 1 << 10})
 	for range 2 {
-		c.NoticeKernel(filepath.Join(dir, "pstore/*/*.txt"))
+		c.NoticeKernel(t.Context(), files)
 	}
 	if list, _, _ := c.List(); len(list) != 1 || list[0].Count != 1 || !strings.HasPrefix(list[0].Reason, "Kernel panic - not syncing") {
 		t.Errorf("%+v", list)
@@ -42,8 +45,16 @@ func TestKernelDumpsBecomeRecords(t *testing.T) {
 	path := put(1, time.Hour)
 	put(2, time.Second) // still being written
 	c := Open(filepath.Join(dir, "crashes.json"), "1")
+	files := gathered(t, collect.CrashFiles{Kind: collect.KernelDump, Patterns: []string{pattern}})
+	dumps := func() []collect.CrashFile {
+		list, err := files.CrashFiles(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
 	look := func() []Record {
-		c.noticeDumps(messages, time.Now().Add(-dumpSettled), pattern)
+		c.noticeDumps(dumps(), messages, time.Now().Add(-dumpSettled))
 		list, _, _ := c.List()
 		return list
 	}
@@ -61,8 +72,13 @@ func TestKernelDumpsBecomeRecords(t *testing.T) {
 	}
 	// Without a log there is still the dump.
 	c = Open(filepath.Join(dir, "other.json"), "1")
-	c.noticeDumps("/nowhere", time.Now(), pattern)
+	c.noticeDumps(dumps(), "/nowhere", time.Now())
 	if list, _, _ := c.List(); len(list) == 0 || list[0].Reason != "The kernel stopped" {
 		t.Errorf("%+v", list)
+	}
+	// The dump itself is for root.
+	if in, err := files.OpenCrashFile(t.Context(), path); err == nil {
+		in.Close()
+		t.Error("a kernel's memory was given")
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"cistern/services/platform/tail"
 )
 
 // Files are files NAME.log in a folder, each line of which may begin with a time (RFC 3339).
@@ -92,7 +94,7 @@ func (f Files) Read(ctx context.Context, q Query) ([]Line, string, error) {
 			break
 		}
 		var content bytes.Buffer
-		if err := Tail(&content, path, fileWindow); err != nil {
+		if err := tail.File(&content, path, fileWindow); err != nil {
 			return nil, "", err
 		}
 		service := logOf(path)

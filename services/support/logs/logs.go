@@ -5,9 +5,6 @@ package logs
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -63,30 +60,4 @@ func Clean(text string) string {
 		text = text[:longestLog] + " …"
 	}
 	return strings.ToValidUTF8(redact.Text(text), "\uFFFD")
-}
-
-// Tail copies the last limit bytes of a file to w, after a line that says how many were left out. Files of /proc have a
-// size of 0: they are read from the beginning.
-func Tail(w io.Writer, path string, limit int64) error {
-	// Before it is opened: that alone may wait for ever, on a pipe.
-	info, err := os.Stat(path)
-	if err != nil || info.IsDir() {
-		return err
-	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is not a file", path)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if skip := info.Size() - limit; skip > 0 {
-		if _, err := f.Seek(skip, io.SeekStart); err != nil {
-			return err
-		}
-		fmt.Fprintf(w, "[the first %d bytes were left out]\n", skip)
-	}
-	_, err = io.Copy(w, io.LimitReader(f, limit))
-	return err
 }

@@ -15,9 +15,10 @@ import (
 
 	"cistern/services/daemon/unixsocket"
 	"cistern/services/support/bundle"
+	"cistern/services/support/collect"
 )
 
-func maker(t *testing.T, steps ...bundle.Step) *bundle.Maker {
+func maker(t *testing.T, steps ...collect.Step) *bundle.Maker {
 	t.Helper()
 	m := &bundle.Maker{Dir: t.TempDir(), MemoryDir: t.TempDir(), Steps: steps, Parallel: 3, Keep: 3, KeepSize: 1 << 30, Version: "test"}
 	if err := m.Open(); err != nil {
@@ -50,7 +51,7 @@ func wait(t *testing.T, m *bundle.Maker) {
 
 func TestHTTP(t *testing.T) {
 	begun, release := make(chan struct{}), make(chan struct{})
-	m := maker(t, bundle.Step{Name: "x", Category: "a", Deadline: time.Minute, Limit: 10, Collect: func(ctx context.Context, _ int64, w io.Writer) error {
+	m := maker(t, collect.Step{Name: "x", Category: "a", Deadline: time.Minute, Limit: 10, Collect: func(ctx context.Context, _ int64, w io.Writer) error {
 		begun <- struct{}{}
 		select {
 		case <-release:

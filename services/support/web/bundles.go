@@ -11,6 +11,7 @@ import (
 
 	"cistern/services/daemon/problem"
 	"cistern/services/support/bundle"
+	"cistern/services/support/collect"
 )
 
 // bundleRoutes adds the routes of bundles below prefix; they are the same for the management plane and for the page.
@@ -31,7 +32,7 @@ func (a *API) bundleRoutes(mux *http.ServeMux, prefix string) {
 		all, onRequest := m.Categories()
 		found, err := m.Disks()
 		if err != nil {
-			found = []bundle.Disk{}
+			found = []collect.Disk{}
 		}
 		answer(w, http.StatusOK, map[string]any{"categories": all, "onRequest": append([]string{}, onRequest...), "disks": found})
 	})

@@ -71,6 +71,8 @@ type Page struct {
 type session struct {
 	user    string
 	expires time.Time
+	// Of the password that it was begun with: with another one it ends.
+	passwordHash string
 }
 
 // Handler answers what nginx sends to the socket web.sock: only the path prefix /support/.
@@ -139,8 +141,11 @@ func (p *Page) user(r *http.Request) (string, bool) {
 		delete(p.sessions, key)
 		return "", false
 	}
-	// Whoever was disabled, or is no administrator any more, is out. When the file cannot be read the session stays: it is for the bad day.
-	if list, err := p.administrators(); err == nil && !slices.ContainsFunc(list, func(a administrator) bool { return a.Name == found.user }) {
+	// Whoever was disabled, is no administrator any more, or has another password, is out. When the file cannot be read the session
+	// stays: it is for the bad day.
+	if list, err := p.administrators(); err == nil && !slices.ContainsFunc(list, func(a administrator) bool {
+		return a.Name == found.user && a.PasswordHash == found.passwordHash
+	}) {
 		delete(p.sessions, key)
 		return "", false
 	}
@@ -210,7 +215,7 @@ func (p *Page) signIn(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	p.makeRoom()
-	p.sessions[hashOf(cookie)] = session{body.User, p.Now().Add(webSession)}
+	p.sessions[hashOf(cookie)] = session{body.User, p.Now().Add(webSession), who.PasswordHash}
 	p.mu.Unlock()
 	slog.Info("signed in", "user", body.User, "from", from)
 	p.record(r, body.User, "support.sign-in", body.User)
@@ -323,14 +328,18 @@ func (p *Page) administrators() ([]administrator, error) {
 	if err != nil {
 		return nil, errNoAdministrators
 	}
+	// There may be none: the only one has got a one-time password, and did not replace it yet.
 	var list []administrator
-	if json.Unmarshal(content, &list) != nil || len(list) == 0 {
+	if json.Unmarshal(content, &list) != nil || list == nil {
 		return nil, errNoAdministrators
 	}
 	return list, nil
 }
 
-var errNoAdministrators = errors.New("the file with the administrators is missing or damaged")
+var (
+	errNoAdministrators = errors.New("the file with the administrators is missing or damaged")
+	errNobody           = errors.New("there is no administrator with a password of their own who may sign in")
+)
 
 // check compares a password with what akd keeps, after the guess has waited. It takes as long for a name that there is not.
 func (p *Page) check(r *http.Request, name, password string, g *guess) (administrator, bool, error) {
@@ -358,6 +367,9 @@ func (p *Page) check(r *http.Request, name, password string, g *guess) (administ
 	list, err := p.administrators()
 	if err != nil {
 		return administrator{}, false, err
+	}
+	if len(list) == 0 {
+		return administrator{}, false, errNobody
 	}
 	who, known := list[0], false
 	for _, one := range list {

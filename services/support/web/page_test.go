@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/crypto/scrypt"
 
-	"cistern/services/support/bundle"
+	"cistern/services/support/collect"
 )
 
 func webOf(t *testing.T) (*Page, http.Handler) {
@@ -28,7 +28,7 @@ func webOf(t *testing.T) (*Page, http.Handler) {
 	}
 	dir := t.TempDir()
 	file := write(t, filepath.Join(dir, "administrators.json"), fmt.Sprintf(`[{"name":"admin","passwordHash":"scrypt$16$8$1$%s$%s"}]`, base64.StdEncoding.EncodeToString(salt), base64.StdEncoding.EncodeToString(key)))
-	s := &Page{API: &API{Maker: maker(t, bundle.Step{Name: "x.txt", Category: "a", Deadline: time.Second, Limit: 1 << 10, Command: []string{"echo", "x"}})}, Administrators: file, LockFile: filepath.Join(dir, "guesses.json")}
+	s := &Page{API: &API{Maker: maker(t, collect.Step{Name: "x.txt", Category: "a", Deadline: time.Second, Limit: 1 << 10, Command: []string{"echo", "x"}})}, Administrators: file, LockFile: filepath.Join(dir, "guesses.json")}
 	return s, s.Handler()
 }
 
@@ -320,17 +320,38 @@ func TestArgon2(t *testing.T) {
 	}
 }
 
-// Who is no administrator any more, or is disabled, is out although the session has not ended.
+// Who is no administrator any more, is disabled, or has another password, is out although the session has not ended.
 func TestASessionEndsWithTheAccount(t *testing.T) {
 	s, h := webOf(t)
 	cookie := call(h, "POST", "/support/session", `{"user":"admin","password":"correct horse"}`, "a").Result().Cookies()[0]
 	if w := call(h, "GET", "/support/bundles", "", "a", cookie); w.Code != 200 {
 		t.Fatal(w.Code)
 	}
-	if err := os.WriteFile(s.Administrators, []byte(`[{"name":"other","passwordHash":"$argon2id$v=19$m=19456,t=2,p=1$mDRu0vUus4OV29bfrr0pNw$tipv27kvhvcFN7TLeS103knhbxbVixdYrhIwEySS5WU"}]`), 0o600); err != nil {
+	before, err := os.ReadFile(s.Administrators)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if w := call(h, "GET", "/support/bundles", "", "a", cookie); w.Code != 401 {
-		t.Error(w.Code)
+	set := func(content string) {
+		if err := os.WriteFile(s.Administrators, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const hash = "$argon2id$v=19$m=19456,t=2,p=1$mDRu0vUus4OV29bfrr0pNw$tipv27kvhvcFN7TLeS103knhbxbVixdYrhIwEySS5WU"
+	for what, content := range map[string]string{
+		"another one": `[{"name":"other","passwordHash":"` + hash + `"}]`, "another password": `[{"name":"admin","passwordHash":"` + hash + `"}]`, "nobody": `[]`,
+	} {
+		set(string(before))
+		w := call(h, "POST", "/support/session", `{"user":"admin","password":"correct horse"}`, "a")
+		if w.Code != 200 {
+			t.Fatal(what, w.Code)
+		}
+		cookie := w.Result().Cookies()[0]
+		set(content)
+		if w := call(h, "GET", "/support/bundles", "", "a", cookie); w.Code != 401 {
+			t.Error(what, w.Code)
+		}
+		if w := call(h, "POST", "/support/session", `{"user":"admin","password":"correct horse"}`, "a"); w.Code == 200 {
+			t.Error(what, w.Code, w.Body)
+		}
 	}
 }

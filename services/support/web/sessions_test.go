@@ -17,7 +17,7 @@ func TestTheOldestSessionEndsWhenThereAreTooMany(t *testing.T) {
 	first := signIn()
 	now = now.Add(time.Second)
 	for i := range maxSessions - 1 {
-		s.sessions[strconv.Itoa(i)] = session{"admin", now.Add(webSession)}
+		s.sessions[strconv.Itoa(i)] = session{"admin", now.Add(webSession), ""}
 	}
 	last := signIn()
 	if len(s.sessions) != maxSessions {

@@ -1,4 +1,4 @@
-package bundle
+package collect
 
 // The last day of the appliance's own statistics, asked of the store and written as the viewer reads it.
 
@@ -51,7 +51,7 @@ const maxSeries = 16
 
 // dayOfStatistics is a step. The store reads five minutes for each point, so that a day is 288 of them.
 func dayOfStatistics(p Paths) Step {
-	return Step{Name: "last-day.json", Category: "statistics", Deadline: 60 * time.Second, Limit: usualLimit, Collect: func(ctx context.Context, limit int64, w io.Writer) error {
+	return Step{Name: "last-day.json", Category: "statistics", Deadline: 60 * time.Second, Limit: UsualLimit, Collect: func(ctx context.Context, limit int64, w io.Writer) error {
 		client := dial(filepath.Join(p.Run, "storaged/http.sock"))
 		const step = 300
 		end := time.Now().Unix() // not on the grid: an appliance that has just started has only the last minutes
@@ -80,7 +80,7 @@ func dayOfStatistics(p Paths) Step {
 			return err
 		}
 		if int64(len(content)) > limit {
-			return errCut
+			return ErrCut
 		}
 		if _, err := w.Write(content); err != nil {
 			return err
@@ -109,7 +109,7 @@ func queryRange(ctx context.Context, client *http.Client, form url.Values) ([]ch
 			} `json:"result"`
 		} `json:"data"`
 	}
-	if err := json.NewDecoder(io.LimitReader(response.Body, usualLimit)).Decode(&answer); err != nil {
+	if err := json.NewDecoder(io.LimitReader(response.Body, UsualLimit)).Decode(&answer); err != nil {
 		return nil, fmt.Errorf("the store answered %s: %w", response.Status, err)
 	}
 	if answer.Status != "success" {

@@ -1,4 +1,4 @@
-package bundle
+package collect
 
 // Steps that look into living processes and at what dead ones left.
 
@@ -27,13 +27,13 @@ func optional(s Step) Step {
 				return read.readFiles(ctx, w)
 			}
 		}
-		return errNothing
+		return ErrNothing
 	}
 	return s
 }
 
-// newest keeps the newest of the files that match, as it is, when it is not larger than limit.
-func newest(category, name string, limit int64, pattern string) Step {
+// Newest keeps the newest of the files that match, as it is, when it is not larger than limit.
+func Newest(category, name string, limit int64, pattern string) Step {
 	return Step{Name: name, Category: category, Deadline: 5 * time.Minute, Limit: limit, Binary: true, OnRequest: true, Collect: func(ctx context.Context, limit int64, w io.Writer) error {
 		paths, err := filepath.Glob(pattern)
 		if err != nil {
@@ -47,7 +47,7 @@ func newest(category, name string, limit int64, pattern string) Step {
 			}
 		}
 		if best == "" {
-			return errNothing
+			return ErrNothing
 		}
 		if size > limit {
 			return fmt.Errorf("%s is larger than %d MB", best, limit>>20)
@@ -64,7 +64,7 @@ func newest(category, name string, limit int64, pattern string) Step {
 
 // each runs a program on every word that another one prints: pstack on what pgrep finds.
 func each(category, name string, deadline time.Duration, list []string, program string) Step {
-	return Step{Name: name, Category: category, Deadline: deadline, Limit: usualLimit, Collect: func(ctx context.Context, limit int64, w io.Writer) error {
+	return Step{Name: name, Category: category, Deadline: deadline, Limit: UsualLimit, Collect: func(ctx context.Context, limit int64, w io.Writer) error {
 		found, err := command.Run(ctx, short, 64<<10, list...)
 		if err != nil {
 			return err
@@ -84,7 +84,7 @@ func each(category, name string, deadline time.Duration, list []string, program 
 	}}
 }
 
-// leftOut says of a process that illumos does not let supportd examine why that is, and where to look instead: who examines one
+// leftOut says of a process that illumos does not let gatherd examine why that is, and where to look instead: who examines one
 // needs every privilege that it has, whatever its own user is.
 func leftOut(ctx context.Context, program, pid string) string {
 	what := ""
@@ -96,7 +96,7 @@ func leftOut(ctx context.Context, program, pid string) string {
 	if name := filepath.Base(path); slices.Contains(goServices, name) {
 		elsewhere = "its stacks are in stacks/" + name + ".txt; "
 	}
-	return fmt.Sprintf("%s:\t%s\n  left out: it has privileges that supportd has not, so the system does not let supportd examine it; %sas root: %s %s\n", pid, what, elsewhere, program, pid)
+	return fmt.Sprintf("%s:\t%s\n  left out: it has privileges that gatherd has not, so the system does not let gatherd examine it; %sas root: %s %s\n", pid, what, elsewhere, program, pid)
 }
 
 // process is one that /proc lists.
@@ -128,7 +128,7 @@ func processes() []process {
 // threads lists for every thread of the processes that are called so what it waits for, in the kernel's words. It works on a
 // process that no longer answers, and disturbs none.
 func threads(file string, names ...string) Step {
-	return Step{Name: file, Category: "stacks", Deadline: short, Limit: usualLimit, Collect: func(ctx context.Context, limit int64, w io.Writer) error {
+	return Step{Name: file, Category: "stacks", Deadline: short, Limit: UsualLimit, Collect: func(ctx context.Context, limit int64, w io.Writer) error {
 		out := &limited{w: w, left: limit}
 		for _, p := range processes() {
 			if !slices.ContainsFunc(names, p.is) {
@@ -163,8 +163,8 @@ type limited struct {
 
 func (l *limited) Write(p []byte) (int, error) {
 	if int64(len(p)) > l.left {
-		l.err = errCut
-		return 0, errCut
+		l.err = ErrCut
+		return 0, ErrCut
 	}
 	l.left -= int64(len(p))
 	return l.w.Write(p)
@@ -173,7 +173,7 @@ func (l *limited) Write(p []byte) (int, error) {
 // nodeReport asks a Node process for its diagnostic report, which it writes on SIGUSR2 when it was started with
 // --report-on-signal. One that was not would end by the signal: it gets none.
 func nodeReport(name, script, report string) Step {
-	return Step{Name: name, Category: "stacks", Deadline: 30 * time.Second, Limit: usualLimit, Collect: func(ctx context.Context, limit int64, w io.Writer) error {
+	return Step{Name: name, Category: "stacks", Deadline: 30 * time.Second, Limit: UsualLimit, Collect: func(ctx context.Context, limit int64, w io.Writer) error {
 		all := processes()
 		i := slices.IndexFunc(all, func(p process) bool { return p.is(script) && strings.HasPrefix(filepath.Base(p.argv[0]), "node") })
 		if i < 0 {

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package bundle
+package collect
 
 import "errors"
 

@@ -1,4 +1,4 @@
-package bundle
+package collect
 
 import (
 	"context"
@@ -27,14 +27,14 @@ func omniosStep(t *testing.T, p Paths, path string) Step {
 
 func collectedText(s Step) (string, error) {
 	var out strings.Builder
-	err := s.collect(context.Background(), &out)
+	err := s.Run(context.Background(), &out)
 	return out.String(), err
 }
 
-// The fault manager refuses supportd, which has not the privilege that it asks for; execd has.
+// The fault manager refuses gatherd, which has not the privilege that it asks for; execd has.
 func TestFaultsComeFromExecd(t *testing.T) {
 	run := t.TempDir()
-	credential, err := fake.Credential("../../../smf/manifest/supportd.xml")
+	credential, err := fake.Credential("../../../smf/manifest/gatherd.xml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,9 +99,9 @@ func TestTheConfigurationInForceIsCollected(t *testing.T) {
 }
 
 // A process is examined only by one that has every privilege it has (priv_proc_cred_perm of usr/src/uts/common/os/priv.c), which
-// supportd has not of execd, tracerd and the web server; pstack (pstack.c) and pfiles (pfiles.c) end with 1 then.
-func TestProcessesThatSupportdMayNotExamine(t *testing.T) {
-	fakes := fake.New(t, "@../../../smf/manifest/supportd.xml")
+// gatherd has not of execd, tracerd and the web server; pstack (pstack.c) and pfiles (pfiles.c) end with 1 then.
+func TestProcessesThatGatherdMayNotExamine(t *testing.T) {
+	fakes := fake.New(t, "@../../../smf/manifest/gatherd.xml")
 	const refusing = `case $1 in 11) printf '11:\t/opt/cistern/bin/storaged\n' ;; 99) echo "PROGRAM: no such process: 99" >&2; exit 1 ;; *) echo "REFUSAL" >&2; exit 1 ;; esac`
 	arguments := `case $4 in 12) echo '/opt/cistern/bin/execd --state /var/lib/cistern' ;; 13) echo '/opt/cistern/bin/tracerd' ;; 14) echo 'nginx: master process' ;; esac`
 	fakes.Program("bin/ps", arguments)
@@ -113,7 +113,7 @@ func TestProcessesThatSupportdMayNotExamine(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", program, err)
 		}
-		for _, says := range []string{"11:\t/opt/cistern/bin/storaged\n", "12:\t/opt/cistern/bin/execd --state /var/lib/cistern\n  left out: it has privileges that supportd has not",
+		for _, says := range []string{"11:\t/opt/cistern/bin/storaged\n", "12:\t/opt/cistern/bin/execd --state /var/lib/cistern\n  left out: it has privileges that gatherd has not",
 			"its stacks are in stacks/execd.txt", "its stacks are in stacks/tracerd.txt", "14:\tnginx: master process\n", "as root: " + program + " 14\n"} {
 			if !strings.Contains(text, says) {
 				t.Errorf("%s does not say %q:\n%s", program, says, text)
@@ -126,21 +126,25 @@ func TestProcessesThatSupportdMayNotExamine(t *testing.T) {
 	}
 }
 
-// Each command of a bundle on OmniOS is one that the real system takes, from a process with supportd's privileges.
+// Each command of a bundle on OmniOS is one that the real system takes, from a process with the privileges of who runs it.
 func TestTheStepsOfOmniOSAreTaken(t *testing.T) {
 	table, err := commands.Load(fake.Table())
 	if err != nil {
 		t.Fatal(err)
 	}
-	credential, err := fake.Credential("../../../smf/manifest/supportd.xml")
-	if err != nil {
-		t.Fatal(err)
+	callers := map[bool]commands.Caller{}
+	for root, manifest := range map[bool]string{true: "gatherd.xml", false: "supportd.xml"} {
+		credential, err := fake.Credential("../../../smf/manifest/" + manifest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		callers[root] = fake.CallerOf(credential)
 	}
 	for _, step := range IllumosSteps(Paths{}) {
 		if step.Command == nil {
 			continue
 		}
-		if _, refused, err := table.Check(step.Command, fake.CallerOf(credential)); err != nil || refused != nil {
+		if _, refused, err := table.Check(step.Command, callers[step.Root]); err != nil || refused != nil {
 			t.Errorf("%s/%s: %s: %+v %v", step.Category, step.Name, strings.Join(step.Command, " "), refused, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package bundle
+package collect
 
 import (
 	"bytes"
@@ -23,7 +23,7 @@ func TestTheSystemImageIsCompared(t *testing.T) {
 	step := systemImage(proc)
 	collect := func() (string, error) {
 		var out bytes.Buffer
-		err := step.collect(context.Background(), &out)
+		err := step.Run(context.Background(), &out)
 		return out.String(), err
 	}
 	cmdline := filepath.Join(proc, "cmdline")
@@ -37,7 +37,7 @@ func TestTheSystemImageIsCompared(t *testing.T) {
 	}
 	var named bytes.Buffer
 	name := imageName(proc)
-	if err := name.collect(context.Background(), &named); err != nil || !strings.Contains(named.String(), hex.EncodeToString(sum[:])) {
+	if err := name.Run(context.Background(), &named); err != nil || !strings.Contains(named.String(), hex.EncodeToString(sum[:])) {
 		t.Errorf("%q %v", named.String(), err)
 	}
 	image[9000] ^= 1

@@ -1,4 +1,4 @@
-package bundle
+package collect
 
 // Which image the appliance runs from: the SHA-256 that the build wrote into the slot's image.cfg, and GRUB hands over
 // (cistern.image=). On request also whether it still is what was built: all of it is read and hashed, which takes a second
@@ -34,7 +34,7 @@ func builtImage(proc string) (string, error) {
 }
 
 func imageName(proc string) Step {
-	return Step{Name: "image.txt", Category: "identity", Deadline: short, Limit: usualLimit, Collect: func(_ context.Context, _ int64, w io.Writer) error {
+	return Step{Name: "image.txt", Category: "identity", Deadline: short, Limit: UsualLimit, Collect: func(_ context.Context, _ int64, w io.Writer) error {
 		device, err := squashfsDevice(filepath.Join(proc, "1/mounts"))
 		if err != nil {
 			return err
@@ -52,7 +52,7 @@ func imageName(proc string) Step {
 
 // systemImage looks into proc for the slot that is mounted, and compares.
 func systemImage(proc string) Step {
-	return Step{Name: "verified.txt", Category: "image", OnRequest: true, Deadline: 10 * time.Minute, Limit: usualLimit, Collect: func(ctx context.Context, _ int64, w io.Writer) error {
+	return Step{Name: "verified.txt", Category: "image", OnRequest: true, Deadline: 10 * time.Minute, Limit: UsualLimit, Collect: func(ctx context.Context, _ int64, w io.Writer) error {
 		device, err := squashfsDevice(filepath.Join(proc, "1/mounts"))
 		if err != nil {
 			return err

@@ -1,4 +1,7 @@
-package bundle
+// Package collect is what a bundle collects: declared steps, each with its deadline and limit, by programs, files, or what a
+// daemon answers. Steps that only root may take are taken by gatherd (Server), by their names alone, and asked for by supportd
+// (Client). Nothing in here reads what came from outside.
+package collect
 
 import (
 	"context"
@@ -14,7 +17,7 @@ import (
 	"time"
 
 	"cistern/services/platform/command"
-	"cistern/services/support/logs"
+	"cistern/services/platform/tail"
 )
 
 // Step is one thing that a bundle collects: what a command prints, files, or what a daemon answers. What it gave
@@ -36,38 +39,82 @@ type Step struct {
 	Binary bool
 	// OnRequest steps are in a bundle only when their category was asked for by name.
 	OnRequest bool
+	// Root: only root may collect it. gatherd does, and nothing else.
+	Root bool
+	// RawLimit is how much of it may be collected where Refine makes less of it; 0: Limit.
+	RawLimit int64
+	// Refine makes of what was collected what is kept; nil: it is kept as it is. Never done by gatherd.
+	Refine func(ctx context.Context, raw io.Reader, w io.Writer) error
 }
+
+// ID is the step's name: that of its file in a bundle.
+func (s *Step) ID() string { return s.Category + "/" + s.Name }
+
+func (s *Step) rawLimit() int64 { return max(s.Limit, s.RawLimit) }
 
 var (
-	// errCut says that there was more than the step's limit.
-	errCut = errors.New("longer than the limit of this step; the beginning was kept")
-	// errNothing says that there is nothing to collect, which is no failure: no crash, no core, no boot that ended badly.
-	errNothing = errors.New("there is nothing of it")
+	// ErrCut says that there was more than the step's limit.
+	ErrCut = errors.New("longer than the limit of this step; the beginning was kept")
+	// ErrNothing says that there is nothing to collect, which is no failure: no crash, no core, no boot that ended badly.
+	ErrNothing = errors.New("there is nothing of it")
 )
 
-const usualLimit = 8 << 20
+// UsualLimit is the limit of most steps.
+const UsualLimit = 8 << 20
 
-func run(category, name string, deadline time.Duration, argv ...string) Step {
-	return Step{Name: name, Category: category, Deadline: deadline, Limit: usualLimit, Command: argv}
+// Command is a step by what a program prints.
+func Command(category, name string, deadline time.Duration, argv ...string) Step {
+	return Step{Name: name, Category: category, Deadline: deadline, Limit: UsualLimit, Command: argv}
 }
 
-func files(category, name string, patterns ...string) Step {
-	return Step{Name: name, Category: category, Deadline: 20 * time.Second, Limit: usualLimit, Files: patterns}
+// Files is a step by what is in files.
+func Files(category, name string, patterns ...string) Step {
+	return Step{Name: name, Category: category, Deadline: 20 * time.Second, Limit: UsualLimit, Files: patterns}
 }
 
 // someFiles are files that this machine may not have.
 func someFiles(category, name string, patterns ...string) Step {
-	step := files(category, name, patterns...)
+	step := Files(category, name, patterns...)
 	step.Optional = true
 	return step
 }
 
-func ask(category, name, socket, path string) Step {
-	return Step{Name: name, Category: category, Deadline: 10 * time.Second, Limit: usualLimit, Socket: socket, Path: path}
+// Ask is a step by what a daemon answers.
+func Ask(category, name, socket, path string) Step {
+	return Step{Name: name, Category: category, Deadline: 10 * time.Second, Limit: UsualLimit, Socket: socket, Path: path}
 }
 
-// collect writes at most Limit bytes' worth to w.
-func (s *Step) collect(ctx context.Context, w io.Writer) error {
+// Run collects and refines.
+func (s *Step) Run(ctx context.Context, w io.Writer) error { return s.RunBy(ctx, w, s.Raw) }
+
+// RunBy is Run with what raw collects in place of what the step would.
+func (s *Step) RunBy(ctx context.Context, w io.Writer, raw func(ctx context.Context, w io.Writer) error) error {
+	if s.Refine == nil {
+		return raw(ctx, w)
+	}
+	in, out := io.Pipe()
+	collected := make(chan error, 1)
+	go func() {
+		var err error
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("the step itself failed: %v", p)
+			}
+			out.CloseWithError(err)
+			collected <- err
+		}()
+		err = raw(ctx, out)
+	}()
+	err := s.Refine(ctx, in, w)
+	in.Close()
+	if failed := <-collected; failed != nil && !errors.Is(failed, io.ErrClosedPipe) {
+		return failed
+	}
+	return err
+}
+
+// Raw writes at most as many bytes as its limit to w.
+func (s *Step) Raw(ctx context.Context, w io.Writer) error {
 	switch {
 	case s.Command != nil:
 		return s.runCommand(ctx, w)
@@ -90,7 +137,7 @@ func (s *Step) runCommand(ctx context.Context, w io.Writer) error {
 		fmt.Fprintf(w, "\n--- standard error ---\n%s", stderr)
 	}
 	if err == nil && cut {
-		err = errCut
+		err = ErrCut
 	}
 	return err
 }
@@ -105,7 +152,7 @@ func (s *Step) readFiles(ctx context.Context, w io.Writer) error {
 		paths = append(paths, found...)
 	}
 	if len(paths) == 0 && s.Optional {
-		return errNothing
+		return ErrNothing
 	}
 	if len(paths) == 0 {
 		return fmt.Errorf("there is no %s", s.Files[0])
@@ -119,7 +166,7 @@ func (s *Step) readFiles(ctx context.Context, w io.Writer) error {
 		if len(paths) > 1 {
 			fmt.Fprintf(w, "==> %s <==\n", path)
 		}
-		failed = errors.Join(failed, logs.Tail(w, path, s.Limit/int64(len(paths))))
+		failed = errors.Join(failed, tail.File(w, path, s.Limit/int64(len(paths))))
 		if !s.Binary {
 			fmt.Fprintln(w)
 		}
