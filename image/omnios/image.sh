@@ -26,7 +26,7 @@ omnios_parts() {
   toolchain_node
   rm -rf "$tree"
   mkdir -p "$opt/bin" "$opt/lib/nginx-dtrace" "$tree/usr/lib/dtrace" "$tree/lib/svc/manifest/application/cistern" "$tree/lib/svc/method"
-  (cd services && GOOS=illumos GOARCH=amd64 go build -trimpath -tags grpcnotrace -ldflags "-s -w -X main.version=$VERSION" -o "$opt/bin/" ./cmd/...)
+  (cd services && GOOS=illumos GOARCH=amd64 go build -ldflags "-s -w -X main.version=$VERSION" -o "$opt/bin/" ./cmd/...)
   rm "$opt/bin/"{smf2systemd,installer} # for the Debian image
   build_pages "$opt"
   build_commands "$opt/command-line" illumos-amd64 "$opt/bin/cistern"

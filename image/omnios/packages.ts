@@ -37,6 +37,9 @@ const ATTRIBUTES: Record<string, readonly string[]> = {
   user: ['username', 'uid', 'group', 'home-dir', 'login-shell', 'password'],
 };
 
+/** What a program begins with. `pkgsend` notes the architecture of each, and `pkglint` then wants the package to name its own. */
+const ELF = Buffer.from('\x7fELF', 'latin1');
+
 const RESTARTS = ['svc:/system/manifest-import:default', 'svc:/system/rbac:default'];
 
 /** Those of OmniOS that own files of ours. */
@@ -132,6 +135,7 @@ export function makeRelease(
     ];
     /** What SMF will know by the package's manifests: services, and their instances. */
     const provided: string[] = [];
+    let programs = false;
     const take = (path: string, action: Pick<Source, 'kind' | 'payload' | 'attributes'>) => {
       if (/\s/.test(path) || path.startsWith('/') || path.includes('..')) say(`the path “${path}” is none`);
       const other = owner.get(path);
@@ -156,11 +160,11 @@ export function makeRelease(
         return;
       }
       if (!found?.isFile()) return say(`${path} is not in the tree`);
-      const hash = createHash('sha256')
-        .update(readFileSync(join(tree, path)))
-        .digest('hex');
+      const content = readFileSync(join(tree, path));
+      const hash = createHash('sha256').update(content).digest('hex');
+      programs ||= content.subarray(0, 4).equals(ELF);
       if (path.startsWith('lib/svc/manifest/') && path.endsWith('.xml')) {
-        const text = readFileSync(join(tree, path), 'utf8');
+        const text = content.toString();
         const service = `svc:/${text.match(/<service name="([^"]+)"/)?.[1] ?? ''}`;
         const instances = [...text.matchAll(/<instance name="([^"]+)"/g)].map(([, one]) => one);
         if (text.includes('<create_default_instance ')) instances.push('default');
@@ -219,6 +223,7 @@ export function makeRelease(
       out.push(action);
     }
     if (provided.length > 0) out.push(setting('org.opensolaris.smf.fmri', provided));
+    if (programs) out.push(setting('variant.arch', 'i386'));
     manifests.set(name, formatManifest(out));
   }
   for (const [name, text] of sources) {

@@ -34,6 +34,7 @@ type fakeHost struct {
 	systems          []host.System
 	stubborn         bool // choosing a system changes nothing
 	controller       string
+	enclosures       []host.Enclosure
 	unmountedOptions []string
 	zfs              host.ZFS
 	events           []string
@@ -71,7 +72,11 @@ func (h *fakeHost) Faults(context.Context) (string, error) { return "TIME  EVENT
 func (h *fakeHost) Inventory(context.Context) (string, error) {
 	return "Handle 0x0001, DMI type 1\n", nil
 }
-func (h *fakeHost) ControllerInterface() string { return h.controller }
+func (h *fakeHost) Cards(context.Context) (string, error) { return "hc:///pciexfn=0\n", nil }
+func (h *fakeHost) ControllerInterface() string           { return h.controller }
+func (h *fakeHost) Enclosures() ([]host.Enclosure, error) {
+	return h.enclosures, nil
+}
 
 func (h *fakeHost) Locate(_ context.Context, device string, on bool) error {
 	if device != "/dev/sda" {

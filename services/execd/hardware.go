@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -29,10 +30,14 @@ const (
 	controllerEvents = "200"
 )
 
-// hardwareInventory answers what the firmware's tables (SMBIOS) say of the machine's parts.
+// hardwareInventory answers what the firmware's tables (SMBIOS) say of the machine's parts, and the system of its cards.
 func (s *Server) hardwareInventory(r *http.Request, _ struct{}) (any, error) {
 	text, err := s.Host.Inventory(r.Context())
-	return map[string]string{"text": text}, err
+	if err != nil {
+		return nil, err
+	}
+	cards, err := s.Host.Cards(r.Context())
+	return map[string]string{"text": text, "cards": cards}, err
 }
 
 type controllerArgument struct {
@@ -95,8 +100,15 @@ func (s *Server) controllerRead(r *http.Request, a controllerArgument) (any, err
 			question = []string{"sel", "elist", "last", controllerEvents}
 		}
 		var described string
-		if described, err = s.descriptions(ipmi); err == nil {
+		described, err = s.descriptions(ipmi)
+		switch {
+		case err == nil:
 			answer.Text, err = ipmi(append([]string{"-S", described, "-c"}, question...)...)
+		case errors.Is(err, errNoSensors) && a.What == "events":
+			// Without descriptions its events name what reported them by kind and number only.
+			answer.Text, err = ipmi("-c", "sel", "list", "last", controllerEvents)
+		case errors.Is(err, errNoSensors):
+			err = nil
 		}
 		failed, ok := err.(*command.Error)
 		switch {
@@ -120,11 +132,25 @@ func controllerSilent(within time.Duration) error {
 	return problem.New(http.StatusGatewayTimeout, "timeout", fmt.Sprintf("The management controller (BMC) did not answer within %g seconds.", within.Seconds()), "It may be busy or hang. If it stays like this, restart the controller by its own web page; the machine goes on meanwhile.")
 }
 
+// errNoSensors: the controller describes no sensor. ipmitool must not be asked for them then: ipmi_sdr_start of its ipmi_sdr.c makes
+// up records and writes them into the controller.
+var errNoSensors = errors.New("the controller describes no sensor")
+
+// noRecords is of what ipmi_sdr_print_info of ipmi_sdr.c prints.
+var noRecords = regexp.MustCompile(`(?m)^Record Count +: 0$`)
+
 // descriptions is the file with the sensors' descriptions, as ipmitool keeps them; made anew once a day.
 func (s *Server) descriptions(ipmi func(...string) (string, error)) (string, error) {
 	path := filepath.Join(s.State, "execd", "sensors.sdr")
 	if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) < descriptionsAge && info.Size() > 0 {
 		return path, nil
+	}
+	said, err := ipmi("sdr", "info")
+	if err != nil {
+		return path, err
+	}
+	if noRecords.MatchString(said) {
+		return path, errNoSensors
 	}
 	fresh := path + ".new"
 	if err := os.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -20,6 +20,8 @@ case "$*" in
 "-Z -I open chassis status") printf 'System Power         : on\n' ;;
 "-Z -I open sel info") printf 'Percent Used     : 41%%\n' ;;
 "-Z -I open lan print") printf 'Auth Type Support       : MD5\nIP Address Source       : DHCP Address\nIP Address              : 192.0.2.200\nMAC Address             : 02:00:5e:10:00:fe\nSNMP Community String   : tell-nobody\n' ;;
+"-Z -I open sdr info") if [ -e "$0.empty" ]; then count=0; else count=90; fi; printf 'SDR Version                         : 0x51\nRecord Count                        : %s\nFree Space                          : unspecified\n' $count ;;
+"-Z -I open -c sel list last 200") echo "1,11/21/2026,09:30:00 UTC,Power Supply #0x51,Power Supply AC lost,Asserted" ;;
 "-Z -I open sdr dump "*) echo described >"$6"; echo "Dumping Sensor Data Repository to '$6'"; [ ! -e "$0.dumb" ] || exit 1 ;;
 "-Z -I open -S "*"-c -v sdr list all") cat "$5"; [ ! -e "$0.partly" ] || exit 1 ;;
 "-Z -I open -S "*"-c sel elist last 200") [ -e "$0.events" ] && cat "$0.events" || { echo "SEL has no entries" >&2; exit 1; } ;;
@@ -95,7 +97,21 @@ func testHardware(t *testing.T, k kind) {
 	if _, err := os.Stat(cache); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("half of the descriptions is kept: %v", err)
 	}
-	if err := os.Remove(program + ".dumb"); err != nil {
+	if err := errors.Join(os.Remove(program+".dumb"), os.WriteFile(program+".empty", nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	// Of a controller that describes no sensor none is asked for: ipmitool would write some into it.
+	before := strings.Count(calls(), "sdr dump") + strings.Count(calls(), "sdr list")
+	if a := read("sensors"); !a.Present || a.Text != "" {
+		t.Errorf("no sensors: %+v", a)
+	}
+	if a := read("events"); !strings.Contains(a.Text, "Power Supply #0x51") {
+		t.Errorf("its events: %+v", a)
+	}
+	if after := strings.Count(calls(), "sdr dump") + strings.Count(calls(), "sdr list"); after != before {
+		t.Errorf("it was asked for sensors all the same: %s", calls())
+	}
+	if err := os.Remove(program + ".empty"); err != nil {
 		t.Fatal(err)
 	}
 	// One sensor of many cannot be read.

@@ -16,7 +16,7 @@ import (
 )
 
 // services are the parts that may be started and stopped from the web page, by the names of the management API.
-var services = []string{"storaged", "tracerd", "execd", "akd", "replicd", "supportd", "nginx", "snmpd"}
+var services = []string{"storaged", "tracerd", "execd", "akd", "replicd", "supportd", "gatherd", "nginx", "snmpd"}
 
 type serviceActionArgument struct {
 	Service string `json:"service"`

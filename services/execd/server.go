@@ -38,9 +38,11 @@ type Server struct {
 	beatEvery time.Duration
 	// For tests: how long the management controller may take for what it is asked; 0 is controllerDeadline.
 	controllerWithin time.Duration
-	mu               sync.Mutex
-	sshAccess        *sshaccess.Manager
-	locks            map[string]chan struct{} // by pool; "" is what belongs to none; see also looking
+	// For tests: how long an enclosure may take; 0 is enclosureDeadline.
+	enclosureWithin time.Duration
+	mu              sync.Mutex
+	sshAccess       *sshaccess.Manager
+	locks           map[string]chan struct{} // by pool; "" is what belongs to none; see also looking
 }
 
 // inPool is an argument that is about one pool.
@@ -52,14 +54,14 @@ type makesPool interface{ wholePool() string }
 
 // unlocked are the verbs that wait for nothing and that nothing waits for: they only read, which may take as long as a
 // download's reader wants, or they take no disk and change no pool.
-var unlocked = []string{"power", "service.action", "setup.finish", "pool.importable", "pool.history", "pool.errors", "pool.events", "pool.remembered", "disks.list", "disk.smart", "disk.locate", "faults.list", "hardware.inventory", "controller.read", "system.list",
+var unlocked = []string{"power", "service.action", "setup.finish", "pool.importable", "pool.history", "pool.errors", "pool.events", "pool.remembered", "disks.list", "disk.smart", "disk.locate", "faults.list", "hardware.inventory", "controller.read", "enclosures.read", "system.list",
 	"dataset.sample", "snapshot.diff", "snapshot.list-files", "snapshot.read-file",
 	// They wait for each other, and for no pool.
 	"firewall.try", "firewall.confirm", "firewall.take-back", "firewall.set", "firewall.read"}
 
 // polled are the verbs that the management plane calls again and again by itself, to look at the machine. They change
 // nothing and name nobody, so they are left out of the audit trail, which they would fill.
-var polled = []string{"pool.remembered", "disks.list", "disk.smart", "faults.list", "hardware.inventory", "controller.read", "firewall.read"}
+var polled = []string{"pool.remembered", "disks.list", "disk.smart", "faults.list", "hardware.inventory", "controller.read", "enclosures.read", "firewall.read"}
 
 // lock keeps others from the argument's pool until the function that it returns is called. Whoever has gone while waiting
 // wants nothing done any more: that is an error.
@@ -167,6 +169,7 @@ var verbs = map[string]verb{
 	"faults.list":        typed((*Server).faultsList),
 	"hardware.inventory": typed((*Server).hardwareInventory),
 	"controller.read":    typed((*Server).controllerRead),
+	"enclosures.read":    typed((*Server).enclosuresRead),
 	"system.identity":    typed((*Server).systemIdentity),
 	"system.attach":      typed((*Server).systemAttach),
 	"system.detach":      typed((*Server).systemDetach),

@@ -7,7 +7,9 @@
 set -u
 name=${0##*/}
 echo "$name $*" >>"$FAKE/calls"
-at=$(wc -l <"$FAKE/calls")
+read -r at <"$FAKE/at"
+at=$((at + 1))
+echo $at >"$FAKE/at"
 [ "$at" != "${FAKE_FAIL_AT:-}" ] || {
   echo "$name: it fails" >&2
   exit 1
@@ -50,7 +52,7 @@ uname) echo "${FAKE_UNAME:-SunOS}" ;;
 zonename) echo "${FAKE_ZONE:-global}" ;;
 id) echo "uid=${FAKE_UID:-0}(root) gid=0(root)" ;;
 df) printf 'Filesystem 1024-blocks Used Available Capacity Mounted\nrpool 9999999 1 %s 1%% /\n' "${FAKE_FREE:-19000000}" ;;
-chown) [ "$(/usr/bin/id -u)" != 0 ] || /bin/chown "$@" ;;
+chown) [ "$FAKE_RUNS_AS" != 0 ] || /bin/chown "$@" ;;
 uuidgen) echo 9f4c2f0e-7a53-4b0e-8a55-0f6a1c7f1f11 ;;
 mkfile) [ "$1" = -n ] && truncate -s 1M "$3" ;; # with holes, and smaller than asked for
 lofiadm)

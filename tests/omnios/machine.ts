@@ -129,9 +129,10 @@ export class Machine {
   run(script: string, args: readonly string[] = [], env: Record<string, string> = {}): Ran {
     rmSync(join(this.folder, 'calls'), { force: true });
     writeFileSync(join(this.folder, 'calls'), '');
+    writeFileSync(join(this.folder, 'at'), '0\n');
     const ran = spawnSync('sh', ['-c', 'echo $$ >"$FAKE/pid"; exec ksh93 "$@"', 'sh', script, ...args], {
       env: {
-        ...{ PATH: this.#path, FAKE: this.folder, CISTERN_ROOT: this.root },
+        ...{ PATH: this.#path, FAKE: this.folder, CISTERN_ROOT: this.root, FAKE_RUNS_AS: String(process.getuid?.()) },
         ...{ FAKE_COMMAND, FAKE_TABLE, CISTERN_ILLUMOS_UNKNOWN: join(this.folder, 'unknown') },
         ...env,
       },

@@ -1,6 +1,6 @@
 // The SMF methods and the self-test under the real ksh93, in a folder that looks like OmniOS.
 import assert from 'node:assert/strict';
-import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { test } from 'node:test';
@@ -18,6 +18,7 @@ test('identity makes what is missing, once', () => {
   const first = run();
   assert.equal(first.status, 0, first.err);
   assert.match(machine.read('var/lib/cistern/setup/code'), /^[A-HJ-NP-Z2-9]{4}-[A-HJ-NP-Z2-9]{4}-[A-HJ-NP-Z2-9]{4}\n$/);
+  assert.match(machine.read('var/lib/cistern/identity/places.conf'), /^default [0-9a-f]{64};\n$/);
   assert.match(machine.read('var/lib/cistern/tls/cert.pem'), /BEGIN CERTIFICATE/);
   assert.match(machine.read('var/run/cistern/fingerprint'), /^([0-9A-F]{2}:){31}[0-9A-F]{2}\n$/);
   const mode = (path: string) => (statSync(join(machine.root, path)).mode & 0o777).toString(8);
@@ -27,21 +28,57 @@ test('identity makes what is missing, once', () => {
       'var/lib/cistern/tls',
       'var/lib/cistern/setup/code',
       'var/run/cistern/execd',
+      'var/lib/cistern/console',
       'var/lib/cistern/storaged',
+      'var/lib/cistern/identity/places.conf',
     ].map(mode),
-    ['640', '750', '640', '750', '700'],
+    ['640', '750', '640', '750', '750', '700', '640'],
   );
   if (process.getuid?.() === 0) {
     const { uid, gid } = statSync(join(machine.root, 'var/run/cistern/storaged'));
     assert.deepEqual([uid, gid], [511, 520]);
+    // Only root leaves there what akd takes for asked at the console.
+    const asked = statSync(join(machine.root, 'var/lib/cistern/console'));
+    assert.deepEqual([asked.uid, asked.gid], [0, 510]);
     // nginx, of the group 520, reads bundles by their names.
     const support = statSync(join(machine.root, 'var/lib/cistern/support'));
-    assert.deepEqual([support.uid, support.gid, support.mode & 0o777], [0, 520, 0o710]);
+    assert.deepEqual([support.uid, support.gid, support.mode & 0o777], [515, 520, 0o710]);
     assert.equal(statSync(join(machine.root, 'var/lib/cistern/tls/key.pem')).gid, 81);
+    assert.equal(statSync(join(machine.root, 'var/lib/cistern/identity/places.conf')).gid, 520);
   }
   const all = machine.everything();
   assert.equal(run().status, 0);
   assert.deepEqual(machine.everything(), all, 'a second time changes nothing');
+  for (const damaged of ['', 'default ;\n', 'default 0123']) {
+    machine.write('var/lib/cistern/identity/places.conf', damaged);
+    assert.equal(run().status, 0);
+    assert.match(machine.read('var/lib/cistern/identity/places.conf'), /^default [0-9a-f]{64};\n$/, damaged);
+  }
+
+  // What a release left in which supportd was root is supportd's; of akd's files its group gets two, and what is made from now on.
+  machine.write('var/lib/cistern/support/guesses.json', '{}');
+  machine.write('var/lib/cistern/akd/secrets.key', 'key');
+  machine.write('var/lib/cistern/akd/state.db', 'all');
+  for (const name of ['secrets.key', 'state.db']) chmodSync(join(machine.root, 'var/lib/cistern/akd', name), 0o600);
+  symlinkSync('/etc/passwd', join(machine.root, 'var/lib/cistern/support/link'));
+  assert.equal(run().status, 0);
+  assert.deepEqual(
+    ['akd/secrets.key', 'akd/state.db'].map((path) => mode(`var/lib/cistern/${path}`)),
+    ['640', '600'],
+  );
+  assert.equal(statSync(join(machine.root, 'var/lib/cistern/akd')).mode & 0o7777, 0o2750);
+  if (process.getuid?.() === 0) {
+    const owner = (path: string) => {
+      const { uid, gid } = lstatSync(join(machine.root, 'var/lib/cistern', path));
+      return [uid, gid];
+    };
+    assert.deepEqual(owner('akd'), [510, 515]);
+    assert.deepEqual(owner('akd/secrets.key'), [510, 515]);
+    assert.equal(owner('akd/state.db')[1], 515, 'by the folder');
+    assert.equal(owner('support/guesses.json')[0], 515);
+    assert.equal(owner('support/link')[0], 515);
+    assert.equal(statSync('/etc/passwd').uid, 0, 'what a link names stays whose it is');
+  }
 
   // After a reboot the folders of sockets are gone; after set-up there is no code.
   rmSync(join(machine.root, 'var/run/cistern'), { recursive: true });

@@ -9,7 +9,7 @@ import { type Action, formatAction, formatManifest } from '../../image/omnios/pk
 
 const repository = join(import.meta.dirname, '../..');
 
-test('pkglint’s attributes are in every manifest: consolidation, classification, services', (t) => {
+test('pkglint’s attributes are in every manifest: consolidation, classification, services, architecture', (t) => {
   // A tree of what the sources list; of the files only the manifests of services are read.
   const tree = mkdtempSync(join(tmpdir(), 'cistern-tree-'));
   t.after(() => rmSync(tree, { recursive: true, force: true }));
@@ -22,7 +22,8 @@ test('pkglint’s attributes are in every manifest: consolidation, classificatio
       mkdirSync(dirname(path), { recursive: true });
       const [, name = ''] = /\/manifest\/.*\/([a-z]+\.xml)$/.exec(path) ?? [];
       const folder = ['firewall.xml', 'identity.xml', 'pools.xml'].includes(name) ? 'smf/illumos' : 'smf/manifest';
-      writeFileSync(path, name === '' ? 'x' : readFileSync(join(repository, folder, name)));
+      const content = path.includes('/opt/cistern/bin/') ? '\x7fELF' : 'x';
+      writeFileSync(path, name === '' ? content : readFileSync(join(repository, folder, name)));
     }
   }
   const { manifests } = makeRelease('1.2.3', '151054', sources, tree);
@@ -39,19 +40,21 @@ test('pkglint’s attributes are in every manifest: consolidation, classificatio
       /^org\.opensolaris\.category\.2008:[A-Z][^/]+\/[A-Z]/,
       name,
     );
+    const programs = text.includes(' path=opt/cistern/bin/');
+    assert.equal(settings.get('variant.arch'), programs ? 'i386' : undefined, name);
     services.push(...(settings.get('org.opensolaris.smf.fmri') ?? '').split(' ').filter((one) => one !== ''));
   }
   assert.deepEqual(
     services.filter((one) => one.endsWith(':default')).sort(),
     [
-      ...['akd', 'execd', 'replicd', 'snmpd', 'storaged', 'supportd', 'tracerd'].map(
+      ...['akd', 'execd', 'gatherd', 'replicd', 'snmpd', 'storaged', 'supportd', 'tracerd'].map(
         (one) => `application/cistern/${one}`,
       ),
       ...['network/cistern/nginx', 'system/cistern/firewall', 'system/cistern/identity', 'system/cistern/pools'],
     ].map((one) => `svc:/${one}:default`),
   );
   // Each service beside its instance, as pkgdepend finds them.
-  assert.equal(services.length, 22);
+  assert.equal(services.length, 24);
 
   const without = new Map([...sources].map(([name, text]) => [name, text.replace(/^set name=info.*\\\n.*\n/m, '')]));
   assert.throws(() => makeRelease('1', '151054', without, tree), /ui: it has no info\.classification$/m);

@@ -113,7 +113,7 @@ test('the payload goes into a fake OmniOS and comes out again', () => {
 test('a library that DTrace does not take is taken out again, and only then', () => {
   using machine = new Machine();
   writeFileSync(join(machine.folder, 'dtrace-refuses'), 'http.d\n');
-  const refused = install(machine, payload);
+  const refused = install(machine, small);
   assert.equal(refused.status, 0, refused.err);
   assert.match(
     refused.err,
@@ -122,7 +122,7 @@ test('a library that DTrace does not take is taken out again, and only then', ()
   assert.ok(!machine.everything().some((line) => line.startsWith('usr/lib/dtrace/http.d ')));
   // It is not the library's fault: it stays.
   writeFileSync(join(machine.folder, 'dtrace-refuses'), 'all\n');
-  const none = install(machine, payload);
+  const none = install(machine, small);
   assert.equal(none.status, 0, none.err);
   assert.match(none.err, /DTrace does not run here: dtrace: /);
   assert.ok(machine.everything().some((line) => line.startsWith('usr/lib/dtrace/http.d ')));
@@ -366,7 +366,7 @@ test('the packages hold what they say, and agree with docs/ARCHITECTURE.md', () 
       if (kind === 'file') assert.match(attributes['cistern.sha256'] ?? '', /^[0-9a-f]{64}$/);
     }
   }
-  assert.deepEqual(users.sort(), ['cistern', 'cistern-replicate', 'cistern-store', 'cistern-trace']);
+  assert.deepEqual(users.sort(), ['cistern', 'cistern-replicate', 'cistern-store', 'cistern-support', 'cistern-trace']);
 });
 
 test('mistakes in a package are reported, all at once', () => {

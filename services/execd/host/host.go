@@ -4,9 +4,22 @@ package host
 
 import (
 	"context"
+	"time"
 
 	"cistern/services/execd/host/firewall"
 )
+
+// Enclosure is a shelf that disks are in, by one of the ways to it.
+type Enclosure struct {
+	// ID is where the kernel has it, such as 6:0:8:0.
+	ID string `json:"id"`
+	// Title is its maker and model.
+	Title string `json:"title"`
+	// Command prints what it says of its parts.
+	Command []string `json:"-"`
+	// Within is how long it may take to answer; 0: as long as an enclosure that is asked by itself.
+	Within time.Duration `json:"-"`
+}
 
 // Host is what differs between operating systems. An error of CheckDisk is a problem document that names the disk.
 type Host interface {
@@ -32,9 +45,13 @@ type Host interface {
 	Faults(ctx context.Context) (string, error)
 	// Inventory is what the firmware's tables (SMBIOS) say of the machine, as the system's own tool prints them.
 	Inventory(ctx context.Context) (string, error)
+	// Cards is what the system says of the cards on its buses to a privileged process alone; empty where akd asks by itself.
+	Cards(ctx context.Context) (string, error)
 	// ControllerInterface is what ipmitool reaches the machine's management controller (BMC) through; "" when the
 	// machine has none.
 	ControllerInterface() string
+	// Enclosures are the shelves that can be asked how their parts are.
+	Enclosures() ([]Enclosure, error)
 	// WipeDisk erases the signatures of a device that nothing uses (CheckDisk), in its partitions first.
 	WipeDisk(ctx context.Context, device string) error
 	// SettleDevices waits until the system knows of all partitions that disks have by now, for a minute at most.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -115,5 +116,31 @@ func TestLightsOfIllumos(t *testing.T) {
 	}
 	if read("light-1") != "0" {
 		t.Error("what failed has switched it")
+	}
+}
+
+// TestShelvesAndCards: the topology is asked for shelves only where the system has a device of one, and for cards always.
+func TestShelvesAndCards(t *testing.T) {
+	machine, fakes := withFakes(t)
+	fakes.Program("usr/lib/fm/fmd/fmtopo", `echo "asked: $*"`)
+	none, err := machine.Enclosures()
+	if err != nil || none != nil {
+		t.Errorf("a machine without a shelf: %+v %v", none, err)
+	}
+	for _, device := range []string{"dev/es/ses0", "dev/scsi/ses/c0t5d0"} {
+		fakes.Put(device, "", 0o600)
+		found, err := machine.Enclosures()
+		if err != nil || len(found) != 1 {
+			t.Fatalf("%s: %+v %v", device, found, err)
+		}
+		said, err := exec.Command(found[0].Command[0], found[0].Command[1:]...).Output()
+		if err != nil || string(said) != "asked: -P facility -P storage.logical-disk */ses-enclosure=*\n" {
+			t.Errorf("%s: %q %v", device, said, err)
+		}
+		_ = os.RemoveAll(filepath.Join(machine.Root, filepath.Dir(device)))
+	}
+	cards, err := machine.Cards(context.Background())
+	if err != nil || cards != "asked: -P pci -P io.driver -P protocol.label */pci*fn=*\n" {
+		t.Errorf("%q %v", cards, err)
 	}
 }

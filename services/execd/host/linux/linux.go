@@ -129,6 +129,9 @@ func (l *Host) Inventory(ctx context.Context) (string, error) {
 	return string(said.Stdout), err
 }
 
+// Cards implements Host: akd asks lspci.
+func (l *Host) Cards(context.Context) (string, error) { return "", nil }
+
 // ControllerInterface implements Host: the kernel's driver makes a device for each controller.
 func (l *Host) ControllerInterface() string {
 	for _, device := range []string{"/dev/ipmi0", "/dev/ipmi/0", "/dev/ipmidev/0"} {
@@ -137,6 +140,42 @@ func (l *Host) ControllerInterface() string {
 		}
 	}
 	return ""
+}
+
+// Enclosures implements Host.
+func (l *Host) Enclosures() ([]host.Enclosure, error) { return enclosures("/sys") }
+
+// enclosureType is SCSI's number for a device that is an enclosure's own processor.
+const enclosureType = "13"
+
+// enclosures looks for devices that are an enclosure, and for disks that answer for theirs, which the kernel's driver knows.
+func enclosures(sys string) ([]host.Enclosure, error) {
+	devices, err := filepath.Glob(filepath.Join(sys, "class/scsi_generic/*/device"))
+	if err != nil {
+		return nil, err
+	}
+	found := []host.Enclosure{}
+	for _, device := range devices {
+		read := func(name string) string {
+			text, _ := os.ReadFile(filepath.Join(device, name))
+			return strings.Join(strings.Fields(string(text)), " ")
+		}
+		answering, _ := filepath.Glob(filepath.Join(device, "enclosure", "*"))
+		if read("type") != enclosureType && len(answering) == 0 {
+			continue
+		}
+		place, err := filepath.EvalSymlinks(device)
+		if err != nil {
+			continue // taken out just now
+		}
+		found = append(found, host.Enclosure{
+			ID:    filepath.Base(place),
+			Title: strings.TrimSpace(read("vendor") + " " + read("model")),
+			// All pages in one text; those for names and limits may be missing. It only reads.
+			Command: []string{"sg_ses", "--readonly", "--join", "--join", "/dev/" + filepath.Base(filepath.Dir(device))},
+		})
+	}
+	return found, nil
 }
 
 // Locate has systemd run the script that knows where lights are: what writes to /sys is outside of execd's sandbox.

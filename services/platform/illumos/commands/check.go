@@ -233,7 +233,7 @@ func (c *Command) parse(call *Call, rest []string) *Answer {
 	}
 	for at, operand := range call.Operands {
 		for _, pattern := range []int{0, at + 1} {
-			if must := form.operands[pattern]; must != nil && !must.MatchString(operand) {
+			if must := form.operands[pattern]; must != nil && !must.matches(operand) {
 				return form.refuse(c, form.words.badOperands, operand)
 			}
 		}
@@ -262,7 +262,7 @@ func (c *Command) values(call *Call) *Answer {
 		}
 		for _, one := range given {
 			name, value, is := strings.Cut(one, "=")
-			if pattern := allowed[name]; is && strings.Contains(name, ":") || pattern != nil && pattern.MatchString(value) {
+			if pattern := allowed[name]; is && strings.Contains(name, ":") || pattern != nil && pattern.matches(value) {
 				continue
 			}
 			return form.refuse(c, form.words.badSetting, one)

@@ -54,9 +54,9 @@ type Form struct {
 	options     []option
 	long        []option
 	least, most int // most < 0: any number
-	operands    map[int]*regexp.Regexp
+	operands    map[int]*pattern
 	values      map[string][]string
-	settings    map[string]map[string]*regexp.Regexp
+	settings    map[string]map[string]*pattern
 	words       words // where they differ from the command's
 	usageExit   int
 	line        int
@@ -93,6 +93,9 @@ func Load(dir string) (*Table, error) {
 			continue
 		}
 		c, err := read(os.DirFS(dir), file.Name())
+		if err == nil {
+			err = c.compile()
+		}
 		if err != nil {
 			wrong = append(wrong, err)
 			continue
@@ -192,7 +195,7 @@ func read(dir fs.FS, name string) (*Command, error) {
 		switch {
 		case e.key == "form":
 			form = &Form{Subcommand: strings.TrimPrefix(e.value, "-"), most: -1, words: c.words, usageExit: c.usageExit, line: e.line}
-			form.operands, form.values, form.settings = map[int]*regexp.Regexp{}, map[string][]string{}, map[string]map[string]*regexp.Regexp{}
+			form.operands, form.values, form.settings = map[int]*pattern{}, map[string][]string{}, map[string]map[string]*pattern{}
 			if c.Form(form.Subcommand) != nil {
 				err = errors.New("a second form of the same name")
 			}
@@ -290,14 +293,14 @@ func (f *Form) take(e entry, c *Command) (err error) {
 	case "operands":
 		return f.number(e.value)
 	case "operand":
-		which, pattern, _ := strings.Cut(e.value, " ")
+		which, text, _ := strings.Cut(e.value, " ")
 		at := 0
 		if which != "*" {
 			if at, err = strconv.Atoi(which); err != nil {
 				return err
 			}
 		}
-		f.operands[at], err = whole(pattern)
+		f.operands[at] = &pattern{text: text}
 	case "values":
 		words := strings.Fields(strings.Join(e.lines(), " "))
 		if len(words) < 2 {
@@ -344,19 +347,15 @@ func (f *Form) setting(lines []string) error {
 	where, rest, _ := strings.Cut(strings.TrimSpace(lines[0]), " ")
 	where = bare(where)
 	if f.settings[where] == nil {
-		f.settings[where] = map[string]*regexp.Regexp{}
+		f.settings[where] = map[string]*pattern{}
 	}
 	for _, line := range append([]string{rest}, lines[1:]...) {
 		line = strings.TrimSpace(line)
 		if line == "" {
 			continue
 		}
-		name, pattern, _ := strings.Cut(line, " ")
-		compiled, err := whole(strings.TrimSpace(pattern))
-		if err != nil {
-			return err
-		}
-		f.settings[where][name] = compiled
+		name, text, _ := strings.Cut(line, " ")
+		f.settings[where][name] = &pattern{text: strings.TrimSpace(text)}
 	}
 	return nil
 }
@@ -439,4 +438,42 @@ func named(lines []string) []option {
 // bare is an option without its dashes.
 func bare(option string) string { return strings.TrimLeft(option, "-") }
 
-func whole(pattern string) (*regexp.Regexp, error) { return regexp.Compile(`^(?:` + pattern + `)$`) }
+// pattern is a regular expression for the whole of a word. Of the hundred that a big command has, a call looks at one or two:
+// they are compiled when a word is compared, unless the whole table is read.
+type pattern struct {
+	text     string
+	compiled *regexp.Regexp
+}
+
+func (p *pattern) compile() (err error) {
+	p.compiled, err = regexp.Compile(`^(?:` + p.text + `)$`)
+	return err
+}
+
+func (p *pattern) matches(word string) bool {
+	if p.compiled == nil {
+		p.compiled = regexp.MustCompile(`^(?:` + p.text + `)$`)
+	}
+	return p.compiled.MatchString(word)
+}
+
+// compile finds what is no regular expression.
+func (c *Command) compile() error {
+	var wrong []error
+	for _, f := range c.Forms {
+		note := func(p *pattern) {
+			if err := p.compile(); err != nil {
+				wrong = append(wrong, fmt.Errorf("%s: the form on line %d: %w", c.Name, f.line, err))
+			}
+		}
+		for _, p := range f.operands {
+			note(p)
+		}
+		for _, named := range f.settings {
+			for _, p := range named {
+				note(p)
+			}
+		}
+	}
+	return errors.Join(wrong...)
+}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -35,11 +34,24 @@ func init() {
 	}
 }
 
-// Table is the folder of the table.
-func Table() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Join(filepath.Dir(file), "../../../../../image/omnios/commands")
+// table is found from where a test starts: in its package's folder. Programs are built without the places of their sources.
+var table = func() string {
+	folder, err := os.Getwd()
+	for ; err == nil && folder != "/"; folder = filepath.Dir(folder) {
+		if found := filepath.Join(folder, "image/omnios/commands"); isFolder(found) {
+			return found
+		}
+	}
+	return ""
+}()
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
+
+// Table is the folder of the table.
+func Table() string { return table }
 
 // Main answers for one call, as the real command would; the exit code is Accepted when that one would begin to work.
 func Main(dir string, argv []string) int {

@@ -282,7 +282,7 @@ func (p *program) runs() []found {
 					}
 					arguments, spread = n.Args[first:], n.Ellipsis.IsValid()
 				case *ast.KeyValueExpr: // a step of a support bundle
-					if key, ok := n.Key.(*ast.Ident); !ok || key.Name != "Command" || pkg != module+"/support/bundle" {
+					if key, ok := n.Key.(*ast.Ident); !ok || key.Name != "Command" || pkg != module+"/support/collect" {
 						return true
 					}
 					arguments, spread = []ast.Expr{n.Value}, true
