@@ -80,6 +80,8 @@ func Run(ctx context.Context, s Streams, o Options, arguments []string) error {
 			return signIn(ctx, s, o, f.rest[1:])
 		case "sign-out":
 			return signOut(ctx, s, o)
+		case "settings":
+			return settings(ctx, s, o, f)
 		}
 	}
 	f.rest = inFull(f.rest)

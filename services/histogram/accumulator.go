@@ -28,9 +28,10 @@ type Accumulator struct {
 	zeros  uint64
 	pages  []*page   // in no order; the last one used is first
 	spill  Histogram // what 32 bits could not hold
+	offset Offset    // of what was recorded
 }
 
-// Insert counts a value n times.
+// Insert counts a value n times, in its bin only: see Record.
 func (a *Accumulator) Insert(v float64, n uint64) error {
 	bin, ok := BinOf(v)
 	if !ok {
@@ -56,6 +57,7 @@ func (a *Accumulator) BulkInsert(values []float64) (refused int) {
 			counted++
 			continue
 		}
+		a.total, counted = plus(a.total, counted), 0
 		a.addOutside(bin, 1)
 		window, first = a.window, a.first
 	}
@@ -77,6 +79,9 @@ func (a *Accumulator) Add(bin Bin, n uint64) {
 
 // addOutside counts where the window does not reach, and what is too much for it.
 func (a *Accumulator) addOutside(bin Bin, n uint64) {
+	if a.total == 0 { // the window is empty, and goes to where it is needed
+		a.first = int(bin) - len(a.window)/2
+	}
 	a.total = plus(a.total, n)
 	if bin == 0 {
 		a.zeros = plus(a.zeros, n)
@@ -168,6 +173,8 @@ func (a *Accumulator) Take() *Histogram {
 		a.spill.Reset()
 	}
 	a.total = 0
+	h.Offset, a.offset = a.offset, Offset{}
+	h.round()
 	return h
 }
 

@@ -120,3 +120,17 @@ func BenchmarkDense(b *testing.B) {
 		}
 	})
 }
+
+// What a value costs whose sum is kept.
+func BenchmarkRecordDecimal(b *testing.B) {
+	values := logNormal(1024, 7)
+	bins, wholes := make([]Bin, len(values)), make([]float64, len(values))
+	for i, v := range values {
+		wholes[i] = math.Round(v * 1e5)
+		bins[i], _ = BinOf(wholes[i] / 1e5)
+	}
+	var a Accumulator
+	for i := 0; b.Loop(); i++ {
+		a.RecordDecimal(bins[i%1024], 1, wholes[i%1024], -5)
+	}
+}

@@ -7,6 +7,7 @@ import "math"
 type Dense struct {
 	positive, negative span
 	zero               uint64
+	offset             Offset // as of a Histogram
 }
 
 // span is counts of contiguous bins of one sign.
@@ -93,8 +94,12 @@ func (s *span) add(bins []Bin, more []uint64) {
 	}
 }
 
+// AddOffset adds what the values that are added add up to beyond their bins' middles.
+func (d *Dense) AddOffset(o Offset) { d.offset.Add(o) }
+
 // Merge adds a histogram's counts.
 func (d *Dense) Merge(h *Histogram) {
+	d.offset.Add(h.Offset)
 	bins, counts := h.Bins, h.Counts
 	if len(bins) > 0 && bins[0] <= 0 {
 		below := 0
@@ -151,6 +156,7 @@ func (s *span) subtract(other *span) {
 func (d *Dense) SubtractDense(other *Dense) {
 	d.negative.subtract(&other.negative)
 	d.zero = minus(d.zero, other.zero)
+	d.offset.Subtract(other.offset)
 	d.positive.subtract(&other.positive)
 }
 
@@ -165,6 +171,7 @@ func minus(a, b uint64) uint64 {
 func (d *Dense) MergeDense(other *Dense) {
 	d.negative.merge(&other.negative)
 	d.zero = plus(d.zero, other.zero)
+	d.offset.Add(other.offset)
 	d.positive.merge(&other.positive)
 }
 
@@ -211,6 +218,7 @@ func (d *Dense) Room() int { return len(d.negative.counts) + len(d.positive.coun
 // Into makes h the sparse form, keeping h's memory.
 func (d *Dense) Into(h *Histogram) {
 	h.Reset()
+	h.Offset = d.offset
 	h.append(&d.negative)
 	if d.zero > 0 {
 		h.Bins, h.Counts = append(h.Bins, 0), append(h.Counts, d.zero)
@@ -242,12 +250,12 @@ func (h *Histogram) append(s *span) {
 func (d *Dense) Reset() {
 	clear(d.positive.counts)
 	clear(d.negative.counts)
-	d.zero = 0
+	d.zero, d.offset = 0, Offset{}
 }
 
 func (d *Dense) cells() cellView {
 	if d.zero == 0 && len(d.negative.counts) == 0 { // nearly always
-		return cellView{first: d.positive.first, counts: d.positive.counts}
+		return cellView{first: d.positive.first, counts: d.positive.counts, offset: d.offset}
 	}
 	return d.Histogram().cells()
 }
@@ -267,7 +275,7 @@ func (d *Dense) Mean() float64 { return d.cells().mean() }
 func (d *Dense) StdDev() float64 { return d.cells().stdDev() }
 
 // Moment is Histogram.Moment.
-func (d *Dense) Moment(k int) float64 { return d.cells().moment(k, 0) }
+func (d *Dense) Moment(k int) float64 { return d.cells().rawMoment(k) }
 
 // CentralMoment is Histogram.CentralMoment.
 func (d *Dense) CentralMoment(k int) float64 { return d.cells().centralMoment(k) }

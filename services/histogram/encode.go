@@ -12,12 +12,18 @@ package histogram
 //	  uvarint  chunk - previous chunk (never 0);  8 bytes as above; until there are n bins
 //	uvarint  count, n times                     (never 0)
 //
+// Of one whose sum is known a byte 1 comes before that, n is not 0, and behind it:
+//
+//	uvarint  k + 16·number: what the values are beyond their bins' bounds nearer to zero is number × 10^(w-k), 10^w being the
+//	         width of the bin furthest from zero; the number is zigzag when there are bins below zero
+//
 // A timer's few bins are shorter one by one; the hundreds of a busy one by chunks, which are also read without asking
 // of every bin whether it is the next. Blocks lay the same numbers out by column; see tsdb.
 
 import (
 	"encoding/binary"
 	"errors"
+	"math"
 	"math/bits"
 	"slices"
 )
@@ -31,10 +37,64 @@ const (
 	maxBins   = uint64(2*int(MaxBin) + 1)
 	// A chunk takes nine bytes, its number being one of a byte nearly always.
 	chunkBytes = 9
+	// summed stands before a histogram whose sum is known: no head is the same.
+	summed = 1
+	// maxPlaces is how many digits behind those of the widest bin's bounds a sum may be written with.
+	maxPlaces = 15
 )
 
 // Append encodes h behind buffer.
 func (h *Histogram) Append(buffer []byte) []byte {
+	if h.Offset == (Offset{}) || len(h.Bins) == 0 {
+		return h.appendBins(buffer)
+	}
+	return h.appendExcess(h.appendBins(append(buffer, summed)))
+}
+
+// appendExcess writes what the values are beyond the bounds of their bins.
+func (h *Histogram) appendExcess(buffer []byte) []byte {
+	e := h.Excess()
+	unit, places := widest(h.Bins[0], h.Bins[len(h.Bins)-1]), 0
+	number := 0.0
+	if e.number != 0 {
+		places = min(max(unit-e.Unit(), 0), maxPlaces)
+		number = math.RoundToEven(e.In(unit - places))
+	}
+	for places > 0 && (math.Abs(number) > maxNumber || math.Mod(number, 10) == 0) {
+		places--
+		number = math.RoundToEven(number / 10)
+	}
+	whole := uint64(min(math.Abs(number), maxNumber))
+	if h.Bins[0] < 0 {
+		if whole <<= 1; number < 0 {
+			whole--
+		}
+	}
+	return binary.AppendUvarint(buffer, whole<<4|uint64(places))
+}
+
+// maxNumber is the greatest number of a sum.
+const maxNumber = 1 << 53
+
+// ReadExcess reads what stands behind the counts of a histogram whose sum is known: its Excess, perhaps more than its bins allow.
+// first and last are its outermost bins.
+func ReadExcess(buffer []byte, first, last Bin) (e Offset, rest []byte, err error) {
+	value, size := binary.Uvarint(buffer)
+	if size <= 0 || value>>4 > 2*maxNumber {
+		return e, nil, ErrEncoding
+	}
+	unit := widest(first, last) - int(value&15)
+	number := float64(value >> 4)
+	if first < 0 {
+		number = float64(int64(value>>5) ^ -int64(value>>4&1))
+	}
+	return OffsetOf(number, unit), buffer[size:], nil
+}
+
+// Summed says whether the sum of the encoded histogram is known.
+func Summed(encoded []byte) bool { return len(encoded) > 0 && encoded[0] == summed }
+
+func (h *Histogram) appendBins(buffer []byte) []byte {
 	chunks, last := 0, 0
 	for i, bin := range h.Bins {
 		if c := int(bin) >> 6; i == 0 || c != last {
@@ -79,17 +139,22 @@ func (h *Histogram) appendChunks(buffer []byte) []byte {
 type Head struct {
 	Bins   int
 	Chunks bool
+	Summed bool // ReadExcess reads what is behind the counts
 }
 
 // ReadHead reads the head at the front of buffer, and returns what follows it.
 func ReadHead(buffer []byte) (head Head, rest []byte, err error) {
+	if Summed(buffer) {
+		head.Summed, buffer = true, buffer[1:]
+	}
 	form, size := binary.Uvarint(buffer)
 	n := form / 2
 	// Each bin has a count, of a byte at least.
-	if size <= 0 || n > maxBins || n > uint64(len(buffer)-size) || form == 1 {
-		return head, nil, ErrEncoding
+	if size <= 0 || n > maxBins || n > uint64(len(buffer)-size) || form == 1 || n == 0 && head.Summed {
+		return Head{}, nil, ErrEncoding
 	}
-	return Head{int(n), form&1 != 0}, buffer[size:], nil
+	head.Bins, head.Chunks = int(n), form&1 != 0
+	return head, buffer[size:], nil
 }
 
 // Chunk is bins of an encoded histogram: those from 64·Number on whose bits Mask has.
@@ -133,7 +198,7 @@ func (h *Histogram) Decode(buffer []byte) ([]byte, error) {
 }
 
 // DecodeBehind is Decode and puts the bins behind those that h has, so that many share two arrays; h is then no
-// histogram itself. On an error nothing is added.
+// histogram itself, but for its offset, which is that of the one that was decoded last. On an error nothing is added.
 func (h *Histogram) DecodeBehind(buffer []byte) (rest []byte, err error) {
 	start := len(h.Bins)
 	defer func() {
@@ -185,6 +250,16 @@ func (h *Histogram) DecodeBehind(buffer []byte) (rest []byte, err error) {
 		}
 		h.Counts = append(h.Counts, count)
 		left, buffer = left-1, buffer[size:]
+	}
+	h.Offset = Offset{}
+	if head.Summed {
+		var e Offset
+		one := Histogram{Bins: h.Bins[start:], Counts: h.Counts[start:]}
+		if e, buffer, err = ReadExcess(buffer, one.Bins[0], one.Bins[len(one.Bins)-1]); err != nil {
+			return nil, err
+		}
+		one.SetExcess(e)
+		h.Offset = one.Offset
 	}
 	return buffer, nil
 }
@@ -256,7 +331,11 @@ func Skip(buffer []byte) (rest []byte, err error) {
 		}
 		left, buffer = left-1, buffer[size:]
 	}
-	return buffer, nil
+	if head.Summed {
+		// Which bins there are does not say whether it can be read.
+		_, buffer, err = ReadExcess(buffer, 0, 0)
+	}
+	return buffer, err
 }
 
 // plain says whether each of eight bytes is a number from 1 to 127 in one byte.

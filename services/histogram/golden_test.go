@@ -1,6 +1,7 @@
 package histogram
 
 import (
+	"math"
 	"testing"
 
 	"cistern/services/platform/golden"
@@ -37,6 +38,36 @@ func TestGolden(t *testing.T) {
 		}
 		if err := text.UnmarshalJSON(files["histogram.json"]); err != nil || !text.Equal(want) {
 			t.Errorf("%v, want %v (%v)", &text, want, err)
+		}
+	})
+}
+
+// So is one with a sum.
+func TestGoldenSum(t *testing.T) {
+	make := func() *Histogram {
+		var a Accumulator
+		for whole, n := range map[float64]uint64{10: 100, 104: 3, 12345: 1, -7: 2, 0: 4, 99: 1 << 30} {
+			bin, _ := BinOf(whole)
+			a.RecordDecimal(bin.Shift(-3), n, whole, -3)
+		}
+		return a.Take()
+	}
+	const sum = 1 + 0.312 + 12.345 - 0.014 + 0.099*(1<<30)
+	golden.Check(t, "summed", func(t *testing.T) golden.Files {
+		h := make()
+		text, err := h.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return golden.Files{"histogram.bin": h.Append(nil), "histogram.json": text}
+	}, func(t *testing.T, files golden.Files) {
+		want := make()
+		var binary, text Histogram
+		if rest, err := binary.Decode(files["histogram.bin"]); err != nil || len(rest) != 0 || !binary.Equal(want) || binary.Sum() != want.Sum() {
+			t.Errorf("%v: %v, want %v (%v, %d bytes are left)", &binary, binary.Sum(), want.Sum(), err, len(rest))
+		}
+		if err := text.UnmarshalJSON(files["histogram.json"]); err != nil || !text.Equal(want) || math.Abs(text.Sum()/sum-1) > 1e-14 || math.Abs(want.Sum()/sum-1) > 1e-14 {
+			t.Errorf("%v: %v and %v, want %v (%v)", &text, text.Sum(), want.Sum(), sum, err)
 		}
 	})
 }

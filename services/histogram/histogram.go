@@ -12,16 +12,18 @@ import (
 // Histogram holds the counts of the bins that are not empty, in the order of the bins. The zero value is an empty
 // histogram. It is not safe for use by several goroutines at once.
 //
-// Bins is strictly ascending and as long as Counts; a count of zero may appear after Subtract, never elsewhere.
+// Bins is strictly ascending and as long as Counts; a count of zero may appear after Subtract, never elsewhere. Offset says
+// what the values add up to, as far as that is known.
 type Histogram struct {
 	Bins   []Bin
 	Counts []uint64
+	Offset Offset
 }
 
 // ErrNoBin is what a value that no bin holds is refused with.
 var ErrNoBin = errors.New("no bin holds this value: NaN, an infinity, or 1e128 and beyond")
 
-// Insert counts a value n times. Counts stop at the largest uint64 instead of wrapping.
+// Insert counts a value n times, in its bin only: see RecordDecimal. Counts stop at the largest uint64 instead of wrapping.
 func (h *Histogram) Insert(v float64, n uint64) error {
 	bin, ok := BinOf(v)
 	if !ok {
@@ -61,6 +63,7 @@ func (h *Histogram) Merge(other *Histogram) {
 	if len(other.Bins) == 0 {
 		return
 	}
+	h.Offset.Add(other.Offset)
 	if len(h.Bins) == 0 {
 		h.Bins, h.Counts = append(h.Bins, other.Bins...), append(h.Counts, other.Counts...)
 		return
@@ -124,6 +127,7 @@ func (h *Histogram) weave(start int, bins []Bin, counts []uint64) {
 // Subtract takes other's counts from h's, stopping at zero; it is exact when other was merged into h before. Bins that
 // become empty are dropped.
 func (h *Histogram) Subtract(other *Histogram) {
+	h.Offset.Subtract(other.Offset)
 	i := 0
 	for o, bin := range other.Bins {
 		for i < len(h.Bins) && h.Bins[i] < bin {
@@ -143,15 +147,17 @@ func (h *Histogram) Subtract(other *Histogram) {
 			kept++
 		}
 	}
-	h.Bins, h.Counts = h.Bins[:kept], h.Counts[:kept]
+	if h.Bins, h.Counts = h.Bins[:kept], h.Counts[:kept]; kept == 0 {
+		h.Offset = Offset{}
+	}
 }
 
 // Reset empties h and keeps its memory.
-func (h *Histogram) Reset() { h.Bins, h.Counts = h.Bins[:0], h.Counts[:0] }
+func (h *Histogram) Reset() { h.Bins, h.Counts, h.Offset = h.Bins[:0], h.Counts[:0], Offset{} }
 
 // Clone is a copy that shares nothing with h.
 func (h *Histogram) Clone() *Histogram {
-	return &Histogram{Bins: slices.Clone(h.Bins), Counts: slices.Clone(h.Counts)}
+	return &Histogram{Bins: slices.Clone(h.Bins), Counts: slices.Clone(h.Counts), Offset: h.Offset}
 }
 
 // Equal says whether both hold the same counts.

@@ -162,6 +162,44 @@ func TestCountAbove(t *testing.T) {
 	}
 }
 
+// What was emptied is used for other values, far from those before: by all ways of counting.
+func TestAccumulatorIsUsedAgain(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 9))
+	var a Accumulator
+	for round := range 2000 {
+		want := &Histogram{}
+		middle := int(MaxBin) - r.IntN(2*int(MaxBin))
+		near := func() Bin {
+			width := []int{1, 50, 5000}[r.IntN(3)]
+			return Bin(min(max(middle+r.IntN(2*width)-width, -int(MaxBin)), int(MaxBin)))
+		}
+		for range r.IntN(10) {
+			switch r.IntN(3) {
+			case 0:
+				bin, n := near(), 1+r.Uint64N(3)
+				want.Add(bin, n)
+				a.Add(bin, n)
+			case 1:
+				want.Add(0, 1)
+				a.Add(0, 1)
+			default:
+				var values []float64
+				for range 1 + r.IntN(5) {
+					bin := near()
+					want.Add(bin, 1)
+					values = append(values, bin.Middle())
+				}
+				if refused := a.BulkInsert(values); refused > 0 {
+					t.Fatal(refused)
+				}
+			}
+		}
+		if got := a.Take(); !got.Equal(want) {
+			t.Fatalf("round %d: %v, want %v", round, got, want)
+		}
+	}
+}
+
 func TestCountsDoNotWrap(t *testing.T) {
 	var a Accumulator
 	for range 3 {

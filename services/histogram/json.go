@@ -1,7 +1,7 @@
 package histogram
 
-// Histograms as clients send them: {"bins": {"0.0012": 4}}, a value for each bin and how many there are. Any value
-// within a bin stands for it.
+// Histograms as clients send them: {"bins": {"0.0012": 4}, "sum": 0.005}, a value for each bin and how many there are. Any
+// value within a bin stands for it; the sum may be missing.
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 // maxCount is the largest count a client may send in one bin: beyond 2^53 JSON numbers are not exact.
 const maxCount = 1 << 53
 
-// MarshalJSON writes {"bins":{"1.2e-3":4}}.
+// MarshalJSON writes {"bins":{"1.2e-3":4}}, and the sum when it is known.
 func (h *Histogram) MarshalJSON() ([]byte, error) {
 	text := []byte(`{"bins":{`)
 	for i, bin := range h.Bins {
@@ -26,7 +26,11 @@ func (h *Histogram) MarshalJSON() ([]byte, error) {
 		text = append(text, '"', ':')
 		text = strconv.AppendUint(text, h.Counts[i], 10)
 	}
-	return append(text, '}', '}'), nil
+	text = append(text, '}')
+	if h.Offset != (Offset{}) {
+		text = strconv.AppendFloat(append(text, `,"sum":`...), h.Sum(), 'g', -1, 64)
+	}
+	return append(text, '}'), nil
 }
 
 // UnmarshalJSON reads what MarshalJSON writes, up to maxCount; keys may be any decimal number, in any order, and what is
@@ -34,6 +38,7 @@ func (h *Histogram) MarshalJSON() ([]byte, error) {
 func (h *Histogram) UnmarshalJSON(text []byte) error {
 	form := struct {
 		Bins *jsonBins `json:"bins"`
+		Sum  *float64  `json:"sum"`
 	}{}
 	if err := json.Unmarshal(text, &form); err != nil {
 		return err
@@ -44,6 +49,9 @@ func (h *Histogram) UnmarshalJSON(text []byte) error {
 	gathered := form.Bins.Histogram()
 	h.Reset()
 	h.Bins, h.Counts = append(h.Bins, gathered.Bins...), append(h.Counts, gathered.Counts...)
+	if form.Sum != nil {
+		h.SetSum(*form.Sum)
+	}
 	return nil
 }
 

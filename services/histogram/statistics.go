@@ -1,8 +1,8 @@
 package histogram
 
-// What is asked of a histogram. A bin's values count as its arithmetic middle in sums, means and moments, and as evenly
-// spread over the bin in quantiles and in counts above and below. So the sums, means and quantiles are those of
-// circonusllhist, in Go and in C. Its Go library has nothing else; libcircllhist's standard deviation is the same as here,
+// What is asked of a histogram. A bin's values count as its arithmetic middle in moments, and in sums and means where the
+// bins are all that is known (offset.go), and as evenly spread over the bin in quantiles and in counts above and below. So
+// the sums and means of bins, and the quantiles, are those of circonusllhist, in Go and in C. Its Go library has nothing else; libcircllhist's standard deviation is the same as here,
 // its k-th moment is divided by the count to the power of k, not by the count, and its counts above and below leave out
 // the bin that the limit is in.
 
@@ -18,6 +18,7 @@ type cellView struct {
 	bins   []Bin
 	first  Bin
 	counts []uint64
+	offset Offset
 }
 
 func (c *cellView) bin(i int) Bin {
@@ -27,7 +28,9 @@ func (c *cellView) bin(i int) Bin {
 	return Bin(int(c.first) + i)
 }
 
-func (h *Histogram) cells() cellView { return cellView{bins: h.Bins, counts: h.Counts} }
+func (h *Histogram) cells() cellView {
+	return cellView{bins: h.Bins, counts: h.Counts, offset: h.Offset}
+}
 
 func (c cellView) count() uint64 {
 	var total, all uint64
@@ -57,16 +60,6 @@ func (c cellView) total() float64 {
 	return total
 }
 
-func (c cellView) sum() float64 {
-	sum := 0.0
-	for i, n := range c.counts {
-		if n > 0 {
-			sum += c.bin(i).Middle() * float64(n)
-		}
-	}
-	return sum
-}
-
 func (c cellView) mean() float64 { return c.sum() / c.total() }
 
 // moment is the mean of the k-th power of the distance from about.
@@ -92,14 +85,23 @@ func (c cellView) moment(k int, about float64) float64 {
 	return sum
 }
 
+// rawMoment is moment about zero; the first is the mean.
+func (c cellView) rawMoment(k int) float64 {
+	if k == 1 {
+		return c.mean()
+	}
+	return c.moment(k, 0)
+}
+
+// centralMoment is about the mean of the middles: they stand for the values, and the same value many times spreads nowhere.
 func (c cellView) centralMoment(k int) float64 {
 	if k == 1 && c.count() > 0 {
 		return 0
 	}
-	return c.moment(k, c.mean())
+	return c.moment(k, c.middles()/c.total())
 }
 
-func (c cellView) stdDev() float64 { return math.Sqrt(c.moment(2, c.mean())) }
+func (c cellView) stdDev() float64 { return math.Sqrt(c.centralMoment(2)) }
 
 // share is which part of an evenly filled bin is greater than from and not greater than to.
 func (b Bin) share(from, to float64) float64 {
@@ -220,7 +222,8 @@ func (c cellView) quantiles(qs []float64) []float64 {
 // Count is how many values h holds.
 func (h *Histogram) Count() uint64 { return h.cells().count() }
 
-// Sum is about the sum of the values: each counts as the middle of its bin, which is at most 5 % off for each.
+// Sum is the sum of the values as far as it was recorded; others count as the middle of their bin, which is at most 5 % off for
+// each.
 func (h *Histogram) Sum() float64 { return h.cells().sum() }
 
 // Mean is Sum over Count; NaN for an empty histogram.
@@ -230,11 +233,11 @@ func (h *Histogram) Mean() float64 { return h.cells().mean() }
 // NaN for an empty histogram.
 func (h *Histogram) StdDev() float64 { return h.cells().stdDev() }
 
-// Moment is the k-th raw moment: the mean of the values' k-th powers, each value taken as the middle of its bin. NaN for
+// Moment is the k-th raw moment: Mean, or the mean of the values' k-th powers, each value taken as the middle of its bin. NaN for
 // an empty histogram and a negative k.
-func (h *Histogram) Moment(k int) float64 { return h.cells().moment(k, 0) }
+func (h *Histogram) Moment(k int) float64 { return h.cells().rawMoment(k) }
 
-// CentralMoment is Moment of the distances from the mean.
+// CentralMoment is the mean of the k-th powers of the middles' distances from their mean.
 func (h *Histogram) CentralMoment(k int) float64 { return h.cells().centralMoment(k) }
 
 // CountAbove is about how many values are greater than limit: exact when limit is a bound of a bin, otherwise the bin

@@ -133,7 +133,8 @@ func (m Medium) check() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	sum := strings.TrimPrefix(strings.TrimSpace(string(text)), "set image=")
+	line, _, _ := strings.Cut(string(text), "\n") // the rest is for people
+	sum := strings.TrimPrefix(strings.TrimSpace(line), "set image=")
 	if len(sum) != 64 {
 		return "", fmt.Errorf("the medium is damaged: cistern/a/image.cfg should hold a checksum, and holds %.80q", text)
 	}

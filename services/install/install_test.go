@@ -43,7 +43,7 @@ func medium(t *testing.T) Medium {
 		put(t, filepath.Join(dir, name), content)
 	}
 	sum := sha256.Sum256(system)
-	put(t, filepath.Join(dir, "cistern/a/image.cfg"), []byte("set image="+hex.EncodeToString(sum[:])+"\n"))
+	put(t, filepath.Join(dir, "cistern/a/image.cfg"), []byte("set image="+hex.EncodeToString(sum[:])+"\n# of the suite forky: dtrace\n"))
 	return m
 }
 

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"net"
@@ -139,7 +140,11 @@ func TestToStatsd(t *testing.T) {
 			now := time.Now().Truncate(time.Second).UnixMilli()
 			from.put(t, mixture(t, now)...)
 			from.put(t, tsdb.Sample{Key: key(t, "hits_total"), Time: now + 1, Value: 50}, tsdb.Sample{Key: key(t, "hits_total"), Time: now + 2, Value: 3})
-			waitFor(t, "delivered", func() bool { s := from.only(); return s.Sent == 4 && s.LeftOut == 3 })
+			// Its mean is no bin's middle, and is what comes.
+			var whole histogram.Accumulator
+			_ = errors.Join(whole.Record(0.010, 30), whole.Record(0.012, 10))
+			from.put(t, tsdb.Sample{Key: key(t, "whole"), Kind: tsdb.Histogram, Time: now, Histogram: whole.Take()})
+			waitFor(t, "delivered", func() bool { s := from.only(); return s.Sent == 5 && s.LeftOut == 3 })
 			waitFor(t, "aggregated", func() bool {
 				got := ingesttest.Numbers(t, store)
 				return strings.HasPrefix(got["[{__name__ a.b} {job x_y} {k ~z}]"], "gauge -1.5") && strings.HasPrefix(got["[{__name__ hits_total}]"], "counter 11")
@@ -149,18 +154,22 @@ func TestToStatsd(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer release()
-			count, sum := uint64(0), 0.0
+			counts, sums := map[string]uint64{}, map[string]float64{}
 			for _, one := range found {
 				if one.Kind != tsdb.Histogram {
 					continue
 				}
 				for it := one.Histograms(0, math.MaxInt64); it.Next(); {
 					_, h := it.At()
-					count, sum = count+h.Count(), sum+h.Sum()
+					name := one.Labels()[0].Value
+					counts[name], sums[name] = counts[name]+h.Count(), sums[name]+h.Sum()
 				}
 			}
-			if count != 8 || math.Abs(sum-7*0.25-0.5) > 0.1 {
-				t.Errorf("%d values, sum %g", count, sum)
+			if counts["latency"] != 8 || math.Abs(sums["latency"]-7*0.25-0.5) > 0.1 {
+				t.Errorf("%d values, sum %g", counts["latency"], sums["latency"])
+			}
+			if counts["whole"] != 40 || math.Abs(sums["whole"]-0.42) > 1e-12 {
+				t.Errorf("%d values, sum %g", counts["whole"], sums["whole"])
 			}
 		})
 	}

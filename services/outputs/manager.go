@@ -12,9 +12,11 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -145,8 +147,23 @@ func (m *Manager) Set(list List) error {
 	m.list, m.unread = list, false
 	m.mu.Unlock()
 	m.arrange()
+	// What is accepted once this has answered is an output's that begins now.
+	m.mu.Lock()
+	running := slices.Collect(maps.Values(m.running))
+	m.mu.Unlock()
+	late := time.After(longestBegin)
+	for _, one := range running {
+		select {
+		case <-one.begun:
+		case <-late:
+			return nil
+		}
+	}
 	return nil
 }
+
+// longestBegin bounds how long whoever changes the outputs waits for them to have their places in the journal.
+const longestBegin = 5 * time.Second
 
 // replaceSecret is vfs.Replace for what nobody else may read.
 func replaceSecret(folder, name string, content []byte) error {

@@ -89,6 +89,9 @@ type output struct {
 	definition Definition
 	stop       context.CancelFunc
 	done       chan struct{}
+	// begun is closed when the output has its place in the journal, or cannot have one.
+	begun     chan struct{}
+	beginning sync.Once
 
 	mu      sync.Mutex
 	counts  counts
@@ -106,7 +109,7 @@ type output struct {
 }
 
 func newOutput(m *Manager, d Definition) *output {
-	return &output{manager: m, definition: d, done: make(chan struct{})}
+	return &output{manager: m, definition: d, done: make(chan struct{}), begun: make(chan struct{})}
 }
 
 func (o *output) snapshot() counts {
@@ -149,6 +152,7 @@ func seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 // run works until ctx ends.
 func (o *output) run(ctx context.Context) {
 	defer close(o.done)
+	defer o.begin()
 	for ctx.Err() == nil {
 		err := o.work(ctx)
 		if err == nil || ctx.Err() != nil {
@@ -179,8 +183,12 @@ func (o *output) leave() {
 	}
 }
 
+// begin says that there is nothing to wait for any more.
+func (o *output) begin() { o.beginning.Do(func() { close(o.begun) }) }
+
 // fail notes why nothing is delivered.
 func (o *output) fail(err error, invalid bool) {
+	o.begin()
 	o.mu.Lock()
 	first := o.failure == ""
 	o.failure, o.invalid = err.Error(), invalid
@@ -245,6 +253,7 @@ func (o *output) work(ctx context.Context) error {
 	o.mu.Lock()
 	o.stream = stream
 	o.mu.Unlock()
+	o.begin()
 	o.forget(r)
 	o.lost = 0
 	defer func() {

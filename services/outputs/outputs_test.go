@@ -208,10 +208,10 @@ func TestToCistern(t *testing.T) {
 			for _, one := range found {
 				it := one.Natives(0, math.MaxInt64)
 				if !it.Next() {
-					t.Fatalf("%v is empty", one.Labels)
+					t.Fatalf("%v is empty", one.Labels())
 				}
 				_, sent := it.At()
-				if name := one.Labels[0].Value; name == "kept_n" && (sent.Count != 2 || sent.Sum != 4 || sent.Schema != 3) ||
+				if name := one.Labels()[0].Value; name == "kept_n" && (sent.Count != 2 || sent.Sum != 4 || sent.Schema != 3) ||
 					name == "kept_h" && (sent.Count != 18 || sent.CounterResetHint != promhistogram.GaugeType || math.Abs(sent.Sum-h.Sum()-2*first.Sum()) > 1e-9) {
 					t.Errorf("%s: %v", name, sent)
 				}

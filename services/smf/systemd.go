@@ -22,7 +22,8 @@ var counterparts = map[string]string{
 // sandbox line that silently does nothing.
 var linuxProperties = []string{"unit", "type", "condition_mount", "runtime_directory", "cache_directory", "logs_directory",
 	"read_write_paths", "address_families", "memory_high", "capabilities", "capabilities_why", "private_devices",
-	"device_allow", "start", "environment", "memory_deny_write_execute", "kernel_logs", "kernel_tunables", "notify_access", "kill_mode", "stop_signal", "user", "group"}
+	"device_allow", "start", "environment", "memory_deny_write_execute", "kernel_logs", "kernel_tunables", "notify_access", "kill_mode", "stop_signal", "user", "group",
+	"more_groups", "umask", "system_calls", "ip_addresses", "protect_hostname"}
 
 // linuxPath is a command line or a path of illumos with the folder of sockets where Linux has it.
 func linuxPath(text string) string { return strings.ReplaceAll(text, "/var/run/", "/run/") }
@@ -143,7 +144,7 @@ func Systemd(s *Service) (Unit, error) {
 	}
 	set("User", c.User)
 	set("Group", c.Group)
-	set("SupplementaryGroups", strings.ReplaceAll(c.Groups, ",", " "))
+	set("SupplementaryGroups", strings.TrimSpace(strings.ReplaceAll(c.Groups, ",", " ")+" "+linux("more_groups")))
 	others := map[string]string{}
 	for _, pair := range strings.Fields(linux("environment")) {
 		name, value, ok := strings.Cut(pair, "=")
@@ -170,7 +171,11 @@ func Systemd(s *Service) (Unit, error) {
 	set("CacheDirectory", linux("cache_directory"))
 	set("LogsDirectory", linux("logs_directory"))
 	set("MemoryHigh", linux("memory_high"))
-	line("UMask=0027\nLimitNOFILE=65536\nLimitCORE=infinity\nTasksMax=512")
+	umask := linux("umask")
+	if umask == "" {
+		umask = "0027"
+	}
+	line("UMask=%s\nLimitNOFILE=65536\nLimitCORE=infinity\nTasksMax=512", umask)
 
 	line("\n# The sandbox")
 	line("ProtectSystem=strict")
@@ -179,7 +184,10 @@ func Systemd(s *Service) (Unit, error) {
 	if linux("kernel_tunables") != "yes" {
 		line("ProtectKernelTunables=yes")
 	}
-	// Not ProtectHostname=: it freezes the host name that the service sees, and the first set-up changes it.
+	// It freezes the host name that the service sees, and the first set-up changes it: for those that tell nobody.
+	if linux("protect_hostname") == "yes" {
+		line("ProtectHostname=yes")
+	}
 	line("RestrictSUIDSGID=yes\nRestrictRealtime=yes\nRestrictNamespaces=yes\nLockPersonality=yes\nSystemCallArchitectures=native\nKeyringMode=private\nRemoveIPC=yes")
 	if linux("kernel_logs") != "yes" {
 		line("ProtectKernelLogs=yes")
@@ -191,9 +199,18 @@ func Systemd(s *Service) (Unit, error) {
 		// ProtectClock= allows one device, and with that denies all the others: it only fits here.
 		line("PrivateDevices=yes\nProtectClock=yes")
 	} else if allow := linux("device_allow"); allow != "" {
-		line("DevicePolicy=closed\nDeviceAllow=%s", allow)
+		line("DevicePolicy=closed")
+		for one := range strings.SplitSeq(allow, ",") {
+			line("DeviceAllow=%s", one)
+		}
+		line("ProtectClock=yes")
 	}
-	if strings.Contains(linux("capabilities"), "CAP_SYS_ADMIN") {
+	if calls := linux("system_calls"); calls != "" {
+		line("PrivateMounts=yes")
+		for one := range strings.SplitSeq(calls, ",") {
+			line("SystemCallFilter=%s", one)
+		}
+	} else if strings.Contains(linux("capabilities"), "CAP_SYS_ADMIN") {
 		// These start other programs as root, of which each has its own needs.
 		line("SystemCallFilter=~@cpu-emulation @obsolete @reboot @swap")
 	} else {
@@ -203,6 +220,13 @@ func Systemd(s *Service) (Unit, error) {
 	// Refused, not ended: a library that tries what is new goes on with what it knows.
 	line("SystemCallErrorNumber=EPERM")
 	set("RestrictAddressFamilies", linux("address_families"))
+	switch addresses := linux("ip_addresses"); addresses {
+	case "":
+	case "none": // also what a program that it starts is handed
+		line("IPAddressDeny=any")
+	default:
+		return Unit{}, fmt.Errorf("service %s: linux/ip_addresses is %q; it is none, or not there", s.Name, addresses)
+	}
 	line("CapabilityBoundingSet=%s", linux("capabilities"))
 	if c.User != "root" {
 		set("AmbientCapabilities", linux("capabilities"))

@@ -86,6 +86,23 @@ func TestLinuxDiffers(t *testing.T) {
 	}
 }
 
+// What a manifest closes, and opens one by one.
+func TestTheSandboxOfAManifest(t *testing.T) {
+	text, err := render(t, "EXTRA", `<propval name="capabilities" type="astring" value="CAP_SYS_ADMIN"/><propval name="capabilities_why" type="astring" value="x"/>`+
+		`<propval name="private_devices" type="astring" value="no"/><propval name="device_allow" type="astring" value="block-* rw,/dev/kmsg r"/>`+
+		`<propval name="system_calls" type="astring" value="@system-service @mount,~@resources"/><propval name="protect_hostname" type="astring" value="yes"/><propval name="umask" type="astring" value="0077"/>`+
+		`<propval name="ip_addresses" type="astring" value="none"/><propval name="more_groups" type="astring" value="c d"/>`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"DevicePolicy=closed\nDeviceAllow=block-* rw\nDeviceAllow=/dev/kmsg r\nProtectClock=yes\n", "PrivateMounts=yes\nSystemCallFilter=@system-service @mount\nSystemCallFilter=~@resources\n", "ProtectHostname=yes\n",
+		"UMask=0077\n", "IPAddressDeny=any\n", "SupplementaryGroups=a b c d\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("lacks %q in:\n%s", want, text)
+		}
+	}
+}
+
 // What may be tuned on illumos has the manifest's value here, in the start method of either system.
 func TestTokens(t *testing.T) {
 	extra := `</property_group><property_group name="config" type="application"><propval name="a" type="count" value="7"/><propval name="b" type="astring" value=""/>`
@@ -104,18 +121,19 @@ func TestMistakesAreErrors(t *testing.T) {
 		replace []string
 		want    string
 	}{
-		"unknown dependency":          {[]string{"FMRI", "svc:/no/such"}, "no systemd counterpart"},
-		"unknown grouping":            {[]string{"GROUPING", "exclude_all"}, "no counterpart in systemd"},
-		"no start method":             {[]string{"START", ""}, "no start method"},
-		"mistyped property":           {[]string{"EXTRA", `<propval name="privat_devices" type="astring" value="no"/>`}, "privat_devices is not known"},
-		"variable nobody has":         {[]string{"EXTRA", `<propval name="environment" type="astring" value="B=1"/>`}, "sets B"},
-		"variable without a value":    {[]string{"EXTRA", `<propval name="environment" type="astring" value="B"/>`}, "not NAME=VALUE"},
-		"token of nothing":            {[]string{"START", "/bin/x %{config/a}"}, "config/a is used in a method but not set"},
-		"token without a group":       {[]string{"START", "/bin/x %{a}"}, "is no token that is translated"},
-		"token of svc.startd alone":   {[]string{"START", "/bin/x %i"}, "is no token that is translated"},
-		"token cut off":               {[]string{"START", "/bin/x %"}, "is no token that is translated"},
-		"value that needs quotes":     {[]string{"START", "/bin/x %{config/a}", "EXTRA", `</property_group><property_group name="config" type="application"><propval name="a" type="astring" value="b c"/>`}, "needs quotes"},
-		"capability without a reason": {[]string{"EXTRA", `<propval name="capabilities" type="astring" value="CAP_SYS_ADMIN"/>`}, "need their reason"},
+		"unknown dependency":           {[]string{"FMRI", "svc:/no/such"}, "no systemd counterpart"},
+		"unknown grouping":             {[]string{"GROUPING", "exclude_all"}, "no counterpart in systemd"},
+		"no start method":              {[]string{"START", ""}, "no start method"},
+		"mistyped property":            {[]string{"EXTRA", `<propval name="privat_devices" type="astring" value="no"/>`}, "privat_devices is not known"},
+		"variable nobody has":          {[]string{"EXTRA", `<propval name="environment" type="astring" value="B=1"/>`}, "sets B"},
+		"variable without a value":     {[]string{"EXTRA", `<propval name="environment" type="astring" value="B"/>`}, "not NAME=VALUE"},
+		"token of nothing":             {[]string{"START", "/bin/x %{config/a}"}, "config/a is used in a method but not set"},
+		"token without a group":        {[]string{"START", "/bin/x %{a}"}, "is no token that is translated"},
+		"token of svc.startd alone":    {[]string{"START", "/bin/x %i"}, "is no token that is translated"},
+		"token cut off":                {[]string{"START", "/bin/x %"}, "is no token that is translated"},
+		"value that needs quotes":      {[]string{"START", "/bin/x %{config/a}", "EXTRA", `</property_group><property_group name="config" type="application"><propval name="a" type="astring" value="b c"/>`}, "needs quotes"},
+		"addresses that are not known": {[]string{"EXTRA", `<propval name="ip_addresses" type="astring" value="some"/>`}, "it is none"},
+		"capability without a reason":  {[]string{"EXTRA", `<propval name="capabilities" type="astring" value="CAP_SYS_ADMIN"/>`}, "need their reason"},
 	} {
 		if _, err := render(t, c.replace...); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want an error with %q", name, err, c.want)
@@ -131,10 +149,9 @@ var highest = map[string]struct {
 	exposure float64
 	why      string
 }{
-	"cistern-execd.service":    {4.3, "it changes pools, disks and mounts as root"},
-	"cistern-tracerd.service":  {4.4, "it loads programs into the kernel"},
-	"cistern-supportd.service": {5.0, "it reads every log and asks every daemon for its stacks, also when they hang"},
-	"cistern-sshd.service":     {4.9, "it becomes the account of whoever signs in"},
+	"cistern-execd.service":   {4.3, "it changes pools, disks and mounts as root"},
+	"cistern-tracerd.service": {4.4, "it loads programs into the kernel"},
+	"cistern-sshd.service":    {4.9, "it becomes the account of whoever signs in"},
 	// Each of these runs for a moment. A mount that is made in a view of its own is seen by nobody else.
 	"cistern-mount@.service":             {4.1, mounts},
 	"cistern-unmount@.service":           {4.1, mounts},

@@ -41,9 +41,12 @@ var commands = []command{
 	{"journal write", "--dir DIR [--pre-commit N] [--lz4] [--shared]", "append every line of standard input as an entry", journalWrite},
 	{"journal repair", "--dir DIR", "repair what a crash left, read everything, and say what is lost", journalRepair},
 	{"bundle", "make|list|retry|delete|disks …", "support bundles, asked of supportd itself: when nothing else works; see cistern bundle help", bundle},
+	{"let-in", "[--console NAME]", "on the appliance, as root: let an administrator in again who has lost the password or the second factor", letIn},
 	{"import", "prometheus|victoriametrics|graphite|rrd PATH …", "bring the history of another system to the appliance; see cistern import --help", importHistory},
 	{"export", "prometheus|openmetrics PATH …", "write what the appliance holds as files for other systems; see cistern export --help", exportHistory},
 	{"snmp-agent", "FILE", "answer snmpd about CISTERN-MIB, as its pass_persist program, from the file that akd writes", snmpAgent},
+	{"age seal", "", "seal what follows the first line of standard input with that line as the passphrase; age files, as akd makes them", ageSeal},
+	{"age open", "", "open it again; exits with 3 when the passphrase is wrong, with 4 when it is no such file", ageOpen},
 	{"version", "[--json]", "print the version", printVersion},
 }
 
@@ -91,8 +94,16 @@ func main() {
 		os.Exit(runShell(os.Args[1:], os.Getenv))
 	}
 	err := dispatch(streams{os.Stdin, os.Stdout, os.Stderr}, os.Args[1:])
+	var exit cli.Exit
+	if errors.As(err, &exit) { // what there was to say is said
+		os.Exit(int(exit))
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "cistern:", err)
+		var coded exitCode
+		if errors.As(err, &coded) {
+			os.Exit(coded.code)
+		}
 		if errors.Is(err, errUsage) || errors.Is(err, cli.ErrUsage) {
 			os.Exit(2)
 		}
@@ -139,6 +150,7 @@ And whatever the appliance's web page can do, by the same names: pools, disks, d
   cistern sign-in [--browser | --user NAME [--code CODE] [--directory NAME]] [--url https://HOST] [--fingerprint SHA-256]
   cistern sign-out
   cistern appliances             those that sign-in --appliance NAME has kept; --appliance NAME means one of them
+  cistern settings COMMAND       the settings as a document: export, plan, diff, apply, history, restore; see cistern settings --help
   cistern completion bash        what bash completes commands by; zsh, fish and powershell likewise
   cistern --help                 all commands of the appliance
   cistern pools                  a list, as cistern pools list

@@ -63,7 +63,7 @@ var inputs = []input{
 func listenStatsd(s *server, c *config) (func(context.Context), error) {
 	o := statsd.Options{
 		Address: c.Statsd.Address, Socket: c.Statsd.Socket, Admin: c.Statsd.Admin, Readers: c.Statsd.Readers,
-		Buffer: c.Statsd.BufferMiB << 20, Names: c.Statsd.Names, Clock: s.clock, Durability: journal.Durability(c.Statsd.Durability),
+		Buffer: c.Statsd.BufferMiB << 20, Names: c.Statsd.Names, NamesBytes: c.Limits.MemoryMiB << 20 / 4, Clock: s.clock, Durability: journal.Durability(c.Statsd.Durability),
 		Senders: s.senders["statsd"],
 		Settings: map[string]string{
 			"address": c.Statsd.Address, "socket": c.Statsd.Socket, "admin": c.Statsd.Admin, "durability": string(c.Statsd.Durability),
@@ -78,7 +78,9 @@ func listenStatsd(s *server, c *config) (func(context.Context), error) {
 		return nil, err
 	}
 	s.opened(func(l *openInputs) { l.statsd = listening })
+	s.names.Store(listening)
 	return func(ctx context.Context) {
+		defer s.names.CompareAndSwap(listening, nil)
 		var last time.Time
 		listening.Serve(ctx, func(err error) {
 			switch {

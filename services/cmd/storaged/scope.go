@@ -31,14 +31,14 @@ const (
 	refused  scope = iota // it is about all series, changes something, or is not for clients
 	narrowed              // it reads by the request's context, and sees what the selector lets it see
 	labelled              // it stores under the request's context, with the forced labels
-	dataless              // its answer has nothing of the store
+	dataless              // its answer to such a request has nothing of the store
 )
 
 // scopes is every route's, by its path. A test holds it against the routes that there are.
 var scopes = map[string]scope{
 	"/api/v1/query": narrowed, "/api/v1/query_range": narrowed, "/api/v1/query_exemplars": narrowed, "/api/v1/query_batch": narrowed,
 	"/api/v1/labels": narrowed, "/api/v1/label/{name}/values": narrowed, "/api/v1/series": narrowed, "/api/v1/metadata": narrowed,
-	"/api/v1/read": narrowed, "/api/v1/columns": narrowed, "/api/v1/live": narrowed, "/federate": narrowed,
+	"/api/v1/read": narrowed, "/api/v1/columns": narrowed, "/api/v1/live": narrowed, "/api/v1/why": narrowed, "/api/v1/changed": narrowed, "/federate": narrowed,
 	"/api/v1/histogram/quantiles": narrowed, "/api/v1/histogram/inverse": narrowed, "/api/v1/histogram/over": narrowed,
 	"/api/v1/histogram/heatmap": narrowed, "/api/v1/histogram/distribution": narrowed, "/api/v1/histogram/modes": narrowed,
 
@@ -46,14 +46,14 @@ var scopes = map[string]scope{
 	"/api/v1/trap": labelled, "/api/v1/trap/{check}": labelled,
 	"/v1/metrics": labelled, "/api/v1/otlp/v1/metrics": labelled, "/write": labelled, "/api/v2/write": labelled,
 
-	"/api/v1/status/buildinfo": dataless, "/api/v1/format_query": dataless, "/api/v1/parse_query": dataless,
+	"/api/v1/status/buildinfo": dataless, "/api/v1/format_query": dataless, "/api/v1/parse_query": dataless, "/api/v1/unit": dataless,
 	"/-/healthy": dataless, "/-/ready": dataless, "/healthz": dataless, "/ping": dataless, "/query": dataless, "/": dataless,
 	"/api/v1/rules": dataless, "/api/v1/alerts": dataless, "/api/v1/targets": dataless, "/api/v1/alertmanagers": dataless,
 
-	"/api/v1/metrics": refused, "/api/v1/sizes": refused, "/api/v1/status/tsdb": refused, "/api/v1/status/storage": refused,
+	"/api/v1/metrics": refused, "/api/v1/sizes": refused, "/api/v1/hosts": refused, "/api/v1/status/tsdb": refused, "/api/v1/status/storage": refused,
 	"/api/v1/status/runtimeinfo": refused, "/api/v1/status/config": refused, "/api/v1/status/flags": refused,
 	"/api/v1/admin/tsdb/delete_series": refused, "/admin/tsdb/delete_series": refused, "/admin/flush": refused, "/admin/write": refused,
-	"/admin/retention": refused, "/admin/watch": refused, "/admin/selector/check": refused,
+	"/admin/retention": refused, "/admin/meanings": refused, "/admin/watch": refused, "/admin/selector/check": refused,
 	"/admin/inputs": refused, "/admin/inputs/certificate": refused, "/admin/outputs": refused, "/admin/outputs/check": refused, "/admin/outputs/test": refused,
 	"/admin/recording-rules": refused, "/admin/recording-rules/preview": refused, "/admin/recording-rules/read-file": refused,
 	"/admin/recording-rules/{id}/fill": refused,

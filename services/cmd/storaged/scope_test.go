@@ -300,7 +300,10 @@ func (all *someSeries) questions(t *testing.T) []request {
 			form("/federate", "match[]", selector), form("/federate", "match[]", selector, "match[]", `{site="paris"}`),
 			form("/api/v1/query_exemplars", "query", selector, "start", start, "end", end),
 			form("/api/v1/query_exemplars", "query", `rate(requests_total[5m]) + on () `+selector, "start", start, "end", end),
-			form("/api/v1/live", "query", selector), form("/api/v1/live", "match[]", selector))
+			form("/api/v1/live", "query", selector), form("/api/v1/live", "match[]", selector),
+			form("/api/v1/why", "query", selector, "start", middle, "end", end, "from", start, "above", "0.1"),
+			form("/api/v1/why", "match[]", selector, "start", start, "end", end),
+			form("/api/v1/changed", "query", selector, "start", middle, "end", end), form("/api/v1/changed", "match[]", selector, "start", middle, "end", end, "against", "week"))
 		for what, more := range map[string][]string{"quantiles": {"q", "0.5"}, "inverse": {"x", "0.2"}, "over": {"limit", "0.1"}, "heatmap": nil, "modes": nil, "distribution": nil} {
 			pairs := append([]string{"query", selector, "start", start, "end", end}, more...)
 			if what != "distribution" {
@@ -464,7 +467,7 @@ func keysOf(t *testing.T, s *server) []string {
 	}
 	set := map[string]bool{}
 	for _, one := range found {
-		set[tsdb.FormatLabels(one.Labels)] = true
+		set[tsdb.FormatLabels(one.Labels())] = true
 	}
 	return slices.Sorted(maps.Keys(set))
 }

@@ -19,6 +19,7 @@ import (
 	"cistern/services/ingest/admission"
 	"cistern/services/ingest/otlp"
 	"cistern/services/ingest/senders"
+	"cistern/services/ingest/statsd"
 	"cistern/services/outputs"
 	"cistern/services/platform/fastclock"
 	"cistern/services/store/api"
@@ -42,6 +43,7 @@ type server struct {
 	senders map[string]*senders.Input // by the input's name
 	gate    *admission.Gate
 	outputs *outputs.Manager
+	names   atomic.Pointer[statsd.Server] // which remembers them; nil while statsd is off
 	ready   atomic.Bool
 	inputSet
 
@@ -56,7 +58,7 @@ func setup(ctx context.Context, p *daemon.Process, c *config) (err error) {
 		Log: p.Log, Retention: time.Duration(c.Retention.Raw), RetentionMinute: time.Duration(c.Retention.Minute),
 		RetentionHour: time.Duration(c.Retention.Hour), OutOfOrder: time.Duration(c.Store.OutOfOrder),
 		BlockEvery: time.Duration(c.Store.BlockEvery), HeadBytes: c.Limits.MemoryMiB << 20 * 6 / 10,
-		MaxSeries: c.Limits.Series, SeriesPerSecond: c.Limits.SeriesPerSecond, SeriesBurst: c.Limits.SeriesBurst,
+		Held: s.namesBytes, MaxSeries: c.Limits.Series, SeriesPerSecond: c.Limits.SeriesPerSecond, SeriesBurst: c.Limits.SeriesBurst,
 	})
 	if err != nil {
 		return err
@@ -103,7 +105,9 @@ func setup(ctx context.Context, p *daemon.Process, c *config) (err error) {
 	s.input(func() { s.outputs.Run(inputs) })
 	s.input(func() { adapt(inputs, s.store) })
 	bound(c.Limits.MemoryMiB << 20)
-	s.input(func() { s.queries.Pool().Watch(inputs, c.Limits.MemoryMiB<<20) })
+	s.input(func() {
+		s.queries.Pool().Watch(inputs, c.Limits.MemoryMiB<<20, func() int64 { return s.store.InMemory() + s.namesBytes() })
+	})
 	refused := &refusalLog{server: s, before: map[string]map[tsdb.Reason]uint64{}}
 	s.input(func() { refused.run(inputs) })
 	s.rules.Start()
@@ -112,6 +116,14 @@ func setup(ctx context.Context, p *daemon.Process, c *config) (err error) {
 	p.Describe("data", c.Data)
 	s.describe(p)
 	return nil
+}
+
+// namesBytes is about what inputs take of memory to remember names.
+func (s *server) namesBytes() int64 {
+	if listening := s.names.Load(); listening != nil {
+		return listening.NamesBytes()
+	}
+	return 0
 }
 
 // adjust sets how long a request may take.
@@ -139,6 +151,8 @@ func (s *server) table() *routeTable {
 	// akd's, which says who may: by the Unix socket, or from this machine.
 	mux.HandleFunc("GET /admin/retention", s.getRetention)
 	mux.HandleFunc("PUT /admin/retention", here(s.putRetention))
+	mux.HandleFunc("GET /admin/meanings", here(s.getMeanings))
+	mux.HandleFunc("PUT /admin/meanings", here(s.putMeanings))
 	mux.HandleFunc("POST /admin/watch", here(s.queries.Watch))
 	mux.HandleFunc("GET /admin/inputs", here(s.getInputs))
 	mux.HandleFunc("PUT /admin/inputs", here(s.putInputs))

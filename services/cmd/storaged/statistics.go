@@ -178,6 +178,7 @@ var figures = []figure{
 	ofStatsd("buffer_bytes", tsdb.Gauge, "What the kernel granted each socket as a buffer.", func(s *statsd.Stats) float64 { return float64(s.BufferBytes) }),
 	ofStatsd("sockets", tsdb.Gauge, "Sockets that receive datagrams.", func(s *statsd.Stats) float64 { return float64(s.Sockets) }),
 	ofStatsd("names", tsdb.Gauge, "Names with their tags that are known.", func(s *statsd.Stats) float64 { return float64(s.Names) }),
+	ofStatsd("names_bytes", tsdb.Gauge, "Memory that the names take, about.", func(s *statsd.Stats) float64 { return float64(s.NamesBytes) }),
 	ofStatsd("connections", tsdb.Gauge, "TCP connections.", func(s *statsd.Stats) float64 { return float64(s.Connections) }),
 	ofStatsd("refused_connections_total", tsdb.Counter, "TCP connections refused because there were too many.", func(s *statsd.Stats) float64 { return float64(s.RefusedConnections) }),
 	ofStatsd("unstored_samples", tsdb.Gauge, "Histograms and numbers of sets that the store did not take yet.", func(s *statsd.Stats) float64 { return float64(s.Unstored) }),

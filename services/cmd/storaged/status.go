@@ -104,6 +104,7 @@ func (s *server) inputStatus() map[string]any {
 		Samples   uint64                 `json:"samples"`
 		NewSeries uint64                 `json:"newSeries"`
 		Refused   map[tsdb.Reason]uint64 `json:"refused"`
+		First     string                 `json:"first"`
 		Last      string                 `json:"last"`
 	}
 	all, on := map[string]any{}, s.listening.Load()
@@ -117,7 +118,7 @@ func (s *server) inputStatus() map[string]any {
 			if one.Refused == nil {
 				one.Refused = map[tsdb.Reason]uint64{}
 			}
-			list = append(list, sender{one.Address, one.Sent, one.Created, one.Refused, one.Last.UTC().Format(time.RFC3339Nano)})
+			list = append(list, sender{one.Address, one.Sent, one.Created, one.Refused, one.First.UTC().Format(time.RFC3339Nano), one.Last.UTC().Format(time.RFC3339Nano)})
 		}
 		all[in.name] = map[string]any{
 			"enabled": c.Enabled, "listens": on.addresses(in.name), "networks": networks, "newSeries": status.Created, "refused": status.Refused, "senders": list,

@@ -1,4 +1,5 @@
-// Command supportd makes support bundles, keeps crash records and reads logs; see services/support and docs/api/supportd.md.
+// Command supportd makes support bundles, keeps crash records and reads logs; see services/support and docs/api/supportd.md. It has
+// no privilege: what only root may read it has of gatherd.
 package main
 
 import (
@@ -15,6 +16,7 @@ import (
 
 	"cistern/services/daemon"
 	"cistern/services/support/bundle"
+	"cistern/services/support/collect"
 	"cistern/services/support/crash"
 	"cistern/services/support/logs"
 	"cistern/services/support/web"
@@ -26,7 +28,7 @@ var version = "development"
 type settings struct {
 	dir, logs       string
 	group, webGroup string
-	paths           bundle.Paths
+	paths           collect.Paths
 }
 
 func main() {
@@ -53,17 +55,14 @@ func setup(ctx context.Context, p *daemon.Process, c settings) error {
 	debug.SetMemoryLimit(64 << 20)
 	beside := filepath.Dir(p.Socket)
 	c.paths.Temporary = beside
-	steps := bundle.LinuxSteps(c.paths)
-	if runtime.GOOS == "illumos" {
-		steps = bundle.IllumosSteps(c.paths)
-	}
 	accessLog := &logs.AccessLog{MaxBytes: 8 << 20}
-	steps = append(steps, bundle.WebRequests(accessLog.WriteJSON))
+	steps := append(collect.Steps(c.paths), collect.WebRequests(accessLog.WriteJSON))
+	gatherd := &collect.Client{Socket: filepath.Join(c.paths.Run, "gatherd/http.sock")}
 	// 2 GiB and ten bundles: a bundle of a busy machine is some ten megabytes; the cap keeps a stuck script that makes
 	// one a minute from filling the system pool.
-	maker := &bundle.Maker{Dir: c.dir, MemoryDir: filepath.Join(beside, "bundles"), Steps: steps, Parallel: 3, Keep: 10, KeepSize: 2 << 30, Version: p.Version}
+	maker := &bundle.Maker{Dir: c.dir, MemoryDir: filepath.Join(beside, "bundles"), Steps: steps, Gatherd: gatherd, Parallel: 3, Keep: 10, KeepSize: 2 << 30, Version: p.Version}
 	api := &web.API{Maker: maker, Crashes: crash.Open(filepath.Join(c.dir, "crashes.json"), p.Version), Access: accessLog, Record: &web.Record{Path: filepath.Join(c.dir, "record.json")}}
-	watch(ctx, api, c.logs)
+	watch(ctx, api, gatherd, c)
 	uids, _ := daemon.UIDs("cistern") // without that user root and its own may ask
 	// Streams end with the process, not after a bundle that is being followed.
 	adjust := func(s *http.Server) { s.BaseContext = func(net.Listener) context.Context { return ctx } }
@@ -88,18 +87,18 @@ func setup(ctx context.Context, p *daemon.Process, c settings) error {
 }
 
 // watch reads logs and notices crashes where this system keeps them.
-func watch(ctx context.Context, api *web.API, dir string) {
-	if dir != "" {
-		api.Logs = logs.Files{Dir: dir}
+func watch(ctx context.Context, api *web.API, gatherd *collect.Client, c settings) {
+	if c.logs != "" {
+		api.Logs = logs.Files{Dir: c.logs}
 	} else if runtime.GOOS == "illumos" {
 		api.Logs = logs.Files{Dir: "/var/svc/log"}
-		go api.Crashes.WatchCores(ctx, "/var/cores", "/usr/bin/pstack")
-		go api.Crashes.WatchDumps(ctx, "/var/adm/messages", "/var/crash/vmdump.*", "/var/crash/*/vmdump.*")
+		go api.Crashes.WatchCores(ctx, gatherd, c.dir, "/usr/bin/pstack")
+		go api.Crashes.WatchDumps(ctx, gatherd, "/var/adm/messages")
 	} else if program, err := exec.LookPath("journalctl"); err == nil {
 		journal := logs.Journal{Program: program}
 		api.Logs, api.Journal = journal, &journal
 		go api.Crashes.Watch(ctx, journal)
-		go api.Crashes.NoticeKernel("/var/lib/systemd/pstore/*/*.txt", "/var/lib/systemd/pstore/*.txt", "/sys/fs/pstore/dmesg-*")
+		go api.Crashes.NoticeKernel(ctx, gatherd)
 	}
 }
 

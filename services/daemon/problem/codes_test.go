@@ -25,7 +25,7 @@ var update = flag.Bool("update", false, "write docs/api/daemon-errors.md")
 
 // daemonOf is whose answers the problems of a folder are; "" is every daemon's.
 var daemonOf = map[string]string{"store": "storaged", "ingest": "storaged", "cmd/storaged": "storaged", "execd": "execd", "trace": "tracerd", "cmd/tracerd": "tracerd",
-	"replication": "replicd", "cmd/replicd": "replicd", "support": "supportd", "cmd/supportd": "supportd", "daemon": ""}
+	"replication": "replicd", "cmd/replicd": "replicd", "support": "supportd", "cmd/supportd": "supportd", "support/collect": "gatherd", "cmd/gatherd": "gatherd", "daemon": ""}
 
 // maker is a function that makes a problem: which of its arguments are the status and the code, -1 when it sets that itself.
 type maker struct {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -29,6 +30,7 @@ import (
 type memory struct {
 	mu       sync.Mutex
 	samples  []string
+	sum      float64 // of histograms
 	rejected map[tsdb.Reason]int
 	err      error
 }
@@ -60,6 +62,7 @@ func (m *memory) Ingest(_ context.Context, input string, batch []tsdb.Sample, d 
 			if len(s.Histogram.Bins) == 0 {
 				return nil, errors.New("an empty histogram")
 			}
+			m.sum += s.Histogram.Sum()
 			line = strings.TrimSuffix(line, " 0")
 			for i, bin := range s.Histogram.Bins {
 				line += fmt.Sprintf(" %s:%d", bin, s.Histogram.Counts[i])
@@ -205,6 +208,17 @@ func TestBase64(t *testing.T) {
 	}
 	if want := (map[tsdb.Reason]int{tsdb.BadValue: 3, tsdb.EmptySample: 1}); !maps.Equal(m.rejected, want) {
 		t.Errorf("refused %v", m.rejected)
+	}
+}
+
+// Values keep their sum, whatever their bins; of bins that come as such a value counts as the middle.
+func TestSum(t *testing.T) {
+	m := &memory{}
+	_, mux := handler(m)
+	send(t, mux, "POST", "/api/v1/trap", "", []byte(`{"a":[10,10.5,"H[1]=2",0.25,{"_type":"h","_value":[10]}],"c":{"_type":"H","_value":[3]}}`))
+	send(t, mux, "POST", "/api/v1/trap", "", []byte(`{"c":{"_type":"H","_value":[3,7.25]}}`))
+	if want := 10 + 10.5 + 2*1.05 + 0.25 + 10 + 7.25; math.Abs(m.sum-want) > 1e-12 {
+		t.Errorf("the sum is %v, want %v (%q)", m.sum, want, m.samples)
 	}
 }
 

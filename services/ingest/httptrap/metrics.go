@@ -197,7 +197,7 @@ func (t *translation) histogram(m measured, n *node, grows bool) {
 	bad := false
 	for i := range n.items {
 		item := &n.items[i]
-		if v, ok := parseNumber(item.text); ok && item.kind == number && values.Insert(v, 1) == nil {
+		if v, ok := parseNumber(item.text); ok && item.kind == number && values.Record(v, 1) == nil {
 			continue // most are
 		}
 		path := fmt.Sprintf("%s[%d]", m.path, i)
@@ -222,7 +222,7 @@ func (t *translation) histogram(m measured, n *node, grows bool) {
 		}
 		v, ok := t.number(path, item)
 		if ok {
-			if err := values.Insert(v, 1); err != nil {
+			if err := values.Record(v, 1); err != nil {
 				t.reject(path, tsdb.BadValue, "%v", err)
 				ok = false
 			}

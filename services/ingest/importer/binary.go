@@ -3,7 +3,7 @@ package importer
 // Samples in Cistern's own form, which agents and benchmarks send: POST /api/v1/import with the content type
 // application/vnd.cistern.samples. u and v are uvarint and varint:
 //
-//	"CISTSMP2"
+//	"CISTSMP3", or "CISTSMP2", in which no histogram has a sum
 //	u  number of series, each: byte kind (1 gauge, 2 counter, 3 histogram), u length, the key: for each label, ascending by
 //	   name, __name__ among them: 0x0a, u length of the rest, 0x0a, u length, name, 0x12, u length, value
 //	u  number of samples, each:
@@ -15,6 +15,9 @@ package importer
 //	      64·chunk on are meant, the lowest bit the first
 //	   otherwise: v the first bin; u steps to the others
 //	   u  count of each bin, never 0
+//	   When its sum is known a byte 1 comes before that, and behind it, so that it has one bin at least:
+//	   u  k + 16·number: what the values are beyond their bins' bounds nearer to zero is number × 10^(w-k), 10^w being the
+//	      width of the bin furthest from zero; the number is zigzag when there are bins below zero
 //	   Bins are OpenHistogram's: (exponent+128)·90 + two digits-9 for positive values, 0 for zero, negative mirrored
 //
 // A body that cannot be read to its end is refused as a whole; one bad series or sample is not.
@@ -34,7 +37,8 @@ import (
 
 const (
 	samplesType  = "application/vnd.cistern.samples"
-	samplesMagic = "CISTSMP2"
+	samplesMagic = "CISTSMP3"
+	noSumsMagic  = "CISTSMP2"
 	maxBinary    = 4 * admission.MaxParts // samples of a request: they cost no more than their place in a list
 )
 
@@ -79,7 +83,8 @@ func (r *binaryReader) take(n uint64) []byte {
 // them.
 func decodeBinary(body []byte) (samples []tsdb.Sample, err error) {
 	r := binaryReader{rest: body}
-	if string(r.take(uint64(len(samplesMagic)))) != samplesMagic {
+	magic := string(r.take(uint64(len(samplesMagic))))
+	if magic != samplesMagic && magic != noSumsMagic {
 		return nil, errSamples
 	}
 	type series struct {
@@ -132,6 +137,9 @@ func decodeBinary(body []byte) (samples []tsdb.Sample, err error) {
 			return nil, fmt.Errorf("%w: the histogram of sample %d", errSamples, i)
 		}
 		one.Encoded = one.Encoded[:len(one.Encoded)-len(r.rest)]
+		if histogram.Summed(one.Encoded) && magic == noSumsMagic {
+			return nil, fmt.Errorf("%w: the histogram of sample %d has a sum, which %s has none of", errSamples, i, magic)
+		}
 	}
 	if r.bad || len(r.rest) > 0 {
 		return nil, errSamples

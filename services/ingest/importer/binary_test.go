@@ -15,7 +15,8 @@ import (
 	"cistern/services/store/tsdb"
 )
 
-func binaryBody(t testing.TB, now int64) []byte {
+// binaryBody is a request of a version; of the present one its histogram has a sum.
+func binaryBody(t testing.TB, now int64, magic string) []byte {
 	key := func(labels ...tsdb.Label) []byte {
 		k, err := tsdb.AppendKey(nil, labels)
 		if err != nil {
@@ -23,7 +24,7 @@ func binaryBody(t testing.TB, now int64) []byte {
 		}
 		return k
 	}
-	body := []byte(samplesMagic)
+	body := []byte(magic)
 	body = binary.AppendUvarint(body, 3)
 	for i, k := range [][]byte{key(tsdb.Label{Name: "__name__", Value: "g"}), key(tsdb.Label{Name: "__name__", Value: "h.x"}), {0x0a, 9}} {
 		body = append(body, []byte{1, 3, 2}[i])
@@ -35,6 +36,9 @@ func binaryBody(t testing.TB, now int64) []byte {
 	body = binary.LittleEndian.AppendUint64(body, math.Float64bits(2.5))
 	h := &histogram.Histogram{}
 	_ = h.Insert(0.012, 7)
+	if magic == samplesMagic {
+		h.SetSum(0.0861)
+	}
 	body = h.Append(binary.AppendVarint(binary.AppendVarint(body, 1), 0))
 	body = binary.AppendVarint(binary.AppendVarint(body, 1), 5)
 	return binary.LittleEndian.AppendUint64(body, 0)
@@ -43,7 +47,7 @@ func binaryBody(t testing.TB, now int64) []byte {
 func TestBinaryImport(t *testing.T) {
 	s, h := testStore(t)
 	now := time.Now().UnixMilli()
-	body := binaryBody(t, now)
+	body := binaryBody(t, now, samplesMagic)
 	w := ingesttest.Post(h, "/api/v1/import", body, "Content-Type", samplesType)
 	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"accepted":2,"rejectedCount":1`) {
 		t.Fatalf("%d %s", w.Code, w.Body)
@@ -56,8 +60,8 @@ func TestBinaryImport(t *testing.T) {
 		t.Fatal(len(found), err)
 	}
 	defer release()
-	if whole, err := found[1].Whole(t.Context(), now-5000, now+5000); err != nil || whole.Count() != 7 {
-		t.Errorf("%v %v", whole, err)
+	if whole, err := found[1].Whole(t.Context(), now-5000, now+5000); err != nil || whole.Count() != 7 || math.Abs(whole.Sum()-0.0861) > 1e-15 {
+		t.Errorf("%v %v: %v", whole, err, whole.Sum())
 	}
 	for cut := range len(body) {
 		if w := ingesttest.Post(h, "/api/v1/import", body[:cut], "Content-Type", samplesType); w.Code != http.StatusBadRequest {
@@ -67,7 +71,8 @@ func TestBinaryImport(t *testing.T) {
 }
 
 func FuzzBinary(f *testing.F) {
-	f.Add(binaryBody(f, 1_790_000_000_000))
+	f.Add(binaryBody(f, 1_790_000_000_000, samplesMagic))
+	f.Add(binaryBody(f, 1_790_000_000_000, noSumsMagic))
 	f.Fuzz(func(t *testing.T, body []byte) { _, _ = decodeBinary(body) })
 }
 

@@ -55,7 +55,7 @@ func Numbers(t testing.TB, s *tsdb.Store) map[string]string {
 			_, v := it.At()
 			text = append(text, fmt.Sprintf("%g", v))
 		}
-		all[fmt.Sprint(one.Labels)] = one.Kind.String() + " " + strings.Join(text, " ")
+		all[fmt.Sprint(one.Labels())] = one.Kind.String() + " " + strings.Join(text, " ")
 	}
 	return all
 }

@@ -125,10 +125,10 @@ func TestSenders(t *testing.T) {
 	if got := refused("127.0.0.3"); got[senders.NetworkNotAllowed] != 41 {
 		t.Errorf("%v", got)
 	}
-	if metrics, err := store.Metrics("kept", 0); err != nil || len(metrics) != 6 {
+	if metrics, err := store.Metrics(tsdb.MetricQuery{Match: "kept"}); err != nil || metrics.Total != 6 {
 		t.Error(metrics, err)
 	}
-	if metrics, err := store.Metrics("elsewhere", 0); err != nil || len(metrics) != 0 {
+	if metrics, err := store.Metrics(tsdb.MetricQuery{Match: "elsewhere"}); err != nil || metrics.Total != 0 {
 		t.Error(metrics, err)
 	}
 }

@@ -253,7 +253,7 @@ func TestDeltasOverRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, one := range found {
-		name := one.Labels[0].Value
+		name := one.Labels()[0].Value
 		for it := one.Numbers(0, math.MaxInt64); it.Next(); {
 			_, v := it.At()
 			numbers[name] = append(numbers[name], v)

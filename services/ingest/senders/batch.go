@@ -3,6 +3,7 @@ package senders
 // Who sent a batch: one address, or several that share it.
 
 import (
+	"math"
 	"net/netip"
 	"slices"
 	"sync/atomic"
@@ -41,6 +42,9 @@ func (s *single) Admit(n int) (tsdb.Reason, string) {
 func (s *single) Create(int) (tsdb.Reason, string)  { return s.in.Create(s.from) }
 func (s *single) Refused(_ int, reason tsdb.Reason) { s.in.Refused(s.from, reason, 1) }
 func (s *single) Sent(n int)                        { s.in.Sent(s.from, n) }
+
+// Address implements tsdb.Addressed.
+func (s *single) Address(int) (netip.Addr, int) { return s.from, math.MaxInt }
 
 // Parts says which of a batch's samples came from which address. The zero value is an empty batch.
 type Parts struct {
@@ -87,6 +91,15 @@ func (s several) at(i int) netip.Addr {
 
 func (s several) Create(i int) (tsdb.Reason, string) { return s.in.Create(s.at(i)) }
 func (s several) Refused(i int, reason tsdb.Reason)  { s.in.Refused(s.at(i), reason, 1) }
+
+// Address implements tsdb.Addressed.
+func (s several) Address(i int) (netip.Addr, int) {
+	at, _ := slices.BinarySearch(s.parts.ends, s.first+i+1)
+	if at >= len(s.parts.from) {
+		return netip.Addr{}, math.MaxInt
+	}
+	return s.parts.from[at], s.parts.ends[at] - s.first
+}
 
 func (s several) Sent(n int) {
 	at, _ := slices.BinarySearch(s.parts.ends, s.first+1)

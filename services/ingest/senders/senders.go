@@ -61,6 +61,7 @@ type sender struct {
 	bucket  bucket // of new series
 	samples bucket
 	refused map[tsdb.Reason]uint64
+	first   time.Time // when it was first heard of
 	last    time.Time
 	// Of the last hour.
 	sent, created, declined hour
@@ -234,7 +235,7 @@ func (in *Input) of(from netip.Addr, now time.Time) *sender {
 		if len(in.byAddr) >= maxSenders {
 			return &in.others
 		}
-		one = &sender{bucket: bucket{tokens: float64(in.options.Load().SenderSeriesBurst)}}
+		one = &sender{bucket: bucket{tokens: float64(in.options.Load().SenderSeriesBurst)}, first: now}
 		in.byAddr[key] = one
 	}
 	return one

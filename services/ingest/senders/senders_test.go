@@ -301,3 +301,27 @@ func TestSentOfSeveral(t *testing.T) {
 		t.Error(x, y, own)
 	}
 }
+
+// Who began last is listed, however little it sends beside the others.
+func TestStatusHasWhoBeganLast(t *testing.T) {
+	in := New("statsd", Options{})
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	in.now = func() time.Time { return now }
+	for i := range 60 {
+		in.Sent(netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}), 1000-i)
+	}
+	now = now.Add(10 * time.Minute)
+	late := netip.MustParseAddr("198.51.100.7")
+	in.Sent(late, 1)
+	now = now.Add(time.Minute)
+	in.Sent(late, 1)
+	for _, one := range in.Status(20).Senders {
+		if one.Address == late.String() {
+			if want := now.Add(-time.Minute); !one.First.Equal(want) {
+				t.Errorf("it began at %v, want %v", one.First, want)
+			}
+			return
+		}
+	}
+	t.Error("who began last is not listed")
+}

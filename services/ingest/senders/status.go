@@ -16,8 +16,8 @@ import (
 type Status struct {
 	Created uint64 // series that were new
 	Refused map[tsdb.Reason]uint64
-	// Senders are those of whom something came within an hour: those of whom most was refused, who made most new series and
-	// who sent most.
+	// Senders are those of whom something came within an hour: those of whom most was refused, who made most new series, who
+	// sent most, and who began last.
 	Senders []SenderStatus
 }
 
@@ -27,13 +27,14 @@ type SenderStatus struct {
 	Sent    uint64                 // samples, or lines of statsd, within an hour
 	Created uint64                 // new series, within an hour
 	Refused map[tsdb.Reason]uint64 // since it was first heard of
+	First   time.Time              // since the start, or since it was forgotten
 	Last    time.Time
 
 	declined uint64 // refused within an hour
 }
 
 func (one *sender) status(address string, now time.Time) SenderStatus {
-	return SenderStatus{address, one.sent.sum(now), one.created.sum(now), maps.Clone(one.refused), one.last, one.declined.sum(now)}
+	return SenderStatus{address, one.sent.sum(now), one.created.sum(now), maps.Clone(one.refused), one.first, one.last, one.declined.sum(now)}
 }
 
 // Status returns the figures, with at most limit senders for each thing that they are listed for.
@@ -68,6 +69,7 @@ func worst(all []SenderStatus, limit int) (list []SenderStatus) {
 		func(s *SenderStatus) uint64 { return s.declined },
 		func(s *SenderStatus) uint64 { return s.Created },
 		func(s *SenderStatus) uint64 { return s.Sent },
+		func(s *SenderStatus) uint64 { return uint64(max(0, s.First.Unix())) },
 	} {
 		slices.SortFunc(all, func(a, b SenderStatus) int {
 			return cmp.Or(cmp.Compare(figure(&b), figure(&a)), strings.Compare(a.Address, b.Address))

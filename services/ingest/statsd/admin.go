@@ -144,7 +144,7 @@ func kinds(word string) func(metricType) bool {
 }
 
 func (m *metric) name() string {
-	labels, err := tsdb.ParseKey(string(m.key))
+	labels, err := tsdb.ParseKey(m.id[1:])
 	if err != nil {
 		return ""
 	}

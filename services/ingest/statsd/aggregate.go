@@ -14,6 +14,7 @@ import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"cistern/services/histogram"
 	"cistern/services/ingest/senders"
@@ -51,45 +52,76 @@ type Aggregator struct {
 	store      tsdb.Ingester
 	durability journal.Durability
 	maxNames   int
+	maxBytes   int64 // of memory for names; 0: any
 	clock      *fastclock.Clock
 
 	// flushing serialises what walks over shards and metrics: the second's end, and the administrator.
 	flushing sync.Mutex
 	second   atomic.Uint64 // counts flushes; changed under flushing
 	unstored []tsdb.Sample // of earlier seconds, what is sent once: the store did not take it
+	readings []reading     // of the last second
+	samples  []tsdb.Sample // of some of them; as readings, their memory is used again
 	senders  *senders.Input
 
 	mu      sync.Mutex // guards the following, and metric.entries
 	shards  []*shard
-	metrics map[string]*metric // by type and series key: several spellings may be one series
+	metrics map[string]*metric // by id: several spellings may be one series
 	list    []*metric          // the same; only flushing's holder removes from it
+	// fresh is what is to be said of timers that began since the last second; described counts them since the start.
+	fresh     []tsdb.Metadata
+	described int
 
 	waiting    atomic.Int64 // len(unstored)
+	bytes      atomic.Int64 // about what the metrics and their entries take; changed under mu
 	lines, bad atomic.Uint64
 	received   atomic.Int64 // when the last batch came, by the clock
 }
 
-// metric is what becomes a series.
+// metric is what becomes a series. There are as many as names: what is small stands together.
 type metric struct {
-	key     []byte
-	kind    metricType
-	entries int // in the shards' tables
+	id string // its type, and its series' key
 
-	// Guarded by flushing.
+	// Guarded by flushing, as is gone.
 	last   uint64  // the second of the last line
 	total  float64 // of a counter, since it began
 	spread *histogram.Histogram
 	count  uint64 // of a timer's measurements, since it began
-	gone   bool
 
-	mu      sync.Mutex // guards the following
-	level   float64    // of a gauge
-	order   int64      // when the gauge was last set
-	known   bool       // the gauge has a value
-	members map[string]struct{}
-	less    float64 // what a counter was counted down by, since it began
-	lessKey []byte  // of the series of that; nil before the first time
+	mu    sync.Mutex // guards the following, and known
+	level float64    // of a gauge
+	order int64      // when the gauge was last set
+	more  *moreOfMetric
+
+	entries int32 // in the shards' tables
+	kind    metricType
+	gone    bool
+	known   bool // the gauge has a value
 }
+
+// moreOfMetric is what few metrics have.
+type moreOfMetric struct {
+	members map[string]struct{} // of a set
+	less    float64             // what a counter was counted down by, since it began
+	lessKey []byte              // of the series of that; nil before the first time
+}
+
+// extra is the metric's more. The caller holds mu.
+func (m *metric) extra() *moreOfMetric {
+	if m.more == nil {
+		m.more = &moreOfMetric{}
+	}
+	return m.more
+}
+
+// entryBytes and metricBytes are about what one of them takes: itself, its places in lists and tables, and in tables what is left free for
+// others.
+const (
+	entryBytes  = int64(unsafe.Sizeof(entry{})) + 3*int64(unsafe.Sizeof(slot{}))
+	metricBytes = int64(unsafe.Sizeof(metric{})) + 96
+)
+
+// bytesOf is about what a metric takes beside its entries.
+func bytesOf(m *metric) int64 { return metricBytes + int64(len(m.id)) }
 
 // shard is a reader's part.
 type shard struct {
@@ -98,6 +130,7 @@ type shard struct {
 	mu      sync.Mutex
 	table   table
 	dirty   []*entry
+	spare   []*histogram.Accumulator // empty ones, for timers that have none
 	refused map[tsdb.Reason]int
 	timed   []tsdb.Sample // with a time of their own; their keys are metrics'
 	from    []netip.Addr  // the packets' senders; nil for none
@@ -115,12 +148,16 @@ type blame struct {
 	n      int
 }
 
+// maxDescribed is how many timers are said to be of seconds: the store keeps so much of a bounded number of names, and a flood
+// must leave room for what others say.
+const maxDescribed = 20_000
+
 // linesAtOnce is how many lines are looked up side by side.
 const linesAtOnce = 64
 
 // NewAggregator makes one that writes to a store.
 func NewAggregator(store tsdb.Ingester, o Options) *Aggregator {
-	a := &Aggregator{store: store, senders: o.Senders, durability: o.Durability, maxNames: o.Names, clock: o.Clock, metrics: map[string]*metric{}}
+	a := &Aggregator{store: store, senders: o.Senders, durability: o.Durability, maxNames: o.Names, maxBytes: o.NamesBytes, clock: o.Clock, metrics: map[string]*metric{}}
 	if a.durability == "" {
 		a.durability = Durability
 	}
@@ -349,6 +386,7 @@ func (s *shard) add(l *line) (*entry, tsdb.Reason) {
 	if reason != "" {
 		return nil, reason
 	}
+	name := labels[0].Value
 	key, err := tsdb.AppendKey([]byte{byte(l.kind)}, labels)
 	if err != nil {
 		var bad *tsdb.KeyError
@@ -368,24 +406,36 @@ func (s *shard) add(l *line) (*entry, tsdb.Reason) {
 	}
 	a.mu.Lock()
 	m := a.metrics[string(key)]
-	if m == nil && len(a.list) < a.maxNames {
-		m = &metric{key: key[1:], kind: l.kind, last: a.second.Load()}
-		a.metrics[string(key)] = m
+	if m == nil && len(a.list) < a.maxNames && !a.full() {
+		m = &metric{id: string(key), kind: l.kind, last: a.second.Load()}
+		if l.kind == timer && a.described < maxDescribed {
+			a.described++
+			a.fresh = append(a.fresh, tsdb.Metadata{Name: name, Type: "histogram", Unit: "seconds"})
+		}
+		a.metrics[m.id] = m
 		a.list = append(a.list, m)
+		a.bytes.Add(bytesOf(m))
 	}
 	// Some spellings of one series are normal; many are someone's mistake.
-	full := m == nil || s.table.used >= 2*a.maxNames
+	full := m == nil || s.table.used >= 2*a.maxNames || a.full()
 	if !full {
 		m.entries++
+		a.bytes.Add(entryBytes)
 	}
 	a.mu.Unlock()
 	if full {
 		return nil, Names
 	}
-	e := &entry{hash: l.hash, text: owned(l), name: len(l.name), kind: l.kind, metric: m}
+	e := &entry{hash: l.hash, text: owned(l, m.id), name: uint16(len(l.name)), kind: l.kind, metric: m}
 	s.table.insert(e)
 	return e, ""
 }
+
+// key is the series'. Nobody writes to it.
+func (m *metric) key() []byte { return unsafe.Slice(unsafe.StringData(m.id), len(m.id))[1:] }
+
+// full says whether the names take all the memory that they may.
+func (a *Aggregator) full() bool { return a.maxBytes > 0 && a.bytes.Load() >= a.maxBytes }
 
 // create says whether a sender may make a series. One that the store knows goes on, also after a restart.
 func (a *Aggregator) create(key []byte, from netip.Addr) tsdb.Reason {

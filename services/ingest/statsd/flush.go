@@ -19,16 +19,28 @@ func (a *Aggregator) Flush(ctx context.Context, second time.Time) error {
 	a.flushing.Lock()
 	defer a.flushing.Unlock()
 	timed := a.merge()
-	once, again := a.gather(second.UnixMilli())
-	once = append(timed, once...)
+	a.describe()
+	ms := second.UnixMilli()
+	once := append(timed, a.gather(ms)...)
 	if a.second.Add(1)%sweepEvery == 0 {
 		a.forget()
 	}
-	return a.write(ctx, once, again)
+	return a.write(ctx, once, ms)
 }
 
-// write stores samples. When that fails, those that are said once are kept; the others will be said again.
-func (a *Aggregator) write(ctx context.Context, once, again []tsdb.Sample) error {
+// describe tells the store that timers are measured in seconds, whatever their names say.
+func (a *Aggregator) describe() {
+	a.mu.Lock()
+	fresh := a.fresh
+	a.fresh = nil
+	a.mu.Unlock()
+	if len(fresh) > 0 {
+		a.store.Describe(fresh)
+	}
+}
+
+// write stores samples, and the readings. When that fails, those that are said once are kept; the others will be said again.
+func (a *Aggregator) write(ctx context.Context, once []tsdb.Sample, ms int64) error {
 	if len(a.unstored) > 0 {
 		once = append(a.unstored, once...)
 	}
@@ -40,8 +52,31 @@ func (a *Aggregator) write(ctx context.Context, once, again []tsdb.Sample) error
 		a.store.Reject(Unstored, len(left)-kept)
 		return err
 	}
-	_, err = a.ingest(ctx, again)
-	return err
+	return a.ingestReadings(ctx, ms)
+}
+
+// reading is a counter's or a gauge's value at the end of a second. Of hundreds of thousands every second, samples would take
+// six times the memory.
+type reading struct {
+	key   []byte
+	kind  tsdb.Kind
+	value float64
+}
+
+// ingestReadings stores the readings as samples.
+func (a *Aggregator) ingestReadings(ctx context.Context, ms int64) error {
+	for rest := a.readings; len(rest) > 0; {
+		n := min(len(rest), ingestAtOnce)
+		a.samples = a.samples[:0]
+		for _, r := range rest[:n] {
+			a.samples = append(a.samples, tsdb.Sample{Key: r.key, Kind: r.kind, Time: ms, Value: r.value})
+		}
+		if _, err := a.ingest(ctx, a.samples); err != nil {
+			return err
+		}
+		rest = rest[n:]
+	}
+	return nil
 }
 
 // ingest stores samples until that fails, and returns those that are left.
@@ -66,6 +101,7 @@ func (a *Aggregator) merge() (timed []tsdb.Sample) {
 		dirty, refused := s.dirty, s.refused
 		timed = append(timed, s.timed...)
 		s.dirty, s.refused, s.timed = make([]*entry, 0, len(dirty)), map[tsdb.Reason]int{}, nil
+		s.spare = nil // the second before needed more
 		s.mu.Unlock()
 		for reason, n := range refused {
 			a.store.Reject(reason, n)
@@ -78,6 +114,7 @@ func (a *Aggregator) merge() (timed []tsdb.Sample) {
 				if !e.metric.merge(e, a.second.Load()) {
 					a.store.Reject(BadNumber, 1)
 				}
+				s.release(e)
 			}
 			s.mu.Unlock()
 			dirty = dirty[n:]
@@ -96,7 +133,7 @@ func (m *metric) merge(e *entry, second uint64) (finite bool) {
 		} else {
 			m.total = sum
 		}
-	case e.spread.Count() > 0:
+	case e.spread != nil && e.spread.Count() > 0:
 		m.count += e.spread.Count()
 		if h := e.spread.Take(); m.spread == nil {
 			m.spread = h
@@ -108,50 +145,37 @@ func (m *metric) merge(e *entry, second uint64) (finite bool) {
 	return finite
 }
 
-// gather makes the second's samples: what is said once, timers and sets, and what is said every second, counters and
-// gauges. The caller holds flushing.
-func (a *Aggregator) gather(ms int64) (once, again []tsdb.Sample) {
-	list := a.all()
-	again = make([]tsdb.Sample, 0, len(list))
-	for _, m := range list {
-		sample := tsdb.Sample{Key: m.key, Time: ms}
+// gather makes the second's samples of what is said once, timers and sets, and the readings of what is said every second, counters
+// and gauges. The caller holds flushing.
+func (a *Aggregator) gather(ms int64) (once []tsdb.Sample) {
+	a.readings = a.readings[:0]
+	for _, m := range a.all() {
 		switch m.kind {
 		case counter: // also unchanged: a line in a chart that stays level is a fact
-			sample.Kind, sample.Value = tsdb.Counter, m.total
 			m.mu.Lock()
-			if m.lessKey != nil {
-				again = append(again, tsdb.Sample{Key: m.lessKey, Kind: tsdb.Counter, Time: ms, Value: m.less})
+			if m.more != nil {
+				a.readings = append(a.readings, reading{m.more.lessKey, tsdb.Counter, m.more.less})
 			}
 			m.mu.Unlock()
+			a.readings = append(a.readings, reading{m.key(), tsdb.Counter, m.total})
 		case gauge:
 			m.mu.Lock()
-			known := m.known
-			sample.Kind, sample.Value = tsdb.Gauge, m.level
-			m.mu.Unlock()
-			if !known {
-				continue
+			if m.known {
+				a.readings = append(a.readings, reading{m.key(), tsdb.Gauge, m.level})
 			}
+			m.mu.Unlock()
 		case set:
-			m.mu.Lock()
-			n := len(m.members)
-			m.members = nil
-			m.mu.Unlock()
-			if n > 0 {
-				sample.Kind, sample.Value = tsdb.Gauge, float64(n)
-				once = append(once, sample)
+			if n := m.leave(); n > 0 {
+				once = append(once, tsdb.Sample{Key: m.key(), Kind: tsdb.Gauge, Time: ms, Value: float64(n)})
 			}
-			continue
 		default:
-			if m.spread == nil {
-				continue
+			if m.spread != nil {
+				once = append(once, tsdb.Sample{Key: m.key(), Kind: tsdb.Histogram, Time: ms, Histogram: m.spread})
+				m.spread = nil
 			}
-			sample.Kind, sample.Histogram, m.spread = tsdb.Histogram, m.spread, nil
-			once = append(once, sample)
-			continue
 		}
-		again = append(again, sample)
 	}
-	return once, again
+	return once
 }
 
 // all is the metrics; new ones are added behind it only.
@@ -199,7 +223,8 @@ func (a *Aggregator) remove(metrics []*metric, values bool) {
 		}
 		a.mu.Lock()
 		for m, n := range removed {
-			m.entries -= n
+			m.entries -= int32(n)
+			a.bytes.Add(-int64(n) * entryBytes)
 		}
 		a.mu.Unlock()
 		s.mu.Unlock()
@@ -209,7 +234,8 @@ func (a *Aggregator) remove(metrics []*metric, values bool) {
 	kept := make([]*metric, 0, len(a.list))
 	for _, m := range a.list {
 		if m.gone && m.entries == 0 {
-			delete(a.metrics, string(append([]byte{byte(m.kind)}, m.key...)))
+			delete(a.metrics, m.id)
+			a.bytes.Add(-bytesOf(m))
 			continue
 		}
 		if m.gone {
@@ -217,7 +243,7 @@ func (a *Aggregator) remove(metrics []*metric, values bool) {
 			if values {
 				m.total, m.count, m.spread = 0, 0, nil
 				m.mu.Lock()
-				m.less, m.lessKey = 0, nil
+				m.more = nil
 				m.mu.Unlock()
 			}
 		}

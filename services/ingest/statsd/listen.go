@@ -41,6 +41,7 @@ type Options struct {
 	Readers    int                // UDP sockets, or readers where the kernel does not spread packets; one per processor, 8 at most
 	Buffer     int                // bytes the kernel is asked to hold for each socket; 64 MiB
 	Names      int                // how many names with their tags are kept; a million
+	NamesBytes int64              // how much memory they may take, about; 0: any
 	Durability journal.Durability // Interval
 	Clock      *fastclock.Clock   // one of our own
 	Senders    *senders.Input     // who may send and how many series each may make; nil: everybody, any number
@@ -214,6 +215,7 @@ type Stats struct {
 	Sockets            int
 	BufferBytes        int // of each socket; 0 when the kernel does not say
 	Names, Unstored    int
+	NamesBytes         int64 // memory that the names take, about
 	Connections        int
 	RefusedConnections uint64
 	Last               time.Time // when something came last
@@ -241,8 +243,13 @@ func (s *Server) Stats() Stats {
 	s.mu.Lock()
 	stats.Connections = len(s.connections)
 	s.mu.Unlock()
-	stats.Unstored = int(a.waiting.Load())
+	stats.Unstored, stats.NamesBytes = int(a.waiting.Load()), s.NamesBytes()
 	return stats
+}
+
+// NamesBytes is about what the names take of memory.
+func (s *Server) NamesBytes() int64 {
+	return s.aggregator.bytes.Load()
 }
 
 // timeOf is the time of day of a reading of the clock; zero for none.

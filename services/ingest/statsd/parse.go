@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"unsafe"
 
+	"cistern/services/histogram"
 	"cistern/services/store/tsdb"
 )
 
@@ -148,36 +149,53 @@ var tens = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e
 
 // parseNumber reads a finite decimal number.
 func parseNumber(text []byte) (float64, bool) {
+	v, _, _, ok := parseDecimal(text)
+	return v, ok
+}
+
+// parseDecimal is parseNumber, and also returns v as the sender wrote it: whole × 10^unit, to six digits.
+func parseDecimal(text []byte) (v, whole float64, unit int, ok bool) {
 	// Most have few digits: a whole number and a power of ten that are both exact, so that one division rounds once.
-	digits, whole, point, i := 0, uint64(0), -1, 0
+	digits, number, point, i := 0, uint64(0), -1, 0
 	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
 		i = 1
 	}
 	for ; i < len(text); i++ {
 		c := text[i]
 		if c >= '0' && c <= '9' {
-			whole = whole*10 + uint64(c-'0')
+			number = number*10 + uint64(c-'0')
 			digits++
 		} else if c == '.' && point < 0 {
 			point = digits
 		} else {
-			return parseSlowly(text)
+			return manyDigits(text)
 		}
 	}
 	if digits == 0 {
-		return 0, false
+		return 0, 0, 0, false
 	}
 	if digits > 15 {
-		return parseSlowly(text)
+		return manyDigits(text)
 	}
-	v := float64(whole)
-	if point >= 0 {
-		v /= tens[digits-point]
-	}
+	whole = float64(number)
 	if text[0] == '-' {
-		v = -v
+		whole = -whole
 	}
-	return v, true
+	if v = whole; point >= 0 {
+		unit = point - digits
+		v /= tens[-unit]
+	}
+	return v, whole, unit, true
+}
+
+func manyDigits(text []byte) (v, whole float64, unit int, ok bool) {
+	if v, ok = parseSlowly(text); !ok {
+		return 0, 0, 0, false
+	}
+	if bin, in := histogram.BinOf(v); in {
+		whole, unit = bin.Decimal(v)
+	}
+	return v, whole, unit, true
 }
 
 func parseSlowly(text []byte) (float64, bool) {

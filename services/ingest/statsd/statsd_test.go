@@ -27,6 +27,8 @@ type memory struct {
 	rejected map[tsdb.Reason]int
 	fail     error
 	forget   bool
+
+	described []tsdb.Metadata
 }
 
 func (m *memory) Ingest(_ context.Context, _ string, batch []tsdb.Sample, _ journal.Durability) ([]tsdb.Rejection, error) {
@@ -56,7 +58,11 @@ func (m *memory) Ingest(_ context.Context, _ string, batch []tsdb.Sample, _ jour
 	return nil, nil
 }
 
-func (m *memory) Describe([]tsdb.Metadata)                   {}
+func (m *memory) Describe(list []tsdb.Metadata) {
+	if !m.forget {
+		m.described = append(m.described, list...)
+	}
+}
 func (m *memory) Exemplify(context.Context, []tsdb.Exemplar) {}
 
 func (m *memory) Reject(reason tsdb.Reason, n int) {
@@ -455,5 +461,27 @@ func TestManyGraphiteTags(t *testing.T) {
 	}
 	if labels, reason := labelsOf([]byte(name), nil); reason != tsdb.TooManyLabels {
 		t.Errorf("%d labels, %q", len(labels), reason)
+	}
+}
+
+// Timers are of seconds, whatever they are called; of what else is sent nobody knows. It is said once.
+func TestTimersAreOfSeconds(t *testing.T) {
+	m := &memory{}
+	a := NewAggregator(m, Options{Clock: clock})
+	s := a.shard()
+	for range 2 {
+		s.text1("checkout:320|ms\nsize:3|h\nn:1|c\nlevel:2|g\nwho:a|s\ncheckout:10|ms|#shop:a\nwait,host=a:1|ms")
+		m.second(t, a)
+	}
+	want := []tsdb.Metadata{{Name: "checkout", Type: "histogram", Unit: "seconds"}, {Name: "checkout", Type: "histogram", Unit: "seconds"}, {Name: "wait", Type: "histogram", Unit: "seconds"}}
+	if !slices.Equal(m.described, want) {
+		t.Errorf("%+v", m.described)
+	}
+	for i := range 2 * maxDescribed {
+		s.text1(fmt.Sprintf("flood.%d:1|ms", i))
+	}
+	m.second(t, a)
+	if len(m.described) != maxDescribed {
+		t.Errorf("%d were described", len(m.described))
 	}
 }

@@ -3,6 +3,7 @@ package statsd
 // The name table of a reader: finds what a name, with its type and tags as they were sent, stands for.
 
 import (
+	"strings"
 	"unsafe"
 
 	"github.com/cespare/xxhash/v2"
@@ -11,16 +12,17 @@ import (
 )
 
 // entry is a reader's part of a metric: what it has counted since the last second.
+// There are as many as names, so that it is one line of the cache.
 type entry struct {
 	hash   uint64
 	text   string // name and tags, one after the other
-	name   int    // the name's length
+	metric *metric
+	spread *histogram.Accumulator // of a timer of which something has come since the last second
+	sum    float64                // of a counter
+	carry  float64                // of a sampled timer: what its counts are less than what was sent, from -0.5 to 0.5
+	name   uint16                 // the name's length
 	kind   metricType
 	dirty  bool // it is in the shard's list
-	metric *metric
-	sum    float64 // of a counter
-	carry  float64 // of a sampled timer: what its counts are less than what was sent, from -0.5 to 0.5
-	spread histogram.Accumulator
 }
 
 // table is an open hash table; a load of a half at most. The hashes lie side by side, so that a miss costs no entry.
@@ -45,7 +47,7 @@ func hashOf(l *line) uint64 {
 
 // is says whether an entry stands for a line.
 func (e *entry) is(l *line) bool {
-	return e.kind == l.kind && e.name == len(l.name) && len(e.text) == len(l.name)+len(l.tags) &&
+	return e.kind == l.kind && int(e.name) == len(l.name) && len(e.text) == len(l.name)+len(l.tags) &&
 		e.text[:e.name] == borrow(l.name) && e.text[e.name:] == borrow(l.tags)
 }
 
@@ -120,8 +122,11 @@ func (t *table) remove(gone func(*entry) bool) {
 	}
 }
 
-// owned copies a line's identity: the packet's memory is used again.
-func owned(l *line) string {
+// owned copies a line's identity, because the packet's memory is used again. A name without tags stands in its series' key already.
+func owned(l *line, key string) string {
+	if at := strings.Index(key, borrow(l.name)); at >= 0 && len(l.tags) == 0 {
+		return key[at : at+len(l.name)]
+	}
 	text := make([]byte, 0, len(l.name)+len(l.tags))
 	text = append(append(text, l.name...), l.tags...)
 	return unsafe.String(unsafe.SliceData(text), len(text))

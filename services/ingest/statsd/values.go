@@ -16,7 +16,7 @@ func (s *shard) take(e *entry, value []byte, l *line) tsdb.Reason {
 	if e.kind == set {
 		return e.metric.join(value)
 	}
-	v, ok := parseNumber(value)
+	v, digits, unit, ok := parseDecimal(value)
 	if !ok {
 		return BadNumber
 	}
@@ -33,7 +33,7 @@ func (s *shard) take(e *entry, value []byte, l *line) tsdb.Reason {
 		e.sum = sum
 	case gauge:
 		if l.time != 0 {
-			return s.at(tsdb.Sample{Key: e.metric.key, Kind: tsdb.Gauge, Time: l.time, Value: v})
+			return s.at(tsdb.Sample{Key: e.metric.key(), Kind: tsdb.Gauge, Time: l.time, Value: v})
 		}
 		return e.metric.set(v, value[0] == '+' || value[0] == '-', s.order)
 	default:
@@ -43,7 +43,7 @@ func (s *shard) take(e *entry, value []byte, l *line) tsdb.Reason {
 		}
 		if e.kind == timer {
 			// The bin is shifted, not the number divided: 1.2/1000 is not quite the 0.0012 where its bin begins.
-			bin = bin.Shift(-3)
+			bin, unit = bin.Shift(-3), unit-3
 		}
 		n := uint64(1)
 		if rate != 1 {
@@ -54,12 +54,33 @@ func (s *shard) take(e *entry, value []byte, l *line) tsdb.Reason {
 		}
 		if l.time != 0 && n > 0 {
 			one := &histogram.Histogram{}
-			one.Add(bin, n)
-			return s.at(tsdb.Sample{Key: e.metric.key, Kind: tsdb.Histogram, Time: l.time, Histogram: one})
+			one.RecordDecimal(bin, n, digits, unit)
+			return s.at(tsdb.Sample{Key: e.metric.key(), Kind: tsdb.Histogram, Time: l.time, Histogram: one})
 		}
-		e.spread.Add(bin, n)
+		if e.spread == nil {
+			e.spread = s.accumulator()
+		}
+		e.spread.RecordDecimal(bin, n, digits, unit)
 	}
 	return ""
+}
+
+// accumulator is an empty one. It takes hundreds of bytes, and most timers have no value in most seconds.
+func (s *shard) accumulator() *histogram.Accumulator {
+	last := len(s.spare) - 1
+	if last < 0 {
+		return &histogram.Accumulator{}
+	}
+	one := s.spare[last]
+	s.spare[last], s.spare = nil, s.spare[:last]
+	return one
+}
+
+// release has other timers use an entry's accumulator, which was just emptied.
+func (s *shard) release(e *entry) {
+	if e.spread != nil {
+		s.spare, e.spread = append(s.spare, e.spread), nil
+	}
 }
 
 // at keeps a sample that has a time of its own for the end of the second.
@@ -97,39 +118,55 @@ const lessSuffix = "_decrements"
 func (m *metric) lessen(by float64) tsdb.Reason {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if math.IsInf(m.less+by, 0) {
+	less := by
+	if m.more != nil {
+		less += m.more.less
+	}
+	if math.IsInf(less, 0) {
 		return BadNumber
 	}
-	if m.lessKey == nil {
-		labels, err := tsdb.ParseKey(string(m.key))
+	more := m.extra()
+	if more.lessKey == nil {
+		labels, err := tsdb.ParseKey(m.id[1:])
 		for i := range labels {
 			if labels[i].Name == tsdb.NameLabel {
 				labels[i].Value += lessSuffix
 			}
 		}
 		if err == nil {
-			m.lessKey, err = tsdb.AppendKey(nil, labels)
+			more.lessKey, err = tsdb.AppendKey(nil, labels)
 		}
 		if err != nil {
-			m.lessKey = nil
+			m.more = nil
 			return tsdb.LabelTooLong
 		}
 	}
-	m.less += by
+	more.less = less
 	return ""
 }
 
 func (m *metric) join(member []byte) tsdb.Reason {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.members == nil {
-		m.members = map[string]struct{}{}
+	more := m.extra()
+	if more.members == nil {
+		more.members = map[string]struct{}{}
 	}
-	if _, known := m.members[string(member)]; !known {
-		if len(m.members) >= maxSetMembers {
+	if _, known := more.members[string(member)]; !known {
+		if len(more.members) >= maxSetMembers {
 			return Members
 		}
-		m.members[string(member)] = struct{}{}
+		more.members[string(member)] = struct{}{}
 	}
 	return ""
+}
+
+// leave empties a set, and says how many members it had.
+func (m *metric) leave() (members int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.more != nil {
+		members, m.more.members = len(m.more.members), nil
+	}
+	return members
 }

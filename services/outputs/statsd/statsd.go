@@ -143,9 +143,11 @@ func (o *Output) bins(s *series) {
 	if o.settings.Histograms == "ms" {
 		kind, shift = "|ms", 3
 	}
+	// Where values stand in their bins the sum says; none may come to be in the next bin.
+	place := min(o.decoded.Place(), 0.999)
 	for i, bin := range o.decoded.Bins {
 		if n := o.decoded.Counts[i]; n > 0 {
-			o.line(s, bin.Shift(shift).Middle(), kind, n)
+			o.line(s, bin.Shift(shift).At(place), kind, n)
 		}
 	}
 }

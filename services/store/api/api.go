@@ -37,10 +37,14 @@ const (
 // Store is what the API asks.
 type Store interface {
 	tsdb.Querier
-	Metrics(match string, limit int) ([]tsdb.Metric, error)
+	Keys(ctx context.Context, minTime, maxTime int64, matchers ...*tsdb.Matcher) ([]string, error)
+	Metrics(q tsdb.MetricQuery) (tsdb.MetricList, error)
 	Cardinality(ctx context.Context, minTime, maxTime int64, most int) (tsdb.Cardinality, error)
+	Hosts(epoch int64, since uint64) tsdb.Hosts
 	Sizes(ctx context.Context, label string) ([]tsdb.Size, error)
 	Metadata() map[string]tsdb.Metadata
+	Described(name string) (tsdb.Metadata, bool)
+	Meanings() map[string]tsdb.Meaning
 	Exemplars(ctx context.Context, minTime, maxTime int64, matchers ...*tsdb.Matcher) []tsdb.ExemplarSet
 	Delete(ctx context.Context, minTime, maxTime int64, matchers ...*tsdb.Matcher) error
 	Status() tsdb.Status
@@ -96,6 +100,7 @@ func (a *API) Register(mux Mux) {
 		{"/api/v1/status/flags", false, a.statusFlags},
 		{"/api/v1/format_query", true, a.formatQuery},
 		{"/api/v1/parse_query", true, a.parseQuery},
+		{"/api/v1/unit", true, a.unitOf},
 	} {
 		handler := envelope(route.handler)
 		if kind := strings.TrimPrefix(route.pattern, "/api/v1/"); kind == "query" || kind == "query_range" || kind == "series" {
@@ -122,6 +127,12 @@ func (a *API) Register(mux Mux) {
 		mux.HandleFunc("GET /api/v1/histogram/"+name, timed)
 		mux.HandleFunc("POST /api/v1/histogram/"+name, timed)
 	}
+	why := a.Latencies.timed("why", form(a.why))
+	mux.HandleFunc("GET /api/v1/why", why)
+	mux.HandleFunc("POST /api/v1/why", why)
+	changed := a.Latencies.timed("changed", form(a.changed))
+	mux.HandleFunc("GET /api/v1/changed", changed)
+	mux.HandleFunc("POST /api/v1/changed", changed)
 	columns := a.Latencies.timed("columns", form(a.columns))
 	mux.HandleFunc("GET /api/v1/columns", columns)
 	mux.HandleFunc("POST /api/v1/columns", columns)
@@ -129,6 +140,7 @@ func (a *API) Register(mux Mux) {
 	mux.HandleFunc("GET /federate", a.Latencies.timed("federate", form(a.federate)))
 	mux.HandleFunc("GET /api/v1/metrics", form(a.listMetrics))
 	mux.HandleFunc("GET /api/v1/sizes", form(a.listSizes))
+	mux.HandleFunc("GET /api/v1/hosts", form(a.listHosts))
 	for path, where := range map[string]string{
 		"rules": "Alert rules are thresholds here: see /api/thresholds.", "alerts": "Alerts are at /api/alerts.",
 		"targets": "Cistern scrapes nothing: metrics are sent to it, see /api/v1/write.", "alertmanagers": "Cistern sends its alerts itself: see /api/destinations.",

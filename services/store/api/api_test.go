@@ -220,7 +220,7 @@ func TestErrorsHavePrometheusEnvelope(t *testing.T) {
 
 func TestLists(t *testing.T) {
 	f := newFixture(t)
-	f.put(t, sample(t, 0, "up", 1.0, "job", "a"), sample(t, 0, "up", 1.0, "job", "b"), sample(t, 5, "latency", []float64{1}, "job", "a"))
+	f.put(t, sample(t, 0, "up", 1.0, "job", "a"), sample(t, 0, "up", 1.0, "job", "b"), sample(t, 5, "latency", []float64{1}, "job", "a"), sample(t, 7, "cistern_x", 1.0))
 	post := func(path, form string) string {
 		r := httptest.NewRequest("POST", path, strings.NewReader(form))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -229,15 +229,18 @@ func TestLists(t *testing.T) {
 		return strings.TrimSpace(w.Body.String())
 	}
 	for got, want := range map[string]string{
-		f.get("/api/v1/labels").Body.String():                                        `{"status":"success","data":["__name__","job"]}`,
-		f.get("/api/v1/label/__name__/values").Body.String():                         `{"status":"success","data":["latency","up"]}`,
-		f.get("/api/v1/label/job/values", "match[]", "latency").Body.String():        `{"status":"success","data":["a"]}`,
-		f.get("/api/v1/label/job/values", "start", at(60)).Body.String():             `{"status":"success","data":["a","b"]}`,
-		post("/api/v1/series", "match[]=up%7Bjob%3D%22b%22%7D"):                      `{"status":"success","data":[{"__name__":"up","job":"b"}]}`,
-		f.get("/api/v1/metadata", "metric", "latency").Body.String():                 `{"status":"success","data":{"latency":[{"type":"histogram","help":"","unit":""}]}}`,
-		f.get("/api/v1/format_query", "query", "sum(up)by(job)").Body.String():       `{"status":"success","data":"sum by (job) (up)"}`,
-		strings.TrimSpace(f.get("/api/v1/metrics", "match", "LAT").Body.String()):    fmt.Sprintf(`{"metrics":[{"name":"latency","type":"histogram","series":1,"lastTime":%s}]}`, at(5)),
-		strings.TrimSpace(f.get("/api/v1/metrics", "limit", "x").Body.String())[:20]: `{"type":"about:blank`,
+		f.get("/api/v1/labels").Body.String():                                                 `{"status":"success","data":["__name__","job"]}`,
+		f.get("/api/v1/label/__name__/values").Body.String():                                  `{"status":"success","data":["cistern_x","latency","up"]}`,
+		f.get("/api/v1/label/job/values", "match[]", "latency").Body.String():                 `{"status":"success","data":["a"]}`,
+		f.get("/api/v1/label/job/values", "start", at(60)).Body.String():                      `{"status":"success","data":["a","b"]}`,
+		post("/api/v1/series", "match[]=up%7Bjob%3D%22b%22%7D"):                               `{"status":"success","data":[{"__name__":"up","job":"b"}]}`,
+		f.get("/api/v1/metadata", "metric", "latency").Body.String():                          `{"status":"success","data":{"latency":[{"type":"histogram","help":"","unit":""}]}}`,
+		f.get("/api/v1/format_query", "query", "sum(up)by(job)").Body.String():                `{"status":"success","data":"sum by (job) (up)"}`,
+		strings.TrimSpace(f.get("/api/v1/metrics", "match", "LAT").Body.String()):             fmt.Sprintf(`{"metrics":[{"name":"latency","type":"histogram","series":1,"firstTime":%s,"lastTime":%s}],"total":1,"oldest":%s}`, at(0), at(5), at(0)),
+		strings.TrimSpace(f.get("/api/v1/metrics", "of", "own").Body.String()):                `{"metrics":[{"name":"cistern_x","type":"gauge","series":1,"firstTime":` + at(0) + `,"lastTime":` + at(7) + `}],"total":1,"oldest":` + at(0) + `}`,
+		strings.TrimSpace(f.get("/api/v1/metrics", "of", "sent", "limit", "1").Body.String()): fmt.Sprintf(`{"metrics":[{"name":"latency","type":"histogram","series":1,"firstTime":%s,"lastTime":%s}],"total":2,"oldest":%s}`, at(0), at(5), at(0)),
+		strings.TrimSpace(f.get("/api/v1/metrics", "of", "all").Body.String())[:20]:           `{"type":"about:blank`,
+		strings.TrimSpace(f.get("/api/v1/metrics", "limit", "x").Body.String())[:20]:          `{"type":"about:blank`,
 	} {
 		if got != want {
 			t.Errorf("got %s\nwant %s", got, want)

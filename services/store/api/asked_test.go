@@ -97,7 +97,7 @@ func TestNothingStaysCharged(t *testing.T) {
 	}
 	times := []string{"start", at(0), "end", at(60), "step", "5"}
 	for _, path := range []string{"query", "query_range", "columns", "series", "labels", "label/i/values", "histogram/quantiles", "histogram/modes", "histogram/distribution",
-		"histogram/heatmap", "histogram/over", "status/tsdb", "sizes", "query_exemplars", "metrics", "metadata"} {
+		"histogram/heatmap", "histogram/over", "status/tsdb", "sizes", "query_exemplars", "metrics", "metadata", "why"} {
 		for _, query := range []string{"x", "latency", "rate(x[1m])", "x +", "deriv(x[1m]) * 2", "max_over_time(x[1y:1ms])", "latency * on() x"} {
 			w := f.get("/api/v1/"+path, append(times, "query", query, "match[]", query, "label", "i", "limit", "1")...)
 			if w.Code >= 500 {

@@ -4,11 +4,11 @@ package api
 // holds no labels when the series are those that the client has heard of already: nearly always, and most of an answer.
 //
 //	POST /api/v1/query_batch {"queries":[{"query":"load{group=\"a\"}","known":"8c1f…"},…],"time"?:seconds}
-//	→ {"time":…,"results":[{"set":"8c1f…","values":[1,2.5,null]},{"set":"03d2…","labels":[{…}],"values":[7]},
+//	→ {"time":…,"results":[{"set":"8c1f…","values":[1,2.5,null]},{"set":"03d2…","labels":[{…}],"unit":"seconds","values":[7]},
 //	   {"error":"1:3: parse error: …","errorType":"bad_data"},{"later":true},…]}
 //
-// The results stand in the order of the queries. `set` stands for the labels of all series, in order; as long as it is what
-// was given as `known`, `labels` is left out. A value is null when it is not a finite number: "nan", "inf" and "ninf" list the
+// The results stand in the order of the queries. `set` stands for the labels of all series, in order, and for what their values
+// are measured in; as long as it is what was given as `known`, `labels`, `unit` and `perSecond` are left out. A value is null when it is not a finite number: "nan", "inf" and "ninf" list the
 // places of those. A scalar is one series without labels; series of histograms have no single value and are left out. What was
 // not begun within a second is answered with `later`: ask again, in another batch, so that a slow query holds up few others.
 
@@ -30,6 +30,7 @@ import (
 	"cistern/services/daemon/problem"
 	"cistern/services/store/query/fast"
 	"cistern/services/store/tsdb"
+	"cistern/services/store/units"
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
@@ -170,7 +171,7 @@ func (a *API) batchResult(all *asked, b *bytes.Buffer, parsed *parsedExpressions
 		}
 		defer found.done()
 		if found.values != nil {
-			writeBatchResult(b, newestSeries(found.list), found.values, known)
+			writeBatchResult(b, newestSeries(found.list), found.values, a.measureOf(one.ctx, expr), known)
 			return nil
 		}
 	}
@@ -193,7 +194,7 @@ func (a *API) batchResult(all *asked, b *bytes.Buffer, parsed *parsedExpressions
 	default:
 		return errors.New("the expression gives no vector")
 	}
-	writeBatchResult(b, series, values, known)
+	writeBatchResult(b, series, values, a.measureOf(one.ctx, expr), known)
 	return nil
 }
 
@@ -268,9 +269,11 @@ func (l newestSeries) hash(i int, h *maphash.Hash) {
 	hashText(h, l[i].Key)
 }
 func (l newestSeries) writeLabels(i int, b *bytes.Buffer) {
-	for n, one := range l[i].Labels {
-		writeLabel(b, n == 0, one.Name, one.Value)
-	}
+	first := true
+	tsdb.EachLabel(l[i].Key, func(name, value string) {
+		writeLabel(b, first, name, value)
+		first = false
+	})
 }
 
 type vectorSeries []labels.Labels
@@ -299,9 +302,13 @@ func hashText(h *maphash.Hash, text string) {
 	_, _ = h.WriteString(text)
 }
 
-func writeBatchResult(b *bytes.Buffer, series seriesList, values []float64, known string) {
+func writeBatchResult(b *bytes.Buffer, series seriesList, values []float64, measure units.Measure, known string) {
 	var h maphash.Hash
 	h.SetSeed(batchSeed)
+	hashText(&h, measure.Unit)
+	if measure.PerSecond {
+		_ = h.WriteByte(1)
+	}
 	for i := range series.Len() {
 		series.hash(i, &h)
 	}
@@ -320,6 +327,13 @@ func writeBatchResult(b *bytes.Buffer, series seriesList, values []float64, know
 			b.WriteByte('}')
 		}
 		b.WriteByte(']')
+		if measure.Unit != "" {
+			unit, _ := json.Marshal(measure.Unit)
+			fmt.Fprintf(b, `,"unit":%s`, unit)
+		}
+		if measure.PerSecond {
+			b.WriteString(`,"perSecond":true`)
+		}
 	}
 	var odd [3][]int // NaN, infinite, negatively infinite
 	b.WriteString(`,"values":[`)

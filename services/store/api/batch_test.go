@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"cistern/services/store/tsdb"
+
 	"github.com/prometheus/prometheus/model/value"
 )
 
@@ -20,6 +22,8 @@ type batchAnswer struct {
 	Results []struct {
 		Set       string
 		Labels    []map[string]string
+		Unit      string
+		PerSecond bool
 		Values    []*float64
 		NaN       []int `json:"nan"`
 		Inf       []int `json:"inf"`
@@ -165,4 +169,33 @@ func BenchmarkBatch(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/rules, "µs/rule")
+}
+
+// What values are measured in comes with the labels, and again when it is another.
+func TestBatchHasUnits(t *testing.T) {
+	f := newFixture(t)
+	f.put(t, sample(t, 10, "wait", 1.5), sample(t, 9, "sent_bytes_total", 1.0), sample(t, 10, "sent_bytes_total", 2.0))
+	ask := func(queries ...query) []string {
+		t.Helper()
+		_, a := f.batch(t, map[string]any{"queries": queries, "time": began.Unix() + 11})
+		var said []string
+		for i, one := range a.Results {
+			said = append(said, fmt.Sprintf("%d %s %v", len(one.Labels), one.Unit, one.PerSecond))
+			queries[i].Known = one.Set
+		}
+		return said
+	}
+	queries := []query{{Query: "wait"}, {Query: "rate(sent_bytes_total[1m])"}}
+	if said := ask(queries...); !slices.Equal(said, []string{"1  false", "1 bytes true"}) {
+		t.Errorf("%q", said)
+	}
+	if said := ask(queries...); !slices.Equal(said, []string{"0  false", "0  false"}) {
+		t.Errorf("%q", said)
+	}
+	if err := f.store.SetMeanings([]tsdb.Meaning{{Name: "wait", Unit: "ms"}}); err != nil {
+		t.Fatal(err)
+	}
+	if said := ask(queries...); !slices.Equal(said, []string{"1 milliseconds false", "0  false"}) {
+		t.Errorf("%q", said)
+	}
 }

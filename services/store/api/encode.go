@@ -10,7 +10,6 @@ import (
 	"math"
 	"net/http"
 	"strconv"
-	"unicode/utf8"
 	"unsafe"
 
 	"cistern/services/store/query/fast"
@@ -58,8 +57,8 @@ func writeAnswer(w http.ResponseWriter, a *answer) {
 	o.b = append(o.b, `{"status":"success","data":`...)
 	w.Header().Set("Content-Type", "application/json")
 	switch data := a.data.(type) {
-	case []labelSet:
-		list(o, data, func(b []byte, one labelSet) []byte { return one.append(b) })
+	case []seriesKey:
+		list(o, data, func(b []byte, one seriesKey) []byte { return one.append(b) })
 	case []string:
 		list(o, data, appendString)
 	default:
@@ -229,23 +228,35 @@ func appendString(b []byte, s string) []byte {
 // asItIs says whether a string stands in JSON as it is: no control characters, no quotation mark, \, <, > or &, all ASCII. It looks
 // at eight bytes at a time, each in its part of a word (H. S. Warren, Hacker's Delight, 6-1).
 func asItIs(s string) bool {
+	n := len(s)
+	bytes := unsafe.Pointer(unsafe.StringData(s))
+	switch {
+	case n >= 8:
+		for i := 0; i < n-8; i += 8 {
+			if odd(binary.LittleEndian.Uint64((*[8]byte)(unsafe.Add(bytes, i))[:])) {
+				return false
+			}
+		}
+		// The last eight, some of which may have been looked at.
+		return !odd(binary.LittleEndian.Uint64((*[8]byte)(unsafe.Add(bytes, n-8))[:]))
+	case n >= 4:
+		first := binary.LittleEndian.Uint32((*[4]byte)(bytes)[:])
+		last := binary.LittleEndian.Uint32((*[4]byte)(unsafe.Add(bytes, n-4))[:])
+		return !odd(uint64(first) | uint64(last)<<32)
+	}
+	x := uint64(0x2020202020202020)
+	for i := range n {
+		x = x<<8 | uint64(s[i])
+	}
+	return !odd(x)
+}
+
+// odd says whether one of eight bytes is none that stands in JSON as it is.
+func odd(x uint64) bool {
 	const each, high = 0x0101010101010101, 0x8080808080808080
 	zero := func(x uint64) uint64 { return (x - each) &^ x }
-	bytes := unsafe.Slice(unsafe.StringData(s), len(s))
-	for len(bytes) >= 8 {
-		x := binary.LittleEndian.Uint64(bytes)
-		// " and & differ in one bit, and so do < and >.
-		if (x|(x-0x20*each)&^x|zero((x|0x04*each)^'&'*each)|zero((x|0x02*each)^'>'*each)|zero(x^'\\'*each))&high != 0 {
-			return false
-		}
-		bytes = bytes[8:]
-	}
-	for _, c := range bytes {
-		if c < 0x20 || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' || c >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
+	// " and & differ in one bit, and so do < and >.
+	return (x|(x-0x20*each)&^x|zero((x|0x04*each)^'&'*each)|zero((x|0x02*each)^'>'*each)|zero(x^'\\'*each))&high != 0
 }
 
 func appendMetric(b []byte, metric labels.Labels) []byte {

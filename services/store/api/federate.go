@@ -146,7 +146,7 @@ func (a *API) eachNewest(ctx context.Context, minTime, maxTime int64, matchers [
 			return context.Cause(ctx)
 		}
 		one, any := latest{time: math.MinInt64}, false
-		for _, l := range s.Labels {
+		for _, l := range s.Labels() {
 			if l.Name == tsdb.NameLabel {
 				one.name = l.Value
 			} else {

@@ -179,21 +179,7 @@ func (m *merged) body(w http.ResponseWriter) *out {
 
 // finish ends it; o is not to be used any more.
 func (m *merged) finish(o *out) {
-	if m.approximate {
-		o.b = append(o.b, `,"approximate":true`...)
-	}
-	if len(m.warnings) > 0 {
-		o.b = append(o.b, `,"warnings":[`...)
-		for i, text := range m.warnings {
-			if i > 0 {
-				o.b = append(o.b, ',')
-			}
-			o.b = appendString(o.b, text)
-		}
-		o.b = append(o.b, ']')
-	}
-	o.b = append(o.b, "}\n"...)
-	o.flush()
+	notes(o, m.approximate, m.warnings)
 	if o.w, o.ctx = nil, nil; cap(o.b) <= maxKept {
 		pieces.Put(o)
 	}

@@ -6,8 +6,10 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"math"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -94,16 +96,34 @@ func (a *API) labelValues(r *http.Request) (answer, error) {
 // labelSet is labels that become a JSON object; they are in order already.
 type labelSet []tsdb.Label
 
-func (s labelSet) MarshalJSON() ([]byte, error) { return s.append(nil), nil }
-
-func (s labelSet) append(b []byte) []byte {
-	b = append(b, '{')
+func (s labelSet) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
 	for i, l := range s {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = appendString(b, l.Name)
 		b = appendString(append(b, ':'), l.Value)
+	}
+	return append(b, '}'), nil
+}
+
+// seriesKey is a key of the store that becomes a JSON object; its labels are in order already.
+type seriesKey string
+
+func (key seriesKey) append(b []byte) []byte {
+	b = append(b, '{')
+	for rest := string(key); rest != ""; {
+		name, value, more, ok := tsdb.NextLabel(rest)
+		if !ok {
+			panic(http.ErrAbortHandler) // the client must not take what it has for the whole
+		}
+		if len(rest) < len(key) {
+			b = append(b, ',')
+		}
+		b = appendString(b, name)
+		b = appendString(append(b, ':'), value)
+		rest = more
 	}
 	return append(b, '}')
 }
@@ -126,9 +146,9 @@ func (a *API) series(r *http.Request) (answer, error) {
 		return answer{}, err
 	}
 	warnings := &tsdb.Warnings{}
-	all, err := timely(one, func(ctx context.Context) ([]labelSet, error) {
+	all, err := timely(one, func(ctx context.Context) ([]seriesKey, error) {
 		return a.seriesOf(tsdb.WithWarnings(ctx, warnings), one.budget, minTime, maxTime, sets)
-	}, func([]labelSet) {})
+	}, func([]seriesKey) {})
 	if err != nil {
 		one.end()
 		return answer{}, err
@@ -141,18 +161,17 @@ func (a *API) series(r *http.Request) (answer, error) {
 	return result, nil
 }
 
-// seriesOf is the labels of the series that match any of the sets, in their order unless they are very many.
-func (a *API) seriesOf(ctx context.Context, b *budget.Budget, minTime, maxTime int64, sets [][]*labels.Matcher) ([]labelSet, error) {
-	var found []*tsdb.Series
+// seriesOf is the keys of the series that match any of the sets, in the order of their labels unless they are very many.
+func (a *API) seriesOf(ctx context.Context, b *budget.Budget, minTime, maxTime int64, sets [][]*labels.Matcher) ([]seriesKey, error) {
+	var found []string
 	for _, matchers := range sets {
-		list, release, err := a.store.Select(ctx, minTime, maxTime, matchers...)
-		release()
+		list, err := a.store.Keys(ctx, minTime, maxTime, matchers...)
 		if err != nil {
 			return nil, err
 		}
 		bytes := int64(0)
-		for _, one := range list {
-			bytes += int64(len(one.Key)) + 32*int64(len(one.Labels)) + 128
+		for _, key := range list {
+			bytes += int64(len(key)) + 128
 		}
 		if err := b.Charge(ctx, bytes, "labels of the series"); err != nil {
 			return nil, err
@@ -164,13 +183,13 @@ func (a *API) seriesOf(ctx context.Context, b *budget.Budget, minTime, maxTime i
 		}
 	}
 	if len(sets) > 1 {
-		slices.SortFunc(found, func(x, y *tsdb.Series) int { return strings.Compare(x.Key, y.Key) })
-		found = slices.CompactFunc(found, func(x, y *tsdb.Series) bool { return x.Key == y.Key })
+		slices.Sort(found)
+		found = slices.Compact(found)
 	}
-	adapter.Sort(found)
-	all := make([]labelSet, len(found))
-	for i, one := range found {
-		all[i] = one.Labels
+	adapter.SortKeys(found)
+	all := make([]seriesKey, len(found))
+	for i, key := range found {
+		all[i] = seriesKey(key)
 	}
 	return all, nil
 }
@@ -198,11 +217,11 @@ func (a *API) metadata(r *http.Request) (answer, error) {
 		all[name] = []entry{{kind, m.Help, m.Unit}}
 	}
 	// What nobody described has the type of its kind.
-	list, err := a.store.Metrics("", 0)
+	list, err := a.store.Metrics(tsdb.MetricQuery{})
 	if err != nil {
 		return answer{}, err
 	}
-	for _, one := range list {
+	for _, one := range list.Metrics {
 		if _, described := all[one.Name]; described {
 			continue
 		}
@@ -211,6 +230,16 @@ func (a *API) metadata(r *http.Request) (answer, error) {
 			kind = "histogram"
 		}
 		all[one.Name] = []entry{{Type: kind}}
+	}
+	for name, m := range a.store.Meanings() {
+		if one, there := all[name]; there {
+			if m.Unit != "" {
+				one[0].Unit = m.Unit
+			}
+			if m.Description != "" {
+				one[0].Help = m.Description
+			}
+		}
 	}
 	if visible != nil {
 		maps.DeleteFunc(all, func(name string, _ []entry) bool { return !visible[name] })
@@ -276,6 +305,13 @@ func (a *API) formatQuery(r *http.Request) (answer, error) {
 func (a *API) exemplars(r *http.Request) (answer, error) {
 	if r.FormValue("query") == "" {
 		return answer{}, badData("query: is missing; give a PromQL expression")
+	}
+	// Grafana asks with milliseconds whether there are exemplars, and offers none when that is refused: to Prometheus such
+	// times are only ones that no sample has.
+	for _, name := range []string{"start", "end"} {
+		if seconds, err := strconv.ParseFloat(r.FormValue(name), 64); err == nil && seconds > farthest && !math.IsInf(seconds, 1) {
+			r.Form.Set(name, strconv.FormatFloat(farthest, 'f', -1, 64))
+		}
 	}
 	start, end, err := a.span(r)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // Latencies is a histogram of seconds for each kind of request; safe for many goroutines.
 type Latencies struct {
 	mu     sync.Mutex
-	byKind map[string]*histogram.Histogram
+	byKind map[string]*histogram.Accumulator
 }
 
 func (l *Latencies) observe(kind string, d time.Duration) {
@@ -23,19 +23,22 @@ func (l *Latencies) observe(kind string, d time.Duration) {
 	h := l.byKind[kind]
 	if h == nil {
 		if l.byKind == nil {
-			l.byKind = map[string]*histogram.Histogram{}
+			l.byKind = map[string]*histogram.Accumulator{}
 		}
-		h = &histogram.Histogram{}
+		h = &histogram.Accumulator{}
 		l.byKind[kind] = h
 	}
-	_ = h.Insert(d.Seconds(), 1) // a duration is a number
+	_ = h.Record(d.Seconds(), 1) // a duration is a number
 }
 
 // Take gives what was observed since it was taken last. What was asked nothing of is not in it.
 func (l *Latencies) Take() map[string]*histogram.Histogram {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	taken := l.byKind
+	taken := map[string]*histogram.Histogram{}
+	for kind, h := range l.byKind {
+		taken[kind] = h.Take()
+	}
 	l.byKind = nil
 	return taken
 }

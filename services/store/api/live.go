@@ -60,18 +60,7 @@ func (a *API) liveStream(w http.ResponseWriter, r *http.Request) {
 		failed(w, err)
 		return
 	}
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Accel-Buffering", "no")
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Time{}) // the server's is about the request, and would end the stream
-	send := func(text []byte) bool {
-		_ = control.SetWriteDeadline(time.Now().Add(livePatience)) // not all writers have one
-		if _, err := w.Write(text); err != nil {
-			return false
-		}
-		return control.Flush() == nil
-	}
+	send := eventStream(w)
 	if !send([]byte("retry: 2000\n\n")) {
 		return
 	}
@@ -160,7 +149,7 @@ func (a *API) newPoints(ctx context.Context, matchers []*labels.Matcher, last ma
 		if any {
 			b = append(b, ',')
 		}
-		b = appendMetric(append(b, '{'), adapter.Labels(&builder, s.Labels))
+		b = appendMetric(append(b, '{'), adapter.Labels(&builder, s.Key))
 		points := 0
 		latest := since
 		b, points, latest = appendNew(b, s, since+1, now+1000, latest)

@@ -120,6 +120,9 @@ var (
 	maxTime = time.Unix(math.MaxInt64/1000-62135596801, 999999999).UTC()
 )
 
+// farthest is how many seconds a time may be from 1970.
+const farthest = 1e11
+
 // parseTime reads seconds since 1970 or RFC 3339.
 func parseTime(text string, missing time.Time) (time.Time, error) {
 	if text == "" {
@@ -129,7 +132,7 @@ func parseTime(text string, missing time.Time) (time.Time, error) {
 		if math.IsNaN(seconds) {
 			return time.Time{}, fmt.Errorf("%q is no time: seconds since 1970 or RFC 3339 are", shorten(text))
 		}
-		if math.Abs(seconds) > 1e11 {
+		if math.Abs(seconds) > farthest {
 			return time.Time{}, tooFar(strconv.Quote(text))
 		}
 		return time.UnixMilli(int64(math.Round(seconds * 1000))).UTC(), nil
@@ -138,7 +141,7 @@ func parseTime(text string, missing time.Time) (time.Time, error) {
 	case minTime.Format(time.RFC3339Nano):
 		return time.UnixMilli(0), nil
 	case maxTime.Format(time.RFC3339Nano):
-		return time.Unix(1e11, 0), nil
+		return time.Unix(farthest, 0), nil
 	}
 	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
 		if year := t.Year(); year < 1 || year > 5000 {

@@ -157,7 +157,7 @@ func (a *API) readSamples(ctx context.Context, b *budget.Budget, queries []readQ
 	for _, q := range queries {
 		result := &prompb.QueryResult{}
 		err := a.eachSeries(ctx, q, func(s *tsdb.Series, it *adapter.Iterator) error {
-			one := &prompb.TimeSeries{Labels: protoLabels(s.Labels)}
+			one := &prompb.TimeSeries{Labels: protoLabels(s.Labels())}
 			for kind := it.Next(); kind != chunkenc.ValNone; kind = it.Next() {
 				if kind == chunkenc.ValFloat {
 					t, v := it.At()
@@ -201,7 +201,7 @@ func (a *API) eachSeries(ctx context.Context, q readQuery, use func(*tsdb.Series
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(list, func(x, y *tsdb.Series) int { return adapter.CompareLabels(x.Labels, y.Labels) })
+	slices.SortFunc(list, func(x, y *tsdb.Series) int { return adapter.CompareKeys(x.Key, y.Key) })
 	for _, s := range list {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
@@ -239,7 +239,7 @@ func (a *API) readChunks(ctx context.Context, w http.ResponseWriter, queries []r
 					return nil
 				}
 				response := &prompb.ChunkedReadResponse{QueryIndex: int64(i),
-					ChunkedSeries: []*prompb.ChunkedSeries{{Labels: protoLabels(s.Labels), Chunks: chunks}}}
+					ChunkedSeries: []*prompb.ChunkedSeries{{Labels: protoLabels(s.Labels()), Chunks: chunks}}}
 				chunks, size = nil, 0
 				return frame(response)
 			}

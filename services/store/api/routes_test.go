@@ -176,10 +176,12 @@ func TestDescribedAndDeleted(t *testing.T) {
 		f.body(t, "/api/v1/metadata", "limit", "1"):        `{"status":"success","data":{"a.b":[{"type":"gauge","help":"","unit":""}]}}`,
 		f.body(t, "/api/v1/query_exemplars", "query", `rate(c_total[5m]) / on() c_total{job="a"}`, "start", at(-10), "end", at(10)): fmt.Sprintf(
 			`{"status":"success","data":[{"seriesLabels":{"__name__":"c_total","job":"a"},"exemplars":[{"labels":{"trace_id":"t1"},"value":"0.5","timestamp":%s}]}]}`, at(0)),
-		f.body(t, "/api/v1/label/U__d_2e_e/values"):                       `{"status":"success","data":["x"]}`,
-		f.body(t, "/api/v1/labels", "limit", "1"):                         `{"status":"success","data":["__name__"],"warnings":["results truncated due to limit"]}`,
-		f.body(t, "/api/v1/series", "match[]", "c_total", "limit", "1"):   `{"status":"success","data":[{"__name__":"c_total","job":"a"}],"warnings":["results truncated due to limit"]}`,
-		f.body(t, "/api/v1/query", "query", "c_total", "limit", "1")[:30]: `{"status":"success","data":{"r`,
+		// Grafana asks with milliseconds whether there are exemplars at all.
+		f.body(t, "/api/v1/query_exemplars", "query", "test", "start", "1790000000000", "end", "1790001800000"): `{"status":"success","data":[]}`,
+		f.body(t, "/api/v1/label/U__d_2e_e/values"):                                                             `{"status":"success","data":["x"]}`,
+		f.body(t, "/api/v1/labels", "limit", "1"):                                                               `{"status":"success","data":["__name__"],"warnings":["results truncated due to limit"]}`,
+		f.body(t, "/api/v1/series", "match[]", "c_total", "limit", "1"):                                         `{"status":"success","data":[{"__name__":"c_total","job":"a"}],"warnings":["results truncated due to limit"]}`,
+		f.body(t, "/api/v1/query", "query", "c_total", "limit", "1")[:30]:                                       `{"status":"success","data":{"r`,
 	} {
 		if got != want {
 			t.Errorf("got %s\nwant %s", got, want)

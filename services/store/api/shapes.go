@@ -169,7 +169,7 @@ func (a *API) distribution(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	variance := 0.0
-	for i, bin := range h.Bins { // from the mean, because the moments' difference cancels out
+	for i, bin := range h.Bins { // from the mean of the middles, because the moments' difference cancels out
 		d := bin.Middle() - moments[0]
 		variance += d * d * float64(h.Counts[i]) / count
 	}
@@ -179,6 +179,9 @@ func (a *API) distribution(w http.ResponseWriter, r *http.Request) {
 	} else {
 		moments = [4]float64{math.NaN(), math.NaN(), math.NaN(), math.NaN()}
 		variance = math.NaN()
+	}
+	if len(h.Bins) > 0 {
+		moments[0] = h.Mean()
 	}
 	o.b = appendFloat(append(o.b, `,"mean":`...), moments[0])
 	o.b = appendFloat(append(o.b, `,"stddev":`...), math.Sqrt(variance))

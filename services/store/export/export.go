@@ -86,7 +86,7 @@ func Export(ctx context.Context, from tsdb.Querier, out io.Writer, format string
 		}
 		sum.Series++
 		if err := exportSeries(one, w, minTime, maxTime, &sum); err != nil {
-			return sum, fmt.Errorf("writing %s: %w", tsdb.FormatLabels(one.Labels), err)
+			return sum, fmt.Errorf("writing %s: %w", tsdb.FormatLabels(one.Labels()), err)
 		}
 	}
 	return sum, w.close()
@@ -99,7 +99,7 @@ func exportSeries(one *tsdb.Series, w writer, minTime, maxTime int64, sum *Summa
 		if kind != tsdb.Counter {
 			kind = tsdb.Gauge
 		}
-		if err := w.series(one.Labels, kind); err != nil {
+		if err := w.series(one.Labels(), kind); err != nil {
 			return err
 		}
 		it := one.Numbers(minTime, maxTime)
@@ -114,7 +114,7 @@ func exportSeries(one *tsdb.Series, w writer, minTime, maxTime int64, sum *Summa
 		}
 	}
 	if one.HasHistograms() {
-		if err := w.series(one.Labels, tsdb.Histogram); err != nil {
+		if err := w.series(one.Labels(), tsdb.Histogram); err != nil {
 			return err
 		}
 		it := one.Histograms(minTime, maxTime)
@@ -129,7 +129,7 @@ func exportSeries(one *tsdb.Series, w writer, minTime, maxTime int64, sum *Summa
 		}
 	}
 	if one.HasNatives() {
-		if err := w.series(one.Labels, tsdb.NativeHistogram); err != nil {
+		if err := w.series(one.Labels(), tsdb.NativeHistogram); err != nil {
 			return err
 		}
 		it := one.Natives(minTime, maxTime)

@@ -49,6 +49,10 @@ func fill(t testing.TB, s *tsdb.Store) {
 			_ = h.Insert(r.NormFloat64()*math.Pow(10, float64(r.IntN(6)-3)), uint64(r.IntN(5)+1))
 		}
 		_ = h.Insert(0, 1)
+		var summed histogram.Accumulator
+		for range r.IntN(9) + 1 {
+			_ = summed.Record(float64(r.IntN(300))/1000, 2)
+		}
 		native := &promhistogram.FloatHistogram{Schema: 1, Count: 3 + float64(i), Sum: 2.5, PositiveSpans: []promhistogram.Span{{Offset: 1, Length: 2}},
 			PositiveBuckets: []float64{1, 2 + float64(i)}}
 		batch = append(batch,
@@ -56,6 +60,7 @@ func fill(t testing.TB, s *tsdb.Store) {
 			tsdb.Sample{Key: key("requests_total", "b"), Kind: tsdb.Counter, Time: at, Value: odd[i%len(odd)]},
 			tsdb.Sample{Key: key("http.time", "a"), Kind: tsdb.Gauge, Time: at, Value: r.NormFloat64()},
 			tsdb.Sample{Key: key("latency", "a"), Kind: tsdb.Histogram, Time: at, Histogram: h},
+			tsdb.Sample{Key: key("latency", "b"), Kind: tsdb.Histogram, Time: at, Histogram: summed.Take()},
 			tsdb.Sample{Key: key("native", "a"), Kind: tsdb.NativeHistogram, Time: at, Native: native})
 	}
 	if rejected, err := s.Ingest(t.Context(), "test", batch, journal.Buffered); err != nil || len(rejected) > 0 {
@@ -74,7 +79,7 @@ func dump(t testing.TB, s *tsdb.Store) string {
 	slices.SortFunc(found, func(a, b *tsdb.Series) int { return strings.Compare(a.Key, b.Key) })
 	var out strings.Builder
 	for _, one := range found {
-		fmt.Fprintf(&out, "%q %s\n", one.Labels, one.Kind)
+		fmt.Fprintf(&out, "%q %s\n", one.Labels(), one.Kind)
 		numbers := one.Numbers(0, math.MaxInt64)
 		for numbers.Next() {
 			at, v := numbers.At()
@@ -86,7 +91,7 @@ func dump(t testing.TB, s *tsdb.Store) string {
 		histograms := one.Histograms(0, math.MaxInt64)
 		for histograms.Next() {
 			at, h := histograms.At()
-			fmt.Fprintf(&out, "%d %v\n", at, h)
+			fmt.Fprintf(&out, "%d %v %v %.12g\n", at, h.Bins, h.Counts, h.Sum())
 		}
 		natives := one.Natives(0, math.MaxInt64)
 		for natives.Next() {
@@ -103,12 +108,12 @@ func TestThereAndBack(t *testing.T) {
 		fill(t, s)
 		var file bytes.Buffer
 		sum, err := Export(t.Context(), s, &file, format, 0, math.MaxInt64)
-		if err != nil || sum.Series != 5 {
+		if err != nil || sum.Series != 6 {
 			t.Fatalf("%s: %+v %v", format, sum, err)
 		}
 		want := dump(t, s)
 		if format == OpenMetrics {
-			if sum.LeftOut != 50 || sum.Samples != 200 {
+			if sum.LeftOut != 50 || sum.Samples != 250 {
 				t.Errorf("%+v", sum)
 			}
 			at := strings.Index(want, `{"__name__" "native"}`)

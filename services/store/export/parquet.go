@@ -4,7 +4,8 @@ package export
 //
 //	name string · labels map<string,string> · kind string (gauge, counter, histogram, native_histogram) · time timestamp
 //	(ms) · value double, null for histograms · histogram string, null for others: 1.2e-3=4,1.3e-3=7, bins and counts ·
-//	native binary, null for others: prometheus.Histogram in protobuf
+//	sum double, null where it is not known beside the bins · native binary, null for others: prometheus.Histogram in
+//	protobuf
 
 import (
 	"errors"
@@ -28,6 +29,7 @@ type row struct {
 	Time      int64             `parquet:"time,timestamp(millisecond),delta"`
 	Value     *float64          `parquet:"value,optional"`
 	Histogram *string           `parquet:"histogram,optional"`
+	Sum       *float64          `parquet:"sum,optional"`
 	Native    []byte            `parquet:"native,optional"`
 }
 
@@ -60,6 +62,10 @@ func (w *parquetWriter) sample(s *sample) error {
 	case tsdb.Histogram:
 		text := formatBins(s.histogram)
 		one.Histogram = &text
+		if s.histogram.Offset != (histogram.Offset{}) {
+			sum := s.histogram.Sum()
+			one.Sum = &sum
+		}
 	case tsdb.NativeHistogram:
 		p := prompb.FromFloatHistogram(s.time, s.native)
 		bytes, err := p.Marshal()
@@ -165,6 +171,9 @@ func addRow(l *loader, r *row) error {
 		if one.histogram, err = parseBins(*r.Histogram); err != nil {
 			l.refuse(err.Error())
 			return nil
+		}
+		if r.Sum != nil {
+			one.histogram.SetSum(*r.Sum)
 		}
 	case len(r.Native) > 0:
 		one.kind = tsdb.NativeHistogram

@@ -267,6 +267,7 @@ func histogramOf(open []bucket, time int64, sum float64) *sample {
 		last = b
 	}
 	if exact {
+		h.SetSum(sum)
 		return &sample{time: time, kind: tsdb.Histogram, histogram: h}
 	}
 	n := &promhistogram.FloatHistogram{Schema: promhistogram.CustomBucketsSchema, CounterResetHint: promhistogram.GaugeType, Sum: sum}

@@ -134,7 +134,7 @@ func (f *fixture) stored(name string) string {
 	var lines []line
 	for _, one := range list {
 		var labels []tsdb.Label
-		for _, l := range one.Labels {
+		for _, l := range one.Labels() {
 			if l.Name != tsdb.NameLabel {
 				labels = append(labels, l)
 			}

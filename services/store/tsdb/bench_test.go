@@ -86,16 +86,24 @@ func BenchmarkHistogramDay(b *testing.B) {
 // series, one in a batch of each, with the flush.
 func BenchmarkHistogramIngest(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
-	var encoded [512][]byte
-	for i := range encoded {
+	var bins, sums [512][]byte
+	for i := range bins {
 		var a histogram.Accumulator
 		for range 2000 {
-			_ = a.Insert(0.02*math.Exp(1.3*r.NormFloat64()), 1)
+			_ = a.Record(0.02*math.Exp(1.3*r.NormFloat64()), 1)
 		}
-		encoded[i] = a.Take().Append(nil)
+		h := a.Take()
+		sums[i] = h.Append(nil)
+		h.Offset = histogram.Offset{}
+		bins[i] = h.Append(nil)
 	}
-	for _, c := range []struct{ series, together, batches int }{{1, 60, 240}, {1000, 1, 12}} {
-		b.Run(fmt.Sprint(c.series), func(b *testing.B) {
+	for _, c := range []struct {
+		series, together, batches int
+		encoded                   *[512][]byte
+		name                      string
+	}{{1, 60, 240, &bins, "1"}, {1, 60, 240, &sums, "1, sums"}, {1000, 1, 12, &bins, "1000"}, {1000, 1, 12, &sums, "1000, sums"}} {
+		encoded := c.encoded
+		b.Run(c.name, func(b *testing.B) {
 			keys := make([][]byte, c.series)
 			for i := range keys {
 				keys[i] = key(b, "latency", "instance", fmt.Sprint("host-", i))

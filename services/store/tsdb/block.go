@@ -3,8 +3,8 @@ package tsdb
 // Blocks: immutable files of samples and their rollups. Everything in a block that is read is checked by its CRC-32C
 // before it is believed.
 //
-// FILE "SEQUENCE.block", 16 hexadecimal digits; made as ".tmp", synced, renamed, the folder synced. Version 3; version 2,
-// which is read too, knows no rollups of ten minutes and half an hour. Numbers are little-endian, u is uvarint, v is
+// FILE "SEQUENCE.block", 16 hexadecimal digits; made as ".tmp", synced, renamed, the folder synced. Version 4. Read too are
+// version 3, in which histograms have no sums, and version 2, which knows no rollups of ten minutes and half an hour either. Numbers are little-endian, u is uvarint, v is
 // varint. Stored means: as zstd when that is shorter, which the lengths tell.
 //
 //	header, 80 bytes:
@@ -58,7 +58,7 @@ import (
 const (
 	blockMagic   = "CISTBLK2"
 	blockEnd     = "CISTEND2"
-	blockVersion = 3
+	blockVersion = 4
 	oldestBlock  = 2 // the oldest version that is read
 	blockHeader  = 80
 	blockFooter  = 96
@@ -88,6 +88,7 @@ var trackWidth = [tracks]int64{0, 60_000, 600_000, 1_800_000, 3_600_000}
 // tracksOf are the tracks whose lengths a series' record has, by the block's version.
 var tracksOf = map[uint32][]int{
 	2:            {trackRaw, trackMinute, trackHour},
+	3:            {trackRaw, trackMinute, trackTen, trackHalf, trackHour},
 	blockVersion: {trackRaw, trackMinute, trackTen, trackHalf, trackHour},
 }
 

@@ -475,7 +475,7 @@ func (x *blockIndex) metrics() (map[string]summary, error) {
 	parts := map[string]summary{}
 	for len(r.rest) > 0 && !r.bad {
 		name := string(r.take(r.uvarint()))
-		parts[name] = summary{Kind(r.byte()), int(r.uvarint()), x.block.MinTime + r.varint()}
+		parts[name] = summary{kind: Kind(r.byte()), series: int(r.uvarint()), lastTime: x.block.MinTime + r.varint()}
 	}
 	if r.bad {
 		return nil, errDamaged

@@ -115,7 +115,7 @@ func (w *blockWriter) add(key string, kind Kind, data *seriesData) error {
 		p.add(ref)
 		if l.Name == NameLabel {
 			known := w.names[l.Value]
-			w.names[l.Value] = summary{kind, known.series + 1, max(known.lastTime, data.maxTime)}
+			w.names[l.Value] = summary{kind: kind, series: known.series + 1, lastTime: max(known.lastTime, data.maxTime)}
 		}
 	}
 	record := blockSeries{key: key, kind: kind, minTime: data.minTime, maxTime: data.maxTime, samples: data.samples}

@@ -64,7 +64,7 @@ func TestConcurrentUse(t *testing.T) {
 				t.Errorf("%d histograms after %d", total, last)
 			}
 			last = total
-			if _, err := s.Metrics("", 0); err != nil {
+			if _, err := s.Metrics(MetricQuery{}); err != nil {
 				t.Error(err)
 			}
 			s.Status()

@@ -60,7 +60,11 @@ func (s *Store) Delete(ctx context.Context, minTime, maxTime int64, matchers ...
 	s.mu.RLock()
 	list := append(slices.Clone(s.deletions), one)
 	s.mu.RUnlock()
-	return s.saveDeletions(list)
+	if err := s.saveDeletions(list); err != nil {
+		return err
+	}
+	s.forgetDeleted()
+	return nil
 }
 
 func (s *Store) saveDeletions(list []deletion) error {

@@ -71,6 +71,7 @@ func TestDeleteFromRollups(t *testing.T) {
 		}
 	}
 	for _, step := range []string{"before", "after"} {
+		sameKeys(t, s, 0, math.MaxInt64)
 		got := read(t, s, 0, math.MaxInt64)
 		if n := len(got.numbers[string(key(t, "all"))]); n != 0 {
 			t.Errorf("%s: %d records of what was deleted as a whole", step, n)

@@ -282,6 +282,14 @@ func (s *Store) Metadata() map[string]Metadata {
 	return maps.Clone(s.described.metadata)
 }
 
+// Described is what senders said of a metric.
+func (s *Store) Described(name string) (Metadata, bool) {
+	s.described.mu.RLock()
+	defer s.described.mu.RUnlock()
+	m, ok := s.described.metadata[name]
+	return m, ok
+}
+
 // Exemplars is the exemplars in [minTime, maxTime] of the series that match all matchers, and a selector of the context.
 func (s *Store) Exemplars(ctx context.Context, minTime, maxTime int64, matchers ...*Matcher) []ExemplarSet {
 	matchers = narrow(ctx, matchers)

@@ -2,7 +2,7 @@ package tsdb
 
 // What a batch looks like in the journal; u and v are uvarint and varint:
 //
-//	byte 4 (its version; 16 and 17 are metadata and exemplars: describe.go)
+//	byte 5 (its version; 4 when no histogram in it has a sum; 16 and 17 are metadata and exemplars: describe.go)
 //	u  which head: the journal's end when it began to take samples; not in version 3
 //	u  number of definitions, each: u ref, byte kind, u key length, key
 //	u  number of samples, each:
@@ -19,15 +19,20 @@ package tsdb
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 
 	"cistern/services/histogram"
 )
 
 const (
-	entryVersion    = 4
+	entryVersion    = 5
+	entryVersionNo  = 4 // no sums
 	entryVersionOld = 3 // written until November 2026
 )
+
+// errNewer: not damaged, but of a Cistern that knows more. Who goes on all the same loses what it holds.
+var errNewer = errors.New("a newer Cistern wrote it")
 
 var errEntry = errors.New("a journal entry's content is damaged")
 
@@ -50,7 +55,14 @@ func appendBatch(buffer []byte, head uint64, batch []resolved) (_ []byte, _ []*m
 		}
 	}
 	start := len(buffer)
-	buffer = append(buffer, entryVersion)
+	version := byte(entryVersionNo)
+	for i := range batch {
+		if batch[i].series.kind == Histogram && histogram.Summed(batch[i].encoded) {
+			version = entryVersion
+			break
+		}
+	}
+	buffer = append(buffer, version)
 	buffer = binary.AppendUvarint(buffer, head)
 	buffer = binary.AppendUvarint(buffer, uint64(len(defines)))
 	for _, s := range defines {
@@ -145,7 +157,7 @@ func (d *entryDecoder) decode(entry []byte) (batch []resolved, lost int, err err
 	defer func() { d.batch = batch }()
 	r := entryReader{rest: entry}
 	switch version := r.byte(); {
-	case !r.bad && version == entryVersion:
+	case !r.bad && (version == entryVersion || version == entryVersionNo):
 		head := r.uvarint()
 		if r.bad {
 			return nil, 0, errEntry
@@ -154,6 +166,8 @@ func (d *entryDecoder) decode(entry []byte) (batch []resolved, lost int, err err
 			d.head = head
 			d.byRef.forget()
 		}
+	case !r.bad && version > entryVersion:
+		return nil, 0, fmt.Errorf("an entry of the journal is of version %d, which this Cistern does not know: %w", version, errNewer)
 	case r.bad || version != entryVersionOld:
 		return nil, 0, errEntry
 	}

@@ -53,6 +53,9 @@ func (s *Store) flush() (blocks int, err error) {
 	_ = s.journal.Sync(s.journal.End())
 	s.freeze()
 	if s.frozen == nil {
+		if err := s.saveHosts(); err != nil {
+			return len(s.list), err
+		}
 		return len(s.list), s.saveDescriptions()
 	}
 	err = s.writeFrozen()
@@ -83,6 +86,7 @@ func (s *Store) freeze() {
 	s.frozen, s.live = s.live, newHead(end)
 	s.live.replaced = s.counts.replaced
 	s.live.number = uint64(end)
+	s.inventory.begin(s.live, s.options.Now().UnixMilli(), s.oldestHost())
 	s.watch()
 	s.began = s.options.Now()
 	s.recent = make(map[uint64]struct{}, len(s.frozen.series))
@@ -189,6 +193,9 @@ func (s *Store) writeFrozen() error {
 		opened = append(opened, b)
 	}
 	if err := s.saveDescriptions(); err != nil {
+		return err
+	}
+	if err := s.saveHosts(); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -321,6 +328,7 @@ func (s *Store) maintain() {
 				retry = now.Add(10 * time.Second)
 			}
 		}
+		s.saveNewHosts(now)
 		if now.Sub(lastTidy) > time.Minute && !s.options.Untidied {
 			lastTidy = now
 			if err := s.tidy(); err != nil {

@@ -92,7 +92,7 @@ func TestForcedLabelsOfABatch(t *testing.T) {
 	}
 	for name, want := range map[string]string{"a": "[0 1 4 10 11 14]", "b": "[2 3 12 13]"} {
 		found, release, err := f.Select(t.Context(), 0, math.MaxInt64, equal(NameLabel, name))
-		if err != nil || len(found) != 1 || FormatLabels(found[0].Labels) != name+`{site="berlin"}` {
+		if err != nil || len(found) != 1 || FormatLabels(found[0].Labels()) != name+`{site="berlin"}` {
 			t.Fatal(len(found), err)
 		}
 		if _, values, err := found[0].AppendNumbers(0, math.MaxInt64, nil, nil); err != nil || fmt.Sprint(values) != want {

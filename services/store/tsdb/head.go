@@ -31,6 +31,8 @@ type head struct {
 	replaced *replacements
 	// concerned are the series that have a list of limits.
 	concerned []uint32
+	// hostOf is by ref whose the series is, in the inventory; only who holds Store.ingesting uses it.
+	hostOf []uint32
 
 	minTime, maxTime int64
 	has              bool
@@ -111,7 +113,7 @@ func (h *head) keep(key []byte) string {
 }
 
 // overhead is about what a series costs besides its key, its labels and its samples.
-const overhead = int64(unsafe.Sizeof(memSeries{})) + 8 + 16
+const overhead = int64(unsafe.Sizeof(memSeries{})) + 8 + 16 + 8 // its place in the table, and two of hosts: hostOf and refs
 
 // create adds a series that is not there. The caller holds Store.ingesting.
 func (h *head) create(key []byte, hash uint64, kind Kind) (*memSeries, error) {
@@ -150,6 +152,7 @@ func (h *head) add(key []byte, hash uint64, kind Kind) (*memSeries, error) {
 	}
 	h.table.add(hash, s.ref)
 	h.series = append(h.series, s)
+	h.hostOf = append(h.hostOf, hostUnseen)
 	h.seriesBytes += overhead + int64(len(key))
 	return s, nil
 }

@@ -32,7 +32,7 @@ func (s *Store) Ingest(ctx context.Context, input string, samples []Sample, dura
 		}
 		return rejected, nil
 	}
-	position, accepted, rejected, err := s.write(samples, sender, isHistory(ctx), ForcedLabels(ctx))
+	position, accepted, rejected, err := s.write(input, samples, sender, isHistory(ctx), ForcedLabels(ctx))
 	if err != nil {
 		return nil, s.refused(len(samples), StorageError, err)
 	}
@@ -77,7 +77,7 @@ func notAdmitted(sender Sender, n int) []Rejection {
 // Reject implements Ingester.
 func (s *Store) Reject(reason Reason, n int) { s.counts.reject(reason, n) }
 
-func (s *Store) write(samples []Sample, sender Sender, history bool, forced []Label) (position journal.Position, accepted int, rejected []Rejection, err error) {
+func (s *Store) write(input string, samples []Sample, sender Sender, history bool, forced []Label) (position journal.Position, accepted int, rejected []Rejection, err error) {
 	s.ingesting.Lock()
 	defer s.ingesting.Unlock()
 	s.mu.RLock()
@@ -103,6 +103,7 @@ func (s *Store) write(samples []Sample, sender Sender, history bool, forced []La
 	}
 	batch := s.batch[:0]
 	s.encoding = s.encoding[:0]
+	s.sightings.reset()
 	for i := range samples {
 		var one *Sample
 		var series *memSeries
@@ -142,7 +143,7 @@ func (s *Store) write(samples []Sample, sender Sender, history bool, forced []La
 			t -= ((t % 1000) + 1000) % 1000
 			if encoded == nil {
 				// A new array when this one is full: what is in the old one stays where it is.
-				s.encoding = room(s.encoding, 6+13*len(one.Histogram.Bins), 64<<10)
+				s.encoding = room(s.encoding, 17+13*len(one.Histogram.Bins), 64<<10)
 				start := len(s.encoding)
 				s.encoding = one.Histogram.Append(s.encoding)
 				encoded = s.encoding[start:]
@@ -153,6 +154,13 @@ func (s *Store) write(samples []Sample, sender Sender, history bool, forced []La
 			start := len(s.encoding)
 			s.encoding = appendNativeRow(s.encoding, one.Native)
 			encoded = s.encoding[start:len(s.encoding):len(s.encoding)]
+		}
+		if sender != nil {
+			number := live.hostOf[series.ref]
+			if number == hostUnseen {
+				number = s.inventory.place(live, series, now.UnixMilli())
+			}
+			s.sightings.add(number, t, sender, i)
 		}
 		batch = append(batch, resolved{series, t, one.Value, encoded})
 	}
@@ -180,8 +188,13 @@ func (s *Store) write(samples []Sample, sender Sender, history bool, forced []La
 		}
 		return 0, 0, nil, err
 	}
-	live.coder.tight = live.sampleBytes > s.options.HeadBytes/8
+	live.coder.tight = live.sampleBytes > s.headBytes()/8
 	live.put(batch)
+	heard := now.UnixMilli()
+	if history {
+		heard = 0
+	}
+	s.inventory.saw(&s.sightings, input, heard)
 	if defined > 0 {
 		live.mu.Lock() // due reads it
 		live.defined += int64(defined)
@@ -386,7 +399,7 @@ func parseRaw(labels []Label, raw []byte) ([]Label, error) {
 
 // kindByName: those who do not say what a series is name it by Prometheus' rules.
 func kindByName(key []byte) Kind {
-	name := labelOf(unsafe.String(unsafe.SliceData(key), len(key)), NameLabel)
+	name := LabelOf(unsafe.String(unsafe.SliceData(key), len(key)), NameLabel)
 	for _, suffix := range []string{"_total", "_count", "_sum", "_bucket"} {
 		if strings.HasSuffix(name, suffix) {
 			return Counter

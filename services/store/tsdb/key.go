@@ -121,25 +121,34 @@ func ParseKey(key string) ([]Label, error) {
 func appendLabelsOf(labels []Label, key string) ([]Label, error) {
 	first := len(labels)
 	for key != "" {
-		body, rest, ok := keyField(key, keyLabel)
-		if !ok {
+		name, value, rest, ok := NextLabel(key)
+		if n := len(labels); !ok || n > first && labels[n-1].Name >= name {
 			return nil, errKey
 		}
-		key = rest
-		name, body, ok := keyField(body, keyName)
-		if !ok {
-			return nil, errKey
-		}
-		value, body, ok := keyField(body, keyValue)
-		if !ok || body != "" {
-			return nil, errKey
-		}
-		if n := len(labels); n > first && labels[n-1].Name >= name {
-			return nil, errKey
-		}
-		labels = append(labels, Label{name, value})
+		labels, key = append(labels, Label{name, value}), rest
 	}
 	return labels, nil
+}
+
+// NextLabel takes the first label off a key that is not empty; ok is false when it is none. What comes out shares key's memory.
+func NextLabel(key string) (name, value, rest string, ok bool) {
+	// Nearly all are short: their lengths are a byte each.
+	if len(key) >= 6 && key[0] == keyLabel && key[1] < 0x80 && key[2] == keyName && key[3] < 0x80 {
+		end, named := 2+int(key[1]), 4+int(key[3])
+		if end <= len(key) && named+2 <= end && key[named] == keyValue && int(key[named+1]) == end-named-2 {
+			return key[4:named], key[named+2 : end], key[end:], true
+		}
+	}
+	body, rest, ok := keyField(key, keyLabel)
+	if !ok {
+		return "", "", "", false
+	}
+	name, body, ok = keyField(body, keyName)
+	if !ok {
+		return "", "", "", false
+	}
+	value, body, ok = keyField(body, keyValue)
+	return name, value, rest, ok && body == ""
 }
 
 // keyField takes a tagged, length-delimited field off the front of key.
@@ -169,19 +178,17 @@ func uvarintString(s string) (uint64, int) {
 // SeriesID is a series' 64-bit id, the same on every machine.
 func SeriesID(key string) uint64 { return xxhash.Sum64String(key) }
 
-// labelOf is a label's value in a key; "" when it has none.
-func labelOf(key, name string) string {
+// LabelOf is a label's value in a key; "" when it has none.
+func LabelOf(key, name string) string {
 	for key != "" {
-		body, rest, ok := keyField(key, keyLabel)
+		n, value, rest, ok := NextLabel(key)
 		if !ok {
 			return ""
 		}
-		key = rest
-		n, body, ok := keyField(body, keyName)
-		if ok && n == name {
-			value, _, _ := keyField(body, keyValue)
+		if n == name {
 			return value
 		}
+		key = rest
 	}
 	return ""
 }
@@ -189,19 +196,11 @@ func labelOf(key, name string) string {
 // EachLabel calls f with the labels of a key, in order. What is no key ends it early.
 func EachLabel(key string, f func(name, value string)) {
 	for key != "" {
-		body, rest, ok := keyField(key, keyLabel)
-		if !ok {
-			return
-		}
-		key = rest
-		name, body, ok := keyField(body, keyName)
-		if !ok {
-			return
-		}
-		value, _, ok := keyField(body, keyValue)
+		name, value, rest, ok := NextLabel(key)
 		if !ok {
 			return
 		}
 		f(name, value)
+		key = rest
 	}
 }

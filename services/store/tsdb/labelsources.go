@@ -66,13 +66,17 @@ func (s *Store) eachLabelSource(ctx context.Context, minTime, maxTime int64, mat
 	}
 	defer release()
 	if matchers = narrow(ctx, matchers); len(matchers) > 0 {
-		found := selection{metered: newMetered(ctx)}
+		found := selection{metered: newMetered(ctx), keysOnly: true}
 		defer found.metered.release()
 		if err := v.collect(ctx, minTime, maxTime, matchers, &found); err != nil {
 			return err
 		}
-		for _, one := range found.list {
-			ofSeries(one.Labels)
+		var labels []Label
+		for _, key := range found.keys {
+			if labels, err = appendLabelsOf(labels[:0], key); err != nil {
+				return err
+			}
+			ofSeries(labels)
 		}
 		return nil
 	}

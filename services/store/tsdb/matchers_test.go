@@ -67,13 +67,14 @@ func TestRandomMatchers(t *testing.T) {
 						want = append(want, set[1].Value)
 					}
 				}
+				sameKeys(t, s, 0, math.MaxInt64, matchers...)
 				found, release, err := s.Select(t.Context(), 0, math.MaxInt64, matchers...)
 				if err != nil {
 					t.Fatal(err)
 				}
 				var got []string
 				for _, one := range found {
-					got = append(got, labelOf(one.Key, "i"))
+					got = append(got, LabelOf(one.Key, "i"))
 				}
 				release()
 				slices.Sort(want)

@@ -1,9 +1,9 @@
 package tsdb
 
-// What the heads may take of memory. Options.HeadBytes is the bound. Samples leave memory as blocks, so that their part
-// is kept small by flushing early; series that are alive come back at once, so that theirs is bounded by refusing new
-// ones. Above three quarters writers wait, because a flush is on its way; at the bound samples are refused, and the
-// client is told: better than the kernel's out-of-memory killer, which tells nobody.
+// What the heads may take of memory. Options.HeadBytes is the bound, less what others hold of it. Samples leave memory as
+// blocks, so that their part is kept small by flushing early; series that are alive come back at once, so that theirs is
+// bounded by refusing new ones. Above three quarters writers wait, because a flush is on its way; at the bound samples are
+// refused, and the client is told: better than the kernel's out-of-memory killer, which tells nobody.
 
 import (
 	"context"
@@ -12,6 +12,14 @@ import (
 
 	"cistern/services/journal"
 )
+
+// headBytes is what the heads may take: half of HeadBytes, whatever others hold.
+func (s *Store) headBytes() int64 {
+	if s.options.Held == nil {
+		return s.options.HeadBytes
+	}
+	return max(s.options.HeadBytes/2, s.options.HeadBytes-s.options.Held())
+}
 
 // InMemory is about how many bytes the series and samples take that are in no block yet.
 func (s *Store) InMemory() int64 {
@@ -32,16 +40,16 @@ func (s *Store) full(live *head) bool {
 		total += s.frozen.bytes() // nobody changes it any more
 	}
 	s.mu.RUnlock()
-	return total > s.options.HeadBytes
+	return total > s.headBytes()
 }
 
 // seriesFull says whether there is no room for a series more. The caller holds ingesting.
-func (s *Store) seriesFull(live *head) bool { return live.seriesBytes > s.options.HeadBytes*7/10 }
+func (s *Store) seriesFull(live *head) bool { return live.seriesBytes > s.headBytes()*7/10 }
 
 // large says whether the head should become a block. The caller holds ingesting, or live.mu.
 func (s *Store) large(live *head, end journal.Position) bool {
-	return live.sampleBytes > s.options.HeadBytes/4 ||
-		live.bytes() > s.options.HeadBytes*6/10 && live.sampleBytes > s.options.HeadBytes/16 ||
+	return live.sampleBytes > s.headBytes()/4 ||
+		live.bytes() > s.headBytes()*6/10 && live.sampleBytes > s.headBytes()/16 ||
 		int64(end-live.since)-live.defined > s.options.JournalBytes
 }
 
@@ -54,7 +62,7 @@ func (s *Store) pace(ctx context.Context) error {
 	tight := func() bool {
 		s.mu.RLock()
 		defer s.mu.RUnlock()
-		return s.frozen != nil && s.frozen.bytes()+s.live.pressure.Load() > s.options.HeadBytes*3/4
+		return s.frozen != nil && s.frozen.bytes()+s.live.pressure.Load() > s.headBytes()*3/4
 	}
 	if !tight() {
 		return nil

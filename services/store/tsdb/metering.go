@@ -22,10 +22,11 @@ func WithMeter(ctx context.Context, m Meter) context.Context {
 }
 
 const (
-	// seriesBytes is what a series of a selection takes beside its labels, which are parts of the key that the store has: the
-	// struct, the list of where its samples are, and its entry in the map.
+	// seriesBytes is what a series of a selection takes beside its key, which the store has: the struct, the list of where its samples
+	// are, and its entry in the map.
 	seriesBytes = 352
-	labelBytes  = 32
+	// keyBytes is what a series takes of which only the key is wanted: its place in the list, and in the set of those that were found.
+	keyBytes = 64
 	// Series are taken so many at a time, and values are matched so many at a time, until the context is looked at.
 	chargeEvery = 128
 
@@ -44,11 +45,6 @@ func newMetered(ctx context.Context) *metered {
 	m := &metered{ctx: ctx}
 	m.meter, _ = ctx.Value(meterKey{}).(Meter)
 	return m
-}
-
-// add counts one series more.
-func (m *metered) add(one *Series) error {
-	return m.take(seriesBytes + labelBytes*int64(len(one.Labels)))
 }
 
 // text counts a value of a label in a set of them, and in the list that is made of it.

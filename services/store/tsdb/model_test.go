@@ -85,14 +85,58 @@ func (m *model) add(batch []Sample) {
 	}
 }
 
+// sameKeys fails unless who wants the keys alone gets those of the series that Select finds, each once.
+func sameKeys(t testing.TB, s *Store, minTime, maxTime int64, matchers ...*Matcher) {
+	t.Helper()
+	found, release, err := s.Select(t.Context(), minTime, maxTime, matchers...)
+	release()
+	keys, err2 := s.Keys(t.Context(), minTime, maxTime, matchers...)
+	selected := make([]string, len(found))
+	for i, one := range found {
+		selected[i] = one.Key
+	}
+	slices.Sort(keys)
+	slices.Sort(selected)
+	if err != nil || err2 != nil || !slices.Equal(keys, selected) {
+		t.Fatalf("%d keys of %d series, %v, %v", len(keys), len(found), err, err2)
+	}
+}
+
+// areAmong says whether all of some keys are among others, each as often at least.
+func areAmong(some, others []string) bool {
+	left := make(map[string]int, len(others))
+	for _, key := range others {
+		left[key]++
+	}
+	for _, key := range some {
+		if left[key]--; left[key] < 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // read is everything a store holds.
 func read(t testing.TB, s *Store, minTime, maxTime int64, matchers ...*Matcher) *model {
 	t.Helper()
+	// Whoever wants the keys alone gets those of the same series, each once; what is written meanwhile may be among the later ones.
+	earlier, err := s.Keys(t.Context(), minTime, maxTime, matchers...)
+	if err != nil {
+		t.Fatal(err)
+	}
 	found, release, err := s.Select(t.Context(), minTime, maxTime, matchers...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer release()
+	later, err := s.Keys(t.Context(), minTime, maxTime, matchers...)
+	selected := make([]string, len(found))
+	for i, one := range found {
+		selected[i] = one.Key
+	}
+	if err != nil || !areAmong(earlier, selected) || !areAmong(selected, later) {
+		t.Fatalf("%d keys, %d series, %d keys, %v", len(earlier), len(found), len(later), err)
+	}
 	m := newModel()
 	for _, one := range found {
 		last := int64(math.MinInt64)
@@ -100,7 +144,7 @@ func read(t testing.TB, s *Store, minTime, maxTime int64, matchers ...*Matcher) 
 		for numbers.Next() {
 			at, v := numbers.At()
 			if at <= last || at < minTime || at > maxTime {
-				t.Fatalf("%v: time %d after %d, asked for [%d, %d]", one.Labels, at, last, minTime, maxTime)
+				t.Fatalf("%v: time %d after %d, asked for [%d, %d]", one.Labels(), at, last, minTime, maxTime)
 			}
 			last = at
 			m.add([]Sample{{Key: []byte(one.Key), Time: at, Value: v}})
@@ -110,7 +154,7 @@ func read(t testing.TB, s *Store, minTime, maxTime int64, matchers ...*Matcher) 
 		for histograms.Next() {
 			at, h := histograms.At()
 			if at <= last || at < minTime || at > maxTime {
-				t.Fatalf("%v: time %d after %d", one.Labels, at, last)
+				t.Fatalf("%v: time %d after %d", one.Labels(), at, last)
 			}
 			last = at
 			m.add([]Sample{{Key: []byte(one.Key), Kind: Histogram, Time: at, Histogram: &h}})
@@ -120,7 +164,7 @@ func read(t testing.TB, s *Store, minTime, maxTime int64, matchers ...*Matcher) 
 		for natives.Next() {
 			at, h := natives.At()
 			if at <= last || at < minTime || at > maxTime {
-				t.Fatalf("%v: time %d after %d", one.Labels, at, last)
+				t.Fatalf("%v: time %d after %d", one.Labels(), at, last)
 			}
 			last = at
 			m.add([]Sample{{Key: []byte(one.Key), Kind: NativeHistogram, Time: at, Native: h}})
@@ -159,6 +203,9 @@ func (m *model) within(minTime, maxTime int64) *model {
 	return part
 }
 
+// sameMeasurements says whether both hold the same counts and add up to the same.
+func sameMeasurements(a, b *histogram.Histogram) bool { return a.Equal(b) && a.Sum() == b.Sum() }
+
 func (m *model) difference(other *model) string {
 	same := func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
 	for _, k := range slices.Concat(slices.Collect(maps.Keys(m.numbers)), slices.Collect(maps.Keys(other.numbers))) {
@@ -167,7 +214,7 @@ func (m *model) difference(other *model) string {
 		}
 	}
 	for _, k := range slices.Concat(slices.Collect(maps.Keys(m.histograms)), slices.Collect(maps.Keys(other.histograms))) {
-		if !maps.EqualFunc(m.histograms[k], other.histograms[k], (*histogram.Histogram).Equal) {
+		if !maps.EqualFunc(m.histograms[k], other.histograms[k], sameMeasurements) {
 			return fmt.Sprintf("%q: %v\nagainst %v", k, m.histograms[k], other.histograms[k])
 		}
 	}
@@ -178,6 +225,17 @@ func (m *model) difference(other *model) string {
 		}
 	}
 	return ""
+}
+
+// record counts a value n times, with what it adds to the sum if summed.
+func record(h *histogram.Histogram, v float64, n uint64, summed bool) {
+	bin, _ := histogram.BinOf(v)
+	if !summed {
+		h.Add(bin, n)
+		return
+	}
+	number, unit := bin.Decimal(v)
+	h.RecordDecimal(bin, n, number, unit)
 }
 
 func randomBatch(t testing.TB, r *rand.Rand, now int64) []Sample {
@@ -201,8 +259,9 @@ func randomBatch(t testing.TB, r *rand.Rand, now int64) []Sample {
 		}
 		if one.Key = key(t, fmt.Sprintf("m%d", r.IntN(3)), "host", fmt.Sprint(r.IntN(4))); r.IntN(3) == 0 {
 			one.Key, one.Kind, one.Histogram = key(t, "latency", "host", fmt.Sprint(r.IntN(3))), Histogram, &histogram.Histogram{}
+			summed := r.IntN(3) > 0
 			for range 1 + r.IntN(20) {
-				_ = one.Histogram.Insert(math.Exp(r.NormFloat64())-0.3, uint64(1+r.IntN(3)))
+				record(one.Histogram, math.Exp(r.NormFloat64())-0.3, uint64(1+r.IntN(3)), summed)
 			}
 		} else if r.IntN(8) == 0 {
 			_, natives := someNatives(r, 1)
@@ -250,6 +309,7 @@ func TestAgainstModel(t *testing.T) {
 			case action < 7:
 				from := now.UnixMilli() - int64(r.IntN(2000_000))
 				to := from + int64(r.IntN(1000_000))
+				sameKeys(t, s, from, to)
 				if d := read(t, s, from, to).difference(m.within(from, to)); d != "" {
 					t.Fatalf("seed %d, step %d, [%d, %d]: %s", seed, step, from, to, d)
 				}

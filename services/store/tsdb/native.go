@@ -209,7 +209,7 @@ func readNatives(src []byte, m *nativeMemory, times []int64, hists []*nativeHist
 	start := len(hists)
 	run := nativeRuns.Get().(*nativeColumn)
 	defer nativeRuns.Put(run)
-	rising = shape.CounterResetHint != gaugeHint
+	rising = risingHint(shape.CounterResetHint)
 	for i := range 3 + len(sides[0]) + len(sides[1]) {
 		bytes := r.take(r.uvarint())
 		if r.bad || run.Open(bytes, 0) != nil {
@@ -263,6 +263,11 @@ func readNatives(src []byte, m *nativeMemory, times []int64, hists []*nativeHist
 		}
 	}
 	return times, hists, rising, nil
+}
+
+// risingHint says whether histograms with a hint are no resets when none of their counts falls.
+func risingHint(hint promhistogram.CounterResetHint) bool {
+	return hint != gaugeHint && hint != promhistogram.CounterReset
 }
 
 // nativeColumn reads the columns of a frame.

@@ -176,3 +176,16 @@ func TestNativeWindows(t *testing.T) {
 		})
 	}
 }
+
+// A sender may say of each histogram that the total began again, though no count is less than the one before: none of them is taken
+// for one that grew.
+func TestResetsThatAreSaidDoNotRise(t *testing.T) {
+	for hint, want := range map[promhistogram.CounterResetHint]bool{promhistogram.UnknownCounterReset: true, promhistogram.CounterReset: false, gaugeHint: false} {
+		h := &nativeHistogram{CounterResetHint: hint, Schema: 3, PositiveSpans: []promhistogram.Span{{Length: 1}}, PositiveBuckets: []float64{2}, Count: 2, Sum: 1}
+		var read batch[*nativeHistogram]
+		rising, err := decodeNativesInto(nativeFrames([]int64{1000, 2000, 3000}, []*nativeHistogram{h, h, h})[0], &nativeMemory{}, &read)
+		if err != nil || len(read.values) != 3 || rising != want {
+			t.Errorf("hint %d: %d histograms, rising %v, want %v, %v", hint, len(read.values), rising, want, err)
+		}
+	}
+}

@@ -121,7 +121,7 @@ func filter(x index, refs []uint32, m *Matcher) ([]uint32, error) {
 		if err != nil {
 			return nil, err
 		}
-		if m.Matches(labelOf(key, m.Name)) {
+		if m.Matches(LabelOf(key, m.Name)) {
 			kept = append(kept, ref)
 		}
 	}

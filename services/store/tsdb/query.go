@@ -59,13 +59,18 @@ func WithWarnings(ctx context.Context, w *Warnings) context.Context {
 
 // Series is one series of a query's answer.
 type Series struct {
-	Key    string
-	Labels []Label
-	Kind   Kind
+	Key  string
+	Kind Kind
 	// Where its samples are, from the oldest block to the head.
 	numbers    []source[float64]
 	histograms []source[histogram.Histogram]
 	natives    []source[*nativeHistogram]
+}
+
+// Labels are those of the series, in order. Each call makes them; EachLabel needs no memory.
+func (s *Series) Labels() []Label {
+	labels, _ := ParseKey(s.Key)
+	return labels
 }
 
 // Numbers walks through the numbers in [minTime, maxTime]. Where only rollups are left they stand in for the samples.
@@ -163,6 +168,19 @@ func (s *Store) Select(ctx context.Context, minTime, maxTime int64, matchers ...
 	return found.list, func() { found.metered.release(); release() }, nil
 }
 
+// Keys is the keys of the series that Select would find, in no order: who wants their labels needs nothing else of them.
+func (s *Store) Keys(ctx context.Context, minTime, maxTime int64, matchers ...*Matcher) ([]string, error) {
+	v, release, err := s.view(ctx, minTime, maxTime)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	found := selection{metered: newMetered(ctx), keysOnly: true}
+	defer found.metered.release()
+	err = v.collect(ctx, minTime, maxTime, narrow(ctx, matchers), &found)
+	return found.keys, err
+}
+
 // noteDamage marks a block in which damage was found; it stays in the list and is served as far as it can be.
 func (s *Store) noteDamage(b *block, err error) {
 	if !errors.Is(err, errDamaged) && !errors.Is(err, errFrame) {
@@ -212,14 +230,27 @@ type selection struct {
 	list    []*Series
 	byKey   map[string]*Series // nil while no series can be found a second time
 	slab    []Series
-	labels  []Label
 	copies  copies
 	metered *metered
+
+	keysOnly bool
+	keys     []string
+	seen     map[string]struct{} // as byKey
 }
 
 // next is called before the series of another place, which has n at most. Within one place no key is there twice, unless it
 // says so.
 func (f *selection) next(n int, twice bool) {
+	if f.keysOnly {
+		f.keys = slices.Grow(f.keys, n)
+		if f.seen == nil && n > 0 && (len(f.keys) > 0 || twice) {
+			f.seen = make(map[string]struct{}, len(f.keys)+n)
+			for _, key := range f.keys {
+				f.seen[key] = struct{}{}
+			}
+		}
+		return
+	}
 	f.list = slices.Grow(f.list, n)
 	if f.byKey != nil || n == 0 || len(f.list) == 0 && !twice {
 		return
@@ -230,30 +261,35 @@ func (f *selection) next(n int, twice bool) {
 	}
 }
 
+// take adds a key.
+func (f *selection) take(key string) error {
+	if f.seen != nil {
+		if _, twice := f.seen[key]; twice {
+			return nil
+		}
+		f.seen[key] = struct{}{}
+	}
+	f.keys = append(f.keys, key)
+	return f.metered.take(keyBytes)
+}
+
 // lookUp is the series of a key, which is new when it was not found before.
 func (f *selection) lookUp(key string, kind Kind) (*Series, error) {
 	if one := f.byKey[key]; one != nil {
 		one.Kind = kind // the newest one's
 		return one, nil
 	}
-	f.labels = room(f.labels, MaxLabels, 2048)
-	first := len(f.labels)
-	labels, err := appendLabelsOf(f.labels, key)
-	if err != nil {
-		return nil, err
-	}
-	f.labels = labels
 	if len(f.slab) == 0 {
 		f.slab = make([]Series, min(256, max(8, len(f.list))))
 	}
 	one := &f.slab[0]
 	f.slab = f.slab[1:]
-	one.Key, one.Labels, one.Kind = key, labels[first:len(labels):len(labels)], kind
+	one.Key, one.Kind = key, kind
 	f.list = append(f.list, one)
 	if f.byKey != nil {
 		f.byKey[key] = one
 	}
-	return one, f.metered.add(one)
+	return one, f.metered.take(seriesBytes)
 }
 
 func (v view) collectBlock(ctx context.Context, b *block, minTime, maxTime int64, matchers []*Matcher, found *selection) error {
@@ -280,6 +316,12 @@ func (v view) collectBlock(ctx context.Context, b *block, minTime, maxTime int64
 		if gone, err := record.deleted(v.deletions, b); err != nil {
 			return err
 		} else if gone {
+			continue
+		}
+		if found.keysOnly {
+			if err := found.take(record.key); err != nil {
+				return err
+			}
 			continue
 		}
 		one, err := found.lookUp(record.key, record.kind)
@@ -372,6 +414,12 @@ func (h *head) collect(ctx context.Context, minTime, maxTime int64, matchers []*
 		}
 		s := h.series[ref]
 		if !s.has || s.maxTime < minTime || s.minTime > maxTime {
+			continue
+		}
+		if found.keysOnly {
+			if err := found.take(s.key); err != nil {
+				return err
+			}
 			continue
 		}
 		one, err := found.lookUp(s.key, s.kind)

@@ -16,7 +16,7 @@ func (r reservedNames) has(key []byte) bool {
 	if len(r) == 0 {
 		return false
 	}
-	_, taken := r[labelOf(unsafe.String(unsafe.SliceData(key), len(key)), NameLabel)]
+	_, taken := r[LabelOf(unsafe.String(unsafe.SliceData(key), len(key)), NameLabel)]
 	return taken
 }
 

@@ -76,7 +76,7 @@ func decodeRows(frame []byte, count int, times []int64, hists []histogram.Histog
 		}
 		end := len(all.Bins)
 		times = append(times, t)
-		hists = append(hists, histogram.Histogram{Bins: all.Bins[start:end:end], Counts: all.Counts[start:end:end]})
+		hists = append(hists, histogram.Histogram{Bins: all.Bins[start:end:end], Counts: all.Counts[start:end:end], Offset: all.Offset})
 	}
 	return times, hists, nil
 }

@@ -64,7 +64,7 @@ const ReservedDetail = "names that begin with " + OwnPrefix + " are those of the
 
 // Reserved says whether a key has a name that only the appliance itself may use.
 func Reserved(key []byte) bool {
-	return strings.HasPrefix(labelOf(unsafe.String(unsafe.SliceData(key), len(key)), NameLabel), OwnPrefix)
+	return strings.HasPrefix(LabelOf(unsafe.String(unsafe.SliceData(key), len(key)), NameLabel), OwnPrefix)
 }
 
 // Known says whether a series is in memory, or was before the last block was written. With stored it is looked for in the

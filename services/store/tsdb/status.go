@@ -6,7 +6,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"sort"
 	"strings"
 	"sync"
 	"time"
@@ -14,31 +13,59 @@ import (
 
 // Metric is one name of the metric picker.
 type Metric struct {
-	Name     string
-	Kind     Kind
-	Series   int
-	LastTime int64 // ms
+	Name   string
+	Kind   Kind
+	Series int
+	// FirstTime is where the oldest block that has it begins: it was not there before.
+	FirstTime, LastTime int64 // ms
+}
+
+// MetricQuery says which metrics are listed.
+type MetricQuery struct {
+	// Match is in their names, whatever its case.
+	Match string
+	// Own are those whose names begin with OwnPrefix, Sent all others; both when neither is set.
+	Own, Sent bool
+	// Limit is how many at most; 0: all.
+	Limit int
+}
+
+// MetricList is what a MetricQuery finds.
+type MetricList struct {
+	Metrics []Metric // ascending
+	// Total is how many there are without the limit.
+	Total int
+	// Oldest is the time of the oldest block, in ms; 0 where there is nothing.
+	Oldest int64
 }
 
 // summary is what a block knows of one name; it never changes.
 type summary struct {
 	kind     Kind
 	series   int
+	first    int64 // of all blocks that have it; a block's own is its MinTime
 	lastTime int64
 }
 
-// Metrics is the names that contain match, whatever their case, ascending; at most limit when that is above 0.
-func (s *Store) Metrics(match string, limit int) ([]Metric, error) {
+// Metrics lists metrics by name.
+func (s *Store) Metrics(q MetricQuery) (MetricList, error) {
 	v, release, err := s.view(context.Background(), -1<<62, 1<<62)
 	if err != nil {
-		return nil, err
+		return MetricList{}, err
 	}
 	defer release()
 	all := map[string]summary{}
-	add := func(parts map[string]summary) {
+	var found MetricList
+	add := func(parts map[string]summary, first int64) {
+		if len(parts) > 0 && (found.Oldest == 0 || first < found.Oldest) {
+			found.Oldest = first
+		}
 		for name, part := range parts {
-			known := all[name]
-			all[name] = summary{part.kind, max(known.series, part.series), max(known.lastTime, part.lastTime)}
+			known, there := all[name]
+			if !there {
+				known.first = first
+			}
+			all[name] = summary{part.kind, max(known.series, part.series), min(known.first, first), max(known.lastTime, part.lastTime)}
 		}
 	}
 	for _, b := range v.blocks {
@@ -49,29 +76,33 @@ func (s *Store) Metrics(match string, limit int) ([]Metric, error) {
 		}
 		if err != nil {
 			if err := v.spoiled(b, err); err != nil {
-				return nil, err
+				return MetricList{}, err
 			}
 		}
-		add(parts)
+		add(parts, b.MinTime)
 	}
 	for _, h := range v.heads {
 		add(h.metrics())
 	}
-	match = strings.ToLower(match)
-	list := []Metric{}
+	match := strings.ToLower(q.Match)
+	found.Metrics = []Metric{}
 	for name, one := range all {
-		if match == "" || strings.Contains(strings.ToLower(name), match) {
-			list = append(list, Metric{name, one.kind, one.series, one.lastTime})
+		own := strings.HasPrefix(name, OwnPrefix)
+		if (own && q.Sent && !q.Own) || (!own && q.Own && !q.Sent) || !strings.Contains(strings.ToLower(name), match) {
+			continue
 		}
+		found.Metrics = append(found.Metrics, Metric{name, one.kind, one.series, one.first, one.lastTime})
 	}
-	sort.Slice(list, func(a, b int) bool { return list[a].Name < list[b].Name })
-	if limit > 0 && len(list) > limit {
-		list = list[:limit]
+	slices.SortFunc(found.Metrics, func(a, b Metric) int { return strings.Compare(a.Name, b.Name) })
+	found.Total = len(found.Metrics)
+	if q.Limit > 0 && found.Total > q.Limit {
+		found.Metrics = found.Metrics[:q.Limit]
 	}
-	return list, nil
+	return found, nil
 }
 
-func (h *head) metrics() map[string]summary {
+// metrics is what the head knows of each name, and its oldest time.
+func (h *head) metrics() (map[string]summary, int64) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	parts := map[string]summary{}
@@ -79,14 +110,14 @@ func (h *head) metrics() map[string]summary {
 		var part summary
 		for _, ref := range p.refs() {
 			if s := h.series[ref]; s.has {
-				part = summary{s.kind, part.series + 1, max(part.lastTime, s.maxTime)}
+				part = summary{kind: s.kind, series: part.series + 1, lastTime: max(part.lastTime, s.maxTime)}
 			}
 		}
 		if part.series > 0 {
 			parts[strings.Clone(name)] = part
 		}
 	}
-	return parts
+	return parts, h.minTime
 }
 
 // Damage is a block of which not everything can be read.

@@ -29,6 +29,7 @@ type Options struct {
 	OutOfOrder      time.Duration    // an hour; how far behind its series' latest sample one may be
 	BlockEvery      time.Duration    // two hours; how old the head gets before it becomes a block
 	HeadBytes       int64            // 512 MiB; what series and samples in memory may take: see memory.go
+	Held            func() int64     // what others hold of HeadBytes: inputs that remember names. It waits for nobody
 	JournalBytes    int64            // 256 MiB; the head becomes a block when this much would have to be replayed
 	MaxSeries       int              // 10 million at a time
 	SeriesPerSecond int              // 50,000 new ones on average
@@ -93,6 +94,8 @@ type Store struct {
 	blocks  string // folder
 
 	retention atomic.Pointer[Retention]
+	meaning   sync.Mutex // serialises changes of meanings
+	meanings  atomic.Pointer[map[string]Meaning]
 
 	// ingesting serialises what changes the head: resolving, journalling, applying. It is taken before mu, and the
 	// heads' mu after it.
@@ -125,6 +128,8 @@ type Store struct {
 	deletions []deletion
 
 	described descriptions
+	inventory inventory
+	sightings sightings // of the batch that is written
 	counts    counts
 	stop      chan struct{}
 	kick      chan struct{} // the head may have become too large
@@ -140,6 +145,7 @@ func Open(folder string, options Options) (*Store, error) {
 		stop: make(chan struct{}), kick: make(chan struct{}, 1),
 	}
 	s.counts.init(options.Now)
+	s.inventory.init(options.Now())
 	s.lookups.bucket = bucket{perSecond: lookupsPerSecond, burst: lookupsAtOnce, tokens: lookupsAtOnce}
 	s.bucket = bucket{perSecond: float64(options.SeriesPerSecond), burst: float64(options.SeriesBurst), tokens: float64(options.SeriesBurst)}
 	if err := options.FS.MkdirAll(s.blocks); err != nil {
@@ -187,10 +193,14 @@ func (s *Store) recover() error {
 		}
 	}
 	s.loadRetention()
+	s.loadMeanings()
 	if err := s.loadDeletions(); err != nil {
 		return err
 	}
 	if err := s.loadDescriptions(); err != nil {
+		return err
+	}
+	if err := s.loadHosts(); err != nil {
 		return err
 	}
 	return s.replay(through)
@@ -262,6 +272,7 @@ func (s *Store) openBlocks(vouched journal.Position) error {
 func (s *Store) replay(through journal.Position) error {
 	start := time.Now()
 	s.live = newHead(through)
+	s.inventory.begin(s.live, s.options.Now().UnixMilli(), s.oldestHost())
 	reader := s.journal.Read(through)
 	defer reader.Close()
 	index := newIndexer(s.live)
@@ -308,10 +319,14 @@ func (s *Store) replay(through journal.Position) error {
 			continue
 		}
 		batch, _, err := decoder.decode(entry.Data)
+		if errors.Is(err, errNewer) {
+			return err
+		}
 		if err != nil { // checked bytes that make no sense: keep what could be read, and say so
 			lost++
 		}
 		s.live.put(batch)
+		s.replaySightings(batch)
 		entries++
 		samples += len(batch)
 	}

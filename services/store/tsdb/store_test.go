@@ -225,7 +225,7 @@ func TestMatchers(t *testing.T) {
 		var got []string
 		for _, one := range found {
 			m := map[string]string{}
-			for _, l := range one.Labels {
+			for _, l := range one.Labels() {
 				m[l.Name] = l.Value
 			}
 			got = append(got, m[NameLabel]+"/"+m["host"])
@@ -383,11 +383,11 @@ func TestReadNumbers(t *testing.T) {
 					t.Fatal(err)
 				}
 				if memory.Rising && !slices.IsSorted(memory.Values) {
-					t.Fatalf("%v from %d to %d is said to rise", one.Labels, from, to)
+					t.Fatalf("%v from %d to %d is said to rise", one.Labels(), from, to)
 				}
 				rising, regular = rising || memory.Rising && len(times) > 100, regular || len(memory.Times) == 0 && len(times) > 100
 				if !slices.Equal(times, memory.AllTimes()) || !slices.Equal(values, memory.Values) {
-					t.Fatalf("%v from %d to %d: %d samples, want %d", one.Labels, from, to, len(memory.Times), len(times))
+					t.Fatalf("%v from %d to %d: %d samples, want %d", one.Labels(), from, to, len(memory.Times), len(times))
 				}
 			}
 			release()

@@ -221,7 +221,7 @@ func (st *Stream) begin(entry journal.Entry) {
 		}
 	}()
 	switch version := r.byte(); version {
-	case entryVersion:
+	case entryVersion, entryVersionNo:
 		if head := r.uvarint(); head != st.head {
 			st.anew(head)
 		}

@@ -44,7 +44,7 @@ func streamed(t testing.TB, st *Stream) (list []string) {
 	}
 }
 
-func named(key string, _ Kind) any { return labelOf(key, NameLabel) }
+func named(key string, _ Kind) any { return LabelOf(key, NameLabel) }
 
 func mustKey(t testing.TB, name string, more ...Label) []byte {
 	t.Helper()
@@ -215,7 +215,7 @@ func TestStreamOfLargeEntries(t *testing.T) {
 	}
 	defer s.Close()
 	st, err := s.Stream("out", false, func(key string, _ Kind) any {
-		if labelOf(key, "k")[0] == '1' {
+		if LabelOf(key, "k")[0] == '1' {
 			return key
 		}
 		return nil

@@ -60,11 +60,7 @@ func spread(into *histogram.Histogram, from, to, count float64, even bool) {
 			to = from / 1000
 		}
 	}
-	first, ok1 := histogram.BinOf(from)
-	last, ok2 := histogram.BinOf(to)
-	if !ok1 || !ok2 {
-		return
-	}
+	first, last := nearest(from), nearest(to)
 	if last > first { // the upper end is often the lower bound of a bin that is not covered
 		if bound, _ := last.Bounds(); bound >= to {
 			last--
@@ -75,9 +71,7 @@ func spread(into *histogram.Histogram, from, to, count float64, even bool) {
 		if !even && from*to > 0 {
 			middle = math.Copysign(math.Sqrt(from*to), from)
 		}
-		if bin, ok := histogram.BinOf(middle); ok {
-			into.Add(bin, whole)
-		}
+		into.Add(nearest(middle), whole)
 		return
 	}
 	share := func(x float64) float64 {
@@ -98,6 +92,18 @@ func spread(into *histogram.Histogram, from, to, count float64, even bool) {
 			given = upTo
 		}
 	}
+}
+
+// nearest is the bin that holds v: what is too large for all of them is in the last.
+func nearest(v float64) histogram.Bin {
+	bin, ok := histogram.BinOf(v)
+	switch {
+	case ok:
+		return bin
+	case v > 0:
+		return histogram.MaxBin
+	}
+	return -histogram.MaxBin
 }
 
 // NativeWindows adds what a series of native histograms measured in [from+i*width, from+(i+1)*width) to into[i], in

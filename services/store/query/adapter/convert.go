@@ -66,4 +66,7 @@ func Fill(to *promhistogram.FloatHistogram, h *histogram.Histogram, hint promhis
 		to.Sum += bin.Middle() * n
 		next = at + 1
 	}
+	if h.Offset != (histogram.Offset{}) {
+		to.Sum = h.Sum()
+	}
 }

@@ -3,6 +3,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -71,10 +72,15 @@ func Counts(matchers []*labels.Matcher) []*labels.Matcher {
 }
 
 // Labels are a series' labels as Prometheus has them. The builder is reused.
-func Labels(builder *labels.ScratchBuilder, list []tsdb.Label) labels.Labels {
+func Labels(builder *labels.ScratchBuilder, key string) labels.Labels {
 	builder.Reset()
-	for _, l := range list {
-		builder.Add(l.Name, l.Value)
+	for rest := key; rest != ""; {
+		name, value, more, ok := tsdb.NextLabel(rest)
+		if !ok {
+			break
+		}
+		builder.Add(name, value)
+		rest = more
 	}
 	return builder.Labels()
 }
@@ -119,7 +125,7 @@ func (q *querier) Select(ctx context.Context, sortSeries bool, hints *storage.Se
 		if hints != nil && hints.Range > 0 && (cumulative || aggregate == tsdb.Sum || aggregate == tsdb.Count) {
 			one = one.Within(hints.Range)
 		}
-		set.series = append(set.series, &series{ctx: ctx, held: held, labels: Labels(&builder, one.Labels), inner: one,
+		set.series = append(set.series, &series{ctx: ctx, held: held, labels: Labels(&builder, one.Key), inner: one,
 			minTime: minTime, maxTime: maxTime, cumulative: cumulative, aggregate: aggregate})
 	}
 	if sortSeries && len(found) > sortUpTo {
@@ -202,14 +208,20 @@ func (s *series) Iterator(old chunkenc.Iterator) chunkenc.Iterator {
 	return it
 }
 
-// CompareLabels orders series as Prometheus does.
-func CompareLabels(x, y []tsdb.Label) int {
-	return slices.CompareFunc(x, y, func(a, b tsdb.Label) int {
-		if c := strings.Compare(a.Name, b.Name); c != 0 {
+// CompareKeys orders series by their labels, as Prometheus does.
+func CompareKeys(x, y string) int {
+	for x != "" && y != "" {
+		name, value, restX, ok := tsdb.NextLabel(x)
+		other, its, restY, too := tsdb.NextLabel(y)
+		if !ok || !too {
+			break
+		}
+		if c := cmp.Or(strings.Compare(name, other), strings.Compare(value, its)); c != 0 {
 			return c
 		}
-		return strings.Compare(a.Value, b.Value)
-	})
+		x, y = restX, restY
+	}
+	return strings.Compare(x, y)
 }
 
 // sortUpTo is up to how many series are put in the order of their labels when nobody asks for it: the answers of
@@ -219,6 +231,13 @@ const sortUpTo = 2000
 // Sort puts series in the order of their labels, unless there are very many.
 func Sort(list []*tsdb.Series) {
 	if len(list) <= sortUpTo {
-		slices.SortFunc(list, func(x, y *tsdb.Series) int { return CompareLabels(x.Labels, y.Labels) })
+		slices.SortFunc(list, func(x, y *tsdb.Series) int { return CompareKeys(x.Key, y.Key) })
+	}
+}
+
+// SortKeys does the same to keys of series.
+func SortKeys(list []string) {
+	if len(list) <= sortUpTo {
+		slices.SortFunc(list, CompareKeys)
 	}
 }

@@ -179,7 +179,7 @@ func TestShortOfMemory(t *testing.T) {
 	var memory atomic.Int64
 	stop, cancel := context.WithCancel(t.Context())
 	var watching sync.WaitGroup
-	watching.Go(func() { p.watchBy(stop, watch{100 * mib, memory.Load}) })
+	watching.Go(func() { p.watchBy(stop, watch{100 * mib, func() usage { return usage{held: memory.Load()} }}) })
 	ctx, large := admit(t, p, "a")
 	later, small := admit(t, p, "b")
 	_ = large.Charge(ctx, 2*mib, "rows")
@@ -198,6 +198,28 @@ func TestShortOfMemory(t *testing.T) {
 	watching.Wait()
 	if now := p.Status(); now.Refused[Memory] != 1 {
 		t.Errorf("%+v", now)
+	}
+}
+
+// Who is near the limit without any query ends none for it.
+func TestWhoIsBlamedForMemory(t *testing.T) {
+	w := watch{limit: 160 * mib}
+	for _, c := range []struct {
+		why        string
+		first, now usage
+		charged    int64
+		blames     bool
+	}{
+		{"there is room", usage{held: 20 * mib}, usage{held: 150 * mib, live: 120 * mib}, 100 * mib, false},
+		{"a query says that it holds much", usage{held: 159 * mib}, usage{held: 160 * mib}, 10 * mib, true},
+		{"nobody charged it", usage{held: 100 * mib, live: 90 * mib}, usage{held: 160 * mib, live: 150 * mib}, mib, true},
+		{"it is garbage", usage{held: 130 * mib, live: 120 * mib}, usage{held: 165 * mib, live: 122 * mib}, mib, false},
+		{"it is the store's", usage{held: 130 * mib, live: 120 * mib, others: 80 * mib}, usage{held: 165 * mib, live: 150 * mib, others: 108 * mib}, mib, false},
+		{"whatever it is, it is far too much", usage{held: 130 * mib, live: 120 * mib, others: 80 * mib}, usage{held: 180 * mib, live: 150 * mib, others: 108 * mib}, mib, true},
+	} {
+		if w.blames(c.first, c.now, c.charged) != c.blames {
+			t.Errorf("%s: want %v", c.why, c.blames)
+		}
 	}
 }
 

@@ -18,18 +18,43 @@ const (
 )
 
 type watch struct {
-	limit  int64                // bytes of the process at which a query is ended
-	memory func() (bytes int64) // what the process holds
+	limit  int64 // bytes of the process at which a query is ended
+	memory func() usage
 }
 
-// Watch ends queries while the process holds more than limit bytes, until the context ends.
-func (p *Pool) Watch(ctx context.Context, limit int64) {
+// usage is memory of the process, in bytes.
+type usage struct {
+	held   int64 // all of it, garbage too
+	live   int64 // what the last collection of garbage has found in use
+	others int64 // of that, what is known not to be of queries
+}
+
+// Watch ends queries while the process holds more than limit bytes, until the context ends. others says how many of them are known
+// not to be of queries.
+func (p *Pool) Watch(ctx context.Context, limit int64, others func() int64) {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"},
-		{Name: "/memory/classes/heap/free:bytes"}}
-	p.watchBy(ctx, watch{limit, func() int64 {
+		{Name: "/memory/classes/heap/free:bytes"}, {Name: "/gc/heap/live:bytes"}}
+	p.watchBy(ctx, watch{limit, func() usage {
 		metrics.Read(samples)
-		return int64(samples[0].Value.Uint64() - samples[1].Value.Uint64() - samples[2].Value.Uint64())
+		return usage{
+			held:   int64(samples[0].Value.Uint64() - samples[1].Value.Uint64() - samples[2].Value.Uint64()),
+			live:   int64(samples[3].Value.Uint64()),
+			others: others(),
+		}
 	}})
+}
+
+// blames says whether there is too much, and it is the queries that hold it: others may be near the limit by themselves, and between
+// two collections all memory grows by garbage of whoever makes some.
+func (w *watch) blames(first, now usage, charged int64) bool {
+	much := w.limit / 16
+	switch {
+	case now.held < w.limit:
+		return false
+	case charged >= much, now.live-first.live-(now.others-first.others) >= much:
+		return true
+	}
+	return now.held >= w.limit+much && now.held-first.held >= much
 }
 
 func (p *Pool) watchBy(ctx context.Context, w watch) {
@@ -39,8 +64,8 @@ func (p *Pool) watchBy(ctx context.Context, w watch) {
 			return
 		case <-p.wake:
 		}
-		first, began := int64(0), false
-		for {
+		var first usage
+		for began := false; ; {
 			select {
 			case <-ctx.Done():
 				return
@@ -53,8 +78,8 @@ func (p *Pool) watchBy(ctx context.Context, w watch) {
 			if !began {
 				first, began = now, true
 			}
-			// When it was near the limit before anybody asked, it is not the queries that are too many.
-			if now >= w.limit && now-first >= w.limit/16 && p.endLargest(now) {
+			if largest := p.largest(); largest != nil && w.blames(first, now, largest.charged.Load()) {
+				p.endFor(largest, now.held)
 				select {
 				case <-ctx.Done():
 					return
@@ -71,22 +96,24 @@ func (p *Pool) busy() bool {
 	return len(p.running) > 0
 }
 
-// endLargest ends the query that has charged most, of those that were not ended yet.
-func (p *Pool) endLargest(now int64) bool {
+// largest is the query that has charged most, of those that were not ended yet; nil for none.
+func (p *Pool) largest() (largest *Budget) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var largest *Budget
 	for b := range p.running {
 		if b.refused == "" && (largest == nil || b.charged.Load() > largest.charged.Load() ||
 			b.charged.Load() == largest.charged.Load() && b.began > largest.began) {
 			largest = b
 		}
 	}
-	if largest == nil {
-		return false
-	}
-	largest.note(Memory)
-	largest.cancel(&Busy{Memory, fmt.Sprintf("storaged is short of memory: it holds %s, which is as much as %s allows, and of all queries this one holds most; "+
+	return largest
+}
+
+// endFor ends a query because the process holds so much.
+func (p *Pool) endFor(b *Budget, now int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b.note(Memory)
+	b.cancel(&Busy{Memory, fmt.Sprintf("storaged is short of memory: it holds %s, which is as much as %s allows, and of all queries this one holds most; "+
 		"ask for a shorter time, a larger step or fewer series, or raise %s", Size(now), MemorySetting, MemorySetting)})
-	return true
 }

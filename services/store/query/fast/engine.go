@@ -129,15 +129,37 @@ func (e *Engine) fast(ctx context.Context, q Query, expr parser.Expr) (Answer, e
 		}
 		r.drop()
 	}
+	if j := joinOf(expr); j != nil {
+		rows, err := r.joined(j)
+		if err == nil {
+			var value parser.Value
+			if value, err = r.value(rows, q.Step == 0); err == nil {
+				keep = true
+				return Answer{Value: value, Notes: r.notes, Read: r.read.Load(), By: "fast", Close: r.drop}, nil
+			}
+		}
+		if !errors.Is(err, errUnfit) {
+			return Answer{}, err
+		}
+		r.drop()
+		r.notes = nil
+	}
 	// The parts that can be evaluated here become selectors of their results; of a part that cannot, its parts.
 	results := map[string][]row{}
 	var failure error
 	rest := replace(expr, func(part parser.Expr) parser.Expr {
-		n := nodeOf(part)
-		if n == nil || failure != nil || part == expr {
+		if failure != nil || part == expr {
 			return nil
 		}
-		rows, err := r.evaluate(n)
+		var rows []row
+		var err error
+		if n := nodeOf(part); n != nil {
+			rows, err = r.evaluate(n)
+		} else if j := joinOf(part); j != nil {
+			rows, err = r.joined(j)
+		} else {
+			return nil
+		}
 		if err != nil {
 			if !errors.Is(err, errUnfit) {
 				failure = err

@@ -73,7 +73,10 @@ func newRun(ctx context.Context, e *Engine, q Query) *run {
 }
 
 // parallel calls f for 0 … n-1 from several goroutines and returns the first error.
-func (r *run) parallel(n int, f func(i int, s *scratch) error) error {
+func (r *run) parallel(n int, f func(i int, s *scratch) error) error { return r.parallelBy(1, n, f) }
+
+// parallelBy is parallel, and lets others have the processor after so many calls: where a call takes a microsecond, that takes longer.
+func (r *run) parallelBy(many, n int, f func(i int, s *scratch) error) error {
 	workers := min(runtime.GOMAXPROCS(0), n)
 	var next atomic.Int64
 	var failed atomic.Pointer[error]
@@ -81,7 +84,7 @@ func (r *run) parallel(n int, f func(i int, s *scratch) error) error {
 		s, turn := &scratch{}, r.budget.Turn()
 		turn.Take()
 		defer turn.Give()
-		for failed.Load() == nil {
+		for calls := 1; failed.Load() == nil; calls++ {
 			i := int(next.Add(1)) - 1
 			if i >= n {
 				return
@@ -95,8 +98,10 @@ func (r *run) parallel(n int, f func(i int, s *scratch) error) error {
 			if err != nil {
 				failed.CompareAndSwap(nil, &err)
 			}
-			turn.Pass()
-			runtime.Gosched() // whoever sends samples goes first
+			if calls%many == 0 {
+				turn.Pass()
+				runtime.Gosched() // whoever sends samples goes first
+			}
 		}
 	}
 	var others sync.WaitGroup
@@ -247,14 +252,19 @@ func (s *selected) label(n *node) error {
 	sure := pinned // that no two are the same without their names
 	s.labels = make([]labels.Labels, len(s.series))
 	for i, one := range s.series {
-		set := adapter.Labels(&builder, one.Labels)
-		if !n.keepsName() {
-			for _, l := range one.Labels {
-				sure = sure && (l.Name == tsdb.NameLabel || !schema.IsMetadataLabel(l.Name))
-			}
-			set = set.DropReserved(schema.IsMetadataLabel)
+		if n.keepsName() {
+			s.labels[i] = adapter.Labels(&builder, one.Key)
+			continue
 		}
-		s.labels[i] = set
+		builder.Reset()
+		tsdb.EachLabel(one.Key, func(name, value string) {
+			if !schema.IsMetadataLabel(name) {
+				builder.Add(name, value)
+			} else if name != tsdb.NameLabel {
+				sure = false
+			}
+		})
+		s.labels[i] = builder.Labels()
 	}
 	if !sure && !n.keepsName() {
 		rows := make([]row, len(s.labels))
@@ -273,12 +283,7 @@ func (r *run) noteCounter(n *node, s *tsdb.Series) {
 	if n.function != rate && n.function != increase {
 		return
 	}
-	name := ""
-	for _, l := range s.Labels {
-		if l.Name == tsdb.NameLabel {
-			name = l.Value
-		}
-	}
+	name := tsdb.LabelOf(s.Key, tsdb.NameLabel)
 	if name == "" || slices.ContainsFunc(countersBy, func(end string) bool { return strings.HasSuffix(name, end) }) {
 		return
 	}
@@ -393,6 +398,9 @@ func (r *run) leaf(n *node) ([]row, error) {
 
 // leafOf is leaf for series that were chosen.
 func (r *run) leafOf(n *node, s *selected) ([]row, error) {
+	if slices.ContainsFunc(s.series, func(one *tsdb.Series) bool { return one.HasNatives() }) {
+		return r.nativeRows(n, s)
+	}
 	_, histograms, err := kinds(s.series)
 	if err != nil {
 		return nil, err
@@ -403,7 +411,15 @@ func (r *run) leafOf(n *node, s *selected) ([]row, error) {
 	bare := *n
 	bare.then = nil
 	rows := make([]row, len(s.series))
-	err = r.parallel(len(s.series), func(i int, memory *scratch) error {
+	var single []float64 // the values of all, where each has one
+	many := 1
+	if r.at.n == 1 && !histograms {
+		single = make([]float64, len(s.series))
+		if n.function == latest {
+			many = 16
+		}
+	}
+	err = r.parallelBy(many, len(s.series), func(i int, memory *scratch) error {
 		one := s.series[i]
 		if one.HasHistograms() && n.function != countOver {
 			hists, err := r.windows(n, s.series[i:i+1])
@@ -419,6 +435,11 @@ func (r *run) leafOf(n *node, s *selected) ([]row, error) {
 		}
 		if err := r.hold(rowBytes*int64(r.at.n)+rowSize, "results of the series"); err != nil {
 			return err
+		}
+		if single != nil {
+			single[i] = memory.row[0]
+			rows[i] = row{labels: s.labels[i], values: single[i : i+1 : i+1]}
+			return nil
 		}
 		rows[i] = row{labels: s.labels[i], values: slices.Clone(memory.row)}
 		return nil

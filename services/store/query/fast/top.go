@@ -170,7 +170,7 @@ func (r *run) topOfMany(n *node) ([]row, error) {
 		if err := r.hold(rowBytes+rowSize, "results of "+n.op.String()); err != nil {
 			return nil, err
 		}
-		rows = append(rows, row{labels: adapter.Labels(&builder, s.series[one.of].Labels), values: []float64{one.value}})
+		rows = append(rows, row{labels: adapter.Labels(&builder, s.series[one.of].Key), values: []float64{one.value}})
 	}
 	return rows, nil
 }

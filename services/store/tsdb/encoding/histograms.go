@@ -3,7 +3,8 @@ package encoding
 // Histograms over times, by bin: what each bin counted over the run is a column, so that like stands next to like and
 // the sum over many records is a sum over columns.
 //
-// A run: uvarint number of records n; as far as n > 0: byte 16 + form of the times (numbers.go), the times; the bins:
+// A run: uvarint number of records n; as far as n > 0: byte 16 + form of the times (numbers.go), and 32 when the sum of any is
+// known; the times; what offsets.go says, if so; the bins:
 // uvarint how many stretches of neighbouring bins, for each: varint its first bin, of those behind the first stretch
 // uvarint how many bins are left out before it, and uvarint its length less one; when n > 128, for each bin, ascending,
 // uvarint how many bytes its column has; then the columns.
@@ -136,6 +137,7 @@ type HistogramRun struct {
 	sums      []uint64              // of a column's stretches
 	targets   []target              // of each stretch
 	short     bool                  // the stretches are
+	offsets   runOffsets
 }
 
 // stretch is records that follow on one another and go into the same window.
@@ -151,7 +153,7 @@ func (r *HistogramRun) Open(src []byte) error {
 }
 
 func (r *HistogramRun) open(src []byte) error {
-	r.times, r.bins, r.ends, r.columns = r.times[:0], r.bins[:0], r.ends[:0], nil
+	r.times, r.bins, r.ends, r.columns, r.offsets.known = r.times[:0], r.bins[:0], r.ends[:0], nil, false
 	n, size := binary.Uvarint(src)
 	if size <= 0 || n > MaxRun {
 		return ErrDamaged
@@ -163,10 +165,11 @@ func (r *HistogramRun) open(src []byte) error {
 		}
 		return nil
 	}
-	if len(src) == 0 || src[0]&^3 != histogramLayout {
+	if len(src) == 0 || src[0]&^(3|summedLayout) != histogramLayout {
 		return ErrDamaged
 	}
 	var err error
+	hasSums := src[0]&summedLayout != 0
 	r.scratch.room(int(n))
 	var first, interval int64
 	if first, interval, r.times, src, err = readTimes(src[1:], int(n), src[0]&3, 0, r.scratch.residuals, r.times); err != nil {
@@ -174,6 +177,11 @@ func (r *HistogramRun) open(src []byte) error {
 	}
 	if len(r.times) == 0 {
 		r.times = AppendRegular(r.times, first, interval, int(n))
+	}
+	if hasSums {
+		if src, err = r.offsets.open(src); err != nil {
+			return err
+		}
 	}
 	if r.bins, src, err = readBins(src, r.bins); err != nil {
 		return err
@@ -300,6 +308,12 @@ func (r *HistogramRun) Decode(dst []histogram.Histogram) ([]histogram.Histogram,
 	clear(used)
 	src := r.columns
 	var err error
+	known := r.offsets.known
+	if known {
+		if err := r.offsets.read(n, r.bins); err != nil {
+			return dst, err
+		}
+	}
 	for k := range r.bins {
 		column := cells[k*n : k*n+n]
 		if src, _, err = r.next(k, src, column); err != nil {
@@ -308,6 +322,11 @@ func (r *HistogramRun) Decode(dst []histogram.Histogram) ([]histogram.Histogram,
 		for i, c := range column {
 			if c != 0 {
 				used[i]++
+			}
+		}
+		if known {
+			for i, c := range column {
+				r.offsets.numbers[i] -= r.offsets.halves[k] * float64(c)
 			}
 		}
 	}
@@ -331,8 +350,12 @@ func (r *HistogramRun) Decode(dst []histogram.Histogram) ([]histogram.Histogram,
 	}
 	start := int32(0)
 	dst = slices.Grow(dst, n)
-	for _, end := range used {
-		dst = append(dst, histogram.Histogram{Bins: bins[start:end:end], Counts: counts[start:end:end]})
+	for i, end := range used {
+		one := histogram.Histogram{Bins: bins[start:end:end], Counts: counts[start:end:end]}
+		if known {
+			one.Offset = histogram.OffsetOf(r.offsets.numbers[i], r.offsets.unit)
+		}
+		dst = append(dst, one)
 		start = end
 	}
 	return dst, nil
@@ -374,6 +397,21 @@ func (r *HistogramRun) stretch(window []int) {
 
 // add adds r.stretches, of each column decoding as much as they need.
 func (r *HistogramRun) add(into []*histogram.Dense) error {
+	if r.offsets.known {
+		if err := r.offsets.read(len(r.times), r.bins); err != nil {
+			return err
+		}
+		r.offsets.middles = append(r.offsets.middles[:0], make([]float64, len(r.stretches))...)
+		if err := r.addCounts(into); err != nil {
+			return err
+		}
+		r.offsets.stretched(r.stretches, into)
+		return nil
+	}
+	return r.addCounts(into)
+}
+
+func (r *HistogramRun) addCounts(into []*histogram.Dense) error {
 	if len(r.times) <= maxGroup {
 		return r.addSums(into)
 	}
@@ -392,7 +430,7 @@ func (r *HistogramRun) add(into []*histogram.Dense) error {
 // addColumn adds the counts of r.stretches, out of column k. or has all bits that any of them has.
 func (r *HistogramRun) addColumn(k int, column []uint64, or uint64, into []*histogram.Dense) {
 	bin := r.bins[k]
-	for _, s := range r.stretches {
+	for i, s := range r.stretches {
 		sum := column[s.from]
 		switch {
 		case s.to == s.from+1: // an hour's sum, mostly
@@ -406,6 +444,9 @@ func (r *HistogramRun) addColumn(k int, column []uint64, or uint64, into []*hist
 					break
 				}
 			}
+		}
+		if r.offsets.known {
+			r.offsets.middles[i] += r.offsets.halves[k] * float64(sum)
 		}
 		if sum > 0 {
 			if into[s.window] == nil {

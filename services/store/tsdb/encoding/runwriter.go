@@ -39,6 +39,12 @@ type HistogramWriter struct {
 	ends   []int
 	times  scratch
 	sum    histogram.Histogram
+	// Of the records, when the sum of any is known, and of which: none, or n.
+	excess  []histogram.Offset
+	known   []bool
+	numbers []float64
+	index   []int64
+	run     []byte
 }
 
 // chunksBelow is how many chunks lie below that of bin 0.
@@ -61,7 +67,7 @@ func (w *HistogramWriter) Begin(records int) {
 	if cap(w.cells) > keptCells {
 		w.cells = nil
 	}
-	w.stride, w.width, w.n = (records+7)&^7, 8, 0
+	w.stride, w.width, w.n, w.excess, w.known = (records+7)&^7, 8, 0, w.excess[:0], w.known[:0]
 	if usual := 12 * histogram.ChunkBins * w.stride; cap(w.narrow) < usual && usual <= keptCells {
 		w.narrow = make([]byte, 0, usual)
 	}
@@ -150,8 +156,11 @@ func (w *HistogramWriter) Add(h *histogram.Histogram) {
 		}
 		w.blocks[block].Mask |= mask
 	}
-	w.n++
-	w.sorted = false
+	if h.Offset == (histogram.Offset{}) {
+		w.noted(histogram.Offset{}, false)
+	} else {
+		w.noted(h.Excess(), true)
+	}
 }
 
 // set puts a count of the present record into a column.
@@ -186,7 +195,7 @@ func (w *HistogramWriter) AddEncoded(buffer []byte) (rest []byte, err error) {
 	}
 	w.sorted = false
 	if !head.Chunks {
-		return w.addListed(buffer, head.Bins)
+		return w.addListed(buffer, head)
 	}
 	w.chunks = w.chunks[:0]
 	var chunk histogram.Chunk
@@ -210,8 +219,7 @@ func (w *HistogramWriter) AddEncoded(buffer []byte) (rest []byte, err error) {
 				counts = counts[1:]
 			}
 		}
-		w.n++
-		return buffer[head.Bins:], nil
+		return w.ended(buffer[head.Bins:], head)
 	}
 	for _, chunk := range w.chunks {
 		for mask := chunk.mask; mask != 0; mask &= mask - 1 {
@@ -220,15 +228,35 @@ func (w *HistogramWriter) AddEncoded(buffer []byte) (rest []byte, err error) {
 			}
 		}
 	}
-	w.n++
-	return buffer, nil
+	return w.ended(buffer, head)
 }
 
-// addListed is AddEncoded for n bins that are given one by one.
-func (w *HistogramWriter) addListed(buffer []byte, n int) (rest []byte, err error) {
+// ended ends the record whose counts are read; its columns are those of w.chunks, or w.row.
+func (w *HistogramWriter) ended(buffer []byte, head histogram.Head) (rest []byte, err error) {
+	if !head.Summed {
+		w.noted(histogram.Offset{}, false)
+		return buffer, nil
+	}
+	var first, last int
+	if head.Chunks {
+		one, other := w.chunks[0], w.chunks[len(w.chunks)-1]
+		first, last = one.column+bits.TrailingZeros64(one.mask), other.column+63-bits.LeadingZeros64(other.mask)
+	} else {
+		first, last = int(w.row[0]), int(w.row[len(w.row)-1])
+	}
+	e, rest, err := histogram.ReadExcess(buffer, w.binOf(uint16(first)), w.binOf(uint16(last)))
+	if err != nil {
+		return nil, err
+	}
+	w.noted(e, true)
+	return rest, nil
+}
+
+// addListed is AddEncoded for bins that are given one by one.
+func (w *HistogramWriter) addListed(buffer []byte, head histogram.Head) (rest []byte, err error) {
 	w.row = w.row[:0]
 	bin := int64(0)
-	for i := range n {
+	for i := range head.Bins {
 		var size int
 		if i == 0 {
 			bin, size = binary.Varint(buffer)
@@ -250,8 +278,7 @@ func (w *HistogramWriter) addListed(buffer []byte, n int) (rest []byte, err erro
 			return nil, err
 		}
 	}
-	w.n++
-	return buffer, nil
+	return w.ended(buffer, head)
 }
 
 // setEncoded is set for the count at the front of buffer, and returns what follows it.
@@ -327,10 +354,11 @@ func (w *HistogramWriter) Sum(from, to int) *histogram.Histogram {
 			w.sum.Bins, w.sum.Counts = append(w.sum.Bins, w.binOf(k)), append(w.sum.Counts, sum)
 		}
 	}
+	w.addOffset(from, to)
 	return &w.sum
 }
 
-// Append appends the run of what was added to dst. times, in ms, ascend strictly and are as many as the records.
+// Append appends the run of what was added to dst, which ends it. times, in ms, ascend strictly and are as many as the records.
 func (w *HistogramWriter) Append(dst []byte, times []int64) []byte {
 	n := len(times)
 	dst = binary.AppendUvarint(dst, uint64(n))
@@ -343,6 +371,10 @@ func (w *HistogramWriter) Append(dst []byte, times []int64) []byte {
 	dst, timesForm := appendTimes(dst, times, &w.times)
 	dst[form] = histogramLayout | timesForm
 	order := w.filled()
+	if len(w.known) > 0 {
+		dst[form] |= summedLayout
+		dst = w.appendOffsets(dst)
+	}
 	bins := make([]histogram.Bin, len(order))
 	for i, k := range order {
 		bins[i] = w.binOf(k)

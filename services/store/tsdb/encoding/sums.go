@@ -333,6 +333,12 @@ func (r *HistogramRun) addSums(into []*histogram.Dense) error {
 			r.sumCounts(column)
 		}
 		src = rest
+		if r.offsets.known {
+			half, middles := r.offsets.halves[k], r.offsets.middles[:len(r.sums)]
+			for i, sum := range r.sums {
+				middles[i] += half * float64(sum)
+			}
+		}
 		for i, sum := range r.sums {
 			if sum == 0 {
 				continue
