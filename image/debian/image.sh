@@ -66,6 +66,9 @@ debian_disk() { # the stage: fills $1
     echo "system image SHA-256 $(sha256sum "$1/system.squashfs" | cut -d' ' -f1)"
     cat "$1/SHA256SUMS"
     echo
+    echo "firmware that a kernel module names and that is not in the image"
+    hardware_wanting "$work"
+    echo
     chroot "$work" dpkg-query -W
   } >"$name.manifest"
   rm -rf "$work" "$1/disk.raw" "$1/system.squashfs"

@@ -8,10 +8,12 @@ ROOTFS_PACKAGES+=,systemd-coredump,fdisk,util-linux,procps,less,dosfstools,mtool
 # Its own service stays off: execd loads the rules.
 ROOTFS_PACKAGES+=,nftables
 # What the machine's hardware is asked with.
-ROOTFS_PACKAGES+=,ipmitool,rasdaemon,ethtool,dmidecode,ledmon
+ROOTFS_PACKAGES+=,ipmitool,rasdaemon,ethtool,dmidecode,ledmon,sg3-utils
 
 # DTrace is newer than this Debian: these packages, and no others, come from the next one.
 ROOTFS_NEXT_SUITE=forky
+# Its list may be so many days old, for apt looks at no end that it names (apt.sh).
+ROOTFS_NEXT_DAYS=60
 ROOTFS_NEXT_PACKAGES=dtrace,libdtrace2,libctf-nobfd0,libsframe3
 
 # Fixed ids ≥ 500, the same on OmniOS (docs/ARCHITECTURE.md).
@@ -23,14 +25,17 @@ rootfs() { # the stage: fills $1/root; needs $ZFS_DEB and $KERNEL
   mkdir -p "$CISTERN_CACHE/work"
   debian_next_sources >"$CISTERN_CACHE/work/next.list"
   debian_next_preferences >"$CISTERN_CACHE/work/next.pref"
+  rm -f "$CISTERN_CACHE/work/next.release"
   run "$log" debian_bootstrap "$root" trixie "main contrib non-free-firmware" "$ROOTFS_PACKAGES,$HARDWARE_PACKAGES,$ROOTFS_NEXT_PACKAGES" \
     --setup-hook="cp '$CISTERN_CACHE/work/next.list' \"\$1/etc/apt/sources.list.d/\" && cp '$CISTERN_CACHE/work/next.pref' \"\$1/etc/apt/preferences.d/next\"" \
     --dpkgopt=path-exclude='/usr/share/doc/*' --dpkgopt=path-include='/usr/share/doc/*/copyright' \
     --dpkgopt=path-exclude='/usr/share/man/*' --dpkgopt=path-exclude='/usr/share/locale/*' --dpkgopt=path-exclude='/usr/share/info/*' \
     --dpkgopt=force-confold \
     --essential-hook='mkdir -p "$1/etc/initramfs-tools" "$1/etc/kernel" && echo update_initramfs=no >"$1/etc/initramfs-tools/update-initramfs.conf"' \
-    --customize-hook="cp '$ZFS_DEB' \"\$1/tmp/zfs-modules.deb\"" \
+    --customize-hook="cp '$ZFS_DEB' \"\$1/tmp/zfs-modules.deb\" && cp \"\$1\"/var/lib/apt/lists/*_dists_${ROOTFS_NEXT_SUITE}_InRelease '$CISTERN_CACHE/work/next.release'" \
     --chrooted-customize-hook="DEBIAN_FRONTEND=noninteractive apt-get -y -o Dpkg::Options::=--force-confold install linux-image-$KERNEL /tmp/zfs-modules.deb zfsutils-linux zfs-zed && rm /tmp/zfs-modules.deb"
+  # Which day that is stands in the image's image.cfg (disk.sh). Kept aside above: mmdebstrap leaves no lists behind.
+  debian_release_age "$CISTERN_CACHE/work/next.release" "$ROOTFS_NEXT_SUITE" "$ROOTFS_NEXT_DAYS" >"$1/next-made"
   run "$log" rootfs_settle "$root"
 }
 
@@ -41,6 +46,23 @@ debian_next_sources() { debian_sources "$ROOTFS_NEXT_SUITE" main | sed -n 1p; }
 debian_next_preferences() {
   printf 'Package: *\nPin: release n=%s\nPin-Priority: 100\n\n' "$ROOTFS_NEXT_SUITE"
   printf 'Package: %s\nPin: release n=%s\nPin-Priority: 990\n' "${ROOTFS_NEXT_PACKAGES//,/ }" "$ROOTFS_NEXT_SUITE"
+}
+
+# Packages of which nothing that runs here needs anything, though others depend on them: Python is for zfsutils' reports, Perl's
+# modules and sqlite3 for rasdaemon's. perl-base stays, and the library that snmpd is linked with. The first one is removed by
+# a program of the others.
+ROOTFS_UNUSED=(python3 'libpython3*' python3-minimal 'python3.*' perl perl-modules-5.40 libdbi-perl libdbd-sqlite3-perl sqlite3)
+
+# rootfs_unused ROOT: remove them, and what is left without its interpreter. The sources of udev's database go as well: it is compiled.
+rootfs_unused() {
+  local root=$1
+  chroot "$root" dpkg --purge --force-depends "${ROOTFS_UNUSED[0]}"
+  # The patterns are dpkg-query's.
+  chroot "$root" dpkg-query -W -f '${Package}\n' "${ROOTFS_UNUSED[@]:1}" 2>/dev/null | chroot "$root" xargs dpkg --purge --force-depends
+  rm -rf "$root"/usr/lib/x86_64-linux-gnu/perl "$root"/usr/sbin/ras-mc-ctl "$root"/usr/lib/systemd/system/ras-mc-ctl.service
+  (cd "$root" && grep -rlI '^#!.*python' usr/bin usr/sbin | xargs -r rm)
+  [ -s "$root/usr/lib/udev/hwdb.bin" ] || die "udev's database is not compiled"
+  rm -rf "$root"/usr/lib/udev/hwdb.d
 }
 
 rootfs_settle() {
@@ -78,5 +100,6 @@ rootfs_settle() {
   chroot "$root" depmod "$KERNEL"
   sed -i 's/update_initramfs=no/update_initramfs=all/' "$root/etc/initramfs-tools/update-initramfs.conf"
   chroot "$root" update-initramfs -c -k "$KERNEL"
+  rootfs_unused "$root"
   mkdir -p "$root/srv/telemetry" "$root/var/lib/cistern" "$root/opt/cistern"
 }

@@ -8,6 +8,7 @@ s|@HTTPS_PORT@|443|g
 s|@HTTPS_SUFFIX@||g
 s|@CERTIFICATE_PORT@|9443|g
 s|@TLS_CERTIFICATE@|/var/lib/cistern/tls/cert.pem|g
+s|@PLACES@|/var/lib/cistern/identity/places.con[f]|g
 s|@TLS_KEY@|/var/lib/cistern/tls/key.pem|g
 s|@HSTS_SECONDS@|31536000|g
 s|@RUN@|/var/run/cistern/nginx|g
